@@ -1,0 +1,219 @@
+"""Component: one scored aspect of a completion, a function that asks for columns by parameter name."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import inspect
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from rewardkit.errors import RewardError, did_you_mean
+from rewardkit.primitives.gating import Gate
+
+__all__ = ["Call", "Component"]
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function and the column each of its filled parameters takes, read from its signature.
+
+    Filled are the parameters without a default and those that `columns` names; ``*args`` and ``**kwargs`` get nothing.
+    """
+
+    function: Callable[..., Any]
+    positional: tuple[str, ...]  # columns
+    keywords: Mapping[str, str]  # parameter -> column
+    owner: str
+
+    @classmethod
+    def read(cls, function: Callable[..., Any], owner: str, columns: Mapping[str, str] | None = None) -> Call:
+        """The call of `function`, named `owner` in errors. RewardError: not callable, no signature, unknown parameter."""
+        if not callable(function):
+            raise RewardError(f"{owner} needs a function, not {function!r}")
+        try:
+            parameters = inspect.signature(function).parameters.values()
+        except (ValueError, TypeError):
+            raise RewardError(f"{owner}: the parameters of {function!r} cannot be read; wrap it in a function that names them") from None
+        columns = dict(columns or {})
+        named = [p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+        for parameter in columns:
+            if parameter not in [p.name for p in named]:
+                raise RewardError(
+                    f"{owner}: columns= names the parameter {parameter!r}; the function has {[p.name for p in named]}"
+                    + did_you_mean(parameter, [p.name for p in named])
+                )
+        positional: list[str] = []
+        keywords: dict[str, str] = {}
+        for place, p in enumerate(named):
+            if p.default is not p.empty and p.name not in columns:
+                continue
+            column = columns.get(p.name, p.name)
+            if p.kind is not p.KEYWORD_ONLY and place == len(positional):
+                positional.append(column)
+            elif p.kind is p.POSITIONAL_ONLY:
+                raise RewardError(f"{owner}: the positional parameter {p.name!r} comes after one that is not filled; name that in columns=")
+            else:
+                keywords[p.name] = column
+        return cls(function, tuple(positional), keywords, owner)
+
+    @property
+    def asks_for(self) -> tuple[str, ...]:
+        """Names of the columns it needs."""
+        return (*self.positional, *self.keywords.values())
+
+    @property
+    def is_async(self) -> bool:
+        """Whether it has to be awaited: an `async def`, or an object whose `__call__` is one."""
+        function = self.function
+        while isinstance(function, functools.partial):
+            function = function.func
+        return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
+
+
+@dataclass(frozen=True, eq=False)
+class Component:
+    """One scored aspect of a completion.
+
+    `function` returns a finite number in `range` (default (0, 1); ``None``: unbounded), a bool, or ``None`` for "not judged".
+    Its parameters name the columns it needs: rollout columns, fields, earlier components' scores; `columns` maps a
+    parameter to a column of another name. `weight` is its share of the reward, negative for a penalty, 0 to record
+    only; `why` says what it is paid for; behind a closed `gate` it is not run. ``batch=True``: columns in, list out;
+    ``group=True``: the same for the siblings of one group whose gate is open. An `async def` is run on an event loop.
+    `primary` marks the task itself (by default the component of the largest weight). RewardError: inconsistent options.
+
+    >>> Component("short", lambda completion: len(completion) < 10, weight=0.1).asks_for
+    ('completion',)
+    """
+
+    name: str
+    function: Callable[..., Any]
+    weight: float = field(default=1.0, kw_only=True)
+    why: str = field(default="", kw_only=True)
+    gate: Gate | None = field(default=None, kw_only=True)
+    columns: Mapping[str, str] | None = field(default=None, kw_only=True)
+    range: tuple[float, float] | None = field(default=(0.0, 1.0), kw_only=True)
+    batch: bool = field(default=False, kw_only=True)
+    group: bool = field(default=False, kw_only=True)
+    primary: bool = field(default=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        owner = f"component {self.name!r}"
+        check_name(self.name, "component")
+        if isinstance(self.weight, bool) or not isinstance(self.weight, int | float) or not math.isfinite(self.weight):
+            raise RewardError(f"{owner}: weight={self.weight!r} is not a finite number")
+        if self.gate is not None and not isinstance(self.gate, Gate):
+            raise RewardError(f"{owner}: gate={self.gate!r} is not a gate; make one with rk.gate(...)")
+        if self.range is not None and not (len(self.range) == 2 and self.range[0] < self.range[1]):
+            raise RewardError(f"{owner}: range={self.range!r} is not (low, high) with low below high; use None for unbounded")
+        if self.batch and self.group:
+            raise RewardError(f"{owner}: batch and group exclude each other; group=True already gets lists")
+        self.call  # noqa: B018  read now, so that a bad signature is an error where the component is written
+        self.gate_call  # noqa: B018
+
+    @functools.cached_property
+    def call(self) -> Call:
+        """How its function is called."""
+        return Call.read(self.function, f"component {self.name!r}", self.columns)
+
+    @functools.cached_property
+    def gate_call(self) -> Call | None:
+        """How its gate's predicate is called; ``None`` where the gate is on a column or there is none."""
+        return read_gate(self.gate, f"component {self.name!r}")
+
+    @property
+    def asks_for(self) -> tuple[str, ...]:
+        """Names of the columns its function needs."""
+        return self.call.asks_for
+
+    def scoring_record(self) -> dict[str, Any]:
+        """What decides its scores, as plain data."""
+        return {
+            "name": self.name,
+            "function": describe(self.function),
+            "gate": describe(self.gate) if self.gate else None,
+            "columns": dict(self.columns or {}),
+            "range": list(self.range) if self.range else None,
+            "kind": "group" if self.group else "batch" if self.batch else "row",
+        }
+
+    def paying_record(self) -> dict[str, Any]:
+        """What it is paid and why, as plain data."""
+        return {"weight": self.weight, "why": self.why, "primary": self.primary}
+
+
+def check_name(name: Any, what: str) -> None:
+    """RewardError unless `name` can be a parameter name, which is how others ask for it."""
+    if not isinstance(name, str) or not name.isidentifier():
+        raise RewardError(f"{what} {name!r}: a name must be a Python identifier (letters, digits, _), so that others can ask for it")
+
+
+def read_gate(gate: Gate | None, owner: str) -> Call | None:
+    """The call of a gate's predicate; ``None`` for a gate on a column, or none."""
+    return Call.read(gate.on, f"the gate of {owner}") if gate is not None and callable(gate.on) else None
+
+
+def gate_asks_for(gate: Gate | None, call: Call | None) -> tuple[str, ...]:
+    """Names of the columns a gate needs."""
+    if gate is None:
+        return ()
+    return call.asks_for if call is not None else (str(gate.on),)
+
+
+def describe(function: Any) -> str:
+    """How a function is written in records and fingerprints: the same on every machine, no memory addresses."""
+    if isinstance(function, functools.partial):
+        bound = [describe(argument) if callable(argument) else repr(argument) for argument in function.args]
+        bound += [f"{name}={value!r}" for name, value in function.keywords.items()]
+        return f"partial({', '.join([describe(function.func), *bound])})"
+    if isinstance(function, Gate) and callable(function.on):
+        return function.on.text if isinstance(function.on, Recorded) else f"gate({describe(function.on)})"
+    if hasattr(function, "__qualname__"):
+        module = getattr(function, "__module__", "") or ""
+        return f"{module}.{function.__qualname__}" if module.startswith("rewardkit.") else str(function.__qualname__)
+    if type(function).__repr__ is object.__repr__:
+        return f"{type(function).__qualname__}()"
+    return repr(function)
+
+
+@dataclass(frozen=True, repr=False)
+class Recorded:
+    """Stands for a function of which a run record only tells how it was written."""
+
+    text: str
+
+    def __call__(self) -> Any:
+        raise RewardError(f"{self.text} was read from a run record and cannot be run; load the reward itself")
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def sources(functions: Sequence[Any]) -> dict[str, str]:
+    """File name -> hash, for the source files that user functions come from; a function without source is "unknown"."""
+    found: dict[str, str] = {}
+    for function in functions:
+        for part in _user_code(function):
+            try:
+                file = inspect.getsourcefile(part)
+                text = Path(file).read_bytes() if file and Path(file).is_file() else inspect.getsource(part).encode()
+                found[Path(file).name if file else describe(part)] = hashlib.sha256(text).hexdigest()[:16]
+            except (OSError, TypeError):
+                found[describe(part)] = "unknown"
+    return dict(sorted(found.items()))
+
+
+def _user_code(function: Any) -> list[Any]:
+    """The functions or classes behind a callable that rewardkit's primitives do not account for."""
+    if isinstance(function, functools.partial):
+        return [part for item in (function.func, *function.args) if callable(item) for part in _user_code(item)]
+    if isinstance(function, Gate):
+        return _user_code(function.on) if callable(function.on) else []
+    code = function if hasattr(function, "__qualname__") else type(function)
+    if (getattr(code, "__module__", "") or "").startswith("rewardkit.primitives."):
+        held = [getattr(function, item.name) for item in fields(function)] if hasattr(function, "__dataclass_fields__") else []
+        return [part for item in held if callable(item) for part in _user_code(item)]
+    return [code]

@@ -1,0 +1,420 @@
+"""Fields, components and gates over columns -> score columns, in this process; the only place that catches component errors.
+
+Column by column, not row by row: a component is one pass over the rows whose gate is open.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from contextvars import copy_context
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rewardkit.component import Call, Component
+from rewardkit.primitives.gating import Gate
+from rewardkit.trace import listen
+
+__all__ = ["STATUSES", "Evaluation", "evaluate"]
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.intp]
+Columns = Mapping[str, Sequence[Any]]
+Notes = list[dict[str, Any]]
+
+STATUSES: Final = ("scored", "gated", "abstained", "error")
+SCORED, GATED, ABSTAINED, ERROR = range(4)
+OUT_OF_RANGE = "out of range: "
+CONCURRENT_CALLS = 16  # of one async component; our choice, about what a judge's endpoint takes from one client
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What stands in place of a value that a user's function failed to give."""
+
+    message: str
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """What came out, by name: all arrays and lists have one entry a row.
+
+    `scores` holds NaN unless the status is ``scored``; `statuses` indexes `STATUSES`; `errors` has the reason of every
+    error and abstention, else ``None``; `gate` is 1 where the gate on the whole reward is open, 0 closed, NaN unknown;
+    `notes` has what `rk.note` left, by row, where it was asked for.
+    """
+
+    fields: dict[str, list[Any]]
+    scores: dict[str, Floats]
+    statuses: dict[str, NDArray[np.int8]]
+    errors: dict[str, list[str | None]]
+    gate: Floats
+    notes: Notes | None = None
+
+
+def evaluate(
+    fields: Mapping[str, Call],
+    components: Sequence[Component],
+    columns: Columns,
+    *,
+    rows: int,
+    gate: Gate | None = None,
+    gate_call: Call | None = None,
+    groups: Rows | None = None,
+    ignore_gates: bool = False,
+    notes: bool = False,
+    progress: Callable[[str], None] | None = None,
+) -> Evaluation:
+    """Compute fields, then components in their order.
+
+    `columns` are lists of `rows` values; what is asked for must be there (see `Reward.check_columns`). `gate` is the one on
+    the whole reward: components declared after all it asks for are not run where it is closed. `groups` are group codes,
+    (rows,); without them group components abstain. `progress` is called with each name before its pass. Never raises for
+    what a component, field or gate does: that becomes its status.
+    """
+    return _Pass(columns, rows, groups, ignore_gates, [{} for _ in range(rows)] if notes else None).run(
+        fields, components, gate, gate_call, progress or (lambda name: None)
+    )
+
+
+class _Pass:
+    """The state of one evaluation: the columns known so far and what has been found."""
+
+    def __init__(self, columns: Columns, rows: int, groups: Rows | None, ignore_gates: bool, notes: Notes | None) -> None:
+        self.known: dict[str, Sequence[Any]] = dict(columns)
+        self.failed: dict[str, Rows] = {}  # field -> rows where it has no value
+        self.rows = rows
+        self.groups = groups
+        self.ignore_gates = ignore_gates
+        self.found = Evaluation({}, {}, {}, {}, np.ones(rows), notes)
+
+    def run(
+        self,
+        fields: Mapping[str, Call],
+        components: Sequence[Component],
+        gate: Gate | None,
+        gate_call: Call | None,
+        progress: Callable[[str], None],
+    ) -> Evaluation:
+        for name, call in fields.items():
+            progress(name)
+            self.field(name, call)
+        waiting = gate
+        for component in components:
+            if waiting and self.can_decide(waiting, gate_call):
+                self.whole_gate(waiting, gate_call)
+                waiting = None
+            progress(component.name)
+            self.component(component)
+        if waiting:
+            self.whole_gate(waiting, gate_call)
+        return self.found
+
+    def field(self, name: str, call: Call) -> None:
+        values = [None] * self.rows
+        reasons: list[str | None] = [None] * self.rows
+        rows = self.without_failures(call, np.arange(self.rows), reasons)
+        for row, value in zip(rows, self.values(call, rows), strict=True):
+            if isinstance(value, Failure):
+                reasons[row] = value.message
+            else:
+                values[row] = value
+        failed = [row for row, reason in enumerate(reasons) if reason is not None]
+        if failed:
+            self.failed[name] = np.array(failed, dtype=np.intp)
+            for row in failed:
+                values[row] = Failure(f"field {name!r} failed: {reasons[row]}")  # type: ignore[call-overload]
+        self.known[name] = values
+        self.found.fields[name] = [None if isinstance(value, Failure) else value for value in values] if failed else values
+
+    def component(self, component: Component) -> None:
+        status = np.full(self.rows, SCORED, dtype=np.int8)
+        reasons: list[str | None] = [None] * self.rows
+        scores = np.full(self.rows, np.nan)
+        rows = np.arange(self.rows)
+        if not self.ignore_gates:
+            closed = np.flatnonzero(self.found.gate == 0)
+            status[closed] = GATED
+            self.abstain(np.flatnonzero(np.isnan(self.found.gate)), "the gate on the whole reward has no value", status, reasons)
+            rows = np.flatnonzero(status == SCORED)
+            if component.gate:
+                rows = self.admitted(component.gate, component.gate_call, rows, status, reasons)
+        rows = self.without_failures(component.call, rows, reasons)
+        rows = self.with_scores(component.call, rows, status, reasons)
+        if component.group and self.groups is None:
+            self.abstain(rows, "needs the siblings of its group", status, reasons)
+        else:
+            results = self.lists(component, rows) if component.batch or component.group else self.values(component.call, rows)
+            self.take(component, rows, results, scores, status, reasons)
+        for row, reason in enumerate(reasons):
+            if reason is not None and status[row] == SCORED:
+                status[row] = ERROR
+        self.found.scores[component.name] = scores
+        self.found.statuses[component.name] = status
+        self.found.errors[component.name] = reasons
+        self.known[component.name] = scores  # type: ignore[assignment]
+
+    @staticmethod
+    def abstain(rows: Rows, reason: str, status: NDArray[np.int8], reasons: list[str | None]) -> None:
+        status[rows] = ABSTAINED
+        for row in rows:
+            reasons[row] = reason
+
+    def can_decide(self, gate: Gate, call: Call | None) -> bool:
+        return all(name in self.known for name in (call.asks_for if call else (str(gate.on),)))
+
+    def whole_gate(self, gate: Gate, call: Call | None) -> None:
+        if not self.ignore_gates:
+            values = self.gate_values(gate, call, np.arange(self.rows))
+            self.found.gate[:] = [float(value) if isinstance(value, bool) else math.nan for value in values]
+
+    def gate_values(self, gate: Gate, call: Call | None, rows: Rows) -> list[bool | Failure | None]:
+        """For each row True (open), False (closed), None (a value is missing) or Failure."""
+        if call is None:
+            column = self.known[str(gate.on)]
+            return [value if isinstance(value := column[row], Failure) else gate.admits(value) for row in rows]
+        reasons: list[str | None] = [None] * self.rows
+        fit = self.without_failures(call, rows, reasons)
+        unknown = np.zeros(self.rows, dtype=np.int8)
+        fit = self.with_scores(call, fit, unknown, reasons)
+        answers: dict[int, Any] = dict(zip(fit.tolist(), self.values(call, fit), strict=True))
+        decided: list[bool | Failure | None] = []
+        for row in rows.tolist():
+            answer = answers.get(row, None if unknown[row] else Failure(reasons[row] or ""))
+            known = answer is None or isinstance(answer, Failure)
+            decided.append(answer if known else bool(answer))
+        return decided
+
+    def admitted(
+        self, gate: Gate, call: Call | None, rows: Rows, status: NDArray[np.int8], reasons: list[str | None]
+    ) -> Rows:
+        """The rows whose gate is open; the others get their status."""
+        scores = self.found.scores.get(gate.on) if isinstance(gate.on, str) else None
+        if scores is not None:  # a gate on an earlier component's score, without a Python loop over the rows
+            values = scores[rows]
+            low = -math.inf if gate.at_least is None else gate.at_least
+            high = math.inf if gate.at_most is None else gate.at_most
+            is_open = (values >= low) & (values <= high) & ((values == gate.equals) if gate.equals is not None else True)
+            status[rows[~is_open]] = GATED
+            self.abstain(rows[np.isnan(values)], f"its gate needs {gate.on!r}, which is missing", status, reasons)
+            return rows[is_open]
+        asked = ", ".join(repr(name) for name in (call.asks_for if call else (gate.on,)))
+        kept = []
+        for row, value in zip(rows.tolist(), self.gate_values(gate, call, rows), strict=True):
+            if isinstance(value, Failure):
+                reasons[row] = f"its gate failed: {value.message}"
+            elif value is None:
+                status[row], reasons[row] = ABSTAINED, f"its gate needs {asked}, which is missing"
+            elif value:
+                kept.append(row)
+            else:
+                status[row] = GATED
+        return np.array(kept, dtype=np.intp)
+
+    def without_failures(self, call: Call, rows: Rows, reasons: list[str | None]) -> Rows:
+        """The rows where every field that is asked for has a value; the others get its reason."""
+        for name in call.asks_for:
+            if name in self.failed:
+                missing = np.intersect1d(rows, self.failed[name])
+                for row in missing:
+                    reasons[row] = self.known[name][row].message
+                rows = np.setdiff1d(rows, missing)
+        return rows
+
+    def with_scores(self, call: Call, rows: Rows, status: NDArray[np.int8], reasons: list[str | None]) -> Rows:
+        """The rows where every component whose score is asked for was scored; the others abstain."""
+        for name in call.asks_for:
+            if name in self.found.scores:
+                missing = rows[np.isnan(self.found.scores[name][rows])]
+                self.abstain(missing, f"asks for the score of {name!r}, which is missing", status, reasons)
+                rows = np.setdiff1d(rows, missing)
+        return rows
+
+    def arguments(self, names: Sequence[str], rows: Rows) -> list[Sequence[Any]]:
+        """The columns' values at these rows, a list a column; scores as Python floats."""
+        everything = len(rows) == self.rows
+        columns = [self.known[name].tolist() if isinstance(self.known[name], np.ndarray) else self.known[name] for name in names]  # type: ignore[attr-defined]
+        return columns if everything else [[column[row] for row in rows] for column in columns]
+
+    def values(self, call: Call, rows: Rows) -> list[Any]:
+        """What the function returns for each row, or a Failure."""
+        count = len(rows)
+        if count == 0:
+            return []
+        positional = self.arguments(call.positional, rows)
+        keywords = dict(zip(call.keywords, self.arguments(list(call.keywords.values()), rows), strict=True))
+        function, notes = call.function, self.found.notes
+        if call.is_async:
+            return _run_async(_calls(function, positional, keywords, count), None if notes is None else [notes[row] for row in rows])
+        if notes is not None:
+            return [_noted(one, notes[row]) for one, row in zip(_calls(function, positional, keywords, count), rows, strict=True)]
+        if keywords or not positional:
+            return [_guarded(one) for one in _calls(function, positional, keywords, count)]
+        return _run(function, positional, count)
+
+    def lists(self, component: Component, rows: Rows) -> list[Any]:
+        """What a batch or group component returns for these rows, in their order, or Failures."""
+        batches = [rows] if component.batch else _by_group(rows, self.groups)
+        results: dict[int, Any] = {}
+        for batch in batches:
+            if len(batch) == 0:
+                continue
+            positional = [list(column) for column in self.arguments(component.call.positional, batch)]
+            keywords = {
+                name: list(self.arguments([column], batch)[0]) for name, column in component.call.keywords.items()
+            }
+            one = (component.function, positional, keywords)
+            answer = _run_async([one], None)[0] if component.call.is_async else _guarded(one)
+            if not isinstance(answer, Failure):
+                answer = _as_list(answer, len(batch))
+            values = [answer] * len(batch) if isinstance(answer, Failure) else answer
+            results.update(zip(batch.tolist(), values, strict=True))
+        return [results[row] for row in rows.tolist()]
+
+    @staticmethod
+    def take(
+        component: Component,
+        rows: Rows,
+        results: list[Any],
+        scores: Floats,
+        status: NDArray[np.int8],
+        reasons: list[str | None],
+    ) -> None:
+        """Write the results that are scores; give the others their status and reason."""
+        low, high = component.range or (-math.inf, math.inf)
+        if {type(value) for value in results} <= {float, bool, np.float64}:
+            values = np.fromiter(results, dtype=float, count=len(rows))
+            fit = np.isfinite(values) & (values >= low) & (values <= high)
+            scores[rows[fit]] = values[fit]
+            left: Iterator[tuple[int, Any]] = ((int(rows[at]), results[at]) for at in np.flatnonzero(~fit))
+        else:
+            left = zip(rows.tolist(), results, strict=True)
+        for row, value in left:
+            problem = _problem(value, component.range)
+            if value is None:
+                status[row], reasons[row] = ABSTAINED, "returned None"
+            elif problem:
+                reasons[row] = problem
+            else:
+                scores[row] = float(value)
+
+
+def _problem(value: Any, allowed: tuple[float, float] | None) -> str | None:
+    """Why a result is no score, or ``None``."""
+    if value is None or isinstance(value, Failure):
+        return value.message if value else None
+    if not isinstance(value, bool | int | float | np.bool_ | np.integer | np.floating):
+        return f"returned {_short(value)} of type {type(value).__name__}; a component returns a number, a bool or None"
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        return f"returned {number!r}; a score must be finite (return None for 'not judged')"
+    if allowed and not allowed[0] <= number <= allowed[1]:
+        return f"{OUT_OF_RANGE}returned {number!r}; its range is {allowed}"
+    return None
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+OneCall = tuple[Callable[..., Any], Sequence[Any], Mapping[str, Any]]
+
+
+def _calls(
+    function: Callable[..., Any], positional: list[Sequence[Any]], keywords: Mapping[str, Sequence[Any]], count: int
+) -> Iterator[OneCall]:
+    for row in range(count):
+        yield function, [column[row] for column in positional], {name: column[row] for name, column in keywords.items()}
+
+
+def _failure(error: BaseException) -> Failure:
+    try:
+        text = str(error)
+    except Exception:  # the user's exception class may fail even here
+        text = ""
+    return Failure(f"{type(error).__name__}: {text}" if text else type(error).__name__)
+
+
+def _guarded(one: OneCall) -> Any:
+    function, positional, keywords = one
+    try:
+        return function(*positional, **keywords)
+    except (Exception, SystemExit) as error:
+        return _failure(error)
+
+
+def _noted(one: OneCall, notes: dict[str, Any]) -> Any:
+    with listen() as heard:
+        answer = _guarded(one)
+    notes.update(heard)
+    return answer
+
+
+def _run(function: Callable[..., Any], positional: list[Sequence[Any]], count: int) -> list[Any]:
+    """One pass at the speed of a bare loop; a call that raises leaves a Failure and the pass goes on behind it."""
+    results: list[Any] = []
+    append = results.append
+    pass_over = map(function, *positional)
+    while len(results) < count:
+        try:
+            for value in pass_over:
+                append(value)
+        except (Exception, SystemExit) as error:
+            append(_failure(error))
+        else:
+            if len(results) < count:  # the function raised StopIteration, which ends a map
+                append(Failure("StopIteration"))
+    return results
+
+
+def _run_async(calls: Iterator[OneCall] | list[OneCall], notes: Notes | None) -> list[Any]:
+    """The answers of a coroutine function, a bounded number at a time, on an event loop in a thread of its own.
+
+    (A notebook's main thread has a running loop already.)
+    """
+
+    async def one_after(limit: asyncio.Semaphore, at: int, one: OneCall) -> Any:
+        function, positional, keywords = one
+        async with limit:
+            with listen() if notes is not None else nullcontext({}) as heard:
+                try:
+                    answer = await function(*positional, **keywords)
+                except (Exception, SystemExit, asyncio.CancelledError) as error:
+                    answer = _failure(error)
+            if notes is not None:
+                notes[at].update(heard)
+            return answer
+
+    async def everything() -> list[Any]:
+        limit = asyncio.Semaphore(CONCURRENT_CALLS)
+        return list(await asyncio.gather(*(one_after(limit, at, one) for at, one in enumerate(calls))))
+
+    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="rewardkit-async") as pool:
+        return pool.submit(copy_context().run, asyncio.run, everything()).result()
+
+
+def _by_group(rows: Rows, groups: Rows | None) -> list[Rows]:
+    """These rows split by group, in order of the group codes."""
+    assert groups is not None
+    order = rows[np.argsort(groups[rows], kind="stable")]
+    return np.split(order, np.flatnonzero(np.diff(groups[order])) + 1) if len(order) else []
+
+
+def _as_list(answer: Any, count: int) -> list[Any] | Failure:
+    try:
+        values = list(answer)
+    except (Exception, SystemExit) as error:
+        return Failure(f"returned {_short(answer)}, not a list of {count} scores ({type(error).__name__})")
+    if len(values) != count:
+        return Failure(f"returned {len(values)} values for {count} completions")
+    return values

@@ -1,0 +1,109 @@
+"""explain(): why one completion got its reward."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rewardkit import markup
+from rewardkit.component import describe
+from rewardkit.errors import RewardError
+from rewardkit.primitives.extraction import Extractor, Span
+from rewardkit.reward import Reward, RewardResult
+
+__all__ = ["Explanation", "explain"]
+
+
+@dataclass(frozen=True)
+class Line:
+    """What one component added: its score, weight, what it contributed (NaN where it did not), and why."""
+
+    component: str
+    status: str
+    score: float
+    weight: float
+    contribution: float
+    gate: str
+    reason: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why one completion got its reward: fields with the spans they were taken from, a line a component, notes, total.
+
+    `contribution` is weight times score, for a weighted sum; other aggregations have none (NaN).
+    """
+
+    reward: str
+    completion: str
+    columns: dict[str, Any]
+    spans: dict[str, list[Span]]
+    lines: tuple[Line, ...]
+    result: RewardResult
+
+    def __str__(self) -> str:
+        out = [f"reward {self.reward!r}: {self.result.reward:.4g}", "", repr(self.completion), ""]
+        for name, value in self.result.fields.items():
+            at = ", ".join(f"{start}-{end}" for start, end in self.spans.get(name, []))
+            out.append(f"field {name} = {value!r}" + (f" (characters {at})" if at else ""))
+        rows = [self._row(line) for line in self.lines]
+        widths = [max(len(row[i]) for row in [HEADER, *rows]) for i in range(len(HEADER))]
+        out += ["", *("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in [HEADER, *rows])]
+        out += [f"note {name} = {value!r}" for name, value in self.result.notes.items()]
+        return "\n".join(out)
+
+    @staticmethod
+    def _row(line: Line) -> tuple[str, ...]:
+        return (line.component, line.status, _number(line.score), f"{line.weight:g}", _number(line.contribution), line.gate, line.reason or line.why)
+
+    def _repr_html_(self) -> str:
+        notes = markup.table(("note", "value"), list(self.result.notes.items())) if self.result.notes else ""
+        fields = [(name, "not found" if value is None else repr(value)) for name, value in self.result.fields.items()]
+        truth = [(name, value) for name, value in self.columns.items() if name == "ground_truth"]
+        return (
+            f"<div><b>{markup.escaped(self.reward)}</b>: reward {_number(self.result.reward)}"
+            + markup.marked(self.completion, self.spans)
+            + markup.table(("field", "value"), [*fields, *truth])
+            + markup.table(HEADER, [self._row(line) for line in self.lines], numeric=("score", "weight", "adds"))
+            + notes
+            + "</div>"
+        )
+
+
+HEADER = ("component", "status", "score", "weight", "adds", "gate", "why")
+
+
+def _number(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:.4g}"
+
+
+def explain(reward: Reward, rollout: Mapping[str, Any]) -> Explanation:
+    """Why this rollout (a dict of columns, such as `rollouts[0]`) gets its reward, before any transform.
+
+    In a notebook it shows itself with the spans of every field marked. RewardError: it lacks a column that is asked for.
+    """
+    columns = {name: rollout[name] for name in rollout if name in reward.needs}
+    result = reward(**columns) if set(reward.needs) <= set(columns) else reward(**dict(rollout))
+    parts = reward.parts({name: [value] for name, value in rollout.items()}, 1)
+    if not parts:
+        raise RewardError(f"reward {reward.name!r} has no part for this rollout, so there is nothing to explain")
+    part = parts[0].reward
+    completion = rollout.get("completion")
+    spans = {
+        name: function.spans(completion)
+        for name, function in part.fields.items()
+        if isinstance(function, Extractor) and isinstance(completion, str)
+    }
+    lines = []
+    for item in part.components:
+        value = result.scores[item.name]
+        adds = item.weight * (0.0 if np.isnan(value) else value) if part.aggregation == "weighted_sum" else np.nan
+        shown = adds if result.status[item.name] in ("scored", "gated") else np.nan
+        gate = describe(item.gate) if item.gate else ""
+        lines.append(Line(item.name, result.status[item.name], value, item.weight, shown, gate, result.errors.get(item.name, ""), item.why))
+    return Explanation(part.name, str(completion), dict(rollout), spans, tuple(lines), result)

@@ -1,0 +1,76 @@
+"""Escaped HTML fragments. Completions are hostile text: whatever is shown of one goes through here."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+
+__all__ = ["escaped", "marked", "table"]
+
+LONGEST_SHOWN = 4000  # characters of one text; a page with a 1 MB completion is no use to a person
+COLOURS = ("#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442", "#d55e00", "#0072b2")  # Okabe and Ito's, for colour-blind readers
+
+
+def escaped(text: object, *, limit: int | None = LONGEST_SHOWN) -> str:
+    """Text as harmless HTML: control characters and lone surrogates made visible, cut at `limit` with a word on what is left."""
+    shown = str(text)
+    left = len(shown) - limit if limit is not None else 0
+    shown = shown[:limit] if left > 0 else shown
+    visible = "".join(_visible(character) for character in shown)
+    return html.escape(visible) + (f"<em> ... {left:,} more characters</em>" if left > 0 else "")
+
+
+def _visible(character: str) -> str:
+    code = ord(character)
+    if code < 0x20 and character not in "\n\t":
+        return chr(0x2400 + code)
+    if code == 0x7F or 0x80 <= code < 0xA0 or 0xD800 <= code < 0xE000 or code in _BIDI:
+        return f"\u27e8U+{code:04X}\u27e9"
+    return character
+
+
+_BIDI = {0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)}  # would reorder what stands around them
+
+
+def marked(text: str, spans: Mapping[str, Sequence[tuple[int, int]]], *, limit: int = LONGEST_SHOWN) -> str:
+    """The text with the spans of each name marked in a colour of its own and labelled, so that it reads without colour too."""
+    shown = text[:limit]
+    edges: list[tuple[int, int, str]] = []
+    for name, found in spans.items():
+        edges += [(start, min(end, limit), name) for start, end in found if start < limit]
+    edges.sort(key=lambda edge: (edge[0], -edge[1]))
+    names = list(spans)
+    pieces, position = [], 0
+    for start, end, name in edges:
+        if start < position:  # inside one that is marked already: name it behind, do not nest
+            pieces.append(_label(name, names))
+            continue
+        pieces.append(escaped(shown[position:start], limit=None))
+        colour = COLOURS[names.index(name) % len(COLOURS)]
+        inner = escaped(shown[start:end], limit=None) or "&#8709;"
+        pieces.append(f'<mark style="background:{colour}55;border-bottom:2px solid {colour};color:inherit">{inner}</mark>{_label(name, names)}')
+        position = end
+    rest = escaped(shown[position:], limit=None)
+    left = len(text) - len(shown)
+    more = f"<em> ... {left:,} more characters</em>" if left > 0 else ""
+    return f'<div dir="auto" style="white-space:pre-wrap;overflow-wrap:anywhere;unicode-bidi:isolate">{"".join(pieces)}{rest}{more}</div>'
+
+
+def _label(name: str, names: Sequence[str]) -> str:
+    colour = COLOURS[names.index(name) % len(COLOURS)]
+    return f'<sup style="border-left:3px solid {colour};padding:0 3px;user-select:none">{escaped(name)}</sup>'
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[object]], *, numeric: Sequence[str] = ()) -> str:
+    """An HTML table of escaped cells; the columns named in `numeric` are set flush right."""
+    right = [name in numeric for name in header]
+    style = "text-align:{};vertical-align:top;padding:2px 10px 2px 0;overflow-wrap:anywhere"
+
+    def line(cells: Sequence[object], tag: str) -> str:
+        made = (
+            f'<{tag} style="{style.format("right" if flush else "left")}">{escaped(cell)}</{tag}>'
+            for cell, flush in zip(cells, right, strict=True)
+        )
+        return f"<tr>{''.join(made)}</tr>"
+
+    return f"<table><thead>{line(header, 'th')}</thead><tbody>{''.join(line(row, 'td') for row in rows)}</tbody></table>"

@@ -1,0 +1,488 @@
+"""Completion -> field: which piece of a completion is the answer, and where it stands.
+
+Every factory here returns a small frozen callable. Called with a completion it gives the extracted text, ``None``
+where nothing was found, ``""`` where the place was found but is empty (so that `first_of` does not fall through to
+a number from the reasoning). `.spans(completion)` gives the ``(start, end)`` it was taken from, on the original
+text, and `.occurrences(completion)` every place it could have been taken from. White space around a value is left
+out. What is not a string has nothing in it: ``None``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, ClassVar, Literal
+
+import regex
+
+from rewardkit.primitives.factories import Made, one_of
+
+Span = tuple[int, int]
+Which = Literal["first", "last"]
+
+__all__ = [
+    "Extractor",
+    "after",
+    "assistant_text",
+    "boxed",
+    "choice",
+    "code_block",
+    "first_of",
+    "json_value",
+    "number",
+    "pattern",
+    "tag",
+]
+
+
+class Extractor(Made, ABC):
+    """What all extractors can do; subclasses say where the occurrences are, in text order."""
+
+    which: Which
+
+    @abstractmethod
+    def occurrences(self, completion: str) -> list[Span]:
+        """Every span that could be the value, in text order."""
+
+    def spans(self, completion: str | None) -> list[Span]:
+        """The span the value is taken from: one, or none where nothing was found."""
+        if not isinstance(completion, str):
+            return []
+        found = self.occurrences(completion)
+        return [found[0 if self.which == "first" else -1]] if found else []
+
+    def __call__(self, completion: str | None) -> str | None:
+        for start, end in self.spans(completion):
+            assert completion is not None
+            return completion[start:end]
+        return None
+
+
+def _trim(text: str, start: int, end: int) -> Span:
+    """The span without the white space at its ends."""
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return start, end
+
+
+@lru_cache(maxsize=256)
+def tag_tokens(name: str) -> re.Pattern[str]:
+    """Opening and closing tags called `name`, in any case, attributes allowed; group 1 is the slash of a closing one."""
+    return re.compile(rf"<(/?){re.escape(name)}(?:\s[^<>]*)?>", re.IGNORECASE)
+
+
+def check_tag_name(name: Any) -> None:
+    """Raise a ValueError where `name` cannot be the name of a tag."""
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_][\w.-]*", name):
+        raise ValueError(f"{name!r} is not the name of a tag; give it without brackets, such as 'answer'")
+
+
+@dataclass(frozen=True, repr=False)
+class Tag(Extractor):
+    name: str
+    which: Which = "last"
+
+    def __post_init__(self) -> None:
+        check_tag_name(self.name)
+        one_of("which", self.which, ("first", "last"))
+
+    def occurrences(self, completion: str) -> list[Span]:
+        found: list[Span] = []
+        opened: int | None = None
+        for token in tag_tokens(self.name).finditer(completion):
+            if not token[1]:
+                opened = token.end()
+            elif opened is not None:
+                found.append(_trim(completion, opened, token.start()))
+                opened = None
+        return found
+
+
+def tag(name: str, *, which: Which = "last") -> Tag:
+    """Text inside ``<name>...</name>``; by default of the last pair, the answer a model settled on.
+
+    Case and attributes of the tag do not matter. Of nested pairs the innermost counts; an opening tag that is
+    never closed counts for nothing. ValueError: `name` cannot be a tag, or `which` is unknown.
+
+    >>> tag("answer")("<answer>3</answer> no: <answer> 4 </answer>")
+    '4'
+    >>> tag("answer")("<answer>4") is None
+    True
+    """
+    return Tag(name, which)
+
+
+@dataclass(frozen=True, repr=False)
+class Boxed(Extractor):
+    which: Which = "last"
+
+    TOKENS: ClassVar[re.Pattern[str]] = re.compile(r"\\boxed\s*\{|\\.|[{}]", re.DOTALL)
+
+    def __post_init__(self) -> None:
+        one_of("which", self.which, ("first", "last"))
+
+    def occurrences(self, completion: str) -> list[Span]:
+        found: list[Span] = []
+        opened: list[int | None] = []  # one entry a brace: where a box's content starts, None for other braces
+        for token in self.TOKENS.finditer(completion):
+            if token[0].startswith("\\boxed"):
+                opened.append(token.end())
+            elif token[0] == "{":
+                opened.append(None)
+            elif token[0] == "}" and opened:
+                start = opened.pop()
+                if start is not None:
+                    found.append(_trim(completion, start, token.start()))
+        return sorted(found)
+
+
+def boxed(*, which: Which = "last") -> Boxed:
+    r"""Content of ``\boxed{...}`` with its inner braces; by default of the last box that opens (so the innermost).
+
+    A box that is never closed counts for nothing. ValueError: `which` is unknown.
+
+    >>> boxed()(r"so \boxed{\frac{1}{2}}")
+    '\\frac{1}{2}'
+    """
+    return Boxed(which)
+
+
+@dataclass(frozen=True, repr=False)
+class After(Extractor):
+    marker: str
+    which: Which = "last"
+    until: Literal["line", "end"] = "line"
+    case: bool = True
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.marker, str) or not self.marker.strip():
+            raise ValueError(f"marker={self.marker!r} is empty; give the text that stands before the answer, such as '####'")
+        one_of("which", self.which, ("first", "last"))
+        one_of("until", self.until, ("line", "end"))
+
+    def occurrences(self, completion: str) -> list[Span]:
+        found: list[Span] = []
+        flags = 0 if self.case else re.IGNORECASE
+        for match in re.finditer(re.escape(self.marker), completion, flags):
+            line_end = completion.find("\n", match.end()) if self.until == "line" else -1
+            found.append(_trim(completion, match.end(), len(completion) if line_end < 0 else line_end))
+        return found
+
+
+def after(marker: str, *, which: Which = "last", until: Literal["line", "end"] = "line", case: bool = True) -> After:
+    """Text after `marker` up to the end of its line (``until="end"``: of the completion); by default the last marker.
+
+    `marker` is plain text, not a pattern; ``case=False`` finds it in any case. ValueError: it is empty.
+
+    >>> after("####")("6 * 7 = 42\\n#### 42")
+    '42'
+    """
+    return After(marker, which, until, case)
+
+
+@lru_cache(maxsize=256)
+def _compiled(expression: str) -> regex.Pattern[str]:
+    return regex.compile(expression)
+
+
+@dataclass(frozen=True, repr=False)
+class Pattern(Extractor):
+    expression: str
+    group: int | str | None = None
+    which: Which = "last"
+    timeout: float = 1.0
+
+    def __post_init__(self) -> None:
+        one_of("which", self.which, ("first", "last"))
+        if not self.timeout > 0:
+            raise ValueError(f"timeout={self.timeout!r} is not a time; give seconds above 0")
+        try:
+            compiled = _compiled(self.expression)
+        except (regex.error, TypeError) as error:
+            raise ValueError(f"pattern {self.expression!r} does not compile: {error}") from None
+        known = [*range(compiled.groups + 1), *compiled.groupindex]
+        if self.group is not None and self.group not in known:
+            raise ValueError(f"pattern {self.expression!r} has no group {self.group!r}; it has {known}")
+
+    def occurrences(self, completion: str) -> list[Span]:
+        compiled = _compiled(self.expression)
+        group = self.group if self.group is not None else min(1, compiled.groups)
+        matches = compiled.finditer(completion, timeout=self.timeout)
+        try:
+            spans = [match.span(group) for match in matches]
+        except TimeoutError:
+            raise TimeoutError(f"pattern {self.expression!r} took longer than {self.timeout:g} s") from None
+        return [_trim(completion, *span) for span in spans if span != (-1, -1)]
+
+
+def pattern(expression: str, *, group: int | str | None = None, which: Which = "last", timeout: float = 1.0) -> Pattern:
+    """Text of a group of a regular expression: `group`, else the first group, else the whole match; by default the last.
+
+    Runs on the `regex` engine, which gives up after `timeout` seconds: TimeoutError, so that the row's components end
+    as ``error`` instead of being judged. ValueError at construction: the pattern does not compile or lacks the group.
+
+    >>> pattern(r"total: (\\d+)")("total: 3, total: 4")
+    '4'
+    """
+    return Pattern(expression, group, which, timeout)
+
+
+# A sign belongs to the number only where nothing it could subtract from stands before it ("9-6" holds 9 and 6).
+_NUMBER = re.compile(
+    r"""
+    (?:(?<![\w)\]}.])[-+\u2212] [$€£¥]?)?        # sign, with a currency sign between it and the digits
+    (?<![\w.])                                   # not inside a word, a version or an address
+    (?>(?:\d{1,3}(?:,\d{3})+(?!\d) | \d+) (?:\.\d+)? | \.\d+)
+    (?>(?:[eE][-+]?\d+)?)
+    (?!\.\d)                                     # "3.14.15" is not a number
+    """,
+    re.VERBOSE,
+)
+
+
+@dataclass(frozen=True, repr=False)
+class Number(Extractor):
+    which: Which = "last"
+
+    def __post_init__(self) -> None:
+        one_of("which", self.which, ("first", "last"))
+
+    def occurrences(self, completion: str) -> list[Span]:
+        return [match.span() for match in _NUMBER.finditer(completion)]
+
+
+def number(*, which: Which = "last") -> Number:
+    """A number as it is written: sign, thousands separators, decimals, exponent; by default the last one.
+
+    A full stop after it is not part of it, letters after it are a unit, and dotted runs such as "3.14.15" are no
+    number. Percent signs are left out and a fraction counts as two numbers. ValueError: `which` is unknown.
+
+    >>> number()("It costs $1,234.50.")
+    '1,234.50'
+    >>> number()("9-6"), number()("so -6")
+    ('6', '-6')
+    """
+    return Number(which)
+
+
+_FENCE = re.compile(r"^[ ]{0,3}(`{3,}|~{3,})[ \t]*([^\s`]*)[^\n`]*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, repr=False)
+class CodeBlock(Extractor):
+    language: str | None = None
+    which: Which = "last"
+
+    def __post_init__(self) -> None:
+        one_of("which", self.which, ("first", "last"))
+
+    def occurrences(self, completion: str) -> list[Span]:
+        found: list[Span] = []
+        opened: re.Match[str] | None = None
+        for fence in _FENCE.finditer(completion):
+            if opened is None:
+                opened = fence
+            elif fence[1].startswith(opened[1]) and not fence[2]:
+                if self.language is None or opened[2].lower() == self.language.lower():
+                    found.append(_trim(completion, opened.end(), fence.start()))
+                opened = None
+        return found
+
+
+def code_block(language: str | None = None, *, which: Which = "last") -> CodeBlock:
+    """Content of a fenced code block, of any language or of `language` (in any case); by default the last one.
+
+    A block that is never closed counts for nothing. ValueError: `which` is unknown.
+
+    >>> code_block("python")("```python\\nprint(1)\\n```")
+    'print(1)'
+    """
+    return CodeBlock(language, which)
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+_JSON = json.JSONDecoder(parse_constant=_refuse_constant)
+
+
+@dataclass(frozen=True, repr=False)
+class JsonValue(Extractor):
+    path: str | tuple[str, ...] | None = None
+    which: Which = "last"
+
+    def __post_init__(self) -> None:
+        one_of("which", self.which, ("first", "last"))
+        if self.path is not None and (not self.path or not all(self._keys)):
+            raise ValueError(f"path={self.path!r} has an empty key; write it as 'person.age' or ('person', 'age')")
+
+    @property
+    def _keys(self) -> tuple[str, ...]:
+        return tuple(self.path.split(".")) if isinstance(self.path, str) else tuple(self.path or ())
+
+    def occurrences(self, completion: str) -> list[Span]:
+        found: list[Span] = []
+        position = 0
+        while (start := _next_bracket(completion, position)) >= 0:
+            try:
+                _, position = _JSON.raw_decode(completion, start)
+                found.append((start, position))
+            except RecursionError:  # nested deeper than any answer: whatever follows is not worth the time
+                break
+            except ValueError:
+                position = start + 1
+        return found
+
+    def __call__(self, completion: str | None) -> str | None:
+        text = super().__call__(completion)
+        if text is None or self.path is None:
+            return text
+        value = _JSON.decode(text)
+        for key in self._keys:
+            if isinstance(value, dict) and key in value:
+                value = value[key]
+            elif isinstance(value, list) and re.fullmatch(r"\d{1,9}", key) and int(key) < len(value):
+                value = value[int(key)]
+            else:
+                return None
+        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _next_bracket(text: str, start: int) -> int:
+    match = re.compile(r"[{\[]").search(text, start)
+    return match.start() if match else -1
+
+
+def json_value(path: str | Sequence[str] | None = None, *, which: Which = "last") -> JsonValue:
+    """A JSON object or array anywhere in the text, as it is written, or the value at `path` in it; by default the last.
+
+    `path` is "person.age" or ("person", "age"), with list positions as numbers; a string value comes without its
+    quotes, others as JSON; ``None`` where the path leads nowhere. Strict JSON: NaN and single quotes are none, and
+    inside a broken object the last whole inner one counts. Spans are those of the whole object or array.
+
+    >>> json_value("age")('Here: {"name": "Uma", "age": 59}.')
+    '59'
+    """
+    return JsonValue(path if path is None or isinstance(path, str) else tuple(path), which)
+
+
+@dataclass(frozen=True, repr=False)
+class Choice(Extractor):
+    options: str = "ABCD"
+    which: Which = "last"
+
+    def __post_init__(self) -> None:
+        one_of("which", self.which, ("first", "last"))
+        if not isinstance(self.options, str) or len(set(self.options)) < 2 or not self.options.isalnum():
+            raise ValueError(f"options={self.options!r} are not choices; give two or more different letters or digits, such as 'ABCD'")
+
+    def occurrences(self, completion: str) -> list[Span]:
+        named, lone = _choice_patterns(self.options)
+        for expression in (named, lone):
+            found = [match.span(match.lastindex or 0) for match in expression.finditer(completion)]
+            if found:
+                return found
+        return []
+
+
+@lru_cache(maxsize=64)
+def _choice_patterns(options: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    letter = f"([{re.escape(options)}])"
+    named = rf"\(\s?{letter}\s?\)|\[\s?{letter}\s?\]|\b(?i:option|choice|answer(?: is)?)\s?:?\s?[*_\"'(\[]{{0,3}}{letter}(?![\w'’])"
+    lone = rf"(?<![\w'’]){letter}(?=[.):,;!?*_\"\]\s]{{0,3}}$|[.):,;!?*_\"\]])"
+    return re.compile(named), re.compile(lone, re.MULTILINE)
+
+
+def choice(options: str = "ABCD", *, which: Which = "last") -> Choice:
+    """The letter of a multiple-choice answer; by default the last one.
+
+    A letter that is marked as a choice, "(B)", "[B]", "option B", "answer is B", comes before a lone one followed by
+    punctuation or the end of its line, "B.", "B"; so "A" as an article is never the answer. Options count as they are
+    written ("b" is none of "ABCD"). ValueError: fewer than two options.
+
+    >>> choice()("A (small) one: 31 is larger. The answer is (B).")
+    'B'
+    """
+    return Choice(options, which)
+
+
+@dataclass(frozen=True, repr=False)
+class FirstOf(Extractor):
+    extractors: tuple[Extractor, ...] = field(metadata={"star": True})
+    which: ClassVar[Which] = "first"  # type: ignore[misc]
+
+    def __post_init__(self) -> None:
+        wrong = [item for item in self.extractors if not isinstance(item, Extractor)]
+        if wrong or not self.extractors:
+            raise ValueError(f"first_of takes extractors, such as tag('answer'); got {wrong or 'none'}")
+
+    def _finder(self, completion: str | None) -> Extractor | None:
+        return next((item for item in self.extractors if item(completion) is not None), None)
+
+    def occurrences(self, completion: str) -> list[Span]:
+        finder = self._finder(completion)
+        return finder.occurrences(completion) if finder else []
+
+    def spans(self, completion: str | None) -> list[Span]:
+        finder = self._finder(completion)
+        return finder.spans(completion) if finder else []
+
+    def __call__(self, completion: str | None) -> str | None:
+        for item in self.extractors:
+            value = item(completion)
+            if value is not None:
+                return value
+        return None
+
+
+def first_of(*extractors: Extractor) -> FirstOf:
+    """The value of the first extractor that finds one; an empty value counts as found. ValueError: none was given.
+
+    >>> first_of(tag("answer"), number())("I think it is 4")
+    '4'
+    >>> first_of(tag("answer"), number())("4? <answer></answer>")
+    ''
+    """
+    return FirstOf(extractors)
+
+
+@dataclass(frozen=True, repr=False)
+class AssistantText(Made):
+    def __call__(self, messages: Sequence[Any] | str | None) -> str | None:
+        if isinstance(messages, str) or not isinstance(messages, Sequence):
+            return messages if isinstance(messages, str) else None
+        for message in reversed(messages):
+            if isinstance(message, dict) and message.get("role") == "assistant":
+                return _content_text(message.get("content"))
+        return None
+
+    def spans(self, messages: Sequence[Any] | str | None) -> list[Span]:
+        text = self(messages)
+        return [] if text is None else [(0, len(text))]
+
+
+def _content_text(content: Any) -> str:
+    """Text of a message's content: a string, or the text parts of a list of parts, one a line."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, Sequence) else []
+    texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+assistant_text = AssistantText()
+"""Text of the last assistant message of a transcript (`messages` in OpenAI's form); a string is returned as it is.
+
+Content in parts is joined by line breaks, other parts than text are left out; ``None`` where no assistant speaks.
+Spans count from the start of that text.
+
+>>> assistant_text([{"role": "user", "content": "2+2?"}, {"role": "assistant", "content": "4"}])
+'4'
+"""

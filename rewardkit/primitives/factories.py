@@ -1,0 +1,34 @@
+"""The shape that all made primitives share: a frozen, picklable callable whose repr reads like the call that made it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import MISSING, fields
+from typing import Any
+
+
+class Made:
+    """Base of the dataclasses behind the factories: `CodeBlock("python")` prints as `code_block('python')`.
+
+    Fields without a default print as positional arguments, a field with metadata ``{"star": True}`` as ``*args``,
+    the others as keywords where they differ from their default.
+    """
+
+    def __repr__(self) -> str:
+        parts: list[str] = []
+        for field in fields(self):  # type: ignore[arg-type]
+            value: Any = getattr(self, field.name)
+            if field.metadata.get("star"):
+                parts.extend(repr(item) for item in value)
+            elif field.default is MISSING:
+                parts.append(f"{field.name}={value!r}" if field.kw_only else repr(value))
+            elif value != field.default:
+                parts.append(f"{field.name}={value!r}")
+        factory = re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__).lower()
+        return f"{factory}({', '.join(parts)})"
+
+
+def one_of(option: str, value: Any, allowed: tuple[Any, ...]) -> None:
+    """Raise a ValueError with one sentence unless `value` is one of `allowed`."""
+    if value not in allowed:
+        raise ValueError(f"{option}={value!r} is not known; use one of {', '.join(map(repr, allowed))}")

@@ -1,0 +1,59 @@
+"""When a component counts: a condition on one column, or a predicate over several."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from rewardkit.primitives.factories import Made
+
+__all__ = ["Gate", "gate"]
+
+
+@dataclass(frozen=True, repr=False)
+class Gate(Made):
+    """The condition that `gate` makes. `on` is the name of a column or a predicate that asks for columns by name."""
+
+    on: str | Callable[..., Any]
+    at_least: float | None = field(kw_only=True, default=None)
+    at_most: float | None = field(kw_only=True, default=None)
+    equals: Any = field(kw_only=True, default=None)
+
+    def __post_init__(self) -> None:
+        limits = [self.at_least, self.at_most, self.equals]
+        if callable(self.on):
+            if any(limit is not None for limit in limits):
+                raise ValueError("a gate on a predicate takes no limits; put the comparison into the predicate")
+        elif not isinstance(self.on, str):
+            raise TypeError(f"a gate is on the name of a column or on a predicate, not on {self.on!r}")
+        elif all(limit is None for limit in limits):
+            raise ValueError(f"gate({self.on!r}) has no condition; add at_least=, at_most= or equals=")
+        elif self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
+            raise ValueError(f"gate({self.on!r}) can never open: at_least={self.at_least!r} is above at_most={self.at_most!r}")
+
+    def admits(self, value: Any) -> bool | None:
+        """Whether the gate on a column is open for this value; ``None`` where the value is missing."""
+        if value is None or (isinstance(value, float) and math.isnan(value)):
+            return None
+        if self.equals is not None and value != self.equals:
+            return False
+        return (self.at_least is None or bool(value >= self.at_least)) and (
+            self.at_most is None or bool(value <= self.at_most)
+        )
+
+
+def gate(
+    on: str | Callable[..., Any], *, at_least: float | None = None, at_most: float | None = None, equals: Any = None
+) -> Gate:
+    """A gate on an earlier component's score, a field or a column (by name, with limits), or on a predicate.
+
+    A predicate asks for columns by parameter name, as components do, and says with True that the gate is open. A
+    component behind a closed gate is not run: status ``gated``; behind a gate on a missing value it is ``abstained``.
+    ValueError: a column without a limit, a predicate with one, or limits that nothing meets.
+
+    >>> gate("correct", at_least=1.0)
+    gate('correct', at_least=1.0)
+    """
+    return Gate(on, at_least=at_least, at_most=at_most, equals=equals)

@@ -1,0 +1,215 @@
+"""Field against ground truth: plain functions of ``(prediction, ground_truth)``, usable as components as they are.
+
+They share one rule for what is missing: a `prediction` of ``None`` is judged wrong; a `ground_truth` that is missing
+or cannot be read as what the function compares is not judged: ``None``. Options are keyword-only; bind them with
+`functools.partial`.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from decimal import Context, Decimal, InvalidOperation
+from fractions import Fraction
+from threading import current_thread, main_thread
+from typing import Any, Literal
+
+from rewardkit.primitives.factories import one_of
+
+__all__ = ["closeness", "matches", "math_equal", "numbers_equal", "read_number"]
+
+Number = Decimal | Fraction
+
+_PLAIN = re.compile(r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d*)?(?:[eE][+-]?\d{1,6})?")
+_CONTEXT = Context(prec=60, Emax=10**9, Emin=-(10**9))
+_LONGEST_NUMBER = 1000  # characters; a longer run of digits is not an answer that a person would grade
+
+
+def read_number(value: Any) -> Number | None:
+    """The exact number a text or number stands for, or ``None``: a Decimal, for "1/3" a Fraction.
+
+    Reads thousands separators, a currency sign, a trailing full stop, an exponent, a unicode minus and `a/b`. Floats
+    are read as they print (0.1 is 1/10); bools, NaN, infinities and text over 1,000 characters are no numbers.
+
+    >>> read_number("$1,234.50."), read_number("2/4")
+    (Decimal('1234.50'), Fraction(1, 2))
+    """
+    if isinstance(value, str):
+        return _read_text(value)
+    if isinstance(value, bool) or value is None:
+        return None
+    try:
+        number = Decimal(value) if isinstance(value, int | Decimal) else Decimal(repr(float(value)))
+    except (TypeError, ValueError, OverflowError, InvalidOperation):
+        return None
+    return number if number.is_finite() else None
+
+
+def _read_text(text: str) -> Number | None:
+    if len(text) > _LONGEST_NUMBER:
+        return None
+    text = text.strip().replace("\u2212", "-").rstrip(".").rstrip()
+    text = re.sub(r"^([+-]?)\s?\\?[$€£¥]\s?", r"\1", text)
+    above, slash, below = text.partition("/")
+    numerator = _read_plain(above.strip())
+    if not slash or numerator is None:
+        return numerator
+    denominator = _read_plain(below.strip())
+    if not denominator or max(abs(numerator.adjusted()), abs(denominator.adjusted())) > _LONGEST_NUMBER:
+        return None
+    return Fraction(numerator) / Fraction(denominator)
+
+
+def _read_plain(text: str) -> Decimal | None:
+    if not _PLAIN.fullmatch(text):
+        return None
+    try:
+        return Decimal(text.replace(",", ""))
+    except InvalidOperation:  # no digit in it
+        return None
+
+
+def _distance(a: Number, b: Number) -> Decimal:
+    """|a - b| to 60 digits."""
+    return _CONTEXT.abs(_CONTEXT.subtract(_decimal(a), _decimal(b)))
+
+
+def _decimal(number: Number) -> Decimal:
+    if isinstance(number, Decimal):
+        return number
+    return _CONTEXT.divide(Decimal(number.numerator), Decimal(number.denominator))
+
+
+def numbers_equal(prediction: Any, ground_truth: Any, *, absolute: float = 0.0, relative: float = 0.0) -> bool | None:
+    """Whether two numbers, as text or numbers, are equal: exactly, or within a tolerance that is asked for.
+
+    Exact means decimals and fractions, never floats: "0.1" is not "0.10000000001". The relative tolerance is a share of
+    the larger magnitude, so the order does not matter. See `read_number` for what counts as a number; a `prediction`
+    that is none is wrong, a `ground_truth` that is none is not judged (``None``). ValueError: a negative tolerance.
+
+    >>> numbers_equal("1,234.50", 1234.5), numbers_equal("15", "5"), numbers_equal("4", "four")
+    (True, False, None)
+    """
+    if not (absolute >= 0 and relative >= 0):
+        raise ValueError(f"tolerances must be 0 or above; got absolute={absolute!r}, relative={relative!r}")
+    truth = read_number(ground_truth)
+    if truth is None:
+        return None
+    number = read_number(prediction)
+    if number is None:
+        return False
+    if number == truth:
+        return True
+    if not absolute and not relative:
+        return False
+    larger = max(abs(_decimal(number)), abs(_decimal(truth)))
+    allowed = max(Decimal(repr(float(absolute))), _CONTEXT.multiply(Decimal(repr(float(relative))), larger))
+    return _distance(number, truth) <= allowed
+
+
+def closeness(prediction: Any, ground_truth: Any, *, zero_at: float = 1.0, scale: Literal["relative", "absolute"] = "relative") -> float | None:
+    """Partial credit in [0, 1] that falls in a straight line with the error: 1 when equal, 0 from `zero_at` on.
+
+    ``scale="relative"`` divides the error by the larger magnitude of the two, so it is defined for a truth of 0
+    (everything else is then a full error) and for negative truths (the wrong sign is a full error or more); it is
+    symmetric and falls with the error. ``scale="absolute"`` takes the error as it is, in the answer's own unit.
+    Missing values as in `numbers_equal`. ValueError: `zero_at` not above 0, unknown `scale`.
+
+    >>> closeness("9", "12"), closeness("-12", "12"), closeness("1", "0")
+    (0.75, 0.0, 0.0)
+    """
+    if not zero_at > 0:
+        raise ValueError(f"zero_at={zero_at!r} must be above 0: the error from which on the score is 0")
+    one_of("scale", scale, ("relative", "absolute"))
+    truth = read_number(ground_truth)
+    if truth is None:
+        return None
+    number = read_number(prediction)
+    if number is None:
+        return 0.0
+    if number == truth:
+        return 1.0
+    error = _distance(number, truth)
+    if scale == "relative":
+        error = _CONTEXT.divide(error, max(abs(_decimal(number)), abs(_decimal(truth))))
+    return max(0.0, 1.0 - float(error) / zero_at)
+
+
+def matches(
+    prediction: Any,
+    ground_truth: Any,
+    *,
+    case: bool = False,
+    white_space: bool = False,
+    punctuation: bool = False,
+    unicode_form: Literal["NFC", "NFKC", None] = "NFC",
+) -> bool | None:
+    """Whether two texts are the same after normalisation; each option says that the difference *counts*.
+
+    By default case, white space (runs become one space) and punctuation at the ends do not count, and composed and
+    decomposed letters are the same; ``unicode_form="NFKC"`` also folds full-width forms. A prediction of ``None`` is
+    wrong, a missing truth is not judged. ValueError: unknown `unicode_form`.
+
+    >>> matches(" Paris. ", "paris"), matches("Paris", "paris", case=True), matches("in Paris", "Paris")
+    (True, False, False)
+    """
+    one_of("unicode_form", unicode_form, ("NFC", "NFKC", None))
+    if ground_truth is None:
+        return None
+    if prediction is None:
+        return False
+
+    def normal(value: Any) -> str:
+        text = str(value)
+        text = unicodedata.normalize(unicode_form, text) if unicode_form else text
+        text = text if case else text.casefold()
+        text = text if punctuation else _strip_punctuation(text)
+        return text if white_space else " ".join(text.split())
+
+    return normal(prediction) == normal(ground_truth)
+
+
+def _strip_punctuation(text: str) -> str:
+    """Without punctuation and white space at its ends, unless nothing else is there. Signs and currency are symbols: kept."""
+
+    def outer(character: str) -> bool:
+        return character.isspace() or (unicodedata.category(character)[0] == "P" and character not in "-%")
+
+    start, end = 0, len(text)
+    while start < end and outer(text[start]):
+        start += 1
+    while end > start and outer(text[end - 1]):
+        end -= 1
+    return text[start:end] or text
+
+
+def math_equal(prediction: Any, ground_truth: Any) -> bool | None:
+    r"""Whether two mathematical expressions are equal: plain numbers by `numbers_equal`, all else by math-verify.
+
+    Expressions may be LaTeX with or without ``$`` or ``\boxed{}``. A prediction that math-verify cannot read or compare
+    is wrong, a truth that it cannot read is not judged. math-verify stops after 5 s by a signal, which only the main
+    thread has: in other threads bound the call from outside where completions are hostile.
+
+    >>> math_equal(r"\frac{1}{2}", "0.5"), math_equal("0.1", "0.10000000001")
+    (True, False)
+    """
+    if ground_truth is None:
+        return None
+    plain_truth, plain_prediction = read_number(ground_truth), read_number(prediction)
+    if plain_truth is not None and (prediction is None or plain_prediction is not None):
+        return plain_prediction is not None and plain_prediction == plain_truth
+    from math_verify import parse, verify  # not at the top: sympy takes a second to import
+
+    seconds = 5 if current_thread() is main_thread() else None
+    truth = parse(_as_latex(str(ground_truth)), parsing_timeout=seconds)
+    if not truth:
+        return None
+    if prediction is None:
+        return False
+    read = parse(_as_latex(str(prediction)), parsing_timeout=seconds)
+    return bool(read) and bool(verify(truth, read, timeout_seconds=seconds))
+
+
+def _as_latex(text: str) -> str:
+    """Bare LaTeX in dollars, so that math-verify sees an expression in it."""
+    return f"${text}$" if "\\" in text and "$" not in text and "\\boxed" not in text else text

@@ -1,0 +1,162 @@
+"""How component scores add up to a reward, and what may be done to the rewards of a group afterwards. Arrays only."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rewardkit.primitives.factories import Made, one_of
+
+__all__ = ["AGGREGATIONS", "aggregate", "min_max", "rank", "standardise"]
+
+Floats = NDArray[np.float64]
+Within = Literal["group", "batch"]
+AGGREGATIONS = ("weighted_sum", "weighted_mean", "product", "minimum")
+MISSING = ("nan", "zero", "skip")
+
+
+def aggregate(
+    scores: Floats, gated: NDArray[np.bool_], weights: Floats, *, aggregation: str = "weighted_sum", on_missing: str = "nan"
+) -> Floats:
+    """Reward of each row, before gates on the whole reward and transforms.
+
+    `scores` is (rows, components), NaN where not scored; `gated` says which of those NaN are a closed gate. Components
+    of weight 0 never count. With p the weights: ``weighted_sum`` is sum(p s); ``weighted_mean`` divides it by the sum of the
+    positive weights, so that full marks without penalties earn 1; ``product`` is prod(s ** p); ``minimum`` is min(s).
+    A gated component counts 0 in a sum, 0 with its weight kept in a mean, and is left out of product and minimum.
+    Other missing scores make the reward NaN (``on_missing="nan"``), count 0 ("zero") or are left out ("skip", also
+    from the weights of a mean). NaN where nothing is left to count. ValueError: see `check_weights`.
+    """
+    check_weights(weights, aggregation=aggregation, on_missing=on_missing)
+    paid = weights != 0
+    scores, gated, weights = scores[:, paid], gated[:, paid], weights[paid]  # (rows, paid components)
+    missing = np.isnan(scores) & ~gated
+    counts = ~gated & (~missing if on_missing != "zero" else np.ones_like(missing))
+    known = np.where(np.isnan(scores), 0.0, scores)
+    empty = ~(counts.any(axis=1) | gated.any(axis=1))
+    if aggregation == "product":
+        reward = np.where(counts, known, 1.0) ** weights
+        total = np.asarray(reward.prod(axis=1), dtype=float)
+        empty |= ~counts.any(axis=1)
+    elif aggregation == "minimum":
+        total = np.where(counts, known, np.inf).min(axis=1, initial=np.inf)
+        empty |= ~counts.any(axis=1)
+    else:
+        total = known @ weights
+        if aggregation == "weighted_mean":
+            kept = np.where(missing & (on_missing == "skip"), 0.0, np.maximum(weights, 0.0)).sum(axis=1)
+            total = np.divide(total, kept, out=np.full_like(total, np.nan), where=kept > 0)
+    if on_missing == "nan":
+        empty |= missing.any(axis=1)
+    total[empty] = np.nan
+    return total
+
+
+def check_weights(weights: Floats, *, aggregation: str, on_missing: str) -> None:
+    """Raise a ValueError for an unknown option, a weight that is not finite, or one the aggregation has no meaning for."""
+    one_of("aggregation", aggregation, AGGREGATIONS)
+    one_of("on_missing", on_missing, MISSING)
+    if not np.isfinite(weights).all():
+        raise ValueError(f"weights must be finite numbers; got {weights.tolist()}")
+    if aggregation in ("product", "minimum") and (weights < 0).any():
+        raise ValueError(f"aggregation={aggregation!r} has no penalties; make the negative weights 0 or use 'weighted_sum'")
+    if aggregation == "weighted_mean" and not (weights > 0).any():
+        raise ValueError("aggregation='weighted_mean' needs at least one weight above 0")
+
+
+def _per_group(function: Callable[[Floats], Floats], rewards: Floats, groups: NDArray[np.intp]) -> Floats:
+    """`function` applied to the finite rewards of each group."""
+    out = np.full(rewards.shape, np.nan)
+    finite = np.flatnonzero(np.isfinite(rewards))
+    order = finite[np.argsort(groups[finite], kind="stable")]
+    if len(order):
+        for rows in np.split(order, np.flatnonzero(np.diff(groups[order])) + 1):
+            out[rows] = function(rewards[rows])
+    return out
+
+
+@dataclass(frozen=True, repr=False)
+class Transform(Made):
+    """(rewards, group codes) -> rewards, NaN kept; what the factories below make."""
+
+    within: Within = field(kw_only=True, default="group")
+
+    def __post_init__(self) -> None:
+        one_of("within", self.within, ("group", "batch"))
+
+    def __call__(self, rewards: Floats, groups: NDArray[np.intp]) -> Floats:
+        return _per_group(self.apply, rewards, groups if self.within == "group" else np.zeros_like(groups))
+
+    def apply(self, rewards: Floats) -> Floats:
+        """The finite rewards of one group (or of the batch), transformed."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, repr=False)
+class Standardise(Transform):
+    clip: float | None = field(kw_only=True, default=None)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.clip is not None and not self.clip > 0:
+            raise ValueError(f"clip={self.clip!r} is not a number of standard deviations; give one above 0, or None")
+
+    def apply(self, rewards: Floats) -> Floats:
+        spread = rewards.std(ddof=1) if len(rewards) > 1 else 0.0
+        scaled = (rewards - rewards.mean()) / spread if spread > 1e-8 else np.zeros_like(rewards)
+        return scaled if self.clip is None else np.clip(scaled, -self.clip, self.clip)
+
+
+@dataclass(frozen=True, repr=False)
+class MinMax(Transform):
+    def apply(self, rewards: Floats) -> Floats:
+        spread = rewards.max() - rewards.min()
+        return (rewards - rewards.min()) / spread if spread > 1e-8 else np.zeros_like(rewards)
+
+
+@dataclass(frozen=True, repr=False)
+class Rank(Transform):
+    def apply(self, rewards: Floats) -> Floats:
+        if len(rewards) == 1:
+            return np.zeros(1)
+        _, inverse, counts = np.unique(rewards, return_inverse=True, return_counts=True)
+        middle = np.cumsum(counts) - (counts + 1) / 2  # mean position of the ties, from 0
+        return np.asarray(middle[inverse] / (len(rewards) - 1), dtype=float)
+
+
+def standardise(*, clip: float | None = None, within: Within = "group") -> Transform:
+    """(r - mean) / std (ddof 1) within the group or the batch, then clipped at ±`clip`; 0 where nothing varies.
+
+    ValueError: `clip` not above 0, unknown `within`.
+    """
+    return Standardise(clip=clip, within=within)
+
+
+def min_max(*, within: Within = "group") -> Transform:
+    """(r - min) / (max - min) within the group or the batch, in [0, 1]; 0 where nothing varies. ValueError: unknown `within`."""
+    return MinMax(within=within)
+
+
+def rank(*, within: Within = "group") -> Transform:
+    """Rank within the group or the batch, from 0 (lowest) to 1 (highest), ties sharing their mean rank.
+
+    All tied gives 0.5 each, a single reward 0. ValueError: unknown `within`.
+    """
+    return Rank(within=within)
+
+
+def read_transform(text: str) -> Transform:
+    """The transform that prints as `text`. ValueError: it is none of rewardkit's own."""
+    try:
+        call = ast.parse(text, mode="eval").body
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and not call.args:
+            options = {str(item.arg): ast.literal_eval(item.value) for item in call.keywords}
+            return {"standardise": standardise, "min_max": min_max, "rank": rank}[call.func.id](**options)
+    except (SyntaxError, KeyError, TypeError, ValueError):
+        pass
+    raise ValueError(f"{text} is not one of rewardkit's transforms, so its rewards cannot be computed again from a record")

@@ -1,0 +1,394 @@
+"""Read and validate rollouts: one row = one completion."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import logging
+import math
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from rewardkit.errors import RolloutsError, did_you_mean
+from rewardkit.primitives.extraction import assistant_text
+
+__all__ = ["Rejected", "Rollouts", "load_rollouts"]
+
+log = logging.getLogger(__name__)
+
+ALIASES: dict[str, tuple[str, ...]] = {
+    "rollout_id": ("rollout_id", "completion_id", "sample_id"),
+    "prompt_id": ("prompt_id", "problem_id", "question_id", "uid"),
+    "prompt": ("prompt", "question", "query", "input", "instruction", "problem"),
+    "completion": ("completion", "response", "solution_str", "output", "generated_text", "model_output"),
+    "messages": ("messages", "conversation", "transcript"),
+    "ground_truth": ("ground_truth", "answer", "solution", "gts", "target", "reference", "gold"),
+    "data_source": ("data_source", "dataset", "source"),
+    "policy": ("policy", "checkpoint", "model"),
+    "step": ("step", "global_step", "training_step"),
+}
+"""Canonical column -> the names it is known by, in the order in which they are tried."""
+
+GROUP_WITH = ("policy", "step", "data_source")
+TEXTS = ("rollout_id", "prompt_id", "prompt", "completion", "ground_truth", "data_source", "policy")
+REJECTED_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """A row that was kept out: its line (or its position from 1, where there are no lines) and why."""
+
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True, eq=False)
+class Rollouts:
+    """Validated rollouts.
+
+    `table` has one row a completion, canonical columns first and `rollout_id` in front. `mapping` says which source
+    column each canonical one was taken from; `group_key` which columns make a group; `rejected` what was kept out.
+    `rollouts[i]` is row i as a dict, missing values as ``None``.
+    """
+
+    table: pd.DataFrame
+    mapping: dict[str, str]
+    group_key: tuple[str, ...]
+    rejected: tuple[Rejected, ...] = ()
+    source: str = "memory"
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def __getitem__(self, position: int) -> dict[str, Any]:
+        row = self.table.iloc[position]
+        return {str(name): present(row[name]) for name in self.table.columns}
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        columns = self.columns()
+        for values in zip(*columns.values(), strict=True):
+            yield dict(zip(columns, values, strict=True))
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Every column as a list of Python values, missing ones as ``None``."""
+        return {str(name): column_values(self.table[name]) for name in self.table.columns}
+
+    def select(self, rows: NDArray[np.bool_] | Sequence[int]) -> Rollouts:
+        """The rollouts at these positions (or where the mask is true)."""
+        return replace(self, table=self.table[rows] if np.asarray(rows).dtype == bool else self.table.iloc[rows])
+
+    @cached_property
+    def groups(self) -> NDArray[np.intp]:
+        """Group code of each row, (rows,), numbered from 0 in order of first appearance."""
+        return _codes([self._key_column(name) for name in self.group_key], len(self))
+
+    @cached_property
+    def prompts(self) -> NDArray[np.intp]:
+        """Prompt code of each row, (rows,): what a bootstrap resamples. Groups of one prompt (say of two policies) share it."""
+        name = next((name for name in ("prompt_id", "prompt") if name in self.table), None)
+        if name is None:
+            return self.groups
+        return _codes([self._key_column(key) for key in (name, "data_source") if key in self.table], len(self))
+
+    def _key_column(self, name: str) -> list[Any]:
+        """Hashable values of a key column; a missing prompt_id falls back on the prompt, then on the row alone."""
+        values = column_values(self.table[name])
+        if name == "prompt_id" and None in values:
+            prompts = column_values(self.table["prompt"]) if "prompt" in self.table else [None] * len(values)
+            values = [prompt if value is None else value for value, prompt in zip(values, prompts, strict=True)]
+        if name in ("prompt_id", "prompt"):
+            values = [("row", row) if value is None else value for row, value in enumerate(values)]
+        return [json.dumps(value, sort_keys=True, default=str) if isinstance(value, list | dict) else value for value in values]
+
+    @cached_property
+    def group_sizes(self) -> dict[int, int]:
+        """Histogram: group size -> number of groups of that size."""
+        return dict(sorted(Counter(Counter(self.groups.tolist()).values()).items()))
+
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """What a person should know before trusting figures on these rollouts, a sentence each."""
+        sentences = []
+        if self.rejected:
+            shown = "; ".join(f"line {item.line}: {item.reason}" for item in self.rejected[:REJECTED_SHOWN])
+            more = f"; and {len(self.rejected) - REJECTED_SHOWN} more" if len(self.rejected) > REJECTED_SHOWN else ""
+            sentences.append(f"{len(self.rejected)} of {len(self) + len(self.rejected)} rows kept out ({shown}{more})")
+        key = ", ".join(self.group_key) or "none"
+        if set(self.group_sizes) == {1}:
+            sentences.append(f"every group has one completion (group key: {key}), so nothing can be said of group signal")
+        elif len(self.group_sizes) > 1:
+            sizes = ", ".join(f"{count} of size {size}" for size, count in self.group_sizes.items())
+            sentences.append(f"group sizes are mixed (group key: {key}): {sizes}")
+        return tuple(sentences)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hash of all values in all columns, the same on every machine."""
+        digest = hashlib.sha256()
+        for name, values in self.columns().items():
+            digest.update(repr((name, values)).encode("utf-8", "surrogatepass"))
+        return digest.hexdigest()[:16]
+
+    def summary(self) -> dict[str, Any]:
+        """What was read and how: rows, groups, group key, sizes, mapping, rejected rows, warnings."""
+        return {
+            "source": self.source,
+            "rows": len(self),
+            "rejected": [{"line": item.line, "reason": item.reason} for item in self.rejected],
+            "mapping": self.mapping,
+            "group_key": list(self.group_key),
+            "groups": int(self.groups.max(initial=-1)) + 1,
+            "group_sizes": {str(size): count for size, count in self.group_sizes.items()},
+            "warnings": list(self.warnings),
+        }
+
+    def __repr__(self) -> str:
+        renamed = ", ".join(f"{name} from {source!r}" for name, source in self.mapping.items() if name != source)
+        lines = [
+            f"{len(self)} rollouts from {self.source} in {int(self.groups.max(initial=-1)) + 1} groups by {', '.join(self.group_key) or 'row'}",
+            f"columns: {', '.join(map(str, self.table.columns))}" + (f" ({renamed})" if renamed else ""),
+            *(f"note: {sentence}" for sentence in self.warnings),
+        ]
+        return "\n".join(lines)
+
+
+def load_rollouts(
+    source: str | Path | pd.DataFrame | Iterable[Mapping[str, Any]],
+    *,
+    columns: Mapping[str, str] | None = None,
+    group: str | Sequence[str] | None = None,
+) -> Rollouts:
+    """Rollouts from a JSONL, Parquet or CSV file, a DataFrame, or dicts; see `ALIASES` for the column names it knows.
+
+    `columns` maps canonical names to the source's own ({"completion": "text"}) and comes before the known aliases.
+    `group` names the columns that make a group; by default `prompt_id` (else the prompt's text) with policy, step
+    and data_source where present. A completion in the form of chat messages becomes the text of its last assistant turn.
+    Rows without a completion, with one of the wrong type, broken lines and repeated `rollout_id` (default: the line) are
+    kept out and listed in `.rejected`. RolloutsError: nothing usable, unknown column, unknown kind of file.
+
+    >>> load_rollouts([{"question": "2+2?", "response": "4", "answer": "4"}]).mapping
+    {'prompt': 'question', 'completion': 'response', 'ground_truth': 'answer'}
+    """
+    name = str(source) if isinstance(source, str | Path) else "memory"
+    numbered, rejected = _read(source)
+    if not numbered:
+        raise RolloutsError(_nothing_usable(name, rejected))
+    names = list(dict.fromkeys(column for _, row in numbered for column in row))
+    mapping = _mapping(names, columns or {})
+    rows, bad = _validate(numbered, mapping)
+    rejected = sorted([*rejected, *bad], key=lambda item: item.line)
+    if not rows:
+        raise RolloutsError(_nothing_usable(name, rejected))
+    table = _table(rows)
+    rollouts = Rollouts(table, mapping, _group_key(list(table.columns), group), tuple(rejected), name)
+    for sentence in rollouts.warnings:
+        log.warning("%s: %s", name, sentence)
+    return rollouts
+
+
+def _nothing_usable(name: str, rejected: Sequence[Rejected]) -> str:
+    if not rejected:
+        return f"{name} has no rows; a rollout file has one completion a row"
+    return f"{name} has no usable row; line {rejected[0].line}: {rejected[0].reason} ({len(rejected)} rows kept out)"
+
+
+Numbered = list[tuple[int, dict[str, Any]]]
+
+
+def _read(source: Any) -> tuple[Numbered, list[Rejected]]:
+    """Rows with their line numbers, and the lines that hold none."""
+    if isinstance(source, pd.DataFrame):
+        columns = {str(name): column_values(source[name]) for name in source.columns}
+        return [(i + 1, dict(zip(columns, row, strict=True))) for i, row in enumerate(zip(*columns.values(), strict=True))], []
+    if not isinstance(source, str | Path):
+        return _split([(i + 1, row) for i, row in enumerate(source)])
+    path = Path(source)
+    if not path.is_file():
+        raise RolloutsError(f"there is no file {str(path)!r}; give a JSONL, Parquet or CSV file of rollouts")
+    readers = {".jsonl": read_jsonl, ".ndjson": read_jsonl, ".csv": _read_csv, ".parquet": _read_parquet}
+    reader = readers.get(path.suffix.lower())
+    if reader is None:
+        raise RolloutsError(f"{str(path)!r} ends in {path.suffix!r}; rollouts are read from {', '.join(readers)}")
+    if path.stat().st_size == 0:
+        raise RolloutsError(f"{str(path)!r} is empty; a rollout file has one completion a row")
+    return reader(path)
+
+
+def _split(numbered: Iterable[tuple[int, Any]]) -> tuple[Numbered, list[Rejected]]:
+    rows, rejected = [], []
+    for line, row in numbered:
+        if isinstance(row, Mapping):
+            rows.append((line, dict(row)))
+        else:
+            rejected.append(Rejected(line, f"a row is an object with columns, not {type(row).__name__}"))
+    return rows, rejected
+
+
+def read_jsonl(path: Path) -> tuple[Numbered, list[Rejected]]:
+    """The objects of a JSONL file with their line numbers, and the lines that hold none; blank lines are passed over."""
+    numbered: list[tuple[int, Any]] = []
+    rejected = []
+    with path.open(encoding="utf-8-sig", errors="replace", newline="\n") as lines:
+        for line, text in enumerate(lines, start=1):
+            if text.strip():
+                try:
+                    numbered.append((line, json.loads(text)))
+                except (ValueError, RecursionError) as error:
+                    rejected.append(Rejected(line, f"broken JSON: {error}"))
+    rows, wrong = _split(numbered)
+    return rows, [*rejected, *wrong]
+
+
+def _read_parquet(path: Path) -> tuple[Numbered, list[Rejected]]:
+    try:
+        rows = pq.read_table(path).to_pylist()
+    except (pa.ArrowInvalid, OSError) as error:
+        raise RolloutsError(f"{str(path)!r} is not a Parquet file that can be read: {error}") from None
+    return [(i + 1, row) for i, row in enumerate(rows)], []
+
+
+def _read_csv(path: Path) -> tuple[Numbered, list[Rejected]]:
+    """CSV cells are text; columns other than the texts of a rollout become numbers where every cell is one."""
+    rows: Numbered = []
+    rejected = []
+    limit = csv.field_size_limit(sys.maxsize)
+    try:
+        with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+            reader = csv.DictReader(file)
+            for row in reader:
+                if None in row:
+                    rejected.append(Rejected(reader.line_num, f"has more cells than the header's {len(reader.fieldnames or [])}"))
+                else:
+                    rows.append((reader.line_num, row))
+    except csv.Error as error:
+        raise RolloutsError(f"{str(path)!r} is not a CSV file that can be read: {error}") from None
+    finally:
+        csv.field_size_limit(limit)
+    texts = {alias for name in TEXTS for alias in ALIASES[name]}
+    for name in reader.fieldnames or []:
+        numbers = [None if name in texts else _cell_number(row[name]) for _, row in rows]
+        numeric = all(number is not None or not row[name] for number, (_, row) in zip(numbers, rows, strict=True))
+        for number, (_, row) in zip(numbers, rows, strict=True):
+            if numeric or (not row[name] and name not in ALIASES["completion"]):
+                row[name] = number
+    return rows, rejected
+
+
+def _cell_number(cell: str | None) -> int | float | None:
+    for kind in (int, float):
+        try:
+            return kind(cell or "")
+        except ValueError:
+            continue
+    return None
+
+
+def _mapping(names: Sequence[str], wanted: Mapping[str, str]) -> dict[str, str]:
+    """Canonical column -> the source's name for it, for the columns that are there."""
+    for canonical, name in wanted.items():
+        if canonical not in ALIASES:
+            raise RolloutsError(f"columns= maps {canonical!r}, which is not one of {list(ALIASES)}{did_you_mean(canonical, ALIASES)}")
+        if name not in names:
+            raise RolloutsError(f"columns= asks for {name!r}; the rollouts have {list(names)}{did_you_mean(name, names)}")
+    mapping = {}
+    for canonical, aliases in ALIASES.items():
+        found = wanted.get(canonical) or next((name for name in aliases if name in names and name not in wanted.values()), None)
+        if found is not None:
+            mapping[canonical] = found
+    for canonical in wanted:
+        if canonical in names and wanted[canonical] != canonical:
+            log.warning("columns= takes %r from %r, so the column that was called %r is left out", canonical, wanted[canonical], canonical)
+    if "completion" not in mapping and "messages" not in mapping:
+        raise RolloutsError(
+            f"no column holds the completions; the rollouts have {list(names)}: "
+            f"name it with columns={{'completion': ...}} (known names: {', '.join(ALIASES['completion'])})"
+        )
+    return mapping
+
+
+def _validate(numbered: Numbered, mapping: Mapping[str, str]) -> tuple[list[dict[str, Any]], list[Rejected]]:
+    """Rows under canonical names with a text as completion and a rollout_id of their own; and the others."""
+    rows, rejected = [], []
+    seen: dict[Any, int] = {}
+    names = {source: canonical for canonical, source in mapping.items()}
+    for line, raw in numbered:
+        row = {names.get(name, name): present(value) for name, value in raw.items() if names.get(name) or name not in mapping}
+        given = row.get("completion") if row.get("completion") is not None else row.get("messages")
+        completion = assistant_text(given)
+        rollout_id = row.get("rollout_id", line)
+        rollout_id = line if rollout_id is None else rollout_id
+        if completion is None:
+            reason = "has no completion" if given is None else f"has a completion of type {type(given).__name__}, not text or chat messages"
+            rejected.append(Rejected(line, reason))
+        elif not isinstance(rollout_id, str | int | float):
+            rejected.append(Rejected(line, f"has a rollout_id of type {type(rollout_id).__name__}, not text or a number"))
+        elif rollout_id in seen:
+            rejected.append(Rejected(line, f"repeats rollout_id {rollout_id!r} of line {seen[rollout_id]}"))
+        else:
+            seen[rollout_id] = line
+            rows.append({**row, "rollout_id": rollout_id, "completion": completion})
+    return rows, rejected
+
+
+def _table(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
+    names = dict.fromkeys(name for row in rows for name in row)
+    ordered = [name for name in ALIASES if name in names] + [name for name in names if name not in ALIASES]
+    return pd.DataFrame({name: as_column([row.get(name) for row in rows]) for name in ordered})
+
+
+def as_column(values: list[Any]) -> pd.Series[Any]:
+    """A column that gives its values back as they were: numbers as such (whole ones stay whole), all else as objects."""
+    kinds = {type(value) for value in values} - {type(None)}
+    if kinds == {bool} and None not in values:
+        return pd.Series(values, dtype=bool)
+    if kinds == {int} and all(value is None or abs(value) < 2**63 for value in values):
+        return pd.Series(values, dtype="Int64" if None in values else "int64")
+    if kinds == {float} or (kinds == {int, float} and all(value is None or abs(value) < 2**53 for value in values)):
+        return pd.Series(values, dtype="float64")
+    return pd.Series(values, dtype=object)
+
+
+def column_values(column: pd.Series[Any]) -> list[Any]:
+    """The values of a column as Python objects, missing ones as ``None``."""
+    values = column.tolist()
+    if column.dtype == object and set(map(type, values)) <= {str, int, bool}:
+        return values
+    return [present(value) for value in values] if column.dtype == object or column.hasnans else values
+
+
+def present(value: Any) -> Any:
+    """The value, or ``None`` for pandas' ways of saying that there is none; arrays become lists."""
+    if value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and math.isnan(value)):
+        return None
+    return value.tolist() if isinstance(value, np.generic | np.ndarray) else value
+
+
+def _group_key(names: Sequence[str], group: str | Sequence[str] | None) -> tuple[str, ...]:
+    if group is not None:
+        wanted = (group,) if isinstance(group, str) else tuple(group)
+        for name in wanted:
+            if name not in names:
+                raise RolloutsError(f"group= asks for {name!r}; the rollouts have {list(names)}{did_you_mean(name, names)}")
+        return wanted
+    prompt = next((name for name in ("prompt_id", "prompt") if name in names), None)
+    return (prompt, *(name for name in GROUP_WITH if name in names)) if prompt else ()
+
+
+def _codes(keys: Sequence[Sequence[Any]], rows: int) -> NDArray[np.intp]:
+    """Codes of the combinations of the key columns, in order of first appearance; without a key each row is its own."""
+    if not keys:
+        return np.arange(rows)
+    seen: dict[tuple[Any, ...], int] = {}
+    return np.fromiter((seen.setdefault(key, len(seen)) for key in zip(*keys, strict=True)), dtype=np.intp, count=rows)

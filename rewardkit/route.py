@@ -1,0 +1,202 @@
+"""Route: a reward for each data source; and the reward that a run record tells of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rewardkit.component import Component, Recorded
+from rewardkit.errors import RewardError, did_you_mean
+from rewardkit.evaluation import ABSTAINED, GATED, Columns, Evaluation, Floats, Rows
+from rewardkit.primitives.gating import Gate
+from rewardkit.primitives.weighting import read_transform
+from rewardkit.reward import Part, Reward, fingerprint
+
+__all__ = ["Route", "reward_from_record"]
+
+SCORING_KEYS = ("name", "function", "gate", "columns", "range", "kind")
+
+
+class Route(Reward):
+    """A reward for each value of a column: `Route("data_source", {"gsm8k": a, "people-json": b}, default=None)`.
+
+    Rows whose value has no reward go to `default`, or are not judged (``abstained``, reward NaN). Components of the same
+    name share a score column; for the rows of another reward they are ``gated``. RewardError: no rewards, a nested Route.
+    """
+
+    column: str
+    rewards: Mapping[str, Reward]
+    default: Reward | None
+
+    def __init__(self, column: str, rewards: Mapping[str, Reward], default: Reward | None = None, *, name: str | None = None) -> None:
+        inner = [*rewards.values(), *([default] if default is not None else [])]
+        if not inner:
+            raise RewardError(f"Route({column!r}, ...) has no rewards; give {{value: reward}}")
+        if wrong := [item for item in inner if not isinstance(item, Reward) or isinstance(item, Route)]:
+            raise RewardError(f"Route({column!r}, ...) takes rewards; got {wrong[0]!r}")
+        fields = {key: value for item in inner for key, value in item.fields.items()}
+        components = {item.name: item for reward in inner for item in reward.components}
+        for key, value in {
+            "name": name or "+".join(dict.fromkeys(item.name for item in inner)),
+            "column": column,
+            "rewards": dict(rewards),
+            "default": default,
+            "fields": fields,
+            "components": tuple(components.values()),
+            "aggregation": inner[0].aggregation,
+            "on_missing": inner[0].on_missing,
+            "gate": None,
+            "transform": None,
+            "recorded": None,
+        }.items():
+            object.__setattr__(self, key, value)
+        self._check_names()
+
+    def parts(self, columns: Columns, rows: int) -> list[Part]:
+        """One part a reward that has rows; rows that no reward is for are in none."""
+        values = columns[self.column]
+        rows_of: dict[Any, list[int]] = {}
+        for row, value in enumerate(values):
+            rows_of.setdefault(value if value in self.rewards else None, []).append(row)
+        parts = [Part(str(key), reward, np.array(rows_of[key])) for key, reward in self.rewards.items() if key in rows_of]
+        if self.default is not None and None in rows_of:
+            parts.append(Part("default", self.default, np.array(rows_of[None])))
+        return parts
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        inner = [*self.rewards.values(), *([self.default] if self.default is not None else [])]
+        return tuple(dict.fromkeys([self.column, *(name for reward in inner for name in reward.needs)]))
+
+    def check_columns(self, available: Sequence[str]) -> None:
+        if self.column not in available:
+            raise RewardError(f"the route asks for {self.column!r}; this table has {sorted(available)}{did_you_mean(self.column, available)}")
+        for reward in [*self.rewards.values(), *([self.default] if self.default else [])]:
+            reward.check_columns(available)
+
+    def evaluate(
+        self, columns: Columns, *, rows: int, groups: Rows | None = None, ignore_gates: bool = False, notes: bool = False,
+        progress: Callable[[str], None] | None = None,
+    ) -> Evaluation:  # fmt: skip
+        total = Evaluation(
+            {name: [None] * rows for name in self.fields},
+            {name: np.full(rows, np.nan) for name in self.names},
+            {name: np.full(rows, GATED, dtype=np.int8) for name in self.names},
+            {name: [None] * rows for name in self.names},
+            np.full(rows, np.nan),
+            [{} for _ in range(rows)] if notes else None,
+        )
+        unmatched = np.ones(rows, dtype=bool)
+        for part in self.parts(columns, rows):
+            unmatched[part.rows] = False
+            some = {name: [values[row] for row in part.rows] for name, values in columns.items()}
+            found = part.reward.evaluate(
+                some, rows=len(part.rows), groups=None if groups is None else groups[part.rows],
+                ignore_gates=ignore_gates, notes=notes, progress=progress,
+            )  # fmt: skip
+            total.gate[part.rows] = found.gate
+            for name, scores in found.scores.items():
+                total.scores[name][part.rows] = scores
+                total.statuses[name][part.rows] = found.statuses[name]
+            for whole, piece in ((total.fields, found.fields), (total.errors, found.errors)):
+                for name, values in piece.items():
+                    for row, value in zip(part.rows, values, strict=True):
+                        whole[name][row] = value
+            if total.notes is not None and found.notes is not None:
+                for row, heard in zip(part.rows, found.notes, strict=True):
+                    total.notes[row] = heard
+        for row in np.flatnonzero(unmatched):
+            for name in self.names:
+                total.statuses[name][row] = ABSTAINED
+                total.errors[name][row] = f"no reward for {self.column}={columns[self.column][row]!r}"
+        return total
+
+    def combine(
+        self, scores: Mapping[str, Floats], gated: Mapping[str, NDArray[np.bool_]], gate: Floats, columns: Columns
+    ) -> Floats:
+        total = np.full(len(gate), np.nan)
+        for part in self.parts(columns, len(gate)):
+            at = part.rows
+            total[at] = part.reward.combine(
+                {name: values[at] for name, values in scores.items()},
+                {name: values[at] for name, values in gated.items()},
+                gate[at],
+                {},
+            )
+        return total
+
+    def transformed(self, rewards: Floats, groups: Rows, columns: Columns) -> Floats:
+        out = rewards.copy()
+        for part in self.parts(columns, len(rewards)):
+            out[part.rows] = part.reward.transformed(rewards[part.rows], groups[part.rows], {})
+        return out
+
+    def reweigh(self, weights: Mapping[str, float]) -> Route:
+        """The same route with other weights, in every reward that has the component."""
+        for name in weights:
+            if name not in self.names:
+                raise RewardError(f"there is no component {name!r} to weigh; route {self.name!r} has {list(self.names)}{did_you_mean(name, self.names)}")
+
+        def changed(reward: Reward) -> Reward:
+            return reward.reweigh({key: value for key, value in weights.items() if key in reward.names})
+
+        default = changed(self.default) if self.default is not None else None
+        return Route(self.column, {key: changed(reward) for key, reward in self.rewards.items()}, default, name=self.name)
+
+    def record(self) -> dict[str, Any]:
+        records = {key: reward.record() for key, reward in self.rewards.items()}
+        default = self.default.record() if self.default is not None else None
+        inner = {**records, **({"default": default} if default else {})}
+        return {
+            "name": self.name,
+            "route": {"column": self.column, "rewards": records, "default": default},
+            "fingerprints": {
+                kind: fingerprint({"column": self.column, **{key: item["fingerprints"][kind] for key, item in inner.items()}})
+                for kind in ("scoring", "reward")
+            },
+        }
+
+
+def reward_from_record(record: Mapping[str, Any]) -> Reward:
+    """The reward of a run record: it can be weighed and diagnosed anew, but not run (RewardError).
+
+    RewardError also where the record is none.
+    """
+    try:
+        if "route" in record:
+            route = record["route"]
+            inner = {key: reward_from_record(item) for key, item in route["rewards"].items()}
+            default = reward_from_record(route["default"]) if route["default"] else None
+            return Route(route["column"], inner, default, name=record["name"])
+        return Reward(
+            record["name"],
+            {name: Recorded(text) for name, text in record["fields"].items()},
+            [_component(item) for item in record["components"]],
+            aggregation=record["aggregation"],
+            on_missing=record["on_missing"],
+            gate=Gate(Recorded(record["gate"])) if record["gate"] else None,
+            transform=read_transform(record["transform"]) if record["transform"] else None,
+            recorded={
+                "fields": record["fields"],
+                "components": [{key: item[key] for key in SCORING_KEYS} for item in record["components"]],
+                "gate": record["gate"],
+                "sources": record["sources"],
+            },
+        )
+    except (KeyError, TypeError) as error:
+        raise RewardError(f"this run record does not hold a reward ({error!r}); score again with this version") from None
+
+
+def _component(item: Mapping[str, Any]) -> Component:
+    return Component(
+        item["name"],
+        Recorded(item["function"]),
+        weight=item["weight"],
+        why=item["why"],
+        range=tuple(item["range"]) if item["range"] else None,
+        primary=item["primary"],
+        gate=Gate(Recorded(item["gate"])) if item["gate"] else None,
+    )

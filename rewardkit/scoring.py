@@ -1,0 +1,279 @@
+"""score(): a reward over rollouts, as Scores; Scores on disk."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+from tqdm.auto import tqdm
+
+from rewardkit.errors import RolloutsError
+from rewardkit.evaluation import GATED, STATUSES, Evaluation, Floats
+from rewardkit.reward import Reward
+from rewardkit.rollouts import Rollouts, as_column, load_rollouts
+from rewardkit.route import reward_from_record
+
+__all__ = ["Scores", "load_scores", "score"]
+
+OWN_PREFIXES = ("field/", "score/", "status/", "error/", "note/", "gate/")
+OWN_COLUMNS = ("reward_raw", "reward")
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Scored rollouts.
+
+    `table` has the rollout columns, then by name ``field/<name>``, ``score/<component>`` (NaN unless scored),
+    ``status/<component>``, ``error/<component>`` (why not scored), where they exist ``note/<name>`` and ``gate/reward`` (1 open,
+    0 closed, NaN unknown), then ``reward_raw`` (before the transform) and ``reward``. Raw scores stand apart from weights: `reweigh`
+    never scores again.
+    """
+
+    table: pd.DataFrame
+    reward: Reward
+    rollouts: Rollouts
+    run: Mapping[str, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    @property
+    def groups(self) -> NDArray[np.intp]:
+        """Group code of each row."""
+        return self.rollouts.groups
+
+    @property
+    def rewards(self) -> Floats:
+        """The reward of each row, NaN where not judged."""
+        return self.table["reward"].to_numpy(dtype=float)
+
+    def score(self, component: str) -> Floats:
+        """The scores of a component, NaN where not scored."""
+        return self.table[f"score/{component}"].to_numpy(dtype=float)
+
+    def status(self, component: str) -> NDArray[np.int8]:
+        """The statuses of a component, as indices of `STATUSES`."""
+        return np.asarray(self.table[f"status/{component}"].cat.codes, dtype=np.int8)
+
+    @cached_property
+    def counts(self) -> dict[str, dict[str, int]]:
+        """Component -> status -> number of rows."""
+        return {
+            name: {status: int(count) for status, count in zip(STATUSES, np.bincount(self.status(name), minlength=4), strict=True)}
+            for name in self.reward.names
+        }
+
+    @cached_property
+    def record(self) -> dict[str, Any]:
+        """The run record: the reward with its fingerprints, the data's fingerprint, versions, counts. Scoring draws no random numbers."""
+        return {
+            "reward": self.reward.record(),
+            "rollouts": {**self.rollouts.summary(), "fingerprint": self.rollouts.fingerprint},
+            "counts": self.counts,
+            "rewards_missing": int(np.isnan(self.rewards).sum()),
+            "seed": None,
+            **self.run,
+        }
+
+    def reweigh(self, weights: Mapping[str, float]) -> Scores:
+        """These scores under other weights, without scoring. RewardError: a weight for a component that there is not."""
+        return self.under(self.reward.reweigh(weights))
+
+    def under(self, reward: Reward) -> Scores:
+        """These scores combined as `reward` says; its components must be the ones that were scored."""
+        columns = {name: self.rollouts.columns()[name] for name in ([reward.column] if hasattr(reward, "column") else [])}
+        gate = self.table["gate/reward"].to_numpy(dtype=float) if "gate/reward" in self.table else np.ones(len(self))
+        raw = reward.combine(
+            {name: self.score(name) for name in reward.names},
+            {name: self.status(name) == GATED for name in reward.names},
+            gate,
+            columns,
+        )
+        final = reward.transformed(raw, self.groups, columns)
+        return Scores(self.table.assign(reward_raw=raw, reward=final), reward, self.rollouts, self.run)
+
+    def save(self, folder: str | Path) -> Path:
+        """Write ``scores.parquet`` and ``run.json`` into the folder, each whole or not at all; gives the folder.
+
+        The record is in the Parquet file's metadata too, which is the one that `load_scores` reads.
+        """
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        table, as_json = _to_arrow(self.table)
+        metadata = {b"rewardkit": json.dumps({"record": self.record, "json_columns": as_json}).encode()}
+        table = table.replace_schema_metadata({**(table.schema.metadata or {}), **metadata})
+        write_whole(folder / "scores.parquet", lambda path: pq.write_table(table, path))
+        write_whole(folder / "run.json", lambda path: path.write_text(json.dumps(self.record, indent=2) + "\n", encoding="utf-8"))
+        return folder
+
+    def __repr__(self) -> str:
+        judged = self.rewards[~np.isnan(self.rewards)]
+        mean = f"mean reward {judged.mean():.3f}" if len(judged) else "no reward judged"
+        lines = [f"scores of {self.reward.name!r} on {len(self)} rollouts, {mean}"]
+        for name, counts in self.counts.items():
+            scores = self.score(name)
+            average = f"{np.nanmean(scores):.3f}" if counts["scored"] else "-"
+            others = ", ".join(f"{counts[status]} {status}" for status in STATUSES[1:] if counts[status])
+            lines.append(f"  {name:<20} mean {average:>6}  {counts['scored']} scored" + (f", {others}" if others else ""))
+        return "\n".join(lines)
+
+
+def score(
+    reward: Reward,
+    rollouts: Rollouts | str | Path | pd.DataFrame | Iterable[Mapping[str, Any]],
+    *,
+    ignore_gates: bool = False,
+    notes: bool = False,
+    progress: bool = False,
+) -> Scores:
+    """Scores of every rollout, one row a completion in the order given.
+
+    ``ignore_gates=True`` runs and counts every component as if its gate were open; ``notes=True`` adds what `rk.note`
+    left as columns; ``progress=True`` shows a bar. What a component does wrong becomes its row's status, never an
+    exception. RewardError: a column is asked for that is not there, or has the name of a field or component.
+    """
+    if not isinstance(rollouts, Rollouts):
+        rollouts = load_rollouts(rollouts)
+    names = [str(name) for name in rollouts.table.columns]
+    taken = [name for name in names if name in OWN_COLUMNS or name.startswith(OWN_PREFIXES)]
+    if taken:
+        raise RolloutsError(f"the rollouts have columns of a scored table: {taken}; rename them, or read a scored table with load_scores")
+    reward.check_columns(names)
+    all_columns = {name: rollouts.table[name] for name in reward.needs}
+    columns = Rollouts(pd.DataFrame(all_columns), {}, ()).columns()
+    started = time.perf_counter()
+    steps = len(reward.fields) + len(reward.components)
+    with tqdm(total=steps, desc="scoring", unit="column", leave=False) if progress else nullcontext() as bar:
+        found = reward.evaluate(
+            columns,
+            rows=len(rollouts),
+            groups=rollouts.groups,
+            ignore_gates=ignore_gates,
+            notes=notes,
+            progress=_advance(bar) if progress else None,
+        )
+    gated = {name: status == GATED for name, status in found.statuses.items()}
+    raw = reward.combine(found.scores, gated, found.gate, columns)
+    final = reward.transformed(raw, rollouts.groups, columns)
+    table = pd.concat([rollouts.table.reset_index(drop=True), _result_columns(found, raw, final)], axis=1)
+    run = {"versions": versions(), "seconds": round(time.perf_counter() - started, 6), "ignore_gates": ignore_gates}
+    return Scores(table, reward, replace(rollouts, table=rollouts.table.reset_index(drop=True)), run)
+
+
+def _advance(bar: Any) -> Callable[[str], None]:
+    def advance(name: str) -> None:
+        bar.set_postfix_str(name)
+        bar.update()
+
+    return advance
+
+
+def _result_columns(found: Evaluation, raw: Floats, final: Floats) -> pd.DataFrame:
+    columns: dict[str, Any] = {f"field/{name}": as_column(values) for name, values in found.fields.items()}
+    for name in found.scores:
+        columns[f"score/{name}"] = found.scores[name]
+        columns[f"status/{name}"] = pd.Categorical.from_codes(found.statuses[name].tolist(), categories=list(STATUSES))
+        columns[f"error/{name}"] = pd.Series(found.errors[name], dtype=object)
+    for name in dict.fromkeys(name for heard in found.notes or [] for name in heard):
+        columns[f"note/{name}"] = as_column([heard.get(name) for heard in found.notes or []])
+    if not (found.gate == 1).all():
+        columns["gate/reward"] = found.gate
+    return pd.DataFrame({**columns, "reward_raw": raw, "reward": final})
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python, rewardkit and the libraries that decide scores."""
+    found = {"python": platform.python_version()}
+    for name in ("reward-workbench", "numpy", "pandas", "math-verify", "rapidfuzz", "regex"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "unknown"
+    return found
+
+
+def _to_arrow(table: pd.DataFrame) -> tuple[pa.Table, list[str]]:
+    """The table for Parquet, and the columns that went in as JSON text: those with lists, dicts, mixed types or lone surrogates."""
+    arrays, as_json = {}, []
+    for name in table.columns:
+        column = table[name]
+        if column.dtype == object:
+            values = [None if value is None or value is pd.NA else value for value in column.tolist()]
+            try:
+                if not {type(value) for value in values} <= {str, type(None)}:
+                    raise TypeError
+                arrays[name] = pa.array(values, type=pa.string())
+            except (TypeError, UnicodeEncodeError, pa.ArrowInvalid):
+                as_json.append(str(name))
+                arrays[name] = pa.array([None if value is None else json.dumps(value, default=str) for value in values], type=pa.string())
+        else:
+            arrays[name] = pa.array(column, from_pandas=not isinstance(column.dtype, np.dtype))
+    return pa.table(arrays), as_json
+
+
+def write_whole(path: Path, write: Callable[[Path], Any]) -> None:
+    """Let `write` fill a temporary file beside `path`, then put it in place: a reader sees the old file or the new one."""
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    os.close(handle)
+    try:
+        os.chmod(name, 0o666 & ~_umask())
+        write(Path(name))
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def load_scores(path: str | Path) -> Scores:
+    """Scores from the folder or Parquet file that `Scores.save` wrote.
+
+    The reward is the one of the run record: it can be weighed and diagnosed anew, not run. RolloutsError: no such
+    file, or one that was not written by rewardkit.
+    """
+    file = Path(path) / "scores.parquet" if Path(path).is_dir() else Path(path)
+    if not file.is_file():
+        raise RolloutsError(f"there is no file {str(file)!r}; give the folder or the Parquet file that 'rewardkit score -o' wrote")
+    try:
+        read = pq.read_table(file)
+        stored = json.loads(read.schema.metadata[b"rewardkit"])
+    except (pa.ArrowInvalid, OSError, KeyError, TypeError, ValueError):
+        raise RolloutsError(f"{str(file)!r} is not a scored table of rewardkit; make one with 'rewardkit score ... -o FOLDER'") from None
+    record = stored["record"]
+    columns: dict[str, Any] = {}
+    for name in read.column_names:
+        values = read.column(name).to_pylist()
+        if name in stored["json_columns"]:
+            values = [None if value is None else json.loads(value) for value in values]
+        if name.startswith("status/"):
+            columns[name] = pd.Categorical(values, categories=list(STATUSES))
+        elif name.startswith(("score/", "reward", "gate/")):
+            columns[name] = np.array([np.nan if value is None else value for value in values], dtype=float)
+        else:
+            columns[name] = as_column(values)
+    table = pd.DataFrame(columns)
+    own = [name for name in table.columns if name not in OWN_COLUMNS and not name.startswith(OWN_PREFIXES)]
+    about = record["rollouts"]
+    rollouts = Rollouts(table[own], about["mapping"], tuple(about["group_key"]), (), about["source"])
+    run = {key: record[key] for key in ("versions", "seconds", "ignore_gates") if key in record}
+    return Scores(table, reward_from_record(record["reward"]), rollouts, run)

@@ -1,0 +1,34 @@
+"""Intermediate values that a component leaves for whoever is listening."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+_notes: ContextVar[dict[str, Any] | None] = ContextVar("rewardkit_notes", default=None)
+
+
+def note(name: str, value: Any) -> None:
+    """Leave an intermediate value in the trace of the row being scored; free when nobody listens.
+
+    >>> with listen() as notes:
+    ...     note("extra_words", 3)
+    >>> notes
+    {'extra_words': 3}
+    """
+    notes = _notes.get()
+    if notes is not None:
+        notes[name] = value
+
+
+@contextmanager
+def listen() -> Iterator[dict[str, Any]]:
+    """The dict that `note` fills until the block ends; an inner listener hides the outer one."""
+    notes: dict[str, Any] = {}
+    token = _notes.set(notes)
+    try:
+        yield notes
+    finally:
+        _notes.reset(token)
