@@ -79,7 +79,7 @@ HEADER = ("component", "status", "score", "weight", "adds", "gate", "why")
 
 
 def _number(value: float) -> str:
-    return "-" if math.isnan(value) else f"{value:.4g}"
+    return "-" if math.isnan(value) else f"{value + 0.0:.4g}"
 
 
 def explain(reward: Reward, rollout: Mapping[str, Any]) -> Explanation:

@@ -6,7 +6,6 @@ import json
 import os
 import platform
 import tempfile
-import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
@@ -156,7 +155,6 @@ def score(
     reward.check_columns(names)
     all_columns = {name: rollouts.table[name] for name in reward.needs}
     columns = Rollouts(pd.DataFrame(all_columns), {}, ()).columns()
-    started = time.perf_counter()
     steps = len(reward.fields) + len(reward.components)
     with tqdm(total=steps, desc="scoring", unit="column", leave=False) if progress else nullcontext() as bar:
         found = reward.evaluate(
@@ -171,7 +169,7 @@ def score(
     raw = reward.combine(found.scores, gated, found.gate, columns)
     final = reward.transformed(raw, rollouts.groups, columns)
     table = pd.concat([rollouts.table.reset_index(drop=True), _result_columns(found, raw, final)], axis=1)
-    run = {"versions": versions(), "seconds": round(time.perf_counter() - started, 6), "ignore_gates": ignore_gates}
+    run = {"versions": versions(), "ignore_gates": ignore_gates}
     return Scores(table, reward, replace(rollouts, table=rollouts.table.reset_index(drop=True)), run)
 
 
@@ -275,5 +273,5 @@ def load_scores(path: str | Path) -> Scores:
     own = [name for name in table.columns if name not in OWN_COLUMNS and not name.startswith(OWN_PREFIXES)]
     about = record["rollouts"]
     rollouts = Rollouts(table[own], about["mapping"], tuple(about["group_key"]), (), about["source"])
-    run = {key: record[key] for key in ("versions", "seconds", "ignore_gates") if key in record}
+    run = {key: record[key] for key in ("versions", "ignore_gates") if key in record}
     return Scores(table, reward_from_record(record["reward"]), rollouts, run)

@@ -1,0 +1,30 @@
+"""rewardkit: build reward functions for LLM reinforcement learning, and know what they do before a GPU is rented."""
+
+from importlib.metadata import PackageNotFoundError as _NotFound
+from importlib.metadata import distribution as _distribution
+
+try:
+    _distribution("harbor-rewardkit")
+except _NotFound:
+    pass
+else:
+    raise ImportError(
+        "harbor-rewardkit and reward-workbench both install the import package 'rewardkit' and overwrite each other's "
+        "files; uninstall both, then install reward-workbench alone (or use separate environments)"
+    )
+
+from rewardkit.cases import Case, CheckResult, assert_cases, check, load_cases
+from rewardkit.component import Component
+from rewardkit.errors import CasesError, InputError, RewardError, RolloutsError
+from rewardkit.explain import Explanation, explain
+from rewardkit.loading import load_reward
+from rewardkit.primitives import extraction as extract
+from rewardkit.primitives import measurement as measure
+from rewardkit.primitives import verification as verify
+from rewardkit.primitives import weighting as weigh
+from rewardkit.primitives.gating import gate
+from rewardkit.reward import Reward, RewardResult
+from rewardkit.rollouts import Rollouts, load_rollouts
+from rewardkit.route import Route
+from rewardkit.scoring import Scores, load_scores, score
+from rewardkit.trace import note

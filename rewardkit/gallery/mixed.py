@@ -1,0 +1,70 @@
+"""Two data sources in one table: a JSON object read from a sentence, and a multiple-choice question.
+
+`reward` is a route over `data_source`. For ``people-json`` every right key is paid, so that an object with one slip earns
+more than none, and a wholly right one earns a bonus; for ``largest-choice`` the letter is the task and the sentence it
+stands in a small extra. What it misses: a right choice may be a guess (one in four is right by chance), and a value
+that is nearly right ("Davao City" for "Davao") earns nothing.
+"""
+
+from __future__ import annotations
+
+import json
+
+import rewardkit as rk
+
+
+def keys_right(record: str | None, ground_truth: str) -> float:
+    """Share of the keys, of either object, that both have with the same value; text as `matches` compares it."""
+    truth = json.loads(ground_truth)
+    found = json.loads(record) if record is not None else {}
+    if not isinstance(found, dict):
+        return 0.0
+    right = [key for key in truth if _same(found.get(key), truth[key])]
+    rk.note("wrong_keys", sorted({*truth, *found} - set(right)))
+    return len(right) / len({*truth, *found})
+
+
+def _same(value: object, truth: object) -> bool:
+    if isinstance(truth, str):
+        return isinstance(value, str) and bool(rk.verify.matches(value, truth))
+    return type(value) is type(truth) and value == truth
+
+
+def only_json(completion: str, record: str | None) -> bool:
+    """Whether the completion is the JSON object and nothing else."""
+    return record is not None and completion.strip() == record
+
+
+def all_right(keys: float) -> bool:
+    """Whether every key is right and none is added."""
+    return keys == 1.0
+
+
+ANSWER_SENTENCE = rk.extract.pattern(r"The answer is \(([A-Z])\)\.\s*$")
+
+
+def ends_as_asked(completion: str) -> bool:
+    """Whether it ends with the sentence that the prompt asks for."""
+    return ANSWER_SENTENCE(completion) is not None
+
+
+people = rk.Reward(
+    "people-json-v1",
+    fields={"record": rk.extract.json_value()},
+    components=[
+        rk.Component("keys", keys_right, weight=0.5, why="partial credit: seven of ten samples have at least one key wrong or right"),
+        rk.Component("exact", all_right, weight=0.5, primary=True, why="the task itself: nothing wrong, nothing added"),
+        rk.Component("only_json", only_json, weight=0.1, why="text around the object breaks the reader downstream"),
+    ],
+)
+
+choice = rk.Reward(
+    "largest-choice-v1",
+    fields={"prediction": rk.extract.choice("ABCD")},
+    components=[
+        rk.Component("correct", rk.verify.matches, weight=1.0, primary=True, why="the task itself"),
+        rk.Component("sentence", ends_as_asked, weight=0.1, why="asked for in the prompt; 0.1, since it says nothing on being right"),
+    ],
+)
+
+reward = rk.Route("data_source", {"people-json": people, "largest-choice": choice}, name="mixed-v1")

@@ -1,0 +1,148 @@
+"""load_reward(): the reward that a name on the command line or in a notebook's parameters stands for."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import re
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from rewardkit.component import Component
+from rewardkit.errors import InputError, RewardError, did_you_mean
+from rewardkit.reward import Reward
+
+__all__ = ["load_reward"]
+
+GALLERY = "rewardkit.gallery"
+
+
+def load_reward(name: str) -> Reward:
+    """The reward called `file.py:name`, `package.module:name` or `gallery:module[.name]`; attribute `reward` by default.
+
+    What stands there may be a Reward, a function without arguments that returns one, or a plain function that asks for
+    columns by parameter name, such as f(completion, ground_truth): it becomes the one component of a Reward, unbounded.
+    The file is run anew at each call. RewardError: no such file or name, an error while it runs (with file and line), or
+    something else under that name.
+
+    >>> load_reward("gallery:arithmetic").name
+    'arithmetic-v1'
+    """
+    place, attribute = _split(str(name))
+    module = _module(place)
+    if not hasattr(module, attribute):
+        candidates = [key for key, value in vars(module).items() if isinstance(value, Reward) or _own_function(value, module)]
+        raise RewardError(f"{place} has no {attribute!r}; it has {candidates or 'no reward and no function'}{did_you_mean(attribute, candidates)}")
+    return _as_reward(getattr(module, attribute), attribute, name)
+
+
+def _split(name: str) -> tuple[str, str]:
+    place, colon, attribute = name.rpartition(":")
+    if place == "gallery":
+        module, _, attribute = attribute.partition(".")
+        place = f"{GALLERY}.{module}"
+    elif not colon or (len(place) == 1 and attribute[:1] in "\\/"):  # no colon, or the one behind a drive letter
+        place, attribute = name, ""
+    attribute = attribute or "reward"
+    if not attribute.isidentifier():
+        raise RewardError(f"{name!r} does not name a reward; write file.py:name, package.module:name or gallery:module")
+    return place, attribute
+
+
+def _own_function(value: Any, module: ModuleType) -> bool:
+    return inspect.isfunction(value) and value.__module__ == module.__name__
+
+
+def _module(place: str) -> ModuleType:
+    if place.endswith(".py"):
+        path = Path(place)
+        if not path.is_file():
+            raise RewardError(f"there is no reward file {place!r}; give the path of a Python file, as file.py:name")
+        return _run_file(path)
+    if not re.fullmatch(r"\w+(\.\w+)*", place):
+        raise RewardError(f"{place!r} is neither a Python file (ending in .py) nor a module; write file.py:name or package.module:name")
+    try:
+        return importlib.import_module(place)
+    except ModuleNotFoundError as error:
+        if error.name and (place == error.name or place.startswith(error.name + ".")):
+            raise RewardError(_no_module(place)) from None
+        raise RewardError(_failed(place, error)) from error
+    except Exception as error:
+        raise RewardError(_failed(place, error)) from error
+
+
+def _no_module(place: str) -> str:
+    package, _, name = place.rpartition(".")
+    if package == GALLERY:
+        folder = Path(importlib.import_module(GALLERY).__file__ or "").parent
+        known = sorted(path.stem for path in folder.glob("*.py") if not path.stem.startswith("_"))
+        return f"the gallery has no {name!r}; it has {known}{did_you_mean(name, known)}"
+    return f"there is no module {place!r} to import; for a file write its path with .py"
+
+
+def _run_file(path: Path) -> ModuleType:
+    """The module that running the file makes; its folder is importable while it runs."""
+    path = path.resolve()
+    name = f"{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    before = sys.modules.get(name)
+    sys.modules[name] = module  # pickling a function of the file needs to find it there
+    sys.path.insert(0, str(path.parent))
+    try:
+        exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)
+    except (Exception, SystemExit) as error:
+        if before is None:
+            del sys.modules[name]
+        else:
+            sys.modules[name] = before
+        raise RewardError(_failed(str(path), error)) from error
+    finally:
+        sys.path.remove(str(path.parent))
+    return module
+
+
+def _failed(place: str, error: BaseException) -> str:
+    """One sentence on an error in the user's code: file, line, what."""
+    if isinstance(error, SyntaxError):
+        return f"{error.filename or place}:{error.lineno}: {type(error).__name__}: {error.msg}"
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if frame.filename == place or frame.filename.endswith(place.replace(".", "/") + ".py")]
+    where = f"{own[-1].filename}:{own[-1].lineno}" if own else place
+    text = " ".join(str(error).split())
+    return f"{where}: {text}" if isinstance(error, InputError) else f"{where}: {type(error).__name__}: {text}"
+
+
+def _as_reward(value: Any, attribute: str, name: str) -> Reward:
+    if isinstance(value, Reward):
+        return value
+    if not callable(value) or isinstance(value, type):
+        raise RewardError(f"{name} is {value!r}, not a reward; give a Reward, a function that returns one, or f(completion, ground_truth)")
+    if not _required(value):
+        try:
+            made = value()
+        except Exception as error:
+            raise RewardError(_failed(name, error)) from error
+        if not isinstance(made, Reward):
+            raise RewardError(f"{name} returned {made!r}, not a Reward; a function without arguments must return one")
+        return made
+    return Reward(attribute, components=[Component(attribute, value, range=None, why=_first_line(value))])
+
+
+def _required(function: Callable[..., Any]) -> list[str]:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return ["unknown"]
+    return [p.name for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+
+
+def _first_line(function: Callable[..., Any]) -> str:
+    return (inspect.getdoc(function) or "").partition("\n")[0]
