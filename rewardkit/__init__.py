@@ -13,6 +13,9 @@ else:
         "files; uninstall both, then install reward-workbench alone (or use separate environments)"
     )
 
+from rewardkit.analysis.diagnosis import Diagnosis, diagnose
+from rewardkit.analysis.findings import Finding
+from rewardkit.analysis.suggestions import Suggestion, Suggestions, suggest
 from rewardkit.cases import Case, CheckResult, assert_cases, check, load_cases
 from rewardkit.component import Component
 from rewardkit.errors import CasesError, InputError, RewardError, RolloutsError
@@ -28,3 +31,39 @@ from rewardkit.rollouts import Rollouts, load_rollouts
 from rewardkit.route import Route
 from rewardkit.scoring import Scores, load_scores, score
 from rewardkit.trace import note
+
+__all__ = [
+    "assert_cases",
+    "Case",
+    "CasesError",
+    "check",
+    "CheckResult",
+    "Component",
+    "diagnose",
+    "Diagnosis",
+    "explain",
+    "Explanation",
+    "extract",
+    "Finding",
+    "gate",
+    "InputError",
+    "load_cases",
+    "load_reward",
+    "load_rollouts",
+    "load_scores",
+    "measure",
+    "note",
+    "Reward",
+    "RewardError",
+    "RewardResult",
+    "Rollouts",
+    "RolloutsError",
+    "Route",
+    "score",
+    "Scores",
+    "suggest",
+    "Suggestion",
+    "Suggestions",
+    "verify",
+    "weigh",
+]

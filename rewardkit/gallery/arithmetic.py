@@ -4,13 +4,13 @@
 misses: right reasoning with a slip at the end earns nothing, and on the bundled rollouts four groups of ten have no
 right completion at all, so that `correct` gives them no signal (`rk.suggest` shows what partial credit would do).
 
-`flawed` is a first version as people write them. Its faults, all found by `rk.diagnose` or by the cases:
- 1. `correct` calls float() on whatever was found: a completion without a number is an error, not a wrong answer;
- 2. the last number anywhere counts, so an answer in the reasoning is paid although none was given;
+`flawed` is a first version as people write them. Its faults, each found by `rk.diagnose` or by the cases:
+ 1. `correct` calls float() on whatever stands in the tag: no answer, or "7 + 7 = 14", is an error and not a wrong answer, and
+    the row drops out of the baseline instead of being punished;
+ 2. `format` is nearly always earned (saturated);
  3. `closed` says what `format` says (redundant);
- 4. `format` is nearly always earned (saturated);
- 5. no completion of this policy says "therefore" or "step by step", so `steps` is constant;
- 6. `detail` pays for length, right or wrong, and outweighs `correct` among siblings (dominant).
+ 4. no completion of this policy says "therefore" or "step by step", so `steps` is constant;
+ 5. `detail` is a number of words, without bounds, so that a weight of 0.05 outweighs `correct` among siblings (dominant).
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ reward = rk.Reward(
         ),
         rk.Component(
             "concise",
-            rk.measure.length(full_until=17, zero_from=34),
+            rk.measure.length(full_until=14, zero_from=24),
             weight=0.1,
             gate=rk.gate("correct", at_least=1.0),
-            why="worth paying for only when right; 95 % of the right completions have at most 17 words, 99 % of all at most 34",
+            why="worth paying for only when right; the shortest 5 % of the right completions have 14 words, the longest 23",
         ),
         rk.Component(
             "repetition",
@@ -50,29 +50,29 @@ def float_equal(prediction: str | None, ground_truth: str) -> bool:
     return float(prediction) == float(ground_truth)  # type: ignore[arg-type]
 
 
-def opens_answer(completion: str) -> bool:
-    """Fault 4: true of nearly every completion."""
-    return "<answer>" in completion
+def has_answer(prediction: str | None) -> bool:
+    """Fault 2: true of nearly every completion."""
+    return prediction is not None
 
 
 def closes_answer(completion: str) -> bool:
-    """Fault 3: true of the same completions as `opens_answer`."""
+    """Fault 3: true of the same completions as `has_answer`."""
     return "</answer>" in completion
 
 
-def long_enough(completion: str) -> float:
-    """Fault 6: the more words, the better, up to 60."""
-    return min(1.0, len(completion.split()) / 60)
+def words(completion: str) -> float:
+    """Fault 5: a count, on another scale than the scores beside it."""
+    return float(len(completion.split()))
 
 
 flawed = rk.Reward(
     "arithmetic-flawed",
-    fields={"prediction": rk.extract.number(which="last")},
+    fields={"prediction": rk.extract.tag("answer")},
     components=[
-        rk.Component("correct", float_equal, weight=0.5, primary=True, why="the task itself"),
-        rk.Component("format", opens_answer, weight=0.3, why="an answer tag"),
-        rk.Component("closed", closes_answer, weight=0.3, why="the tag is closed"),
+        rk.Component("correct", float_equal, weight=1.0, primary=True, why="the task itself"),
+        rk.Component("format", has_answer, weight=0.2, why="an answer tag"),
+        rk.Component("closed", closes_answer, weight=0.2, why="the tag is closed"),
         rk.Component("steps", rk.measure.keywords("therefore", "step by step", mode="any"), weight=0.2, why="shows its steps"),
-        rk.Component("detail", long_enough, weight=2.0, why="explains itself"),
+        rk.Component("detail", words, weight=0.05, range=None, why="a nudge to explain itself"),
     ],
 )

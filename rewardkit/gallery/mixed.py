@@ -52,7 +52,7 @@ people = rk.Reward(
     "people-json-v1",
     fields={"record": rk.extract.json_value()},
     components=[
-        rk.Component("keys", keys_right, weight=0.5, why="partial credit: seven of ten samples have at least one key wrong or right"),
+        rk.Component("keys", keys_right, weight=0.5, why="partial credit: 52 % of the samples have something wrong, half of these a single one of four keys"),
         rk.Component("exact", all_right, weight=0.5, primary=True, why="the task itself: nothing wrong, nothing added"),
         rk.Component("only_json", only_json, weight=0.1, why="text around the object breaks the reader downstream"),
     ],

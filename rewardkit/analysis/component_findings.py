@@ -1,0 +1,190 @@
+"""Findings about single components, and pairs of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from rewardkit.analysis.findings import Finding
+from rewardkit.analysis.grouping import Floats, group_stats, within
+from rewardkit.analysis.view import View
+from rewardkit.evaluation import ABSTAINED, ERROR, GATED, OUT_OF_RANGE
+
+
+def find(view: View) -> list[Finding]:
+    """All findings about the components of one reward. One cause, one finding: what is constant is not also sparse or dead."""
+    found: list[Finding] = []
+    varied = []
+    for name in view.names:
+        found += _lost_rows(view, name)
+        found += _gate(view, name)
+        shape = _shape(view, name)
+        found += shape
+        if not any(finding.code in ("constant", "dead") for finding in shape):
+            varied.append(name)
+    redundant = list(_redundant(view, varied))
+    return [*found, *redundant, *_dominant(view, varied)]
+
+
+def _lost_rows(view: View, name: str) -> Iterator[Finding]:
+    """Errors, scores out of range, abstentions: rows that have no score although they should."""
+    reasons = np.array([reason or "" for reason in view.errors[name]], dtype=object)
+    outside = np.array([reason.startswith(OUT_OF_RANGE) for reason in reasons], dtype=bool)
+    status = view.status[name]
+    for code, rows, threshold in (
+        ("errors", (status == ERROR) & ~outside, "error"),
+        ("out_of_range", (status == ERROR) & outside, "error"),
+        ("abstentions", status == ABSTAINED, "abstained"),
+    ):
+        if not rows.any():
+            continue
+        share = float(rows.mean())
+        limit = view.thresholds[threshold]
+        severity = "info" if share < limit else "high" if share >= view.thresholds["lost_rows_high"] else "warn"
+        interval = view.bootstrap.interval([rows.astype(float), np.ones(len(view))], view.bootstrap.prompts)
+        reason = Counter(reasons[rows].tolist()).most_common(1)[0][0].removeprefix(OUT_OF_RANGE)
+        evidence = {"value": share, "interval": interval, "rows": int(rows.sum()), "reason": reason}
+        yield Finding(code, severity, name, evidence, len(view), limit, view.ids(rows), part=view.part)
+
+
+def _gate(view: View, name: str) -> Iterator[Finding]:
+    if view.components[name].gate is None:
+        return
+    decided = view.status[name] != ABSTAINED
+    is_open = decided & (view.status[name] != GATED)
+    if not decided.any():
+        return
+    share = float(is_open.sum() / decided.sum())
+    if share < view.thresholds["gate_open"]:
+        interval = view.bootstrap.interval([is_open.astype(float), decided.astype(float)], view.bootstrap.prompts)
+        yield view.graded(
+            "gate_rarely_open",
+            "warn",
+            name,
+            {"value": share, "interval": interval},
+            n=int(decided.sum()),
+            threshold=view.thresholds["gate_open"],
+            above=False,
+            rollout_ids=view.ids(is_open),
+        )
+
+
+def _shape(view: View, name: str) -> list[Finding]:
+    """Constant, dead, sparse, starved, saturated or binary: how a component's scores lie in its range."""
+    scores = view.scores[name]
+    known = ~np.isnan(scores)
+    values = scores[known]
+    item = view.components[name]
+    if len(values) < 2:
+        return []
+    if values.min() == values.max():
+        return [_constant(view, name, float(values[0]), len(values))]
+    if not group_stats(scores, view.groups).live.any():
+        severity = "warn" if item.weight else "info"
+        return [Finding("dead", severity, name, {"value": 0.0}, len(values), part=view.part, suggestions=("remove_component",))]
+    low, high = view.span(name)
+    if item.weight < 0 or item.range is None:  # a penalty that rarely fires is what one hopes for; an open range has no ends
+        return []
+    return _ends(view, name, scores, known, low, high)
+
+
+def _constant(view: View, name: str, value: float, n: int) -> Finding:
+    item = view.components[name]
+    penalty = item.weight < 0 and item.range is not None and value == item.range[0]
+    paid_for = item.weight != 0 and not penalty
+    severity = "high" if name == view.primary else "warn" if paid_for else "info"
+    advice = ("graduate", "remove_component") if name == view.primary else ("remove_component",) if paid_for else ()
+    return Finding("constant", severity, name, {"value": value, "penalty": penalty}, n, None, (), advice, view.part)
+
+
+def _ends(view: View, name: str, scores: Floats, known: Any, low: float, high: float) -> list[Finding]:
+    limits, item = view.thresholds, view.components[name]
+    counted, owner = known.astype(float), view.bootstrap.prompts
+    at_low = known & (scores == low)
+    share = float(at_low.sum() / known.sum())
+    level = (np.nan_to_num(scores) - low) / (high - low) * counted
+    mean = float(level.sum() / known.sum())
+    n = int(known.sum())
+    found = []
+    if share >= limits["sparse"]:
+        stats = group_stats(scores, view.groups)
+        several = stats.count > 1
+        groups_low = float(((stats.high == low) & several).sum() / max(several.sum(), 1))
+        severity = "high" if name == view.primary and groups_low >= limits["sparse_groups_high"] else "warn" if item.weight else "info"
+        evidence = {"value": share, "interval": view.bootstrap.interval([at_low.astype(float), counted], owner), "groups_at_minimum": groups_low}
+        found.append(
+            view.graded("sparse", severity, name, evidence, n=n, threshold=limits["sparse"], rollout_ids=view.ids(at_low), suggestions=("graduate",))
+        )
+    elif mean <= limits["starved"] or mean >= limits["saturated"]:
+        code = "starved" if mean <= limits["starved"] else "saturated"
+        evidence = {"value": mean, "interval": view.bootstrap.interval([level, counted], owner)}
+        rare = known & (scores > low if code == "starved" else scores < high)
+        severity = "warn" if item.weight else "info"
+        found.append(view.graded(code, severity, name, evidence, n=n, threshold=limits[code], above=code == "saturated", rollout_ids=view.ids(rare)))
+    if name == view.primary and set(np.unique(scores[known])) == {low, high}:
+        evidence = {"value": float((scores[known] == high).mean())}
+        found.append(Finding("binary", "info", name, evidence, n, None, (), ("graduate",), view.part))
+    return found
+
+
+def _redundant(view: View, names: list[str]) -> Iterator[Finding]:
+    """Pairs of paid components whose scores correlate beyond the threshold, on the rows where both are scored."""
+    limit = view.thresholds["redundant"]
+    for first, second in combinations([name for name in names if view.components[name].weight], 2):
+        a, b = view.scores[first], view.scores[second]
+        both = ~(np.isnan(a) | np.isnan(b))
+        if both.sum() < 3 or a[both].std() == 0 or b[both].std() == 0:
+            continue
+        a, b = np.where(both, a - a[both].mean(), 0.0), np.where(both, b - b[both].mean(), 0.0)
+        value = float((a * b).sum() / np.sqrt((a * a).sum() * (b * b).sum()))
+        if abs(value) < limit:
+            continue
+        counted = both.astype(float)
+        low, high = view.bootstrap.interval([counted, a, b, a * a, b * b, a * b], view.bootstrap.prompts, _correlation)
+        interval = (low, high) if value > 0 else (-high, -low)
+        yield view.graded(
+            "redundant",
+            "warn",
+            second,
+            {"value": abs(value), "sign": 1 if value > 0 else -1, "interval": interval, "other": first},
+            n=int(both.sum()),
+            threshold=limit,
+            rollout_ids=view.ids(both & (np.abs(a - b) > 0.5)),
+            suggestions=("remove_component",),
+        )
+
+
+def _correlation(n: Floats, a: Floats, b: Floats, aa: Floats, bb: Floats, ab: Floats) -> Floats:
+    return np.asarray((ab - a * b / n) / np.sqrt((aa - a * a / n) * (bb - b * b / n)), dtype=float)
+
+
+def _dominant(view: View, names: list[str]) -> Iterator[Finding]:
+    """Components other than the primary one that hold more than half of the squared advantage, or more than one declared heavier."""
+    held, declared = view.effective_weights, view.declared_weights
+    mass = view.group_mass
+    n = int(view.stats.live.sum())
+    for name in names:
+        if name not in held or name == view.primary or not view.components[name].weight:
+            continue
+        shares = view.group_shares[name]
+        heavier = [other for other in names if abs(view.components[other].weight) > abs(view.components[name].weight) and other in held]
+        over = max((other for other in heavier if held[name] > held[other]), key=lambda other: held[name] - held[other], default=None)
+        if held[name] >= view.thresholds["dominant"]:
+            threshold, value, measured = view.thresholds["dominant"], held[name], shares
+        elif over is not None and held[name] - held[over] >= view.thresholds["outweighs"]:
+            threshold, value, measured = view.thresholds["outweighs"], held[name] - held[over], shares - view.group_shares[over]
+        else:
+            continue
+        # conclusive by the interval of what was compared; shown is the share itself
+        sure = view.bootstrap.interval([measured * mass, mass], view.owner)
+        finding = view.graded("dominant", "warn", name, {"value": value, "interval": sure}, n=n, threshold=threshold, suggestions=("declared_weights",))
+        shown = {"value": held[name], "interval": view.bootstrap.interval([shares * mass, mass], view.owner), "declared": declared[name]}
+        extra = {"over": over, "over_value": held[over]} if over is not None else {}
+        widest = np.flatnonzero(np.abs(within(view.paid[name], view.groups)) > 0)
+        yield Finding(
+            "dominant", finding.severity, name, {**finding.evidence, **shown, **extra}, n, threshold, view.ids(widest), finding.suggestions, view.part
+        )  # fmt: skip

@@ -1,0 +1,142 @@
+"""diagnose(): Scores -> findings on sparsity, clustering, variance, group signal and components."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from rewardkit.analysis import component_findings, reward_findings
+from rewardkit.analysis.findings import SEVERITIES, Finding
+from rewardkit.analysis.grouping import between_share, group_stats
+from rewardkit.analysis.view import THRESHOLDS, View, make_view
+from rewardkit.errors import InputError, did_you_mean
+from rewardkit.primitives.factories import one_of
+from rewardkit.scoring import Scores
+
+__all__ = ["Diagnosis", "diagnose"]
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnosis:
+    """What was found in scores: `findings`, most severe first; `views` hold the arrays they were computed from, one a data source."""
+
+    scores: Scores
+    findings: tuple[Finding, ...]
+    scale_rewards: str
+    seed: int
+    views: tuple[View, ...] = field(repr=False)
+
+    def __getitem__(self, code: str) -> list[Finding]:
+        """The findings with this code."""
+        return [finding for finding in self.findings if finding.code == code]
+
+    @property
+    def worst(self) -> str | None:
+        """The highest severity found."""
+        return next((severity for severity in SEVERITIES if any(item.severity == severity for item in self.findings)), None)
+
+    @cached_property
+    def components(self) -> pd.DataFrame:
+        """One row a component (and part): weight, effective weight, counts by status, mean, std, share at the ends, shares of variance.
+
+        ``effective_weight`` is the share of the squared group advantage (NaN unless the aggregation is a weighted sum or mean),
+        ``between`` the share of the variance that lies between groups, which group advantages never see, ``dead_groups`` the share of
+        groups whose siblings all got the same score.
+        """
+        return pd.DataFrame([_component_row(view, name) for view in self.views for name in view.names])
+
+    @cached_property
+    def group_signal(self) -> pd.DataFrame:
+        """One row a slice (all rows, then each value of the columns that make a group): groups, share without a signal, all wrong, mean reward."""
+        rows = []
+        for view in self.views:
+            rows.append({"slice": view.part or "all", **_signal(view, np.ones(len(view), dtype=bool))})
+            for column in self.scores.rollouts.group_key[1:]:
+                values = self.scores.table[column].iloc[view.rows].to_numpy()
+                kinds = list(dict.fromkeys(values.tolist()))
+                for value in kinds if 1 < len(kinds) <= 20 else []:
+                    rows.append({"slice": f"{view.part + ': ' if view.part else ''}{column}={value}", **_signal(view, values == value)})
+        return pd.DataFrame(rows)
+
+    def record(self) -> dict[str, Any]:
+        """The diagnosis as plain data."""
+        return {
+            "reward": self.scores.reward.name,
+            "rows": len(self.scores),
+            "scale_rewards": self.scale_rewards,
+            "findings": [finding.record() for finding in self.findings],
+        }
+
+    def __repr__(self) -> str:
+        counts = Counter(finding.severity for finding in self.findings)
+        heads = ", ".join(f"{counts[severity]} {severity}" for severity in SEVERITIES if counts[severity]) or "nothing found"
+        lines = [f"diagnosis of {self.scores.reward.name!r} on {len(self.scores)} rollouts: {heads}"]
+        return "\n".join([*lines, *(f"  {item.severity:<4}  {item.code}: {item.sentence}" for item in self.findings)])
+
+
+def diagnose(scores: Scores, *, scale_rewards: str = "group", seed: int = 0, thresholds: Mapping[str, float] | None = None) -> Diagnosis:
+    """Findings on what these scores would do to training under group advantages.
+
+    `scale_rewards` is the trainer's ("group", "batch", "none"): which advantages the figures are of. Intervals are a bootstrap over
+    prompts, seeded. `thresholds` overrides entries of `analysis.view.THRESHOLDS`. A route is diagnosed one reward at a time.
+    ValueError: unknown option; InputError: unknown threshold, or no row was judged.
+    """
+    one_of("scale_rewards", scale_rewards, ("group", "batch", "none"))
+    for name in thresholds or {}:
+        if name not in THRESHOLDS:
+            raise InputError(f"there is no threshold {name!r}; there are {sorted(THRESHOLDS)}{did_you_mean(name, THRESHOLDS)}")
+    columns = {name: scores.rollouts.columns()[name] for name in ([scores.reward.column] if hasattr(scores.reward, "column") else [])}
+    limits = {**THRESHOLDS, **(thresholds or {})}
+    parts = scores.reward.parts(columns, len(scores))
+    if not parts:
+        raise InputError(f"no row of these scores has a reward: {scores.reward.name!r} has none for the values of {list(columns)}")
+    views = tuple(make_view(scores, part, scale_rewards=scale_rewards, seed=seed, thresholds=limits) for part in parts)
+    found = [finding for view in views for finding in (*reward_findings.find(view), *component_findings.find(view))]
+    order = {severity: place for place, severity in enumerate(SEVERITIES)}
+    ranked = sorted(found, key=lambda item: (order[item.severity], bool(item.evidence.get("inconclusive"))))
+    return Diagnosis(scores, tuple(ranked), scale_rewards, seed, views)
+
+
+def _component_row(view: View, name: str) -> dict[str, Any]:
+    item, scores = view.components[name], view.scores[name]
+    known = scores[~np.isnan(scores)]
+    low, high = view.span(name)
+    stats = group_stats(scores, view.groups)
+    counted = stats.live.sum() + stats.dead.sum()
+    row: dict[str, Any] = {"part": view.part} if view.part else {}
+    return row | {
+        "component": name,
+        "weight": float(item.weight),
+        "effective_weight": view.effective_weights.get(name, float("nan")),
+        **view.counts(name),
+        "mean": known.mean() if len(known) else np.nan,
+        "std": known.std(ddof=1) if len(known) > 1 else np.nan,
+        "at_minimum": (known == low).mean() if len(known) else np.nan,
+        "at_maximum": (known == high).mean() if len(known) else np.nan,
+        "between": between_share(scores, view.groups),
+        "dead_groups": stats.dead.sum() / counted if counted else np.nan,
+    }
+
+
+def _signal(view: View, rows: NDArray[np.bool_]) -> dict[str, Any]:
+    _, groups = np.unique(view.groups[rows], return_inverse=True)
+    rewards, primary = view.rewards[rows], view.scores[view.primary][rows]
+    stats = group_stats(rewards, groups)
+    low, _ = view.span(view.primary)
+    best = group_stats(primary, groups).high
+    counted = int(stats.live.sum() + stats.dead.sum())
+    share = (lambda mask: mask.sum() / counted if counted else np.nan)
+    return {
+        "groups": len(stats.count),
+        "mean_reward": np.nanmean(rewards) if (~np.isnan(rewards)).any() else np.nan,
+        f"mean_{view.primary}" if not view.part else "mean_primary": np.nanmean(primary) if (~np.isnan(primary)).any() else np.nan,
+        "zero_std": share(stats.dead),
+        "none_right": share((best == low) & (stats.count > 1)),
+    }

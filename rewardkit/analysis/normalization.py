@@ -1,0 +1,174 @@
+"""What the usual normalizations of a reward would do to the advantages, measured on the user's own rollouts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rewardkit.analysis.advantages import ESTIMATORS, normalize_then_sum
+from rewardkit.analysis.findings import percent
+from rewardkit.analysis.grouping import Codes, Floats, group_stats
+from rewardkit.analysis.view import View
+from rewardkit.primitives.weighting import Transform, min_max, rank, standardise
+
+__all__ = ["Normalization", "normalizations"]
+
+NO_EFFECT = 0.005  # share of the advantage that moves; less is rounding and the 1e-4 in the denominators: our choice
+CLIP = 3.0
+
+
+@dataclass(frozen=True)
+class Normalization:
+    """One way to normalise and what it does to the advantages.
+
+    `changed` is the share of the absolute advantage that moves, both sides scaled to the same size (an optimiser's step size takes
+    up a common factor); `sign_changes` the share of rows whose advantage changes sign; `top_decile` the share of the absolute
+    advantage in the tenth of the groups that holds most; `small_groups` the share in groups whose reward varies less than a tenth
+    of the typical group; `sample_size` the effective sample size as a share of the rows; `zero_std` the share of groups without a signal.
+    """
+
+    code: str
+    what: str
+    line: str
+    effect: str
+    changed: float
+    sign_changes: float
+    top_decile: float
+    small_groups: float
+    sample_size: float
+    zero_std: float
+    part: str = ""
+
+    def record(self) -> dict[str, Any]:
+        """The entry as plain data."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+
+def normalizations(view: View) -> list[Normalization]:
+    """The table of normalizations under the view's own advantage scaling, first the reward as it is.
+
+    Empty where no reward is judged. None of them gives a group of tied sums a signal, which `zero_std` shows.
+    """
+    if not (~np.isnan(view.rewards)).any():
+        return []
+    base = view.advantages
+    rows = [_measure(view, "as_is", "as it is", "", base, base)]
+    for code, what, line, transform in _transforms():
+        changed = transform(view.rewards, view.groups)
+        after = ESTIMATORS[view.scale_rewards](changed, view.groups)
+        cut = _cut_successes(view.rewards, transform) if "3 sigma" in what else ""
+        rows.append(_measure(view, code, what, line, base, after, cut))
+    rows += list(_by_component(view, base))
+    for scaling, line in (("group", "group std"), ("batch", "batch std"), ("none", "no std")):
+        if scaling != view.scale_rewards:
+            after = ESTIMATORS[scaling](view.rewards, view.groups)
+            rows.append(_measure(view, f"{line.replace(' ', '_')}", f"advantage with {line}", f'GRPOConfig(scale_rewards="{scaling}")', base, after))
+    after = normalize_then_sum(_score_columns(view), _weights(view), view.groups)
+    line = 'GRPOConfig(multi_objective_aggregation="normalize_then_sum")'
+    rows.append(_measure(view, "normalize_then_sum", "each component standardised in its group, then summed (GDPO)", line, base, after))
+    return rows
+
+
+def _transforms() -> list[tuple[str, str, str, Transform]]:
+    batch, group = "over the batch", "within the group"
+    made: list[tuple[str, str, Transform]] = [
+        ("standardise", f"clip at 3 sigma and standardise {batch}", standardise(clip=CLIP, within="batch")),
+        ("min_max", f"min-max {batch}", min_max(within="batch")),
+        ("standardise_group", f"standardise {group}, clip at 3 sigma", standardise(clip=CLIP)),
+        ("min_max_group", f"min-max {group}", min_max()),
+        ("rank_group", f"rank {group}", rank()),
+    ]
+    return [(code, what, f"rk.Reward(..., transform=rk.weigh.{transform!r})", transform) for code, what, transform in made]
+
+
+def _by_component(view: View, base: Floats) -> list[Normalization]:
+    """The same maps on each component before summing. Over the batch min-max is a change of weights, and its line says so."""
+    columns, weights = _score_columns(view), _weights(view)
+    scale = {name: np.nanmax(column) - np.nanmin(column) for name, column in zip(view.names, columns.T, strict=True) if not np.isnan(column).all()}
+    stretched = {name: float(f"{weight / scale[name]:.4g}") for name, weight in zip(view.names, weights, strict=True) if scale.get(name)}
+    ways: list[tuple[str, str, str, Callable[[Floats], Floats]]] = [
+        ("standardise_components", "each component: clip at 3 sigma and standardise over the batch", "", _over_batch(standardise(clip=CLIP, within="batch"), view.groups)),
+        ("min_max_components", "each component: min-max over the batch", f"scores.reweigh({stretched})", _over_batch(min_max(within="batch"), view.groups)),
+        ("rank_components", "each component: rank within the group", "", _over_batch(rank(), view.groups)),
+    ]  # fmt: skip
+    rows = []
+    for code, what, line, change in ways:
+        changed = np.column_stack([change(column) for column in columns.T])
+        total = np.where(np.isnan(changed), 0.0, changed) @ weights
+        total[np.isnan(view.rewards)] = np.nan
+        after = ESTIMATORS[view.scale_rewards](total, view.groups)
+        rows.append(_measure(view, code, what, line, base, after))
+    return rows
+
+
+def _over_batch(transform: Transform, groups: Codes) -> Callable[[Floats], Floats]:
+    return lambda column: transform(column, groups)
+
+
+def _score_columns(view: View) -> Floats:
+    """Scores, (rows, components), NaN where not scored."""
+    return np.column_stack([view.scores[name] for name in view.names])
+
+
+def _weights(view: View) -> Floats:
+    return np.array([view.components[name].weight for name in view.names], dtype=float)
+
+
+def _measure(view: View, code: str, what: str, line: str, base: Floats, after: Floats, remark: str = "") -> Normalization:
+    before, after = _unit(base), _unit(after)
+    moved = np.nansum(np.abs(after - before)) / max(np.nansum(np.abs(before)), 1e-300)
+    flipped = np.nanmean((np.sign(_snap(after)) * np.sign(_snap(before))) < 0)
+    typical = np.nanmedian(view.stats.std[view.stats.live]) if view.stats.live.any() else np.nan
+    small = view.stats.live & (view.stats.std < view.thresholds["small_std"] * typical)
+    size = np.abs(np.nan_to_num(after))
+    held = np.bincount(view.groups, size, minlength=len(view.stats.count))
+    whole = max(size.sum(), 1e-300)
+    stats = group_stats(after, view.groups)
+    counted = stats.live.sum() + stats.dead.sum()
+    return Normalization(
+        code,
+        what,
+        line,
+        _effect(code, view.scale_rewards, float(moved), float(flipped)) + remark,
+        float(moved),
+        float(flipped),
+        float(np.sort(held)[-max(1, len(held) // 10) :].sum() / whole),
+        float(held[small].sum() / whole),
+        float(size.sum() ** 2 / max((size**2).sum() * np.sum(~np.isnan(after)), 1e-300)),
+        float(stats.dead.sum() / counted) if counted else float("nan"),
+        view.part,
+    )
+
+
+def _effect(code: str, scale_rewards: str, moved: float, flipped: float) -> str:
+    if code == "as_is":
+        return "the advantages as they are now"
+    if moved < NO_EFFECT:
+        return "no effect: group scaling cancels it" if scale_rewards == "group" else "no effect: it only rescales all advantages alike"
+    signs = f", and the sign of {percent(flipped)} of the rows" if flipped > 0 else ""
+    return f"moves {percent(moved)} of the advantage{signs}"
+
+
+def _cut_successes(rewards: Floats, transform: Transform) -> str:
+    """A word on rows that the clip over the batch cuts from above: the rare successes."""
+    if transform.within != "batch":
+        return ""
+    known = rewards[~np.isnan(rewards)]
+    spread = known.std(ddof=1) if len(known) > 1 else 0.0
+    cut = int((known > known.mean() + CLIP * spread).sum()) if spread else 0
+    return f"; the clip cuts {cut} rare high rewards" if cut else ""
+
+
+def _unit(advantages: Floats) -> Floats:
+    """Scaled to a root mean square of 1; all zero stays so."""
+    size = np.sqrt(np.nanmean(advantages**2)) if (~np.isnan(advantages)).any() else 0.0
+    return advantages / size if size > 0 else advantages
+
+
+def _snap(advantages: Floats) -> Floats:
+    """Without the last digits, so that a rounding error has no sign."""
+    return np.where(np.abs(advantages) < 1e-6, 0.0, advantages)
+

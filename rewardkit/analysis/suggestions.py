@@ -1,0 +1,275 @@
+"""suggest(): findings -> changes of the reward, each with its effect measured on the same rollouts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from rewardkit.analysis.advantages import ESTIMATORS
+from rewardkit.analysis.diagnosis import Diagnosis
+from rewardkit.analysis.findings import percent
+from rewardkit.analysis.grouping import Floats, group_stats
+from rewardkit.analysis.normalization import Normalization, normalizations
+from rewardkit.analysis.view import View, make_view
+from rewardkit.component import Component
+from rewardkit.evaluation import ABSTAINED, SCORED, STATUSES
+from rewardkit.primitives.verification import closeness
+from rewardkit.reward import Part
+from rewardkit.scoring import Scores
+
+__all__ = ["Suggestion", "Suggestions", "suggest"]
+
+CREATES_SPREAD = "creates spread, not known to be right"
+CLOSE_WEIGHT = 0.3  # of the component it is beside, so that a wrong answer never earns what a right one does: our choice
+CLOSE_ZERO_AT = 0.5  # relative error from which on it earns nothing: our choice
+READABLE = 0.9  # share of truths that must be numbers for closeness to be offered: our choice
+MOST_OFF = 0.1  # difference of effective and declared weight from which other weights are offered: our choice
+
+
+@dataclass(frozen=True, eq=False)
+class Suggestion:
+    """A change of the reward: the line of code, what it measures `before` and `after` on these rollouts, and what it cannot know.
+
+    `scores` are the scores with the change made (of its part only, for a route), to diagnose or compare.
+    """
+
+    code: str
+    component: str | None
+    line: str
+    why: str
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+    part: str = ""
+    scores: Scores | None = field(default=None, repr=False)
+
+    def record(self) -> dict[str, Any]:
+        """The suggestion as plain data."""
+        return {name: getattr(self, name) for name in ("code", "component", "part", "line", "why", "before", "after")}
+
+
+@dataclass(frozen=True, eq=False)
+class Suggestions:
+    """`changes` of the reward, unranked (nothing here knows which completions are better), and the `normalization` table."""
+
+    changes: tuple[Suggestion, ...]
+    normalization: tuple[Normalization, ...]
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The normalization table, one row a way."""
+        return pd.DataFrame([row.record() for row in self.normalization])
+
+    def record(self) -> list[dict[str, Any]]:
+        """All as plain data: changes, then normalizations as changes from the first row, "as_is"."""
+        changes = [{"kind": "change", **item.record()} for item in self.changes]
+        figures = ("changed", "sign_changes", "top_decile", "small_groups", "sample_size", "zero_std")
+        base: dict[str, dict[str, float]] = {}
+        for row in self.normalization:
+            measured = {name: getattr(row, name) for name in figures}
+            if row.code == "as_is":
+                base[row.part] = measured
+                continue
+            changes.append(
+                {"kind": "normalization", "code": row.code, "part": row.part, "line": row.line, "why": row.effect, "before": base[row.part], "after": measured}
+            )  # fmt: skip
+        return changes
+
+    def __repr__(self) -> str:
+        lines = [f"{len(self.changes)} changes of the reward to consider" if self.changes else "no change of the reward to suggest"]
+        for item in self.changes:
+            lines += [f"  {item.code}: {item.why}", f"    {item.line}", f"    before {_figures(item.before)}", f"    after  {_figures(item.after)}"]
+        return "\n".join([*lines, "normalization:", *(f"  {row.what}: {row.effect}" for row in self.normalization)])
+
+
+def _figures(figures: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}" for name, value in figures.items())
+
+
+def suggest(diagnosis: Diagnosis) -> Suggestions:
+    """Changes that answer what was found, each measured on the same rollouts, and the normalization table.
+
+    Nothing is scored anew: partial credit is computed from the extracted fields and the ground truth in the table. A part of
+    a route gets suggestions of its own.
+    """
+    changes: list[Suggestion] = []
+    table: list[Normalization] = []
+    for view in diagnosis.views:
+        scores = _scores_of(diagnosis.scores, view)
+        codes = {(item.code, item.component) for item in diagnosis.findings if item.part == view.part}
+        changes += [*_graduate(view, scores, codes), *_weights(view, scores), *_remove(view, scores, codes)]
+        table += normalizations(view)
+    return Suggestions(tuple(changes), tuple(table))
+
+
+def _scores_of(scores: Scores, view: View) -> Scores:
+    """The scores of one part, as scores of its own reward."""
+    table = scores.table.iloc[view.rows].reset_index(drop=True)
+    return Scores(table, view.reward, replace(scores.rollouts, table=scores.rollouts.table.iloc[view.rows].reset_index(drop=True)), scores.run)
+
+
+def _view_of(scores: Scores, like: View) -> View:
+    part = Part(like.part, scores.reward, np.arange(len(scores)))
+    return make_view(scores, part, scale_rewards=like.scale_rewards, seed=like.bootstrap.seed, thresholds=like.thresholds)
+
+
+def _signal(view: View) -> dict[str, Any]:
+    counted = view.stats.live.sum() + view.stats.dead.sum()
+    return {"zero_std": float(view.stats.dead.sum() / counted) if counted else float("nan")}
+
+
+def _graduate(view: View, scores: Scores, codes: set[tuple[str, str | None]]) -> list[Suggestion]:
+    """Partial credit by closeness beside an all-or-nothing component that compares a number with the ground truth."""
+    found = []
+    for name in view.names:
+        item = view.components[name]
+        fault = next((code for code in ("constant", "sparse", "binary") if (code, name) in codes), None)
+        source = _prediction_column(scores, item)
+        if fault is None or source is None or item.weight <= 0:
+            continue
+        function = partial(closeness, zero_at=CLOSE_ZERO_AT)
+        credit = [function(guess, truth) for guess, truth in zip(scores.table[source], scores.table["ground_truth"], strict=True)]
+        values = np.array([np.nan if value is None else value for value in credit], dtype=float)
+        if np.isnan(values).mean() > 1 - READABLE or not ((values > 0) & (values < 1)).any():
+            continue
+        label = _free_name("close", view.names, scores)
+        asked = source.removeprefix("field/")
+        columns = {"prediction": asked} if asked != "prediction" else None
+        added = Component(label, function, weight=round(CLOSE_WEIGHT * item.weight, 6), why="partial credit by relative error", columns=columns)
+        changed = _with_component(scores, added, values)
+        after = _view_of(changed, view)
+        before_size, after_size = np.abs(np.nan_to_num(view.advantages)), np.abs(np.nan_to_num(after.advantages))
+        tied = view.stats.dead[view.groups]
+        grown = np.maximum(after_size - before_size, 0.0)
+        share = float(grown[tied].sum() / grown.sum()) if grown.sum() else 0.0
+        mapped = f", columns={columns}" if columns else ""
+        found.append(
+            Suggestion(
+                "graduate",
+                name,
+                f'rk.Component("{label}", partial(rk.verify.closeness, zero_at={CLOSE_ZERO_AT}), weight={added.weight:g}{mapped})',
+                f"{name!r} is {'never earned' if fault == 'constant' else 'all or nothing'}; partial credit by relative error lets near misses differ. "
+                f"{percent(share)} of the advantage it adds falls in groups that were tied: it {CREATES_SPREAD}",
+                _signal(view),
+                {**_signal(after), "added_advantage_in_tied_groups": share},
+                view.part,
+                changed,
+            )
+        )
+    return found
+
+
+def _prediction_column(scores: Scores, item: Component) -> str | None:
+    """The column that a component compares with `ground_truth`: the one other it asks for, a field or a rollout column."""
+    asked = _asks_for(scores, item)
+    if "ground_truth" not in asked or "ground_truth" not in scores.table:
+        return None
+    others = [name for name in asked if name != "ground_truth"]
+    if len(others) != 1:
+        return None
+    return next((name for name in (f"field/{others[0]}", others[0]) if name in scores.table), None)
+
+
+def _asks_for(scores: Scores, item: Component) -> tuple[str, ...]:
+    """What a component asks for; for one read from a record, whose signature is not known, the fields named like a parameter of a verification."""
+    if item.asks_for:
+        return item.asks_for
+    return ("prediction", "ground_truth") if "field/prediction" in scores.table else ()
+
+
+def _free_name(name: str, taken: tuple[str, ...], scores: Scores) -> str:
+    names = {*taken, *scores.reward.fields, *map(str, scores.rollouts.table.columns)}
+    return next(label for label in (name, *(f"{name}_{count}" for count in range(2, 100))) if label not in names)
+
+
+def _with_component(scores: Scores, added: Component, values: Floats) -> Scores:
+    status = np.where(np.isnan(values), ABSTAINED, SCORED)
+    table = scores.table.copy(deep=False)
+    table[f"score/{added.name}"] = values
+    table[f"status/{added.name}"] = pd.Categorical.from_codes(status.tolist(), categories=list(STATUSES))
+    table[f"error/{added.name}"] = pd.Series([None] * len(table), dtype=object)
+    reward = replace(scores.reward, components=(*scores.reward.components, added), recorded=None)
+    return Scores(table, scores.reward, scores.rollouts, scores.run).under(reward)
+
+
+def _weights(view: View, scores: Scores) -> list[Suggestion]:
+    """Weights under which each component's share of the squared advantage comes nearest to its declared share."""
+    live = [name for name in view.names if view.components[name].weight and view.component_stats[name].live.any()]
+    if len(live) < 2 or not view.effective_weights:
+        return []
+    declared = {name: view.declared_weights[name] for name in live}
+    whole = sum(declared.values())
+    target = {name: share / whole for name, share in declared.items()}
+
+    def off(held: Mapping[str, float]) -> float:
+        return max(abs(held[name] - target[name]) for name in live)
+
+    if off(view.effective_weights) < MOST_OFF:
+        return []
+    weights = {name: float(view.components[name].weight) for name in live}
+    total = sum(abs(weight) for weight in weights.values())
+    best, best_view = None, view
+    held = view.effective_weights
+    for _ in range(40):
+        moved = {name: weight * np.sqrt(target[name] / max(held[name], 0.02)) for name, weight in weights.items()}
+        scale = total / sum(abs(weight) for weight in moved.values())
+        weights = {name: float(f"{weight * scale:.3g}") for name, weight in moved.items()}
+        tried = _view_of(scores.reweigh(weights), view)
+        held = tried.effective_weights
+        if not held:
+            break
+        if off(held) < off(best_view.effective_weights) - 1e-9:
+            best, best_view = dict(weights), tried
+    if best is None or off(best_view.effective_weights) > 0.8 * off(view.effective_weights):
+        return []
+    def shown(held: Mapping[str, float]) -> dict[str, float]:
+        return {name: round(held[name], 3) for name in live}
+
+    return [
+        Suggestion(
+            "declared_weights",
+            None,
+            f"scores.reweigh({best})",
+            "what a weight declares and what it holds of the squared advantage are far apart (by up to "
+            f"{percent(off(view.effective_weights))}); under these weights they differ by up to {percent(off(best_view.effective_weights))}",
+            {"effective_weights": shown(view.effective_weights), "declared": shown(target)},
+            {"effective_weights": shown(best_view.effective_weights), **_signal(best_view)},
+            view.part,
+            scores.reweigh(best),
+        )
+    ]
+
+
+def _remove(view: View, scores: Scores, codes: set[tuple[str, str | None]]) -> list[Suggestion]:
+    """Weight 0 for components that are constant, dead or redundant, with what it does to the advantages."""
+    found = []
+    for name in view.names:
+        fault = next((code for code in ("constant", "dead", "redundant") if (code, name) in codes), None)
+        weight = view.components[name].weight
+        rest = [other for other in view.names if other != name and view.components[other].weight]
+        if fault is None or name == view.primary or weight <= 0 or not rest:
+            continue
+        changed = scores.reweigh({name: 0.0})
+        after = ESTIMATORS[view.scale_rewards](changed.rewards, view.groups)
+        size = np.abs(np.nan_to_num(view.advantages))
+        moved = float(np.nansum(np.abs(after - view.advantages)) / size.sum()) if size.sum() else 0.0
+        stats = group_stats(changed.rewards, view.groups)
+        dead = float(stats.dead.sum() / max((stats.dead | stats.live).sum(), 1))
+        effect = "no advantage changes" if moved < 1e-6 else f"{percent(moved)} of the advantage moves"
+        found.append(
+            Suggestion(
+                "remove_component",
+                name,
+                f'scores.reweigh({{"{name}": 0}})',
+                f"{name!r} is {fault}: recorded instead of paid, {effect}",
+                _signal(view),
+                {"zero_std": dead, "advantage_moved": moved},
+                view.part,
+                changed,
+            )
+        )
+    return found
