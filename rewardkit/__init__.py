@@ -29,6 +29,7 @@ from rewardkit.primitives.gating import gate
 from rewardkit.reward import Reward, RewardResult
 from rewardkit.rollouts import Rollouts, load_rollouts
 from rewardkit.route import Route
+from rewardkit.saving import save_reward
 from rewardkit.scoring import Scores, load_scores, score
 from rewardkit.trace import note
 
@@ -60,6 +61,7 @@ __all__ = [
     "RolloutsError",
     "Route",
     "score",
+    "save_reward",
     "Scores",
     "suggest",
     "Suggestion",

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from rewardkit.bundle import resolve
 from rewardkit.errors import CasesError, did_you_mean
 from rewardkit.evaluation import GATED, STATUSES
 from rewardkit.reward import Reward
@@ -126,7 +127,7 @@ class CheckResult:
 
 
 def load_cases(source: str | Path | Iterable[Mapping[str, Any]]) -> list[Case]:
-    """Cases from a JSONL file or dicts.
+    """Cases from a JSONL file, dicts, or "gallery:arithmetic" for the bundled ones.
 
     Keys: any column (`completion`, `ground_truth` ...), `reward` and `scores` with what is expected (a number, a range
     [low, high], or "unscored", "gated", "abstained", "error"), `tolerance` of the numbers (default 0.01), `name` and `why`.
@@ -136,7 +137,7 @@ def load_cases(source: str | Path | Iterable[Mapping[str, Any]]) -> list[Case]:
     0.99
     """
     if isinstance(source, str | Path):
-        path = Path(source)
+        path = resolve(source, "cases.jsonl")
         if not path.is_file():
             raise CasesError(f"there is no case file {str(path)!r}; give a JSONL file with one case a line")
         numbered, rejected = read_jsonl(path)

@@ -21,6 +21,7 @@ from rewardkit.reward import Reward
 __all__ = ["load_reward"]
 
 GALLERY = "rewardkit.gallery"
+FILE_MODULE = "reward_file_"  # what the module that running a file makes is called, with the file's name behind
 
 
 def load_reward(name: str) -> Reward:
@@ -89,7 +90,7 @@ def _no_module(place: str) -> str:
 def _run_file(path: Path) -> ModuleType:
     """The module that running the file makes; its folder is importable while it runs."""
     path = path.resolve()
-    name = f"{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
+    name = f"{FILE_MODULE}{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

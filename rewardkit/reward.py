@@ -144,6 +144,11 @@ class Reward:
         """Name of the component that is the task itself: the one declared primary, else the one of the largest weight."""
         return max(self.components, key=lambda item: (item.primary, item.weight)).name
 
+    @property
+    def split_by(self) -> tuple[str, ...]:
+        """Columns that decide which reward a row gets: none here."""
+        return ()
+
     def parts(self, columns: Columns, rows: int) -> list[Part]:
         """The rewards and the rows each is for: here one part with all rows."""
         return [Part("", self, np.arange(rows))]

@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from rewardkit.bundle import resolve
 from rewardkit.errors import RolloutsError, did_you_mean
 from rewardkit.primitives.extraction import assistant_text
 
@@ -173,7 +174,7 @@ def load_rollouts(
     """Rollouts from a JSONL, Parquet or CSV file, a DataFrame, or dicts; see `ALIASES` for the column names it knows.
 
     `columns` maps canonical names to the source's own ({"completion": "text"}) and comes before the known aliases.
-    `group` names the columns that make a group; by default `prompt_id` (else the prompt's text) with policy, step
+    "gallery:arithmetic" stands for the bundled rollouts of that name. `group` names the columns that make a group; by default `prompt_id` (else the prompt's text) with policy, step
     and data_source where present. A completion in the form of chat messages becomes the text of its last assistant turn.
     Rows without a completion, with one of the wrong type, broken lines and repeated `rollout_id` (default: the line) are
     kept out and listed in `.rejected`. RolloutsError: nothing usable, unknown column, unknown kind of file.
@@ -214,7 +215,7 @@ def _read(source: Any) -> tuple[Numbered, list[Rejected]]:
         return [(i + 1, dict(zip(columns, row, strict=True))) for i, row in enumerate(zip(*columns.values(), strict=True))], []
     if not isinstance(source, str | Path):
         return _split([(i + 1, row) for i, row in enumerate(source)])
-    path = Path(source)
+    path = resolve(source, "rollouts.jsonl")
     if not path.is_file():
         raise RolloutsError(f"there is no file {str(path)!r}; give a JSONL, Parquet or CSV file of rollouts")
     readers = {".jsonl": read_jsonl, ".ndjson": read_jsonl, ".csv": _read_csv, ".parquet": _read_parquet}

@@ -55,6 +55,10 @@ class Route(Reward):
             object.__setattr__(self, key, value)
         self._check_names()
 
+    @property
+    def split_by(self) -> tuple[str, ...]:
+        return (self.column,)
+
     def parts(self, columns: Columns, rows: int) -> list[Part]:
         """One part a reward that has rows; rows that no reward is for are in none."""
         values = columns[self.column]

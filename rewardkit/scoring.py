@@ -24,7 +24,7 @@ from tqdm.auto import tqdm
 from rewardkit.errors import RolloutsError
 from rewardkit.evaluation import GATED, STATUSES, Evaluation, Floats
 from rewardkit.reward import Reward
-from rewardkit.rollouts import Rollouts, as_column, load_rollouts
+from rewardkit.rollouts import Rollouts, as_column, column_values, load_rollouts
 from rewardkit.route import reward_from_record
 
 __all__ = ["Scores", "load_scores", "score"]
@@ -95,7 +95,7 @@ class Scores:
 
     def under(self, reward: Reward) -> Scores:
         """These scores combined as `reward` says; its components must be the ones that were scored."""
-        columns = {name: self.rollouts.columns()[name] for name in ([reward.column] if hasattr(reward, "column") else [])}
+        columns = {name: column_values(self.rollouts.table[name]) for name in reward.split_by}
         gate = self.table["gate/reward"].to_numpy(dtype=float) if "gate/reward" in self.table else np.ones(len(self))
         raw = reward.combine(
             {name: self.score(name) for name in reward.names},

@@ -181,7 +181,7 @@ def _dominant(view: View, names: list[str]) -> Iterator[Finding]:
             continue
         # conclusive by the interval of what was compared; shown is the share itself
         sure = view.bootstrap.interval([measured * mass, mass], view.owner)
-        finding = view.graded("dominant", "warn", name, {"value": value, "interval": sure}, n=n, threshold=threshold, suggestions=("declared_weights",))
+        finding = view.graded("dominant", "warn", name, {"value": value, "interval": sure}, n=n, threshold=threshold, suggestions=("declared_weights", "remove_component"))
         shown = {"value": held[name], "interval": view.bootstrap.interval([shares * mass, mass], view.owner), "declared": declared[name]}
         extra = {"over": over, "over_value": held[over]} if over is not None else {}
         widest = np.flatnonzero(np.abs(within(view.paid[name], view.groups)) > 0)

@@ -18,9 +18,10 @@ from rewardkit.analysis.grouping import between_share, group_stats
 from rewardkit.analysis.view import THRESHOLDS, View, make_view
 from rewardkit.errors import InputError, did_you_mean
 from rewardkit.primitives.factories import one_of
+from rewardkit.rollouts import column_values
 from rewardkit.scoring import Scores
 
-__all__ = ["Diagnosis", "diagnose"]
+__all__ = ["Diagnosis", "diagnose", "make_views"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,20 +89,27 @@ def diagnose(scores: Scores, *, scale_rewards: str = "group", seed: int = 0, thr
     prompts, seeded. `thresholds` overrides entries of `analysis.view.THRESHOLDS`. A route is diagnosed one reward at a time.
     ValueError: unknown option; InputError: unknown threshold, or no row was judged.
     """
-    one_of("scale_rewards", scale_rewards, ("group", "batch", "none"))
-    for name in thresholds or {}:
-        if name not in THRESHOLDS:
-            raise InputError(f"there is no threshold {name!r}; there are {sorted(THRESHOLDS)}{did_you_mean(name, THRESHOLDS)}")
-    columns = {name: scores.rollouts.columns()[name] for name in ([scores.reward.column] if hasattr(scores.reward, "column") else [])}
-    limits = {**THRESHOLDS, **(thresholds or {})}
-    parts = scores.reward.parts(columns, len(scores))
-    if not parts:
-        raise InputError(f"no row of these scores has a reward: {scores.reward.name!r} has none for the values of {list(columns)}")
-    views = tuple(make_view(scores, part, scale_rewards=scale_rewards, seed=seed, thresholds=limits) for part in parts)
+    views = make_views(scores, scale_rewards=scale_rewards, seed=seed, thresholds=thresholds)
     found = [finding for view in views for finding in (*reward_findings.find(view), *component_findings.find(view))]
     order = {severity: place for place, severity in enumerate(SEVERITIES)}
     ranked = sorted(found, key=lambda item: (order[item.severity], bool(item.evidence.get("inconclusive"))))
     return Diagnosis(scores, tuple(ranked), scale_rewards, seed, views)
+
+
+def make_views(
+    scores: Scores, *, scale_rewards: str = "group", seed: int = 0, thresholds: Mapping[str, float] | None = None
+) -> tuple[View, ...]:
+    """The arrays that findings are computed from, one `View` a part of the reward; errors as in `diagnose`."""
+    one_of("scale_rewards", scale_rewards, ("group", "batch", "none"))
+    for name in thresholds or {}:
+        if name not in THRESHOLDS:
+            raise InputError(f"there is no threshold {name!r}; there are {sorted(THRESHOLDS)}{did_you_mean(name, THRESHOLDS)}")
+    columns = {name: column_values(scores.rollouts.table[name]) for name in scores.reward.split_by}
+    parts = scores.reward.parts(columns, len(scores))
+    if not parts:
+        raise InputError(f"no row of these scores has a reward: {scores.reward.name!r} has none for the values of {list(columns)}")
+    limits = {**THRESHOLDS, **(thresholds or {})}
+    return tuple(make_view(scores, part, scale_rewards=scale_rewards, seed=seed, thresholds=limits) for part in parts)
 
 
 def _component_row(view: View, name: str) -> dict[str, Any]:

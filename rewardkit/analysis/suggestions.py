@@ -28,6 +28,10 @@ CREATES_SPREAD = "creates spread, not known to be right"
 CLOSE_WEIGHT = 0.3  # of the component it is beside, so that a wrong answer never earns what a right one does: our choice
 CLOSE_ZERO_AT = 0.5  # relative error from which on it earns nothing: our choice
 READABLE = 0.9  # share of truths that must be numbers for closeness to be offered: our choice
+STEPS = 40
+WIDEST = 20.0  # how far a weight may move: beyond, a component is as good as removed, which is another suggestion
+ENOUGH_NEARER = 0.8  # what is left of the difference for other weights to be worth a line: our choice
+OFTEN = 0.2  # share of the live groups in which a component must vary to be weighed by influence; a rare penalty is meant to hold little
 MOST_OFF = 0.1  # difference of effective and declared weight from which other weights are offered: our choice
 
 
@@ -198,7 +202,8 @@ def _with_component(scores: Scores, added: Component, values: Floats) -> Scores:
 
 def _weights(view: View, scores: Scores) -> list[Suggestion]:
     """Weights under which each component's share of the squared advantage comes nearest to its declared share."""
-    live = [name for name in view.names if view.components[name].weight and view.component_stats[name].live.any()]
+    often = OFTEN * view.stats.live.sum()
+    live = [name for name in view.names if view.components[name].weight and view.component_stats[name].live.sum() > often]
     if len(live) < 2 or not view.effective_weights:
         return []
     declared = {name: view.declared_weights[name] for name in live}
@@ -210,45 +215,59 @@ def _weights(view: View, scores: Scores) -> list[Suggestion]:
 
     if off(view.effective_weights) < MOST_OFF:
         return []
-    weights = {name: float(view.components[name].weight) for name in live}
-    total = sum(abs(weight) for weight in weights.values())
-    best, best_view = None, view
+    start = {name: float(view.components[name].weight) for name in live}
+    total = sum(abs(weight) for weight in start.values())
+    weights, best, best_view = start, None, view
     held = view.effective_weights
-    for _ in range(40):
+    for _ in range(STEPS):
         moved = {name: weight * np.sqrt(target[name] / max(held[name], 0.02)) for name, weight in weights.items()}
         scale = total / sum(abs(weight) for weight in moved.values())
-        weights = {name: float(f"{weight * scale:.3g}") for name, weight in moved.items()}
+        weights = {name: _bounded(moved[name] * scale, start[name]) for name in live}
         tried = _view_of(scores.reweigh(weights), view)
         held = tried.effective_weights
-        if not held:
-            break
         if off(held) < off(best_view.effective_weights) - 1e-9:
             best, best_view = dict(weights), tried
-    if best is None or off(best_view.effective_weights) > 0.8 * off(view.effective_weights):
+    before, after = off(view.effective_weights), off(best_view.effective_weights)
+    if best is None or after > ENOUGH_NEARER * before:
         return []
-    def shown(held: Mapping[str, float]) -> dict[str, float]:
-        return {name: round(held[name], 3) for name in live}
-
+    alone = _alone(view, live)
+    limit = f" (weights cannot do more: in {percent(alone)} of the live groups a single component varies and holds all of it)" if alone > after else ""
     return [
         Suggestion(
             "declared_weights",
             None,
             f"scores.reweigh({best})",
-            "what a weight declares and what it holds of the squared advantage are far apart (by up to "
-            f"{percent(off(view.effective_weights))}); under these weights they differ by up to {percent(off(best_view.effective_weights))}",
-            {"effective_weights": shown(view.effective_weights), "declared": shown(target)},
-            {"effective_weights": shown(best_view.effective_weights), **_signal(best_view)},
+            f"what a weight declares and what it holds of the squared advantage differ by up to {percent(before)}; "
+            f"under these weights by up to {percent(after)}{limit}",
+            {"effective_weights": _rounded(view.effective_weights, live), "declared": _rounded(target, live)},
+            {"effective_weights": _rounded(best_view.effective_weights, live), **_signal(best_view)},
             view.part,
             scores.reweigh(best),
         )
     ]
 
 
+def _bounded(weight: float, start: float) -> float:
+    """The weight with three digits, at most `WIDEST` times larger or smaller than it was."""
+    size = float(np.clip(abs(weight), abs(start) / WIDEST, abs(start) * WIDEST))
+    return float(f"{np.copysign(size, start):.3g}")
+
+
+def _alone(view: View, names: list[str]) -> float:
+    """Share of the live groups in which only one component varies: no weight changes who holds these."""
+    moving = sum(view.component_stats[name].live.astype(int) for name in names)
+    return float(((moving == 1) & view.stats.live).sum() / max(view.stats.live.sum(), 1))
+
+
+def _rounded(held: Mapping[str, float], names: list[str]) -> dict[str, float]:
+    return {name: round(held[name], 3) for name in names}
+
+
 def _remove(view: View, scores: Scores, codes: set[tuple[str, str | None]]) -> list[Suggestion]:
-    """Weight 0 for components that are constant, dead or redundant, with what it does to the advantages."""
+    """Weight 0 for components that are constant, dead, redundant or dominant, with what it does to the advantages."""
     found = []
     for name in view.names:
-        fault = next((code for code in ("constant", "dead", "redundant") if (code, name) in codes), None)
+        fault = next((code for code in ("constant", "dead", "redundant", "dominant") if (code, name) in codes), None)
         weight = view.components[name].weight
         rest = [other for other in view.names if other != name and view.components[other].weight]
         if fault is None or name == view.primary or weight <= 0 or not rest:

@@ -1,0 +1,192 @@
+"""The command line: `rewardkit score | check | diagnose | report | lab`.
+
+Exit status: 0 done, 1 what was checked does not hold (or a report page failed), 2 input that cannot be used.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+import rewardkit as rk
+from rewardkit.analysis.findings import SEVERITIES
+from rewardkit.bundle import bundled
+from rewardkit.evaluation import STATUSES
+
+REWARD = "REWARD is file.py:name, package.module:name or gallery:module[.name]; the attribute `reward` where no name is given."
+
+
+class OneLineGroup(click.Group):
+    """A group whose commands end in one clear line, not a traceback, when their input cannot be used."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (rk.InputError, OSError, ModuleNotFoundError) as error:
+            if ctx.params.get("debug"):
+                traceback.print_exc()
+            text = f"{error.strerror}: {error.filename!r}" if isinstance(error, OSError) and error.filename else str(error)
+            click.echo(f"rewardkit: {' '.join(text.split())}", err=True)
+            ctx.exit(2)
+
+
+@click.group(cls=OneLineGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.version_option(package_name="reward-workbench", prog_name="rewardkit")
+def main(debug: bool) -> None:
+    """Design reward functions for LLM reinforcement learning, and know what they do before a GPU is rented."""
+
+
+def _columns(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    pairs = {}
+    for value in values:
+        name, equals, source = value.partition("=")
+        if not equals or not name or not source:
+            raise click.BadParameter(f"{value!r} is not canonical=source, such as completion=text")
+        pairs[name] = source
+    return pairs
+
+
+def _rollout_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    command = click.option("--group", multiple=True, help="A column that makes groups; may be repeated. Default: prompt_id with policy, step, data_source.")(command)
+    return click.option("--column", "columns", multiple=True, callback=_columns, metavar="NAME=SOURCE", help="Take a canonical column from another, such as completion=text.")(command)
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+
+
+def _emit(record: Mapping[str, Any], text: str, as_json: bool) -> None:
+    click.echo(json.dumps(_plain(record), ensure_ascii=True, allow_nan=False) if as_json else text)
+
+
+def _plain(value: Any) -> Any:
+    """Values as JSON has them; a number that is not finite is null."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if isinstance(value, str | int | float | bool | None) else str(value)
+
+
+@main.command("score", epilog=REWARD)
+@click.argument("reward")
+@click.argument("rollouts")
+@click.option("-o", "--output", type=click.Path(file_okay=False, path_type=Path), help="A folder for scores.parquet and run.json.")
+@_rollout_options
+@json_option
+def score_command(reward: str, rollouts: str, output: Path | None, columns: dict[str, str], group: tuple[str, ...], as_json: bool) -> None:
+    """Score every completion of ROLLOUTS (JSONL, Parquet or CSV) with REWARD."""
+    loaded = rk.load_reward(reward)
+    read = rk.load_rollouts(rollouts, columns=columns, group=list(group) or None)
+    started = time.perf_counter()
+    scores = rk.score(loaded, read, progress=not as_json and sys.stderr.isatty())
+    seconds = time.perf_counter() - started
+    folder = scores.save(output) if output else None
+    totals = {status: sum(counts[status] for counts in scores.counts.values()) for status in STATUSES}
+    record = {
+        "rows": len(scores), "scored": totals["scored"], "gated": totals["gated"], "abstained": totals["abstained"],
+        "errors": totals["error"], "rewards_missing": scores.record["rewards_missing"], "seconds": round(seconds, 3),
+        "output": str(folder) if folder else None, "components": scores.counts, "rollouts": read.summary(),
+    }  # fmt: skip
+    _emit(record, f"{read}\n{scores}" + (f"\nwritten to {folder}" if folder else ""), as_json)
+
+
+@main.command("check", epilog=REWARD)
+@click.argument("reward")
+@click.argument("cases")
+@json_option
+@click.pass_context
+def check_command(ctx: click.Context, reward: str, cases: str, as_json: bool) -> None:
+    """Check REWARD against the written CASES (JSONL); exit 1 when one is missed."""
+    result = rk.check(rk.load_reward(reward), rk.load_cases(cases))
+    _emit(result.record(), _check_text(result), as_json)
+    ctx.exit(1 if result.misses else 0)
+
+
+def _check_text(result: rk.CheckResult) -> str:
+    lines = [f"{result.passed} of {len(result.cases)} cases passed for {result.reward!r}"]
+    if result.misses:
+        rows = [("case", "what", "expected", "got", "fields")]
+        for miss in result.misses:
+            fields = ", ".join(f"{name}={value!r}" for name, value in miss.fields.items())
+            rows.append((miss.case, miss.what, str(miss.expected), str(miss.got), fields[:60]))
+        widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+        lines += ["", *("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows), ""]
+        lines += [f"{miss.case}: {miss.completion[:300]!r} (truth {miss.ground_truth!r})" + (f": {miss.why}" if miss.why else "") for miss in result.misses]
+    return "\n".join(lines)
+
+
+@main.command("diagnose")
+@click.argument("scores")
+@click.option("--scale-rewards", type=click.Choice(["group", "batch", "none"]), default="group", show_default=True, help="The trainer's advantage scaling.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the bootstrap.")
+@click.option("--fail-on", type=click.Choice(["warn", "high"]), help="Exit 1 when there is a finding of this severity or above.")
+@json_option
+@click.pass_context
+def diagnose_command(ctx: click.Context, scores: str, scale_rewards: str, seed: int, fail_on: str | None, as_json: bool) -> None:
+    """Say what SCORES (a folder or Parquet file from `rewardkit score -o`) would do to training, and what could be changed."""
+    diagnosis = rk.diagnose(rk.load_scores(scores), scale_rewards=scale_rewards, seed=seed)
+    advice = rk.suggest(diagnosis)
+    _emit({**diagnosis.record(), "suggestions": advice.record()}, f"{diagnosis}\n\n{advice}", as_json)
+    met = fail_on and diagnosis.worst and SEVERITIES.index(diagnosis.worst) <= SEVERITIES.index(fail_on)
+    ctx.exit(1 if met else 0)
+
+
+@main.command("report", epilog=REWARD)
+@click.option("--reward", "rewards", multiple=True, required=True, help="The reward; may be repeated for several in one report.")
+@click.option("--rollouts", required=True, help="A JSONL, Parquet or CSV file of completions, or gallery:name.")
+@click.option("--cases", help="A JSONL file of cases, or gallery:name.")
+@click.option("-o", "--output", type=click.Path(file_okay=False, path_type=Path), default=Path("reports"), show_default=True, help="Folder for the pages.")
+@click.option("--scale-rewards", type=click.Choice(["group", "batch", "none"]), default="group", show_default=True, help="The trainer's advantage scaling.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the bootstrap.")
+@click.option("--single-file", is_flag=True, help="Put everything into index.html, one page to send.")
+@click.option("--redact", is_flag=True, help="Leave out prompts and completions.")
+@json_option
+@click.pass_context
+def report_command(
+    ctx: click.Context, rewards: tuple[str, ...], rollouts: str, cases: str | None, output: Path, scale_rewards: str, seed: int,
+    single_file: bool, redact: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Run the notebooks on a reward and its rollouts and write the pages; exit 1 when a notebook failed."""
+    from rewardkit.notebook.report import report  # papermill takes seconds to import
+
+    made = report(
+        rewards, rollouts, output, cases=cases, scale_rewards=scale_rewards, seed=seed, single_file=single_file, redact=redact,
+        progress=not as_json,
+    )  # fmt: skip
+    verdicts = {summary.name: summary.verdict[1] for summary in made.summaries}
+    record = {"index": str(made.index), "summary": str(made.summary), "verdicts": verdicts, "failed": made.failed}
+    text = "\n".join([*(f"{name}: {verdict}" for name, verdict in verdicts.items()), *(f"page failed: {line}" for line in made.failed), f"report: {made.index}"])
+    _emit(record, text, as_json)
+    ctx.exit(1 if made.failed else 0)
+
+
+@main.command("lab")
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path), default=Path("rewardkit-notebooks"))
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def lab_command(folder: Path, arguments: tuple[str, ...]) -> None:
+    """Open JupyterLab on a copy of the notebooks in FOLDER (made if missing; files that are there are kept)."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for source in sorted(bundled("notebooks").glob("*.ipynb")):
+        target = folder / source.name
+        if not target.exists():
+            target.write_bytes(source.read_bytes())
+    raise SystemExit(subprocess.call([sys.executable, "-m", "jupyter", "lab", *arguments], cwd=folder, env=dict(os.environ)))
+
+
+if __name__ == "__main__":
+    main()

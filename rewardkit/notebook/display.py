@@ -1,0 +1,259 @@
+"""What notebooks show of rollouts, cases and findings: escaped HTML, with prompts and completions left out on request."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from IPython.display import HTML
+
+from rewardkit import markup
+from rewardkit.analysis.diagnosis import Diagnosis, make_views
+from rewardkit.analysis.findings import Finding
+from rewardkit.analysis.grouping import Floats
+from rewardkit.analysis.normalization import Normalization
+from rewardkit.analysis.suggestions import Suggestions
+from rewardkit.cases import Case, CheckResult
+from rewardkit.component import describe
+from rewardkit.explain import Explanation, explain
+from rewardkit.primitives.extraction import Extractor
+from rewardkit.reward import Reward
+from rewardkit.rollouts import Rollouts
+from rewardkit.route import Route
+from rewardkit.scoring import Scores, score
+
+__all__ = ["Show", "cases", "coverage", "definition", "gates", "influence", "redacted_reason"]
+
+SEVERITY_MARKS = {"high": "\u25cf high", "warn": "\u25b2 warn", "info": "\u25cb info"}  # shapes say it without colour
+
+
+@dataclass(frozen=True)
+class Show:
+    """Turns records into HTML. With ``redact=True`` nothing of a prompt, completion, extraction or ground truth is shown."""
+
+    redact: bool = False
+
+    def text(self, value: Any) -> str:
+        """A text of the rollouts, or what stands in its place."""
+        if self.redact and value is not None:
+            return f"[redacted, {len(str(value).split())} words]"
+        return "-" if value is None else str(value)
+
+    def rollouts(self, rollouts: Rollouts, *, limit: int = 8) -> HTML:
+        """The first rollouts as a table."""
+        names = ["rollout_id", *rollouts.group_key, "completion", "ground_truth"]
+        names = [name for name in dict.fromkeys(names) if name in rollouts.table and (name != "prompt" or not self.redact)]
+        private = ("completion", "ground_truth", "prompt")
+        rows = [[self.text(row[name]) if name in private else row[name] for name in names] for row in _first(rollouts, limit)]
+        return _html(markup.table(names, rows), f"{len(rollouts):,} rollouts, the first {len(rows)} of them")
+
+    def group(self, rollouts: Rollouts, number: int = 0) -> HTML:
+        """The siblings of one group: the prompt, then each distinct completion and how often it came."""
+        rows = rollouts.select(rollouts.groups == number)
+        texts: dict[str, int] = {}
+        for row in rows:
+            texts[row["completion"]] = texts.get(row["completion"], 0) + 1
+        table = markup.table(("times", "completion"), [(count, self.text(text)) for text, count in texts.items()], numeric=("times",))
+        head = {name: rows[0][name] for name in (*rollouts.group_key, "prompt", "ground_truth") if name in rows[0]}
+        private = ("prompt", "ground_truth")
+        about = "".join(f"<p><b>{markup.escaped(name)}</b>: {markup.escaped(self.text(value) if name in private else value)}</p>" for name, value in head.items())
+        return _html(about + table, f"one group: {len(rows)} completions, {len(texts)} different")
+
+    def extraction(self, rollouts: Rollouts, extractors: Mapping[str, Extractor], *, limit: int = 6) -> HTML:
+        """Completions on which the extractors disagree most, their spans marked; then how often each found something."""
+        values = {name: [extractor(row["completion"]) for row in rollouts] for name, extractor in extractors.items()}
+        variety = [len(set(found)) for found in zip(*values.values(), strict=True)]
+        order = sorted(range(len(rollouts)), key=lambda row: (-variety[row], row))
+        chosen, seen = [], set()
+        for row in order:
+            text = rollouts[row]["completion"]
+            if text not in seen and len(chosen) < limit:
+                seen.add(text)
+                chosen.append(row)
+        blocks = []
+        for row in chosen if not self.redact else []:
+            text = rollouts[row]["completion"]
+            spans = {name: extractor.spans(text) for name, extractor in extractors.items()}
+            found = ", ".join(f"{markup.escaped(name)} = {markup.escaped(repr(values[name][row]))}" for name in extractors)
+            blocks.append(f"<li>{markup.marked(text, spans)}<small>{found}</small></li>")
+        counts = [(name, repr(extractors[name]), f"{sum(value is not None for value in found) / max(len(found), 1):.1%}", f"{_different(found, values):.1%}") for name, found in values.items()]
+        header = ("name", "extractor", "finds something", "differs from the first")
+        return _html(markup.table(header, counts, numeric=header[2:]) + f"<ol>{''.join(blocks)}</ol>", "extractions, where they differ most" if blocks else "extractions")
+
+    def explanation(self, reward: Reward, rollouts: Rollouts, row: int) -> HTML:
+        """Why one completion got its reward."""
+        explanation = explain(reward, rollouts[row])
+        return HTML(explanation._repr_html_()) if not self.redact else _html(_redacted_explanation(explanation), "one completion")
+
+    def misses(self, result: CheckResult) -> HTML:
+        """The outcome of a check: every miss with what was expected, what came and why it matters."""
+        if not result.misses:
+            return _html("", f"all {len(result.cases)} cases passed")
+        header = ("case", "what", "expected", "got", "fields", "completion", "why")
+        rows = []
+        for miss in result.misses:
+            fields = "; ".join(f"{name} = {value!r}" for name, value in miss.fields.items())
+            got = redacted_reason(str(miss.got)) if self.redact else miss.got
+            rows.append((miss.case, miss.what, miss.expected, got, self.text(fields), self.text(miss.completion), miss.why))
+        return _html(markup.table(header, rows, numeric=("expected", "got")), f"{result.failed} of {len(result.cases)} cases missed")
+
+    def findings(self, findings: Sequence[Finding]) -> HTML:
+        """Findings, most severe first, with rollouts to read."""
+        if not findings:
+            return _html("", "nothing found")
+        rows = [(SEVERITY_MARKS[item.severity], item.code, self.sentence(item), ", ".join(map(str, item.rollout_ids))) for item in findings]
+        return _html(markup.table(("severity", "code", "what it means", "rollouts to read"), rows), f"{len(findings)} findings")
+
+    def sentence(self, finding: Finding) -> str:
+        """The sentence of a finding; its reason may quote a completion."""
+        if not self.redact or "reason" not in finding.evidence:
+            return finding.sentence
+        evidence = {**finding.evidence, "reason": redacted_reason(str(finding.evidence["reason"]))}
+        return Finding(finding.code, finding.severity, finding.component, evidence, finding.n, finding.threshold, part=finding.part).sentence
+
+    def frame(self, frame: pd.DataFrame, caption: str) -> HTML:
+        """A table of figures."""
+        rows = [[_figure(value) for value in row] for row in frame.itertuples(index=False)]
+        numeric = [str(name) for name in frame.columns if pd.api.types.is_numeric_dtype(frame[name])]
+        return _html(markup.table([str(name).replace("_", " ") for name in frame.columns], rows, numeric=[name.replace("_", " ") for name in numeric]), caption)
+
+    def suggestions(self, suggestions: Suggestions) -> HTML:
+        """The changes of the reward, each with its line of code, before and after."""
+        if not suggestions.changes:
+            return _html("", "no change of the reward to suggest")
+        rows = [(item.code, item.why, item.line, _shown(item.before), _shown(item.after)) for item in suggestions.changes]
+        return _html(markup.table(("change", "why", "code", "before", "after"), rows), "changes to consider, unranked: without a trusted label nobody knows which completions are better")
+
+    def normalization(self, rows: Sequence[Normalization]) -> HTML:
+        """The normalization table."""
+        header = ("normalization", "effect on the advantages", "moved", "sign changes", "top tenth of groups", "small-spread groups", "effective sample", "tied groups", "line")
+        cells = [
+            ((f"{row.part}: " if row.part else "") + row.what, row.effect, *(f"{100 * value:.1f} %" for value in (row.changed, row.sign_changes, row.top_decile, row.small_groups, row.sample_size, row.zero_std)), row.line)
+            for row in rows
+        ]  # fmt: skip
+        return _html(markup.table(header, cells, numeric=header[2:8]), "normalizations, measured on these rollouts")
+
+    def diagnosis(self, diagnosis: Diagnosis) -> HTML:
+        """The findings of a diagnosis."""
+        return self.findings(diagnosis.findings)
+
+
+def definition(reward: Reward) -> pd.DataFrame:
+    """One row a field and component of a reward, as it is declared."""
+    rows = []
+    for part in _rewards(reward):
+        first = {"reward": part.name} if part is not reward else {}
+        rows += [first | {"name": name, "kind": "field", "function": describe(function), "weight": "", "gate": "", "why": ""} for name, function in part.fields.items()]
+        rows += [
+            first | {"name": item.name, "kind": "component", "function": describe(item.function), "weight": f"{item.weight:g}", "gate": describe(item.gate) if item.gate else "", "why": item.why}
+            for item in part.components
+        ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def _rewards(reward: Reward) -> list[Reward]:
+    return [*reward.rewards.values(), *([reward.default] if reward.default else [])] if isinstance(reward, Route) else [reward]
+
+
+def gates(scores: Scores) -> pd.DataFrame:
+    """One row a gated component: share of rows it counts for, its mean there, and its mean as if the gate were open."""
+    everywhere = score(scores.reward, scores.rollouts, ignore_gates=True)
+    rows = []
+    for name in dict.fromkeys(item.name for part in _rewards(scores.reward) for item in part.components if item.gate):
+        behind, counted = everywhere.score(name), scores.score(name)
+        rows.append(
+            {
+                "component": name,
+                "counts_for": (~np.isnan(counted)).mean(),
+                "mean_where_it_counts": _mean(counted),
+                "mean_without_the_gate": _mean(behind),
+            }
+        )
+    return pd.DataFrame(rows, columns=["component", "counts_for", "mean_where_it_counts", "mean_without_the_gate"])
+
+
+def _mean(values: Floats) -> float:
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else float("nan")
+
+
+def influence(scores: Scores) -> pd.DataFrame:
+    """One row a component: its weight, the share it declares and the share of the squared advantage it holds."""
+    return pd.DataFrame(
+        [
+            {"part": view.part, "component": name, "weight": view.components[name].weight, "declared": view.declared_weights[name], "effective": view.effective_weights.get(name, np.nan)}
+            for view in make_views(scores)
+            for name in view.names
+        ]
+    )  # fmt: skip
+
+
+def cases(result: CheckResult, *, redact: bool = False) -> pd.DataFrame:
+    """One row a case: whether it passed, what it expects, its completion and why it is there."""
+    missed = {miss.case for miss in result.misses}
+    show = Show(redact=redact)
+    rows = []
+    for case in result.cases:
+        expected = {name: item.written for name, item in case.scores.items()}
+        if case.reward is not None:
+            expected = {"reward": case.reward.written, **expected}
+        wanted = ", ".join(f"{name} {value}" for name, value in expected.items())
+        completion = show.text(case.columns.get("completion"))
+        rows.append({"": "\u2717 missed" if case.name in missed else "\u2713", "case": case.name, "expects": wanted, "completion": completion, "ground_truth": show.text(case.columns.get("ground_truth")), "why": case.why})
+    return pd.DataFrame(rows)
+
+
+def coverage(reward: Reward, cases: Sequence[Case]) -> pd.DataFrame:
+    """One row a component: how many cases expect a score of it, how many it scores, and the lowest and highest of these."""
+    names = list(dict.fromkeys(name for case in cases for name in case.columns))
+    columns = {name: [case.columns.get(name) for case in cases] for name in names}
+    found = reward.evaluate(columns, rows=len(cases))
+    rows = []
+    for name in reward.names:
+        scores = found.scores[name][~np.isnan(found.scores[name])]
+        expecting = sum(name in case.scores for case in cases)
+        low, high = (scores.min(), scores.max()) if len(scores) else (np.nan, np.nan)
+        rows.append({"component": name, "cases_that_expect_it": expecting, "cases_that_score_it": len(scores), "lowest": low, "highest": high})
+    return pd.DataFrame(rows)
+
+
+def redacted_reason(reason: str) -> str:
+    """A reason without what it may quote of a completion: the type of the error stays."""
+    return re.sub(r"(returned ).*|([A-Za-z_]*(?:Error|Exception)[A-Za-z_]*: ).*", lambda match: (match[1] or match[2]) + "[redacted]", reason, flags=re.DOTALL)
+
+
+def _html(body: str, caption: str) -> HTML:
+    return HTML(f'<div class="rewardkit"><p><b>{markup.escaped(caption)}</b></p><div style="overflow-x:auto">{body}</div></div>')
+
+
+def _first(rollouts: Rollouts, limit: int) -> list[dict[str, Any]]:
+    return [rollouts[row] for row in range(min(limit, len(rollouts)))]
+
+
+def _different(found: Sequence[Any], values: Mapping[str, Sequence[Any]]) -> float:
+    first = next(iter(values.values()))
+    return sum(a != b for a, b in zip(found, first, strict=True)) / max(len(found), 1)
+
+
+def _figure(value: Any) -> str:
+    if isinstance(value, float):
+        return "-" if pd.isna(value) else f"{value:.3g}"
+    return str(value)
+
+
+def _shown(figures: Mapping[str, Any]) -> str:
+    def one(value: Any) -> str:
+        if isinstance(value, Mapping):
+            return ", ".join(f"{name} {share:.2f}" for name, share in value.items())
+        return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+    return "; ".join(f"{name.replace('_', ' ')}: {one(value)}" for name, value in figures.items())
+
+
+def _redacted_explanation(explanation: Explanation) -> str:
+    rows = [(line.component, line.status, f"{line.score:.3g}", f"{line.weight:g}", line.gate, line.why) for line in explanation.lines]
+    return markup.table(("component", "status", "score", "weight", "gate", "why"), rows, numeric=("score", "weight"))

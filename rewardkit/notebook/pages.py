@@ -1,0 +1,227 @@
+"""Report pages: self-contained HTML from executed notebooks and summaries, and the summary as Markdown."""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+from nbconvert import HTMLExporter
+
+from rewardkit import markup
+from rewardkit.analysis.diagnosis import Diagnosis
+from rewardkit.analysis.findings import percent
+from rewardkit.cases import CheckResult
+from rewardkit.notebook import plots
+from rewardkit.notebook.display import SEVERITY_MARKS, Show
+
+__all__ = ["Page", "Summary", "index_page", "notebook_body", "page", "summary_markdown"]
+
+WIDGET = "application/vnd.jupyter.widget-view+json"
+SHOWN_FINDINGS = 8
+STYLE = """
+:root { color-scheme: light; }
+* { box-sizing: border-box; }
+body { margin: 0 auto; max-width: 62rem; padding: 1rem; font: 16px/1.5 system-ui, "DejaVu Sans", sans-serif; color: #1a1a1a; background: #fff; }
+h1 { font-size: 1.6rem; line-height: 1.25; } h2 { font-size: 1.25rem; margin-top: 2rem; } h3 { font-size: 1.05rem; }
+a { color: #00558c; } nav { margin-bottom: 1rem; } nav a { margin-right: 1rem; }
+pre { overflow-x: auto; white-space: pre-wrap; overflow-wrap: anywhere; background: #f6f6f4; padding: .6rem; border-radius: 4px; font-size: .85rem; }
+code { font-size: .9em; overflow-wrap: anywhere; }
+table { border-collapse: collapse; font-size: .85rem; } th, td { border-bottom: 1px solid #ddd; vertical-align: top; } th { background: #f6f6f4; }
+img { max-width: 100%; height: auto; } figure { margin: .5rem 0; }
+details.code { margin: .2rem 0; } details.code > summary { color: #666; font-size: .75rem; cursor: pointer; }
+.card { border: 1px solid #ccc; border-radius: 6px; padding: .2rem 1rem 1rem; margin: 1rem 0; }
+.verdict { font-weight: 700; } .verdict.stop { color: #a33c00; } .verdict.care { color: #7a5500; } .verdict.go { color: #006b4f; }
+.failed { color: #a33c00; font-weight: 700; } .muted { color: #555; font-size: .9rem; }
+.jp-OutputArea-output, .output { overflow-x: auto; } ol > li { margin-bottom: .8rem; }
+.anchor-link { display: none; }
+"""
+
+
+@dataclass(frozen=True)
+class Page:
+    """One executed notebook of a report: its title, file and body; `error` where it failed."""
+
+    title: str
+    file: str
+    body: str
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a report says of one reward on its first page."""
+
+    name: str
+    diagnosis: Diagnosis
+    checked: CheckResult | None
+    pages: tuple[Page, ...]
+
+    @property
+    def verdict(self) -> tuple[str, str]:
+        """("stop", "care" or "go", sentence)."""
+        reasons = []
+        if self.checked is not None and self.checked.failed:
+            reasons.append(f"{self.checked.failed} of {len(self.checked.cases)} cases are missed")
+        counts = {severity: sum(item.severity == severity for item in self.diagnosis.findings) for severity in ("high", "warn")}
+        if counts["high"]:
+            reasons.append(f"{counts['high']} finding{'s' * (counts['high'] > 1)} of high severity")
+        if reasons:
+            return "stop", "Not ready: " + " and ".join(reasons) + "."
+        unchecked = "" if self.checked is not None else " No cases were given, so nothing says that it is right."
+        if counts["warn"]:
+            return "care", f"Read before use: {counts['warn']} warning{'s' * (counts['warn'] > 1)}." + unchecked
+        return "go", "No objection found." + unchecked
+
+
+def page(title: str, body: str, *, root: str = "") -> str:
+    """A whole HTML page around a body; `root` is the relative path to the index, "" on the index itself."""
+    back = f'<nav><a href="{root}index.html">All results</a></nav>' if root else ""
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<link rel="icon" href="data:,">'
+        f"<title>{html.escape(title)}</title><style>{STYLE}</style></head><body>{back}{body}</body></html>\n"
+    )
+
+
+def notebook_body(notebook: Any, *, redact: bool) -> tuple[str, str | None]:
+    """The body of an executed notebook's page, and its error where a cell failed; widgets are left to the live notebook."""
+    error = None
+    for cell in notebook.cells:
+        kept = []
+        for output in cell.get("outputs", []):
+            if WIDGET in output.get("data", {}):
+                continue
+            if output.output_type == "error":
+                error = f"{output.ename}: {output.evalue}" if not redact else output.ename
+                if redact:
+                    output.evalue, output.traceback = "[redacted]", [f"{output.ename}: [redacted]"]
+            kept.append(output)
+        if cell.cell_type == "code":
+            cell.outputs = kept
+    notebook.cells = [cell for cell in notebook.cells if "papermill-error-cell-tag" not in cell.metadata.get("tags", [])]
+    exporter = HTMLExporter(extra_template_basedirs=[str(Path(__file__).parent / "templates")], template_name="rewardkit")
+    body, _ = exporter.from_notebook_node(notebook)
+    body = re.sub(r"<script\b.*?</script>", "", body, flags=re.DOTALL | re.IGNORECASE)
+    return body, error
+
+
+def index_page(summaries: Sequence[Summary], *, redact: bool, inline: bool = False) -> str:
+    """The first page: a card a reward with verdict, data, cases, main findings, picture and links (or, `inline`, the pages themselves)."""
+    scores = summaries[0].diagnosis.scores
+    cards = "".join(_card(summary, redact=redact, inline=inline) for summary in summaries)
+    body = f"<h1>Reward report</h1>{_about(summaries[0])}{cards}"
+    if inline:
+        for summary in summaries:
+            for item in summary.pages:
+                body += f'<hr><section id="{_anchor(item.file)}"><p class="muted">{html.escape(summary.name)}</p>{_failure(item)}{_unique(item)}</section>'
+    return page(f"Reward report: {scores.reward.name}", body)
+
+
+def _about(summary: Summary) -> str:
+    rollouts = summary.diagnosis.scores.rollouts
+    about = rollouts.summary()
+    sizes = ", ".join(f"{count} of {size}" for size, count in about["group_sizes"].items())
+    renamed = ", ".join(f"{name} from {source}" for name, source in about["mapping"].items() if name != source)
+    rows = [
+        ("Rollouts", f"{about['rows']:,} from {about['source']}" + (f", {len(about['rejected'])} rows kept out" if about["rejected"] else "")),
+        ("Groups", f"{about['groups']:,} by {', '.join(about['group_key']) or 'row'} (sizes: {sizes})"),
+        *([("Columns", renamed)] if renamed else []),
+        ("Advantages", f"GRPO with {summary.diagnosis.scale_rewards} scaling; figures are for it"),
+        *(("Note", sentence) for sentence in about["warnings"]),
+    ]
+    return markup.table(("", ""), rows)
+
+
+def _card(summary: Summary, *, redact: bool, inline: bool) -> str:
+    kind, sentence = summary.verdict
+    diagnosis, show = summary.diagnosis, Show(redact=redact)
+    shown = diagnosis.findings[:SHOWN_FINDINGS]
+    findings = "".join(f"<li>{SEVERITY_MARKS[item.severity]}: <b>{item.code}</b>. {markup.escaped(show.sentence(item))}</li>" for item in shown)
+    more = len(diagnosis.findings) - len(shown)
+    rest = f"<p class='muted'>and {more} more, on the last page</p>" if more > 0 else ""
+    cases = "" if summary.checked is None else f"<p>Cases: {summary.checked.passed} of {len(summary.checked.cases)} passed.</p>{_misses(summary.checked)}"
+    links = "".join(
+        f'<li><a href="{"#" + _anchor(item.file) if inline else item.file}">{html.escape(item.title)}</a>{_flag(item)}</li>' for item in summary.pages
+    )
+    return (
+        f'<section class="card"><h2>{markup.escaped(summary.name)}</h2><p class="verdict {kind}">{markup.escaped(sentence)}</p>{cases}'
+        f"<h3>Findings</h3><ul>{findings or '<li>nothing found</li>'}</ul>{rest}{_picture(diagnosis)}<h3>Pages</h3><ul>{links}</ul></section>"
+    )
+
+
+def _misses(checked: CheckResult) -> str:
+    names = list(dict.fromkeys(miss.case for miss in checked.misses))
+    if not names:
+        return ""
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return f"<p>Missed: {markup.escaped(', '.join(names[:5]))}{more}.</p>"
+
+
+def _flag(item: Page) -> str:
+    return ' <span class="failed">(failed)</span>' if item.error else ""
+
+
+def _failure(item: Page) -> str:
+    return f'<p class="failed">This page stopped with an error: {markup.escaped(item.error)}</p>' if item.error else ""
+
+
+def _picture(diagnosis: Diagnosis) -> str:
+    """Distribution of the reward and the groups of the first part, as one inline picture."""
+    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 3.2), layout="constrained")
+    try:
+        plots.reward_histogram(diagnosis.scores, ax=left)
+        plots.group_picture(diagnosis.views[0], ax=right)
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format="png", dpi=110)
+    finally:
+        plt.close(figure)
+    encoded = base64.b64encode(buffer.getvalue()).decode()
+    return f'<figure><img src="data:image/png;base64,{encoded}" alt="Histogram of the reward, and groups sorted by mean reward"></figure>'
+
+
+def _anchor(file: str) -> str:
+    return re.sub(r"\W+", "-", file.removesuffix(".html"))
+
+
+def _unique(item: Page) -> str:
+    """The body with ids of its own, so that several stand in one file."""
+    return re.sub(r'\b(id|href)="(#?)', rf'\1="\2{_anchor(item.file)}-', re.sub(r'\bhref="(?!#)', 'data-keep="', item.body)).replace('data-keep="', 'href="')
+
+
+def notebook_page(item: Page, summary_name: str) -> str:
+    """The page of one notebook."""
+    root = "../" * item.file.count("/")
+    return page(f"{item.title}: {summary_name}", f'<p class="muted">{html.escape(summary_name)}</p>{_failure(item)}{item.body}', root=root or "./")
+
+
+def summary_markdown(summaries: Sequence[Summary], *, redact: bool) -> str:
+    """The report in a few lines of Markdown, as they fit a pull request."""
+    show = Show(redact=redact)
+    lines = ["## Reward report", ""]
+    about = summaries[0].diagnosis.scores.rollouts.summary()
+    lines += [f"{about['rows']:,} rollouts in {about['groups']:,} groups, GRPO with {summaries[0].diagnosis.scale_rewards} scaling.", ""]
+    for summary in summaries:
+        diagnosis = summary.diagnosis
+        lines += [f"### {summary.name}", "", f"**{summary.verdict[1]}**", ""]
+        if summary.checked is not None:
+            lines.append(f"- cases: {summary.checked.passed} of {len(summary.checked.cases)} passed")
+        for view in diagnosis.views:
+            dead, counted = int(view.stats.dead.sum()), int((view.stats.dead | view.stats.live).sum())
+            if counted:
+                lines.append(f"- {view.part + ': ' if view.part else ''}{percent(dead / counted)} of {counted} groups without a signal")
+        lines += [f"- {item.severity}: `{item.code}` {_plain(show.sentence(item))}" for item in diagnosis.findings if item.severity != "info"]
+        lines += [f"- page failed: {item.title} ({_plain(item.error)})" for item in summary.pages if item.error]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _plain(text: str) -> str:
+    """One line of text that Markdown does not take for markup."""
+    return re.sub(r"([\\`*_<>\[\]|])", r"\\\1", " ".join(text.split()))

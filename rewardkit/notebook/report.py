@@ -1,0 +1,159 @@
+"""report(): the notebooks run by papermill for one or several rewards, and the pages made of them."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import nbformat
+import papermill
+from tqdm.auto import tqdm
+
+from rewardkit.analysis.diagnosis import Diagnosis, diagnose
+from rewardkit.bundle import bundled
+from rewardkit.cases import CheckResult, check, load_cases
+from rewardkit.errors import InputError
+from rewardkit.loading import load_reward
+from rewardkit.notebook.pages import Page, Summary, index_page, notebook_body, notebook_page, summary_markdown
+from rewardkit.rollouts import load_rollouts
+from rewardkit.scoring import score, write_whole
+
+__all__ = ["Report", "report"]
+
+NOTEBOOKS = (
+    ("01_build", "Build: what it pays for"),
+    ("02_check", "Check: the written cases"),
+    ("03_analyze", "Analyze: what it would teach"),
+)
+AT_ONCE = 2  # notebooks that run at the same time; each has a kernel of its own
+
+
+@dataclass(frozen=True)
+class Report:
+    """Where a report lies: `index` to open, `summary` in Markdown, and the errors of pages that failed."""
+
+    index: Path
+    summary: Path
+    summaries: tuple[Summary, ...]
+
+    @property
+    def failed(self) -> list[str]:
+        """One line a page that failed."""
+        return [f"{item.title} ({summary.name}): {item.error}" for summary in self.summaries for item in summary.pages if item.error]
+
+
+def report(
+    rewards: Sequence[str],
+    rollouts: str | Path,
+    folder: str | Path,
+    *,
+    cases: str | Path | None = None,
+    scale_rewards: str = "group",
+    seed: int = 0,
+    single_file: bool = False,
+    redact: bool = False,
+    progress: bool = False,
+) -> Report:
+    """Run the notebooks for each reward and write ``index.html``, a page a notebook and ``summary.md`` into the folder.
+
+    Without `cases` the check notebook is left out. ``single_file=True`` puts all pages into ``index.html``. ``redact=True``
+    leaves out prompts and completions. All input is read before the first notebook runs. A notebook that fails leaves its page with
+    the error (`Report.failed`). InputError: input that cannot be used.
+    """
+    names = list(dict.fromkeys(rewards))
+    if not names:
+        raise InputError("a report needs at least one reward, such as file.py:name")
+    prepared = [(name, *_prepare(name, rollouts, cases, scale_rewards, seed)) for name in names]
+    slugs = _slugs([diagnosis.scores.reward.name for _, diagnosis, _ in prepared])
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    jobs = [(at, stem, title) for at in range(len(names)) for stem, title in NOTEBOOKS if stem != "02_check" or cases is not None]
+    made: dict[tuple[int, str], Page] = {}
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        ThreadPoolExecutor(max_workers=min(AT_ONCE, os.cpu_count() or 1)) as pool,
+        tqdm(total=len(jobs), desc="report", unit="page", disable=not progress) as bar,
+    ):
+        running = {}
+        for at, stem, title in jobs:
+            given = {"reward": names[at], "rollouts": str(rollouts), "cases": str(cases), "redact": redact}
+            given |= {"scale_rewards": scale_rewards, "seed": seed, "fail_on_miss": False}
+            out = Path(scratch) / f"{at}-{stem}.ipynb"
+            running[pool.submit(_run, stem, title, out, given, slugs[at], redact)] = (at, stem)
+        for future in as_completed(running):
+            made[running[future]] = future.result()
+            bar.update()
+    summaries = []
+    for at, (_, diagnosis, checked) in enumerate(prepared):
+        pages = tuple(made[at, stem] for stem, _ in NOTEBOOKS if (at, stem) in made)
+        summaries.append(Summary(diagnosis.scores.reward.name, diagnosis, checked, pages))
+    return _write(folder, tuple(summaries), single_file=single_file, redact=redact)
+
+
+def _prepare(
+    name: str, rollouts: str | Path, cases: str | Path | None, scale_rewards: str, seed: int
+) -> tuple[Diagnosis, CheckResult | None]:
+    reward = load_reward(name)
+    scores = score(reward, load_rollouts(rollouts))
+    checked = check(reward, load_cases(cases)) if cases is not None else None
+    return diagnose(scores, scale_rewards=scale_rewards, seed=seed), checked
+
+
+def _slugs(names: Sequence[str]) -> list[str]:
+    """A folder name a reward, all different."""
+    slugs: list[str] = []
+    for name in names:
+        base = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "reward"
+        taken = 2
+        slug = base
+        while slug in slugs:
+            slug, taken = f"{base}-{taken}", taken + 1
+        slugs.append(slug)
+    return slugs
+
+
+def _run(stem: str, title: str, out: Path, given: dict[str, Any], slug: str, redact: bool) -> Page:
+    """Execute one notebook with the parameters it has, and make its page."""
+    source = bundled(f"notebooks/{stem}.ipynb")
+    known = papermill.inspect_notebook(str(source))
+    parameters = {name: value for name, value in given.items() if name in known}
+    try:
+        papermill.execute_notebook(
+            str(source), str(out), parameters=parameters, kernel_name="python3", progress_bar=False, log_output=False,
+            extra_arguments=["--IPKernelApp.log_level=40"],
+        )  # fmt: skip
+        failure = None
+    except papermill.PapermillExecutionError as error:
+        failure = f"{error.ename}: {error.evalue}" if not redact else error.ename
+    except Exception as error:  # the kernel died or did not start: the page has to say so
+        failure = f"{type(error).__name__}: {error}"
+    file = f"{slug}/{stem}.html"
+    if not out.is_file():
+        return Page(title, file, "", failure)
+    body, found = notebook_body(nbformat.read(out, as_version=4), redact=redact)
+    return Page(title, file, body, failure or found)
+
+
+def _write(folder: Path, summaries: tuple[Summary, ...], *, single_file: bool, redact: bool) -> Report:
+    index, markdown = folder / "index.html", folder / "summary.md"
+    if not single_file:
+        for summary in summaries:
+            for item in summary.pages:
+                (folder / item.file).parent.mkdir(parents=True, exist_ok=True)
+                _write_text(folder / item.file, notebook_page(item, summary.name))
+    with plt.rc_context():
+        _write_text(index, index_page(summaries, redact=redact, inline=single_file))
+    _write_text(markdown, summary_markdown(summaries, redact=redact))
+    return Report(index, markdown, summaries)
+
+
+def _write_text(path: Path, text: str) -> None:
+    write_whole(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+

@@ -1,0 +1,91 @@
+"""Weights by hand: sliders beside a live picture of what they do. No scoring happens while they move."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import ipywidgets as widgets
+import numpy as np
+
+from rewardkit import markup
+from rewardkit.analysis.diagnosis import make_views
+from rewardkit.analysis.grouping import Floats
+from rewardkit.scoring import Scores
+
+__all__ = ["WeightSliders", "histogram_svg"]
+
+BINS = 40
+
+
+@dataclass
+class WeightSliders:
+    """A slider a component; `scores` are always the ones under the weights shown, and `line` the code that gives them."""
+
+    start: Scores
+    scores: Scores = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.scores = self.start
+        self._sliders = {name: self._slider(name, weight) for name, weight in self.start.reward.weights.items()}
+        self._picture = widgets.HTML()
+        self._picture.add_class("rewardkit-weights-picture")
+        for slider in self._sliders.values():
+            slider.observe(self._moved, names="value")
+        self._draw()
+
+    @staticmethod
+    def _slider(name: str, weight: float) -> Any:
+        reach = max(1.0, 2 * abs(weight))
+        slider = widgets.FloatSlider(
+            value=weight, min=-reach, max=reach, step=0.01, description=name, continuous_update=False, style={"description_width": "8em"}
+        )
+        slider.add_class(f"rewardkit-weight-{name}")
+        return slider
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """The weights as the sliders stand."""
+        return {name: float(slider.value) for name, slider in self._sliders.items()}
+
+    @property
+    def line(self) -> str:
+        """Code that gives these weights."""
+        changed = {name: round(weight, 4) for name, weight in self.weights.items() if weight != self.start.reward.weights[name]}
+        return f"scores.reweigh({changed})" if changed else "scores"
+
+    def panel(self) -> Any:
+        """The widget: sliders on the left, what they do on the right."""
+        return widgets.HBox([widgets.VBox(list(self._sliders.values())), self._picture])
+
+    def _moved(self, change: Any) -> None:
+        self.scores = self.start.reweigh(self.weights)
+        self._draw()
+
+    def _draw(self) -> None:
+        views = make_views(self.scores)
+        held = {name: share for view in reversed(views) for name, share in view.effective_weights.items()}
+        share = "of the squared advantage"
+        rows = [(name, f"{weight:g}", f"{100 * held[name]:.0f} %" if name in held else "-") for name, weight in self.weights.items()]
+        table = markup.table(("component", "weight", share), rows, numeric=("weight", share))
+        tied, groups = (int(sum(count)) for count in zip(*((view.stats.dead.sum(), len(view.stats.count)) for view in views), strict=True))
+        figures = f"<p>{tied} of {groups} groups tied. <code>{markup.escaped(self.line)}</code></p>"
+        self._picture.value = histogram_svg(self.scores.rewards) + table + figures
+
+
+def histogram_svg(values: Floats, *, width: int = 420, height: int = 120) -> str:
+    """A histogram as SVG: what redraws fastest while a slider moves."""
+    known = values[~np.isnan(values)]
+    if len(known) == 0:
+        return "<p>no reward was judged</p>"
+    counts, edges = np.histogram(known, bins=BINS)
+    scale, step = height / counts.max(), width / BINS
+    bars = "".join(
+        f'<rect x="{place * step:.1f}" y="{height - count * scale:.1f}" width="{step - 1:.1f}" height="{count * scale:.1f}" fill="#0072b2"/>'
+        for place, count in enumerate(counts)
+    )
+    label = f"reward from {edges[0]:.3g} to {edges[-1]:.3g}, {len(known):,} completions, tallest bar {counts.max():,}"
+    return (
+        f'<svg role="img" aria-label="{label}" viewBox="0 0 {width} {height + 18}" width="{width}" height="{height + 18}">{bars}'
+        f'<text x="0" y="{height + 14}" font-size="12" fill="currentColor">{label}</text></svg>'
+    )

@@ -1,0 +1,159 @@
+"""save_reward(): a reward as a Python file that `load_reward`, the command line and the notebooks read."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+import textwrap
+from collections.abc import Callable
+from dataclasses import is_dataclass
+from pathlib import Path
+from typing import Any
+
+from rewardkit.component import Component
+from rewardkit.errors import RewardError
+from rewardkit.loading import FILE_MODULE, load_reward
+from rewardkit.primitives import extraction, measurement, verification, weighting
+from rewardkit.primitives.gating import Gate
+from rewardkit.reward import Reward
+from rewardkit.route import Route
+from rewardkit.scoring import write_whole
+
+__all__ = ["save_reward"]
+
+ROOMS = {extraction: "rk.extract", measurement: "rk.measure", verification: "rk.verify", weighting: "rk.weigh"}
+
+
+def save_reward(reward: Reward, path: str | Path) -> Path:
+    """Write a reward as a Python file and give its path; the file is loaded once to see that it says the same.
+
+    rewardkit's own functions are written as the calls that made them; a function from an importable module is imported, one
+    from a notebook or file is copied, if it uses nothing from outside itself but ``rk``. RewardError, and no file, where a function
+    cannot be written (a lambda, a closure, one that needs other names).
+    """
+    path = Path(path)
+    if path.suffix != ".py":
+        raise RewardError(f"{str(path)!r} does not end in .py; a reward is saved as a Python file")
+    text = _Writer().file(reward)
+
+    def write(temporary: Path) -> None:
+        trial = temporary.with_name(f"{temporary.name.strip('.').replace('.', '_')}_trial.py")
+        try:
+            trial.write_text(text, encoding="utf-8")
+            again = load_reward(f"{trial}:reward")
+        finally:
+            trial.unlink(missing_ok=True)
+        if _definition(again) != _definition(reward):
+            raise RewardError(f"reward {reward.name!r} cannot be written as a file: what the file gives differs from it")
+        temporary.write_text(text, encoding="utf-8")
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, write)
+    return path
+
+
+def _definition(reward: Reward) -> str:
+    """What a reward says of itself, without where its functions' sources lie."""
+
+    def plain(record: Any) -> Any:
+        if isinstance(record, dict):
+            return {key: plain(value) for key, value in record.items() if key not in ("sources", "fingerprints")}
+        return [plain(item) for item in record] if isinstance(record, list) else record
+
+    return json.dumps(plain(reward.record()), sort_keys=True, default=str)
+
+
+class _Writer:
+    """Collects imports and copied functions while the parts of a reward are written."""
+
+    def __init__(self) -> None:
+        self.imports = {"import rewardkit as rk"}
+        self.functions: dict[str, str] = {}
+
+    def file(self, reward: Reward) -> str:
+        body = self.reward(reward)
+        parts = ["\n".join(sorted(self.imports)), *self.functions.values(), f"reward = {body}"]
+        return f'"""Reward {reward.name!r}, written by rewardkit."""\n\n' + "\n\n\n".join(parts) + "\n"
+
+    def reward(self, reward: Reward) -> str:
+        if isinstance(reward, Route):
+            inner = "".join(f"        {key!r}: {_indented(self.reward(item), 8)},\n" for key, item in reward.rewards.items())
+            default = f"    default={_indented(self.reward(reward.default), 4)},\n" if reward.default is not None else ""
+            return f"rk.Route(\n    {reward.column!r},\n    {{\n{inner}    }},\n{default}    name={reward.name!r},\n)"
+        lines = [repr(reward.name)]
+        if reward.fields:
+            made = "".join(f"        {name!r}: {self.call(function, name)},\n" for name, function in reward.fields.items())
+            lines.append(f"fields={{\n{made}    }}")
+        components = "".join(f"        {_indented(self.component(item), 8)},\n" for item in reward.components)
+        lines.append(f"components=[\n{components}    ]")
+        for name, default in (("aggregation", "weighted_sum"), ("on_missing", "nan")):
+            if getattr(reward, name) != default:
+                lines.append(f"{name}={getattr(reward, name)!r}")
+        if reward.gate is not None:
+            lines.append(f"gate={self.gate(reward.gate, reward.name)}")
+        if reward.transform is not None:
+            lines.append(f"transform={self.call(reward.transform, 'transform')}")
+        return "rk.Reward(\n" + "".join(f"    {line},\n" for line in lines) + ")"
+
+    def component(self, item: Component) -> str:
+        lines = [repr(item.name), self.call(item.function, item.name), f"weight={item.weight!r}"]
+        if item.why:
+            lines.append(f"why={item.why!r}")
+        if item.gate is not None:
+            lines.append(f"gate={self.gate(item.gate, item.name)}")
+        if item.columns:
+            lines.append(f"columns={dict(item.columns)!r}")
+        if item.range != (0.0, 1.0):
+            lines.append(f"range={item.range!r}")
+        lines += [f"{name}=True" for name in ("batch", "group", "primary") if getattr(item, name)]
+        return "rk.Component(\n" + "".join(f"    {line},\n" for line in lines) + ")"
+
+    def gate(self, gate: Gate, owner: str) -> str:
+        return f"rk.gate({self.call(gate.on, owner)})" if callable(gate.on) else f"rk.{gate!r}"
+
+    def call(self, function: Callable[..., Any], owner: str) -> str:
+        """The expression that gives this function."""
+        if isinstance(function, functools.partial):
+            self.imports.add("from functools import partial")
+            bound = [repr(argument) for argument in function.args]
+            bound += [f"{name}={value!r}" for name, value in function.keywords.items()]
+            return f"partial({', '.join([self.call(function.func, owner), *bound])})"
+        if isinstance(function, extraction.FirstOf):
+            return f"rk.extract.first_of({', '.join(self.call(item, owner) for item in function.extractors)})"
+        if function is extraction.assistant_text:
+            return "rk.extract.assistant_text"
+        module = inspect.getmodule(type(function) if is_dataclass(function) else function)
+        if module in ROOMS and is_dataclass(function):
+            return f"{ROOMS[module]}.{function!r}"
+        name = getattr(function, "__qualname__", "")
+        if module in ROOMS:
+            return f"{ROOMS[module]}.{name}"
+        if not name.isidentifier():
+            raise RewardError(f"{owner!r} uses {function!r}, which has no name to write; give it a function with a name at the top of a file or cell")
+        if self._importable(module, name, function):
+            self.imports.add(f"from {function.__module__} import {name}")
+            return name
+        self.functions[name] = self._source(function, name, owner)
+        return name
+
+    @staticmethod
+    def _importable(module: Any, name: str, function: Any) -> bool:
+        if module is None or module.__name__ == "__main__" or module.__name__.startswith(FILE_MODULE):
+            return False
+        return getattr(module, name, None) is function
+
+    @staticmethod
+    def _source(function: Any, name: str, owner: str) -> str:
+        try:
+            source = textwrap.dedent(inspect.getsource(function)).strip()
+        except (OSError, TypeError):
+            raise RewardError(f"{owner!r} uses {name!r}, whose source cannot be read; put it into a file and load that") from None
+        outside = sorted(set(inspect.getclosurevars(function).globals) - {"rk"}) if inspect.isfunction(function) else [name]
+        if outside or getattr(function, "__closure__", None):
+            raise RewardError(f"{owner!r} uses {name!r}, which needs {outside or 'names of the function around it'}; put it into a file with them and load that")
+        return source
+
+
+def _indented(text: str, spaces: int) -> str:
+    return text.replace("\n", "\n" + " " * spaces)

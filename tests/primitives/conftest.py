@@ -1,0 +1,22 @@
+"""What the tests of the primitives share: a bound on calls that hostile text could keep busy for hours."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+
+@pytest.fixture
+def bounded() -> Iterator[None]:
+    """Fail the test instead of hanging where a call takes more than 10 s (linear work takes under 2)."""
+
+    def late(*_: object) -> None:
+        pytest.fail("still busy after 10 s: the work grows faster than the text", pytrace=False)
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(10)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
