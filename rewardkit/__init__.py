@@ -9,7 +9,8 @@ except _NotFound:
     pass
 else:
     raise ImportError(
-        "harbor-rewardkit and reward-workbench both install the import package 'rewardkit' and overwrite each other's "
+        "harbor-rewardkit and reward-workbench both install the import package 'rewardkit' and overwrite "
+        "each other's "
         "files; uninstall both, then install reward-workbench alone (or use separate environments)"
     )
 
@@ -34,38 +35,38 @@ from rewardkit.scoring import Scores, load_scores, score
 from rewardkit.trace import note
 
 __all__ = [
-    "assert_cases",
     "Case",
     "CasesError",
-    "check",
     "CheckResult",
     "Component",
-    "diagnose",
     "Diagnosis",
-    "explain",
     "Explanation",
-    "extract",
     "Finding",
-    "gate",
     "InputError",
-    "load_cases",
-    "load_reward",
-    "load_rollouts",
-    "load_scores",
-    "measure",
-    "note",
     "Reward",
     "RewardError",
     "RewardResult",
     "Rollouts",
     "RolloutsError",
     "Route",
-    "score",
-    "save_reward",
     "Scores",
-    "suggest",
     "Suggestion",
     "Suggestions",
+    "assert_cases",
+    "check",
+    "diagnose",
+    "explain",
+    "extract",
+    "gate",
+    "load_cases",
+    "load_reward",
+    "load_rollouts",
+    "load_scores",
+    "measure",
+    "note",
+    "save_reward",
+    "score",
+    "suggest",
     "verify",
     "weigh",
 ]

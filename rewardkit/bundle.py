@@ -15,7 +15,9 @@ def bundled(relative: str) -> Path:
     for place in (package / "bundled", package.parent):
         if (place / relative).exists():
             return place / relative
-    raise InputError(f"rewardkit comes without {relative!r}; install it from its wheel or from a whole checkout")
+    raise InputError(
+        f"rewardkit comes without {relative!r}; install it from its wheel or from a whole checkout"
+    )
 
 
 def resolve(source: str | Path, file: str) -> Path:

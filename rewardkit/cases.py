@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -41,9 +42,16 @@ class Expected:
             return cls(status=value, written=value)
         if _is_number(value):
             return cls(value - tolerance, value + tolerance, written=value)
-        if isinstance(value, list | tuple) and len(value) == 2 and all(map(_is_number, value)) and value[0] <= value[1]:
+        if (
+            isinstance(value, list | tuple)
+            and len(value) == 2
+            and all(map(_is_number, value))
+            and value[0] <= value[1]
+        ):
             return cls(value[0], value[1], written=list(value))
-        raise CasesError(f"{where} expects {value!r}; write a number, a range [low, high], or one of {', '.join(UNSCORED)}")
+        raise CasesError(
+            f"{where} expects {value!r}; write a number, a range [low, high], or one of {', '.join(UNSCORED)}"
+        )
 
     def met_by(self, score: float, status: str) -> bool:
         """Whether a score with this status is what was expected. Rounding in the last digits of a float is no miss."""
@@ -85,7 +93,8 @@ class Miss:
         fields = ", ".join(f"{name}={value!r}" for name, value in self.fields.items())
         return (
             f"case {self.case!r}: {self.what} expected {self.expected}, got {self.got} "
-            f"(truth {self.ground_truth!r}; {fields or 'no fields'}; completion {self.completion[:200]!r})" + (f": {self.why}" if self.why else "")
+            f"(truth {self.ground_truth!r}; {fields or 'no fields'}; completion {self.completion[:200]!r})"
+            + (f": {self.why}" if self.why else "")
         )
 
 
@@ -96,6 +105,8 @@ class CheckResult:
     reward: str
     cases: tuple[Case, ...]
     misses: tuple[Miss, ...]
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    """Component -> number of expectations that were left out, because the reward does not have it (see `check`)."""
 
     @property
     def failed(self) -> int:
@@ -111,15 +122,26 @@ class CheckResult:
     def table(self) -> pd.DataFrame:
         """One row a miss: case, what, expected, got, completion, ground_truth, fields, status, why."""
         names = list(Miss.__dataclass_fields__)
-        return pd.DataFrame([[getattr(miss, name) for name in names] for miss in self.misses], columns=names)
+        return pd.DataFrame(
+            [[getattr(miss, name) for name in names] for miss in self.misses], columns=names, dtype=object
+        )
 
     def record(self) -> dict[str, Any]:
         """The check as plain data: passed, failed, misses."""
         misses = [
-            {**{name: getattr(miss, name) for name in Miss.__dataclass_fields__}, "fields": dict(miss.fields), "status": dict(miss.status)}
+            {
+                **{name: getattr(miss, name) for name in Miss.__dataclass_fields__},
+                "fields": dict(miss.fields),
+                "status": dict(miss.status),
+            }
             for miss in self.misses
         ]
-        return {"passed": self.passed, "failed": self.failed, "misses": misses}
+        return {
+            "passed": self.passed,
+            "failed": self.failed,
+            "misses": misses,
+            "left_out": dict(self.left_out),
+        }
 
     def __repr__(self) -> str:
         lines = [f"{self.passed} of {len(self.cases)} cases passed for {self.reward!r}"]
@@ -129,9 +151,10 @@ class CheckResult:
 def load_cases(source: str | Path | Iterable[Mapping[str, Any]]) -> list[Case]:
     """Cases from a JSONL file, dicts, or "gallery:arithmetic" for the bundled ones.
 
-    Keys: any column (`completion`, `ground_truth` ...), `reward` and `scores` with what is expected (a number, a range
-    [low, high], or "unscored", "gated", "abstained", "error"), `tolerance` of the numbers (default 0.01), `name` and `why`.
-    CasesError: no such file, a broken line, a case without completion or expectation, a name twice.
+    Keys: any column (`completion`, `ground_truth` ...), `reward` and `scores` with what is expected (a
+    number, a range [low, high], or "unscored", "gated", "abstained", "error"), `tolerance` of the numbers
+    (default 0.01), `name` and `why`. CasesError: no such file, a broken line, a case without completion or
+    expectation, a name twice.
 
     >>> load_cases([{"completion": "4", "ground_truth": "4", "reward": 1.0}])[0].reward.low
     0.99
@@ -142,7 +165,9 @@ def load_cases(source: str | Path | Iterable[Mapping[str, Any]]) -> list[Case]:
             raise CasesError(f"there is no case file {str(path)!r}; give a JSONL file with one case a line")
         numbered, rejected = read_jsonl(path)
         if rejected:
-            raise CasesError(f"{path}:{rejected[0].line}: {rejected[0].reason}; each line is one case as a JSON object")
+            raise CasesError(
+                f"{path}:{rejected[0].line}: {rejected[0].reason}; each line is one case as a JSON object"
+            )
         origin = f"{path}:"
     else:
         numbered, origin = [(place + 1, dict(raw)) for place, raw in enumerate(source)], "case "
@@ -152,7 +177,9 @@ def load_cases(source: str | Path | Iterable[Mapping[str, Any]]) -> list[Case]:
     seen: set[str] = set()
     for case in cases:
         if case.name in seen:
-            raise CasesError(f"{origin.rstrip(':')}: two cases are called {case.name!r}; give each a name of its own")
+            raise CasesError(
+                f"{origin.rstrip(':')}: two cases are called {case.name!r}; give each a name of its own"
+            )
         seen.add(case.name)
     return cases
 
@@ -167,26 +194,35 @@ def _case(raw: Mapping[str, Any], where: str, line: int) -> Case:
     if not isinstance(scores, Mapping):
         raise CasesError(f"{where}: scores={scores!r} is not an object of component: expected")
     if "reward" not in raw and not scores:
-        raise CasesError(f"{where}: a case needs an expectation, 'reward' or 'scores'; this one has {list(raw)}")
+        raise CasesError(
+            f"{where}: a case needs an expectation, 'reward' or 'scores'; this one has {list(raw)}"
+        )
     return Case(
         name=str(raw.get("name", f"line {line}")),
         columns={key: value for key, value in raw.items() if key not in OWN_KEYS},
         reward=Expected.read(raw["reward"], tolerance, where) if "reward" in raw else None,
-        scores={str(name): Expected.read(value, tolerance, f"{where}: {name}") for name, value in scores.items()},
+        scores={
+            str(name): Expected.read(value, tolerance, f"{where}: {name}") for name, value in scores.items()
+        },
         why=str(raw.get("why", "")),
     )
 
 
-def check(reward: Reward, cases: Sequence[Case]) -> CheckResult:
+def check(reward: Reward, cases: Sequence[Case], *, ignore: Collection[str] = ()) -> CheckResult:
     """Score every case, each as a group of its own, and compare with what it expects (before any transform).
 
-    Group components abstain. RewardError: a case lacks a column that the reward asks for; CasesError: one expects a
-    score of a component that the reward does not have.
+    Group components abstain. Expectations of a component named in `ignore` are left out where the reward does
+    not have it: one case file then serves several versions. RewardError: a case lacks a column that the
+    reward asks for; CasesError: one expects a score of a component that the reward does not have.
     """
+    cases, left_out = _without(cases, {name for name in ignore if name not in reward.names})
     for case in cases:
         for name in case.scores:
             if name not in reward.names:
-                raise CasesError(f"case {case.name!r} expects a score of {name!r}; reward {reward.name!r} has {list(reward.names)}{did_you_mean(name, reward.names)}")
+                raise CasesError(
+                    f"case {case.name!r} expects a score of {name!r}; reward {reward.name!r} has "
+                    f"{list(reward.names)}{did_you_mean(name, reward.names)}"
+                )
     names = list(dict.fromkeys(name for case in cases for name in case.columns))
     columns = {name: [case.columns.get(name) for case in cases] for name in names}
     reward.check_columns(names)
@@ -196,10 +232,15 @@ def check(reward: Reward, cases: Sequence[Case]) -> CheckResult:
     misses = []
     for row, case in enumerate(cases):
         status = {name: STATUSES[codes[row]] for name, codes in found.statuses.items()}
-        expectations = [(name, expected, float(found.scores[name][row]), status[name]) for name, expected in case.scores.items()]
+        expectations = [
+            (name, expected, float(found.scores[name][row]), status[name])
+            for name, expected in case.scores.items()
+        ]
         if case.reward is not None:
             missing = bool(np.isnan(rewards[row]))
-            expectations.insert(0, ("reward", case.reward, float(rewards[row]), "unscored" if missing else "scored"))
+            expectations.insert(
+                0, ("reward", case.reward, float(rewards[row]), "unscored" if missing else "scored")
+            )
         for what, expected, value, how in expectations:
             if not expected.met_by(value, how):
                 reasons = [found.errors[name][row] for name in ([what] if what != "reward" else reward.names)]
@@ -217,7 +258,17 @@ def check(reward: Reward, cases: Sequence[Case]) -> CheckResult:
                         case.why,
                     )
                 )
-    return CheckResult(reward.name, tuple(cases), tuple(misses))
+    return CheckResult(reward.name, tuple(cases), tuple(misses), left_out)
+
+
+def _without(cases: Sequence[Case], ignored: set[str]) -> tuple[list[Case], dict[str, int]]:
+    """The cases without expectations of the ignored components, those that expect nothing more left out; and how many went by component."""
+    left_out = Counter(name for case in cases for name in case.scores if name in ignored)
+    kept = [
+        replace(case, scores={name: item for name, item in case.scores.items() if name not in ignored})
+        for case in cases
+    ]
+    return [case for case in kept if case.scores or case.reward is not None], dict(left_out)
 
 
 def assert_cases(reward: Reward, cases: Sequence[Case] | str | Path) -> None:

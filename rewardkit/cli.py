@@ -35,7 +35,11 @@ class OneLineGroup(click.Group):
         except (rk.InputError, OSError, ModuleNotFoundError) as error:
             if ctx.params.get("debug"):
                 traceback.print_exc()
-            text = f"{error.strerror}: {error.filename!r}" if isinstance(error, OSError) and error.filename else str(error)
+            text = (
+                f"{error.strerror}: {error.filename!r}"
+                if isinstance(error, OSError) and error.filename
+                else str(error)
+            )
             click.echo(f"rewardkit: {' '.join(text.split())}", err=True)
             ctx.exit(2)
 
@@ -58,8 +62,19 @@ def _columns(ctx: click.Context, parameter: click.Parameter, values: tuple[str, 
 
 
 def _rollout_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    command = click.option("--group", multiple=True, help="A column that makes groups; may be repeated. Default: prompt_id with policy, step, data_source.")(command)
-    return click.option("--column", "columns", multiple=True, callback=_columns, metavar="NAME=SOURCE", help="Take a canonical column from another, such as completion=text.")(command)
+    command = click.option(
+        "--group",
+        multiple=True,
+        help="A column that makes groups; may be repeated. Default: prompt_id with policy, step, data_source.",
+    )(command)
+    return click.option(
+        "--column",
+        "columns",
+        multiple=True,
+        callback=_columns,
+        metavar="NAME=SOURCE",
+        help="Take a canonical column from another, such as completion=text.",
+    )(command)
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
@@ -85,10 +100,22 @@ def _plain(value: Any) -> Any:
 @main.command("score", epilog=REWARD)
 @click.argument("reward")
 @click.argument("rollouts")
-@click.option("-o", "--output", type=click.Path(file_okay=False, path_type=Path), help="A folder for scores.parquet and run.json.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="A folder for scores.parquet and run.json.",
+)
 @_rollout_options
 @json_option
-def score_command(reward: str, rollouts: str, output: Path | None, columns: dict[str, str], group: tuple[str, ...], as_json: bool) -> None:
+def score_command(
+    reward: str,
+    rollouts: str,
+    output: Path | None,
+    columns: dict[str, str],
+    group: tuple[str, ...],
+    as_json: bool,
+) -> None:
     """Score every completion of ROLLOUTS (JSONL, Parquet or CSV) with REWARD."""
     loaded = rk.load_reward(reward)
     read = rk.load_rollouts(rollouts, columns=columns, group=list(group) or None)
@@ -125,19 +152,42 @@ def _check_text(result: rk.CheckResult) -> str:
             fields = ", ".join(f"{name}={value!r}" for name, value in miss.fields.items())
             rows.append((miss.case, miss.what, str(miss.expected), str(miss.got), fields[:60]))
         widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
-        lines += ["", *("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows), ""]
-        lines += [f"{miss.case}: {miss.completion[:300]!r} (truth {miss.ground_truth!r})" + (f": {miss.why}" if miss.why else "") for miss in result.misses]
+        lines += [
+            "",
+            *(
+                "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+                for row in rows
+            ),
+            "",
+        ]
+        lines += [
+            f"{miss.case}: {miss.completion[:300]!r} (truth {miss.ground_truth!r})"
+            + (f": {miss.why}" if miss.why else "")
+            for miss in result.misses
+        ]
     return "\n".join(lines)
 
 
 @main.command("diagnose")
 @click.argument("scores")
-@click.option("--scale-rewards", type=click.Choice(["group", "batch", "none"]), default="group", show_default=True, help="The trainer's advantage scaling.")
+@click.option(
+    "--scale-rewards",
+    type=click.Choice(["group", "batch", "none"]),
+    default="group",
+    show_default=True,
+    help="The trainer's advantage scaling.",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the bootstrap.")
-@click.option("--fail-on", type=click.Choice(["warn", "high"]), help="Exit 1 when there is a finding of this severity or above.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(["warn", "high"]),
+    help="Exit 1 when there is a finding of this severity or above.",
+)
 @json_option
 @click.pass_context
-def diagnose_command(ctx: click.Context, scores: str, scale_rewards: str, seed: int, fail_on: str | None, as_json: bool) -> None:
+def diagnose_command(
+    ctx: click.Context, scores: str, scale_rewards: str, seed: int, fail_on: str | None, as_json: bool
+) -> None:
     """Say what SCORES (a folder or Parquet file from `rewardkit score -o`) would do to training, and what could be changed."""
     diagnosis = rk.diagnose(rk.load_scores(scores), scale_rewards=scale_rewards, seed=seed)
     advice = rk.suggest(diagnosis)
@@ -147,11 +197,32 @@ def diagnose_command(ctx: click.Context, scores: str, scale_rewards: str, seed: 
 
 
 @main.command("report", epilog=REWARD)
-@click.option("--reward", "rewards", multiple=True, required=True, help="The reward; may be repeated for several in one report.")
-@click.option("--rollouts", required=True, help="A JSONL, Parquet or CSV file of completions, or gallery:name.")
+@click.option(
+    "--reward",
+    "rewards",
+    multiple=True,
+    required=True,
+    help="The reward; may be repeated for several in one report.",
+)
+@click.option(
+    "--rollouts", required=True, help="A JSONL, Parquet or CSV file of completions, or gallery:name."
+)
 @click.option("--cases", help="A JSONL file of cases, or gallery:name.")
-@click.option("-o", "--output", type=click.Path(file_okay=False, path_type=Path), default=Path("reports"), show_default=True, help="Folder for the pages.")
-@click.option("--scale-rewards", type=click.Choice(["group", "batch", "none"]), default="group", show_default=True, help="The trainer's advantage scaling.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("reports"),
+    show_default=True,
+    help="Folder for the pages.",
+)
+@click.option(
+    "--scale-rewards",
+    type=click.Choice(["group", "batch", "none"]),
+    default="group",
+    show_default=True,
+    help="The trainer's advantage scaling.",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the bootstrap.")
 @click.option("--single-file", is_flag=True, help="Put everything into index.html, one page to send.")
 @click.option("--redact", is_flag=True, help="Leave out prompts and completions.")
@@ -169,14 +240,27 @@ def report_command(
         progress=not as_json,
     )  # fmt: skip
     verdicts = {summary.name: summary.verdict[1] for summary in made.summaries}
-    record = {"index": str(made.index), "summary": str(made.summary), "verdicts": verdicts, "failed": made.failed}
-    text = "\n".join([*(f"{name}: {verdict}" for name, verdict in verdicts.items()), *(f"page failed: {line}" for line in made.failed), f"report: {made.index}"])
+    record = {
+        "index": str(made.index),
+        "summary": str(made.summary),
+        "verdicts": verdicts,
+        "failed": made.failed,
+    }
+    text = "\n".join(
+        [
+            *(f"{name}: {verdict}" for name, verdict in verdicts.items()),
+            *(f"page failed: {line}" for line in made.failed),
+            f"report: {made.index}",
+        ]
+    )
     _emit(record, text, as_json)
     ctx.exit(1 if made.failed else 0)
 
 
 @main.command("lab")
-@click.argument("folder", type=click.Path(file_okay=False, path_type=Path), default=Path("rewardkit-notebooks"))
+@click.argument(
+    "folder", type=click.Path(file_okay=False, path_type=Path), default=Path("rewardkit-notebooks")
+)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def lab_command(folder: Path, arguments: tuple[str, ...]) -> None:
     """Open JupyterLab on a copy of the notebooks in FOLDER (made if missing; files that are there are kept)."""
@@ -185,7 +269,11 @@ def lab_command(folder: Path, arguments: tuple[str, ...]) -> None:
         target = folder / source.name
         if not target.exists():
             target.write_bytes(source.read_bytes())
-    raise SystemExit(subprocess.call([sys.executable, "-m", "jupyter", "lab", *arguments], cwd=folder, env=dict(os.environ)))
+    raise SystemExit(
+        subprocess.call(
+            [sys.executable, "-m", "jupyter", "lab", *arguments], cwd=folder, env=dict(os.environ)
+        )
+    )
 
 
 if __name__ == "__main__":

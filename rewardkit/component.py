@@ -21,7 +21,8 @@ __all__ = ["Call", "Component"]
 class Call:
     """A function and the column each of its filled parameters takes, read from its signature.
 
-    Filled are the parameters without a default and those that `columns` names; ``*args`` and ``**kwargs`` get nothing.
+    Filled are the parameters without a default and those that `columns` names; ``*args`` and ``**kwargs`` get
+    nothing.
     """
 
     function: Callable[..., Any]
@@ -37,14 +38,17 @@ class Call:
         try:
             parameters = inspect.signature(function).parameters.values()
         except (ValueError, TypeError):
-            raise RewardError(f"{owner}: the parameters of {function!r} cannot be read; wrap it in a function that names them") from None
+            raise RewardError(
+                f"{owner}: the parameters of {function!r} cannot be read; wrap it in a function that names "
+                "them"
+            ) from None
         columns = dict(columns or {})
         named = [p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
         for parameter in columns:
             if parameter not in [p.name for p in named]:
                 raise RewardError(
-                    f"{owner}: columns= names the parameter {parameter!r}; the function has {[p.name for p in named]}"
-                    + did_you_mean(parameter, [p.name for p in named])
+                    f"{owner}: columns= names the parameter {parameter!r}; the function has "
+                    f"{[p.name for p in named]}" + did_you_mean(parameter, [p.name for p in named])
                 )
         positional: list[str] = []
         keywords: dict[str, str] = {}
@@ -55,7 +59,10 @@ class Call:
             if p.kind is not p.KEYWORD_ONLY and place == len(positional):
                 positional.append(column)
             elif p.kind is p.POSITIONAL_ONLY:
-                raise RewardError(f"{owner}: the positional parameter {p.name!r} comes after one that is not filled; name that in columns=")
+                raise RewardError(
+                    f"{owner}: the positional parameter {p.name!r} comes after one that is not filled; "
+                    "name that in columns="
+                )
             else:
                 keywords[p.name] = column
         return cls(function, tuple(positional), keywords, owner)
@@ -71,19 +78,22 @@ class Call:
         function = self.function
         while isinstance(function, functools.partial):
             function = function.func
-        return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
+        return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+            getattr(function, "__call__", None)
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Component:
     """One scored aspect of a completion.
 
-    `function` returns a finite number in `range` (default (0, 1); ``None``: unbounded), a bool, or ``None`` for "not judged".
-    Its parameters name the columns it needs: rollout columns, fields, earlier components' scores; `columns` maps a
-    parameter to a column of another name. `weight` is its share of the reward, negative for a penalty, 0 to record
-    only; `why` says what it is paid for; behind a closed `gate` it is not run. ``batch=True``: columns in, list out;
-    ``group=True``: the same for the siblings of one group whose gate is open. An `async def` is run on an event loop.
-    `primary` marks the task itself (by default the component of the largest weight). RewardError: inconsistent options.
+    `function` returns a finite number in `range` (default (0, 1); ``None``: unbounded), a bool, or ``None``
+    for "not judged". Its parameters name the columns it needs: rollout columns, fields, earlier components'
+    scores; `columns` maps a parameter to a column of another name. `weight` is its share of the reward,
+    negative for a penalty, 0 to record only; `why` says what it is paid for; behind a closed `gate` it is not
+    run. ``batch=True``: columns in, list out; ``group=True``: the same for the siblings of one group whose
+    gate is open. An `async def` is run on an event loop. `primary` marks the task itself (by default the
+    component of the largest weight). RewardError: inconsistent options.
 
     >>> Component("short", lambda completion: len(completion) < 10, weight=0.1).asks_for
     ('completion',)
@@ -103,12 +113,19 @@ class Component:
     def __post_init__(self) -> None:
         owner = f"component {self.name!r}"
         check_name(self.name, "component")
-        if isinstance(self.weight, bool) or not isinstance(self.weight, int | float) or not math.isfinite(self.weight):
+        if (
+            isinstance(self.weight, bool)
+            or not isinstance(self.weight, int | float)
+            or not math.isfinite(self.weight)
+        ):
             raise RewardError(f"{owner}: weight={self.weight!r} is not a finite number")
         if self.gate is not None and not isinstance(self.gate, Gate):
             raise RewardError(f"{owner}: gate={self.gate!r} is not a gate; make one with rk.gate(...)")
         if self.range is not None and not (len(self.range) == 2 and self.range[0] < self.range[1]):
-            raise RewardError(f"{owner}: range={self.range!r} is not (low, high) with low below high; use None for unbounded")
+            raise RewardError(
+                f"{owner}: range={self.range!r} is not (low, high) with low below high; use None for "
+                "unbounded"
+            )
         if self.batch and self.group:
             raise RewardError(f"{owner}: batch and group exclude each other; group=True already gets lists")
         self.call  # noqa: B018  read now, so that a bad signature is an error where the component is written
@@ -148,7 +165,10 @@ class Component:
 def check_name(name: Any, what: str) -> None:
     """RewardError unless `name` can be a parameter name, which is how others ask for it."""
     if not isinstance(name, str) or not name.isidentifier():
-        raise RewardError(f"{what} {name!r}: a name must be a Python identifier (letters, digits, _), so that others can ask for it")
+        raise RewardError(
+            f"{what} {name!r}: a name must be a Python identifier (letters, digits, _), so that others can "
+            "ask for it"
+        )
 
 
 def read_gate(gate: Gate | None, owner: str) -> Call | None:
@@ -173,7 +193,11 @@ def describe(function: Any) -> str:
         return function.on.text if isinstance(function.on, Recorded) else f"gate({describe(function.on)})"
     if hasattr(function, "__qualname__"):
         module = getattr(function, "__module__", "") or ""
-        return f"{module}.{function.__qualname__}" if module.startswith("rewardkit.") else str(function.__qualname__)
+        return (
+            f"{module}.{function.__qualname__}"
+            if module.startswith("rewardkit.")
+            else str(function.__qualname__)
+        )
     if type(function).__repr__ is object.__repr__:
         return f"{type(function).__qualname__}()"
     return repr(function)
@@ -199,7 +223,11 @@ def sources(functions: Sequence[Any]) -> dict[str, str]:
         for part in _user_code(function):
             try:
                 file = inspect.getsourcefile(part)
-                text = Path(file).read_bytes() if file and Path(file).is_file() else inspect.getsource(part).encode()
+                text = (
+                    Path(file).read_bytes()
+                    if file and Path(file).is_file()
+                    else inspect.getsource(part).encode()
+                )
                 found[Path(file).name if file else describe(part)] = hashlib.sha256(text).hexdigest()[:16]
             except (OSError, TypeError):
                 found[describe(part)] = "unknown"
@@ -209,11 +237,17 @@ def sources(functions: Sequence[Any]) -> dict[str, str]:
 def _user_code(function: Any) -> list[Any]:
     """The functions or classes behind a callable that rewardkit's primitives do not account for."""
     if isinstance(function, functools.partial):
-        return [part for item in (function.func, *function.args) if callable(item) for part in _user_code(item)]
+        return [
+            part for item in (function.func, *function.args) if callable(item) for part in _user_code(item)
+        ]
     if isinstance(function, Gate):
         return _user_code(function.on) if callable(function.on) else []
     code = function if hasattr(function, "__qualname__") else type(function)
     if (getattr(code, "__module__", "") or "").startswith("rewardkit.primitives."):
-        held = [getattr(function, item.name) for item in fields(function)] if hasattr(function, "__dataclass_fields__") else []
+        held = (
+            [getattr(function, item.name) for item in fields(function)]
+            if hasattr(function, "__dataclass_fields__")
+            else []
+        )
         return [part for item in held if callable(item) for part in _user_code(item)]
     return [code]

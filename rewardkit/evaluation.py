@@ -31,7 +31,9 @@ Notes = list[dict[str, Any]]
 STATUSES: Final = ("scored", "gated", "abstained", "error")
 SCORED, GATED, ABSTAINED, ERROR = range(4)
 OUT_OF_RANGE = "out of range: "
-CONCURRENT_CALLS = 16  # of one async component; our choice, about what a judge's endpoint takes from one client
+CONCURRENT_CALLS = (
+    16  # of one async component; our choice, about what a judge's endpoint takes from one client
+)
 
 
 @dataclass(frozen=True)
@@ -45,9 +47,9 @@ class Failure:
 class Evaluation:
     """What came out, by name: all arrays and lists have one entry a row.
 
-    `scores` holds NaN unless the status is ``scored``; `statuses` indexes `STATUSES`; `errors` has the reason of every
-    error and abstention, else ``None``; `gate` is 1 where the gate on the whole reward is open, 0 closed, NaN unknown;
-    `notes` has what `rk.note` left, by row, where it was asked for.
+    `scores` holds NaN unless the status is ``scored``; `statuses` indexes `STATUSES`; `errors` has the reason
+    of every error and abstention, else ``None``; `gate` is 1 where the gate on the whole reward is open, 0
+    closed, NaN unknown; `notes` has what `rk.note` left, by row, where it was asked for.
     """
 
     fields: dict[str, list[Any]]
@@ -73,10 +75,10 @@ def evaluate(
 ) -> Evaluation:
     """Compute fields, then components in their order.
 
-    `columns` are lists of `rows` values; what is asked for must be there (see `Reward.check_columns`). `gate` is the one on
-    the whole reward: components declared after all it asks for are not run where it is closed. `groups` are group codes,
-    (rows,); without them group components abstain. `progress` is called with each name before its pass. Never raises for
-    what a component, field or gate does: that becomes its status.
+    `columns` are lists of `rows` values; what is asked for must be there (see `Reward.check_columns`). `gate`
+    is the one on the whole reward: components declared after all it asks for are not run where it is closed.
+    `groups` are group codes, (rows,); without them group components abstain. `progress` is called with each
+    name before its pass. Never raises for what a component, field or gate does: that becomes its status.
     """
     return _Pass(columns, rows, groups, ignore_gates, [{} for _ in range(rows)] if notes else None).run(
         fields, components, gate, gate_call, progress or (lambda name: None)
@@ -86,7 +88,9 @@ def evaluate(
 class _Pass:
     """The state of one evaluation: the columns known so far and what has been found."""
 
-    def __init__(self, columns: Columns, rows: int, groups: Rows | None, ignore_gates: bool, notes: Notes | None) -> None:
+    def __init__(
+        self, columns: Columns, rows: int, groups: Rows | None, ignore_gates: bool, notes: Notes | None
+    ) -> None:
         self.known: dict[str, Sequence[Any]] = dict(columns)
         self.failed: dict[str, Rows] = {}  # field -> rows where it has no value
         self.rows = rows
@@ -131,7 +135,9 @@ class _Pass:
             for row in failed:
                 values[row] = Failure(f"field {name!r} failed: {reasons[row]}")  # type: ignore[call-overload]
         self.known[name] = values
-        self.found.fields[name] = [None if isinstance(value, Failure) else value for value in values] if failed else values
+        self.found.fields[name] = (
+            [None if isinstance(value, Failure) else value for value in values] if failed else values
+        )
 
     def component(self, component: Component) -> None:
         status = np.full(self.rows, SCORED, dtype=np.int8)
@@ -141,7 +147,12 @@ class _Pass:
         if not self.ignore_gates:
             closed = np.flatnonzero(self.found.gate == 0)
             status[closed] = GATED
-            self.abstain(np.flatnonzero(np.isnan(self.found.gate)), "the gate on the whole reward has no value", status, reasons)
+            self.abstain(
+                np.flatnonzero(np.isnan(self.found.gate)),
+                "the gate on the whole reward has no value",
+                status,
+                reasons,
+            )
             rows = np.flatnonzero(status == SCORED)
             if component.gate:
                 rows = self.admitted(component.gate, component.gate_call, rows, status, reasons)
@@ -150,7 +161,11 @@ class _Pass:
         if component.group and self.groups is None:
             self.abstain(rows, "needs the siblings of its group", status, reasons)
         else:
-            results = self.lists(component, rows) if component.batch or component.group else self.values(component.call, rows)
+            results = (
+                self.lists(component, rows)
+                if component.batch or component.group
+                else self.values(component.call, rows)
+            )
             self.take(component, rows, results, scores, status, reasons)
         for row, reason in enumerate(reasons):
             if reason is not None and status[row] == SCORED:
@@ -178,7 +193,9 @@ class _Pass:
         """For each row True (open), False (closed), None (a value is missing) or Failure."""
         if call is None:
             column = self.known[str(gate.on)]
-            return [value if isinstance(value := column[row], Failure) else gate.admits(value) for row in rows]
+            return [
+                value if isinstance(value := column[row], Failure) else gate.admits(value) for row in rows
+            ]
         reasons: list[str | None] = [None] * self.rows
         fit = self.without_failures(call, rows, reasons)
         unknown = np.zeros(self.rows, dtype=np.int8)
@@ -200,9 +217,15 @@ class _Pass:
             values = scores[rows]
             low = -math.inf if gate.at_least is None else gate.at_least
             high = math.inf if gate.at_most is None else gate.at_most
-            is_open = (values >= low) & (values <= high) & ((values == gate.equals) if gate.equals is not None else True)
+            is_open = (
+                (values >= low)
+                & (values <= high)
+                & ((values == gate.equals) if gate.equals is not None else True)
+            )
             status[rows[~is_open]] = GATED
-            self.abstain(rows[np.isnan(values)], f"its gate needs {gate.on!r}, which is missing", status, reasons)
+            self.abstain(
+                rows[np.isnan(values)], f"its gate needs {gate.on!r}, which is missing", status, reasons
+            )
             return rows[is_open]
         asked = ", ".join(repr(name) for name in (call.asks_for if call else (gate.on,)))
         kept = []
@@ -227,7 +250,9 @@ class _Pass:
                 rows = np.setdiff1d(rows, missing)
         return rows
 
-    def with_scores(self, call: Call, rows: Rows, status: NDArray[np.int8], reasons: list[str | None]) -> Rows:
+    def with_scores(
+        self, call: Call, rows: Rows, status: NDArray[np.int8], reasons: list[str | None]
+    ) -> Rows:
         """The rows where every component whose score is asked for was scored; the others abstain."""
         for name in call.asks_for:
             if name in self.found.scores:
@@ -239,7 +264,10 @@ class _Pass:
     def arguments(self, names: Sequence[str], rows: Rows) -> list[Sequence[Any]]:
         """The columns' values at these rows, a list a column; scores as Python floats."""
         everything = len(rows) == self.rows
-        columns = [self.known[name].tolist() if isinstance(self.known[name], np.ndarray) else self.known[name] for name in names]  # type: ignore[attr-defined]
+        columns = [
+            self.known[name].tolist() if isinstance(self.known[name], np.ndarray) else self.known[name]
+            for name in names
+        ]  # type: ignore[attr-defined]
         return columns if everything else [[column[row] for row in rows] for column in columns]
 
     def values(self, call: Call, rows: Rows) -> list[Any]:
@@ -251,9 +279,15 @@ class _Pass:
         keywords = dict(zip(call.keywords, self.arguments(list(call.keywords.values()), rows), strict=True))
         function, notes = call.function, self.found.notes
         if call.is_async:
-            return _run_async(_calls(function, positional, keywords, count), None if notes is None else [notes[row] for row in rows])
+            return _run_async(
+                _calls(function, positional, keywords, count),
+                None if notes is None else [notes[row] for row in rows],
+            )
         if notes is not None:
-            return [_noted(one, notes[row]) for one, row in zip(_calls(function, positional, keywords, count), rows, strict=True)]
+            return [
+                _noted(one, notes[row])
+                for one, row in zip(_calls(function, positional, keywords, count), rows, strict=True)
+            ]
         if keywords or not positional:
             return [_guarded(one) for one in _calls(function, positional, keywords, count)]
         return _run(function, positional, count)
@@ -267,7 +301,8 @@ class _Pass:
                 continue
             positional = [list(column) for column in self.arguments(component.call.positional, batch)]
             keywords = {
-                name: list(self.arguments([column], batch)[0]) for name, column in component.call.keywords.items()
+                name: list(self.arguments([column], batch)[0])
+                for name, column in component.call.keywords.items()
             }
             one = (component.function, positional, keywords)
             answer = _run_async([one], None)[0] if component.call.is_async else _guarded(one)
@@ -310,7 +345,10 @@ def _problem(value: Any, allowed: tuple[float, float] | None) -> str | None:
     if value is None or isinstance(value, Failure):
         return value.message if value else None
     if not isinstance(value, bool | int | float | np.bool_ | np.integer | np.floating):
-        return f"returned {_short(value)} of type {type(value).__name__}; a component returns a number, a bool or None"
+        return (
+            f"returned {_short(value)} of type {type(value).__name__}; a component returns a number, a "
+            "bool or None"
+        )
     try:
         number = float(value)
     except OverflowError:
@@ -331,10 +369,17 @@ OneCall = tuple[Callable[..., Any], Sequence[Any], Mapping[str, Any]]
 
 
 def _calls(
-    function: Callable[..., Any], positional: list[Sequence[Any]], keywords: Mapping[str, Sequence[Any]], count: int
+    function: Callable[..., Any],
+    positional: list[Sequence[Any]],
+    keywords: Mapping[str, Sequence[Any]],
+    count: int,
 ) -> Iterator[OneCall]:
     for row in range(count):
-        yield function, [column[row] for column in positional], {name: column[row] for name, column in keywords.items()}
+        yield (
+            function,
+            [column[row] for column in positional],
+            {name: column[row] for name, column in keywords.items()},
+        )
 
 
 def _failure(error: BaseException) -> Failure:

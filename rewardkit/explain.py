@@ -53,23 +53,42 @@ class Explanation:
             out.append(f"field {name} = {value!r}" + (f" (characters {at})" if at else ""))
         rows = [self._row(line) for line in self.lines]
         widths = [max(len(row[i]) for row in [HEADER, *rows]) for i in range(len(HEADER))]
-        out += ["", *("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in [HEADER, *rows])]
+        out += [
+            "",
+            *(
+                "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+                for row in [HEADER, *rows]
+            ),
+        ]
         out += [f"note {name} = {value!r}" for name, value in self.result.notes.items()]
         return "\n".join(out)
 
     @staticmethod
     def _row(line: Line) -> tuple[str, ...]:
-        return (line.component, line.status, _number(line.score), f"{line.weight:g}", _number(line.contribution), line.gate, line.reason or line.why)
+        return (
+            line.component,
+            line.status,
+            _number(line.score),
+            f"{line.weight:g}",
+            _number(line.contribution),
+            line.gate,
+            line.reason or line.why,
+        )
 
     def _repr_html_(self) -> str:
         notes = markup.table(("note", "value"), list(self.result.notes.items())) if self.result.notes else ""
-        fields = [(name, "not found" if value is None else repr(value)) for name, value in self.result.fields.items()]
+        fields = [
+            (name, "not found" if value is None else repr(value))
+            for name, value in self.result.fields.items()
+        ]
         truth = [(name, value) for name, value in self.columns.items() if name == "ground_truth"]
         return (
             f"<div><b>{markup.escaped(self.reward)}</b>: reward {_number(self.result.reward)}"
             + markup.marked(self.completion, self.spans)
             + markup.table(("field", "value"), [*fields, *truth])
-            + markup.table(HEADER, [self._row(line) for line in self.lines], numeric=("score", "weight", "adds"))
+            + markup.table(
+                HEADER, [self._row(line) for line in self.lines], numeric=("score", "weight", "adds")
+            )
             + notes
             + "</div>"
         )
@@ -85,13 +104,16 @@ def _number(value: float) -> str:
 def explain(reward: Reward, rollout: Mapping[str, Any]) -> Explanation:
     """Why this rollout (a dict of columns, such as `rollouts[0]`) gets its reward, before any transform.
 
-    In a notebook it shows itself with the spans of every field marked. RewardError: it lacks a column that is asked for.
+    In a notebook it shows itself with the spans of every field marked. RewardError: it lacks a column that is
+    asked for.
     """
     columns = {name: rollout[name] for name in rollout if name in reward.needs}
     result = reward(**columns) if set(reward.needs) <= set(columns) else reward(**dict(rollout))
     parts = reward.parts({name: [value] for name, value in rollout.items()}, 1)
     if not parts:
-        raise RewardError(f"reward {reward.name!r} has no part for this rollout, so there is nothing to explain")
+        raise RewardError(
+            f"reward {reward.name!r} has no part for this rollout, so there is nothing to explain"
+        )
     part = parts[0].reward
     completion = rollout.get("completion")
     spans = {
@@ -102,8 +124,23 @@ def explain(reward: Reward, rollout: Mapping[str, Any]) -> Explanation:
     lines = []
     for item in part.components:
         value = result.scores[item.name]
-        adds = item.weight * (0.0 if np.isnan(value) else value) if part.aggregation == "weighted_sum" else np.nan
+        adds = (
+            item.weight * (0.0 if np.isnan(value) else value)
+            if part.aggregation == "weighted_sum"
+            else np.nan
+        )
         shown = adds if result.status[item.name] in ("scored", "gated") else np.nan
         gate = describe(item.gate) if item.gate else ""
-        lines.append(Line(item.name, result.status[item.name], value, item.weight, shown, gate, result.errors.get(item.name, ""), item.why))
+        lines.append(
+            Line(
+                item.name,
+                result.status[item.name],
+                value,
+                item.weight,
+                shown,
+                gate,
+                result.errors.get(item.name, ""),
+                item.why,
+            )
+        )
     return Explanation(part.name, str(completion), dict(rollout), spans, tuple(lines), result)

@@ -21,16 +21,18 @@ from rewardkit.reward import Reward
 __all__ = ["load_reward"]
 
 GALLERY = "rewardkit.gallery"
-FILE_MODULE = "reward_file_"  # what the module that running a file makes is called, with the file's name behind
+FILE_MODULE = (
+    "reward_file_"  # what the module that running a file makes is called, with the file's name behind
+)
 
 
 def load_reward(name: str) -> Reward:
     """The reward called `file.py:name`, `package.module:name` or `gallery:module[.name]`; attribute `reward` by default.
 
-    What stands there may be a Reward, a function without arguments that returns one, or a plain function that asks for
-    columns by parameter name, such as f(completion, ground_truth): it becomes the one component of a Reward, unbounded.
-    The file is run anew at each call. RewardError: no such file or name, an error while it runs (with file and line), or
-    something else under that name.
+    What stands there may be a Reward, a function without arguments that returns one, or a plain function that
+    asks for columns by parameter name, such as f(completion, ground_truth): it becomes the one component of a
+    Reward, unbounded. The file is run anew at each call. RewardError: no such file or name, an error while it
+    runs (with file and line), or something else under that name.
 
     >>> load_reward("gallery:arithmetic").name
     'arithmetic-v1'
@@ -38,8 +40,15 @@ def load_reward(name: str) -> Reward:
     place, attribute = _split(str(name))
     module = _module(place)
     if not hasattr(module, attribute):
-        candidates = [key for key, value in vars(module).items() if isinstance(value, Reward) or _own_function(value, module)]
-        raise RewardError(f"{place} has no {attribute!r}; it has {candidates or 'no reward and no function'}{did_you_mean(attribute, candidates)}")
+        candidates = [
+            key
+            for key, value in vars(module).items()
+            if isinstance(value, Reward) or _own_function(value, module)
+        ]
+        raise RewardError(
+            f"{place} has no {attribute!r}; it has "
+            f"{candidates or 'no reward and no function'}{did_you_mean(attribute, candidates)}"
+        )
     return _as_reward(getattr(module, attribute), attribute, name)
 
 
@@ -48,11 +57,15 @@ def _split(name: str) -> tuple[str, str]:
     if place == "gallery":
         module, _, attribute = attribute.partition(".")
         place = f"{GALLERY}.{module}"
-    elif not colon or (len(place) == 1 and attribute[:1] in "\\/"):  # no colon, or the one behind a drive letter
+    elif not colon or (
+        len(place) == 1 and attribute[:1] in "\\/"
+    ):  # no colon, or the one behind a drive letter
         place, attribute = name, ""
     attribute = attribute or "reward"
     if not attribute.isidentifier():
-        raise RewardError(f"{name!r} does not name a reward; write file.py:name, package.module:name or gallery:module")
+        raise RewardError(
+            f"{name!r} does not name a reward; write file.py:name, package.module:name or gallery:module"
+        )
     return place, attribute
 
 
@@ -64,10 +77,15 @@ def _module(place: str) -> ModuleType:
     if place.endswith(".py"):
         path = Path(place)
         if not path.is_file():
-            raise RewardError(f"there is no reward file {place!r}; give the path of a Python file, as file.py:name")
+            raise RewardError(
+                f"there is no reward file {place!r}; give the path of a Python file, as file.py:name"
+            )
         return _run_file(path)
     if not re.fullmatch(r"\w+(\.\w+)*", place):
-        raise RewardError(f"{place!r} is neither a Python file (ending in .py) nor a module; write file.py:name or package.module:name")
+        raise RewardError(
+            f"{place!r} is neither a Python file (ending in .py) nor a module; write file.py:name or "
+            "package.module:name"
+        )
     try:
         return importlib.import_module(place)
     except ModuleNotFoundError as error:
@@ -115,7 +133,11 @@ def _failed(place: str, error: BaseException) -> str:
     if isinstance(error, SyntaxError):
         return f"{error.filename or place}:{error.lineno}: {type(error).__name__}: {error.msg}"
     frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if frame.filename == place or frame.filename.endswith(place.replace(".", "/") + ".py")]
+    own = [
+        frame
+        for frame in frames
+        if frame.filename == place or frame.filename.endswith(place.replace(".", "/") + ".py")
+    ]
     where = f"{own[-1].filename}:{own[-1].lineno}" if own else place
     text = " ".join(str(error).split())
     return f"{where}: {text}" if isinstance(error, InputError) else f"{where}: {type(error).__name__}: {text}"
@@ -125,14 +147,19 @@ def _as_reward(value: Any, attribute: str, name: str) -> Reward:
     if isinstance(value, Reward):
         return value
     if not callable(value) or isinstance(value, type):
-        raise RewardError(f"{name} is {value!r}, not a reward; give a Reward, a function that returns one, or f(completion, ground_truth)")
+        raise RewardError(
+            f"{name} is {value!r}, not a reward; give a Reward, a function that returns one, or "
+            "f(completion, ground_truth)"
+        )
     if not _required(value):
         try:
             made = value()
         except Exception as error:
             raise RewardError(_failed(name, error)) from error
         if not isinstance(made, Reward):
-            raise RewardError(f"{name} returned {made!r}, not a Reward; a function without arguments must return one")
+            raise RewardError(
+                f"{name} returned {made!r}, not a Reward; a function without arguments must return one"
+            )
         return made
     return Reward(attribute, components=[Component(attribute, value, range=None, why=_first_line(value))])
 
@@ -142,7 +169,9 @@ def _required(function: Callable[..., Any]) -> list[str]:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return ["unknown"]
-    return [p.name for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    return [
+        p.name for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+    ]
 
 
 def _first_line(function: Callable[..., Any]) -> str:

@@ -7,8 +7,17 @@ from collections.abc import Mapping, Sequence
 
 __all__ = ["escaped", "marked", "table"]
 
+LONG_CELL = 30  # characters of HTML
 LONGEST_SHOWN = 4000  # characters of one text; a page with a 1 MB completion is no use to a person
-COLOURS = ("#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442", "#d55e00", "#0072b2")  # Okabe and Ito's, for colour-blind readers
+COLOURS = (
+    "#56b4e9",
+    "#e69f00",
+    "#009e73",
+    "#cc79a7",
+    "#f0e442",
+    "#d55e00",
+    "#0072b2",
+)  # Okabe and Ito's, for colour-blind readers
 
 
 def escaped(text: object, *, limit: int | None = LONGEST_SHOWN) -> str:
@@ -29,7 +38,12 @@ def _visible(character: str) -> str:
     return character
 
 
-_BIDI = {0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)}  # would reorder what stands around them
+_BIDI = {
+    0x200E,
+    0x200F,
+    *range(0x202A, 0x202F),
+    *range(0x2066, 0x206A),
+}  # would reorder what stands around them
 
 
 def marked(text: str, spans: Mapping[str, Sequence[tuple[int, int]]], *, limit: int = LONGEST_SHOWN) -> str:
@@ -48,7 +62,9 @@ def marked(text: str, spans: Mapping[str, Sequence[tuple[int, int]]], *, limit: 
         pieces.append(escaped(shown[position:start], limit=None))
         colour = COLOURS[names.index(name) % len(COLOURS)]
         inner = escaped(shown[start:end], limit=None) or "&#8709;"
-        pieces.append(f'<mark style="background:{colour}55;border-bottom:2px solid {colour};color:inherit">{inner}</mark>{_label(name, names)}')
+        pieces.append(
+            f'<mark style="background:{colour}55;border-bottom:2px solid {colour};color:inherit">{inner}</mark>{_label(name, names)}'
+        )
         position = end
     rest = escaped(shown[position:], limit=None)
     left = len(text) - len(shown)
@@ -64,13 +80,20 @@ def _label(name: str, names: Sequence[str]) -> str:
 def table(header: Sequence[str], rows: Sequence[Sequence[object]], *, numeric: Sequence[str] = ()) -> str:
     """An HTML table of escaped cells; the columns named in `numeric` are set flush right."""
     right = [name in numeric for name in header]
-    style = "text-align:{};vertical-align:top;padding:2px 10px 2px 0;overflow-wrap:anywhere"
+    style = "text-align:{};vertical-align:top;padding:2px 12px 2px 0"
 
     def line(cells: Sequence[object], tag: str) -> str:
         made = (
-            f'<{tag} style="{style.format("right" if flush else "left")}">{escaped(cell)}</{tag}>'
+            f'<{tag} style="{style.format("right" if flush else "left")}">{_cell(escaped(cell))}</{tag}>'
             for cell, flush in zip(cells, right, strict=True)
         )
         return f"<tr>{''.join(made)}</tr>"
 
     return f"<table><thead>{line(header, 'th')}</thead><tbody>{''.join(line(row, 'td') for row in rows)}</tbody></table>"
+
+
+def _cell(content: str) -> str:
+    """Long content in a box of readable width, so that short columns keep theirs."""
+    if len(content) <= LONG_CELL:
+        return content
+    return f'<div style="min-width:13em;max-width:38em;overflow-wrap:anywhere;white-space:pre-line">{content}</div>'

@@ -25,8 +25,8 @@ __all__ = ["Part", "Reward", "RewardResult"]
 class RewardResult:
     """What one completion got. `reward` is NaN where it is not judged, and before any transform.
 
-    `scores`, `status` and `errors` are by component (a score is NaN unless its status is ``scored``); `fields` are the
-    extractions and `notes` what components left with `rk.note`.
+    `scores`, `status` and `errors` are by component (a score is NaN unless its status is ``scored``);
+    `fields` are the extractions and `notes` what components left with `rk.note`.
     """
 
     reward: float
@@ -50,11 +50,12 @@ class Part:
 class Reward:
     """A definition: named fields, scored components, how they add up.
 
-    `fields` maps a name to an extractor or a function of earlier columns. `components` are in the order in which they
-    run; each may ask for rollout columns, fields and earlier components by parameter name. `aggregation` and
-    `on_missing` as in `primitives.weighting.aggregate`; a closed `gate` on the whole reward makes it 0.0 and keeps the
-    components declared after what it asks for from running; `transform` comes last, over the rewards of a group.
-    RewardError: no component, a name twice, a gate or argument on a later or missing component, unknown options.
+    `fields` maps a name to an extractor or a function of earlier columns. `components` are in the order in
+    which they run; each may ask for rollout columns, fields and earlier components by parameter name.
+    `aggregation` and `on_missing` as in `primitives.weighting.aggregate`; a closed `gate` on the whole reward
+    makes it 0.0 and keeps the components declared after what it asks for from running; `transform` comes
+    last, over the rewards of a group. RewardError: no component, a name twice, a gate or argument on a later
+    or missing component, unknown options.
 
     >>> from rewardkit.primitives.verification import matches
     >>> reward = Reward("one", components=[Component("correct", matches, columns={"prediction": "completion"})])
@@ -80,7 +81,10 @@ class Reward:
         if not self.components:
             raise RewardError(f"reward {self.name!r} has no components; add rk.Component(name, function)")
         if wrong := [item for item in self.components if not isinstance(item, Component)]:
-            raise RewardError(f"reward {self.name!r}: {wrong[0]!r} is not a component; wrap it in rk.Component(name, function)")
+            raise RewardError(
+                f"reward {self.name!r}: {wrong[0]!r} is not a component; wrap it in rk.Component(name, "
+                "function)"
+            )
         self._check_names()
         self._check_order()
         try:
@@ -88,7 +92,9 @@ class Reward:
         except ValueError as error:
             raise RewardError(f"reward {self.name!r}: {error}") from None
         if self.transform is not None and not callable(self.transform):
-            raise RewardError(f"reward {self.name!r}: transform={self.transform!r} is not a function of (rewards, groups)")
+            raise RewardError(
+                f"reward {self.name!r}: transform={self.transform!r} is not a function of (rewards, groups)"
+            )
 
     def _check_names(self) -> None:
         taken: dict[str, str] = {}
@@ -96,7 +102,10 @@ class Reward:
             for name in names:
                 check_name(name, kind)
                 if name in taken:
-                    raise RewardError(f"reward {self.name!r}: {name!r} is the name of a {taken[name]} and of a {kind}; rename one")
+                    raise RewardError(
+                        f"reward {self.name!r}: {name!r} is the name of a {taken[name]} and of a {kind}; "
+                        "rename one"
+                    )
                 taken[name] = kind
 
     def _check_order(self) -> None:
@@ -107,13 +116,18 @@ class Reward:
             later.remove(name)
         for item in self.components:
             self._check_later(f"component {item.name!r} asks for", item.asks_for, later)
-            self._check_later(f"the gate of component {item.name!r} is on", gate_asks_for(item.gate, item.gate_call), later)
+            self._check_later(
+                f"the gate of component {item.name!r} is on", gate_asks_for(item.gate, item.gate_call), later
+            )
             later.remove(item.name)
 
     def _check_later(self, who: str, names: Sequence[str], later: Sequence[str]) -> None:
         for name in names:
             if name in later:
-                raise RewardError(f"reward {self.name!r}: {who} {name!r}, which is not declared before it; move it up or ask for another")
+                raise RewardError(
+                    f"reward {self.name!r}: {who} {name!r}, which is not declared before it; move it up or "
+                    "ask for another"
+                )
 
     @cached_property
     def field_calls(self) -> dict[str, Call]:
@@ -159,12 +173,18 @@ class Reward:
         for name in own:
             if name in available:
                 kind = "field" if name in self.fields else "component"
-                raise RewardError(f"reward {self.name!r}: {name!r} is a {kind} and also a column of the rollouts; rename the {kind}")
+                raise RewardError(
+                    f"reward {self.name!r}: {name!r} is a {kind} and also a column of the rollouts; rename "
+                    f"the {kind}"
+                )
         known = [*available, *own]
         for owner, names in self._asks():
             for name in names:
                 if name not in known:
-                    raise RewardError(f"{owner} asks for {name!r}; this table has {sorted(known)}{did_you_mean(name, known)}")
+                    raise RewardError(
+                        f"{owner} asks for {name!r}; this table has "
+                        f"{sorted(known)}{did_you_mean(name, known)}"
+                    )
 
     def _asks(self) -> list[tuple[str, tuple[str, ...]]]:
         """Who asks for which columns: every field, component and gate."""
@@ -182,7 +202,13 @@ class Reward:
         return tuple(dict.fromkeys(name for _, names in self._asks() for name in names if name not in own))
 
     def evaluate(
-        self, columns: Columns, *, rows: int, groups: Rows | None = None, ignore_gates: bool = False, notes: bool = False,
+        self,
+        columns: Columns,
+        *,
+        rows: int,
+        groups: Rows | None = None,
+        ignore_gates: bool = False,
+        notes: bool = False,
         progress: Callable[[str], None] | None = None,
     ) -> Evaluation:
         """Fields, scores and statuses for `rows` rows of `columns`; see `evaluation.evaluate`."""
@@ -192,12 +218,18 @@ class Reward:
         )  # fmt: skip
 
     def combine(
-        self, scores: Mapping[str, Floats], gated: Mapping[str, NDArray[np.bool_]], gate: Floats, columns: Columns
+        self,
+        scores: Mapping[str, Floats],
+        gated: Mapping[str, NDArray[np.bool_]],
+        gate: Floats,
+        columns: Columns,
     ) -> Floats:
         """Reward of each row before the transform, from scores (NaN where missing) and what was gated."""
         table = np.column_stack([scores[name] for name in self.names])  # (rows, components)
         closed = np.column_stack([gated[name] for name in self.names])
-        reward = aggregate(table, closed, self._weights, aggregation=self.aggregation, on_missing=self.on_missing)
+        reward = aggregate(
+            table, closed, self._weights, aggregation=self.aggregation, on_missing=self.on_missing
+        )
         reward[gate == 0] = 0.0
         if self.on_missing == "nan":
             reward[np.isnan(gate)] = np.nan
@@ -209,14 +241,19 @@ class Reward:
             return rewards
         out = np.asarray(self.transform(rewards.copy(), groups), dtype=float)
         if out.shape != rewards.shape:
-            raise RewardError(f"reward {self.name!r}: its transform returned shape {out.shape} for {len(rewards)} rewards")
+            raise RewardError(
+                f"reward {self.name!r}: its transform returned shape {out.shape} for {len(rewards)} rewards"
+            )
         return out
 
     def reweigh(self, weights: Mapping[str, float]) -> Reward:
         """The same reward with other weights. RewardError: a weight for a component that it does not have."""
         for name in weights:
             if name not in self.names:
-                raise RewardError(f"there is no component {name!r} to weigh; reward {self.name!r} has {list(self.names)}{did_you_mean(name, self.names)}")
+                raise RewardError(
+                    f"there is no component {name!r} to weigh; reward {self.name!r} has "
+                    f"{list(self.names)}{did_you_mean(name, self.names)}"
+                )
         changed = [replace(item, weight=weights.get(item.name, item.weight)) for item in self.components]
         return replace(self, components=changed)
 
@@ -240,7 +277,12 @@ class Reward:
         """What decides the scores, apart from weights: the content of the scoring fingerprint."""
         if self.recorded is not None:
             return dict(self.recorded)
-        functions = [*self.fields.values(), *(item.function for item in self.components), *(item.gate for item in self.components), self.gate]
+        functions = [
+            *self.fields.values(),
+            *(item.function for item in self.components),
+            *(item.gate for item in self.components),
+            self.gate,
+        ]
         return {
             "fields": {name: describe(function) for name, function in self.fields.items()},
             "components": [item.scoring_record() for item in self.components],
@@ -262,7 +304,8 @@ class Reward:
             **scoring,
             **paying,
             "components": [
-                {**how, **item.paying_record()} for how, item in zip(scoring["components"], self.components, strict=True)
+                {**how, **item.paying_record()}
+                for how, item in zip(scoring["components"], self.components, strict=True)
             ],
             "fingerprints": {"scoring": fingerprint(scoring), "reward": fingerprint({**scoring, **paying})},
         }

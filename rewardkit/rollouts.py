@@ -59,9 +59,9 @@ class Rejected:
 class Rollouts:
     """Validated rollouts.
 
-    `table` has one row a completion, canonical columns first and `rollout_id` in front. `mapping` says which source
-    column each canonical one was taken from; `group_key` which columns make a group; `rejected` what was kept out.
-    `rollouts[i]` is row i as a dict, missing values as ``None``.
+    `table` has one row a completion, canonical columns first and `rollout_id` in front. `mapping` says which
+    source column each canonical one was taken from; `group_key` which columns make a group; `rejected` what
+    was kept out. `rollouts[i]` is row i as a dict, missing values as ``None``.
     """
 
     table: pd.DataFrame
@@ -88,7 +88,9 @@ class Rollouts:
 
     def select(self, rows: NDArray[np.bool_] | Sequence[int]) -> Rollouts:
         """The rollouts at these positions (or where the mask is true)."""
-        return replace(self, table=self.table[rows] if np.asarray(rows).dtype == bool else self.table.iloc[rows])
+        return replace(
+            self, table=self.table[rows] if np.asarray(rows).dtype == bool else self.table.iloc[rows]
+        )
 
     @cached_property
     def groups(self) -> NDArray[np.intp]:
@@ -101,17 +103,24 @@ class Rollouts:
         name = next((name for name in ("prompt_id", "prompt") if name in self.table), None)
         if name is None:
             return self.groups
-        return _codes([self._key_column(key) for key in (name, "data_source") if key in self.table], len(self))
+        return _codes(
+            [self._key_column(key) for key in (name, "data_source") if key in self.table], len(self)
+        )
 
     def _key_column(self, name: str) -> list[Any]:
         """Hashable values of a key column; a missing prompt_id falls back on the prompt, then on the row alone."""
         values = column_values(self.table[name])
         if name == "prompt_id" and None in values:
             prompts = column_values(self.table["prompt"]) if "prompt" in self.table else [None] * len(values)
-            values = [prompt if value is None else value for value, prompt in zip(values, prompts, strict=True)]
+            values = [
+                prompt if value is None else value for value, prompt in zip(values, prompts, strict=True)
+            ]
         if name in ("prompt_id", "prompt"):
             values = [("row", row) if value is None else value for row, value in enumerate(values)]
-        return [json.dumps(value, sort_keys=True, default=str) if isinstance(value, list | dict) else value for value in values]
+        return [
+            json.dumps(value, sort_keys=True, default=str) if isinstance(value, list | dict) else value
+            for value in values
+        ]
 
     @cached_property
     def group_sizes(self) -> dict[int, int]:
@@ -124,11 +133,19 @@ class Rollouts:
         sentences = []
         if self.rejected:
             shown = "; ".join(f"line {item.line}: {item.reason}" for item in self.rejected[:REJECTED_SHOWN])
-            more = f"; and {len(self.rejected) - REJECTED_SHOWN} more" if len(self.rejected) > REJECTED_SHOWN else ""
-            sentences.append(f"{len(self.rejected)} of {len(self) + len(self.rejected)} rows kept out ({shown}{more})")
+            more = (
+                f"; and {len(self.rejected) - REJECTED_SHOWN} more"
+                if len(self.rejected) > REJECTED_SHOWN
+                else ""
+            )
+            sentences.append(
+                f"{len(self.rejected)} of {len(self) + len(self.rejected)} rows kept out ({shown}{more})"
+            )
         key = ", ".join(self.group_key) or "none"
         if set(self.group_sizes) == {1}:
-            sentences.append(f"every group has one completion (group key: {key}), so nothing can be said of group signal")
+            sentences.append(
+                f"every group has one completion (group key: {key}), so nothing can be said of group signal"
+            )
         elif len(self.group_sizes) > 1:
             sizes = ", ".join(f"{count} of size {size}" for size, count in self.group_sizes.items())
             sentences.append(f"group sizes are mixed (group key: {key}): {sizes}")
@@ -156,9 +173,12 @@ class Rollouts:
         }
 
     def __repr__(self) -> str:
-        renamed = ", ".join(f"{name} from {source!r}" for name, source in self.mapping.items() if name != source)
+        renamed = ", ".join(
+            f"{name} from {source!r}" for name, source in self.mapping.items() if name != source
+        )
         lines = [
-            f"{len(self)} rollouts from {self.source} in {int(self.groups.max(initial=-1)) + 1} groups by {', '.join(self.group_key) or 'row'}",
+            f"{len(self)} rollouts from {self.source} in {int(self.groups.max(initial=-1)) + 1} groups by "
+            f"{', '.join(self.group_key) or 'row'}",
             f"columns: {', '.join(map(str, self.table.columns))}" + (f" ({renamed})" if renamed else ""),
             *(f"note: {sentence}" for sentence in self.warnings),
         ]
@@ -173,11 +193,13 @@ def load_rollouts(
 ) -> Rollouts:
     """Rollouts from a JSONL, Parquet or CSV file, a DataFrame, or dicts; see `ALIASES` for the column names it knows.
 
-    `columns` maps canonical names to the source's own ({"completion": "text"}) and comes before the known aliases.
-    "gallery:arithmetic" stands for the bundled rollouts of that name. `group` names the columns that make a group; by default `prompt_id` (else the prompt's text) with policy, step
-    and data_source where present. A completion in the form of chat messages becomes the text of its last assistant turn.
-    Rows without a completion, with one of the wrong type, broken lines and repeated `rollout_id` (default: the line) are
-    kept out and listed in `.rejected`. RolloutsError: nothing usable, unknown column, unknown kind of file.
+    `columns` maps canonical names to the source's own ({"completion": "text"}) and comes before the known
+    aliases. "gallery:arithmetic" stands for the bundled rollouts of that name. `group` names the columns that
+    make a group; by default `prompt_id` (else the prompt's text) with policy, step and data_source where
+    present. A completion in the form of chat messages becomes the text of its last assistant turn. Rows
+    without a completion, with one of the wrong type, broken lines and repeated `rollout_id` (default: the
+    line) are kept out and listed in `.rejected`. RolloutsError: nothing usable, unknown column, unknown kind
+    of file.
 
     >>> load_rollouts([{"question": "2+2?", "response": "4", "answer": "4"}]).mapping
     {'prompt': 'question', 'completion': 'response', 'ground_truth': 'answer'}
@@ -202,7 +224,10 @@ def load_rollouts(
 def _nothing_usable(name: str, rejected: Sequence[Rejected]) -> str:
     if not rejected:
         return f"{name} has no rows; a rollout file has one completion a row"
-    return f"{name} has no usable row; line {rejected[0].line}: {rejected[0].reason} ({len(rejected)} rows kept out)"
+    return (
+        f"{name} has no usable row; line {rejected[0].line}: {rejected[0].reason} ({len(rejected)} rows "
+        "kept out)"
+    )
 
 
 Numbered = list[tuple[int, dict[str, Any]]]
@@ -212,7 +237,10 @@ def _read(source: Any) -> tuple[Numbered, list[Rejected]]:
     """Rows with their line numbers, and the lines that hold none."""
     if isinstance(source, pd.DataFrame):
         columns = {str(name): column_values(source[name]) for name in source.columns}
-        return [(i + 1, dict(zip(columns, row, strict=True))) for i, row in enumerate(zip(*columns.values(), strict=True))], []
+        return [
+            (i + 1, dict(zip(columns, row, strict=True)))
+            for i, row in enumerate(zip(*columns.values(), strict=True))
+        ], []
     if not isinstance(source, str | Path):
         return _split([(i + 1, row) for i, row in enumerate(source)])
     path = resolve(source, "rollouts.jsonl")
@@ -221,7 +249,9 @@ def _read(source: Any) -> tuple[Numbered, list[Rejected]]:
     readers = {".jsonl": read_jsonl, ".ndjson": read_jsonl, ".csv": _read_csv, ".parquet": _read_parquet}
     reader = readers.get(path.suffix.lower())
     if reader is None:
-        raise RolloutsError(f"{str(path)!r} ends in {path.suffix!r}; rollouts are read from {', '.join(readers)}")
+        raise RolloutsError(
+            f"{str(path)!r} ends in {path.suffix!r}; rollouts are read from {', '.join(readers)}"
+        )
     if path.stat().st_size == 0:
         raise RolloutsError(f"{str(path)!r} is empty; a rollout file has one completion a row")
     return reader(path)
@@ -270,7 +300,12 @@ def _read_csv(path: Path) -> tuple[Numbered, list[Rejected]]:
             reader = csv.DictReader(file)
             for row in reader:
                 if None in row:
-                    rejected.append(Rejected(reader.line_num, f"has more cells than the header's {len(reader.fieldnames or [])}"))
+                    rejected.append(
+                        Rejected(
+                            reader.line_num,
+                            f"has more cells than the header's {len(reader.fieldnames or [])}",
+                        )
+                    )
                 else:
                     rows.append((reader.line_num, row))
     except csv.Error as error:
@@ -280,7 +315,9 @@ def _read_csv(path: Path) -> tuple[Numbered, list[Rejected]]:
     texts = {alias for name in TEXTS for alias in ALIASES[name]}
     for name in reader.fieldnames or []:
         numbers = [None if name in texts else _cell_number(row[name]) for _, row in rows]
-        numeric = all(number is not None or not row[name] for number, (_, row) in zip(numbers, rows, strict=True))
+        numeric = all(
+            number is not None or not row[name] for number, (_, row) in zip(numbers, rows, strict=True)
+        )
         for number, (_, row) in zip(numbers, rows, strict=True):
             if numeric or (not row[name] and name not in ALIASES["completion"]):
                 row[name] = number
@@ -300,17 +337,29 @@ def _mapping(names: Sequence[str], wanted: Mapping[str, str]) -> dict[str, str]:
     """Canonical column -> the source's name for it, for the columns that are there."""
     for canonical, name in wanted.items():
         if canonical not in ALIASES:
-            raise RolloutsError(f"columns= maps {canonical!r}, which is not one of {list(ALIASES)}{did_you_mean(canonical, ALIASES)}")
+            raise RolloutsError(
+                f"columns= maps {canonical!r}, which is not one of "
+                f"{list(ALIASES)}{did_you_mean(canonical, ALIASES)}"
+            )
         if name not in names:
-            raise RolloutsError(f"columns= asks for {name!r}; the rollouts have {list(names)}{did_you_mean(name, names)}")
+            raise RolloutsError(
+                f"columns= asks for {name!r}; the rollouts have {list(names)}{did_you_mean(name, names)}"
+            )
     mapping = {}
     for canonical, aliases in ALIASES.items():
-        found = wanted.get(canonical) or next((name for name in aliases if name in names and name not in wanted.values()), None)
+        found = wanted.get(canonical) or next(
+            (name for name in aliases if name in names and name not in wanted.values()), None
+        )
         if found is not None:
             mapping[canonical] = found
     for canonical in wanted:
         if canonical in names and wanted[canonical] != canonical:
-            log.warning("columns= takes %r from %r, so the column that was called %r is left out", canonical, wanted[canonical], canonical)
+            log.warning(
+                "columns= takes %r from %r, so the column that was called %r is left out",
+                canonical,
+                wanted[canonical],
+                canonical,
+            )
     if "completion" not in mapping and "messages" not in mapping:
         raise RolloutsError(
             f"no column holds the completions; the rollouts have {list(names)}: "
@@ -325,16 +374,26 @@ def _validate(numbered: Numbered, mapping: Mapping[str, str]) -> tuple[list[dict
     seen: dict[Any, int] = {}
     names = {source: canonical for canonical, source in mapping.items()}
     for line, raw in numbered:
-        row = {names.get(name, name): present(value) for name, value in raw.items() if names.get(name) or name not in mapping}
+        row = {
+            names.get(name, name): present(value)
+            for name, value in raw.items()
+            if names.get(name) or name not in mapping
+        }
         given = row.get("completion") if row.get("completion") is not None else row.get("messages")
         completion = assistant_text(given)
         rollout_id = row.get("rollout_id", line)
         rollout_id = line if rollout_id is None else rollout_id
         if completion is None:
-            reason = "has no completion" if given is None else f"has a completion of type {type(given).__name__}, not text or chat messages"
+            reason = (
+                "has no completion"
+                if given is None
+                else f"has a completion of type {type(given).__name__}, not text or chat messages"
+            )
             rejected.append(Rejected(line, reason))
         elif not isinstance(rollout_id, str | int | float):
-            rejected.append(Rejected(line, f"has a rollout_id of type {type(rollout_id).__name__}, not text or a number"))
+            rejected.append(
+                Rejected(line, f"has a rollout_id of type {type(rollout_id).__name__}, not text or a number")
+            )
         elif rollout_id in seen:
             rejected.append(Rejected(line, f"repeats rollout_id {rollout_id!r} of line {seen[rollout_id]}"))
         else:
@@ -356,7 +415,9 @@ def as_column(values: list[Any]) -> pd.Series[Any]:
         return pd.Series(values, dtype=bool)
     if kinds == {int} and all(value is None or abs(value) < 2**63 for value in values):
         return pd.Series(values, dtype="Int64" if None in values else "int64")
-    if kinds == {float} or (kinds == {int, float} and all(value is None or abs(value) < 2**53 for value in values)):
+    if kinds == {float} or (
+        kinds == {int, float} and all(value is None or abs(value) < 2**53 for value in values)
+    ):
         return pd.Series(values, dtype="float64")
     return pd.Series(values, dtype=object)
 
@@ -381,7 +442,9 @@ def _group_key(names: Sequence[str], group: str | Sequence[str] | None) -> tuple
         wanted = (group,) if isinstance(group, str) else tuple(group)
         for name in wanted:
             if name not in names:
-                raise RolloutsError(f"group= asks for {name!r}; the rollouts have {list(names)}{did_you_mean(name, names)}")
+                raise RolloutsError(
+                    f"group= asks for {name!r}; the rollouts have {list(names)}{did_you_mean(name, names)}"
+                )
         return wanted
     prompt = next((name for name in ("prompt_id", "prompt") if name in names), None)
     return (prompt, *(name for name in GROUP_WITH if name in names)) if prompt else ()
@@ -392,4 +455,6 @@ def _codes(keys: Sequence[Sequence[Any]], rows: int) -> NDArray[np.intp]:
     if not keys:
         return np.arange(rows)
     seen: dict[tuple[Any, ...], int] = {}
-    return np.fromiter((seen.setdefault(key, len(seen)) for key in zip(*keys, strict=True)), dtype=np.intp, count=rows)
+    return np.fromiter(
+        (seen.setdefault(key, len(seen)) for key in zip(*keys, strict=True)), dtype=np.intp, count=rows
+    )

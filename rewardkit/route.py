@@ -23,15 +23,23 @@ SCORING_KEYS = ("name", "function", "gate", "columns", "range", "kind")
 class Route(Reward):
     """A reward for each value of a column: `Route("data_source", {"gsm8k": a, "people-json": b}, default=None)`.
 
-    Rows whose value has no reward go to `default`, or are not judged (``abstained``, reward NaN). Components of the same
-    name share a score column; for the rows of another reward they are ``gated``. RewardError: no rewards, a nested Route.
+    Rows whose value has no reward go to `default`, or are not judged (``abstained``, reward NaN). Components
+    of the same name share a score column; for the rows of another reward they are ``gated``. RewardError: no
+    rewards, a nested Route.
     """
 
     column: str
     rewards: Mapping[str, Reward]
     default: Reward | None
 
-    def __init__(self, column: str, rewards: Mapping[str, Reward], default: Reward | None = None, *, name: str | None = None) -> None:
+    def __init__(
+        self,
+        column: str,
+        rewards: Mapping[str, Reward],
+        default: Reward | None = None,
+        *,
+        name: str | None = None,
+    ) -> None:
         inner = [*rewards.values(), *([default] if default is not None else [])]
         if not inner:
             raise RewardError(f"Route({column!r}, ...) has no rewards; give {{value: reward}}")
@@ -65,7 +73,11 @@ class Route(Reward):
         rows_of: dict[Any, list[int]] = {}
         for row, value in enumerate(values):
             rows_of.setdefault(value if value in self.rewards else None, []).append(row)
-        parts = [Part(str(key), reward, np.array(rows_of[key])) for key, reward in self.rewards.items() if key in rows_of]
+        parts = [
+            Part(str(key), reward, np.array(rows_of[key]))
+            for key, reward in self.rewards.items()
+            if key in rows_of
+        ]
         if self.default is not None and None in rows_of:
             parts.append(Part("default", self.default, np.array(rows_of[None])))
         return parts
@@ -77,7 +89,10 @@ class Route(Reward):
 
     def check_columns(self, available: Sequence[str]) -> None:
         if self.column not in available:
-            raise RewardError(f"the route asks for {self.column!r}; this table has {sorted(available)}{did_you_mean(self.column, available)}")
+            raise RewardError(
+                f"the route asks for {self.column!r}; this table has "
+                f"{sorted(available)}{did_you_mean(self.column, available)}"
+            )
         for reward in [*self.rewards.values(), *([self.default] if self.default else [])]:
             reward.check_columns(available)
 
@@ -119,7 +134,11 @@ class Route(Reward):
         return total
 
     def combine(
-        self, scores: Mapping[str, Floats], gated: Mapping[str, NDArray[np.bool_]], gate: Floats, columns: Columns
+        self,
+        scores: Mapping[str, Floats],
+        gated: Mapping[str, NDArray[np.bool_]],
+        gate: Floats,
+        columns: Columns,
     ) -> Floats:
         total = np.full(len(gate), np.nan)
         for part in self.parts(columns, len(gate)):
@@ -142,13 +161,21 @@ class Route(Reward):
         """The same route with other weights, in every reward that has the component."""
         for name in weights:
             if name not in self.names:
-                raise RewardError(f"there is no component {name!r} to weigh; route {self.name!r} has {list(self.names)}{did_you_mean(name, self.names)}")
+                raise RewardError(
+                    f"there is no component {name!r} to weigh; route {self.name!r} has "
+                    f"{list(self.names)}{did_you_mean(name, self.names)}"
+                )
 
         def changed(reward: Reward) -> Reward:
             return reward.reweigh({key: value for key, value in weights.items() if key in reward.names})
 
         default = changed(self.default) if self.default is not None else None
-        return Route(self.column, {key: changed(reward) for key, reward in self.rewards.items()}, default, name=self.name)
+        return Route(
+            self.column,
+            {key: changed(reward) for key, reward in self.rewards.items()},
+            default,
+            name=self.name,
+        )
 
     def record(self) -> dict[str, Any]:
         records = {key: reward.record() for key, reward in self.rewards.items()}
@@ -158,7 +185,12 @@ class Route(Reward):
             "name": self.name,
             "route": {"column": self.column, "rewards": records, "default": default},
             "fingerprints": {
-                kind: fingerprint({"column": self.column, **{key: item["fingerprints"][kind] for key, item in inner.items()}})
+                kind: fingerprint(
+                    {
+                        "column": self.column,
+                        **{key: item["fingerprints"][kind] for key, item in inner.items()},
+                    }
+                )
                 for kind in ("scoring", "reward")
             },
         }
@@ -191,7 +223,9 @@ def reward_from_record(record: Mapping[str, Any]) -> Reward:
             },
         )
     except (KeyError, TypeError) as error:
-        raise RewardError(f"this run record does not hold a reward ({error!r}); score again with this version") from None
+        raise RewardError(
+            f"this run record does not hold a reward ({error!r}); score again with this version"
+        ) from None
 
 
 def _component(item: Mapping[str, Any]) -> Component:

@@ -22,15 +22,21 @@ from rewardkit.scoring import write_whole
 
 __all__ = ["save_reward"]
 
-ROOMS = {extraction: "rk.extract", measurement: "rk.measure", verification: "rk.verify", weighting: "rk.weigh"}
+ROOMS = {
+    extraction: "rk.extract",
+    measurement: "rk.measure",
+    verification: "rk.verify",
+    weighting: "rk.weigh",
+}
 
 
 def save_reward(reward: Reward, path: str | Path) -> Path:
     """Write a reward as a Python file and give its path; the file is loaded once to see that it says the same.
 
-    rewardkit's own functions are written as the calls that made them; a function from an importable module is imported, one
-    from a notebook or file is copied, if it uses nothing from outside itself but ``rk``. RewardError, and no file, where a function
-    cannot be written (a lambda, a closure, one that needs other names).
+    rewardkit's own functions are written as the calls that made them; a function from an importable module is
+    imported, one from a notebook or file is copied, if it uses nothing from outside itself but ``rk``.
+    RewardError, and no file, where a function cannot be written (a lambda, a closure, one that needs other
+    names).
     """
     path = Path(path)
     if path.suffix != ".py":
@@ -45,7 +51,9 @@ def save_reward(reward: Reward, path: str | Path) -> Path:
         finally:
             trial.unlink(missing_ok=True)
         if _definition(again) != _definition(reward):
-            raise RewardError(f"reward {reward.name!r} cannot be written as a file: what the file gives differs from it")
+            raise RewardError(
+                f"reward {reward.name!r} cannot be written as a file: what the file gives differs from it"
+            )
         temporary.write_text(text, encoding="utf-8")
 
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -58,7 +66,9 @@ def _definition(reward: Reward) -> str:
 
     def plain(record: Any) -> Any:
         if isinstance(record, dict):
-            return {key: plain(value) for key, value in record.items() if key not in ("sources", "fingerprints")}
+            return {
+                key: plain(value) for key, value in record.items() if key not in ("sources", "fingerprints")
+            }
         return [plain(item) for item in record] if isinstance(record, list) else record
 
     return json.dumps(plain(reward.record()), sort_keys=True, default=str)
@@ -78,12 +88,25 @@ class _Writer:
 
     def reward(self, reward: Reward) -> str:
         if isinstance(reward, Route):
-            inner = "".join(f"        {key!r}: {_indented(self.reward(item), 8)},\n" for key, item in reward.rewards.items())
-            default = f"    default={_indented(self.reward(reward.default), 4)},\n" if reward.default is not None else ""
-            return f"rk.Route(\n    {reward.column!r},\n    {{\n{inner}    }},\n{default}    name={reward.name!r},\n)"
+            inner = "".join(
+                f"        {key!r}: {_indented(self.reward(item), 8)},\n"
+                for key, item in reward.rewards.items()
+            )
+            default = (
+                f"    default={_indented(self.reward(reward.default), 4)},\n"
+                if reward.default is not None
+                else ""
+            )
+            return (
+                f"rk.Route(\n    {reward.column!r},\n    {{\n{inner}    }},\n{default}    "
+                f"name={reward.name!r},\n)"
+            )
         lines = [repr(reward.name)]
         if reward.fields:
-            made = "".join(f"        {name!r}: {self.call(function, name)},\n" for name, function in reward.fields.items())
+            made = "".join(
+                f"        {name!r}: {self.call(function, name)},\n"
+                for name, function in reward.fields.items()
+            )
             lines.append(f"fields={{\n{made}    }}")
         components = "".join(f"        {_indented(self.component(item), 8)},\n" for item in reward.components)
         lines.append(f"components=[\n{components}    ]")
@@ -130,7 +153,10 @@ class _Writer:
         if module in ROOMS:
             return f"{ROOMS[module]}.{name}"
         if not name.isidentifier():
-            raise RewardError(f"{owner!r} uses {function!r}, which has no name to write; give it a function with a name at the top of a file or cell")
+            raise RewardError(
+                f"{owner!r} uses {function!r}, which has no name to write; give it a function with a name "
+                "at the top of a file or cell"
+            )
         if self._importable(module, name, function):
             self.imports.add(f"from {function.__module__} import {name}")
             return name
@@ -148,10 +174,19 @@ class _Writer:
         try:
             source = textwrap.dedent(inspect.getsource(function)).strip()
         except (OSError, TypeError):
-            raise RewardError(f"{owner!r} uses {name!r}, whose source cannot be read; put it into a file and load that") from None
-        outside = sorted(set(inspect.getclosurevars(function).globals) - {"rk"}) if inspect.isfunction(function) else [name]
+            raise RewardError(
+                f"{owner!r} uses {name!r}, whose source cannot be read; put it into a file and load that"
+            ) from None
+        outside = (
+            sorted(set(inspect.getclosurevars(function).globals) - {"rk"})
+            if inspect.isfunction(function)
+            else [name]
+        )
         if outside or getattr(function, "__closure__", None):
-            raise RewardError(f"{owner!r} uses {name!r}, which needs {outside or 'names of the function around it'}; put it into a file with them and load that")
+            raise RewardError(
+                f"{owner!r} uses {name!r}, which needs {outside or 'names of the function around it'}; put "
+                "it into a file with them and load that"
+            )
         return source
 
 

@@ -38,9 +38,9 @@ class Scores:
     """Scored rollouts.
 
     `table` has the rollout columns, then by name ``field/<name>``, ``score/<component>`` (NaN unless scored),
-    ``status/<component>``, ``error/<component>`` (why not scored), where they exist ``note/<name>`` and ``gate/reward`` (1 open,
-    0 closed, NaN unknown), then ``reward_raw`` (before the transform) and ``reward``. Raw scores stand apart from weights: `reweigh`
-    never scores again.
+    ``status/<component>``, ``error/<component>`` (why not scored), where they exist ``note/<name>`` and
+    ``gate/reward`` (1 open, 0 closed, NaN unknown), then ``reward_raw`` (before the transform) and
+    ``reward``. Raw scores stand apart from weights: `reweigh` never scores again.
     """
 
     table: pd.DataFrame
@@ -73,7 +73,10 @@ class Scores:
     def counts(self) -> dict[str, dict[str, int]]:
         """Component -> status -> number of rows."""
         return {
-            name: {status: int(count) for status, count in zip(STATUSES, np.bincount(self.status(name), minlength=4), strict=True)}
+            name: {
+                status: int(count)
+                for status, count in zip(STATUSES, np.bincount(self.status(name), minlength=4), strict=True)
+            }
             for name in self.reward.names
         }
 
@@ -96,7 +99,11 @@ class Scores:
     def under(self, reward: Reward) -> Scores:
         """These scores combined as `reward` says; its components must be the ones that were scored."""
         columns = {name: column_values(self.rollouts.table[name]) for name in reward.split_by}
-        gate = self.table["gate/reward"].to_numpy(dtype=float) if "gate/reward" in self.table else np.ones(len(self))
+        gate = (
+            self.table["gate/reward"].to_numpy(dtype=float)
+            if "gate/reward" in self.table
+            else np.ones(len(self))
+        )
         raw = reward.combine(
             {name: self.score(name) for name in reward.names},
             {name: self.status(name) == GATED for name in reward.names},
@@ -117,7 +124,10 @@ class Scores:
         metadata = {b"rewardkit": json.dumps({"record": self.record, "json_columns": as_json}).encode()}
         table = table.replace_schema_metadata({**(table.schema.metadata or {}), **metadata})
         write_whole(folder / "scores.parquet", lambda path: pq.write_table(table, path))
-        write_whole(folder / "run.json", lambda path: path.write_text(json.dumps(self.record, indent=2) + "\n", encoding="utf-8"))
+        write_whole(
+            folder / "run.json",
+            lambda path: path.write_text(json.dumps(self.record, indent=2) + "\n", encoding="utf-8"),
+        )
         return folder
 
     def __repr__(self) -> str:
@@ -128,7 +138,10 @@ class Scores:
             scores = self.score(name)
             average = f"{np.nanmean(scores):.3f}" if counts["scored"] else "-"
             others = ", ".join(f"{counts[status]} {status}" for status in STATUSES[1:] if counts[status])
-            lines.append(f"  {name:<20} mean {average:>6}  {counts['scored']} scored" + (f", {others}" if others else ""))
+            lines.append(
+                f"  {name:<20} mean {average:>6}  {counts['scored']} scored"
+                + (f", {others}" if others else "")
+            )
         return "\n".join(lines)
 
 
@@ -142,16 +155,20 @@ def score(
 ) -> Scores:
     """Scores of every rollout, one row a completion in the order given.
 
-    ``ignore_gates=True`` runs and counts every component as if its gate were open; ``notes=True`` adds what `rk.note`
-    left as columns; ``progress=True`` shows a bar. What a component does wrong becomes its row's status, never an
-    exception. RewardError: a column is asked for that is not there, or has the name of a field or component.
+    ``ignore_gates=True`` runs and counts every component as if its gate were open; ``notes=True`` adds what
+    `rk.note` left as columns; ``progress=True`` shows a bar. What a component does wrong becomes its row's
+    status, never an exception. RewardError: a column is asked for that is not there, or has the name of a
+    field or component.
     """
     if not isinstance(rollouts, Rollouts):
         rollouts = load_rollouts(rollouts)
     names = [str(name) for name in rollouts.table.columns]
     taken = [name for name in names if name in OWN_COLUMNS or name.startswith(OWN_PREFIXES)]
     if taken:
-        raise RolloutsError(f"the rollouts have columns of a scored table: {taken}; rename them, or read a scored table with load_scores")
+        raise RolloutsError(
+            f"the rollouts have columns of a scored table: {taken}; rename them, or read a scored table "
+            "with load_scores"
+        )
     reward.check_columns(names)
     all_columns = {name: rollouts.table[name] for name in reward.needs}
     columns = Rollouts(pd.DataFrame(all_columns), {}, ()).columns()
@@ -185,7 +202,9 @@ def _result_columns(found: Evaluation, raw: Floats, final: Floats) -> pd.DataFra
     columns: dict[str, Any] = {f"field/{name}": as_column(values) for name, values in found.fields.items()}
     for name in found.scores:
         columns[f"score/{name}"] = found.scores[name]
-        columns[f"status/{name}"] = pd.Categorical.from_codes(found.statuses[name].tolist(), categories=list(STATUSES))
+        columns[f"status/{name}"] = pd.Categorical.from_codes(
+            found.statuses[name].tolist(), categories=list(STATUSES)
+        )
         columns[f"error/{name}"] = pd.Series(found.errors[name], dtype=object)
     for name in dict.fromkeys(name for heard in found.notes or [] for name in heard):
         columns[f"note/{name}"] = as_column([heard.get(name) for heard in found.notes or []])
@@ -218,7 +237,10 @@ def _to_arrow(table: pd.DataFrame) -> tuple[pa.Table, list[str]]:
                 arrays[name] = pa.array(values, type=pa.string())
             except (TypeError, UnicodeEncodeError, pa.ArrowInvalid):
                 as_json.append(str(name))
-                arrays[name] = pa.array([None if value is None else json.dumps(value, default=str) for value in values], type=pa.string())
+                arrays[name] = pa.array(
+                    [None if value is None else json.dumps(value, default=str) for value in values],
+                    type=pa.string(),
+                )
         else:
             arrays[name] = pa.array(column, from_pandas=not isinstance(column.dtype, np.dtype))
     return pa.table(arrays), as_json
@@ -246,17 +268,22 @@ def _umask() -> int:
 def load_scores(path: str | Path) -> Scores:
     """Scores from the folder or Parquet file that `Scores.save` wrote.
 
-    The reward is the one of the run record: it can be weighed and diagnosed anew, not run. RolloutsError: no such
-    file, or one that was not written by rewardkit.
+    The reward is the one of the run record: it can be weighed and diagnosed anew, not run. RolloutsError: no
+    such file, or one that was not written by rewardkit.
     """
     file = Path(path) / "scores.parquet" if Path(path).is_dir() else Path(path)
     if not file.is_file():
-        raise RolloutsError(f"there is no file {str(file)!r}; give the folder or the Parquet file that 'rewardkit score -o' wrote")
+        raise RolloutsError(
+            f"there is no file {str(file)!r}; give the folder or the Parquet file that 'rewardkit score "
+            "-o' wrote"
+        )
     try:
         read = pq.read_table(file)
         stored = json.loads(read.schema.metadata[b"rewardkit"])
     except (pa.ArrowInvalid, OSError, KeyError, TypeError, ValueError):
-        raise RolloutsError(f"{str(file)!r} is not a scored table of rewardkit; make one with 'rewardkit score ... -o FOLDER'") from None
+        raise RolloutsError(
+            f"{str(file)!r} is not a scored table of rewardkit; make one with 'rewardkit score ... -o FOLDER'"
+        ) from None
     record = stored["record"]
     columns: dict[str, Any] = {}
     for name in read.column_names:

@@ -20,7 +20,7 @@ def grpo(rewards: Floats, groups: Codes) -> Floats:
 
 
 def dr_grpo(rewards: Floats, groups: Codes) -> Floats:
-    """r - mean_g: TRL's ``scale_rewards="none"``, Dr. GRPO (arXiv 2503.20783)."""
+    """R - mean_g: TRL's ``scale_rewards="none"``, Dr. GRPO (arXiv 2503.20783)."""
     return np.asarray(rewards - group_stats(rewards, groups).mean[groups], dtype=float)
 
 
@@ -34,8 +34,8 @@ def batch(rewards: Floats, groups: Codes) -> Floats:
 def normalize_then_sum(scores: Floats, weights: Floats, groups: Codes) -> Floats:
     """Each component standardised in its group, weighted sum, standardised over the batch: GDPO (arXiv 2601.05242).
 
-    `scores` is (rows, components); TRL's ``multi_objective_aggregation="normalize_then_sum"``, 1e-4 at both steps. A
-    missing component of a row counts 0, as in TRL's nansum; a row without any is NaN.
+    `scores` is (rows, components); TRL's ``multi_objective_aggregation="normalize_then_sum"``, 1e-4 at both
+    steps. A missing component of a row counts 0, as in TRL's nansum; a row without any is NaN.
     """
     each = np.column_stack([grpo(column, groups) for column in scores.T])
     total = np.where(np.isnan(each), 0.0, each) @ weights

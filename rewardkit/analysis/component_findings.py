@@ -44,7 +44,9 @@ def _lost_rows(view: View, name: str) -> Iterator[Finding]:
             continue
         share = float(rows.mean())
         limit = view.thresholds[threshold]
-        severity = "info" if share < limit else "high" if share >= view.thresholds["lost_rows_high"] else "warn"
+        severity = (
+            "info" if share < limit else "high" if share >= view.thresholds["lost_rows_high"] else "warn"
+        )
         interval = view.bootstrap.interval([rows.astype(float), np.ones(len(view))], view.bootstrap.prompts)
         reason = Counter(reasons[rows].tolist()).most_common(1)[0][0].removeprefix(OUT_OF_RANGE)
         evidence = {"value": share, "interval": interval, "rows": int(rows.sum()), "reason": reason}
@@ -60,7 +62,9 @@ def _gate(view: View, name: str) -> Iterator[Finding]:
         return
     share = float(is_open.sum() / decided.sum())
     if share < view.thresholds["gate_open"]:
-        interval = view.bootstrap.interval([is_open.astype(float), decided.astype(float)], view.bootstrap.prompts)
+        interval = view.bootstrap.interval(
+            [is_open.astype(float), decided.astype(float)], view.bootstrap.prompts
+        )
         yield view.graded(
             "gate_rarely_open",
             "warn",
@@ -85,9 +89,21 @@ def _shape(view: View, name: str) -> list[Finding]:
         return [_constant(view, name, float(values[0]), len(values))]
     if not group_stats(scores, view.groups).live.any():
         severity = "warn" if item.weight else "info"
-        return [Finding("dead", severity, name, {"value": 0.0}, len(values), part=view.part, suggestions=("remove_component",))]
+        return [
+            Finding(
+                "dead",
+                severity,
+                name,
+                {"value": 0.0},
+                len(values),
+                part=view.part,
+                suggestions=("remove_component",),
+            )
+        ]
     low, high = view.span(name)
-    if item.weight < 0 or item.range is None:  # a penalty that rarely fires is what one hopes for; an open range has no ends
+    if (
+        item.weight < 0 or item.range is None
+    ):  # a penalty that rarely fires is what one hopes for; an open range has no ends
         return []
     return _ends(view, name, scores, known, low, high)
 
@@ -97,8 +113,16 @@ def _constant(view: View, name: str, value: float, n: int) -> Finding:
     penalty = item.weight < 0 and item.range is not None and value == item.range[0]
     paid_for = item.weight != 0 and not penalty
     severity = "high" if name == view.primary else "warn" if paid_for else "info"
-    advice = ("graduate", "remove_component") if name == view.primary else ("remove_component",) if paid_for else ()
-    return Finding("constant", severity, name, {"value": value, "penalty": penalty}, n, None, (), advice, view.part)
+    advice = (
+        ("graduate", "remove_component")
+        if name == view.primary
+        else ("remove_component",)
+        if paid_for
+        else ()
+    )
+    return Finding(
+        "constant", severity, name, {"value": value, "penalty": penalty}, n, None, (), advice, view.part
+    )
 
 
 def _ends(view: View, name: str, scores: Floats, known: Any, low: float, high: float) -> list[Finding]:
@@ -114,17 +138,47 @@ def _ends(view: View, name: str, scores: Floats, known: Any, low: float, high: f
         stats = group_stats(scores, view.groups)
         several = stats.count > 1
         groups_low = float(((stats.high == low) & several).sum() / max(several.sum(), 1))
-        severity = "high" if name == view.primary and groups_low >= limits["sparse_groups_high"] else "warn" if item.weight else "info"
-        evidence = {"value": share, "interval": view.bootstrap.interval([at_low.astype(float), counted], owner), "groups_at_minimum": groups_low}
+        severity = (
+            "high"
+            if name == view.primary and groups_low >= limits["sparse_groups_high"]
+            else "warn"
+            if item.weight
+            else "info"
+        )
+        evidence = {
+            "value": share,
+            "interval": view.bootstrap.interval([at_low.astype(float), counted], owner),
+            "groups_at_minimum": groups_low,
+        }
         found.append(
-            view.graded("sparse", severity, name, evidence, n=n, threshold=limits["sparse"], rollout_ids=view.ids(at_low), suggestions=("graduate",))
+            view.graded(
+                "sparse",
+                severity,
+                name,
+                evidence,
+                n=n,
+                threshold=limits["sparse"],
+                rollout_ids=view.ids(at_low),
+                suggestions=("graduate",),
+            )
         )
     elif mean <= limits["starved"] or mean >= limits["saturated"]:
         code = "starved" if mean <= limits["starved"] else "saturated"
         evidence = {"value": mean, "interval": view.bootstrap.interval([level, counted], owner)}
         rare = known & (scores > low if code == "starved" else scores < high)
         severity = "warn" if item.weight else "info"
-        found.append(view.graded(code, severity, name, evidence, n=n, threshold=limits[code], above=code == "saturated", rollout_ids=view.ids(rare)))
+        found.append(
+            view.graded(
+                code,
+                severity,
+                name,
+                evidence,
+                n=n,
+                threshold=limits[code],
+                above=code == "saturated",
+                rollout_ids=view.ids(rare),
+            )
+        )
     if name == view.primary and set(np.unique(scores[known])) == {low, high}:
         evidence = {"value": float((scores[known] == high).mean())}
         found.append(Finding("binary", "info", name, evidence, n, None, (), ("graduate",), view.part))
@@ -144,7 +198,9 @@ def _redundant(view: View, names: list[str]) -> Iterator[Finding]:
         if abs(value) < limit:
             continue
         counted = both.astype(float)
-        low, high = view.bootstrap.interval([counted, a, b, a * a, b * b, a * b], view.bootstrap.prompts, _correlation)
+        low, high = view.bootstrap.interval(
+            [counted, a, b, a * a, b * b, a * b], view.bootstrap.prompts, _correlation
+        )
         interval = (low, high) if value > 0 else (-high, -low)
         yield view.graded(
             "redundant",
@@ -171,18 +227,41 @@ def _dominant(view: View, names: list[str]) -> Iterator[Finding]:
         if name not in held or name == view.primary or not view.components[name].weight:
             continue
         shares = view.group_shares[name]
-        heavier = [other for other in names if abs(view.components[other].weight) > abs(view.components[name].weight) and other in held]
-        over = max((other for other in heavier if held[name] > held[other]), key=lambda other: held[name] - held[other], default=None)
+        heavier = [
+            other
+            for other in names
+            if abs(view.components[other].weight) > abs(view.components[name].weight) and other in held
+        ]
+        outweighed = [other for other in heavier if held[name] > held[other]]
+        over = max(
+            outweighed, key=lambda other: (abs(view.components[other].weight), -held[other]), default=None
+        )
         if held[name] >= view.thresholds["dominant"]:
             threshold, value, measured = view.thresholds["dominant"], held[name], shares
         elif over is not None and held[name] - held[over] >= view.thresholds["outweighs"]:
-            threshold, value, measured = view.thresholds["outweighs"], held[name] - held[over], shares - view.group_shares[over]
+            threshold, value, measured = (
+                view.thresholds["outweighs"],
+                held[name] - held[over],
+                shares - view.group_shares[over],
+            )
         else:
             continue
         # conclusive by the interval of what was compared; shown is the share itself
         sure = view.bootstrap.interval([measured * mass, mass], view.owner)
-        finding = view.graded("dominant", "warn", name, {"value": value, "interval": sure}, n=n, threshold=threshold, suggestions=("declared_weights", "remove_component"))
-        shown = {"value": held[name], "interval": view.bootstrap.interval([shares * mass, mass], view.owner), "declared": declared[name]}
+        finding = view.graded(
+            "dominant",
+            "warn",
+            name,
+            {"value": value, "interval": sure},
+            n=n,
+            threshold=threshold,
+            suggestions=("declared_weights", "remove_component"),
+        )
+        shown = {
+            "value": held[name],
+            "interval": view.bootstrap.interval([shares * mass, mass], view.owner),
+            "declared": declared[name],
+        }
         extra = {"over": over, "over_value": held[over]} if over is not None else {}
         widest = np.flatnonzero(np.abs(within(view.paid[name], view.groups)) > 0)
         yield Finding(

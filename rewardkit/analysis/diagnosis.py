@@ -41,15 +41,18 @@ class Diagnosis:
     @property
     def worst(self) -> str | None:
         """The highest severity found."""
-        return next((severity for severity in SEVERITIES if any(item.severity == severity for item in self.findings)), None)
+        return next(
+            (severity for severity in SEVERITIES if any(item.severity == severity for item in self.findings)),
+            None,
+        )
 
     @cached_property
     def components(self) -> pd.DataFrame:
         """One row a component (and part): weight, effective weight, counts by status, mean, std, share at the ends, shares of variance.
 
-        ``effective_weight`` is the share of the squared group advantage (NaN unless the aggregation is a weighted sum or mean),
-        ``between`` the share of the variance that lies between groups, which group advantages never see, ``dead_groups`` the share of
-        groups whose siblings all got the same score.
+        ``effective_weight`` is the share of the squared group advantage (NaN unless the aggregation is a
+        weighted sum or mean), ``between`` the share of the variance that lies between groups, which group
+        advantages never see, ``dead_groups`` the share of groups whose siblings all got the same score.
         """
         return pd.DataFrame([_component_row(view, name) for view in self.views for name in view.names])
 
@@ -63,7 +66,12 @@ class Diagnosis:
                 values = self.scores.table[column].iloc[view.rows].to_numpy()
                 kinds = list(dict.fromkeys(values.tolist()))
                 for value in kinds if 1 < len(kinds) <= 20 else []:
-                    rows.append({"slice": f"{view.part + ': ' if view.part else ''}{column}={value}", **_signal(view, values == value)})
+                    rows.append(
+                        {
+                            "slice": f"{view.part + ': ' if view.part else ''}{column}={value}",
+                            **_signal(view, values == value),
+                        }
+                    )
         return pd.DataFrame(rows)
 
     def record(self) -> dict[str, Any]:
@@ -77,39 +85,65 @@ class Diagnosis:
 
     def __repr__(self) -> str:
         counts = Counter(finding.severity for finding in self.findings)
-        heads = ", ".join(f"{counts[severity]} {severity}" for severity in SEVERITIES if counts[severity]) or "nothing found"
+        heads = (
+            ", ".join(f"{counts[severity]} {severity}" for severity in SEVERITIES if counts[severity])
+            or "nothing found"
+        )
         lines = [f"diagnosis of {self.scores.reward.name!r} on {len(self.scores)} rollouts: {heads}"]
-        return "\n".join([*lines, *(f"  {item.severity:<4}  {item.code}: {item.sentence}" for item in self.findings)])
+        return "\n".join(
+            [*lines, *(f"  {item.severity:<4}  {item.code}: {item.sentence}" for item in self.findings)]
+        )
 
 
-def diagnose(scores: Scores, *, scale_rewards: str = "group", seed: int = 0, thresholds: Mapping[str, float] | None = None) -> Diagnosis:
+def diagnose(
+    scores: Scores,
+    *,
+    scale_rewards: str = "group",
+    seed: int = 0,
+    thresholds: Mapping[str, float] | None = None,
+) -> Diagnosis:
     """Findings on what these scores would do to training under group advantages.
 
-    `scale_rewards` is the trainer's ("group", "batch", "none"): which advantages the figures are of. Intervals are a bootstrap over
-    prompts, seeded. `thresholds` overrides entries of `analysis.view.THRESHOLDS`. A route is diagnosed one reward at a time.
-    ValueError: unknown option; InputError: unknown threshold, or no row was judged.
+    `scale_rewards` is the trainer's ("group", "batch", "none"): which advantages the figures are of.
+    Intervals are a bootstrap over prompts, seeded. `thresholds` overrides entries of
+    `analysis.view.THRESHOLDS`. A route is diagnosed one reward at a time. ValueError: unknown option;
+    InputError: unknown threshold, or no row was judged.
     """
     views = make_views(scores, scale_rewards=scale_rewards, seed=seed, thresholds=thresholds)
-    found = [finding for view in views for finding in (*reward_findings.find(view), *component_findings.find(view))]
+    found = [
+        finding for view in views for finding in (*reward_findings.find(view), *component_findings.find(view))
+    ]
     order = {severity: place for place, severity in enumerate(SEVERITIES)}
     ranked = sorted(found, key=lambda item: (order[item.severity], bool(item.evidence.get("inconclusive"))))
     return Diagnosis(scores, tuple(ranked), scale_rewards, seed, views)
 
 
 def make_views(
-    scores: Scores, *, scale_rewards: str = "group", seed: int = 0, thresholds: Mapping[str, float] | None = None
+    scores: Scores,
+    *,
+    scale_rewards: str = "group",
+    seed: int = 0,
+    thresholds: Mapping[str, float] | None = None,
 ) -> tuple[View, ...]:
     """The arrays that findings are computed from, one `View` a part of the reward; errors as in `diagnose`."""
     one_of("scale_rewards", scale_rewards, ("group", "batch", "none"))
     for name in thresholds or {}:
         if name not in THRESHOLDS:
-            raise InputError(f"there is no threshold {name!r}; there are {sorted(THRESHOLDS)}{did_you_mean(name, THRESHOLDS)}")
+            raise InputError(
+                f"there is no threshold {name!r}; there are "
+                f"{sorted(THRESHOLDS)}{did_you_mean(name, THRESHOLDS)}"
+            )
     columns = {name: column_values(scores.rollouts.table[name]) for name in scores.reward.split_by}
     parts = scores.reward.parts(columns, len(scores))
     if not parts:
-        raise InputError(f"no row of these scores has a reward: {scores.reward.name!r} has none for the values of {list(columns)}")
+        raise InputError(
+            f"no row of these scores has a reward: {scores.reward.name!r} has none for the values of "
+            f"{list(columns)}"
+        )
     limits = {**THRESHOLDS, **(thresholds or {})}
-    return tuple(make_view(scores, part, scale_rewards=scale_rewards, seed=seed, thresholds=limits) for part in parts)
+    return tuple(
+        make_view(scores, part, scale_rewards=scale_rewards, seed=seed, thresholds=limits) for part in parts
+    )
 
 
 def _component_row(view: View, name: str) -> dict[str, Any]:
@@ -140,11 +174,13 @@ def _signal(view: View, rows: NDArray[np.bool_]) -> dict[str, Any]:
     low, _ = view.span(view.primary)
     best = group_stats(primary, groups).high
     counted = int(stats.live.sum() + stats.dead.sum())
-    share = (lambda mask: mask.sum() / counted if counted else np.nan)
+    share = lambda mask: mask.sum() / counted if counted else np.nan
     return {
         "groups": len(stats.count),
         "mean_reward": np.nanmean(rewards) if (~np.isnan(rewards)).any() else np.nan,
-        f"mean_{view.primary}" if not view.part else "mean_primary": np.nanmean(primary) if (~np.isnan(primary)).any() else np.nan,
+        f"mean_{view.primary}" if not view.part else "mean_primary": np.nanmean(primary)
+        if (~np.isnan(primary)).any()
+        else np.nan,
         "zero_std": share(stats.dead),
         "none_right": share((best == low) & (stats.count > 1)),
     }

@@ -16,10 +16,11 @@ SEVERITIES = ("high", "warn", "info")
 class Finding:
     """What was found.
 
-    `component` is None for the reward as a whole; `part` the data source it is about ("" for all rows). `evidence` holds the
-    numbers: the measured `value` with its 95 % `interval` where it has one, and what else the sentence needs; with
-    `inconclusive` the interval reaches across the threshold, and `n_needed` is about how many prompts would decide.
-    `n` is what the value was measured on. `rollout_ids` are rows worth reading, `suggestions` the codes that answer it.
+    `component` is None for the reward as a whole; `part` the data source it is about ("" for all rows).
+    `evidence` holds the numbers: the measured `value` with its 95 % `interval` where it has one, and what
+    else the sentence needs; with `inconclusive` the interval reaches across the threshold, and `n_needed` is
+    about how many prompts would decide. `n` is what the value was measured on. `rollout_ids` are rows worth
+    reading, `suggestions` the codes that answer it.
     """
 
     code: str
@@ -67,7 +68,9 @@ def percent(share: float) -> str:
     if math.isnan(share):
         return "-"
     shown = 100 * share
-    return f"{shown:.0f} %" if shown >= 10 or shown == 0 else f"{shown:.1f} %"
+    if abs(shown) < 0.05:
+        return "0 %" if abs(shown) < 1e-9 else "under 0.1 %"
+    return f"{shown:.0f} %" if abs(shown) >= 10 else f"{shown:.1f} %"
 
 
 def _share(evidence: Mapping[str, Any]) -> str:
@@ -79,7 +82,10 @@ def _share(evidence: Mapping[str, Any]) -> str:
 
 def _constant(e: Mapping[str, Any]) -> str:
     if e["penalty"]:
-        return f"never varies: it is {e['value']:g} on every row, so the penalty never fires and cannot teach anything yet"
+        return (
+            f"never varies: it is {e['value']:g} on every row, so the penalty never fires and cannot teach "
+            "anything yet"
+        )
     return f"never varies: it is {e['value']:g} on every scored row, so it adds nothing to any advantage"
 
 
@@ -91,36 +97,68 @@ def _split(e: Mapping[str, Any]) -> str:
 SENTENCES: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "constant": _constant,
     "sparse": lambda e: (
-        f"is sparse: {_share(e)} of the completions earn its minimum and in {percent(e['groups_at_minimum'])} of the groups "
+        f"is sparse: {_share(e)} of the completions earn its minimum and in "
+        f"{percent(e['groups_at_minimum'])} of the groups "
         "all of them do, where it cannot tell better from worse"
     ),
     "starved": lambda e: f"is nearly never earned: its mean is {_share(e)} of its range",
-    "saturated": lambda e: f"is nearly always earned: its mean is {_share(e)} of its range, so it can hardly tell completions apart",
-    "binary": lambda e: f"is all or nothing: every miss earns the same, however near it was ({percent(e['value'])} earn it)",
+    "saturated": lambda e: (
+        f"is nearly always earned: its mean is {_share(e)} of its range, so it can hardly tell completions "
+        "apart"
+    ),
+    "binary": lambda e: (
+        f"is all or nothing: every miss earns the same, however near it was ({percent(e['value'])} earn it)"
+    ),
     "clustered": lambda e: (
-        f"takes few values (as varied as {e['levels']:.1f} equally likely levels): two siblings earn the same in {_share(e)} of all pairs"
+        f"takes few values (as varied as {e['levels']:.1f} equally likely levels): two siblings earn the "
+        f"same in {_share(e)} of all pairs"
     ),
     "collapsed_outputs": lambda e: (
         f"often sees identical siblings: {_share(e)} of the sibling pairs are the same text "
         f"({percent(e['groups'])} of the groups contain such a pair), which no reward can tell apart"
     ),
-    "outliers": lambda e: f"has outliers: {percent(e['value'])} of the scores lie more than {e['z']:g} robust deviations from the median ({e['median']:.3g}), up to {e['extreme']:.3g}",
-    "high_variance": lambda e: f"is carried by few groups: the tenth of the groups with the widest spread holds {_share(e)} of all unscaled advantage",
+    "outliers": lambda e: (
+        f"has outliers: {percent(e['value'])} of the scores lie more than {e['z']:g} robust deviations "
+        f"from the median ({e['median']:.3g}), up to {e['extreme']:.3g}"
+    ),
+    "high_variance": lambda e: (
+        f"is carried by few groups: the tenth of the groups with the widest spread holds {_share(e)} of "
+        "all unscaled advantage"
+    ),
     "amplified_noise": lambda e: (
-        f"differs only a little within {_share(e)} of the live groups (standard deviation under a tenth of the typical {e['typical_std']:.3g}); "
+        f"differs only a little within {_share(e)} of the live groups (standard deviation under a tenth of "
+        f"the typical {e['typical_std']:.3g}); "
         f"dividing by it blows these differences up to {percent(e['advantage_share'])} of all advantage"
     ),
-    "zero_std_groups": lambda e: f"is the same for all siblings in {_share(e)} of the groups ({_split(e)}): they give no gradient",
-    "dead": lambda e: "varies between prompts but never among siblings, so it adds nothing to any group advantage",
+    "zero_std_groups": lambda e: (
+        f"is the same for all siblings in {_share(e)} of the groups ({_split(e)}): they give no gradient"
+    ),
+    "dead": lambda e: (
+        "varies between prompts but never among siblings, so it adds nothing to any group advantage"
+    ),
     "dominant": lambda e: (
         f"holds {_share(e)} of the squared advantage, with {percent(e['declared'])} of the declared weight"
-        + (f" (more than {e['over']!r}, which is declared heavier and holds {percent(e['over_value'])})" if e.get("over") else "")
+        + (
+            f" (more than {e['over']!r}, which is declared heavier and holds {percent(e['over_value'])})"
+            if e.get("over")
+            else ""
+        )
     ),
-    "redundant": lambda e: f"says the same as {e['other']!r} (correlation {e['value']:.2f}): both weights pay for one thing",
-    "opposed": lambda e: f"is tied in {_share(e)} of the groups although at least two of its components vary there: {e['components']} cancel",
-    "gate_rarely_open": lambda e: f"is behind a gate that is open for only {_share(e)} of the completions: it rarely counts",
+    "redundant": lambda e: (
+        f"says the same as {e['other']!r} (correlation {e['value']:.2f}): both weights pay for one thing"
+    ),
+    "opposed": lambda e: (
+        f"is tied in {_share(e)} of the groups although at least two of its components vary there: "
+        f"{e['components']} cancel"
+    ),
+    "gate_rarely_open": lambda e: (
+        f"is behind a gate that is open for only {_share(e)} of the completions: it rarely counts"
+    ),
     "abstentions": lambda e: f"was not judged in {_share(e)} of the rows (most often: {e['reason']})",
-    "errors": lambda e: f"failed in {_share(e)} of the rows (most often: {e['reason']}): their reward is missing, not low",
-    "out_of_range": lambda e: f"left its declared range in {_share(e)} of the rows ({e['reason']}): these rows are not scored",
+    "errors": lambda e: (
+        f"failed in {_share(e)} of the rows (most often: {e['reason']}): their reward is missing, not low"
+    ),
+    "out_of_range": lambda e: (
+        f"left its declared range in {_share(e)} of the rows ({e['reason']}): these rows are not scored"
+    ),
 }
-

@@ -104,7 +104,8 @@ def effective_levels(values: Floats) -> float:
 class Bootstrap:
     """Percentile intervals of statistics of sums, resampling prompts (siblings are not independent).
 
-    One set of resamples serves every statistic: `weights` is (resamples, prompts), how often each prompt was drawn.
+    One set of resamples serves every statistic: `weights` is (resamples, prompts), how often each prompt was
+    drawn.
     """
 
     CELLS = 50_000_000  # of the weights; more prompts get fewer resamples, at least 100
@@ -129,16 +130,26 @@ class Bootstrap:
         return owner
 
     def interval(
-        self, sums: list[Floats], owner: Codes, statistic: Callable[..., Floats] = lambda above, below: above / below
+        self,
+        sums: list[Floats],
+        owner: Codes,
+        statistic: Callable[..., Floats] = lambda above, below: above / below,
     ) -> tuple[float, float]:
         """Interval of `statistic`, which gets each of `sums` added up over a resample, (resamples,).
 
-        `sums` are arrays over rows or groups, whose prompt is `owner`. (NaN, NaN) where fewer than two prompts have values.
+        `sums` are arrays over rows or groups, whose prompt is `owner`. (NaN, NaN) where fewer than two
+        prompts have values.
         """
         if self.total < 2:
             return float("nan"), float("nan")
-        columns = np.column_stack([np.bincount(owner, item, minlength=self.total) for item in sums])  # (prompts, sums)
-        drawn = self.weights.astype(np.float64) @ columns if self.total < 20_000 else self.weights @ columns.astype(np.float32)
+        columns = np.column_stack(
+            [np.bincount(owner, item, minlength=self.total) for item in sums]
+        )  # (prompts, sums)
+        drawn = (
+            self.weights.astype(np.float64) @ columns
+            if self.total < 20_000
+            else self.weights @ columns.astype(np.float32)
+        )
         with np.errstate(invalid="ignore", divide="ignore"):
             values = np.asarray(statistic(*drawn.T.astype(np.float64)), dtype=float)
         values = values[np.isfinite(values)]

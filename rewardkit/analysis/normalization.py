@@ -16,7 +16,9 @@ from rewardkit.primitives.weighting import Transform, min_max, rank, standardise
 
 __all__ = ["Normalization", "normalizations"]
 
-NO_EFFECT = 0.005  # share of the advantage that moves; less is rounding and the 1e-4 in the denominators: our choice
+NO_EFFECT = (
+    0.005  # share of the advantage that moves; less is rounding and the 1e-4 in the denominators: our choice
+)
 CLIP = 3.0
 
 
@@ -24,10 +26,12 @@ CLIP = 3.0
 class Normalization:
     """One way to normalise and what it does to the advantages.
 
-    `changed` is the share of the absolute advantage that moves, both sides scaled to the same size (an optimiser's step size takes
-    up a common factor); `sign_changes` the share of rows whose advantage changes sign; `top_decile` the share of the absolute
-    advantage in the tenth of the groups that holds most; `small_groups` the share in groups whose reward varies less than a tenth
-    of the typical group; `sample_size` the effective sample size as a share of the rows; `zero_std` the share of groups without a signal.
+    `changed` is the share of the absolute advantage that moves, both sides scaled to the same size (an
+    optimiser's step size takes up a common factor); `sign_changes` the share of rows whose advantage changes
+    sign; `top_decile` the share of the absolute advantage in the tenth of the groups that holds most;
+    `small_groups` the share in groups whose reward varies less than a tenth of the typical group;
+    `sample_size` the effective sample size as a share of the rows; `zero_std` the share of groups without a
+    signal.
     """
 
     code: str
@@ -65,10 +69,28 @@ def normalizations(view: View) -> list[Normalization]:
     for scaling, line in (("group", "group std"), ("batch", "batch std"), ("none", "no std")):
         if scaling != view.scale_rewards:
             after = ESTIMATORS[scaling](view.rewards, view.groups)
-            rows.append(_measure(view, f"{line.replace(' ', '_')}", f"advantage with {line}", f'GRPOConfig(scale_rewards="{scaling}")', base, after))
+            rows.append(
+                _measure(
+                    view,
+                    f"{line.replace(' ', '_')}",
+                    f"advantage with {line}",
+                    f'GRPOConfig(scale_rewards="{scaling}")',
+                    base,
+                    after,
+                )
+            )
     after = normalize_then_sum(_score_columns(view), _weights(view), view.groups)
     line = 'GRPOConfig(multi_objective_aggregation="normalize_then_sum")'
-    rows.append(_measure(view, "normalize_then_sum", "each component standardised in its group, then summed (GDPO)", line, base, after))
+    rows.append(
+        _measure(
+            view,
+            "normalize_then_sum",
+            "each component standardised in its group, then summed (GDPO)",
+            line,
+            base,
+            after,
+        )
+    )
     return rows
 
 
@@ -81,14 +103,25 @@ def _transforms() -> list[tuple[str, str, str, Transform]]:
         ("min_max_group", f"min-max {group}", min_max()),
         ("rank_group", f"rank {group}", rank()),
     ]
-    return [(code, what, f"rk.Reward(..., transform=rk.weigh.{transform!r})", transform) for code, what, transform in made]
+    return [
+        (code, what, f"rk.Reward(..., transform=rk.weigh.{transform!r})", transform)
+        for code, what, transform in made
+    ]
 
 
 def _by_component(view: View, base: Floats) -> list[Normalization]:
     """The same maps on each component before summing. Over the batch min-max is a change of weights, and its line says so."""
     columns, weights = _score_columns(view), _weights(view)
-    scale = {name: np.nanmax(column) - np.nanmin(column) for name, column in zip(view.names, columns.T, strict=True) if not np.isnan(column).all()}
-    stretched = {name: float(f"{weight / scale[name]:.4g}") for name, weight in zip(view.names, weights, strict=True) if scale.get(name)}
+    scale = {
+        name: np.nanmax(column) - np.nanmin(column)
+        for name, column in zip(view.names, columns.T, strict=True)
+        if not np.isnan(column).all()
+    }
+    stretched = {
+        name: float(f"{weight / scale[name]:.4g}")
+        for name, weight in zip(view.names, weights, strict=True)
+        if scale.get(name)
+    }
     ways: list[tuple[str, str, str, Callable[[Floats], Floats]]] = [
         ("standardise_components", "each component: clip at 3 sigma and standardise over the batch", "", _over_batch(standardise(clip=CLIP, within="batch"), view.groups)),
         ("min_max_components", "each component: min-max over the batch", f"scores.reweigh({stretched})", _over_batch(min_max(within="batch"), view.groups)),
@@ -117,7 +150,9 @@ def _weights(view: View) -> Floats:
     return np.array([view.components[name].weight for name in view.names], dtype=float)
 
 
-def _measure(view: View, code: str, what: str, line: str, base: Floats, after: Floats, remark: str = "") -> Normalization:
+def _measure(
+    view: View, code: str, what: str, line: str, base: Floats, after: Floats, remark: str = ""
+) -> Normalization:
     before, after = _unit(base), _unit(after)
     moved = np.nansum(np.abs(after - before)) / max(np.nansum(np.abs(before)), 1e-300)
     flipped = np.nanmean((np.sign(_snap(after)) * np.sign(_snap(before))) < 0)
@@ -147,7 +182,11 @@ def _effect(code: str, scale_rewards: str, moved: float, flipped: float) -> str:
     if code == "as_is":
         return "the advantages as they are now"
     if moved < NO_EFFECT:
-        return "no effect: group scaling cancels it" if scale_rewards == "group" else "no effect: it only rescales all advantages alike"
+        return (
+            "no effect: group scaling cancels it"
+            if scale_rewards == "group"
+            else "no effect: it only rescales all advantages alike"
+        )
     signs = f", and the sign of {percent(flipped)} of the rows" if flipped > 0 else ""
     return f"moves {percent(moved)} of the advantage{signs}"
 
@@ -171,4 +210,3 @@ def _unit(advantages: Floats) -> Floats:
 def _snap(advantages: Floats) -> Floats:
     """Without the last digits, so that a rounding error has no sign."""
     return np.where(np.abs(advantages) < 1e-6, 0.0, advantages)
-

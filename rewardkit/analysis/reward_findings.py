@@ -21,8 +21,19 @@ def find(view: View) -> list[Finding]:
         if len(view.names) == 1:  # said of the component already
             return []
         value = float(view.rewards[known][0])
-        return [Finding("constant", "high", None, {"value": value, "penalty": False}, int(known.sum()), part=view.part)]
-    return [*_zero_std(view), *_opposed(view), *_clustered(view), *_collapsed(view), *_outliers(view), *_spread(view)]
+        return [
+            Finding(
+                "constant", "high", None, {"value": value, "penalty": False}, int(known.sum()), part=view.part
+            )
+        ]
+    return [
+        *_zero_std(view),
+        *_opposed(view),
+        *_clustered(view),
+        *_collapsed(view),
+        *_outliers(view),
+        *_spread(view),
+    ]
 
 
 def _zero_std(view: View) -> Iterator[Finding]:
@@ -48,13 +59,22 @@ def _zero_std(view: View) -> Iterator[Finding]:
     severity = "high" if value >= limits["zero_std_high"] else "warn"
     rows = stats.dead[view.groups] & ~np.isnan(view.rewards)
     yield view.graded(
-        "zero_std_groups", severity, None, evidence, n=n, threshold=limits["zero_std"], rollout_ids=view.ids(rows), suggestions=("graduate",)
+        "zero_std_groups",
+        severity,
+        None,
+        evidence,
+        n=n,
+        threshold=limits["zero_std"],
+        rollout_ids=view.ids(rows),
+        suggestions=("graduate",),
     )
 
 
 def _opposed(view: View) -> Iterator[Finding]:
     """Groups whose reward is tied although two or more components vary in it (TRL issue 3857)."""
-    moving = {name: stats.live for name, stats in view.component_stats.items() if view.components[name].weight}
+    moving = {
+        name: stats.live for name, stats in view.component_stats.items() if view.components[name].weight
+    }
     if len(moving) < 2:
         return
     cancelled = view.stats.dead & (sum(live.astype(int) for live in moving.values()) >= 2)
@@ -88,7 +108,15 @@ def _clustered(view: View) -> Iterator[Finding]:
     if value >= view.thresholds["tie_rate"]:
         interval = view.bootstrap.interval([equal, pairs], view.owner)
         evidence = {"value": value, "interval": interval, "levels": effective_levels(view.rewards)}
-        yield view.graded("clustered", "warn", None, evidence, n=int(pairs.sum()), threshold=view.thresholds["tie_rate"], suggestions=("graduate",))
+        yield view.graded(
+            "clustered",
+            "warn",
+            None,
+            evidence,
+            n=int(pairs.sum()),
+            threshold=view.thresholds["tie_rate"],
+            suggestions=("graduate",),
+        )
 
 
 def _collapsed(view: View) -> Iterator[Finding]:
@@ -100,10 +128,20 @@ def _collapsed(view: View) -> Iterator[Finding]:
     value = float(equal.sum() / pairs.sum())
     if value >= view.thresholds["identical_pairs"]:
         groups = float((equal > 0).sum() / (pairs > 0).sum())
-        evidence = {"value": value, "interval": view.bootstrap.interval([equal, pairs], view.owner), "groups": groups}
+        evidence = {
+            "value": value,
+            "interval": view.bootstrap.interval([equal, pairs], view.owner),
+            "groups": groups,
+        }
         rows = (equal > 0)[view.groups]
         yield view.graded(
-            "collapsed_outputs", "warn", None, evidence, n=int(pairs.sum()), threshold=view.thresholds["identical_pairs"], rollout_ids=view.ids(rows)
+            "collapsed_outputs",
+            "warn",
+            None,
+            evidence,
+            n=int(pairs.sum()),
+            threshold=view.thresholds["identical_pairs"],
+            rollout_ids=view.ids(rows),
         )
 
 
@@ -124,7 +162,17 @@ def _outliers(view: View) -> Iterator[Finding]:
             value = float(far.sum() / len(known))
             extreme = float(scores[far][np.argmax(np.abs(scores[far] - median))])
             evidence = {"value": value, "z": limit, "median": median, "extreme": extreme}
-            yield Finding("outliers", "warn", name, evidence, len(known), limit, view.ids(far), ("clip_3_sigma",), view.part)
+            yield Finding(
+                "outliers",
+                "warn",
+                name,
+                evidence,
+                len(known),
+                limit,
+                view.ids(far),
+                ("clip_3_sigma",),
+                view.part,
+            )
 
 
 def _spread(view: View) -> Iterator[Finding]:

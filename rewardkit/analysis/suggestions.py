@@ -25,11 +25,15 @@ from rewardkit.scoring import Scores
 __all__ = ["Suggestion", "Suggestions", "suggest"]
 
 CREATES_SPREAD = "creates spread, not known to be right"
-CLOSE_WEIGHT = 0.3  # of the component it is beside, so that a wrong answer never earns what a right one does: our choice
+CLOSE_WEIGHT = (
+    0.3  # of the component it is beside, so that a wrong answer never earns what a right one does: our choice
+)
 CLOSE_ZERO_AT = 0.5  # relative error from which on it earns nothing: our choice
 READABLE = 0.9  # share of truths that must be numbers for closeness to be offered: our choice
 STEPS = 40
-WIDEST = 20.0  # how far a weight may move: beyond, a component is as good as removed, which is another suggestion
+WIDEST = (
+    20.0  # how far a weight may move: beyond, a component is as good as removed, which is another suggestion
+)
 ENOUGH_NEARER = 0.8  # what is left of the difference for other weights to be worth a line: our choice
 OFTEN = 0.2  # share of the live groups in which a component must vary to be weighed by influence; a rare penalty is meant to hold little
 MOST_OFF = 0.1  # difference of effective and declared weight from which other weights are offered: our choice
@@ -53,7 +57,10 @@ class Suggestion:
 
     def record(self) -> dict[str, Any]:
         """The suggestion as plain data."""
-        return {name: getattr(self, name) for name in ("code", "component", "part", "line", "why", "before", "after")}
+        return {
+            name: getattr(self, name)
+            for name in ("code", "component", "part", "line", "why", "before", "after")
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,21 +91,35 @@ class Suggestions:
         return changes
 
     def __repr__(self) -> str:
-        lines = [f"{len(self.changes)} changes of the reward to consider" if self.changes else "no change of the reward to suggest"]
+        lines = [
+            f"{len(self.changes)} changes of the reward to consider"
+            if self.changes
+            else "no change of the reward to suggest"
+        ]
         for item in self.changes:
-            lines += [f"  {item.code}: {item.why}", f"    {item.line}", f"    before {_figures(item.before)}", f"    after  {_figures(item.after)}"]
-        return "\n".join([*lines, "normalization:", *(f"  {row.what}: {row.effect}" for row in self.normalization)])
+            lines += [
+                f"  {item.code}: {item.why}",
+                f"    {item.line}",
+                f"    before {_figures(item.before)}",
+                f"    after  {_figures(item.after)}",
+            ]
+        return "\n".join(
+            [*lines, "normalization:", *(f"  {row.what}: {row.effect}" for row in self.normalization)]
+        )
 
 
 def _figures(figures: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}" for name, value in figures.items())
+    return ", ".join(
+        f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}"
+        for name, value in figures.items()
+    )
 
 
 def suggest(diagnosis: Diagnosis) -> Suggestions:
     """Changes that answer what was found, each measured on the same rollouts, and the normalization table.
 
-    Nothing is scored anew: partial credit is computed from the extracted fields and the ground truth in the table. A part of
-    a route gets suggestions of its own.
+    Nothing is scored anew: partial credit is computed from the extracted fields and the ground truth in the
+    table. A part of a route gets suggestions of its own.
     """
     changes: list[Suggestion] = []
     table: list[Normalization] = []
@@ -113,12 +134,19 @@ def suggest(diagnosis: Diagnosis) -> Suggestions:
 def _scores_of(scores: Scores, view: View) -> Scores:
     """The scores of one part, as scores of its own reward."""
     table = scores.table.iloc[view.rows].reset_index(drop=True)
-    return Scores(table, view.reward, replace(scores.rollouts, table=scores.rollouts.table.iloc[view.rows].reset_index(drop=True)), scores.run)
+    return Scores(
+        table,
+        view.reward,
+        replace(scores.rollouts, table=scores.rollouts.table.iloc[view.rows].reset_index(drop=True)),
+        scores.run,
+    )
 
 
 def _view_of(scores: Scores, like: View) -> View:
     part = Part(like.part, scores.reward, np.arange(len(scores)))
-    return make_view(scores, part, scale_rewards=like.scale_rewards, seed=like.bootstrap.seed, thresholds=like.thresholds)
+    return make_view(
+        scores, part, scale_rewards=like.scale_rewards, seed=like.bootstrap.seed, thresholds=like.thresholds
+    )
 
 
 def _signal(view: View) -> dict[str, Any]:
@@ -136,17 +164,29 @@ def _graduate(view: View, scores: Scores, codes: set[tuple[str, str | None]]) ->
         if fault is None or source is None or item.weight <= 0:
             continue
         function = partial(closeness, zero_at=CLOSE_ZERO_AT)
-        credit = [function(guess, truth) for guess, truth in zip(scores.table[source], scores.table["ground_truth"], strict=True)]
+        credit = [
+            function(guess, truth)
+            for guess, truth in zip(scores.table[source], scores.table["ground_truth"], strict=True)
+        ]
         values = np.array([np.nan if value is None else value for value in credit], dtype=float)
         if np.isnan(values).mean() > 1 - READABLE or not ((values > 0) & (values < 1)).any():
             continue
         label = _free_name("close", view.names, scores)
         asked = source.removeprefix("field/")
         columns = {"prediction": asked} if asked != "prediction" else None
-        added = Component(label, function, weight=round(CLOSE_WEIGHT * item.weight, 6), why="partial credit by relative error", columns=columns)
+        added = Component(
+            label,
+            function,
+            weight=round(CLOSE_WEIGHT * item.weight, 6),
+            why="partial credit by relative error",
+            columns=columns,
+        )
         changed = _with_component(scores, added, values)
         after = _view_of(changed, view)
-        before_size, after_size = np.abs(np.nan_to_num(view.advantages)), np.abs(np.nan_to_num(after.advantages))
+        before_size, after_size = (
+            np.abs(np.nan_to_num(view.advantages)),
+            np.abs(np.nan_to_num(after.advantages)),
+        )
         tied = view.stats.dead[view.groups]
         grown = np.maximum(after_size - before_size, 0.0)
         share = float(grown[tied].sum() / grown.sum()) if grown.sum() else 0.0
@@ -156,8 +196,10 @@ def _graduate(view: View, scores: Scores, codes: set[tuple[str, str | None]]) ->
                 "graduate",
                 name,
                 f'rk.Component("{label}", partial(rk.verify.closeness, zero_at={CLOSE_ZERO_AT}), weight={added.weight:g}{mapped})',
-                f"{name!r} is {'never earned' if fault == 'constant' else 'all or nothing'}; partial credit by relative error lets near misses differ. "
-                f"{percent(share)} of the advantage it adds falls in groups that were tied: it {CREATES_SPREAD}",
+                f"{name!r} is {'never earned' if fault == 'constant' else 'all or nothing'}; partial "
+                "credit by relative error lets near misses differ. "
+                f"{percent(share)} of the advantage it adds falls in groups that were tied: it "
+                f"{CREATES_SPREAD}",
                 _signal(view),
                 {**_signal(after), "added_advantage_in_tied_groups": share},
                 view.part,
@@ -187,7 +229,9 @@ def _asks_for(scores: Scores, item: Component) -> tuple[str, ...]:
 
 def _free_name(name: str, taken: tuple[str, ...], scores: Scores) -> str:
     names = {*taken, *scores.reward.fields, *map(str, scores.rollouts.table.columns)}
-    return next(label for label in (name, *(f"{name}_{count}" for count in range(2, 100))) if label not in names)
+    return next(
+        label for label in (name, *(f"{name}_{count}" for count in range(2, 100))) if label not in names
+    )
 
 
 def _with_component(scores: Scores, added: Component, values: Floats) -> Scores:
@@ -203,7 +247,11 @@ def _with_component(scores: Scores, added: Component, values: Floats) -> Scores:
 def _weights(view: View, scores: Scores) -> list[Suggestion]:
     """Weights under which each component's share of the squared advantage comes nearest to its declared share."""
     often = OFTEN * view.stats.live.sum()
-    live = [name for name in view.names if view.components[name].weight and view.component_stats[name].live.sum() > often]
+    live = [
+        name
+        for name in view.names
+        if view.components[name].weight and view.component_stats[name].live.sum() > often
+    ]
     if len(live) < 2 or not view.effective_weights:
         return []
     declared = {name: view.declared_weights[name] for name in live}
@@ -220,7 +268,9 @@ def _weights(view: View, scores: Scores) -> list[Suggestion]:
     weights, best, best_view = start, None, view
     held = view.effective_weights
     for _ in range(STEPS):
-        moved = {name: weight * np.sqrt(target[name] / max(held[name], 0.02)) for name, weight in weights.items()}
+        moved = {
+            name: weight * np.sqrt(target[name] / max(held[name], 0.02)) for name, weight in weights.items()
+        }
         scale = total / sum(abs(weight) for weight in moved.values())
         weights = {name: _bounded(moved[name] * scale, start[name]) for name in live}
         tried = _view_of(scores.reweigh(weights), view)
@@ -231,13 +281,19 @@ def _weights(view: View, scores: Scores) -> list[Suggestion]:
     if best is None or after > ENOUGH_NEARER * before:
         return []
     alone = _alone(view, live)
-    limit = f" (weights cannot do more: in {percent(alone)} of the live groups a single component varies and holds all of it)" if alone > after else ""
+    limit = (
+        f" (weights cannot do more: in {percent(alone)} of the live groups a single component varies and "
+        "holds all of it)"
+        if alone > after
+        else ""
+    )
     return [
         Suggestion(
             "declared_weights",
             None,
             f"scores.reweigh({best})",
-            f"what a weight declares and what it holds of the squared advantage differ by up to {percent(before)}; "
+            "what a weight declares and what it holds of the squared advantage differ by up to "
+            f"{percent(before)}; "
             f"under these weights by up to {percent(after)}{limit}",
             {"effective_weights": _rounded(view.effective_weights, live), "declared": _rounded(target, live)},
             {"effective_weights": _rounded(best_view.effective_weights, live), **_signal(best_view)},
@@ -267,7 +323,9 @@ def _remove(view: View, scores: Scores, codes: set[tuple[str, str | None]]) -> l
     """Weight 0 for components that are constant, dead, redundant or dominant, with what it does to the advantages."""
     found = []
     for name in view.names:
-        fault = next((code for code in ("constant", "dead", "redundant", "dominant") if (code, name) in codes), None)
+        fault = next(
+            (code for code in ("constant", "dead", "redundant", "dominant") if (code, name) in codes), None
+        )
         weight = view.components[name].weight
         rest = [other for other in view.names if other != name and view.components[other].weight]
         if fault is None or name == view.primary or weight <= 0 or not rest:

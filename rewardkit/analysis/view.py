@@ -20,7 +20,8 @@ from rewardkit.reward import Part, Reward
 from rewardkit.scoring import Scores
 
 THRESHOLDS: dict[str, float] = {
-    # Share of rows at the minimum: with a quarter right and 8 siblings one group in ten is all wrong even if all prompts are alike ((3/4)^8).
+    # Share of rows at the minimum: with a quarter right and 8 siblings one group in ten is all wrong even if
+    # all prompts are alike ((3/4)^8).
     "sparse": 0.75,
     "sparse_groups_high": 0.5,  # half of the batch gives the task no gradient: our choice
     "starved": 0.05,  # mean as a share of the range: our choice
@@ -107,14 +108,17 @@ class View:
         """Weight times score of each row, a gated one 0; NaN where the reward is missing."""
         judged = ~np.isnan(self.rewards)
         return {
-            name: np.where(judged, np.nan_to_num(self.scores[name]) * self.components[name].weight, np.nan) for name in self.names
+            name: np.where(judged, np.nan_to_num(self.scores[name]) * self.components[name].weight, np.nan)
+            for name in self.names
         }
 
     def span(self, name: str) -> tuple[float, float]:
         """The declared range of a component, else the observed one."""
         declared = self.components[name].range
         scores = self.scores[name][~np.isnan(self.scores[name])]
-        return declared or ((float(scores.min()), float(scores.max())) if len(scores) else (math.nan, math.nan))
+        return declared or (
+            (float(scores.min()), float(scores.max())) if len(scores) else (math.nan, math.nan)
+        )
 
     def counts(self, name: str) -> dict[str, int]:
         """Number of rows by status."""
@@ -132,7 +136,9 @@ class View:
         variance = np.bincount(self.groups, np.nan_to_num(centred) ** 2, minlength=len(self.stats.count))
         total = sum(self.paid.values())
         scale = 1.0
-        if self.reward.aggregation == "weighted_mean":  # the reward is the sum over a constant: the shares are those of the sum
+        if (
+            self.reward.aggregation == "weighted_mean"
+        ):  # the reward is the sum over a constant: the shares are those of the sum
             sums = within(np.asarray(total), self.groups)
             scale = float(np.nansum(sums * centred) / max(np.nansum(sums**2), 1e-300))
         shares = {}
@@ -191,12 +197,20 @@ class View:
         if not sure:
             gap, half = abs(value - threshold), abs(value - near)
             prompts = self.bootstrap.total
-            needed = None if not gap or math.isnan(half) else max(FEWEST_GROUPS, math.ceil(prompts * (half / gap) ** 2))
+            needed = (
+                None
+                if not gap or math.isnan(half)
+                else max(FEWEST_GROUPS, math.ceil(prompts * (half / gap) ** 2))
+            )
             details |= {"inconclusive": True, "n_needed": needed}
-        return Finding(code, severity if sure else "info", component, details, n, threshold, part=self.part, **more)
+        return Finding(
+            code, severity if sure else "info", component, details, n, threshold, part=self.part, **more
+        )
 
 
-def make_view(scores: Scores, part: Part, *, scale_rewards: str, seed: int, thresholds: Mapping[str, float]) -> View:
+def make_view(
+    scores: Scores, part: Part, *, scale_rewards: str, seed: int, thresholds: Mapping[str, float]
+) -> View:
     """The view of one part of the scores."""
     rows = part.rows
     _, groups = np.unique(scores.groups[rows], return_inverse=True)

@@ -1,8 +1,9 @@
 """Small word problems answered in tags: `<think>...</think><answer>42</answer>`.
 
-`reward` pays for the right number and, a little, for a form that the parser can rely on and for not talking on. What it
-misses: right reasoning with a slip at the end earns nothing, and on the bundled rollouts four groups of ten have no
-right completion at all, so that `correct` gives them no signal (`rk.suggest` shows what partial credit would do).
+`reward` pays for the right number and, a little, for a form that the parser can rely on and for not talking
+on. What it misses: right reasoning with a slip at the end earns nothing, and on the bundled rollouts four
+groups of ten have no right completion at all, so that `correct` gives them no signal (`rk.suggest` shows what
+partial credit would do).
 
 `flawed` is a first version as people write them. Its faults, each found by `rk.diagnose` or by the cases:
  1. `correct` calls float() on whatever stands in the tag: no answer, or "7 + 7 = 14", is an error and not a wrong answer, and
@@ -72,7 +73,12 @@ flawed = rk.Reward(
         rk.Component("correct", float_equal, weight=1.0, primary=True, why="the task itself"),
         rk.Component("format", has_answer, weight=0.2, why="an answer tag"),
         rk.Component("closed", closes_answer, weight=0.2, why="the tag is closed"),
-        rk.Component("steps", rk.measure.keywords("therefore", "step by step", mode="any"), weight=0.2, why="shows its steps"),
+        rk.Component(
+            "steps",
+            rk.measure.keywords("therefore", "step by step", mode="any"),
+            weight=0.2,
+            why="shows its steps",
+        ),
         rk.Component("detail", words, weight=0.05, range=None, why="a nudge to explain itself"),
     ],
 )

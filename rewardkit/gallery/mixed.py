@@ -1,9 +1,9 @@
 """Two data sources in one table: a JSON object read from a sentence, and a multiple-choice question.
 
-`reward` is a route over `data_source`. For ``people-json`` every right key is paid, so that an object with one slip earns
-more than none, and a wholly right one earns a bonus; for ``largest-choice`` the letter is the task and the sentence it
-stands in a small extra. What it misses: a right choice may be a guess (one in four is right by chance), and a value
-that is nearly right ("Davao City" for "Davao") earns nothing.
+`reward` is a route over `data_source`. For ``people-json`` every right key is paid, so that an object with
+one slip earns more than none, and a wholly right one earns a bonus; for ``largest-choice`` the letter is the
+task and the sentence it stands in a small extra. What it misses: a right choice may be a guess (one in four
+is right by chance), and a value that is nearly right ("Davao City" for "Davao") earns nothing.
 """
 
 from __future__ import annotations
@@ -52,9 +52,18 @@ people = rk.Reward(
     "people-json-v1",
     fields={"record": rk.extract.json_value()},
     components=[
-        rk.Component("keys", keys_right, weight=0.5, why="partial credit: 52 % of the samples have something wrong, half of these a single one of four keys"),
-        rk.Component("exact", all_right, weight=0.5, primary=True, why="the task itself: nothing wrong, nothing added"),
-        rk.Component("only_json", only_json, weight=0.1, why="text around the object breaks the reader downstream"),
+        rk.Component(
+            "keys",
+            keys_right,
+            weight=0.5,
+            why="partial credit: 52 % of the samples have something wrong, half of these a single one of four keys",
+        ),
+        rk.Component(
+            "exact", all_right, weight=0.5, primary=True, why="the task itself: nothing wrong, nothing added"
+        ),
+        rk.Component(
+            "only_json", only_json, weight=0.1, why="text around the object breaks the reader downstream"
+        ),
     ],
 )
 
@@ -63,7 +72,12 @@ choice = rk.Reward(
     fields={"prediction": rk.extract.choice("ABCD")},
     components=[
         rk.Component("correct", rk.verify.matches, weight=1.0, primary=True, why="the task itself"),
-        rk.Component("sentence", ends_as_asked, weight=0.1, why="asked for in the prompt; 0.1, since it says nothing on being right"),
+        rk.Component(
+            "sentence",
+            ends_as_asked,
+            weight=0.1,
+            why="asked for in the prompt; 0.1, since it says nothing on being right",
+        ),
     ],
 )
 

@@ -6,6 +6,7 @@ try:
     import papermill as _papermill  # noqa: F401
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
-        f"rewardkit.notebook needs {error.name}, which the extra 'notebook' brings: pip install 'reward-workbench[notebook]'",
+        f"rewardkit.notebook needs {error.name}, which the extra 'notebook' brings: pip install "
+        "'reward-workbench[notebook]'",
         name=error.name,
     ) from None

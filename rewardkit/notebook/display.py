@@ -28,7 +28,11 @@ from rewardkit.scoring import Scores, score
 
 __all__ = ["Show", "cases", "coverage", "definition", "gates", "influence", "redacted_reason"]
 
-SEVERITY_MARKS = {"high": "\u25cf high", "warn": "\u25b2 warn", "info": "\u25cb info"}  # shapes say it without colour
+SEVERITY_MARKS = {
+    "high": "\u25cf high",
+    "warn": "\u25b2 warn",
+    "info": "\u25cb info",
+}  # shapes say it without colour
 
 
 @dataclass(frozen=True)
@@ -46,9 +50,16 @@ class Show:
     def rollouts(self, rollouts: Rollouts, *, limit: int = 8) -> HTML:
         """The first rollouts as a table."""
         names = ["rollout_id", *rollouts.group_key, "completion", "ground_truth"]
-        names = [name for name in dict.fromkeys(names) if name in rollouts.table and (name != "prompt" or not self.redact)]
+        names = [
+            name
+            for name in dict.fromkeys(names)
+            if name in rollouts.table and (name != "prompt" or not self.redact)
+        ]
         private = ("completion", "ground_truth", "prompt")
-        rows = [[self.text(row[name]) if name in private else row[name] for name in names] for row in _first(rollouts, limit)]
+        rows = [
+            [self.text(row[name]) if name in private else row[name] for name in names]
+            for row in _first(rollouts, limit)
+        ]
         return _html(markup.table(names, rows), f"{len(rollouts):,} rollouts, the first {len(rows)} of them")
 
     def group(self, rollouts: Rollouts, number: int = 0) -> HTML:
@@ -57,15 +68,27 @@ class Show:
         texts: dict[str, int] = {}
         for row in rows:
             texts[row["completion"]] = texts.get(row["completion"], 0) + 1
-        table = markup.table(("times", "completion"), [(count, self.text(text)) for text, count in texts.items()], numeric=("times",))
-        head = {name: rows[0][name] for name in (*rollouts.group_key, "prompt", "ground_truth") if name in rows[0]}
+        table = markup.table(
+            ("times", "completion"),
+            [(count, self.text(text)) for text, count in texts.items()],
+            numeric=("times",),
+        )
+        head = {
+            name: rows[0][name] for name in (*rollouts.group_key, "prompt", "ground_truth") if name in rows[0]
+        }
         private = ("prompt", "ground_truth")
-        about = "".join(f"<p><b>{markup.escaped(name)}</b>: {markup.escaped(self.text(value) if name in private else value)}</p>" for name, value in head.items())
+        about = "".join(
+            f"<p><b>{markup.escaped(name)}</b>: "
+            f"{markup.escaped(self.text(value) if name in private else value)}</p>"
+            for name, value in head.items()
+        )
         return _html(about + table, f"one group: {len(rows)} completions, {len(texts)} different")
 
     def extraction(self, rollouts: Rollouts, extractors: Mapping[str, Extractor], *, limit: int = 6) -> HTML:
         """Completions on which the extractors disagree most, their spans marked; then how often each found something."""
-        values = {name: [extractor(row["completion"]) for row in rollouts] for name, extractor in extractors.items()}
+        values = {
+            name: [extractor(row["completion"]) for row in rollouts] for name, extractor in extractors.items()
+        }
         variety = [len(set(found)) for found in zip(*values.values(), strict=True)]
         order = sorted(range(len(rollouts)), key=lambda row: (-variety[row], row))
         chosen, seen = [], set()
@@ -78,16 +101,33 @@ class Show:
         for row in chosen if not self.redact else []:
             text = rollouts[row]["completion"]
             spans = {name: extractor.spans(text) for name, extractor in extractors.items()}
-            found = ", ".join(f"{markup.escaped(name)} = {markup.escaped(repr(values[name][row]))}" for name in extractors)
+            found = ", ".join(
+                f"{markup.escaped(name)} = {markup.escaped(repr(values[name][row]))}" for name in extractors
+            )
             blocks.append(f"<li>{markup.marked(text, spans)}<small>{found}</small></li>")
-        counts = [(name, repr(extractors[name]), f"{sum(value is not None for value in found) / max(len(found), 1):.1%}", f"{_different(found, values):.1%}") for name, found in values.items()]
+        counts = [
+            (
+                name,
+                repr(extractors[name]),
+                f"{sum(value is not None for value in found) / max(len(found), 1):.1%}",
+                f"{_different(found, values):.1%}",
+            )
+            for name, found in values.items()
+        ]
         header = ("name", "extractor", "finds something", "differs from the first")
-        return _html(markup.table(header, counts, numeric=header[2:]) + f"<ol>{''.join(blocks)}</ol>", "extractions, where they differ most" if blocks else "extractions")
+        return _html(
+            markup.table(header, counts, numeric=header[2:]) + f"<ol>{''.join(blocks)}</ol>",
+            "extractions, where they differ most" if blocks else "extractions",
+        )
 
     def explanation(self, reward: Reward, rollouts: Rollouts, row: int) -> HTML:
         """Why one completion got its reward."""
         explanation = explain(reward, rollouts[row])
-        return HTML(explanation._repr_html_()) if not self.redact else _html(_redacted_explanation(explanation), "one completion")
+        return (
+            HTML(explanation._repr_html_())
+            if not self.redact
+            else _html(_redacted_explanation(explanation), "one completion")
+        )
 
     def misses(self, result: CheckResult) -> HTML:
         """The outcome of a check: every miss with what was expected, what came and why it matters."""
@@ -98,44 +138,102 @@ class Show:
         for miss in result.misses:
             fields = "; ".join(f"{name} = {value!r}" for name, value in miss.fields.items())
             got = redacted_reason(str(miss.got)) if self.redact else miss.got
-            rows.append((miss.case, miss.what, miss.expected, got, self.text(fields), self.text(miss.completion), miss.why))
-        return _html(markup.table(header, rows, numeric=("expected", "got")), f"{result.failed} of {len(result.cases)} cases missed")
+            rows.append(
+                (
+                    miss.case,
+                    miss.what,
+                    miss.expected,
+                    got,
+                    self.text(fields),
+                    self.text(miss.completion),
+                    miss.why,
+                )
+            )
+        return _html(
+            markup.table(header, rows, numeric=("expected", "got")),
+            f"{result.failed} of {len(result.cases)} cases missed",
+        )
 
     def findings(self, findings: Sequence[Finding]) -> HTML:
         """Findings, most severe first, with rollouts to read."""
         if not findings:
             return _html("", "nothing found")
-        rows = [(SEVERITY_MARKS[item.severity], item.code, self.sentence(item), ", ".join(map(str, item.rollout_ids))) for item in findings]
-        return _html(markup.table(("severity", "code", "what it means", "rollouts to read"), rows), f"{len(findings)} findings")
+        rows = [
+            (
+                SEVERITY_MARKS[item.severity],
+                item.code,
+                self.sentence(item),
+                ", ".join(map(str, item.rollout_ids)),
+            )
+            for item in findings
+        ]
+        return _html(
+            markup.table(("severity", "code", "what it means", "rollouts to read"), rows),
+            f"{len(findings)} findings",
+        )
 
     def sentence(self, finding: Finding) -> str:
         """The sentence of a finding; its reason may quote a completion."""
         if not self.redact or "reason" not in finding.evidence:
             return finding.sentence
         evidence = {**finding.evidence, "reason": redacted_reason(str(finding.evidence["reason"]))}
-        return Finding(finding.code, finding.severity, finding.component, evidence, finding.n, finding.threshold, part=finding.part).sentence
+        return Finding(
+            finding.code,
+            finding.severity,
+            finding.component,
+            evidence,
+            finding.n,
+            finding.threshold,
+            part=finding.part,
+        ).sentence
 
     def frame(self, frame: pd.DataFrame, caption: str) -> HTML:
         """A table of figures."""
         rows = [[_figure(value) for value in row] for row in frame.itertuples(index=False)]
         numeric = [str(name) for name in frame.columns if pd.api.types.is_numeric_dtype(frame[name])]
-        return _html(markup.table([str(name).replace("_", " ") for name in frame.columns], rows, numeric=[name.replace("_", " ") for name in numeric]), caption)
+        return _html(
+            markup.table(
+                [str(name).replace("_", " ") for name in frame.columns],
+                rows,
+                numeric=[name.replace("_", " ") for name in numeric],
+            ),
+            caption,
+        )
 
     def suggestions(self, suggestions: Suggestions) -> HTML:
         """The changes of the reward, each with its line of code, before and after."""
         if not suggestions.changes:
             return _html("", "no change of the reward to suggest")
-        rows = [(item.code, item.why, item.line, _shown(item.before), _shown(item.after)) for item in suggestions.changes]
-        return _html(markup.table(("change", "why", "code", "before", "after"), rows), "changes to consider, unranked: without a trusted label nobody knows which completions are better")
+        rows = [
+            (item.code, item.why, item.line, _shown(item.before), _shown(item.after))
+            for item in suggestions.changes
+        ]
+        return _html(
+            markup.table(("change", "why", "code", "before", "after"), rows),
+            "changes to consider, unranked: without a trusted label nobody knows which completions are "
+            "better",
+        )
 
     def normalization(self, rows: Sequence[Normalization]) -> HTML:
         """The normalization table."""
-        header = ("normalization", "effect on the advantages", "moved", "sign changes", "top tenth of groups", "small-spread groups", "effective sample", "tied groups", "line")
+        header = (
+            "normalization",
+            "effect on the advantages",
+            "moved",
+            "sign changes",
+            "top tenth of groups",
+            "small-spread groups",
+            "effective sample",
+            "tied groups",
+            "line",
+        )
         cells = [
             ((f"{row.part}: " if row.part else "") + row.what, row.effect, *(f"{100 * value:.1f} %" for value in (row.changed, row.sign_changes, row.top_decile, row.small_groups, row.sample_size, row.zero_std)), row.line)
             for row in rows
         ]  # fmt: skip
-        return _html(markup.table(header, cells, numeric=header[2:8]), "normalizations, measured on these rollouts")
+        return _html(
+            markup.table(header, cells, numeric=header[2:8]), "normalizations, measured on these rollouts"
+        )
 
     def diagnosis(self, diagnosis: Diagnosis) -> HTML:
         """The findings of a diagnosis."""
@@ -147,7 +245,18 @@ def definition(reward: Reward) -> pd.DataFrame:
     rows = []
     for part in _rewards(reward):
         first = {"reward": part.name} if part is not reward else {}
-        rows += [first | {"name": name, "kind": "field", "function": describe(function), "weight": "", "gate": "", "why": ""} for name, function in part.fields.items()]
+        rows += [
+            first
+            | {
+                "name": name,
+                "kind": "field",
+                "function": describe(function),
+                "weight": "",
+                "gate": "",
+                "why": "",
+            }
+            for name, function in part.fields.items()
+        ]
         rows += [
             first | {"name": item.name, "kind": "component", "function": describe(item.function), "weight": f"{item.weight:g}", "gate": describe(item.gate) if item.gate else "", "why": item.why}
             for item in part.components
@@ -156,14 +265,20 @@ def definition(reward: Reward) -> pd.DataFrame:
 
 
 def _rewards(reward: Reward) -> list[Reward]:
-    return [*reward.rewards.values(), *([reward.default] if reward.default else [])] if isinstance(reward, Route) else [reward]
+    return (
+        [*reward.rewards.values(), *([reward.default] if reward.default else [])]
+        if isinstance(reward, Route)
+        else [reward]
+    )
 
 
 def gates(scores: Scores) -> pd.DataFrame:
     """One row a gated component: share of rows it counts for, its mean there, and its mean as if the gate were open."""
     everywhere = score(scores.reward, scores.rollouts, ignore_gates=True)
     rows = []
-    for name in dict.fromkeys(item.name for part in _rewards(scores.reward) for item in part.components if item.gate):
+    for name in dict.fromkeys(
+        item.name for part in _rewards(scores.reward) for item in part.components if item.gate
+    ):
         behind, counted = everywhere.score(name), scores.score(name)
         rows.append(
             {
@@ -173,7 +288,9 @@ def gates(scores: Scores) -> pd.DataFrame:
                 "mean_without_the_gate": _mean(behind),
             }
         )
-    return pd.DataFrame(rows, columns=["component", "counts_for", "mean_where_it_counts", "mean_without_the_gate"])
+    return pd.DataFrame(
+        rows, columns=["component", "counts_for", "mean_where_it_counts", "mean_without_the_gate"]
+    )
 
 
 def _mean(values: Floats) -> float:
@@ -203,8 +320,17 @@ def cases(result: CheckResult, *, redact: bool = False) -> pd.DataFrame:
             expected = {"reward": case.reward.written, **expected}
         wanted = ", ".join(f"{name} {value}" for name, value in expected.items())
         completion = show.text(case.columns.get("completion"))
-        rows.append({"": "\u2717 missed" if case.name in missed else "\u2713", "case": case.name, "expects": wanted, "completion": completion, "ground_truth": show.text(case.columns.get("ground_truth")), "why": case.why})
-    return pd.DataFrame(rows)
+        rows.append(
+            {
+                "": "\u2717 missed" if case.name in missed else "\u2713",
+                "case": case.name,
+                "expects": wanted,
+                "completion": completion,
+                "ground_truth": show.text(case.columns.get("ground_truth")),
+                "why": case.why,
+            }
+        )
+    return pd.DataFrame(rows, dtype=object)  # as objects: Arrow-backed text takes no lone surrogates
 
 
 def coverage(reward: Reward, cases: Sequence[Case]) -> pd.DataFrame:
@@ -217,17 +343,32 @@ def coverage(reward: Reward, cases: Sequence[Case]) -> pd.DataFrame:
         scores = found.scores[name][~np.isnan(found.scores[name])]
         expecting = sum(name in case.scores for case in cases)
         low, high = (scores.min(), scores.max()) if len(scores) else (np.nan, np.nan)
-        rows.append({"component": name, "cases_that_expect_it": expecting, "cases_that_score_it": len(scores), "lowest": low, "highest": high})
+        rows.append(
+            {
+                "component": name,
+                "cases_that_expect_it": expecting,
+                "cases_that_score_it": len(scores),
+                "lowest": low,
+                "highest": high,
+            }
+        )
     return pd.DataFrame(rows)
 
 
 def redacted_reason(reason: str) -> str:
     """A reason without what it may quote of a completion: the type of the error stays."""
-    return re.sub(r"(returned ).*|([A-Za-z_]*(?:Error|Exception)[A-Za-z_]*: ).*", lambda match: (match[1] or match[2]) + "[redacted]", reason, flags=re.DOTALL)
+    return re.sub(
+        r"(returned ).*|([A-Za-z_]*(?:Error|Exception)[A-Za-z_]*: ).*",
+        lambda match: (match[1] or match[2]) + "[redacted]",
+        reason,
+        flags=re.DOTALL,
+    )
 
 
 def _html(body: str, caption: str) -> HTML:
-    return HTML(f'<div class="rewardkit"><p><b>{markup.escaped(caption)}</b></p><div style="overflow-x:auto">{body}</div></div>')
+    return HTML(
+        f'<div class="rewardkit"><p><b>{markup.escaped(caption)}</b></p><div style="overflow-x:auto">{body}</div></div>'
+    )
 
 
 def _first(rollouts: Rollouts, limit: int) -> list[dict[str, Any]]:
@@ -241,7 +382,7 @@ def _different(found: Sequence[Any], values: Mapping[str, Sequence[Any]]) -> flo
 
 def _figure(value: Any) -> str:
     if isinstance(value, float):
-        return "-" if pd.isna(value) else f"{value:.3g}"
+        return "-" if pd.isna(value) else "0" if abs(value) < 1e-9 else f"{value:.3g}"
     return str(value)
 
 
@@ -255,5 +396,10 @@ def _shown(figures: Mapping[str, Any]) -> str:
 
 
 def _redacted_explanation(explanation: Explanation) -> str:
-    rows = [(line.component, line.status, f"{line.score:.3g}", f"{line.weight:g}", line.gate, line.why) for line in explanation.lines]
-    return markup.table(("component", "status", "score", "weight", "gate", "why"), rows, numeric=("score", "weight"))
+    rows = [
+        (line.component, line.status, f"{line.score:.3g}", f"{line.weight:g}", line.gate, line.why)
+        for line in explanation.lines
+    ]
+    return markup.table(
+        ("component", "status", "score", "weight", "gate", "why"), rows, numeric=("score", "weight")
+    )

@@ -26,21 +26,19 @@ __all__ = ["Page", "Summary", "index_page", "notebook_body", "page", "summary_ma
 WIDGET = "application/vnd.jupyter.widget-view+json"
 SHOWN_FINDINGS = 8
 STYLE = """
-:root { color-scheme: light; }
-* { box-sizing: border-box; }
-body { margin: 0 auto; max-width: 62rem; padding: 1rem; font: 16px/1.5 system-ui, "DejaVu Sans", sans-serif; color: #1a1a1a; background: #fff; }
-h1 { font-size: 1.6rem; line-height: 1.25; } h2 { font-size: 1.25rem; margin-top: 2rem; } h3 { font-size: 1.05rem; }
-a { color: #00558c; } nav { margin-bottom: 1rem; } nav a { margin-right: 1rem; }
-pre { overflow-x: auto; white-space: pre-wrap; overflow-wrap: anywhere; background: #f6f6f4; padding: .6rem; border-radius: 4px; font-size: .85rem; }
-code { font-size: .9em; overflow-wrap: anywhere; }
-table { border-collapse: collapse; font-size: .85rem; } th, td { border-bottom: 1px solid #ddd; vertical-align: top; } th { background: #f6f6f4; }
-img { max-width: 100%; height: auto; } figure { margin: .5rem 0; }
-details.code { margin: .2rem 0; } details.code > summary { color: #666; font-size: .75rem; cursor: pointer; }
-.card { border: 1px solid #ccc; border-radius: 6px; padding: .2rem 1rem 1rem; margin: 1rem 0; }
-.verdict { font-weight: 700; } .verdict.stop { color: #a33c00; } .verdict.care { color: #7a5500; } .verdict.go { color: #006b4f; }
-.failed { color: #a33c00; font-weight: 700; } .muted { color: #555; font-size: .9rem; }
-.jp-OutputArea-output, .output { overflow-x: auto; } ol > li { margin-bottom: .8rem; }
-.anchor-link { display: none; }
+:root { color-scheme: light; } * { box-sizing: border-box; } body { margin: 0 auto; max-width: 62rem; padding:
+1rem; font: 16px/1.5 system-ui, "DejaVu Sans", sans-serif; color: #1a1a1a; background: #fff; } h1 { font-size:
+1.6rem; line-height: 1.25; } h2 { font-size: 1.25rem; margin-top: 2rem; } h3 { font-size: 1.05rem; } a {
+color: #00558c; } nav { margin-bottom: 1rem; } nav a { margin-right: 1rem; } pre { overflow-x: auto;
+white-space: pre-wrap; overflow-wrap: anywhere; background: #f6f6f4; padding: .6rem; border-radius: 4px;
+font-size: .85rem; } code { font-size: .9em; overflow-wrap: anywhere; } table { border-collapse: collapse;
+font-size: .85rem; } th, td { border-bottom: 1px solid #ddd; vertical-align: top; } th { background: #f6f6f4;
+} img { max-width: 100%; height: auto; } figure { margin: .5rem 0; } details.code { margin: .2rem 0; }
+details.code > summary { color: #666; font-size: .75rem; cursor: pointer; } .card { border: 1px solid #ccc;
+border-radius: 6px; padding: .2rem 1rem 1rem; margin: 1rem 0; } .verdict { font-weight: 700; } .verdict.stop {
+color: #a33c00; } .verdict.care { color: #7a5500; } .verdict.go { color: #006b4f; } .failed { color: #a33c00;
+font-weight: 700; } .muted { color: #555; font-size: .9rem; } .jp-OutputArea-output, .output { overflow-x:
+auto; } ol > li { margin-bottom: .8rem; } .anchor-link { display: none; }
 """
 
 
@@ -69,14 +67,22 @@ class Summary:
         reasons = []
         if self.checked is not None and self.checked.failed:
             reasons.append(f"{self.checked.failed} of {len(self.checked.cases)} cases are missed")
-        counts = {severity: sum(item.severity == severity for item in self.diagnosis.findings) for severity in ("high", "warn")}
+        counts = {
+            severity: sum(item.severity == severity for item in self.diagnosis.findings)
+            for severity in ("high", "warn")
+        }
         if counts["high"]:
             reasons.append(f"{counts['high']} finding{'s' * (counts['high'] > 1)} of high severity")
         if reasons:
             return "stop", "Not ready: " + " and ".join(reasons) + "."
-        unchecked = "" if self.checked is not None else " No cases were given, so nothing says that it is right."
+        unchecked = (
+            "" if self.checked is not None else " No cases were given, so nothing says that it is right."
+        )
         if counts["warn"]:
-            return "care", f"Read before use: {counts['warn']} warning{'s' * (counts['warn'] > 1)}." + unchecked
+            return (
+                "care",
+                f"Read before use: {counts['warn']} warning{'s' * (counts['warn'] > 1)}." + unchecked,
+            )
         return "go", "No objection found." + unchecked
 
 
@@ -105,8 +111,12 @@ def notebook_body(notebook: Any, *, redact: bool) -> tuple[str, str | None]:
             kept.append(output)
         if cell.cell_type == "code":
             cell.outputs = kept
-    notebook.cells = [cell for cell in notebook.cells if "papermill-error-cell-tag" not in cell.metadata.get("tags", [])]
-    exporter = HTMLExporter(extra_template_basedirs=[str(Path(__file__).parent / "templates")], template_name="rewardkit")
+    notebook.cells = [
+        cell for cell in notebook.cells if "papermill-error-cell-tag" not in cell.metadata.get("tags", [])
+    ]
+    exporter = HTMLExporter(
+        extra_template_basedirs=[str(Path(__file__).parent / "templates")], template_name="rewardkit"
+    )
     body, _ = exporter.from_notebook_node(notebook)
     body = re.sub(r"<script\b.*?</script>", "", body, flags=re.DOTALL | re.IGNORECASE)
     return body, error
@@ -128,12 +138,21 @@ def _about(summary: Summary) -> str:
     rollouts = summary.diagnosis.scores.rollouts
     about = rollouts.summary()
     sizes = ", ".join(f"{count} of {size}" for size, count in about["group_sizes"].items())
-    renamed = ", ".join(f"{name} from {source}" for name, source in about["mapping"].items() if name != source)
+    renamed = ", ".join(
+        f"{name} from {source}" for name, source in about["mapping"].items() if name != source
+    )
     rows = [
-        ("Rollouts", f"{about['rows']:,} from {about['source']}" + (f", {len(about['rejected'])} rows kept out" if about["rejected"] else "")),
+        (
+            "Rollouts",
+            f"{about['rows']:,} from {about['source']}"
+            + (f", {len(about['rejected'])} rows kept out" if about["rejected"] else ""),
+        ),
         ("Groups", f"{about['groups']:,} by {', '.join(about['group_key']) or 'row'} (sizes: {sizes})"),
         *([("Columns", renamed)] if renamed else []),
-        ("Advantages", f"GRPO with {summary.diagnosis.scale_rewards} scaling; figures are for it"),
+        (
+            "Advantages",
+            f'GRPO with scale_rewards="{summary.diagnosis.scale_rewards}", which all figures are for',
+        ),
         *(("Note", sentence) for sentence in about["warnings"]),
     ]
     return markup.table(("", ""), rows)
@@ -143,12 +162,20 @@ def _card(summary: Summary, *, redact: bool, inline: bool) -> str:
     kind, sentence = summary.verdict
     diagnosis, show = summary.diagnosis, Show(redact=redact)
     shown = diagnosis.findings[:SHOWN_FINDINGS]
-    findings = "".join(f"<li>{SEVERITY_MARKS[item.severity]}: <b>{item.code}</b>. {markup.escaped(show.sentence(item))}</li>" for item in shown)
+    findings = "".join(
+        f"<li>{SEVERITY_MARKS[item.severity]}: <b>{item.code}</b>. {markup.escaped(show.sentence(item))}</li>"
+        for item in shown
+    )
     more = len(diagnosis.findings) - len(shown)
     rest = f"<p class='muted'>and {more} more, on the last page</p>" if more > 0 else ""
-    cases = "" if summary.checked is None else f"<p>Cases: {summary.checked.passed} of {len(summary.checked.cases)} passed.</p>{_misses(summary.checked)}"
+    cases = (
+        ""
+        if summary.checked is None
+        else f"<p>Cases: {summary.checked.passed} of {len(summary.checked.cases)} passed.</p>{_misses(summary.checked)}"
+    )
     links = "".join(
-        f'<li><a href="{"#" + _anchor(item.file) if inline else item.file}">{html.escape(item.title)}</a>{_flag(item)}</li>' for item in summary.pages
+        f'<li><a href="{"#" + _anchor(item.file) if inline else item.file}">{html.escape(item.title)}</a>{_flag(item)}</li>'
+        for item in summary.pages
     )
     return (
         f'<section class="card"><h2>{markup.escaped(summary.name)}</h2><p class="verdict {kind}">{markup.escaped(sentence)}</p>{cases}'
@@ -169,7 +196,11 @@ def _flag(item: Page) -> str:
 
 
 def _failure(item: Page) -> str:
-    return f'<p class="failed">This page stopped with an error: {markup.escaped(item.error)}</p>' if item.error else ""
+    return (
+        f'<p class="failed">This page stopped with an error: {markup.escaped(item.error)}</p>'
+        if item.error
+        else ""
+    )
 
 
 def _picture(diagnosis: Diagnosis) -> str:
@@ -192,13 +223,21 @@ def _anchor(file: str) -> str:
 
 def _unique(item: Page) -> str:
     """The body with ids of its own, so that several stand in one file."""
-    return re.sub(r'\b(id|href)="(#?)', rf'\1="\2{_anchor(item.file)}-', re.sub(r'\bhref="(?!#)', 'data-keep="', item.body)).replace('data-keep="', 'href="')
+    return re.sub(
+        r'\b(id|href)="(#?)',
+        rf'\1="\2{_anchor(item.file)}-',
+        re.sub(r'\bhref="(?!#)', 'data-keep="', item.body),
+    ).replace('data-keep="', 'href="')
 
 
 def notebook_page(item: Page, summary_name: str) -> str:
     """The page of one notebook."""
     root = "../" * item.file.count("/")
-    return page(f"{item.title}: {summary_name}", f'<p class="muted">{html.escape(summary_name)}</p>{_failure(item)}{item.body}', root=root or "./")
+    return page(
+        f"{item.title}: {summary_name}",
+        f'<p class="muted">{html.escape(summary_name)}</p>{_failure(item)}{item.body}',
+        root=root or "./",
+    )
 
 
 def summary_markdown(summaries: Sequence[Summary], *, redact: bool) -> str:
@@ -206,7 +245,11 @@ def summary_markdown(summaries: Sequence[Summary], *, redact: bool) -> str:
     show = Show(redact=redact)
     lines = ["## Reward report", ""]
     about = summaries[0].diagnosis.scores.rollouts.summary()
-    lines += [f"{about['rows']:,} rollouts in {about['groups']:,} groups, GRPO with {summaries[0].diagnosis.scale_rewards} scaling.", ""]
+    lines += [
+        f"{about['rows']:,} rollouts in {about['groups']:,} groups, GRPO with "
+        f"{summaries[0].diagnosis.scale_rewards} scaling.",
+        "",
+    ]
     for summary in summaries:
         diagnosis = summary.diagnosis
         lines += [f"### {summary.name}", "", f"**{summary.verdict[1]}**", ""]
@@ -215,9 +258,18 @@ def summary_markdown(summaries: Sequence[Summary], *, redact: bool) -> str:
         for view in diagnosis.views:
             dead, counted = int(view.stats.dead.sum()), int((view.stats.dead | view.stats.live).sum())
             if counted:
-                lines.append(f"- {view.part + ': ' if view.part else ''}{percent(dead / counted)} of {counted} groups without a signal")
-        lines += [f"- {item.severity}: `{item.code}` {_plain(show.sentence(item))}" for item in diagnosis.findings if item.severity != "info"]
-        lines += [f"- page failed: {item.title} ({_plain(item.error)})" for item in summary.pages if item.error]
+                lines.append(
+                    f"- {view.part + ': ' if view.part else ''}{percent(dead / counted)} of {counted} "
+                    "groups without a signal"
+                )
+        lines += [
+            f"- {item.severity}: `{item.code}` {_plain(show.sentence(item))}"
+            for item in diagnosis.findings
+            if item.severity != "info"
+        ]
+        lines += [
+            f"- page failed: {item.title} ({_plain(item.error)})" for item in summary.pages if item.error
+        ]
         lines.append("")
     return "\n".join(lines)
 

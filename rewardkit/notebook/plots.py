@@ -14,7 +14,14 @@ from rewardkit.analysis.suggestions import Suggestion
 from rewardkit.analysis.view import View
 from rewardkit.scoring import Scores
 
-__all__ = ["before_and_after", "component_histograms", "distribution", "effective_weights", "group_picture", "reward_histogram"]
+__all__ = [
+    "before_and_after",
+    "component_histograms",
+    "distribution",
+    "effective_weights",
+    "group_picture",
+    "reward_histogram",
+]
 
 BLUE, ORANGE, GREEN, GREY, RED = "#0072b2", "#e69f00", "#009e73", "#8c8c8c", "#d55e00"
 FEW_ATOMS = 12  # up to here every value gets a bar of its own
@@ -28,21 +35,25 @@ def _axes(ax: Axes | None, *, width: float = 7.0, height: float = 3.2) -> Axes:
     return ax
 
 
-def distribution(values: Floats, *, title: str, label: str, ax: Axes | None = None, colour: str = BLUE) -> Axes:
-    """Histogram of values, NaN left out; few distinct ones are shown as the atoms they are, not smeared."""
+def distribution(
+    values: Floats, *, title: str, label: str, span: tuple[float, float] | None = None, ax: Axes | None = None
+) -> Axes:
+    """Histogram of values over `span`, NaN left out; few distinct ones are shown as the atoms they are, not smeared."""
     ax = _axes(ax)
     known = values[~np.isnan(values)]
     atoms, counts = np.unique(np.round(known, 9), return_counts=True)
     if 0 < len(atoms) <= FEW_ATOMS:
-        span = atoms.max() - atoms.min() or 1.0
-        gap = np.diff(atoms).min() if len(atoms) > 1 else span
-        ax.bar(atoms, counts, width=min(0.8 * gap, span / 12), color=colour)
-        if len(atoms) <= 6 and gap >= span / 12:
+        reach = span[1] - span[0] if span else atoms.max() - atoms.min() or 1.0
+        gap = np.diff(atoms).min() if len(atoms) > 1 else reach
+        ax.bar(atoms, counts, width=min(0.8 * gap, reach / 12), color=BLUE)
+        if len(atoms) <= 6 and gap >= reach / 12:
             ax.set_xticks(atoms, [f"{atom:.3g}" for atom in atoms])
     elif len(atoms):
-        ax.hist(known, bins=min(60, max(20, int(np.sqrt(len(known))))), color=colour)
+        ax.hist(known, bins=min(60, max(20, int(np.sqrt(len(known))))), color=BLUE)
     else:
         ax.text(0.5, 0.5, "nothing scored", ha="center", va="center", transform=ax.transAxes)
+    if span:
+        ax.set_xlim(span[0] - 0.08 * (span[1] - span[0]), span[1] + 0.08 * (span[1] - span[0]))
     missing = len(values) - len(known)
     ax.set_title(title + (f" ({missing} not scored)" if missing else ""), loc="left", fontsize=11)
     ax.set_xlabel(label)
@@ -52,7 +63,9 @@ def distribution(values: Floats, *, title: str, label: str, ax: Axes | None = No
 
 def reward_histogram(scores: Scores, *, ax: Axes | None = None) -> Axes:
     """Distribution of the reward over all completions."""
-    return distribution(scores.rewards, title=f"Reward of {scores.reward.name}", label="reward (weighted scores)", ax=ax)
+    return distribution(
+        scores.rewards, title=f"Reward of {scores.reward.name}", label="reward (weighted scores)", ax=ax
+    )
 
 
 def component_histograms(diagnosis: Diagnosis) -> list[Axes]:
@@ -60,11 +73,20 @@ def component_histograms(diagnosis: Diagnosis) -> list[Axes]:
     shown = [(view, name) for view in diagnosis.views for name in view.names]
     columns = min(3, len(shown))
     rows = -(-len(shown) // columns)
-    _, grid = plt.subplots(rows, columns, figsize=(3.6 * columns, 2.6 * rows), layout="constrained", squeeze=False)
+    _, grid = plt.subplots(
+        rows, columns, figsize=(3.6 * columns, 2.6 * rows), layout="constrained", squeeze=False
+    )
     flat = list(grid.flat)
     for ax, (view, name) in zip(flat, shown, strict=False):
         title = f"{view.part}: {name}" if view.part else name
-        distribution(view.scores[name], title=f"{title}, weight {view.components[name].weight:g}", label="score", ax=_axes(ax))
+        item = view.components[name]
+        distribution(
+            view.scores[name],
+            title=f"{title}, weight {item.weight:g}",
+            label="score",
+            span=item.range,
+            ax=_axes(ax),
+        )
     for ax in flat[len(shown) :]:
         ax.set_visible(False)
     return flat[: len(shown)]
@@ -78,15 +100,31 @@ def group_picture(view: View, *, ax: Axes | None = None) -> Axes:
     order = judged[np.lexsort((stats.high[judged] - stats.low[judged], stats.mean[judged]))]
     place = np.arange(len(order))
     dead = stats.dead[order]
-    ax.vlines(place[~dead], stats.low[order][~dead], stats.high[order][~dead], color=BLUE, alpha=0.45, linewidth=1.5, label="lowest to highest sibling")
+    ax.vlines(
+        place[~dead],
+        stats.low[order][~dead],
+        stats.high[order][~dead],
+        color=BLUE,
+        alpha=0.45,
+        linewidth=1.5,
+        label="lowest to highest sibling",
+    )
     ax.plot(place[~dead], stats.mean[order][~dead], ".", color=BLUE, markersize=4, label="mean of the group")
-    ax.plot(place[dead], stats.mean[order][dead], "x", color=RED, markersize=5, label=f"all siblings equal, no gradient ({dead.sum()} of {len(order)})")
+    ax.plot(
+        place[dead],
+        stats.mean[order][dead],
+        "x",
+        color=RED,
+        markersize=5,
+        label=f"all siblings equal, no gradient ({dead.sum()} of {len(order)})",
+    )
     title = f"{view.part}: groups" if view.part else "Groups"
     ax.set_title(f"{title}, sorted by mean reward", loc="left", fontsize=11)
     ax.set_xlabel("group (one prompt and its sampled completions)")
     ax.set_ylabel("reward")
-    ax.legend(loc="upper left", fontsize=8, frameon=False)
-    ax.margins(y=0.25)
+    ax.legend(
+        loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=3, fontsize=8, frameon=False, columnspacing=1.2
+    )
     return ax
 
 
@@ -96,11 +134,29 @@ def effective_weights(view: View, *, ax: Axes | None = None) -> Axes:
     ax = _axes(ax, height=0.9 + 0.55 * len(names))
     place = np.arange(len(names))
     held = [view.effective_weights.get(name, np.nan) for name in names]
-    bars = (("declared", [view.declared_weights[name] for name in names], -0.2, GREY, ""), ("effective", held, 0.2, BLUE, "//"))
+    bars = (
+        ("declared", [view.declared_weights[name] for name in names], -0.2, GREY, ""),
+        ("effective", held, 0.2, BLUE, "//"),
+    )
     for label, values, shift, colour, hatch in bars:
-        ax.barh(place + shift, np.nan_to_num(values), height=0.36, color=colour, hatch=hatch, edgecolor="white", label=label)
+        ax.barh(
+            place + shift,
+            np.nan_to_num(values),
+            height=0.36,
+            color=colour,
+            hatch=hatch,
+            edgecolor="white",
+            label=label,
+        )
         for at, value in zip(place, values, strict=True):
-            ax.annotate(f"{100 * value:.0f} %" if np.isfinite(value) else "-", (max(np.nan_to_num(value), 0), at + shift), xytext=(3, 0), textcoords="offset points", va="center", fontsize=8)
+            ax.annotate(
+                f"{100 * value:.0f} %" if np.isfinite(value) else "-",
+                (max(np.nan_to_num(value), 0), at + shift),
+                xytext=(3, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=8,
+            )
     ax.set_yticks(place, names)
     ax.invert_yaxis()
     ax.set_xlim(min(0.0, *np.nan_to_num(held)) * 1.1, 1.12 * max(1.0, *np.nan_to_num(held)))
@@ -122,7 +178,9 @@ def before_and_after(scores: Scores, suggestion: Suggestion, *, axes: Any = None
         spread = np.sort(stats.std[stats.count > 1])
         ax = _axes(ax)
         tied = int((spread <= 1e-8).sum())
-        ax.fill_between(np.arange(len(spread)), spread, step="mid", color=BLUE if label == "after" else GREY, alpha=0.8)
+        ax.fill_between(
+            np.arange(len(spread)), spread, step="mid", color=BLUE if label == "after" else GREY, alpha=0.8
+        )
         ax.set_title(f"{label}: {tied} of {len(spread)} groups tied", loc="left", fontsize=11)
         ax.set_xlabel("group, sorted by spread")
         ax.set_ylabel("standard deviation of the reward")

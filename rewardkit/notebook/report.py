@@ -16,9 +16,9 @@ import nbformat
 import papermill
 from tqdm.auto import tqdm
 
-from rewardkit.analysis.diagnosis import Diagnosis, diagnose
+from rewardkit.analysis.diagnosis import diagnose
 from rewardkit.bundle import bundled
-from rewardkit.cases import CheckResult, check, load_cases
+from rewardkit.cases import check, load_cases
 from rewardkit.errors import InputError
 from rewardkit.loading import load_reward
 from rewardkit.notebook.pages import Page, Summary, index_page, notebook_body, notebook_page, summary_markdown
@@ -46,7 +46,12 @@ class Report:
     @property
     def failed(self) -> list[str]:
         """One line a page that failed."""
-        return [f"{item.title} ({summary.name}): {item.error}" for summary in self.summaries for item in summary.pages if item.error]
+        return [
+            f"{item.title} ({summary.name}): {item.error}"
+            for summary in self.summaries
+            for item in summary.pages
+            if item.error
+        ]
 
 
 def report(
@@ -63,18 +68,34 @@ def report(
 ) -> Report:
     """Run the notebooks for each reward and write ``index.html``, a page a notebook and ``summary.md`` into the folder.
 
-    Without `cases` the check notebook is left out. ``single_file=True`` puts all pages into ``index.html``. ``redact=True``
-    leaves out prompts and completions. All input is read before the first notebook runs. A notebook that fails leaves its page with
-    the error (`Report.failed`). InputError: input that cannot be used.
+    Without `cases` the check notebook is left out. ``single_file=True`` puts all pages into ``index.html``.
+    ``redact=True`` leaves out prompts and completions. All input is read before the first notebook runs. A
+    notebook that fails leaves its page with the error (`Report.failed`). InputError: input that cannot be
+    used.
     """
     names = list(dict.fromkeys(rewards))
     if not names:
         raise InputError("a report needs at least one reward, such as file.py:name")
-    prepared = [(name, *_prepare(name, rollouts, cases, scale_rewards, seed)) for name in names]
-    slugs = _slugs([diagnosis.scores.reward.name for _, diagnosis, _ in prepared])
+    loaded = {name: load_reward(name) for name in names}
+    components = sorted({name for reward in loaded.values() for name in reward.names})
+    logged = load_rollouts(rollouts)
+    written = load_cases(cases) if cases is not None else None
+    diagnoses = [
+        diagnose(score(reward, logged), scale_rewards=scale_rewards, seed=seed) for reward in loaded.values()
+    ]
+    checks = [
+        check(reward, written, ignore=components) if written is not None else None
+        for reward in loaded.values()
+    ]
+    slugs = _slugs([reward.name for reward in loaded.values()])
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    jobs = [(at, stem, title) for at in range(len(names)) for stem, title in NOTEBOOKS if stem != "02_check" or cases is not None]
+    jobs = [
+        (at, stem, title)
+        for at in range(len(names))
+        for stem, title in NOTEBOOKS
+        if stem != "02_check" or cases is not None
+    ]
     made: dict[tuple[int, str], Page] = {}
     with (
         tempfile.TemporaryDirectory() as scratch,
@@ -84,26 +105,22 @@ def report(
         running = {}
         for at, stem, title in jobs:
             given = {"reward": names[at], "rollouts": str(rollouts), "cases": str(cases), "redact": redact}
-            given |= {"scale_rewards": scale_rewards, "seed": seed, "fail_on_miss": False}
+            given |= {
+                "scale_rewards": scale_rewards,
+                "seed": seed,
+                "fail_on_miss": False,
+                "ignore": components,
+            }
             out = Path(scratch) / f"{at}-{stem}.ipynb"
             running[pool.submit(_run, stem, title, out, given, slugs[at], redact)] = (at, stem)
         for future in as_completed(running):
             made[running[future]] = future.result()
             bar.update()
     summaries = []
-    for at, (_, diagnosis, checked) in enumerate(prepared):
+    for at, (diagnosis, checked) in enumerate(zip(diagnoses, checks, strict=True)):
         pages = tuple(made[at, stem] for stem, _ in NOTEBOOKS if (at, stem) in made)
         summaries.append(Summary(diagnosis.scores.reward.name, diagnosis, checked, pages))
     return _write(folder, tuple(summaries), single_file=single_file, redact=redact)
-
-
-def _prepare(
-    name: str, rollouts: str | Path, cases: str | Path | None, scale_rewards: str, seed: int
-) -> tuple[Diagnosis, CheckResult | None]:
-    reward = load_reward(name)
-    scores = score(reward, load_rollouts(rollouts))
-    checked = check(reward, load_cases(cases)) if cases is not None else None
-    return diagnose(scores, scale_rewards=scale_rewards, seed=seed), checked
 
 
 def _slugs(names: Sequence[str]) -> list[str]:
@@ -127,7 +144,7 @@ def _run(stem: str, title: str, out: Path, given: dict[str, Any], slug: str, red
     try:
         papermill.execute_notebook(
             str(source), str(out), parameters=parameters, kernel_name="python3", progress_bar=False, log_output=False,
-            extra_arguments=["--IPKernelApp.log_level=40"],
+            extra_arguments=["--IPKernelApp.log_level=50"],
         )  # fmt: skip
         failure = None
     except papermill.PapermillExecutionError as error:
@@ -156,4 +173,3 @@ def _write(folder: Path, summaries: tuple[Summary, ...], *, single_file: bool, r
 
 def _write_text(path: Path, text: str) -> None:
     write_whole(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
-

@@ -27,7 +27,9 @@ class WeightSliders:
 
     def __post_init__(self) -> None:
         self.scores = self.start
-        self._sliders = {name: self._slider(name, weight) for name, weight in self.start.reward.weights.items()}
+        self._sliders = {
+            name: self._slider(name, weight) for name, weight in self.start.reward.weights.items()
+        }
         self._picture = widgets.HTML()
         self._picture.add_class("rewardkit-weights-picture")
         for slider in self._sliders.values():
@@ -38,7 +40,13 @@ class WeightSliders:
     def _slider(name: str, weight: float) -> Any:
         reach = max(1.0, 2 * abs(weight))
         slider = widgets.FloatSlider(
-            value=weight, min=-reach, max=reach, step=0.01, description=name, continuous_update=False, style={"description_width": "8em"}
+            value=weight,
+            min=-reach,
+            max=reach,
+            step=0.01,
+            description=name,
+            continuous_update=False,
+            style={"description_width": "8em"},
         )
         slider.add_class(f"rewardkit-weight-{name}")
         return slider
@@ -51,7 +59,11 @@ class WeightSliders:
     @property
     def line(self) -> str:
         """Code that gives these weights."""
-        changed = {name: round(weight, 4) for name, weight in self.weights.items() if weight != self.start.reward.weights[name]}
+        changed = {
+            name: round(weight, 4)
+            for name, weight in self.weights.items()
+            if weight != self.start.reward.weights[name]
+        }
         return f"scores.reweigh({changed})" if changed else "scores"
 
     def panel(self) -> Any:
@@ -66,9 +78,15 @@ class WeightSliders:
         views = make_views(self.scores)
         held = {name: share for view in reversed(views) for name, share in view.effective_weights.items()}
         share = "of the squared advantage"
-        rows = [(name, f"{weight:g}", f"{100 * held[name]:.0f} %" if name in held else "-") for name, weight in self.weights.items()]
+        rows = [
+            (name, f"{weight:g}", f"{100 * held[name]:.0f} %" if name in held else "-")
+            for name, weight in self.weights.items()
+        ]
         table = markup.table(("component", "weight", share), rows, numeric=("weight", share))
-        tied, groups = (int(sum(count)) for count in zip(*((view.stats.dead.sum(), len(view.stats.count)) for view in views), strict=True))
+        tied, groups = (
+            int(sum(count))
+            for count in zip(*((view.stats.dead.sum(), len(view.stats.count)) for view in views), strict=True)
+        )
         figures = f"<p>{tied} of {groups} groups tied. <code>{markup.escaped(self.line)}</code></p>"
         self._picture.value = histogram_svg(self.scores.rewards) + table + figures
 

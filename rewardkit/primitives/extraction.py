@@ -1,10 +1,10 @@
 """Completion -> field: which piece of a completion is the answer, and where it stands.
 
-Every factory here returns a small frozen callable. Called with a completion it gives the extracted text, ``None``
-where nothing was found, ``""`` where the place was found but is empty (so that `first_of` does not fall through to
-a number from the reasoning). `.spans(completion)` gives the ``(start, end)`` it was taken from, on the original
-text, and `.occurrences(completion)` every place it could have been taken from. White space around a value is left
-out. What is not a string has nothing in it: ``None``.
+Every factory here returns a small frozen callable. Called with a completion it gives the extracted text,
+``None`` where nothing was found, ``""`` where the place was found but is empty (so that `first_of` does not
+fall through to a number from the reasoning). `.spans(completion)` gives the ``(start, end)`` it was taken
+from, on the original text, and `.occurrences(completion)` every place it could have been taken from. White
+space around a value is left out. What is not a string has nothing in it: ``None``.
 """
 
 from __future__ import annotations
@@ -129,7 +129,9 @@ class Boxed(Extractor):
 
     def occurrences(self, completion: str) -> list[Span]:
         found: list[Span] = []
-        opened: list[int | None] = []  # one entry a brace: where a box's content starts, None for other braces
+        opened: list[
+            int | None
+        ] = []  # one entry a brace: where a box's content starts, None for other braces
         for token in self.TOKENS.finditer(completion):
             if token[0].startswith("\\boxed"):
                 opened.append(token.end())
@@ -162,7 +164,10 @@ class After(Extractor):
 
     def __post_init__(self) -> None:
         if not isinstance(self.marker, str) or not self.marker.strip():
-            raise ValueError(f"marker={self.marker!r} is empty; give the text that stands before the answer, such as '####'")
+            raise ValueError(
+                f"marker={self.marker!r} is empty; give the text that stands before the answer, such as "
+                "'####'"
+            )
         one_of("which", self.which, ("first", "last"))
         one_of("until", self.until, ("line", "end"))
 
@@ -175,7 +180,9 @@ class After(Extractor):
         return found
 
 
-def after(marker: str, *, which: Which = "last", until: Literal["line", "end"] = "line", case: bool = True) -> After:
+def after(
+    marker: str, *, which: Which = "last", until: Literal["line", "end"] = "line", case: bool = True
+) -> After:
     """Text after `marker` up to the end of its line (``until="end"``: of the completion); by default the last marker.
 
     `marker` is plain text, not a pattern; ``case=False`` finds it in any case. ValueError: it is empty.
@@ -221,11 +228,14 @@ class Pattern(Extractor):
         return [_trim(completion, *span) for span in spans if span != (-1, -1)]
 
 
-def pattern(expression: str, *, group: int | str | None = None, which: Which = "last", timeout: float = 1.0) -> Pattern:
+def pattern(
+    expression: str, *, group: int | str | None = None, which: Which = "last", timeout: float = 1.0
+) -> Pattern:
     """Text of a group of a regular expression: `group`, else the first group, else the whole match; by default the last.
 
-    Runs on the `regex` engine, which gives up after `timeout` seconds: TimeoutError, so that the row's components end
-    as ``error`` instead of being judged. ValueError at construction: the pattern does not compile or lacks the group.
+    Runs on the `regex` engine, which gives up after `timeout` seconds: TimeoutError, so that the row's
+    components end as ``error`` instead of being judged. ValueError at construction: the pattern does not
+    compile or lacks the group.
 
     >>> pattern(r"total: (\\d+)")("total: 3, total: 4")
     '4'
@@ -233,7 +243,8 @@ def pattern(expression: str, *, group: int | str | None = None, which: Which = "
     return Pattern(expression, group, which, timeout)
 
 
-# A sign belongs to the number only where nothing it could subtract from stands before it ("9-6" holds 9 and 6).
+# A sign belongs to the number only where nothing it could subtract from stands before it ("9-6" holds 9 and
+# 6).
 _NUMBER = re.compile(
     r"""
     (?:(?<![\w)\]}.])[-+\u2212] [$€£¥]?)?        # sign, with a currency sign between it and the digits
@@ -260,8 +271,9 @@ class Number(Extractor):
 def number(*, which: Which = "last") -> Number:
     """A number as it is written: sign, thousands separators, decimals, exponent; by default the last one.
 
-    A full stop after it is not part of it, letters after it are a unit, and dotted runs such as "3.14.15" are no
-    number. Percent signs are left out and a fraction counts as two numbers. ValueError: `which` is unknown.
+    A full stop after it is not part of it, letters after it are a unit, and dotted runs such as "3.14.15" are
+    no number. Percent signs are left out and a fraction counts as two numbers. ValueError: `which` is
+    unknown.
 
     >>> number()("It costs $1,234.50.")
     '1,234.50'
@@ -321,7 +333,9 @@ class JsonValue(Extractor):
     def __post_init__(self) -> None:
         one_of("which", self.which, ("first", "last"))
         if self.path is not None and (not self.path or not all(self._keys)):
-            raise ValueError(f"path={self.path!r} has an empty key; write it as 'person.age' or ('person', 'age')")
+            raise ValueError(
+                f"path={self.path!r} has an empty key; write it as 'person.age' or ('person', 'age')"
+            )
 
     @property
     def _keys(self) -> tuple[str, ...]:
@@ -363,9 +377,10 @@ def _next_bracket(text: str, start: int) -> int:
 def json_value(path: str | Sequence[str] | None = None, *, which: Which = "last") -> JsonValue:
     """A JSON object or array anywhere in the text, as it is written, or the value at `path` in it; by default the last.
 
-    `path` is "person.age" or ("person", "age"), with list positions as numbers; a string value comes without its
-    quotes, others as JSON; ``None`` where the path leads nowhere. Strict JSON: NaN and single quotes are none, and
-    inside a broken object the last whole inner one counts. Spans are those of the whole object or array.
+    `path` is "person.age" or ("person", "age"), with list positions as numbers; a string value comes without
+    its quotes, others as JSON; ``None`` where the path leads nowhere. Strict JSON: NaN and single quotes are
+    none, and inside a broken object the last whole inner one counts. Spans are those of the whole object or
+    array.
 
     >>> json_value("age")('Here: {"name": "Uma", "age": 59}.')
     '59'
@@ -381,7 +396,10 @@ class Choice(Extractor):
     def __post_init__(self) -> None:
         one_of("which", self.which, ("first", "last"))
         if not isinstance(self.options, str) or len(set(self.options)) < 2 or not self.options.isalnum():
-            raise ValueError(f"options={self.options!r} are not choices; give two or more different letters or digits, such as 'ABCD'")
+            raise ValueError(
+                f"options={self.options!r} are not choices; give two or more different letters or digits, "
+                "such as 'ABCD'"
+            )
 
     def occurrences(self, completion: str) -> list[Span]:
         named, lone = _choice_patterns(self.options)
@@ -403,9 +421,9 @@ def _choice_patterns(options: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
 def choice(options: str = "ABCD", *, which: Which = "last") -> Choice:
     """The letter of a multiple-choice answer; by default the last one.
 
-    A letter that is marked as a choice, "(B)", "[B]", "option B", "answer is B", comes before a lone one followed by
-    punctuation or the end of its line, "B.", "B"; so "A" as an article is never the answer. Options count as they are
-    written ("b" is none of "ABCD"). ValueError: fewer than two options.
+    A letter that is marked as a choice, "(B)", "[B]", "option B", "answer is B", comes before a lone one
+    followed by punctuation or the end of its line, "B.", "B"; so "A" as an article is never the answer.
+    Options count as they are written ("b" is none of "ABCD"). ValueError: fewer than two options.
 
     >>> choice()("A (small) one: 31 is larger. The answer is (B).")
     'B'
@@ -480,8 +498,8 @@ def _content_text(content: Any) -> str:
 assistant_text = AssistantText()
 """Text of the last assistant message of a transcript (`messages` in OpenAI's form); a string is returned as it is.
 
-Content in parts is joined by line breaks, other parts than text are left out; ``None`` where no assistant speaks.
-Spans count from the start of that text.
+Content in parts is joined by line breaks, other parts than text are left out; ``None`` where no assistant
+speaks. Spans count from the start of that text.
 
 >>> assistant_text([{"role": "user", "content": "2+2?"}, {"role": "assistant", "content": "4"}])
 '4'

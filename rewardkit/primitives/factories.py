@@ -10,8 +10,8 @@ from typing import Any
 class Made:
     """Base of the dataclasses behind the factories: `CodeBlock("python")` prints as `code_block('python')`.
 
-    Fields without a default print as positional arguments, a field with metadata ``{"star": True}`` as ``*args``,
-    the others as keywords where they differ from their default.
+    Fields without a default print as positional arguments, a field with metadata ``{"star": True}`` as
+    ``*args``, the others as keywords where they differ from their default.
     """
 
     def __repr__(self) -> str:

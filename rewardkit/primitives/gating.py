@@ -25,13 +25,18 @@ class Gate(Made):
         limits = [self.at_least, self.at_most, self.equals]
         if callable(self.on):
             if any(limit is not None for limit in limits):
-                raise ValueError("a gate on a predicate takes no limits; put the comparison into the predicate")
+                raise ValueError(
+                    "a gate on a predicate takes no limits; put the comparison into the predicate"
+                )
         elif not isinstance(self.on, str):
             raise TypeError(f"a gate is on the name of a column or on a predicate, not on {self.on!r}")
         elif all(limit is None for limit in limits):
             raise ValueError(f"gate({self.on!r}) has no condition; add at_least=, at_most= or equals=")
         elif self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
-            raise ValueError(f"gate({self.on!r}) can never open: at_least={self.at_least!r} is above at_most={self.at_most!r}")
+            raise ValueError(
+                f"gate({self.on!r}) can never open: at_least={self.at_least!r} is above "
+                f"at_most={self.at_most!r}"
+            )
 
     def admits(self, value: Any) -> bool | None:
         """Whether the gate on a column is open for this value; ``None`` where the value is missing."""
@@ -45,13 +50,18 @@ class Gate(Made):
 
 
 def gate(
-    on: str | Callable[..., Any], *, at_least: float | None = None, at_most: float | None = None, equals: Any = None
+    on: str | Callable[..., Any],
+    *,
+    at_least: float | None = None,
+    at_most: float | None = None,
+    equals: Any = None,
 ) -> Gate:
     """A gate on an earlier component's score, a field or a column (by name, with limits), or on a predicate.
 
-    A predicate asks for columns by parameter name, as components do, and says with True that the gate is open. A
-    component behind a closed gate is not run: status ``gated``; behind a gate on a missing value it is ``abstained``.
-    ValueError: a column without a limit, a predicate with one, or limits that nothing meets.
+    A predicate asks for columns by parameter name, as components do, and says with True that the gate is
+    open. A component behind a closed gate is not run: status ``gated``; behind a gate on a missing value it
+    is ``abstained``. ValueError: a column without a limit, a predicate with one, or limits that nothing
+    meets.
 
     >>> gate("correct", at_least=1.0)
     gate('correct', at_least=1.0)

@@ -1,6 +1,7 @@
 """What can be said of a text by itself: format, length, repetition, keywords, similarity.
 
-Every factory here returns a small frozen callable that gives a score in [0, 1]. A missing text is not judged: ``None``.
+Every factory here returns a small frozen callable that gives a score in [0, 1]. A missing text is not judged:
+``None``.
 """
 
 from __future__ import annotations
@@ -28,8 +29,12 @@ class Tags(Made):
     partial: bool = False
 
     def __post_init__(self) -> None:
-        if not self.names or len({name.lower() for name in self.names if isinstance(name, str)}) < len(self.names):
-            raise ValueError(f"tags takes one or more different names, such as tags('think', 'answer'); got {self.names!r}")
+        if not self.names or len({name.lower() for name in self.names if isinstance(name, str)}) < len(
+            self.names
+        ):
+            raise ValueError(
+                f"tags takes one or more different names, such as tags('think', 'answer'); got {self.names!r}"
+            )
         for name in self.names:
             check_tag_name(name)
 
@@ -66,8 +71,9 @@ class Tags(Made):
 def tags(*names: str, partial: bool = False) -> Tags:
     """1.0 if every name stands as exactly one pair, one after the other in this order and none inside another, else 0.0.
 
-    Text outside the tags is allowed, case does not matter. ``partial=True`` gives the share of the names of which that
-    holds instead. Notes what is wrong. ValueError: no name, the same name twice, or one that cannot be a tag.
+    Text outside the tags is allowed, case does not matter. ``partial=True`` gives the share of the names of
+    which that holds instead. Notes what is wrong. ValueError: no name, the same name twice, or one that
+    cannot be a tag.
 
     >>> tags("think", "answer")("<think>2+2</think> <answer>4</answer>")
     1.0
@@ -87,7 +93,8 @@ class Length(Made):
         one_of("unit", self.unit, ("words", "characters"))
         if not 0 <= self.full_until < self.zero_from:
             raise ValueError(
-                f"length needs 0 <= full_until < zero_from; got full_until={self.full_until!r}, zero_from={self.zero_from!r}"
+                f"length needs 0 <= full_until < zero_from; got full_until={self.full_until!r}, "
+                f"zero_from={self.zero_from!r}"
             )
 
     def __call__(self, completion: str | None) -> float | None:
@@ -101,7 +108,8 @@ class Length(Made):
 def length(*, full_until: float, zero_from: float, unit: Unit = "words") -> Length:
     """1.0 up to `full_until` words or characters, then falling in a straight line to 0.0 at `zero_from`.
 
-    Words are runs without white space, tags included. Notes the length. ValueError: limits that do not rise, unknown unit.
+    Words are runs without white space, tags included. Notes the length. ValueError: limits that do not rise,
+    unknown unit.
 
     >>> length(full_until=2, zero_from=6)("one two three")
     0.75
@@ -154,7 +162,10 @@ class Keywords(Made):
     def __post_init__(self) -> None:
         one_of("mode", self.mode, ("share", "all", "any"))
         if not self.words or not all(isinstance(word, str) and word.strip() for word in self.words):
-            raise ValueError(f"keywords takes one or more words, such as keywords('because', 'therefore'); got {self.words!r}")
+            raise ValueError(
+                "keywords takes one or more words, such as keywords('because', 'therefore'); got "
+                f"{self.words!r}"
+            )
 
     def __call__(self, completion: str | None) -> float | None:
         if completion is None:
@@ -170,7 +181,8 @@ class Keywords(Made):
 def keywords(*words: str, mode: Literal["share", "all", "any"] = "share", case: bool = False) -> Keywords:
     """Share of the words that occur as whole words, or 1.0 when all or any do; how often each occurs does not count.
 
-    Words may hold spaces; case does not matter unless ``case=True``. Notes those found. ValueError: no word, unknown mode.
+    Words may hold spaces; case does not matter unless ``case=True``. Notes those found. ValueError: no word,
+    unknown mode.
 
     >>> keywords("first", "then", "so")("First this, then that; also those")
     0.6666666666666666
@@ -204,9 +216,9 @@ class Similarity(Made):
 def similarity(method: Literal["ratio", "partial", "token_sort", "token_set"] = "ratio") -> Similarity:
     """Likeness of prediction and ground truth by rapidfuzz: 1.0 when the texts (or their sets of words) are the same.
 
-    "ratio" compares the texts, "token_sort" their words in any order, "token_set" the sets of words, "partial" the
-    best-fitting piece: the last two are 1.0 for any text that contains the truth, a hole a policy finds. A prediction of
-    ``None`` is 0.0, a missing truth is not judged. ValueError: unknown method.
+    "ratio" compares the texts, "token_sort" their words in any order, "token_set" the sets of words,
+    "partial" the best-fitting piece: the last two are 1.0 for any text that contains the truth, a hole a
+    policy finds. A prediction of ``None`` is 0.0, a missing truth is not judged. ValueError: unknown method.
 
     >>> similarity()("kitten", "sitten")
     0.8333333333333335

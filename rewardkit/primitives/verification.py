@@ -1,8 +1,8 @@
 """Field against ground truth: plain functions of ``(prediction, ground_truth)``, usable as components as they are.
 
-They share one rule for what is missing: a `prediction` of ``None`` is judged wrong; a `ground_truth` that is missing
-or cannot be read as what the function compares is not judged: ``None``. Options are keyword-only; bind them with
-`functools.partial`.
+They share one rule for what is missing: a `prediction` of ``None`` is judged wrong; a `ground_truth` that is
+missing or cannot be read as what the function compares is not judged: ``None``. Options are keyword-only;
+bind them with `functools.partial`.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ _LONGEST_NUMBER = 1000  # characters; a longer run of digits is not an answer th
 def read_number(value: Any) -> Number | None:
     """The exact number a text or number stands for, or ``None``: a Decimal, for "1/3" a Fraction.
 
-    Reads thousands separators, a currency sign, a trailing full stop, an exponent, a unicode minus and `a/b`. Floats
-    are read as they print (0.1 is 1/10); bools, NaN, infinities and text over 1,000 characters are no numbers.
+    Reads thousands separators, a currency sign, a trailing full stop, an exponent, a unicode minus and `a/b`.
+    Floats are read as they print (0.1 is 1/10); bools, NaN, infinities and text over 1,000 characters are no
+    numbers.
 
     >>> read_number("$1,234.50."), read_number("2/4")
     (Decimal('1234.50'), Fraction(1, 2))
@@ -80,12 +81,15 @@ def _decimal(number: Number) -> Decimal:
     return _CONTEXT.divide(Decimal(number.numerator), Decimal(number.denominator))
 
 
-def numbers_equal(prediction: Any, ground_truth: Any, *, absolute: float = 0.0, relative: float = 0.0) -> bool | None:
+def numbers_equal(
+    prediction: Any, ground_truth: Any, *, absolute: float = 0.0, relative: float = 0.0
+) -> bool | None:
     """Whether two numbers, as text or numbers, are equal: exactly, or within a tolerance that is asked for.
 
-    Exact means decimals and fractions, never floats: "0.1" is not "0.10000000001". The relative tolerance is a share of
-    the larger magnitude, so the order does not matter. See `read_number` for what counts as a number; a `prediction`
-    that is none is wrong, a `ground_truth` that is none is not judged (``None``). ValueError: a negative tolerance.
+    Exact means decimals and fractions, never floats: "0.1" is not "0.10000000001". The relative tolerance is
+    a share of the larger magnitude, so the order does not matter. See `read_number` for what counts as a
+    number; a `prediction` that is none is wrong, a `ground_truth` that is none is not judged (``None``).
+    ValueError: a negative tolerance.
 
     >>> numbers_equal("1,234.50", 1234.5), numbers_equal("15", "5"), numbers_equal("4", "four")
     (True, False, None)
@@ -107,13 +111,19 @@ def numbers_equal(prediction: Any, ground_truth: Any, *, absolute: float = 0.0, 
     return _distance(number, truth) <= allowed
 
 
-def closeness(prediction: Any, ground_truth: Any, *, zero_at: float = 1.0, scale: Literal["relative", "absolute"] = "relative") -> float | None:
+def closeness(
+    prediction: Any,
+    ground_truth: Any,
+    *,
+    zero_at: float = 1.0,
+    scale: Literal["relative", "absolute"] = "relative",
+) -> float | None:
     """Partial credit in [0, 1] that falls in a straight line with the error: 1 when equal, 0 from `zero_at` on.
 
-    ``scale="relative"`` divides the error by the larger magnitude of the two, so it is defined for a truth of 0
-    (everything else is then a full error) and for negative truths (the wrong sign is a full error or more); it is
-    symmetric and falls with the error. ``scale="absolute"`` takes the error as it is, in the answer's own unit.
-    Missing values as in `numbers_equal`. ValueError: `zero_at` not above 0, unknown `scale`.
+    ``scale="relative"`` divides the error by the larger magnitude of the two, so it is defined for a truth of
+    0 (everything else is then a full error) and for negative truths (the wrong sign is a full error or more);
+    it is symmetric and falls with the error. ``scale="absolute"`` takes the error as it is, in the answer's
+    own unit. Missing values as in `numbers_equal`. ValueError: `zero_at` not above 0, unknown `scale`.
 
     >>> closeness("9", "12"), closeness("-12", "12"), closeness("1", "0")
     (0.75, 0.0, 0.0)
@@ -146,9 +156,9 @@ def matches(
 ) -> bool | None:
     """Whether two texts are the same after normalisation; each option says that the difference *counts*.
 
-    By default case, white space (runs become one space) and punctuation at the ends do not count, and composed and
-    decomposed letters are the same; ``unicode_form="NFKC"`` also folds full-width forms. A prediction of ``None`` is
-    wrong, a missing truth is not judged. ValueError: unknown `unicode_form`.
+    By default case, white space (runs become one space) and punctuation at the ends do not count, and
+    composed and decomposed letters are the same; ``unicode_form="NFKC"`` also folds full-width forms. A
+    prediction of ``None`` is wrong, a missing truth is not judged. ValueError: unknown `unicode_form`.
 
     >>> matches(" Paris. ", "paris"), matches("Paris", "paris", case=True), matches("in Paris", "Paris")
     (True, False, False)
@@ -186,9 +196,10 @@ def _strip_punctuation(text: str) -> str:
 def math_equal(prediction: Any, ground_truth: Any) -> bool | None:
     r"""Whether two mathematical expressions are equal: plain numbers by `numbers_equal`, all else by math-verify.
 
-    Expressions may be LaTeX with or without ``$`` or ``\boxed{}``. A prediction that math-verify cannot read or compare
-    is wrong, a truth that it cannot read is not judged. math-verify stops after 5 s by a signal, which only the main
-    thread has: in other threads bound the call from outside where completions are hostile.
+    Expressions may be LaTeX with or without ``$`` or ``\boxed{}``. A prediction that math-verify cannot read
+    or compare is wrong, a truth that it cannot read is not judged. math-verify stops after 5 s by a signal,
+    which only the main thread has: in other threads bound the call from outside where completions are
+    hostile.
 
     >>> math_equal(r"\frac{1}{2}", "0.5"), math_equal("0.1", "0.10000000001")
     (True, False)

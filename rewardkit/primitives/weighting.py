@@ -21,16 +21,22 @@ MISSING = ("nan", "zero", "skip")
 
 
 def aggregate(
-    scores: Floats, gated: NDArray[np.bool_], weights: Floats, *, aggregation: str = "weighted_sum", on_missing: str = "nan"
+    scores: Floats,
+    gated: NDArray[np.bool_],
+    weights: Floats,
+    *,
+    aggregation: str = "weighted_sum",
+    on_missing: str = "nan",
 ) -> Floats:
     """Reward of each row, before gates on the whole reward and transforms.
 
-    `scores` is (rows, components), NaN where not scored; `gated` says which of those NaN are a closed gate. Components
-    of weight 0 never count. With p the weights: ``weighted_sum`` is sum(p s); ``weighted_mean`` divides it by the sum of the
-    positive weights, so that full marks without penalties earn 1; ``product`` is prod(s ** p); ``minimum`` is min(s).
-    A gated component counts 0 in a sum, 0 with its weight kept in a mean, and is left out of product and minimum.
-    Other missing scores make the reward NaN (``on_missing="nan"``), count 0 ("zero") or are left out ("skip", also
-    from the weights of a mean). NaN where nothing is left to count. ValueError: see `check_weights`.
+    `scores` is (rows, components), NaN where not scored; `gated` says which of those NaN are a closed gate.
+    Components of weight 0 never count. With p the weights: ``weighted_sum`` is sum(p s); ``weighted_mean``
+    divides it by the sum of the positive weights, so that full marks without penalties earn 1; ``product`` is
+    prod(s ** p); ``minimum`` is min(s). A gated component counts 0 in a sum, 0 with its weight kept in a
+    mean, and is left out of product and minimum. Other missing scores make the reward NaN
+    (``on_missing="nan"``), count 0 ("zero") or are left out ("skip", also from the weights of a mean). NaN
+    where nothing is left to count. ValueError: see `check_weights`.
     """
     check_weights(weights, aggregation=aggregation, on_missing=on_missing)
     paid = weights != 0
@@ -64,7 +70,9 @@ def check_weights(weights: Floats, *, aggregation: str, on_missing: str) -> None
     if not np.isfinite(weights).all():
         raise ValueError(f"weights must be finite numbers; got {weights.tolist()}")
     if aggregation in ("product", "minimum") and (weights < 0).any():
-        raise ValueError(f"aggregation={aggregation!r} has no penalties; make the negative weights 0 or use 'weighted_sum'")
+        raise ValueError(
+            f"aggregation={aggregation!r} has no penalties; make the negative weights 0 or use 'weighted_sum'"
+        )
     if aggregation == "weighted_mean" and not (weights > 0).any():
         raise ValueError("aggregation='weighted_mean' needs at least one weight above 0")
 
@@ -104,7 +112,9 @@ class Standardise(Transform):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.clip is not None and not self.clip > 0:
-            raise ValueError(f"clip={self.clip!r} is not a number of standard deviations; give one above 0, or None")
+            raise ValueError(
+                f"clip={self.clip!r} is not a number of standard deviations; give one above 0, or None"
+            )
 
     def apply(self, rewards: Floats) -> Floats:
         spread = rewards.std(ddof=1) if len(rewards) > 1 else 0.0
@@ -159,4 +169,6 @@ def read_transform(text: str) -> Transform:
             return {"standardise": standardise, "min_max": min_max, "rank": rank}[call.func.id](**options)
     except (SyntaxError, KeyError, TypeError, ValueError):
         pass
-    raise ValueError(f"{text} is not one of rewardkit's transforms, so its rewards cannot be computed again from a record")
+    raise ValueError(
+        f"{text} is not one of rewardkit's transforms, so its rewards cannot be computed again from a record"
+    )

@@ -1,0 +1,45 @@
+# make report: the main job. make test: all tests. Both set up what they need in .venv on the first run.
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: report test lab lint bench clean
+
+report: $(VENV)/.notebook
+	$(BIN)/rewardkit report --reward gallery:arithmetic --reward gallery:arithmetic.flawed \
+		--rollouts data/arithmetic/rollouts.jsonl --cases data/arithmetic/cases.jsonl -o reports
+
+test: $(VENV)/.test
+	rm -f .coverage .coverage.*
+	$(BIN)/python -m pytest -n 2 --dist loadscope --cov --cov-report= $(PYTEST)
+	$(BIN)/python -m coverage report
+	$(BIN)/python -m pytest --nbval-lax --nbval-current-env -p no:cacheprovider notebooks
+
+lab: $(VENV)/.notebook
+	$(BIN)/python -m jupyter lab notebooks
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/nbstripout --verify notebooks/*.ipynb
+
+bench: $(VENV)/.test
+	$(BIN)/python tests/bench.py
+
+clean:
+	rm -rf $(VENV) reports build dist
+
+# One stamp for each set of extras: made again only when pyproject.toml or the pinned versions change.
+$(VENV)/.notebook: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) -c constraints.txt -e ".[notebook]"
+	touch $@
+
+$(VENV)/.test: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) -c constraints.txt -e ".[notebook,test]"
+	touch $@ $(VENV)/.notebook
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
