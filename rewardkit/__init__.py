@@ -1,4 +1,7 @@
-"""rewardkit: build reward functions for LLM reinforcement learning, and know what they do before a GPU is rented."""
+"""rewardkit: build reward functions for LLM reinforcement learning.
+
+And find out what they do before a GPU is rented.
+"""
 
 from importlib.metadata import PackageNotFoundError as _NotFound
 from importlib.metadata import distribution as _distribution

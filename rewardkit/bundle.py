@@ -21,7 +21,10 @@ def bundled(relative: str) -> Path:
 
 
 def resolve(source: str | Path, file: str) -> Path:
-    """A path as it is, or for "gallery:arithmetic" the bundled `file` ("rollouts.jsonl", "cases.jsonl") of that name."""
+    """A path as it is, or for "gallery:arithmetic" the bundled `file` of that name.
+
+    `file` is "rollouts.jsonl" or "cases.jsonl".
+    """
     if isinstance(source, str) and source.startswith(GALLERY):
         name = source.removeprefix(GALLERY).partition(".")[0]
         return bundled(f"data/{name}/{file}")

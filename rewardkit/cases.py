@@ -37,7 +37,10 @@ class Expected:
 
     @classmethod
     def read(cls, value: Any, tolerance: float, where: str) -> Expected:
-        """From a number (± tolerance), [low, high] or "unscored"/"gated"/"abstained"/"error". CasesError: anything else."""
+        """From a number (± tolerance), [low, high] or "unscored"/"gated"/"abstained"/"error".
+
+        CasesError: anything else.
+        """
         if isinstance(value, str) and value in UNSCORED:
             return cls(status=value, written=value)
         if _is_number(value):
@@ -54,7 +57,10 @@ class Expected:
         )
 
     def met_by(self, score: float, status: str) -> bool:
-        """Whether a score with this status is what was expected. Rounding in the last digits of a float is no miss."""
+        """Whether a score with this status is what was expected.
+
+        Rounding in the last digits of a float is no miss.
+        """
         if self.status == "scored":
             return status == "scored" and self.low - 1e-9 <= score <= self.high + 1e-9
         return status != "scored" if self.status == "unscored" else status == self.status
@@ -66,7 +72,10 @@ def _is_number(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class Case:
-    """One completion with its columns and what a reward is expected to give: `reward`, or `scores` by component, or both."""
+    """One completion with its columns and what a reward is expected to give.
+
+    `reward`, or `scores` by component, or both.
+    """
 
     name: str
     columns: Mapping[str, Any]
@@ -77,7 +86,10 @@ class Case:
 
 @dataclass(frozen=True)
 class Miss:
-    """An expectation that was not met. `what` is "reward" or the component; `got` its score, or its status with the reason."""
+    """An expectation that was not met.
+
+    `what` is "reward" or the component; `got` its score, or its status with the reason.
+    """
 
     case: str
     what: str
@@ -106,7 +118,10 @@ class CheckResult:
     cases: tuple[Case, ...]
     misses: tuple[Miss, ...]
     left_out: Mapping[str, int] = field(default_factory=dict)
-    """Component -> number of expectations that were left out, because the reward does not have it (see `check`)."""
+    """Component -> number of expectations that were left out, because the reward does not have it.
+
+    See `check`.
+    """
 
     @property
     def failed(self) -> int:
@@ -262,7 +277,10 @@ def check(reward: Reward, cases: Sequence[Case], *, ignore: Collection[str] = ()
 
 
 def _without(cases: Sequence[Case], ignored: set[str]) -> tuple[list[Case], dict[str, int]]:
-    """The cases without expectations of the ignored components, those that expect nothing more left out; and how many went by component."""
+    """The cases without what they expect of ignored components, and how many expectations went, by component.
+
+    A case that expects nothing more is left out.
+    """
     left_out = Counter(name for case in cases for name in case.scores if name in ignored)
     kept = [
         replace(case, scores={name: item for name, item in case.scores.items() if name not in ignored})

@@ -23,13 +23,17 @@ from rewardkit.analysis.findings import SEVERITIES
 from rewardkit.bundle import bundled
 from rewardkit.evaluation import STATUSES
 
-REWARD = "REWARD is file.py:name, package.module:name or gallery:module[.name]; the attribute `reward` where no name is given."
+REWARD = (
+    "REWARD is file.py:name, package.module:name or gallery:module[.name]; "
+    "the attribute `reward` where no name is given."
+)
 
 
 class OneLineGroup(click.Group):
     """A group whose commands end in one clear line, not a traceback, when their input cannot be used."""
 
     def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; input that cannot be used ends with status 2."""
         try:
             return super().invoke(ctx)
         except (rk.InputError, OSError, ModuleNotFoundError) as error:
@@ -48,7 +52,7 @@ class OneLineGroup(click.Group):
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.version_option(package_name="reward-workbench", prog_name="rewardkit")
 def main(debug: bool) -> None:
-    """Design reward functions for LLM reinforcement learning, and know what they do before a GPU is rented."""
+    """Design reward functions for LLM reinforcement learning, and find out what they would do."""
 
 
 def _columns(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
@@ -65,7 +69,7 @@ def _rollout_options(command: Callable[..., Any]) -> Callable[..., Any]:
     command = click.option(
         "--group",
         multiple=True,
-        help="A column that makes groups; may be repeated. Default: prompt_id with policy, step, data_source.",
+        help="A column that makes groups; repeat for more. Default: prompt_id, policy, step, data_source.",
     )(command)
     return click.option(
         "--column",
@@ -125,10 +129,17 @@ def score_command(
     folder = scores.save(output) if output else None
     totals = {status: sum(counts[status] for counts in scores.counts.values()) for status in STATUSES}
     record = {
-        "rows": len(scores), "scored": totals["scored"], "gated": totals["gated"], "abstained": totals["abstained"],
-        "errors": totals["error"], "rewards_missing": scores.record["rewards_missing"], "seconds": round(seconds, 3),
-        "output": str(folder) if folder else None, "components": scores.counts, "rollouts": read.summary(),
-    }  # fmt: skip
+        "rows": len(scores),
+        "scored": totals["scored"],
+        "gated": totals["gated"],
+        "abstained": totals["abstained"],
+        "errors": totals["error"],
+        "rewards_missing": scores.record["rewards_missing"],
+        "seconds": round(seconds, 3),
+        "output": str(folder) if folder else None,
+        "components": scores.counts,
+        "rollouts": read.summary(),
+    }
     _emit(record, f"{read}\n{scores}" + (f"\nwritten to {folder}" if folder else ""), as_json)
 
 
@@ -188,7 +199,10 @@ def _check_text(result: rk.CheckResult) -> str:
 def diagnose_command(
     ctx: click.Context, scores: str, scale_rewards: str, seed: int, fail_on: str | None, as_json: bool
 ) -> None:
-    """Say what SCORES (a folder or Parquet file from `rewardkit score -o`) would do to training, and what could be changed."""
+    """Say what SCORES would do to training, and what could be changed.
+
+    SCORES is the folder that `rewardkit score -o` wrote, or its Parquet file.
+    """
     diagnosis = rk.diagnose(rk.load_scores(scores), scale_rewards=scale_rewards, seed=seed)
     advice = rk.suggest(diagnosis)
     _emit({**diagnosis.record(), "suggestions": advice.record()}, f"{diagnosis}\n\n{advice}", as_json)
@@ -229,16 +243,31 @@ def diagnose_command(
 @json_option
 @click.pass_context
 def report_command(
-    ctx: click.Context, rewards: tuple[str, ...], rollouts: str, cases: str | None, output: Path, scale_rewards: str, seed: int,
-    single_file: bool, redact: bool, as_json: bool,
-) -> None:  # fmt: skip
+    ctx: click.Context,
+    rewards: tuple[str, ...],
+    rollouts: str,
+    cases: str | None,
+    output: Path,
+    scale_rewards: str,
+    seed: int,
+    single_file: bool,
+    redact: bool,
+    as_json: bool,
+) -> None:
     """Run the notebooks on a reward and its rollouts and write the pages; exit 1 when a notebook failed."""
     from rewardkit.notebook.report import report  # papermill takes seconds to import
 
     made = report(
-        rewards, rollouts, output, cases=cases, scale_rewards=scale_rewards, seed=seed, single_file=single_file, redact=redact,
+        rewards,
+        rollouts,
+        output,
+        cases=cases,
+        scale_rewards=scale_rewards,
+        seed=seed,
+        single_file=single_file,
+        redact=redact,
         progress=not as_json,
-    )  # fmt: skip
+    )
     verdicts = {summary.name: summary.verdict[1] for summary in made.summaries}
     record = {
         "index": str(made.index),
@@ -263,7 +292,10 @@ def report_command(
 )
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def lab_command(folder: Path, arguments: tuple[str, ...]) -> None:
-    """Open JupyterLab on a copy of the notebooks in FOLDER (made if missing; files that are there are kept)."""
+    """Open JupyterLab on a copy of the notebooks in FOLDER.
+
+    Made if missing; files that are there are kept.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     for source in sorted(bundled("notebooks").glob("*.ipynb")):
         target = folder / source.name

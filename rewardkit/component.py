@@ -32,7 +32,10 @@ class Call:
 
     @classmethod
     def read(cls, function: Callable[..., Any], owner: str, columns: Mapping[str, str] | None = None) -> Call:
-        """The call of `function`, named `owner` in errors. RewardError: not callable, no signature, unknown parameter."""
+        """The call of `function`, named `owner` in errors.
+
+        RewardError: not callable, no signature, unknown parameter.
+        """
         if not callable(function):
             raise RewardError(f"{owner} needs a function, not {function!r}")
         try:
@@ -78,9 +81,7 @@ class Call:
         function = self.function
         while isinstance(function, functools.partial):
             function = function.func
-        return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-            getattr(function, "__call__", None)
-        )
+        return any(map(inspect.iscoroutinefunction, (function, type(function).__call__)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +185,10 @@ def gate_asks_for(gate: Gate | None, call: Call | None) -> tuple[str, ...]:
 
 
 def describe(function: Any) -> str:
-    """How a function is written in records and fingerprints: the same on every machine, no memory addresses."""
+    """How a function is written in records and fingerprints.
+
+    The same on every machine, no memory addresses.
+    """
     if isinstance(function, functools.partial):
         bound = [describe(argument) if callable(argument) else repr(argument) for argument in function.args]
         bound += [f"{name}={value!r}" for name, value in function.keywords.items()]
@@ -198,9 +202,8 @@ def describe(function: Any) -> str:
             if module.startswith("rewardkit.")
             else str(function.__qualname__)
         )
-    if type(function).__repr__ is object.__repr__:
-        return f"{type(function).__qualname__}()"
-    return repr(function)
+    text = repr(function)
+    return text if " at 0x" not in text else f"{type(function).__qualname__}()"
 
 
 @dataclass(frozen=True, repr=False)
@@ -217,7 +220,10 @@ class Recorded:
 
 
 def sources(functions: Sequence[Any]) -> dict[str, str]:
-    """File name -> hash, for the source files that user functions come from; a function without source is "unknown"."""
+    """File name -> hash, for the source files that user functions come from.
+
+    A function without source is "unknown".
+    """
     found: dict[str, str] = {}
     for function in functions:
         for part in _user_code(function):

@@ -1,4 +1,7 @@
-"""What rewardkit raises for input that cannot be used: one sentence with what was wrong, what was expected, what to do."""
+"""What rewardkit raises for input that cannot be used.
+
+One sentence with what was wrong, what was expected, what to do.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Fields, components and gates over columns -> score columns, in this process; the only place that catches component errors.
+"""Fields, components and gates over columns -> score columns, in this process.
+
+The only place that catches component errors.
 
 Column by column, not row by row: a component is one pass over the rows whose gate is open.
 """
@@ -9,7 +11,6 @@ import asyncio
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from contextvars import copy_context
 from dataclasses import dataclass
 from typing import Any, Final
@@ -91,7 +92,7 @@ class _Pass:
     def __init__(
         self, columns: Columns, rows: int, groups: Rows | None, ignore_gates: bool, notes: Notes | None
     ) -> None:
-        self.known: dict[str, Sequence[Any]] = dict(columns)
+        self.known: dict[str, Sequence[Any] | Floats] = dict(columns)
         self.failed: dict[str, Rows] = {}  # field -> rows where it has no value
         self.rows = rows
         self.groups = groups
@@ -173,7 +174,7 @@ class _Pass:
         self.found.scores[component.name] = scores
         self.found.statuses[component.name] = status
         self.found.errors[component.name] = reasons
-        self.known[component.name] = scores  # type: ignore[assignment]
+        self.known[component.name] = scores
 
     @staticmethod
     def abstain(rows: Rows, reason: str, status: NDArray[np.int8], reasons: list[str | None]) -> None:
@@ -263,12 +264,13 @@ class _Pass:
 
     def arguments(self, names: Sequence[str], rows: Rows) -> list[Sequence[Any]]:
         """The columns' values at these rows, a list a column; scores as Python floats."""
-        everything = len(rows) == self.rows
         columns = [
-            self.known[name].tolist() if isinstance(self.known[name], np.ndarray) else self.known[name]
-            for name in names
-        ]  # type: ignore[attr-defined]
-        return columns if everything else [[column[row] for row in rows] for column in columns]
+            column.tolist() if isinstance(column, np.ndarray) else column
+            for column in (self.known[name] for name in names)
+        ]
+        if len(rows) == self.rows:
+            return columns
+        return [[column[row] for row in rows] for column in columns]
 
     def values(self, call: Call, rows: Rows) -> list[Any]:
         """What the function returns for each row, or a Failure."""
@@ -406,7 +408,10 @@ def _noted(one: OneCall, notes: dict[str, Any]) -> Any:
 
 
 def _run(function: Callable[..., Any], positional: list[Sequence[Any]], count: int) -> list[Any]:
-    """One pass at the speed of a bare loop; a call that raises leaves a Failure and the pass goes on behind it."""
+    """One pass at the speed of a bare loop.
+
+    A call that raises leaves a Failure and the pass goes on behind it.
+    """
     results: list[Any] = []
     append = results.append
     pass_over = map(function, *positional)
@@ -423,7 +428,9 @@ def _run(function: Callable[..., Any], positional: list[Sequence[Any]], count: i
 
 
 def _run_async(calls: Iterator[OneCall] | list[OneCall], notes: Notes | None) -> list[Any]:
-    """The answers of a coroutine function, a bounded number at a time, on an event loop in a thread of its own.
+    """The answers of a coroutine function, a bounded number of calls at a time.
+
+    They run on an event loop in a thread of its own.
 
     (A notebook's main thread has a running loop already.)
     """
@@ -431,7 +438,7 @@ def _run_async(calls: Iterator[OneCall] | list[OneCall], notes: Notes | None) ->
     async def one_after(limit: asyncio.Semaphore, at: int, one: OneCall) -> Any:
         function, positional, keywords = one
         async with limit:
-            with listen() if notes is not None else nullcontext({}) as heard:
+            with listen(notes is not None) as heard:
                 try:
                     answer = await function(*positional, **keywords)
                 except (Exception, SystemExit, asyncio.CancelledError) as error:

@@ -34,7 +34,9 @@ class Line:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why one completion got its reward: fields with the spans they were taken from, a line a component, notes, total.
+    """Why one completion got its reward.
+
+    Fields with the spans they were taken from, a line a component, notes, total.
 
     `contribution` is weight times score, for a weighted sum; other aggregations have none (NaN).
     """

@@ -27,7 +27,9 @@ FILE_MODULE = (
 
 
 def load_reward(name: str) -> Reward:
-    """The reward called `file.py:name`, `package.module:name` or `gallery:module[.name]`; attribute `reward` by default.
+    """The reward called `file.py:name`, `package.module:name` or `gallery:module[.name]`.
+
+    Attribute `reward` by default.
 
     What stands there may be a Reward, a function without arguments that returns one, or a plain function that
     asks for columns by parameter name, such as f(completion, ground_truth): it becomes the one component of a

@@ -21,7 +21,10 @@ COLOURS = (
 
 
 def escaped(text: object, *, limit: int | None = LONGEST_SHOWN) -> str:
-    """Text as harmless HTML: control characters and lone surrogates made visible, cut at `limit` with a word on what is left."""
+    """Text as harmless HTML: control characters and lone surrogates made visible.
+
+    Cut at `limit` with a word on what is left.
+    """
     shown = str(text)
     left = len(shown) - limit if limit is not None else 0
     shown = shown[:limit] if left > 0 else shown
@@ -47,7 +50,10 @@ _BIDI = {
 
 
 def marked(text: str, spans: Mapping[str, Sequence[tuple[int, int]]], *, limit: int = LONGEST_SHOWN) -> str:
-    """The text with the spans of each name marked in a colour of its own and labelled, so that it reads without colour too."""
+    """The text with the spans of each name marked in a colour of its own.
+
+    Each is labelled too, so that it reads without colour.
+    """
     shown = text[:limit]
     edges: list[tuple[int, int, str]] = []
     for name, found in spans.items():
@@ -62,14 +68,14 @@ def marked(text: str, spans: Mapping[str, Sequence[tuple[int, int]]], *, limit: 
         pieces.append(escaped(shown[position:start], limit=None))
         colour = COLOURS[names.index(name) % len(COLOURS)]
         inner = escaped(shown[start:end], limit=None) or "&#8709;"
-        pieces.append(
-            f'<mark style="background:{colour}55;border-bottom:2px solid {colour};color:inherit">{inner}</mark>{_label(name, names)}'
-        )
+        style = f"background:{colour}55;border-bottom:2px solid {colour};color:inherit"
+        pieces.append(f'<mark style="{style}">{inner}</mark>{_label(name, names)}')
         position = end
     rest = escaped(shown[position:], limit=None)
     left = len(text) - len(shown)
     more = f"<em> ... {left:,} more characters</em>" if left > 0 else ""
-    return f'<div dir="auto" style="white-space:pre-wrap;overflow-wrap:anywhere;unicode-bidi:isolate">{"".join(pieces)}{rest}{more}</div>'
+    style = "white-space:pre-wrap;overflow-wrap:anywhere;unicode-bidi:isolate"
+    return f'<div dir="auto" style="{style}">{"".join(pieces)}{rest}{more}</div>'
 
 
 def _label(name: str, names: Sequence[str]) -> str:
@@ -89,11 +95,13 @@ def table(header: Sequence[str], rows: Sequence[Sequence[object]], *, numeric: S
         )
         return f"<tr>{''.join(made)}</tr>"
 
-    return f"<table><thead>{line(header, 'th')}</thead><tbody>{''.join(line(row, 'td') for row in rows)}</tbody></table>"
+    body = "".join(line(row, "td") for row in rows)
+    return f"<table><thead>{line(header, 'th')}</thead><tbody>{body}</tbody></table>"
 
 
 def _cell(content: str) -> str:
     """Long content in a box of readable width, so that short columns keep theirs."""
     if len(content) <= LONG_CELL:
         return content
-    return f'<div style="min-width:13em;max-width:38em;overflow-wrap:anywhere;white-space:pre-line">{content}</div>'
+    style = "min-width:13em;max-width:38em;overflow-wrap:anywhere;white-space:pre-line"
+    return f'<div style="{style}">{content}</div>'

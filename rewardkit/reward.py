@@ -58,7 +58,8 @@ class Reward:
     or missing component, unknown options.
 
     >>> from rewardkit.primitives.verification import matches
-    >>> reward = Reward("one", components=[Component("correct", matches, columns={"prediction": "completion"})])
+    >>> correct = Component("correct", matches, columns={"prediction": "completion"})
+    >>> reward = Reward("one", components=[correct])
     >>> reward(completion="Oslo.", ground_truth="oslo").reward
     1.0
     """
@@ -155,7 +156,10 @@ class Reward:
 
     @property
     def primary(self) -> str:
-        """Name of the component that is the task itself: the one declared primary, else the one of the largest weight."""
+        """Name of the component that is the task itself.
+
+        The one declared primary, else the one of the largest weight.
+        """
         return max(self.components, key=lambda item: (item.primary, item.weight)).name
 
     @property
@@ -168,7 +172,10 @@ class Reward:
         return [Part("", self, np.arange(rows))]
 
     def check_columns(self, available: Sequence[str]) -> None:
-        """RewardError where a column is asked for that is not there, or one has the name of a field or component."""
+        """RewardError where a column is asked for that is not there.
+
+        Or one has the name of a field or component.
+        """
         own = [*self.fields, *self.names]
         for name in own:
             if name in available:
@@ -213,9 +220,17 @@ class Reward:
     ) -> Evaluation:
         """Fields, scores and statuses for `rows` rows of `columns`; see `evaluation.evaluate`."""
         return evaluate(
-            self.field_calls, self.components, columns, rows=rows, gate=self.gate, gate_call=self.gate_call,
-            groups=groups, ignore_gates=ignore_gates, notes=notes, progress=progress,
-        )  # fmt: skip
+            self.field_calls,
+            self.components,
+            columns,
+            rows=rows,
+            gate=self.gate,
+            gate_call=self.gate_call,
+            groups=groups,
+            ignore_gates=ignore_gates,
+            notes=notes,
+            progress=progress,
+        )
 
     def combine(
         self,
@@ -258,7 +273,10 @@ class Reward:
         return replace(self, components=changed)
 
     def __call__(self, **columns: Any) -> RewardResult:
-        """Reward of one completion given by its columns; group components abstain. RewardError: a column is missing."""
+        """Reward of one completion given by its columns.
+
+        Group components abstain. RewardError: a column is missing.
+        """
         self.check_columns(list(columns))
         lists = {name: [value] for name, value in columns.items()}
         found = self.evaluate(lists, rows=1, notes=True)
@@ -291,7 +309,10 @@ class Reward:
         }
 
     def record(self) -> dict[str, Any]:
-        """The definition as plain data: what a run record keeps, with the fingerprints *scoring* and *reward*."""
+        """The definition as plain data.
+
+        What a run record keeps, with the fingerprints *scoring* and *reward*.
+        """
         scoring = self._scoring_record()
         paying = {
             "weights": self.weights,

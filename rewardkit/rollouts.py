@@ -88,9 +88,7 @@ class Rollouts:
 
     def select(self, rows: NDArray[np.bool_] | Sequence[int]) -> Rollouts:
         """The rollouts at these positions (or where the mask is true)."""
-        return replace(
-            self, table=self.table[rows] if np.asarray(rows).dtype == bool else self.table.iloc[rows]
-        )
+        return replace(self, table=self.table.iloc[np.arange(len(self))[np.asarray(rows)]])
 
     @cached_property
     def groups(self) -> NDArray[np.intp]:
@@ -99,7 +97,10 @@ class Rollouts:
 
     @cached_property
     def prompts(self) -> NDArray[np.intp]:
-        """Prompt code of each row, (rows,): what a bootstrap resamples. Groups of one prompt (say of two policies) share it."""
+        """Prompt code of each row, (rows,): what a bootstrap resamples.
+
+        Groups of one prompt (say of two policies) share it.
+        """
         name = next((name for name in ("prompt_id", "prompt") if name in self.table), None)
         if name is None:
             return self.groups
@@ -108,7 +109,10 @@ class Rollouts:
         )
 
     def _key_column(self, name: str) -> list[Any]:
-        """Hashable values of a key column; a missing prompt_id falls back on the prompt, then on the row alone."""
+        """Hashable values of a key column.
+
+        A missing prompt_id falls back on the prompt, then on the row alone.
+        """
         values = column_values(self.table[name])
         if name == "prompt_id" and None in values:
             prompts = column_values(self.table["prompt"]) if "prompt" in self.table else [None] * len(values)
@@ -191,7 +195,9 @@ def load_rollouts(
     columns: Mapping[str, str] | None = None,
     group: str | Sequence[str] | None = None,
 ) -> Rollouts:
-    """Rollouts from a JSONL, Parquet or CSV file, a DataFrame, or dicts; see `ALIASES` for the column names it knows.
+    """Rollouts from a JSONL, Parquet or CSV file, a DataFrame, or dicts.
+
+    See `ALIASES` for the column names it knows.
 
     `columns` maps canonical names to the source's own ({"completion": "text"}) and comes before the known
     aliases. "gallery:arithmetic" stands for the bundled rollouts of that name. `group` names the columns that
@@ -268,7 +274,10 @@ def _split(numbered: Iterable[tuple[int, Any]]) -> tuple[Numbered, list[Rejected
 
 
 def read_jsonl(path: Path) -> tuple[Numbered, list[Rejected]]:
-    """The objects of a JSONL file with their line numbers, and the lines that hold none; blank lines are passed over."""
+    """The objects of a JSONL file with their line numbers, and the lines that hold none.
+
+    Blank lines are passed over.
+    """
     numbered: list[tuple[int, Any]] = []
     rejected = []
     with path.open(encoding="utf-8-sig", errors="replace", newline="\n") as lines:
@@ -291,7 +300,7 @@ def _read_parquet(path: Path) -> tuple[Numbered, list[Rejected]]:
 
 
 def _read_csv(path: Path) -> tuple[Numbered, list[Rejected]]:
-    """CSV cells are text; columns other than the texts of a rollout become numbers where every cell is one."""
+    """Rows of text; columns other than the texts of a rollout become numbers where every cell is one."""
     rows: Numbered = []
     rejected = []
     limit = csv.field_size_limit(sys.maxsize)
@@ -409,7 +418,10 @@ def _table(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
 
 
 def as_column(values: list[Any]) -> pd.Series[Any]:
-    """A column that gives its values back as they were: numbers as such (whole ones stay whole), all else as objects."""
+    """A column that gives its values back as they were.
+
+    Numbers as such (whole ones stay whole), all else as objects.
+    """
     kinds = {type(value) for value in values} - {type(None)}
     if kinds == {bool} and None not in values:
         return pd.Series(values, dtype=bool)
@@ -451,7 +463,10 @@ def _group_key(names: Sequence[str], group: str | Sequence[str] | None) -> tuple
 
 
 def _codes(keys: Sequence[Sequence[Any]], rows: int) -> NDArray[np.intp]:
-    """Codes of the combinations of the key columns, in order of first appearance; without a key each row is its own."""
+    """Codes of the combinations of the key columns, in order of first appearance.
+
+    Without a key each row is its own.
+    """
     if not keys:
         return np.arange(rows)
     seen: dict[tuple[Any, ...], int] = {}

@@ -21,7 +21,9 @@ SCORING_KEYS = ("name", "function", "gate", "columns", "range", "kind")
 
 
 class Route(Reward):
-    """A reward for each value of a column: `Route("data_source", {"gsm8k": a, "people-json": b}, default=None)`.
+    """A reward for each value of a column.
+
+    `Route("data_source", {"gsm8k": a, "people-json": b}, default=None)`.
 
     Rows whose value has no reward go to `default`, or are not judged (``abstained``, reward NaN). Components
     of the same name share a score column; for the rows of another reward they are ``gated``. RewardError: no
@@ -97,9 +99,15 @@ class Route(Reward):
             reward.check_columns(available)
 
     def evaluate(
-        self, columns: Columns, *, rows: int, groups: Rows | None = None, ignore_gates: bool = False, notes: bool = False,
+        self,
+        columns: Columns,
+        *,
+        rows: int,
+        groups: Rows | None = None,
+        ignore_gates: bool = False,
+        notes: bool = False,
         progress: Callable[[str], None] | None = None,
-    ) -> Evaluation:  # fmt: skip
+    ) -> Evaluation:
         total = Evaluation(
             {name: [None] * rows for name in self.fields},
             {name: np.full(rows, np.nan) for name in self.names},
@@ -113,9 +121,13 @@ class Route(Reward):
             unmatched[part.rows] = False
             some = {name: [values[row] for row in part.rows] for name, values in columns.items()}
             found = part.reward.evaluate(
-                some, rows=len(part.rows), groups=None if groups is None else groups[part.rows],
-                ignore_gates=ignore_gates, notes=notes, progress=progress,
-            )  # fmt: skip
+                some,
+                rows=len(part.rows),
+                groups=None if groups is None else groups[part.rows],
+                ignore_gates=ignore_gates,
+                notes=notes,
+                progress=progress,
+            )
             total.gate[part.rows] = found.gate
             for name, scores in found.scores.items():
                 total.scores[name][part.rows] = scores
@@ -127,7 +139,7 @@ class Route(Reward):
             if total.notes is not None and found.notes is not None:
                 for row, heard in zip(part.rows, found.notes, strict=True):
                     total.notes[row] = heard
-        for row in np.flatnonzero(unmatched):
+        for row in np.flatnonzero(unmatched).tolist():
             for name in self.names:
                 total.statuses[name][row] = ABSTAINED
                 total.errors[name][row] = f"no reward for {self.column}={columns[self.column][row]!r}"

@@ -31,7 +31,9 @@ ROOMS = {
 
 
 def save_reward(reward: Reward, path: str | Path) -> Path:
-    """Write a reward as a Python file and give its path; the file is loaded once to see that it says the same.
+    """Write a reward as a Python file and give its path.
+
+    The file is loaded once to see that it says the same.
 
     rewardkit's own functions are written as the calls that made them; a function from an importable module is
     imported, one from a notebook or file is copied, if it uses nothing from outside itself but ``rk``.

@@ -82,7 +82,10 @@ class Scores:
 
     @cached_property
     def record(self) -> dict[str, Any]:
-        """The run record: the reward with its fingerprints, the data's fingerprint, versions, counts. Scoring draws no random numbers."""
+        """The run record: the reward with its fingerprints, the data's fingerprint, versions, counts.
+
+        Scoring draws no random numbers.
+        """
         return {
             "reward": self.reward.record(),
             "rollouts": {**self.rollouts.summary(), "fingerprint": self.rollouts.fingerprint},
@@ -93,7 +96,10 @@ class Scores:
         }
 
     def reweigh(self, weights: Mapping[str, float]) -> Scores:
-        """These scores under other weights, without scoring. RewardError: a weight for a component that there is not."""
+        """These scores under other weights, without scoring.
+
+        RewardError: a weight for a component that there is not.
+        """
         return self.under(self.reward.reweigh(weights))
 
     def under(self, reward: Reward) -> Scores:
@@ -114,7 +120,9 @@ class Scores:
         return Scores(self.table.assign(reward_raw=raw, reward=final), reward, self.rollouts, self.run)
 
     def save(self, folder: str | Path) -> Path:
-        """Write ``scores.parquet`` and ``run.json`` into the folder, each whole or not at all; gives the folder.
+        """Write ``scores.parquet`` and ``run.json`` into the folder, each whole or not at all.
+
+        Gives the folder.
 
         The record is in the Parquet file's metadata too, which is the one that `load_scores` reads.
         """
@@ -202,15 +210,19 @@ def _result_columns(found: Evaluation, raw: Floats, final: Floats) -> pd.DataFra
     columns: dict[str, Any] = {f"field/{name}": as_column(values) for name, values in found.fields.items()}
     for name in found.scores:
         columns[f"score/{name}"] = found.scores[name]
-        columns[f"status/{name}"] = pd.Categorical.from_codes(
-            found.statuses[name].tolist(), categories=list(STATUSES)
-        )
+        columns[f"status/{name}"] = status_column(found.statuses[name])
         columns[f"error/{name}"] = pd.Series(found.errors[name], dtype=object)
     for name in dict.fromkeys(name for heard in found.notes or [] for name in heard):
         columns[f"note/{name}"] = as_column([heard.get(name) for heard in found.notes or []])
     if not (found.gate == 1).all():
         columns["gate/reward"] = found.gate
     return pd.DataFrame({**columns, "reward_raw": raw, "reward": final})
+
+
+def status_column(codes: NDArray[Any]) -> pd.Categorical[Any]:
+    """A status column from codes that index `STATUSES`."""
+    kinds: Any = pd.CategoricalDtype(list(STATUSES))
+    return pd.Categorical.from_codes(codes.astype(np.int8), dtype=kinds)
 
 
 def versions() -> dict[str, str]:
@@ -225,7 +237,10 @@ def versions() -> dict[str, str]:
 
 
 def _to_arrow(table: pd.DataFrame) -> tuple[pa.Table, list[str]]:
-    """The table for Parquet, and the columns that went in as JSON text: those with lists, dicts, mixed types or lone surrogates."""
+    """The table for Parquet, and the columns that went in as JSON text.
+
+    Those with lists, dicts, mixed types or lone surrogates.
+    """
     arrays, as_json = {}, []
     for name in table.columns:
         column = table[name]
@@ -247,7 +262,10 @@ def _to_arrow(table: pd.DataFrame) -> tuple[pa.Table, list[str]]:
 
 
 def write_whole(path: Path, write: Callable[[Path], Any]) -> None:
-    """Let `write` fill a temporary file beside `path`, then put it in place: a reader sees the old file or the new one."""
+    """Let `write` fill a temporary file beside `path`, then put it in place.
+
+    A reader sees the old file or the new one.
+    """
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     os.close(handle)
     try:

@@ -24,10 +24,13 @@ def note(name: str, value: Any) -> None:
 
 
 @contextmanager
-def listen() -> Iterator[dict[str, Any]]:
-    """The dict that `note` fills until the block ends; an inner listener hides the outer one."""
+def listen(on: bool = True) -> Iterator[dict[str, Any]]:
+    """The dict that `note` fills until the block ends; an inner listener hides the outer one.
+
+    With ``on=False`` nobody listens and the dict stays empty.
+    """
     notes: dict[str, Any] = {}
-    token = _notes.set(notes)
+    token = _notes.set(notes if on else None)
     try:
         yield notes
     finally:

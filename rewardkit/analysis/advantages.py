@@ -1,4 +1,7 @@
-"""Advantages as trainers compute them from the rewards of groups. NaN rewards are left out and have no advantage (NaN)."""
+"""Advantages as trainers compute them from the rewards of groups.
+
+NaN rewards are left out and have no advantage (NaN).
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,10 @@ EPSILON = 1e-4  # TRL 1.16, GRPOTrainer: added to every standard deviation it di
 
 
 def grpo(rewards: Floats, groups: Codes) -> Floats:
-    """(r - mean_g) / (std_g + 1e-4), std with ddof 1: TRL's ``scale_rewards="group"``, DeepSeekMath (arXiv 2402.03300)."""
+    """(r - mean_g) / (std_g + 1e-4), std with ddof 1.
+
+    TRL's ``scale_rewards="group"``, DeepSeekMath (arXiv 2402.03300).
+    """
     stats = group_stats(rewards, groups)
     return np.asarray((rewards - stats.mean[groups]) / (stats.std[groups] + EPSILON), dtype=float)
 
@@ -25,14 +31,19 @@ def dr_grpo(rewards: Floats, groups: Codes) -> Floats:
 
 
 def batch(rewards: Floats, groups: Codes) -> Floats:
-    """(r - mean_g) / (std of all rewards + 1e-4): TRL's ``scale_rewards="batch"``, with all rows as one batch."""
+    """(r - mean_g) / (std of all rewards + 1e-4).
+
+    TRL's ``scale_rewards="batch"``, with all rows as one batch.
+    """
     known = rewards[~np.isnan(rewards)]
     spread = known.std(ddof=1) if len(known) > 1 else 0.0
     return np.asarray(dr_grpo(rewards, groups) / (spread + EPSILON), dtype=float)
 
 
 def normalize_then_sum(scores: Floats, weights: Floats, groups: Codes) -> Floats:
-    """Each component standardised in its group, weighted sum, standardised over the batch: GDPO (arXiv 2601.05242).
+    """Each component standardised in its group, weighted sum, standardised over the batch.
+
+    GDPO (arXiv 2601.05242).
 
     `scores` is (rows, components); TRL's ``multi_objective_aggregation="normalize_then_sum"``, 1e-4 at both
     steps. A missing component of a row counts 0, as in TRL's nansum; a row without any is NaN.

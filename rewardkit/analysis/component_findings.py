@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -16,7 +17,10 @@ from rewardkit.evaluation import ABSTAINED, ERROR, GATED, OUT_OF_RANGE
 
 
 def find(view: View) -> list[Finding]:
-    """All findings about the components of one reward. One cause, one finding: what is constant is not also sparse or dead."""
+    """All findings about the components of one reward.
+
+    One cause, one finding: what is constant is not also sparse or dead.
+    """
     found: list[Finding] = []
     varied = []
     for name in view.names:
@@ -186,7 +190,7 @@ def _ends(view: View, name: str, scores: Floats, known: Any, low: float, high: f
 
 
 def _redundant(view: View, names: list[str]) -> Iterator[Finding]:
-    """Pairs of paid components whose scores correlate beyond the threshold, on the rows where both are scored."""
+    """Pairs of paid components whose scores correlate beyond the threshold where both are scored."""
     limit = view.thresholds["redundant"]
     for first, second in combinations([name for name in names if view.components[name].weight], 2):
         a, b = view.scores[first], view.scores[second]
@@ -219,7 +223,10 @@ def _correlation(n: Floats, a: Floats, b: Floats, aa: Floats, bb: Floats, ab: Fl
 
 
 def _dominant(view: View, names: list[str]) -> Iterator[Finding]:
-    """Components other than the primary one that hold more than half of the squared advantage, or more than one declared heavier."""
+    """Components that hold more of the squared advantage than they should.
+
+    That is more than half without being primary, or more than one that is declared heavier.
+    """
     held, declared = view.effective_weights, view.declared_weights
     mass = view.group_mass
     n = int(view.stats.live.sum())
@@ -264,6 +271,4 @@ def _dominant(view: View, names: list[str]) -> Iterator[Finding]:
         }
         extra = {"over": over, "over_value": held[over]} if over is not None else {}
         widest = np.flatnonzero(np.abs(within(view.paid[name], view.groups)) > 0)
-        yield Finding(
-            "dominant", finding.severity, name, {**finding.evidence, **shown, **extra}, n, threshold, view.ids(widest), finding.suggestions, view.part
-        )  # fmt: skip
+        yield replace(finding, evidence={**finding.evidence, **shown, **extra}, rollout_ids=view.ids(widest))

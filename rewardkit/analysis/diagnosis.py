@@ -26,7 +26,10 @@ __all__ = ["Diagnosis", "diagnose", "make_views"]
 
 @dataclass(frozen=True, eq=False)
 class Diagnosis:
-    """What was found in scores: `findings`, most severe first; `views` hold the arrays they were computed from, one a data source."""
+    """What was found in scores: `findings`, most severe first.
+
+    `views` hold the arrays they were computed from, one a data source.
+    """
 
     scores: Scores
     findings: tuple[Finding, ...]
@@ -48,7 +51,9 @@ class Diagnosis:
 
     @cached_property
     def components(self) -> pd.DataFrame:
-        """One row a component (and part): weight, effective weight, counts by status, mean, std, share at the ends, shares of variance.
+        """One row a component (and part), with what its scores look like.
+
+        The columns: weight, effective weight, counts by status, mean, std, share at the ends of the range.
 
         ``effective_weight`` is the share of the squared group advantage (NaN unless the aggregation is a
         weighted sum or mean), ``between`` the share of the variance that lies between groups, which group
@@ -58,7 +63,11 @@ class Diagnosis:
 
     @cached_property
     def group_signal(self) -> pd.DataFrame:
-        """One row a slice (all rows, then each value of the columns that make a group): groups, share without a signal, all wrong, mean reward."""
+        """One row a slice (all rows, then each value of the columns that make a group).
+
+        The columns: groups, mean reward, mean of the primary component, share of groups without a signal,
+        share without a right completion.
+        """
         rows = []
         for view in self.views:
             rows.append({"slice": view.part or "all", **_signal(view, np.ones(len(view), dtype=bool))})
@@ -125,7 +134,10 @@ def make_views(
     seed: int = 0,
     thresholds: Mapping[str, float] | None = None,
 ) -> tuple[View, ...]:
-    """The arrays that findings are computed from, one `View` a part of the reward; errors as in `diagnose`."""
+    """The arrays that findings are computed from, one `View` a part of the reward.
+
+    Errors as in `diagnose`.
+    """
     one_of("scale_rewards", scale_rewards, ("group", "batch", "none"))
     for name in thresholds or {}:
         if name not in THRESHOLDS:
@@ -174,7 +186,10 @@ def _signal(view: View, rows: NDArray[np.bool_]) -> dict[str, Any]:
     low, _ = view.span(view.primary)
     best = group_stats(primary, groups).high
     counted = int(stats.live.sum() + stats.dead.sum())
-    share = lambda mask: mask.sum() / counted if counted else np.nan
+
+    def share(mask: NDArray[np.bool_]) -> float:
+        return float(mask.sum() / counted) if counted else float("nan")
+
     return {
         "groups": len(stats.count),
         "mean_reward": np.nanmean(rewards) if (~np.isnan(rewards)).any() else np.nan,

@@ -13,12 +13,18 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
 
 ZERO_STD = 1e-8
-"""A group whose standard deviation is at most this has no signal (TRL's frac_reward_zero_std counts std close to 0)."""
+"""A group whose standard deviation is at most this has no signal.
+
+TRL's frac_reward_zero_std counts std close to 0.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class GroupStats:
-    """Count, mean and standard deviation (ddof 1; 0 for a single value) of each group; NaN for a group without values."""
+    """Count, mean and standard deviation (ddof 1; 0 for a single value) of each group.
+
+    NaN for a group without values.
+    """
 
     count: Floats  # (groups,)
     mean: Floats
@@ -67,13 +73,15 @@ def tie_rate(values: Floats, groups: Codes) -> tuple[Floats, Floats]:
     _, atoms = np.unique(np.round(values[known], 12), return_inverse=True)
     keys, counts = np.unique(groups[known] * (atoms.max(initial=0) + 1) + atoms, return_counts=True)
     owner = keys // (atoms.max(initial=0) + 1)
-    equal = np.bincount(owner, counts * (counts - 1) / 2, minlength=total)
+    equal = np.bincount(owner, counts * (counts - 1) / 2, minlength=total).astype(float)
     size = np.bincount(groups[known], minlength=total)
     return equal, size * (size - 1) / 2
 
 
 def between_share(values: Floats, groups: Codes) -> float:
-    """Share of the variance that lies between groups: ICC(1) for groups of unequal size; NaN where it is not defined.
+    """Share of the variance that lies between groups: ICC(1) for groups of unequal size.
+
+    NaN where it is not defined.
 
     From the one-way analysis of variance, (MSB - MSW) / (MSB + (n0 - 1) MSW), cut at 0 (Donner 1986).
     """
@@ -92,7 +100,10 @@ def between_share(values: Floats, groups: Codes) -> float:
 
 
 def effective_levels(values: Floats) -> float:
-    """exp(entropy) of the distinct values: how many equally likely levels would be as varied; NaN without values."""
+    """exp(entropy) of the distinct values: how many equally likely levels would be as varied.
+
+    NaN without values.
+    """
     values = values[~np.isnan(values)]
     if len(values) == 0:
         return float("nan")
@@ -119,6 +130,7 @@ class Bootstrap:
 
     @cached_property
     def weights(self) -> NDArray[np.float32]:
+        """How often each prompt is drawn in each resample."""
         generator = np.random.default_rng(self.seed)
         even = np.full(self.total, 1 / self.total)
         return generator.multinomial(self.total, even, size=self.resamples).astype(np.float32)

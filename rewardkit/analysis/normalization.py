@@ -1,8 +1,10 @@
-"""What the usual normalizations of a reward would do to the advantages, measured on the user's own rollouts."""
+"""What the usual normalizations of a reward would do to the advantages.
+
+Measured on the user's own rollouts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +12,7 @@ import numpy as np
 
 from rewardkit.analysis.advantages import ESTIMATORS, normalize_then_sum
 from rewardkit.analysis.findings import percent
-from rewardkit.analysis.grouping import Codes, Floats, group_stats
+from rewardkit.analysis.grouping import Floats, group_stats
 from rewardkit.analysis.view import View
 from rewardkit.primitives.weighting import Transform, min_max, rank, standardise
 
@@ -110,7 +112,10 @@ def _transforms() -> list[tuple[str, str, str, Transform]]:
 
 
 def _by_component(view: View, base: Floats) -> list[Normalization]:
-    """The same maps on each component before summing. Over the batch min-max is a change of weights, and its line says so."""
+    """The same maps on each component before summing.
+
+    Over the batch min-max is a change of weights, and its line says so.
+    """
     columns, weights = _score_columns(view), _weights(view)
     scale = {
         name: np.nanmax(column) - np.nanmin(column)
@@ -122,23 +127,25 @@ def _by_component(view: View, base: Floats) -> list[Normalization]:
         for name, weight in zip(view.names, weights, strict=True)
         if scale.get(name)
     }
-    ways: list[tuple[str, str, str, Callable[[Floats], Floats]]] = [
-        ("standardise_components", "each component: clip at 3 sigma and standardise over the batch", "", _over_batch(standardise(clip=CLIP, within="batch"), view.groups)),
-        ("min_max_components", "each component: min-max over the batch", f"scores.reweigh({stretched})", _over_batch(min_max(within="batch"), view.groups)),
-        ("rank_components", "each component: rank within the group", "", _over_batch(rank(), view.groups)),
-    ]  # fmt: skip
+    reweighed = f"scores.reweigh({stretched})"
+    ways = [
+        (
+            "standardise",
+            "clip at 3 sigma and standardise over the batch",
+            "",
+            standardise(clip=CLIP, within="batch"),
+        ),
+        ("min_max", "min-max over the batch", reweighed, min_max(within="batch")),
+        ("rank", "rank within the group", "", rank()),
+    ]
     rows = []
-    for code, what, line, change in ways:
-        changed = np.column_stack([change(column) for column in columns.T])
+    for code, what, line, transform in ways:
+        changed = np.column_stack([transform(column, view.groups) for column in columns.T])
         total = np.where(np.isnan(changed), 0.0, changed) @ weights
         total[np.isnan(view.rewards)] = np.nan
         after = ESTIMATORS[view.scale_rewards](total, view.groups)
-        rows.append(_measure(view, code, what, line, base, after))
+        rows.append(_measure(view, f"{code}_components", f"each component: {what}", line, base, after))
     return rows
-
-
-def _over_batch(transform: Transform, groups: Codes) -> Callable[[Floats], Floats]:
-    return lambda column: transform(column, groups)
 
 
 def _score_columns(view: View) -> Floats:

@@ -97,7 +97,10 @@ def _opposed(view: View) -> Iterator[Finding]:
 
 
 def _clustered(view: View) -> Iterator[Finding]:
-    """Most sibling pairs earn the same although the reward has more than two levels (a binary one is said to be so already)."""
+    """Most sibling pairs earn the same although the reward has more than two levels.
+
+    A binary one is said to be so already.
+    """
     known = view.rewards[~np.isnan(view.rewards)]
     if len(np.unique(np.round(known, 12))) <= 2:
         return
@@ -176,7 +179,7 @@ def _outliers(view: View) -> Iterator[Finding]:
 
 
 def _spread(view: View) -> Iterator[Finding]:
-    """Few groups that carry the unscaled advantage, and many whose small differences group scaling blows up."""
+    """Few groups that carry the unscaled advantage, or many with tiny differences that scaling blows up."""
     stats, limits = view.stats, view.thresholds
     live = np.flatnonzero(stats.live)
     if len(live) < 10:
@@ -191,8 +194,14 @@ def _spread(view: View) -> Iterator[Finding]:
             interval = view.bootstrap.interval([np.where(top, mass, 0.0), mass], view.owner)
             rows = top[view.groups]
             yield view.graded(
-                "high_variance", "warn", None, {"value": value, "interval": interval}, n=len(live), threshold=limits["top_decile"], rollout_ids=view.ids(rows)
-            )  # fmt: skip
+                "high_variance",
+                "warn",
+                None,
+                {"value": value, "interval": interval},
+                n=len(live),
+                threshold=limits["top_decile"],
+                rollout_ids=view.ids(rows),
+            )
     small = stats.live & (stats.std < limits["small_std"] * typical)
     value = float(small.sum() / len(live))
     if view.scale_rewards == "group" and value >= limits["amplified_noise"]:
@@ -201,6 +210,12 @@ def _spread(view: View) -> Iterator[Finding]:
         interval = view.bootstrap.interval([small.astype(float), stats.live.astype(float)], view.owner)
         evidence = {"value": value, "interval": interval, "typical_std": typical, "advantage_share": share}
         yield view.graded(
-            "amplified_noise", "warn", None, evidence, n=len(live), threshold=limits["amplified_noise"],
-            rollout_ids=view.ids(small[view.groups]), suggestions=("no_std",),
-        )  # fmt: skip
+            "amplified_noise",
+            "warn",
+            None,
+            evidence,
+            n=len(live),
+            threshold=limits["amplified_noise"],
+            rollout_ids=view.ids(small[view.groups]),
+            suggestions=("no_std",),
+        )

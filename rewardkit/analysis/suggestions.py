@@ -17,10 +17,10 @@ from rewardkit.analysis.grouping import Floats, group_stats
 from rewardkit.analysis.normalization import Normalization, normalizations
 from rewardkit.analysis.view import View, make_view
 from rewardkit.component import Component
-from rewardkit.evaluation import ABSTAINED, SCORED, STATUSES
+from rewardkit.evaluation import ABSTAINED, SCORED
 from rewardkit.primitives.verification import closeness
 from rewardkit.reward import Part
-from rewardkit.scoring import Scores
+from rewardkit.scoring import Scores, status_column
 
 __all__ = ["Suggestion", "Suggestions", "suggest"]
 
@@ -35,13 +35,17 @@ WIDEST = (
     20.0  # how far a weight may move: beyond, a component is as good as removed, which is another suggestion
 )
 ENOUGH_NEARER = 0.8  # what is left of the difference for other weights to be worth a line: our choice
-OFTEN = 0.2  # share of the live groups in which a component must vary to be weighed by influence; a rare penalty is meant to hold little
+OFTEN = 0.2
+"""Share of the live groups in which a component must vary to be weighed by its influence.
+
+Our choice: a penalty that rarely fires is meant to hold little.
+"""
 MOST_OFF = 0.1  # difference of effective and declared weight from which other weights are offered: our choice
 
 
 @dataclass(frozen=True, eq=False)
 class Suggestion:
-    """A change of the reward: the line of code, what it measures `before` and `after` on these rollouts, and what it cannot know.
+    """A change of the reward: its line of code, and what it measures `before` and `after` on these rollouts.
 
     `scores` are the scores with the change made (of its part only, for a route), to diagnose or compare.
     """
@@ -65,7 +69,10 @@ class Suggestion:
 
 @dataclass(frozen=True, eq=False)
 class Suggestions:
-    """`changes` of the reward, unranked (nothing here knows which completions are better), and the `normalization` table."""
+    """`changes` of the reward and the `normalization` table.
+
+    The changes are unranked: nothing here knows which completions are better.
+    """
 
     changes: tuple[Suggestion, ...]
     normalization: tuple[Normalization, ...]
@@ -85,9 +92,8 @@ class Suggestions:
             if row.code == "as_is":
                 base[row.part] = measured
                 continue
-            changes.append(
-                {"kind": "normalization", "code": row.code, "part": row.part, "line": row.line, "why": row.effect, "before": base[row.part], "after": measured}
-            )  # fmt: skip
+            told = {"code": row.code, "part": row.part, "line": row.line, "why": row.effect}
+            changes.append({"kind": "normalization", **told, "before": base[row.part], "after": measured})
         return changes
 
     def __repr__(self) -> str:
@@ -155,7 +161,7 @@ def _signal(view: View) -> dict[str, Any]:
 
 
 def _graduate(view: View, scores: Scores, codes: set[tuple[str, str | None]]) -> list[Suggestion]:
-    """Partial credit by closeness beside an all-or-nothing component that compares a number with the ground truth."""
+    """Partial credit by closeness beside an all-or-nothing component that compares numbers."""
     found = []
     for name in view.names:
         item = view.components[name]
@@ -195,7 +201,8 @@ def _graduate(view: View, scores: Scores, codes: set[tuple[str, str | None]]) ->
             Suggestion(
                 "graduate",
                 name,
-                f'rk.Component("{label}", partial(rk.verify.closeness, zero_at={CLOSE_ZERO_AT}), weight={added.weight:g}{mapped})',
+                f'rk.Component("{label}", partial(rk.verify.closeness, zero_at={CLOSE_ZERO_AT}), '
+                f"weight={added.weight:g}{mapped})",
                 f"{name!r} is {'never earned' if fault == 'constant' else 'all or nothing'}; partial "
                 "credit by relative error lets near misses differ. "
                 f"{percent(share)} of the advantage it adds falls in groups that were tied: it "
@@ -210,7 +217,10 @@ def _graduate(view: View, scores: Scores, codes: set[tuple[str, str | None]]) ->
 
 
 def _prediction_column(scores: Scores, item: Component) -> str | None:
-    """The column that a component compares with `ground_truth`: the one other it asks for, a field or a rollout column."""
+    """The column that a component compares with `ground_truth`.
+
+    The one other it asks for, a field or a rollout column.
+    """
     asked = _asks_for(scores, item)
     if "ground_truth" not in asked or "ground_truth" not in scores.table:
         return None
@@ -221,7 +231,10 @@ def _prediction_column(scores: Scores, item: Component) -> str | None:
 
 
 def _asks_for(scores: Scores, item: Component) -> tuple[str, ...]:
-    """What a component asks for; for one read from a record, whose signature is not known, the fields named like a parameter of a verification."""
+    """What a component asks for; of one read from a record, what a verification would ask for.
+
+    The signature of a recorded component is not known.
+    """
     if item.asks_for:
         return item.asks_for
     return ("prediction", "ground_truth") if "field/prediction" in scores.table else ()
@@ -238,14 +251,14 @@ def _with_component(scores: Scores, added: Component, values: Floats) -> Scores:
     status = np.where(np.isnan(values), ABSTAINED, SCORED)
     table = scores.table.copy(deep=False)
     table[f"score/{added.name}"] = values
-    table[f"status/{added.name}"] = pd.Categorical.from_codes(status.tolist(), categories=list(STATUSES))
+    table[f"status/{added.name}"] = status_column(status)
     table[f"error/{added.name}"] = pd.Series([None] * len(table), dtype=object)
     reward = replace(scores.reward, components=(*scores.reward.components, added), recorded=None)
     return Scores(table, scores.reward, scores.rollouts, scores.run).under(reward)
 
 
 def _weights(view: View, scores: Scores) -> list[Suggestion]:
-    """Weights under which each component's share of the squared advantage comes nearest to its declared share."""
+    """Weights under which what each component holds comes nearest to what it declares."""
     often = OFTEN * view.stats.live.sum()
     live = [
         name
@@ -320,7 +333,7 @@ def _rounded(held: Mapping[str, float], names: list[str]) -> dict[str, float]:
 
 
 def _remove(view: View, scores: Scores, codes: set[tuple[str, str | None]]) -> list[Suggestion]:
-    """Weight 0 for components that are constant, dead, redundant or dominant, with what it does to the advantages."""
+    """Weight 0 for components that are constant, dead, redundant or dominant, and its effect."""
     found = []
     for name in view.names:
         fault = next(

@@ -28,11 +28,13 @@ THRESHOLDS: dict[str, float] = {
     "saturated": 0.95,  # likewise
     "tie_rate": 0.8,  # share of sibling pairs that earn the same: our choice
     "identical_pairs": 0.25,  # share of sibling pairs with the same text: our choice
-    "outlier_z": 6.0,  # robust z, far beyond the usual 3.5 (Iglewicz and Hoaglin 1993), as rewards are rarely normal: our choice
+    # Robust z. Our choice, far beyond the usual 3.5 (Iglewicz and Hoaglin 1993): rewards are rarely normal.
+    "outlier_z": 6.0,
     "top_decile": 0.5,  # share of the unscaled advantage in a tenth of the groups: our choice
     "small_std": 0.1,  # of the typical live group: our choice
     "amplified_noise": 0.05,  # share of live groups that small: our choice
-    "zero_std": 0.3,  # DAPO (arXiv 2503.14476) resamples such groups; at 30 % it draws 1.4 batches for one: our choice
+    # Our choice: DAPO (arXiv 2503.14476) resamples such groups, and at 30 % draws 1.4 batches for one.
+    "zero_std": 0.3,
     "zero_std_high": 0.6,
     "dominant": 0.5,  # a component that is not primary holds more than half
     "outweighs": 0.1,  # by how much it holds more than one declared heavier: our choice
@@ -126,7 +128,9 @@ class View:
 
     @cached_property
     def group_shares(self) -> dict[str, Floats]:
-        """Share of each component in each live group's variance, (groups,): cov_g(w s_k, r) / var_g(r); 0 in dead groups.
+        """Share of each component in each live group's variance, (groups,): cov_g(w s_k, r) / var_g(r).
+
+        0 in dead groups.
 
         Empty where the reward is no (weighted) sum of its components.
         """
@@ -150,14 +154,20 @@ class View:
 
     @cached_property
     def group_mass(self) -> Floats:
-        """How much each group counts in an effective weight: 1 a live group under group scaling, else its squared deviation."""
+        """How much each group counts in an effective weight.
+
+        1 a live group under group scaling, else its squared deviation.
+        """
         if self.scale_rewards == "group":
             return self.stats.live.astype(float)
         return np.where(self.stats.live, np.nan_to_num(self.stats.std) ** 2 * (self.stats.count - 1), 0.0)
 
     @cached_property
     def effective_weights(self) -> dict[str, float]:
-        """Share of the squared advantage that each component holds; they add up to 1, and one may be negative. Empty without live groups."""
+        """Share of the squared advantage that each component holds.
+
+        They add up to 1, and one may be negative. Empty without live groups.
+        """
         mass = self.group_mass
         if not mass.sum():
             return {}
@@ -189,7 +199,10 @@ class View:
         above: bool = True,
         **more: Any,
     ) -> Finding:
-        """A finding whose value is past its threshold: at its severity where the whole interval is, else "info" and inconclusive."""
+        """A finding whose value is past its threshold.
+
+        At its severity where the whole interval is, else "info" and inconclusive.
+        """
         value, (low, high) = float(evidence["value"]), evidence["interval"]
         near = low if above else high
         sure = (near >= threshold if above else near <= threshold) and len(self.stats.count) >= FEWEST_GROUPS

@@ -1,1 +1,4 @@
-"""Worked rewards, each with its cases: starting points to copy. Load one with `rk.load_reward("gallery:arithmetic")`."""
+"""Worked rewards, each with its cases: starting points to copy.
+
+Load one with `rk.load_reward("gallery:arithmetic")`.
+"""

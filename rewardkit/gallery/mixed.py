@@ -13,12 +13,15 @@ import json
 import rewardkit as rk
 
 
-def keys_right(record: str | None, ground_truth: str) -> float:
-    """Share of the keys, of either object, that both have with the same value; text as `matches` compares it."""
-    truth = json.loads(ground_truth)
-    found = json.loads(record) if record is not None else {}
-    if not isinstance(found, dict):
-        return 0.0
+def keys_right(record: str | None, ground_truth: str | None) -> float | None:
+    """Share of the keys, of either object, that both have with the same value.
+
+    Text as `matches` compares it; ``None`` where the ground truth is no JSON object.
+    """
+    truth = _read_object(ground_truth)
+    if not truth:
+        return None
+    found = _read_object(record) or {}
     right = [key for key in truth if _same(found.get(key), truth[key])]
     rk.note("wrong_keys", sorted({*truth, *found} - set(right)))
     return len(right) / len({*truth, *found})
@@ -27,12 +30,21 @@ def keys_right(record: str | None, ground_truth: str) -> float:
 def _same(value: object, truth: object) -> bool:
     if isinstance(truth, str):
         return isinstance(value, str) and bool(rk.verify.matches(value, truth))
-    return type(value) is type(truth) and value == truth
+    return isinstance(value, bool) == isinstance(truth, bool) and value == truth
+
+
+def _read_object(text: object) -> dict[str, object] | None:
+    """The JSON object that a text is; ``None`` where it is none."""
+    try:
+        value = json.loads(text) if isinstance(text, str) else None
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def only_json(completion: str, record: str | None) -> bool:
     """Whether the completion is the JSON object and nothing else."""
-    return record is not None and completion.strip() == record
+    return record is not None and record.startswith("{") and completion.strip() == record
 
 
 def all_right(keys: float) -> bool:
@@ -40,7 +52,7 @@ def all_right(keys: float) -> bool:
     return keys == 1.0
 
 
-ANSWER_SENTENCE = rk.extract.pattern(r"The answer is \(([A-Z])\)\.\s*$")
+ANSWER_SENTENCE = rk.extract.pattern(r"The answer is \(([A-D])\)\.\s*$")
 
 
 def ends_as_asked(completion: str) -> bool:
@@ -56,7 +68,7 @@ people = rk.Reward(
             "keys",
             keys_right,
             weight=0.5,
-            why="partial credit: 52 % of the samples have something wrong, half of these a single one of four keys",
+            why="partial credit: 52 % of the samples have a slip, and 58 % of these a single key of four",
         ),
         rk.Component(
             "exact", all_right, weight=0.5, primary=True, why="the task itself: nothing wrong, nothing added"

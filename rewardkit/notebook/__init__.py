@@ -1,4 +1,7 @@
-"""What a person sees: plots, tables, sliders, notebook parameters and report pages. Needs the extra `notebook`."""
+"""What a person sees: plots, tables, sliders, notebook parameters and report pages.
+
+Needs the extra `notebook`.
+"""
 
 try:
     import ipywidgets as _ipywidgets  # noqa: F401

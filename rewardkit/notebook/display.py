@@ -1,4 +1,7 @@
-"""What notebooks show of rollouts, cases and findings: escaped HTML, with prompts and completions left out on request."""
+"""What notebooks show of rollouts, cases and findings.
+
+Escaped HTML, with prompts and completions left out on request.
+"""
 
 from __future__ import annotations
 
@@ -7,26 +10,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from IPython.display import HTML
 
 from rewardkit import markup
-from rewardkit.analysis.diagnosis import Diagnosis, make_views
 from rewardkit.analysis.findings import Finding
-from rewardkit.analysis.grouping import Floats
 from rewardkit.analysis.normalization import Normalization
 from rewardkit.analysis.suggestions import Suggestions
-from rewardkit.cases import Case, CheckResult
-from rewardkit.component import describe
+from rewardkit.cases import CheckResult
 from rewardkit.explain import Explanation, explain
 from rewardkit.primitives.extraction import Extractor
 from rewardkit.reward import Reward
 from rewardkit.rollouts import Rollouts
-from rewardkit.route import Route
-from rewardkit.scoring import Scores, score
 
-__all__ = ["Show", "cases", "coverage", "definition", "gates", "influence", "redacted_reason"]
+__all__ = ["Show", "redacted_reason"]
 
 SEVERITY_MARKS = {
     "high": "\u25cf high",
@@ -37,7 +34,10 @@ SEVERITY_MARKS = {
 
 @dataclass(frozen=True)
 class Show:
-    """Turns records into HTML. With ``redact=True`` nothing of a prompt, completion, extraction or ground truth is shown."""
+    """Turns records into HTML.
+
+    With ``redact=True`` nothing of a prompt, completion, extraction or ground truth is shown.
+    """
 
     redact: bool = False
 
@@ -85,13 +85,17 @@ class Show:
         return _html(about + table, f"one group: {len(rows)} completions, {len(texts)} different")
 
     def extraction(self, rollouts: Rollouts, extractors: Mapping[str, Extractor], *, limit: int = 6) -> HTML:
-        """Completions on which the extractors disagree most, their spans marked; then how often each found something."""
+        """Completions on which the extractors disagree most, their spans marked.
+
+        Then how often each found something.
+        """
         values = {
             name: [extractor(row["completion"]) for row in rollouts] for name, extractor in extractors.items()
         }
         variety = [len(set(found)) for found in zip(*values.values(), strict=True)]
         order = sorted(range(len(rollouts)), key=lambda row: (-variety[row], row))
-        chosen, seen = [], set()
+        chosen: list[int] = []
+        seen: set[str] = set()
         for row in order:
             text = rollouts[row]["completion"]
             if text not in seen and len(chosen) < limit:
@@ -216,143 +220,23 @@ class Show:
 
     def normalization(self, rows: Sequence[Normalization]) -> HTML:
         """The normalization table."""
-        header = (
-            "normalization",
-            "effect on the advantages",
-            "moved",
-            "sign changes",
-            "top tenth of groups",
-            "small-spread groups",
-            "effective sample",
-            "tied groups",
-            "line",
+        figures = {
+            "moved": "changed",
+            "sign changes": "sign_changes",
+            "top tenth of groups": "top_decile",
+            "small-spread groups": "small_groups",
+            "effective sample": "sample_size",
+            "tied groups": "zero_std",
+        }
+        cells = []
+        for row in rows:
+            what = f"{row.part}: {row.what}" if row.part else row.what
+            shares = [f"{100 * getattr(row, name):.1f} %" for name in figures.values()]
+            cells.append((what, row.effect, *shares, row.line))
+        table = markup.table(
+            ("normalization", "effect on the advantages", *figures, "line"), cells, numeric=list(figures)
         )
-        cells = [
-            ((f"{row.part}: " if row.part else "") + row.what, row.effect, *(f"{100 * value:.1f} %" for value in (row.changed, row.sign_changes, row.top_decile, row.small_groups, row.sample_size, row.zero_std)), row.line)
-            for row in rows
-        ]  # fmt: skip
-        return _html(
-            markup.table(header, cells, numeric=header[2:8]), "normalizations, measured on these rollouts"
-        )
-
-    def diagnosis(self, diagnosis: Diagnosis) -> HTML:
-        """The findings of a diagnosis."""
-        return self.findings(diagnosis.findings)
-
-
-def definition(reward: Reward) -> pd.DataFrame:
-    """One row a field and component of a reward, as it is declared."""
-    rows = []
-    for part in _rewards(reward):
-        first = {"reward": part.name} if part is not reward else {}
-        rows += [
-            first
-            | {
-                "name": name,
-                "kind": "field",
-                "function": describe(function),
-                "weight": "",
-                "gate": "",
-                "why": "",
-            }
-            for name, function in part.fields.items()
-        ]
-        rows += [
-            first | {"name": item.name, "kind": "component", "function": describe(item.function), "weight": f"{item.weight:g}", "gate": describe(item.gate) if item.gate else "", "why": item.why}
-            for item in part.components
-        ]  # fmt: skip
-    return pd.DataFrame(rows)
-
-
-def _rewards(reward: Reward) -> list[Reward]:
-    return (
-        [*reward.rewards.values(), *([reward.default] if reward.default else [])]
-        if isinstance(reward, Route)
-        else [reward]
-    )
-
-
-def gates(scores: Scores) -> pd.DataFrame:
-    """One row a gated component: share of rows it counts for, its mean there, and its mean as if the gate were open."""
-    everywhere = score(scores.reward, scores.rollouts, ignore_gates=True)
-    rows = []
-    for name in dict.fromkeys(
-        item.name for part in _rewards(scores.reward) for item in part.components if item.gate
-    ):
-        behind, counted = everywhere.score(name), scores.score(name)
-        rows.append(
-            {
-                "component": name,
-                "counts_for": (~np.isnan(counted)).mean(),
-                "mean_where_it_counts": _mean(counted),
-                "mean_without_the_gate": _mean(behind),
-            }
-        )
-    return pd.DataFrame(
-        rows, columns=["component", "counts_for", "mean_where_it_counts", "mean_without_the_gate"]
-    )
-
-
-def _mean(values: Floats) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else float("nan")
-
-
-def influence(scores: Scores) -> pd.DataFrame:
-    """One row a component: its weight, the share it declares and the share of the squared advantage it holds."""
-    return pd.DataFrame(
-        [
-            {"part": view.part, "component": name, "weight": view.components[name].weight, "declared": view.declared_weights[name], "effective": view.effective_weights.get(name, np.nan)}
-            for view in make_views(scores)
-            for name in view.names
-        ]
-    )  # fmt: skip
-
-
-def cases(result: CheckResult, *, redact: bool = False) -> pd.DataFrame:
-    """One row a case: whether it passed, what it expects, its completion and why it is there."""
-    missed = {miss.case for miss in result.misses}
-    show = Show(redact=redact)
-    rows = []
-    for case in result.cases:
-        expected = {name: item.written for name, item in case.scores.items()}
-        if case.reward is not None:
-            expected = {"reward": case.reward.written, **expected}
-        wanted = ", ".join(f"{name} {value}" for name, value in expected.items())
-        completion = show.text(case.columns.get("completion"))
-        rows.append(
-            {
-                "": "\u2717 missed" if case.name in missed else "\u2713",
-                "case": case.name,
-                "expects": wanted,
-                "completion": completion,
-                "ground_truth": show.text(case.columns.get("ground_truth")),
-                "why": case.why,
-            }
-        )
-    return pd.DataFrame(rows, dtype=object)  # as objects: Arrow-backed text takes no lone surrogates
-
-
-def coverage(reward: Reward, cases: Sequence[Case]) -> pd.DataFrame:
-    """One row a component: how many cases expect a score of it, how many it scores, and the lowest and highest of these."""
-    names = list(dict.fromkeys(name for case in cases for name in case.columns))
-    columns = {name: [case.columns.get(name) for case in cases] for name in names}
-    found = reward.evaluate(columns, rows=len(cases))
-    rows = []
-    for name in reward.names:
-        scores = found.scores[name][~np.isnan(found.scores[name])]
-        expecting = sum(name in case.scores for case in cases)
-        low, high = (scores.min(), scores.max()) if len(scores) else (np.nan, np.nan)
-        rows.append(
-            {
-                "component": name,
-                "cases_that_expect_it": expecting,
-                "cases_that_score_it": len(scores),
-                "lowest": low,
-                "highest": high,
-            }
-        )
-    return pd.DataFrame(rows)
+        return _html(table, "normalizations, measured on these rollouts")
 
 
 def redacted_reason(reason: str) -> str:
@@ -366,9 +250,12 @@ def redacted_reason(reason: str) -> str:
 
 
 def _html(body: str, caption: str) -> HTML:
-    return HTML(
-        f'<div class="rewardkit"><p><b>{markup.escaped(caption)}</b></p><div style="overflow-x:auto">{body}</div></div>'
-    )
+    scrolled = f'<div style="overflow-x:auto">{body}</div>'
+    return _as_html(f'<div class="rewardkit"><p><b>{markup.escaped(caption)}</b></p>{scrolled}</div>')
+
+
+def _as_html(text: str) -> HTML:
+    return HTML(text)  # type: ignore[no-untyped-call]  # IPython has no types for it
 
 
 def _first(rollouts: Rollouts, limit: int) -> list[dict[str, Any]]:

@@ -90,14 +90,18 @@ def page(title: str, body: str, *, root: str = "") -> str:
     """A whole HTML page around a body; `root` is the relative path to the index, "" on the index itself."""
     back = f'<nav><a href="{root}index.html">All results</a></nav>' if root else ""
     return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<link rel="icon" href="data:,">'
         f"<title>{html.escape(title)}</title><style>{STYLE}</style></head><body>{back}{body}</body></html>\n"
     )
 
 
 def notebook_body(notebook: Any, *, redact: bool) -> tuple[str, str | None]:
-    """The body of an executed notebook's page, and its error where a cell failed; widgets are left to the live notebook."""
+    """The body of an executed notebook's page, and its error where a cell failed.
+
+    Widgets are left to the live notebook.
+    """
     error = None
     for cell in notebook.cells:
         kept = []
@@ -123,14 +127,18 @@ def notebook_body(notebook: Any, *, redact: bool) -> tuple[str, str | None]:
 
 
 def index_page(summaries: Sequence[Summary], *, redact: bool, inline: bool = False) -> str:
-    """The first page: a card a reward with verdict, data, cases, main findings, picture and links (or, `inline`, the pages themselves)."""
+    """The first page: a card a reward with verdict, cases, main findings, picture and links.
+
+    With `inline` the pages themselves follow in the same file.
+    """
     scores = summaries[0].diagnosis.scores
     cards = "".join(_card(summary, redact=redact, inline=inline) for summary in summaries)
     body = f"<h1>Reward report</h1>{_about(summaries[0])}{cards}"
     if inline:
         for summary in summaries:
             for item in summary.pages:
-                body += f'<hr><section id="{_anchor(item.file)}"><p class="muted">{html.escape(summary.name)}</p>{_failure(item)}{_unique(item)}</section>'
+                head = f'<p class="muted">{html.escape(summary.name)}</p>{_failure(item)}'
+                body += f'<hr><section id="{_anchor(item.file)}">{head}{_unique(item)}</section>'
     return page(f"Reward report: {scores.reward.name}", body)
 
 
@@ -168,27 +176,24 @@ def _card(summary: Summary, *, redact: bool, inline: bool) -> str:
     )
     more = len(diagnosis.findings) - len(shown)
     rest = f"<p class='muted'>and {more} more, on the last page</p>" if more > 0 else ""
-    cases = (
-        ""
-        if summary.checked is None
-        else f"<p>Cases: {summary.checked.passed} of {len(summary.checked.cases)} passed.</p>{_misses(summary.checked)}"
-    )
-    links = "".join(
-        f'<li><a href="{"#" + _anchor(item.file) if inline else item.file}">{html.escape(item.title)}</a>{_flag(item)}</li>'
-        for item in summary.pages
-    )
+    cases = _cases(summary.checked) if summary.checked is not None else ""
+    links = ""
+    for item in summary.pages:
+        target = f"#{_anchor(item.file)}" if inline else item.file
+        links += f'<li><a href="{target}">{html.escape(item.title)}</a>{_flag(item)}</li>'
     return (
-        f'<section class="card"><h2>{markup.escaped(summary.name)}</h2><p class="verdict {kind}">{markup.escaped(sentence)}</p>{cases}'
-        f"<h3>Findings</h3><ul>{findings or '<li>nothing found</li>'}</ul>{rest}{_picture(diagnosis)}<h3>Pages</h3><ul>{links}</ul></section>"
+        f'<section class="card"><h2>{markup.escaped(summary.name)}</h2>'
+        f'<p class="verdict {kind}">{markup.escaped(sentence)}</p>{cases}'
+        f"<h3>Findings</h3><ul>{findings or '<li>nothing found</li>'}</ul>{rest}{_picture(diagnosis)}"
+        f"<h3>Pages</h3><ul>{links}</ul></section>"
     )
 
 
-def _misses(checked: CheckResult) -> str:
+def _cases(checked: CheckResult) -> str:
     names = list(dict.fromkeys(miss.case for miss in checked.misses))
-    if not names:
-        return ""
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return f"<p>Missed: {markup.escaped(', '.join(names[:5]))}{more}.</p>"
+    missed = f"<p>Missed: {markup.escaped('; '.join(names[:5]))}{more}.</p>" if names else ""
+    return f"<p>Cases: {checked.passed} of {len(checked.cases)} passed.</p>{missed}"
 
 
 def _flag(item: Page) -> str:
@@ -214,7 +219,8 @@ def _picture(diagnosis: Diagnosis) -> str:
     finally:
         plt.close(figure)
     encoded = base64.b64encode(buffer.getvalue()).decode()
-    return f'<figure><img src="data:image/png;base64,{encoded}" alt="Histogram of the reward, and groups sorted by mean reward"></figure>'
+    alt = "Histogram of the reward, and groups sorted by mean reward"
+    return f'<figure><img src="data:image/png;base64,{encoded}" alt="{alt}"></figure>'
 
 
 def _anchor(file: str) -> str:

@@ -1,4 +1,7 @@
-"""Plots: each is a function of a record, takes `ax` and gives it back. Colours are Okabe and Ito's, shapes say the same without colour."""
+"""Plots: each is a function of a record, takes `ax` and gives it back.
+
+Colours are Okabe and Ito's, shapes say the same without colour.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,10 @@ def _axes(ax: Axes | None, *, width: float = 7.0, height: float = 3.2) -> Axes:
 def distribution(
     values: Floats, *, title: str, label: str, span: tuple[float, float] | None = None, ax: Axes | None = None
 ) -> Axes:
-    """Histogram of values over `span`, NaN left out; few distinct ones are shown as the atoms they are, not smeared."""
+    """Histogram of values over `span`, NaN left out.
+
+    Few distinct ones are shown as the atoms they are, not smeared.
+    """
     ax = _axes(ax)
     known = values[~np.isnan(values)]
     atoms, counts = np.unique(np.round(known, 9), return_counts=True)
@@ -93,7 +99,10 @@ def component_histograms(diagnosis: Diagnosis) -> list[Axes]:
 
 
 def group_picture(view: View, *, ax: Axes | None = None) -> Axes:
-    """Groups sorted by mean reward: the range of each, its mean, and those whose siblings all earned the same."""
+    """Groups sorted by mean reward.
+
+    The range of each, its mean, and those whose siblings all earned the same.
+    """
     ax = _axes(ax, width=8.0, height=3.6)
     stats = view.stats
     judged = np.flatnonzero(stats.count > 0)

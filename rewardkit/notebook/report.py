@@ -66,7 +66,9 @@ def report(
     redact: bool = False,
     progress: bool = False,
 ) -> Report:
-    """Run the notebooks for each reward and write ``index.html``, a page a notebook and ``summary.md`` into the folder.
+    """Run the notebooks for each reward and write the pages into the folder.
+
+    These are ``index.html``, a page a notebook, and ``summary.md``.
 
     Without `cases` the check notebook is left out. ``single_file=True`` puts all pages into ``index.html``.
     ``redact=True`` leaves out prompts and completions. All input is read before the first notebook runs. A
@@ -143,9 +145,14 @@ def _run(stem: str, title: str, out: Path, given: dict[str, Any], slug: str, red
     parameters = {name: value for name, value in given.items() if name in known}
     try:
         papermill.execute_notebook(
-            str(source), str(out), parameters=parameters, kernel_name="python3", progress_bar=False, log_output=False,
+            str(source),
+            str(out),
+            parameters=parameters,
+            kernel_name="python3",
+            progress_bar=False,
+            log_output=False,
             extra_arguments=["--IPKernelApp.log_level=50"],
-        )  # fmt: skip
+        )
         failure = None
     except papermill.PapermillExecutionError as error:
         failure = f"{error.ename}: {error.evalue}" if not redact else error.ename

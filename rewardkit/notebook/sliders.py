@@ -20,7 +20,10 @@ BINS = 40
 
 @dataclass
 class WeightSliders:
-    """A slider a component; `scores` are always the ones under the weights shown, and `line` the code that gives them."""
+    """A slider a component; `scores` are always the ones under the weights shown.
+
+    `line` is the code that gives them.
+    """
 
     start: Scores
     scores: Scores = field(init=False)
@@ -99,11 +102,14 @@ def histogram_svg(values: Floats, *, width: int = 420, height: int = 120) -> str
     counts, edges = np.histogram(known, bins=BINS)
     scale, step = height / counts.max(), width / BINS
     bars = "".join(
-        f'<rect x="{place * step:.1f}" y="{height - count * scale:.1f}" width="{step - 1:.1f}" height="{count * scale:.1f}" fill="#0072b2"/>'
+        f'<rect x="{place * step:.1f}" y="{height - count * scale:.1f}" '
+        f'width="{step - 1:.1f}" height="{count * scale:.1f}" fill="#0072b2"/>'
         for place, count in enumerate(counts)
     )
-    label = f"reward from {edges[0]:.3g} to {edges[-1]:.3g}, {len(known):,} completions, tallest bar {counts.max():,}"
+    span = f"reward from {edges[0]:.3g} to {edges[-1]:.3g}"
+    label = f"{span}, {len(known):,} completions, up to {counts.max():,} a bar"
     return (
-        f'<svg role="img" aria-label="{label}" viewBox="0 0 {width} {height + 18}" width="{width}" height="{height + 18}">{bars}'
+        f'<svg role="img" aria-label="{label}" viewBox="0 0 {width} {height + 18}" '
+        f'width="{width}" height="{height + 18}">{bars}'
         f'<text x="0" y="{height + 14}" font-size="12" fill="currentColor">{label}</text></svg>'
     )

@@ -56,6 +56,7 @@ class Extractor(Made, ABC):
         return [found[0 if self.which == "first" else -1]] if found else []
 
     def __call__(self, completion: str | None) -> str | None:
+        """The value, or ``None`` where nothing was found."""
         for start, end in self.spans(completion):
             assert completion is not None
             return completion[start:end]
@@ -73,7 +74,10 @@ def _trim(text: str, start: int, end: int) -> Span:
 
 @lru_cache(maxsize=256)
 def tag_tokens(name: str) -> re.Pattern[str]:
-    """Opening and closing tags called `name`, in any case, attributes allowed; group 1 is the slash of a closing one."""
+    """Opening and closing tags called `name`, in any case, attributes allowed.
+
+    Group 1 is the slash of a closing one.
+    """
     return re.compile(rf"<(/?){re.escape(name)}(?:\s[^<>]*)?>", re.IGNORECASE)
 
 
@@ -145,7 +149,9 @@ class Boxed(Extractor):
 
 
 def boxed(*, which: Which = "last") -> Boxed:
-    r"""Content of ``\boxed{...}`` with its inner braces; by default of the last box that opens (so the innermost).
+    r"""Content of ``\boxed{...}`` with its inner braces.
+
+    By default of the last box that opens (so the innermost).
 
     A box that is never closed counts for nothing. ValueError: `which` is unknown.
 
@@ -183,11 +189,13 @@ class After(Extractor):
 def after(
     marker: str, *, which: Which = "last", until: Literal["line", "end"] = "line", case: bool = True
 ) -> After:
-    """Text after `marker` up to the end of its line (``until="end"``: of the completion); by default the last marker.
+    r"""Text after `marker` up to the end of its line (``until="end"``: of the completion).
+
+    By default the last marker.
 
     `marker` is plain text, not a pattern; ``case=False`` finds it in any case. ValueError: it is empty.
 
-    >>> after("####")("6 * 7 = 42\\n#### 42")
+    >>> after("####")("6 * 7 = 42\n#### 42")
     '42'
     """
     return After(marker, which, until, case)
@@ -231,13 +239,15 @@ class Pattern(Extractor):
 def pattern(
     expression: str, *, group: int | str | None = None, which: Which = "last", timeout: float = 1.0
 ) -> Pattern:
-    """Text of a group of a regular expression: `group`, else the first group, else the whole match; by default the last.
+    r"""Text of a group of a regular expression: `group`, else the first group, else the whole match.
+
+    By default the last.
 
     Runs on the `regex` engine, which gives up after `timeout` seconds: TimeoutError, so that the row's
     components end as ``error`` instead of being judged. ValueError at construction: the pattern does not
     compile or lacks the group.
 
-    >>> pattern(r"total: (\\d+)")("total: 3, total: 4")
+    >>> pattern(r"total: (\d+)")("total: 3, total: 4")
     '4'
     """
     return Pattern(expression, group, which, timeout)
@@ -308,11 +318,13 @@ class CodeBlock(Extractor):
 
 
 def code_block(language: str | None = None, *, which: Which = "last") -> CodeBlock:
-    """Content of a fenced code block, of any language or of `language` (in any case); by default the last one.
+    r"""Content of a fenced code block, of any language or of `language` (in any case).
+
+    By default the last one.
 
     A block that is never closed counts for nothing. ValueError: `which` is unknown.
 
-    >>> code_block("python")("```python\\nprint(1)\\n```")
+    >>> code_block("python")("```python\nprint(1)\n```")
     'print(1)'
     """
     return CodeBlock(language, which)
@@ -375,7 +387,9 @@ def _next_bracket(text: str, start: int) -> int:
 
 
 def json_value(path: str | Sequence[str] | None = None, *, which: Which = "last") -> JsonValue:
-    """A JSON object or array anywhere in the text, as it is written, or the value at `path` in it; by default the last.
+    """A JSON object or array anywhere in the text, as it is written, or the value at `path` in it.
+
+    By default the last.
 
     `path` is "person.age" or ("person", "age"), with list positions as numbers; a string value comes without
     its quotes, others as JSON; ``None`` where the path leads nowhere. Strict JSON: NaN and single quotes are
@@ -402,8 +416,7 @@ class Choice(Extractor):
             )
 
     def occurrences(self, completion: str) -> list[Span]:
-        named, lone = _choice_patterns(self.options)
-        for expression in (named, lone):
+        for expression in _choice_patterns(self.options):
             found = [match.span(match.lastindex or 0) for match in expression.finditer(completion)]
             if found:
                 return found
@@ -411,11 +424,14 @@ class Choice(Extractor):
 
 
 @lru_cache(maxsize=64)
-def _choice_patterns(options: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+def _choice_patterns(options: str) -> tuple[re.Pattern[str], ...]:
+    """What marks a letter as the answer, the surest mark first."""
     letter = f"([{re.escape(options)}])"
-    named = rf"\(\s?{letter}\s?\)|\[\s?{letter}\s?\]|\b(?i:option|choice|answer(?: is)?)\s?:?\s?[*_\"'(\[]{{0,3}}{letter}(?![\w'’])"
+    opened = r"\s?:?\s?[*_\"'(\[]{0,3}"
+    answer = rf"\b(?i:answer(?: is)?){opened}{letter}(?![\w'’])"
+    bracketed = rf"\(\s?{letter}\s?\)|\[\s?{letter}\s?\]|\b(?i:option|choice){opened}{letter}(?![\w'’])"
     lone = rf"(?<![\w'’]){letter}(?=[.):,;!?*_\"\]\s]{{0,3}}$|[.):,;!?*_\"\]])"
-    return re.compile(named), re.compile(lone, re.MULTILINE)
+    return re.compile(answer), re.compile(bracketed), re.compile(lone, re.MULTILINE)
 
 
 def choice(options: str = "ABCD", *, which: Which = "last") -> Choice:
@@ -461,7 +477,9 @@ class FirstOf(Extractor):
 
 
 def first_of(*extractors: Extractor) -> FirstOf:
-    """The value of the first extractor that finds one; an empty value counts as found. ValueError: none was given.
+    """The value of the first extractor that finds one.
+
+    An empty value counts as found. ValueError: none was given.
 
     >>> first_of(tag("answer"), number())("I think it is 4")
     '4'
@@ -482,6 +500,7 @@ class AssistantText(Made):
         return None
 
     def spans(self, messages: Sequence[Any] | str | None) -> list[Span]:
+        """The whole of the text that is given back."""
         text = self(messages)
         return [] if text is None else [(0, len(text))]
 
@@ -496,7 +515,9 @@ def _content_text(content: Any) -> str:
 
 
 assistant_text = AssistantText()
-"""Text of the last assistant message of a transcript (`messages` in OpenAI's form); a string is returned as it is.
+"""Text of the last assistant message of a transcript (`messages` in OpenAI's form).
+
+A string is returned as it is.
 
 Content in parts is joined by line breaks, other parts than text are left out; ``None`` where no assistant
 speaks. Spans count from the start of that text.

@@ -1,4 +1,7 @@
-"""The shape that all made primitives share: a frozen, picklable callable whose repr reads like the call that made it."""
+"""The shape that all made primitives share.
+
+A frozen, picklable callable whose repr reads like the call that made it.
+"""
 
 from __future__ import annotations
 

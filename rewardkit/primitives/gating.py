@@ -14,7 +14,10 @@ __all__ = ["Gate", "gate"]
 
 @dataclass(frozen=True, repr=False)
 class Gate(Made):
-    """The condition that `gate` makes. `on` is the name of a column or a predicate that asks for columns by name."""
+    """The condition that `gate` makes.
+
+    `on` is the name of a column or a predicate that asks for columns by name.
+    """
 
     on: str | Callable[..., Any]
     at_least: float | None = field(kw_only=True, default=None)

@@ -53,7 +53,10 @@ class Tags(Made):
 
     @staticmethod
     def _pair(completion: str, name: str, position: int) -> tuple[str, int]:
-        """What is wrong with the one pair called `name`, and where it ends; it must start at `position` or later."""
+        """What is wrong with the one pair called `name`, and where it ends.
+
+        It must start at `position` or later.
+        """
         tokens = list(tag_tokens(name).finditer(completion))
         opening = [token for token in tokens if not token[1]]
         closing = [token for token in tokens if token[1]]
@@ -69,7 +72,9 @@ class Tags(Made):
 
 
 def tags(*names: str, partial: bool = False) -> Tags:
-    """1.0 if every name stands as exactly one pair, one after the other in this order and none inside another, else 0.0.
+    """1.0 if every name stands as exactly one pair.
+
+    One after the other in this order and none inside another, else 0.0.
 
     Text outside the tags is allowed, case does not matter. ``partial=True`` gives the share of the names of
     which that holds instead. Notes what is wrong. ValueError: no name, the same name twice, or one that
@@ -138,7 +143,9 @@ class Repetition(Made):
 
 
 def repetition(*, ngram: int = 4) -> Repetition:
-    """Share of the runs of `ngram` words that stood in the text before: 0.0 without loops, towards 1.0 in a long one.
+    """Share of the runs of `ngram` words that stood in the text before.
+
+    0.0 without loops, towards 1.0 in a long one.
 
     A text of fewer words repeats nothing: 0.0. Pay it with a negative weight. ValueError: `ngram` under 1.
 
@@ -179,7 +186,9 @@ class Keywords(Made):
 
 
 def keywords(*words: str, mode: Literal["share", "all", "any"] = "share", case: bool = False) -> Keywords:
-    """Share of the words that occur as whole words, or 1.0 when all or any do; how often each occurs does not count.
+    """Share of the words that occur as whole words, or 1.0 when all or any do.
+
+    How often each occurs does not count.
 
     Words may hold spaces; case does not matter unless ``case=True``. Notes those found. ValueError: no word,
     unknown mode.
@@ -214,7 +223,9 @@ class Similarity(Made):
 
 
 def similarity(method: Literal["ratio", "partial", "token_sort", "token_set"] = "ratio") -> Similarity:
-    """Likeness of prediction and ground truth by rapidfuzz: 1.0 when the texts (or their sets of words) are the same.
+    """Likeness of prediction and ground truth by rapidfuzz.
+
+    1.0 when the texts (or their sets of words) are the same.
 
     "ratio" compares the texts, "token_sort" their words in any order, "token_set" the sets of words,
     "partial" the best-fitting piece: the last two are 1.0 for any text that contains the truth, a hole a

@@ -1,4 +1,6 @@
-"""Field against ground truth: plain functions of ``(prediction, ground_truth)``, usable as components as they are.
+"""Field against ground truth.
+
+Plain functions of ``(prediction, ground_truth)``, usable as components as they are.
 
 They share one rule for what is missing: a `prediction` of ``None`` is judged wrong; a `ground_truth` that is
 missing or cannot be read as what the function compares is not judged: ``None``. Options are keyword-only;
@@ -118,7 +120,9 @@ def closeness(
     zero_at: float = 1.0,
     scale: Literal["relative", "absolute"] = "relative",
 ) -> float | None:
-    """Partial credit in [0, 1] that falls in a straight line with the error: 1 when equal, 0 from `zero_at` on.
+    """Partial credit in [0, 1] that falls in a straight line with the error.
+
+    1 when equal, 0 from `zero_at` on.
 
     ``scale="relative"`` divides the error by the larger magnitude of the two, so it is defined for a truth of
     0 (everything else is then a full error) and for negative truths (the wrong sign is a full error or more);
@@ -180,7 +184,10 @@ def matches(
 
 
 def _strip_punctuation(text: str) -> str:
-    """Without punctuation and white space at its ends, unless nothing else is there. Signs and currency are symbols: kept."""
+    """Without punctuation and white space at its ends, unless nothing else is there.
+
+    Signs and currency are symbols: kept.
+    """
 
     def outer(character: str) -> bool:
         return character.isspace() or (unicodedata.category(character)[0] == "P" and character not in "-%")
@@ -194,7 +201,9 @@ def _strip_punctuation(text: str) -> str:
 
 
 def math_equal(prediction: Any, ground_truth: Any) -> bool | None:
-    r"""Whether two mathematical expressions are equal: plain numbers by `numbers_equal`, all else by math-verify.
+    r"""Whether two mathematical expressions are equal.
+
+    Plain numbers by `numbers_equal`, all else by math-verify.
 
     Expressions may be LaTeX with or without ``$`` or ``\boxed{}``. A prediction that math-verify cannot read
     or compare is wrong, a truth that it cannot read is not judged. math-verify stops after 5 s by a signal,

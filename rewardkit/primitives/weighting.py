@@ -1,4 +1,7 @@
-"""How component scores add up to a reward, and what may be done to the rewards of a group afterwards. Arrays only."""
+"""How component scores add up to a reward, and what may be done to the rewards of a group afterwards.
+
+Arrays only.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +67,10 @@ def aggregate(
 
 
 def check_weights(weights: Floats, *, aggregation: str, on_missing: str) -> None:
-    """Raise a ValueError for an unknown option, a weight that is not finite, or one the aggregation has no meaning for."""
+    """Raise a ValueError for an unknown option, a weight that is not finite.
+
+    Or one the aggregation has no meaning for.
+    """
     one_of("aggregation", aggregation, AGGREGATIONS)
     one_of("on_missing", on_missing, MISSING)
     if not np.isfinite(weights).all():
@@ -140,7 +146,9 @@ class Rank(Transform):
 
 
 def standardise(*, clip: float | None = None, within: Within = "group") -> Transform:
-    """(r - mean) / std (ddof 1) within the group or the batch, then clipped at ±`clip`; 0 where nothing varies.
+    """(r - mean) / std (ddof 1) within the group or the batch, then clipped at ±`clip`.
+
+    0 where nothing varies.
 
     ValueError: `clip` not above 0, unknown `within`.
     """
@@ -148,7 +156,10 @@ def standardise(*, clip: float | None = None, within: Within = "group") -> Trans
 
 
 def min_max(*, within: Within = "group") -> Transform:
-    """(r - min) / (max - min) within the group or the batch, in [0, 1]; 0 where nothing varies. ValueError: unknown `within`."""
+    """(r - min) / (max - min) within the group or the batch, in [0, 1].
+
+    0 where nothing varies. ValueError: unknown `within`.
+    """
     return MinMax(within=within)
 
 

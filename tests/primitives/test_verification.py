@@ -200,6 +200,7 @@ def test_a_wide_closeness_does_not_pay_more_for_the_farther_answer(near, far, tr
         ("it's", "its", {}, False, "punctuation inside counts"),
         (None, "Paris", {}, False, "no prediction is wrong"),
         ("Paris", None, {}, None, "no truth"),
+        (None, None, {}, None, "neither"),
         ("Paris", float("nan"), {}, None, "a truth of NaN, which is how tables write a missing one"),
         ("nan", float("nan"), {}, None, "a truth of NaN is not the word nan"),
         ("Paris", "paris", {"case": True}, False, "case counts where asked"),

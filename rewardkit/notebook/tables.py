@@ -1,0 +1,132 @@
+"""Tables of figures that the notebooks show: a record in, a data frame out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from rewardkit.analysis.diagnosis import make_views
+from rewardkit.analysis.grouping import Floats
+from rewardkit.cases import Case, CheckResult
+from rewardkit.component import describe
+from rewardkit.notebook.display import Show
+from rewardkit.reward import Reward
+from rewardkit.route import Route
+from rewardkit.scoring import Scores, score
+
+__all__ = ["cases", "coverage", "definition", "gates", "influence"]
+
+
+def definition(reward: Reward) -> pd.DataFrame:
+    """One row a field and component of a reward, as it is declared."""
+    rows = []
+    for part in _rewards(reward):
+        declared = [(name, "field", function, "", None, "") for name, function in part.fields.items()]
+        for item in part.components:
+            declared.append((item.name, "component", item.function, f"{item.weight:g}", item.gate, item.why))
+        for name, kind, function, weight, gate, why in declared:
+            row = {"reward": part.name} if part is not reward else {}
+            row |= {"name": name, "kind": kind, "function": describe(function), "weight": weight}
+            rows.append(row | {"gate": describe(gate) if gate else "", "why": why})
+    return pd.DataFrame(rows)
+
+
+def _rewards(reward: Reward) -> list[Reward]:
+    if not isinstance(reward, Route):
+        return [reward]
+    return [*reward.rewards.values(), *([reward.default] if reward.default else [])]
+
+
+def gates(scores: Scores) -> pd.DataFrame:
+    """One row a gated component.
+
+    Share of rows it counts for, its mean there, and its mean as if the gate were open.
+    """
+    everywhere = score(scores.reward, scores.rollouts, ignore_gates=True)
+    rows = []
+    for name in dict.fromkeys(
+        item.name for part in _rewards(scores.reward) for item in part.components if item.gate
+    ):
+        behind, counted = everywhere.score(name), scores.score(name)
+        rows.append(
+            {
+                "component": name,
+                "counts_for": (~np.isnan(counted)).mean(),
+                "mean_where_it_counts": _mean(counted),
+                "mean_without_the_gate": _mean(behind),
+            }
+        )
+    return pd.DataFrame(
+        rows, columns=["component", "counts_for", "mean_where_it_counts", "mean_without_the_gate"]
+    )
+
+
+def _mean(values: Floats) -> float:
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else float("nan")
+
+
+def influence(scores: Scores) -> pd.DataFrame:
+    """One row a component: its weight, the share it declares and the share it holds.
+
+    What it holds is of the squared advantage.
+    """
+    rows = []
+    for view in make_views(scores):
+        for name in view.names:
+            row = {"part": view.part} if view.part else {}
+            row |= {"component": name, "weight": view.components[name].weight}
+            held = view.effective_weights.get(name, np.nan)
+            rows.append(row | {"declared": view.declared_weights[name], "effective": held})
+    return pd.DataFrame(rows)
+
+
+def cases(result: CheckResult, *, redact: bool = False) -> pd.DataFrame:
+    """One row a case: whether it passed, what it expects, its completion and why it is there."""
+    missed = {miss.case for miss in result.misses}
+    show = Show(redact=redact)
+    rows = []
+    for case in result.cases:
+        expected = {name: item.written for name, item in case.scores.items()}
+        if case.reward is not None:
+            expected = {"reward": case.reward.written, **expected}
+        wanted = ", ".join(f"{name} {value}" for name, value in expected.items())
+        completion = show.text(case.columns.get("completion"))
+        rows.append(
+            {
+                "": "\u2717 missed" if case.name in missed else "\u2713",
+                "case": case.name,
+                "expects": wanted,
+                "completion": completion,
+                "ground_truth": show.text(case.columns.get("ground_truth")),
+                "why": case.why,
+            }
+        )
+    return pd.DataFrame(rows, dtype=object)  # as objects: Arrow-backed text takes no lone surrogates
+
+
+def coverage(reward: Reward, cases: Sequence[Case]) -> pd.DataFrame:
+    """One row a component: how many cases expect a score of it, how many it scores.
+
+    Beside these the lowest and highest of the scores.
+    """
+    names = list(dict.fromkeys(name for case in cases for name in case.columns))
+    columns = {name: [case.columns.get(name) for case in cases] for name in names}
+    found = reward.evaluate(columns, rows=len(cases))
+    rows = []
+    for name in reward.names:
+        scores = found.scores[name][~np.isnan(found.scores[name])]
+        expecting = sum(name in case.scores for case in cases)
+        low, high = (scores.min(), scores.max()) if len(scores) else (np.nan, np.nan)
+        rows.append(
+            {
+                "component": name,
+                "cases_that_expect_it": expecting,
+                "cases_that_score_it": len(scores),
+                "lowest": low,
+                "highest": high,
+            }
+        )
+    return pd.DataFrame(rows)
