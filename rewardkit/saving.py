@@ -14,7 +14,7 @@ from typing import Any
 from rewardkit.component import Component
 from rewardkit.errors import RewardError
 from rewardkit.loading import FILE_MODULE, load_reward
-from rewardkit.primitives import extraction, measurement, verification, weighting
+from rewardkit.primitives import extraction, measurement, structured, verification, weighting
 from rewardkit.primitives.gating import Gate
 from rewardkit.reward import Reward
 from rewardkit.route import Route
@@ -24,6 +24,7 @@ __all__ = ["save_reward"]
 
 ROOMS = {
     extraction: "rk.extract",
+    structured: "rk.extract",
     measurement: "rk.measure",
     verification: "rk.verify",
     weighting: "rk.weigh",

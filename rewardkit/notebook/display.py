@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from IPython.display import HTML
 
@@ -251,11 +252,7 @@ def redacted_reason(reason: str) -> str:
 
 def _html(body: str, caption: str) -> HTML:
     scrolled = f'<div style="overflow-x:auto">{body}</div>'
-    return _as_html(f'<div class="rewardkit"><p><b>{markup.escaped(caption)}</b></p>{scrolled}</div>')
-
-
-def _as_html(text: str) -> HTML:
-    return HTML(text)  # type: ignore[no-untyped-call]  # IPython has no types for it
+    return HTML(f'<div class="rewardkit"><p><b>{markup.escaped(caption)}</b></p>{scrolled}</div>')
 
 
 def _first(rollouts: Rollouts, limit: int) -> list[dict[str, Any]]:
@@ -264,7 +261,7 @@ def _first(rollouts: Rollouts, limit: int) -> list[dict[str, Any]]:
 
 def _different(found: Sequence[Any], values: Mapping[str, Sequence[Any]]) -> float:
     first = next(iter(values.values()))
-    return sum(a != b for a, b in zip(found, first, strict=True)) / max(len(found), 1)
+    return float(np.mean([a != b for a, b in zip(found, first, strict=True)])) if found else 0.0
 
 
 def _figure(value: Any) -> str:

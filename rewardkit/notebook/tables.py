@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,7 +24,9 @@ def definition(reward: Reward) -> pd.DataFrame:
     """One row a field and component of a reward, as it is declared."""
     rows = []
     for part in _rewards(reward):
-        declared = [(name, "field", function, "", None, "") for name, function in part.fields.items()]
+        declared: list[tuple[Any, ...]] = [
+            (name, "field", f, "", None, "") for name, f in part.fields.items()
+        ]
         for item in part.components:
             declared.append((item.name, "component", item.function, f"{item.weight:g}", item.gate, item.why))
         for name, kind, function, weight, gate, why in declared:
@@ -76,7 +79,7 @@ def influence(scores: Scores) -> pd.DataFrame:
     rows = []
     for view in make_views(scores):
         for name in view.names:
-            row = {"part": view.part} if view.part else {}
+            row: dict[str, Any] = {"part": view.part} if view.part else {}
             row |= {"component": name, "weight": view.components[name].weight}
             held = view.effective_weights.get(name, np.nan)
             rows.append(row | {"declared": view.declared_weights[name], "effective": held})

@@ -9,23 +9,20 @@ space around a value is left out. What is not a string has nothing in it: ``None
 
 from __future__ import annotations
 
-import json
 import re
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, ClassVar, Literal
 
 import regex
 
-from rewardkit.primitives.factories import Made, one_of
-
-Span = tuple[int, int]
-Which = Literal["first", "last"]
+from rewardkit.primitives.extractor import Extractor, Span, Which, trim
+from rewardkit.primitives.factories import one_of
+from rewardkit.primitives.structured import assistant_text, code_block, json_value
 
 __all__ = [
     "Extractor",
+    "Span",
     "after",
     "assistant_text",
     "boxed",
@@ -37,39 +34,6 @@ __all__ = [
     "pattern",
     "tag",
 ]
-
-
-class Extractor(Made, ABC):
-    """What all extractors can do; subclasses say where the occurrences are, in text order."""
-
-    which: Which
-
-    @abstractmethod
-    def occurrences(self, completion: str) -> list[Span]:
-        """Every span that could be the value, in text order."""
-
-    def spans(self, completion: str | None) -> list[Span]:
-        """The span the value is taken from: one, or none where nothing was found."""
-        if not isinstance(completion, str):
-            return []
-        found = self.occurrences(completion)
-        return [found[0 if self.which == "first" else -1]] if found else []
-
-    def __call__(self, completion: str | None) -> str | None:
-        """The value, or ``None`` where nothing was found."""
-        for start, end in self.spans(completion):
-            assert completion is not None
-            return completion[start:end]
-        return None
-
-
-def _trim(text: str, start: int, end: int) -> Span:
-    """The span without the white space at its ends."""
-    while start < end and text[start].isspace():
-        start += 1
-    while end > start and text[end - 1].isspace():
-        end -= 1
-    return start, end
 
 
 @lru_cache(maxsize=256)
@@ -103,7 +67,7 @@ class Tag(Extractor):
             if not token[1]:
                 opened = token.end()
             elif opened is not None:
-                found.append(_trim(completion, opened, token.start()))
+                found.append(trim(completion, opened, token.start()))
                 opened = None
         return found
 
@@ -144,7 +108,7 @@ class Boxed(Extractor):
             elif token[0] == "}" and opened:
                 start = opened.pop()
                 if start is not None:
-                    found.append(_trim(completion, start, token.start()))
+                    found.append(trim(completion, start, token.start()))
         return sorted(found)
 
 
@@ -159,6 +123,15 @@ def boxed(*, which: Which = "last") -> Boxed:
     '\\frac{1}{2}'
     """
     return Boxed(which)
+
+
+_SPACE = re.compile(r"\s*")
+
+
+def _space_end(text: str, start: int) -> int:
+    """Where the white space that starts here ends."""
+    match = _SPACE.match(text, start)
+    return match.end() if match else start
 
 
 @dataclass(frozen=True, repr=False)
@@ -179,10 +152,14 @@ class After(Extractor):
 
     def occurrences(self, completion: str) -> list[Span]:
         found: list[Span] = []
-        flags = 0 if self.case else re.IGNORECASE
-        for match in re.finditer(re.escape(self.marker), completion, flags):
-            line_end = completion.find("\n", match.end()) if self.until == "line" else -1
-            found.append(_trim(completion, match.end(), len(completion) if line_end < 0 else line_end))
+        end = last = -1  # of the line, and of the text in it; looked up once a line
+        for match in re.finditer(re.escape(self.marker), completion, 0 if self.case else re.IGNORECASE):
+            start = match.end()
+            if start > end:
+                line = completion.find("\n", start) if self.until == "line" else -1
+                end = len(completion) if line < 0 else line
+                last = trim(completion, start, end)[1]
+            found.append((min(_space_end(completion, start), max(start, last)), max(start, last)))
         return found
 
 
@@ -233,7 +210,7 @@ class Pattern(Extractor):
             spans = [match.span(group) for match in matches]
         except TimeoutError:
             raise TimeoutError(f"pattern {self.expression!r} took longer than {self.timeout:g} s") from None
-        return [_trim(completion, *span) for span in spans if span != (-1, -1)]
+        return [trim(completion, *span) for span in spans if span != (-1, -1)]
 
 
 def pattern(
@@ -291,115 +268,6 @@ def number(*, which: Which = "last") -> Number:
     ('6', '-6')
     """
     return Number(which)
-
-
-_FENCE = re.compile(r"^[ ]{0,3}(`{3,}|~{3,})[ \t]*([^\s`]*)[^\n`]*$", re.MULTILINE)
-
-
-@dataclass(frozen=True, repr=False)
-class CodeBlock(Extractor):
-    language: str | None = None
-    which: Which = "last"
-
-    def __post_init__(self) -> None:
-        one_of("which", self.which, ("first", "last"))
-
-    def occurrences(self, completion: str) -> list[Span]:
-        found: list[Span] = []
-        opened: re.Match[str] | None = None
-        for fence in _FENCE.finditer(completion):
-            if opened is None:
-                opened = fence
-            elif fence[1].startswith(opened[1]) and not fence[2]:
-                if self.language is None or opened[2].lower() == self.language.lower():
-                    found.append(_trim(completion, opened.end(), fence.start()))
-                opened = None
-        return found
-
-
-def code_block(language: str | None = None, *, which: Which = "last") -> CodeBlock:
-    r"""Content of a fenced code block, of any language or of `language` (in any case).
-
-    By default the last one.
-
-    A block that is never closed counts for nothing. ValueError: `which` is unknown.
-
-    >>> code_block("python")("```python\nprint(1)\n```")
-    'print(1)'
-    """
-    return CodeBlock(language, which)
-
-
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")
-
-
-_JSON = json.JSONDecoder(parse_constant=_refuse_constant)
-
-
-@dataclass(frozen=True, repr=False)
-class JsonValue(Extractor):
-    path: str | tuple[str, ...] | None = None
-    which: Which = "last"
-
-    def __post_init__(self) -> None:
-        one_of("which", self.which, ("first", "last"))
-        if self.path is not None and (not self.path or not all(self._keys)):
-            raise ValueError(
-                f"path={self.path!r} has an empty key; write it as 'person.age' or ('person', 'age')"
-            )
-
-    @property
-    def _keys(self) -> tuple[str, ...]:
-        return tuple(self.path.split(".")) if isinstance(self.path, str) else tuple(self.path or ())
-
-    def occurrences(self, completion: str) -> list[Span]:
-        found: list[Span] = []
-        position = 0
-        while (start := _next_bracket(completion, position)) >= 0:
-            try:
-                _, position = _JSON.raw_decode(completion, start)
-                found.append((start, position))
-            except RecursionError:  # nested deeper than any answer: whatever follows is not worth the time
-                break
-            except ValueError:
-                position = start + 1
-        return found
-
-    def __call__(self, completion: str | None) -> str | None:
-        text = super().__call__(completion)
-        if text is None or self.path is None:
-            return text
-        value = _JSON.decode(text)
-        for key in self._keys:
-            if isinstance(value, dict) and key in value:
-                value = value[key]
-            elif isinstance(value, list) and re.fullmatch(r"\d{1,9}", key) and int(key) < len(value):
-                value = value[int(key)]
-            else:
-                return None
-        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _next_bracket(text: str, start: int) -> int:
-    match = re.compile(r"[{\[]").search(text, start)
-    return match.start() if match else -1
-
-
-def json_value(path: str | Sequence[str] | None = None, *, which: Which = "last") -> JsonValue:
-    """A JSON object or array anywhere in the text, as it is written, or the value at `path` in it.
-
-    By default the last.
-
-    `path` is "person.age" or ("person", "age"), with list positions as numbers; a string value comes without
-    its quotes, others as JSON; ``None`` where the path leads nowhere. Strict JSON: NaN and single quotes are
-    none, and inside a broken object the last whole inner one counts. Spans are those of the whole object or
-    array.
-
-    >>> json_value("age")('Here: {"name": "Uma", "age": 59}.')
-    '59'
-    """
-    return JsonValue(path if path is None or isinstance(path, str) else tuple(path), which)
 
 
 @dataclass(frozen=True, repr=False)
@@ -487,41 +355,3 @@ def first_of(*extractors: Extractor) -> FirstOf:
     ''
     """
     return FirstOf(extractors)
-
-
-@dataclass(frozen=True, repr=False)
-class AssistantText(Made):
-    def __call__(self, messages: Sequence[Any] | str | None) -> str | None:
-        if isinstance(messages, str) or not isinstance(messages, Sequence):
-            return messages if isinstance(messages, str) else None
-        for message in reversed(messages):
-            if isinstance(message, dict) and message.get("role") == "assistant":
-                return _content_text(message.get("content"))
-        return None
-
-    def spans(self, messages: Sequence[Any] | str | None) -> list[Span]:
-        """The whole of the text that is given back."""
-        text = self(messages)
-        return [] if text is None else [(0, len(text))]
-
-
-def _content_text(content: Any) -> str:
-    """Text of a message's content: a string, or the text parts of a list of parts, one a line."""
-    if isinstance(content, str):
-        return content
-    parts = content if isinstance(content, Sequence) else []
-    texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
-    return "\n".join(text for text in texts if isinstance(text, str))
-
-
-assistant_text = AssistantText()
-"""Text of the last assistant message of a transcript (`messages` in OpenAI's form).
-
-A string is returned as it is.
-
-Content in parts is joined by line breaks, other parts than text are left out; ``None`` where no assistant
-speaks. Spans count from the start of that text.
-
->>> assistant_text([{"role": "user", "content": "2+2?"}, {"role": "assistant", "content": "4"}])
-'4'
-"""

@@ -1,0 +1,58 @@
+"""Score tables made for tests: what a component scored, group by group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+import rewardkit as rk
+
+
+def scores_of(
+    components: Mapping[str, Sequence[float]],
+    groups: Sequence[int],
+    *,
+    weights: Mapping[str, float] | None = None,
+    completions: Sequence[str] | None = None,
+    **reward_options: Any,
+) -> rk.Scores:
+    """Scores in which each component is the given column; NaN abstains. One prompt a group."""
+    rows = [
+        {
+            "prompt_id": f"p{group}",
+            "completion": completions[row] if completions else f"completion {row}",
+            **{f"given_{name}": _or_none(values[row]) for name, values in components.items()},
+        }
+        for row, group in enumerate(groups)
+    ]
+    made = [
+        rk.Component(
+            name,
+            lambda given: given,
+            weight=(weights or {}).get(name, 1.0),
+            columns={"given": f"given_{name}"},
+            range=(0.0, 1.0) if np.nanmax(np.abs(values)) <= 1 else None,
+        )
+        for name, values in components.items()
+    ]
+    return rk.score(rk.Reward("made", components=made, **reward_options), rows)
+
+
+def _or_none(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def sampled(
+    seed: int, *, prompts: int, generations: int, rate: float, spread: float = 0.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """0/1 outcomes of groups whose pass rates vary around `rate` by a beta distribution, and the group codes."""
+    generator = np.random.default_rng(seed)
+    if spread:
+        strength = 1 / spread
+        rates = generator.beta(rate * strength, (1 - rate) * strength, size=prompts)
+    else:
+        rates = np.full(prompts, rate)
+    outcomes = (generator.random((prompts, generations)) < rates[:, None]).astype(float)
+    return outcomes.ravel(), np.repeat(np.arange(prompts), generations)

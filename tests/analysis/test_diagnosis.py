@@ -1,0 +1,324 @@
+"""Each finding: a planted fault that it must find, and a clean control on which it must be silent."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rewardkit as rk
+from rewardkit.analysis.findings import SENTENCES
+
+_spec = importlib.util.spec_from_file_location("tables", Path(__file__).with_name("tables.py"))
+tables = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(tables)
+scores_of, sampled = tables.scores_of, tables.sampled
+
+PROMPTS, SIBLINGS = 100, 8
+
+
+def healthy(seed=0, rate=0.45):
+    """A 0/1 component at a middling pass rate and a small, varied, unrelated second one."""
+    correct, groups = sampled(seed, prompts=PROMPTS, generations=SIBLINGS, rate=rate, spread=0.2)
+    tidy = np.random.default_rng(seed + 500).beta(3, 2, size=len(correct))
+    return {"correct": correct, "tidy": tidy}, groups
+
+
+def codes(scores, **options):
+    return {
+        (item.code, item.component)
+        for item in rk.diagnose(scores, **options).findings
+        if not item.evidence.get("inconclusive")
+    }
+
+
+def planted(name):
+    """Scores with one known fault, and the (code, component) that names it."""
+    parts, groups = healthy(7)
+    noise = np.random.default_rng(11)
+    rows = len(groups)
+    weights = {"correct": 1.0, "tidy": 0.1}
+    if name == "constant component":
+        return scores_of({**parts, "tidy": np.full(rows, 0.7)}, groups, weights=weights), ("constant", "tidy")
+    if name == "constant reward":
+        return scores_of({"a": parts["correct"], "b": 1 - parts["correct"]}, groups), ("constant", None)
+    if name == "sparse":
+        correct, _ = sampled(7, prompts=PROMPTS, generations=SIBLINGS, rate=0.08)
+        return scores_of({**parts, "correct": correct}, groups, weights=weights), ("sparse", "correct")
+    if name == "starved":
+        return scores_of({**parts, "tidy": 0.04 * noise.random(rows)}, groups, weights=weights), (
+            "starved",
+            "tidy",
+        )
+    if name == "saturated":
+        return scores_of({**parts, "tidy": 1 - 0.04 * noise.random(rows)}, groups, weights=weights), (
+            "saturated",
+            "tidy",
+        )
+    if name == "dead":
+        per_prompt = np.repeat(noise.random(PROMPTS), SIBLINGS)
+        return scores_of({**parts, "tidy": per_prompt}, groups, weights=weights), ("dead", "tidy")
+    if name == "zero std":
+        correct, _ = sampled(3, prompts=PROMPTS, generations=SIBLINGS, rate=0.5, spread=8.0)
+        return scores_of({"correct": correct}, groups), ("zero_std_groups", None)
+    if name == "dominant by scale":
+        words = np.round(20 + 15 * noise.random(rows))
+        return scores_of({**parts, "words": words}, groups, weights={**weights, "words": 0.09}), (
+            "dominant",
+            "words",
+        )
+    if name == "redundant":
+        copy = np.clip(parts["tidy"] + 0.01 * noise.standard_normal(rows), 0, 1)
+        return scores_of({**parts, "copy": copy}, groups, weights={**weights, "copy": 0.1}), (
+            "redundant",
+            "copy",
+        )
+    if name == "opposed":
+        tied = np.repeat(np.arange(PROMPTS) < 30, SIBLINGS)
+        a = np.where(tied, parts["correct"], parts["tidy"])
+        b = np.where(tied, 1 - parts["correct"], noise.random(rows))
+        return scores_of({"a": a, "b": b}, groups), ("opposed", None)
+    if name == "clustered":
+        rare = np.where(np.arange(rows) % 97 == 0, 0.5, 0.0)
+        correct, _ = sampled(5, prompts=PROMPTS, generations=SIBLINGS, rate=0.06, spread=1.0)
+        return scores_of({"correct": np.maximum(correct, rare)}, groups), ("clustered", None)
+    if name == "collapsed":
+        texts = [f"prompt {group}: {row % 2}" for row, group in enumerate(groups)]
+        return scores_of(parts, groups, weights=weights, completions=texts), ("collapsed_outputs", None)
+    if name == "outliers":
+        words = noise.normal(100, 10, rows)
+        words[5] = 5000
+        return scores_of({**parts, "words": words}, groups, weights={**weights, "words": 0.0001}), (
+            "outliers",
+            "words",
+        )
+    if name == "amplified noise":
+        tiny = np.repeat(np.arange(PROMPTS) < 20, SIBLINGS)
+        correct = np.where(tiny, 0.5 + 1e-3 * noise.random(rows), parts["correct"])
+        return scores_of({"correct": correct}, groups), ("amplified_noise", None)
+    if name == "abstentions":
+        missing = np.where(noise.random(rows) < 0.3, np.nan, parts["tidy"])
+        return scores_of({**parts, "tidy": missing}, groups, weights=weights), ("abstentions", "tidy")
+    raise AssertionError(name)
+
+
+FAULTS = [
+    "constant component", "constant reward", "sparse", "starved", "saturated", "dead", "zero std", "dominant by scale",
+    "redundant", "opposed", "clustered", "collapsed", "outliers", "amplified noise", "abstentions",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_planted_fault_is_found(name):
+    scores, expected = planted(name)
+    assert expected in codes(scores)
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_one_cause_is_one_finding_about_the_faulty_component(name):
+    scores, (code, component) = planted(name)
+    about = [found for found, who in codes(scores) if who == component and who is not None]
+    assert about in ([], [code]) or set(about) <= {code, "binary"}
+
+
+def test_few_groups_that_carry_the_unscaled_advantage_are_found_without_scaling_only():
+    parts, groups = healthy(7)
+    wide = np.repeat(np.arange(PROMPTS) < 10, SIBLINGS)
+    scores = scores_of({"points": np.where(wide, 40 * parts["correct"], parts["correct"])}, groups)
+    assert ("high_variance", None) in codes(scores, scale_rewards="none")
+    assert ("high_variance", None) not in codes(scores)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("rate", [0.35, 0.5, 0.65])
+def test_a_healthy_reward_earns_no_warning(seed, rate):
+    parts, groups = healthy(seed, rate)
+    diagnosis = rk.diagnose(scores_of(parts, groups, weights={"correct": 1.0, "tidy": 0.2}))
+    assert [item for item in diagnosis.findings if item.severity != "info"] == []
+
+
+def test_a_penalty_that_rarely_fires_is_not_sparse():
+    parts, groups = healthy(1)
+    loops = (np.random.default_rng(2).random(len(groups)) < 0.02).astype(float)
+    found = codes(
+        scores_of({**parts, "loops": loops}, groups, weights={"correct": 1.0, "tidy": 0.2, "loops": -0.5})
+    )
+    assert not [code for code, component in found if component == "loops"]
+
+
+def test_errors_and_scores_out_of_range_are_two_findings():
+    rows = [{"prompt_id": str(i // 4), "completion": str(i)} for i in range(80)]
+
+    def faulty(completion):
+        number = int(completion)
+        return 1 / (number % 5) if number % 5 != 1 else 7.0
+
+    reward = rk.Reward("r", components=[rk.Component("faulty", faulty)])
+    diagnosis = rk.diagnose(rk.score(reward, rows))
+    (errors,), (outside,) = diagnosis["errors"], diagnosis["out_of_range"]
+    assert errors.evidence["rows"] == outside.evidence["rows"] == 16
+    assert "ZeroDivisionError" in errors.sentence
+    assert "7.0" in outside.sentence
+    assert errors.severity == outside.severity == "high"
+    assert set(errors.rollout_ids) <= {row + 1 for row in range(0, 80, 5)}
+
+
+def test_a_gate_that_is_hardly_ever_open_is_found():
+    parts, groups = healthy(3)
+    rows = [
+        {
+            "prompt_id": str(group),
+            "completion": "x",
+            "right": parts["correct"][row],
+            "lucky": float(row % 50 == 0),
+        }
+        for row, group in enumerate(groups)
+    ]
+    reward = rk.Reward("r", components=[
+        rk.Component("correct", lambda right: right),
+        rk.Component("bonus", lambda right: right, gate=rk.gate("lucky", at_least=1.0)),
+        rk.Component("often", lambda right: right, gate=rk.gate("correct", at_least=1.0)),
+    ])  # fmt: skip
+    assert {item.component for item in rk.diagnose(rk.score(reward, rows))["gate_rarely_open"]} == {"bonus"}
+
+
+def test_the_shares_of_a_sparse_finding_are_those_of_a_count_by_hand():
+    correct = np.array([0, 0, 0, 0, 0, 0, 0, 1] * 5 + [0] * 8 * 7, dtype=float)
+    groups = np.repeat(np.arange(12), 8)
+    (finding,) = rk.diagnose(scores_of({"correct": correct}, groups))["sparse"]
+    assert finding.evidence["value"] == pytest.approx(91 / 96)
+    assert finding.evidence["groups_at_minimum"] == pytest.approx(7 / 12)
+    assert finding.n == 96
+    assert finding.severity == "high"
+
+
+def test_dead_groups_are_split_into_all_wrong_all_right_and_otherwise_tied():
+    by_group = [[0, 0], [0, 0], [1, 1], [0.5, 0.5], [0, 1], [1, 0]] * 4
+    scores = scores_of({"correct": np.ravel(by_group).astype(float)}, np.repeat(np.arange(24), 2))
+    (finding,) = rk.diagnose(scores)["zero_std_groups"]
+    evidence = finding.evidence
+    assert evidence["value"] == pytest.approx(4 / 6)
+    assert (evidence["all_wrong"], evidence["all_right"], evidence["otherwise"]) == pytest.approx(
+        (2 / 6, 1 / 6, 1 / 6)
+    )
+
+
+def test_a_share_whose_interval_reaches_the_threshold_is_inconclusive_and_says_how_many_prompts_would_do():
+    correct, groups = sampled(2, prompts=15, generations=4, rate=0.2)
+    (finding,) = rk.diagnose(scores_of({"correct": correct}, groups))["sparse"]
+    assert finding.severity == "info"
+    assert finding.evidence["inconclusive"]
+    assert finding.evidence["n_needed"] > 15
+    assert "inconclusive" in finding.sentence
+
+
+def test_effective_weights_are_the_mean_share_of_the_variance_over_live_groups():
+    a = np.array([0.0, 1.0, 0.0, 0.0, 1.0, 1.0])
+    b = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0])
+    scores = scores_of({"a": a, "b": b}, [0, 0, 1, 1, 2, 2], weights={"a": 1.0, "b": 0.5})
+    view = rk.diagnose(scores).views[0]
+    # group 0 varies by a alone, group 1 by b alone, group 2 is dead
+    assert view.effective_weights == pytest.approx({"a": 0.5, "b": 0.5})
+    unscaled = rk.diagnose(scores, scale_rewards="none").views[0]
+    assert unscaled.effective_weights == pytest.approx({"a": 0.8, "b": 0.2})  # variances 0.5 and 0.125
+
+
+@pytest.mark.parametrize("aggregation", ["weighted_sum", "weighted_mean"])
+def test_effective_weights_add_up_to_one(aggregation):
+    parts, groups = healthy(4)
+    scores = scores_of(parts, groups, weights={"correct": 1.0, "tidy": 0.7}, aggregation=aggregation)
+    for scaling in ("group", "batch", "none"):
+        view = rk.diagnose(scores, scale_rewards=scaling).views[0]
+        assert sum(view.effective_weights.values()) == pytest.approx(1.0)
+
+
+def test_a_product_has_no_effective_weights_here():
+    parts, groups = healthy(4)
+    assert rk.diagnose(scores_of(parts, groups, aggregation="product")).views[0].effective_weights == {}
+
+
+@pytest.mark.parametrize(
+    ("components", "groups"),
+    [
+        ({"c": [1.0]}, [0]),
+        ({"c": [1.0, 0.0, 1.0]}, [0, 1, 2]),
+        ({"c": [1.0, 0.0, 1.0, 0.0]}, [0, 0, 0, 0]),
+        ({"c": [np.nan, np.nan, 0.5]}, [0, 0, 1]),
+        ({"c": [1.0, 1.0, 1.0]}, [0, 0, 1]),
+        ({"c": [0.0, 1.0, 0.5]}, [0, 0, 1]),
+    ],
+    ids=["one row", "groups of one", "one group", "nearly all missing", "all the same", "ragged groups"],
+)
+def test_small_and_odd_tables_give_a_diagnosis_without_a_verdict_that_they_cannot_bear(components, groups):
+    diagnosis = rk.diagnose(scores_of(components, groups))
+    shares = [
+        item
+        for item in diagnosis.findings
+        if "interval" in item.evidence and item.code not in ("abstentions", "errors")
+    ]
+    assert all(item.evidence.get("inconclusive") for item in shares)
+    assert len(diagnosis.components) == 1
+    assert repr(diagnosis).startswith("diagnosis of 'made'")
+
+
+def test_scores_without_a_single_reward_are_an_error_or_say_that_nothing_was_judged():
+    rows = [{"prompt_id": "p", "completion": "x", "data_source": "other"}]
+    route = rk.Route(
+        "data_source", {"known": rk.Reward("r", components=[rk.Component("c", lambda completion: 1.0)])}
+    )
+    with pytest.raises(rk.InputError, match="no row of these scores has a reward"):
+        rk.diagnose(rk.score(route, rows))
+
+
+def test_every_finding_is_about_its_own_part_of_a_route():
+    diagnosis = rk.diagnose(rk.score(rk.load_reward("gallery:mixed"), "gallery:mixed"))
+    assert {item.part for item in diagnosis.findings} == {"people-json", "largest-choice"}
+    assert [view.part for view in diagnosis.views] == ["people-json", "largest-choice"]
+
+
+def test_unknown_thresholds_and_scalings_are_refused():
+    scores = scores_of({"c": [0.0, 1.0]}, [0, 0])
+    with pytest.raises(rk.InputError, match="did you mean 'sparse'"):
+        rk.diagnose(scores, thresholds={"sparce": 0.5})
+    with pytest.raises(ValueError, match="scale_rewards='std'"):
+        rk.diagnose(scores, scale_rewards="std")
+
+
+def test_a_threshold_can_be_set_by_the_caller():
+    parts, groups = healthy(1)
+    scores = scores_of(parts, groups, weights={"correct": 1.0, "tidy": 0.2})
+    assert rk.diagnose(scores)["sparse"] == []
+    assert rk.diagnose(scores, thresholds={"sparse": 0.3})["sparse"]
+
+
+def test_every_code_has_a_sentence_that_a_test_here_has_seen():
+    seen = {expected[0] for expected in (planted(name)[1] for name in FAULTS)}
+    elsewhere = {"binary", "high_variance", "errors", "out_of_range", "gate_rarely_open"}
+    assert seen | elsewhere == set(SENTENCES)
+
+
+def test_the_diagnosis_of_loaded_scores_is_the_one_of_the_scores(tmp_path):
+    scores = rk.score(rk.load_reward("gallery:arithmetic.flawed"), "gallery:arithmetic")
+    loaded = rk.load_scores(scores.save(tmp_path))
+    assert rk.diagnose(loaded).record() == rk.diagnose(scores).record()
+
+
+def test_the_good_gallery_reward_has_only_findings_that_are_true_of_its_data():
+    diagnosis = rk.diagnose(rk.score(rk.load_reward("gallery:arithmetic"), "gallery:arithmetic"))
+    allowed = {("sparse", "correct"), ("binary", "correct")}
+    assert {(item.code, item.component) for item in diagnosis.findings} == allowed
+    by_policy = diagnosis.group_signal.set_index("slice")["none_right"]
+    assert by_policy["policy=five-shot"] == pytest.approx(0.42, abs=0.005)
+    assert by_policy["policy=one-shot"] == pytest.approx(0.58, abs=0.005)
+
+
+def test_the_documented_faults_of_the_flawed_gallery_reward_are_found():
+    found = codes(rk.score(rk.load_reward("gallery:arithmetic.flawed"), "gallery:arithmetic"))
+    documented = {
+        ("errors", "correct"),
+        ("saturated", "format"),
+        ("redundant", "closed"),
+        ("constant", "steps"),
+        ("dominant", "detail"),
+    }
+    assert documented <= found

@@ -1,0 +1,57 @@
+"""What `import rewardkit` does: nothing but define names, and refuse to be mixed with another distribution."""
+
+import subprocess
+import sys
+
+import rewardkit as rk
+
+
+def run(code, path):
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True, text=True, timeout=60, cwd=path, env={"PYTHONPATH": str(path)}, check=False,
+    )  # fmt: skip
+
+
+def install(folder, name):
+    info = folder / f"{name.replace('-', '_')}-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+
+
+def test_the_clash_with_harbor_rewardkit_is_one_sentence_on_what_to_do(tmp_path):
+    install(tmp_path, "harbor-rewardkit")
+    done = run("import rewardkit", tmp_path)
+    last = done.stderr.strip().splitlines()[-1]
+    assert done.returncode == 1
+    assert last.startswith("ImportError: harbor-rewardkit and reward-workbench both install")
+    assert "uninstall both, then install reward-workbench alone" in last
+
+
+def test_another_distribution_beside_it_is_no_clash(tmp_path):
+    install(tmp_path, "harbor-else")
+    done = run("import rewardkit", tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_importing_has_no_side_effects_and_leaves_jupyter_alone(tmp_path):
+    code = (
+        "import sys, logging, warnings; filters = list(warnings.filters); import rewardkit; "
+        "assert not logging.getLogger().handlers; "
+        "heavy = {'IPython', 'ipywidgets', 'matplotlib', 'papermill', 'nbconvert', 'torch'} & set(sys.modules); "
+        "assert not heavy, heavy"
+    )
+    done = run(code, tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_every_public_name_is_there_and_spelled_out_once():
+    assert len(set(rk.__all__)) == len(rk.__all__)
+    assert [name for name in rk.__all__ if not hasattr(rk, name)] == []
+
+
+def test_the_public_errors_are_value_errors_with_one_base():
+    for error in (rk.RolloutsError, rk.RewardError, rk.CasesError):
+        assert issubclass(error, rk.InputError)
+    assert issubclass(rk.InputError, ValueError)
