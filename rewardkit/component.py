@@ -152,6 +152,7 @@ class Component:
         return {
             "name": self.name,
             "function": describe(self.function),
+            "asks_for": list(self.asks_for),
             "gate": describe(self.gate) if self.gate else None,
             "columns": dict(self.columns or {}),
             "range": list(self.range) if self.range else None,
@@ -208,9 +209,10 @@ def describe(function: Any) -> str:
 
 @dataclass(frozen=True, repr=False)
 class Recorded:
-    """Stands for a function of which a run record only tells how it was written."""
+    """Stands for a function of which a run record only tells how it was written and which columns it asked for."""
 
     text: str
+    asked_for: tuple[str, ...] = ()
 
     def __call__(self) -> Any:
         raise RewardError(f"{self.text} was read from a run record and cannot be run; load the reward itself")

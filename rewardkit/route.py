@@ -17,7 +17,7 @@ from rewardkit.reward import Part, Reward, fingerprint
 
 __all__ = ["Route", "reward_from_record"]
 
-SCORING_KEYS = ("name", "function", "gate", "columns", "range", "kind")
+SCORING_KEYS = ("name", "function", "asks_for", "gate", "columns", "range", "kind")
 
 
 class Route(Reward):
@@ -243,7 +243,7 @@ def reward_from_record(record: Mapping[str, Any]) -> Reward:
 def _component(item: Mapping[str, Any]) -> Component:
     return Component(
         item["name"],
-        Recorded(item["function"]),
+        Recorded(item["function"], tuple(item["asks_for"])),
         weight=item["weight"],
         why=item["why"],
         range=tuple(item["range"]) if item["range"] else None,

@@ -16,7 +16,7 @@ from rewardkit.analysis.findings import percent
 from rewardkit.analysis.grouping import Floats, group_stats
 from rewardkit.analysis.normalization import Normalization, normalizations
 from rewardkit.analysis.view import View, make_view
-from rewardkit.component import Component
+from rewardkit.component import Component, Recorded
 from rewardkit.evaluation import ABSTAINED, SCORED
 from rewardkit.primitives.verification import closeness
 from rewardkit.reward import Part
@@ -221,23 +221,13 @@ def _prediction_column(scores: Scores, item: Component) -> str | None:
 
     The one other it asks for, a field or a rollout column.
     """
-    asked = _asks_for(scores, item)
+    asked = item.function.asked_for if isinstance(item.function, Recorded) else item.asks_for
     if "ground_truth" not in asked or "ground_truth" not in scores.table:
         return None
     others = [name for name in asked if name != "ground_truth"]
     if len(others) != 1:
         return None
     return next((name for name in (f"field/{others[0]}", others[0]) if name in scores.table), None)
-
-
-def _asks_for(scores: Scores, item: Component) -> tuple[str, ...]:
-    """What a component asks for; of one read from a record, what a verification would ask for.
-
-    The signature of a recorded component is not known.
-    """
-    if item.asks_for:
-        return item.asks_for
-    return ("prediction", "ground_truth") if "field/prediction" in scores.table else ()
 
 
 def _free_name(name: str, taken: tuple[str, ...], scores: Scores) -> str:

@@ -195,6 +195,8 @@ class Pattern(Extractor):
         if not self.timeout > 0:
             raise ValueError(f"timeout={self.timeout!r} is not a time; give seconds above 0")
         try:
+            if not isinstance(self.expression, str):
+                raise TypeError("it is no text")
             compiled = _compiled(self.expression)
         except (regex.error, TypeError) as error:
             raise ValueError(f"pattern {self.expression!r} does not compile: {error}") from None
@@ -234,9 +236,9 @@ def pattern(
 # 6).
 _NUMBER = re.compile(
     r"""
-    (?:(?<![\w)\]}.])[-+\u2212] [$€£¥]?)?        # sign, with a currency sign between it and the digits
-    (?<![\w.])                                   # not inside a word, a version or an address
-    (?>(?:\d{1,3}(?:,\d{3})+(?!\d) | \d+) (?:\.\d+)? | \.\d+)
+    (?:(?<![\w)\]}])(?<!\w\.)[-+\u2212] [$€£¥]?)?   # sign, with a currency sign between it and the digits
+    (?<!\w)(?<!\w\.)                              # not inside a word, a version or an address
+    (?>(?:\d{1,3}(?:,\d{3})+(?!\d) | \d+) (?:\.\d+)? | (?<!\.)\.\d+)
     (?>(?:[eE][-+]?\d+)?)
     (?!\.\d)                                     # "3.14.15" is not a number
     """,
@@ -298,7 +300,7 @@ def _choice_patterns(options: str) -> tuple[re.Pattern[str], ...]:
     opened = r"\s?:?\s?[*_\"'(\[]{0,3}"
     answer = rf"\b(?i:answer(?: is)?){opened}{letter}(?![\w'’])"
     bracketed = rf"\(\s?{letter}\s?\)|\[\s?{letter}\s?\]|\b(?i:option|choice){opened}{letter}(?![\w'’])"
-    lone = rf"(?<![\w'’]){letter}(?=[.):,;!?*_\"\]\s]{{0,3}}$|[.):,;!?*_\"\]])"
+    lone = rf"(?<![\w'’]){letter}(?=\s*$|[.):,;!?*_\"\]}}。．，：；！？…])"
     return re.compile(answer), re.compile(bracketed), re.compile(lone, re.MULTILINE)
 
 

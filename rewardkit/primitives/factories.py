@@ -26,7 +26,7 @@ class Made:
             elif field.default is MISSING:
                 parts.append(f"{field.name}={value!r}" if field.kw_only else repr(value))
             elif value != field.default:
-                parts.append(f"{field.name}={value!r}")
+                parts.append(repr(value) if field.metadata.get("positional") else f"{field.name}={value!r}")
         factory = re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__).lower()
         return f"{factory}({', '.join(parts)})"
 

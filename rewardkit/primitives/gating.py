@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from rewardkit.primitives.factories import Made
 
 __all__ = ["Gate", "gate"]
@@ -35,15 +37,23 @@ class Gate(Made):
             raise TypeError(f"a gate is on the name of a column or on a predicate, not on {self.on!r}")
         elif all(limit is None for limit in limits):
             raise ValueError(f"gate({self.on!r}) has no condition; add at_least=, at_most= or equals=")
-        elif self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
+        elif self._contradicts():
             raise ValueError(
-                f"gate({self.on!r}) can never open: at_least={self.at_least!r} is above "
-                f"at_most={self.at_most!r}"
+                f"gate({self.on!r}) can never open: at_least={self.at_least!r}, at_most={self.at_most!r},"
+                f" equals={self.equals!r}"
             )
+
+    def _contradicts(self) -> bool:
+        """Whether no value meets all the limits; NaN meets none."""
+        low = -math.inf if self.at_least is None else self.at_least
+        high = math.inf if self.at_most is None else self.at_most
+        if isinstance(self.equals, int | float):
+            return not low <= self.equals <= high
+        return not low <= high
 
     def admits(self, value: Any) -> bool | None:
         """Whether the gate on a column is open for this value; ``None`` where the value is missing."""
-        if value is None or (isinstance(value, float) and math.isnan(value)):
+        if value is None or (isinstance(value, float | np.floating) and math.isnan(value)):
             return None
         if self.equals is not None and value != self.equals:
             return False

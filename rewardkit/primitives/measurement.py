@@ -6,6 +6,7 @@ Every factory here returns a small frozen callable that gives a score in [0, 1].
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from rapidfuzz import fuzz
 
 from rewardkit.primitives.extraction import check_tag_name, tag_tokens
 from rewardkit.primitives.factories import Made, one_of
+from rewardkit.primitives.verification import is_missing
 from rewardkit.trace import note
 
 __all__ = ["keywords", "length", "repetition", "similarity", "tags"]
@@ -96,7 +98,7 @@ class Length(Made):
 
     def __post_init__(self) -> None:
         one_of("unit", self.unit, ("words", "characters"))
-        if not 0 <= self.full_until < self.zero_from:
+        if not 0 <= self.full_until < self.zero_from < math.inf:
             raise ValueError(
                 f"length needs 0 <= full_until < zero_from; got full_until={self.full_until!r}, "
                 f"zero_from={self.zero_from!r}"
@@ -215,11 +217,12 @@ class Similarity(Made):
         one_of("method", self.method, tuple(_METHODS))
 
     def __call__(self, prediction: Any, ground_truth: Any) -> float | None:
-        if ground_truth is None:
+        if is_missing(ground_truth):
             return None
         if prediction is None:
             return 0.0
-        return _METHODS[self.method](str(prediction), str(ground_truth)) / 100.0
+        a, b = str(prediction), str(ground_truth)
+        return 1.0 if a == b else _METHODS[self.method](a, b) / 100.0
 
 
 def similarity(method: Literal["ratio", "partial", "token_sort", "token_set"] = "ratio") -> Similarity:

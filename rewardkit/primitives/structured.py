@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from rewardkit.primitives.extractor import Extractor, Span, Which, trim
@@ -18,7 +18,7 @@ _FENCE = re.compile(r"^[ ]{0,3}(`{3,}|~{3,})[ \t]*+([^\s`]*+)[^\n`]*+$", re.MULT
 
 @dataclass(frozen=True, repr=False)
 class CodeBlock(Extractor):
-    language: str | None = None
+    language: str | None = field(default=None, metadata={"positional": True})
     which: Which = "last"
 
     def __post_init__(self) -> None:
@@ -62,7 +62,7 @@ _JSON = json.JSONDecoder(parse_constant=_refuse_constant)
 
 @dataclass(frozen=True, repr=False)
 class JsonValue(Extractor):
-    path: str | tuple[str, ...] | None = None
+    path: str | tuple[str, ...] | None = field(default=None, metadata={"positional": True})
     which: Which = "last"
 
     def __post_init__(self) -> None:
@@ -159,6 +159,9 @@ def json_value(path: str | Sequence[str | int] | None = None, *, which: Which = 
 
 @dataclass(frozen=True, repr=False)
 class AssistantText(Made):
+    def __repr__(self) -> str:
+        return "assistant_text"
+
     def __call__(self, messages: Sequence[Any] | str | None) -> str | None:
         if isinstance(messages, str) or not isinstance(messages, Sequence):
             return messages if isinstance(messages, str) else None

@@ -13,8 +13,11 @@ import re
 import unicodedata
 from decimal import Context, Decimal, InvalidOperation
 from fractions import Fraction
+from numbers import Rational
 from threading import current_thread, main_thread
 from typing import Any, Literal
+
+import numpy as np
 
 from rewardkit.primitives.factories import one_of
 
@@ -39,8 +42,11 @@ def read_number(value: Any) -> Number | None:
     """
     if isinstance(value, str):
         return _read_text(value)
-    if isinstance(value, bool) or value is None:
+    if isinstance(value, bool | np.bool_) or value is None:
         return None
+    if isinstance(value, Rational):  # int, numpy integers, Fraction: exact
+        exact = Fraction(int(value.numerator), int(value.denominator))
+        return Decimal(exact.numerator) if exact.denominator == 1 else exact
     try:
         number = Decimal(value) if isinstance(value, int | Decimal) else Decimal(repr(float(value)))
     except (TypeError, ValueError, OverflowError, InvalidOperation):
@@ -145,6 +151,8 @@ def closeness(
         return 1.0
     error = _distance(number, truth)
     if scale == "relative":
+        if not number or not truth or (_decimal(number) > 0) != (_decimal(truth) > 0):
+            return 0.0  # the wrong sign, or a missed truth of 0, is a full error however long the line
         error = _CONTEXT.divide(error, max(abs(_decimal(number)), abs(_decimal(truth))))
     return max(0.0, 1.0 - float(error) / zero_at)
 
@@ -168,7 +176,7 @@ def matches(
     (True, False, False)
     """
     one_of("unicode_form", unicode_form, ("NFC", "NFKC", None))
-    if ground_truth is None:
+    if is_missing(ground_truth):
         return None
     if prediction is None:
         return False
@@ -177,20 +185,27 @@ def matches(
         text = str(value)
         text = unicodedata.normalize(unicode_form, text) if unicode_form else text
         text = text if case else text.casefold()
-        text = text if punctuation else _strip_punctuation(text)
+        text = text if punctuation else _strip_punctuation(text, spaces=not white_space)
         return text if white_space else " ".join(text.split())
 
     return normal(prediction) == normal(ground_truth)
 
 
-def _strip_punctuation(text: str) -> str:
+def is_missing(value: Any) -> bool:
+    """None, or the NaN that tables write for it."""
+    return value is None or (isinstance(value, float) and value != value)
+
+
+def _strip_punctuation(text: str, *, spaces: bool) -> str:
     """Without punctuation and white space at its ends, unless nothing else is there.
 
     Signs and currency are symbols: kept.
     """
 
     def outer(character: str) -> bool:
-        return character.isspace() or (unicodedata.category(character)[0] == "P" and character not in "-%")
+        if character.isspace():
+            return spaces
+        return unicodedata.category(character)[0] == "P" and character not in "-%"
 
     start, end = 0, len(text)
     while start < end and outer(text[start]):
@@ -232,4 +247,5 @@ def math_equal(prediction: Any, ground_truth: Any) -> bool | None:
 
 def _as_latex(text: str) -> str:
     """Bare LaTeX in dollars, so that math-verify sees an expression in it."""
-    return f"${text}$" if "\\" in text and "$" not in text and "\\boxed" not in text else text
+    bare = "$" not in text and "\\boxed" not in text and any(character.isalnum() for character in text)
+    return f"${text}$" if bare else text

@@ -19,7 +19,7 @@ PROMPTS, SIBLINGS = 100, 8
 
 def healthy(seed=0, rate=0.45):
     """A 0/1 component at a middling pass rate and a small, varied, unrelated second one."""
-    correct, groups = sampled(seed, prompts=PROMPTS, generations=SIBLINGS, rate=rate, spread=0.2)
+    correct, groups = sampled(seed, prompts=PROMPTS, generations=SIBLINGS, rate=rate, spread=0.05)
     tidy = np.random.default_rng(seed + 500).beta(3, 2, size=len(correct))
     return {"correct": correct, "tidy": tidy}, groups
 
@@ -133,8 +133,15 @@ def test_few_groups_that_carry_the_unscaled_advantage_are_found_without_scaling_
 @pytest.mark.parametrize("rate", [0.35, 0.5, 0.65])
 def test_a_healthy_reward_earns_no_warning(seed, rate):
     parts, groups = healthy(seed, rate)
-    diagnosis = rk.diagnose(scores_of(parts, groups, weights={"correct": 1.0, "tidy": 0.2}))
+    diagnosis = rk.diagnose(scores_of(parts, groups, weights={"correct": 1.0, "tidy": 0.5}))
     assert [item for item in diagnosis.findings if item.severity != "info"] == []
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_small_extra_earns_at_most_the_warning_that_group_scaling_blows_it_up(seed):
+    parts, groups = healthy(seed)
+    found = codes(scores_of(parts, groups, weights={"correct": 1.0, "tidy": 0.1}))
+    assert found <= {("binary", "correct"), ("amplified_noise", None)}
 
 
 def test_a_penalty_that_rarely_fires_is_not_sparse():

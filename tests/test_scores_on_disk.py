@@ -1,0 +1,235 @@
+"""Scores on disk: what comes back is what was saved, and a failed write leaves what was there."""
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rewardkit as rk
+
+
+def length(completion):
+    return min(len(completion), 4) / 4 if completion else None
+
+
+def make(**options):
+    parts = [
+        rk.Component("length", length, weight=1.0, why="longer is better"),
+        rk.Component("short", lambda completion: len(completion) < 3, weight=0.5, gate=rk.gate("length", at_least=0.25)),
+    ]
+    return rk.Reward("r", {"first": rk.extract.pattern("^(.)")}, parts, **options)
+
+
+ROWS = [{"prompt": prompt, "completion": text} for prompt in "pq" for text in ("a", "bb", "cccc", "")]
+
+
+def round_trip(rows, folder, reward=None):
+    scores = rk.score(reward or make(), rows)
+    return scores, rk.load_scores(scores.save(folder))
+
+
+def same(scores, loaded):
+    pd.testing.assert_frame_equal(loaded.table, scores.table)
+    assert loaded.rollouts.columns() == scores.rollouts.columns()
+    assert loaded.groups.tolist() == scores.groups.tolist()
+    assert loaded.rollouts.group_key == scores.rollouts.group_key
+    assert loaded.record == scores.record
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1, "text"], [1, 2.5], [1, None], [True, None], [2**70, 1], [None, None], ["", None],
+        [[1, [2, None]], None], [{"a": {"b": [1]}}, {"a": None}], [[], {}], [math.inf, -math.inf], [math.inf, "x"],
+        ["\ud800", "x"], ["a\0b", "\u2028"], [["\udfff\0"], "x"], [1.0, 2.0], ["012", "1e5"], ["nan", "None"],
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_every_kind_of_column_comes_back_exactly(values, tmp_path):
+    rows = [{"prompt": "p", "completion": "x", "own": value} for value in values]
+    same(*round_trip(rows, tmp_path))
+
+
+def test_hostile_completions_and_extractions_come_back_exactly(tmp_path):
+    texts = ["\ud800x", "\0", "🤖é", "\r\n", "nan", "", '{"a": 1}']
+    scores, loaded = round_trip([{"prompt": "p", "completion": text} for text in texts], tmp_path)
+    same(scores, loaded)
+    assert loaded.table["field/first"].tolist()[:2] == ["\ud800", "\0"]
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(st.characters(), max_size=3),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=2), inner, max_size=2),
+    max_leaves=4,
+)
+
+
+@given(st.lists(st.tuples(st.text(st.characters(), max_size=4), values), min_size=1, max_size=5))
+def test_whatever_json_can_hold_comes_back_exactly(tmp_path_factory, pairs):
+    rows = [{"prompt": "p", "completion": text, "own": value} for text, value in pairs]
+    same(*round_trip(rows, tmp_path_factory.mktemp("scores")))
+
+
+def test_dates_of_a_dataframe_come_back(tmp_path):
+    frame = pd.DataFrame({"completion": ["a", "b"], "when": pd.to_datetime(["2024-01-01", "2024-01-02"])})
+    scores, loaded = round_trip(frame, tmp_path)
+    assert loaded.table["when"].tolist() == scores.table["when"].tolist()
+    assert loaded.rollouts.fingerprint == scores.rollouts.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [("reward_model", [{"ground_truth": "4"}, None]), ("rewarded_by", ["me", "you"]), ("reward_count", [1, 2])],
+)
+def test_a_column_of_the_users_whose_name_begins_with_reward_comes_back(name, values, tmp_path):
+    same(*round_trip([{"prompt": "p", "completion": "x", name: value} for value in values], tmp_path))
+
+
+def test_gates_notes_and_transforms_come_back(tmp_path):
+    def noted(completion):
+        rk.note("seen", [completion])
+        return True
+
+    reward = rk.Reward(
+        "r", components=[rk.Component("c", noted, weight=2), rk.Component("d", length)],
+        gate=rk.gate("completion", equals="a"), transform=rk.weigh.standardise(clip=1.5), on_missing="zero",
+    )  # fmt: skip
+    scores = rk.score(reward, ROWS, notes=True)
+    loaded = rk.load_scores(scores.save(tmp_path))
+    same(scores, loaded)
+    other = scores.reweigh({"c": 0.5, "d": 3.0}).table
+    np.testing.assert_array_equal(loaded.reweigh({"c": 0.5, "d": 3.0}).table["reward"], other["reward"])
+
+
+def test_a_folder_or_its_parquet_file_can_be_loaded_and_saved_again(tmp_path):
+    scores = rk.score(make(), ROWS)
+    folder = scores.save(tmp_path / "deep" / "out")
+    assert sorted(path.name for path in folder.iterdir()) == ["run.json", "scores.parquet"]
+    loaded = rk.load_scores(folder / "scores.parquet")
+    same(loaded, rk.load_scores(loaded.save(tmp_path / "again")))
+
+
+def test_the_record_stands_in_run_json_and_in_the_parquet_metadata(tmp_path):
+    scores = rk.score(make(), ROWS)
+    folder = scores.save(tmp_path)
+    assert json.loads((folder / "run.json").read_text(encoding="utf-8")) == scores.record
+    stored = json.loads(pq.read_metadata(folder / "scores.parquet").metadata[b"rewardkit"])
+    assert stored["record"] == scores.record
+    (folder / "run.json").unlink()
+    assert rk.load_scores(folder).record == scores.record
+
+
+def test_run_json_is_json_for_every_reader(tmp_path):
+    reward = rk.Reward("r", components=[rk.Component("c", length, range=(0.0, math.inf))])
+
+    def refuse(constant):
+        raise AssertionError(f"{constant} is not JSON")
+
+    text = (rk.score(reward, ROWS).save(tmp_path) / "run.json").read_text(encoding="utf-8")
+    assert json.loads(text, parse_constant=refuse)["reward"]["name"] == "r"
+
+
+def test_the_same_scores_are_the_same_bytes(tmp_path):
+    one, two = (rk.score(make(), ROWS).save(tmp_path / name) for name in "ab")
+    for file in ("scores.parquet", "run.json"):
+        assert (one / file).read_bytes() == (two / file).read_bytes()
+
+
+@pytest.mark.parametrize("file", ["scores.parquet", "run.json"])
+def test_a_write_that_fails_half_way_leaves_the_old_file_and_nothing_else(file, tmp_path, monkeypatch):
+    folder = rk.score(make(), ROWS).save(tmp_path)
+    old = (folder / file).read_bytes()
+
+    def half(table_or_path, second=None, **_):
+        target = second if second is not None else table_or_path
+        with open(target, "wb") as out:
+            out.write(b"half a file")
+        raise OSError("no space left")
+
+    if file == "scores.parquet":
+        monkeypatch.setattr("rewardkit.scoring.pq.write_table", half)
+    else:
+        monkeypatch.setattr("pathlib.Path.write_text", lambda path, *a, **k: half(path))
+    with pytest.raises(OSError, match="no space left"):
+        rk.score(make().reweigh({"length": 9.0}), ROWS).save(tmp_path)
+    assert (folder / file).read_bytes() == old
+    assert sorted(path.name for path in folder.iterdir()) == ["run.json", "scores.parquet"]
+
+
+def test_a_first_write_that_fails_leaves_no_file(tmp_path, monkeypatch):
+    def fail(*_, **__):
+        raise OSError("no space left")
+
+    monkeypatch.setattr("rewardkit.scoring.pq.write_table", fail)
+    with pytest.raises(OSError, match="no space left"):
+        rk.score(make(), ROWS).save(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_loaded_scores_can_be_reweighed_and_diagnosed(tmp_path):
+    scores, loaded = round_trip(ROWS, tmp_path)
+    np.testing.assert_array_equal(loaded.reweigh({"short": 2.0}).rewards, scores.reweigh({"short": 2.0}).rewards)
+    assert loaded.reweigh({"short": 2.0}).record["reward"] == scores.reweigh({"short": 2.0}).record["reward"]
+    assert rk.diagnose(loaded).record() == rk.diagnose(scores).record()
+    assert loaded.reward.record() == scores.reward.record()
+
+
+@pytest.mark.parametrize("gate", [None, rk.gate("completion", equals="a")], ids=["plain", "whole-reward gate"])
+@pytest.mark.parametrize("use", ["score", "call", "explain", "check"])
+def test_the_reward_of_loaded_scores_cannot_be_run_and_says_so(use, gate, tmp_path):
+    _, loaded = round_trip(ROWS, tmp_path, make(gate=gate))
+    with pytest.raises(rk.RewardError, match=r"run record.*cannot be run"):
+        {
+            "score": lambda: rk.score(loaded.reward, ROWS),
+            "call": lambda: loaded.reward(completion="a"),
+            "explain": lambda: rk.explain(loaded.reward, ROWS[0]),
+            "check": lambda: rk.check(loaded.reward, rk.load_cases([{"completion": "a", "reward": 1}])),
+        }[use]()
+
+
+def test_scores_under_a_transform_of_ones_own_load_but_cannot_be_reweighed(tmp_path):
+    scores = rk.score(make(transform=lambda rewards, groups: rewards * 2), ROWS)
+    loaded = rk.load_scores(scores.save(tmp_path))
+    np.testing.assert_array_equal(loaded.rewards, scores.rewards)
+    assert loaded.record == scores.record
+    with pytest.raises(rk.RewardError, match="transform"):
+        loaded.reweigh({"length": 2.0})
+
+
+def parquet(path, metadata):
+    pq.write_table(pa.table({"reward": [1.0]}).replace_schema_metadata(metadata), path)
+    return path
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda path: path / "missing",
+        lambda path: path,
+        lambda path: parquet(path / "x.parquet", None),
+        lambda path: parquet(path / "x.parquet", {b"rewardkit": b"{cut"}),
+        lambda path: parquet(path / "x.parquet", {b"rewardkit": b"{}"}),
+        lambda path: parquet(path / "x.parquet", {b"rewardkit": b"[]"}),
+        lambda path: parquet(path / "x.parquet", {b"rewardkit": b'{"record": {}, "json_columns": []}'}),
+        lambda path: parquet(
+            path / "x.parquet", {b"rewardkit": b'{"record": {"reward": {}, "rollouts": {}}, "json_columns": []}'}
+        ),
+    ],
+    ids=["no file", "empty folder", "no record", "broken", "empty", "a list", "empty record", "no reward"],
+)
+def test_what_is_no_scored_table_is_an_error_with_a_way_out(write, tmp_path):
+    with pytest.raises(rk.InputError) as raised:
+        rk.load_scores(write(tmp_path))
+    assert "score" in str(raised.value) and "\n" not in str(raised.value)
+
+
+def test_a_text_file_is_no_scored_table(tmp_path):
+    (tmp_path / "x.parquet").write_text("not Parquet")
+    with pytest.raises(rk.RolloutsError, match="is not a scored table"):
+        rk.load_scores(tmp_path / "x.parquet")
