@@ -104,7 +104,7 @@ def test_a_transform_within_the_batch_does_not_look_at_groups():
 
 def test_a_standardised_reward_is_clipped_and_has_mean_zero_in_each_group():
     reward = rk.Reward("r", components=[rk.Component("vowels", vowels)], transform=rk.weigh.standardise(clip=1.0))
-    rows = [{"prompt": "p", "completion": "a" * n} for n in (0 + 1, 1, 1, 4)]
+    rows = [{"prompt": "p", "completion": "a" * n} for n in (1, 1, 1, 4)]
     scores = rk.score(reward, rows)
     raw = np.array([0.25, 0.25, 0.25, 1.0])
     expected = np.clip((raw - raw.mean()) / raw.std(ddof=1), -1.0, 1.0)

@@ -1,0 +1,155 @@
+import numpy as np
+import pytest
+
+import rewardkit as rk
+from rewardkit.notebook import tables
+from rewardkit.notebook.display import Show, redacted_reason
+from rewardkit.notebook.sliders import WeightSliders, histogram_svg
+
+HOSTILE = "<script>window.pwned = 1</script><img src=x onerror=alert(1)>\x00\ud800\u202eSECRET"
+
+
+@pytest.fixture
+def hostile():
+    rows = [
+        {
+            "prompt_id": "p",
+            "prompt": f"SECRET {HOSTILE}",
+            "completion": f"{HOSTILE} {n}",
+            "ground_truth": "SECRET",
+        }
+        for n in range(4)
+    ]
+    return rk.load_rollouts(rows)
+
+
+def picky(completion):
+    raise ValueError(f"cannot read {completion}")
+
+
+@pytest.fixture
+def reward():
+    return rk.Reward(
+        "r",
+        {"prediction": rk.extract.number()},
+        [rk.Component("correct", rk.verify.matches), rk.Component("picky", picky)],
+        on_missing="skip",
+    )
+
+
+def everything(show, reward, rollouts):
+    """All that is shown of these rollouts, as one HTML text."""
+    diagnosis = rk.diagnose(rk.score(reward, rollouts))
+    result = rk.check(
+        reward,
+        rk.load_cases(
+            [
+                {
+                    "name": "c",
+                    "completion": HOSTILE,
+                    "ground_truth": "SECRET",
+                    "scores": {"correct": 1, "picky": 1},
+                }
+            ]
+        ),
+    )
+    shown = [
+        show.rollouts(rollouts),
+        show.group(rollouts),
+        show.extraction(rollouts, {"n": rk.extract.number(), "all": rk.extract.pattern(".*")}),
+        show.explanation(reward, rollouts, 0),
+        show.misses(result),
+        show.findings(diagnosis.findings),
+        show.suggestions(rk.suggest(diagnosis)),
+        show.normalization(rk.suggest(diagnosis).normalization),
+        show.frame(tables.cases(result, redact=show.redact), "cases"),
+        show.frame(diagnosis.components, "components"),
+    ]
+    return "\n".join(item.data for item in shown)
+
+
+def test_hostile_text_is_shown_as_text(hostile, reward):
+    page = everything(Show(), reward, hostile)
+    assert "&lt;script&gt;" in page
+    assert "<script" not in page
+    assert "<img" not in page
+    page.encode("utf-8")  # a lone surrogate would fail here
+    assert "\u202e" not in page
+
+
+def test_redacted_pages_hold_nothing_of_prompts_completions_and_truths(hostile, reward):
+    assert "SECRET" in everything(Show(), reward, hostile)
+    page = everything(Show(redact=True), reward, hostile)
+    assert "SECRET" not in page
+    assert "script" not in page
+    assert "redacted" in page
+    assert "ValueError" in page  # what kind of error it was can be told
+
+
+@pytest.mark.parametrize(
+    ("reason", "left"),
+    [
+        ("ValueError: could not read 'SECRET'", "ValueError: [redacted]"),
+        ("returned 'SECRET' of type str; a component returns a number", "returned [redacted]"),
+        (
+            "field 'prediction' failed: ValueError: SECRET",
+            "field 'prediction' failed: ValueError: [redacted]",
+        ),
+        ("error (ValueError: line one\nSECRET)", "error (ValueError: [redacted]"),
+        ("its gate needs 'correct', which is missing", "its gate needs 'correct', which is missing"),
+    ],
+)
+def test_a_reason_keeps_its_kind_and_loses_what_it_quotes(reason, left):
+    assert redacted_reason(reason) == left
+
+
+def test_the_extraction_table_counts_what_each_extractor_finds():
+    rollouts = rk.load_rollouts(
+        [{"completion": text} for text in ("a 1", "b 2", "none", "<answer>3</answer>")]
+    )
+    page = Show().extraction(rollouts, {"number": rk.extract.number(), "tag": rk.extract.tag("answer")}).data
+    assert "75.0%" in page  # number() in three of four
+    assert "25.0%" in page  # the tag in one of four
+    assert page.count("<mark") == 3 + 0  # spans of both extractors at one place are one mark with two labels
+
+
+def test_tables_of_figures_hold_what_they_say():
+    scores = rk.score(rk.load_reward("gallery:arithmetic"), "gallery:arithmetic")
+    (gated,) = tables.gates(scores).itertuples()
+    assert gated.component == "concise"
+    assert gated.counts_for == pytest.approx((scores.score("correct") == 1).mean())
+    influence = tables.influence(scores).set_index("component")
+    assert influence["declared"].sum() == pytest.approx(1)
+    assert influence["effective"].sum() == pytest.approx(1)
+    definition = tables.definition(scores.reward)
+    assert definition.kind.tolist() == ["field", *["component"] * 4]
+    coverage = tables.coverage(scores.reward, rk.load_cases("gallery:arithmetic")).set_index("component")
+    assert (coverage.lowest < coverage.highest).all()
+
+
+def test_moving_a_slider_weighs_anew_without_scoring():
+    calls = []
+
+    def counted(completion):
+        calls.append(completion)
+        return len(completion) % 2
+
+    reward = rk.Reward(
+        "r", components=[rk.Component("a", counted), rk.Component("b", lambda completion: 0.5, weight=0.5)]
+    )
+    scores = rk.score(reward, [{"prompt_id": str(n // 4), "completion": "x" * n} for n in range(16)])
+    sliders = WeightSliders(scores)
+    assert sliders.line == "scores"
+    before = sliders._picture.value
+    sliders._sliders["a"].value = -0.5
+    assert len(calls) == 16
+    np.testing.assert_allclose(sliders.scores.rewards, scores.reweigh({"a": -0.5}).rewards)
+    assert sliders.line == "scores.reweigh({'a': -0.5})"
+    assert sliders._picture.value != before
+    assert "<svg" in sliders.panel().children[1].value
+
+
+def test_the_histogram_says_in_words_what_it_shows():
+    svg = histogram_svg(np.array([0.0, 0.0, 1.0, np.nan]))
+    assert 'aria-label="reward from 0 to 1, 3 completions, up to 2 a bar"' in svg
+    assert histogram_svg(np.array([np.nan])) == "<p>no reward was judged</p>"

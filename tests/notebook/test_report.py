@@ -1,0 +1,221 @@
+"""Reports: made once for the bundled data, then read as files and in a browser."""
+
+import json
+import os
+import re
+
+import pytest
+from click.testing import CliRunner
+
+from rewardkit.cli import main
+from rewardkit.notebook.pages import _plain
+from rewardkit.notebook.report import _slugs, report
+
+REWARDS = ("gallery:arithmetic", "gallery:arithmetic.flawed")
+PAGES = [
+    f"{name}/{stem}.html"
+    for name in ("arithmetic-v1", "arithmetic-flawed")
+    for stem in ("01_build", "02_check", "03_analyze")
+]
+HOSTILE = "<script>window.pwned = 1</script><img src=x onerror='window.pwned = 1'><style>body{display:none}</style>SECRET"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("report")
+    return report(REWARDS, "gallery:arithmetic", folder, cases="gallery:arithmetic")
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory):
+    """A rollout file with markup in every text, and its reward file."""
+    folder = tmp_path_factory.mktemp("hostile")
+    rows = [
+        {
+            "prompt_id": f"p{n // 4}",
+            "prompt": HOSTILE,
+            "completion": f"{HOSTILE} <answer>{n % 3}</answer>",
+            "ground_truth": "1",
+        }
+        for n in range(40)
+    ]
+    (folder / "log.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    case = {"name": "c", "completion": HOSTILE, "ground_truth": "1", "reward": 1}
+    (folder / "cases.jsonl").write_text(json.dumps(case))
+    (folder / "mine.py").write_text(
+        "import rewardkit as rk\n"
+        "def strict(completion, prediction, ground_truth):\n"
+        "    if prediction == '2': raise ValueError(completion)\n"
+        "    return prediction == ground_truth\n"
+        "reward = rk.Reward('mine', {'prediction': rk.extract.tag('answer')}, [rk.Component('strict', strict)])\n"
+    )
+    return folder
+
+
+def opened(browser, path, width=1200):
+    """The page, and what went wrong while it was opened with the network off."""
+    trouble = []
+    context = browser.new_context(viewport={"width": width, "height": 900}, offline=True)
+    page = context.new_page()
+    page.on(
+        "console",
+        lambda message: trouble.append(message.text) if message.type in ("error", "warning") else None,
+    )
+    page.on("pageerror", lambda error: trouble.append(str(error)))
+    page.on(
+        "request",
+        lambda request: None if request.url.startswith(("file:", "data:")) else trouble.append(request.url),
+    )
+    page.goto(f"file://{path}")
+    return page, trouble
+
+
+def test_the_index_links_to_a_page_a_notebook_for_each_reward(made):
+    index = made.index.read_text()
+    assert re.findall(r'href="([^"#]+\.html)"', index) == PAGES
+    assert all((made.index.parent / file).stat().st_size > 10_000 for file in PAGES)
+    assert made.failed == []
+
+
+def test_the_flawed_reward_is_told_at_least_three_true_findings_and_is_not_ready(made):
+    flawed = made.summaries[1]
+    named = [
+        code
+        for code in ("errors", "saturated", "constant", "redundant", "dominant")
+        if f"<b>{code}</b>" in made.index.read_text()
+    ]
+    assert len(named) >= 3
+    assert flawed.verdict[0] == "stop"
+    assert f"{flawed.checked.failed} of {len(flawed.checked.cases)} cases are missed" in flawed.verdict[1]
+
+
+def test_the_good_reward_passes_its_cases_and_is_told_that_its_data_is_sparse(made):
+    good = made.summaries[0]
+    assert good.checked.misses == ()
+    assert {item.code for item in good.diagnosis.findings} == {"sparse", "binary"}
+    assert good.verdict == ("care", "Read before use: 1 warning.")
+
+
+def test_the_summary_fits_a_pull_request(made):
+    text = made.summary.read_text()
+    assert len(text) < 6000
+    assert "### arithmetic-v1" in text
+    assert "- warn: `constant`" in text
+    assert "<" not in text.replace("\\<", "")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("file", ["index.html", *PAGES])
+@pytest.mark.parametrize("width", [1200, 390], ids=["desktop", "phone"])
+def test_a_page_opens_offline_without_errors_and_fits_the_screen(made, browser, file, width):
+    page, trouble = opened(browser, made.index.parent / file, width)
+    assert trouble == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator("h1").count() == 1
+    assert page.evaluate("[...document.images].every(image => image.complete && image.naturalWidth > 0)")
+    smallest = page.evaluate(
+        "Math.min(...[...document.querySelectorAll('p, li, td')].map(e => parseFloat(getComputedStyle(e).fontSize)))"
+    )
+    assert smallest >= 12
+    page.context.close()
+
+
+@pytest.mark.browser
+def test_the_links_of_the_index_lead_to_pages_that_lead_back(made, browser):
+    page, trouble = opened(browser, made.index)
+    page.get_by_role("link", name="Analyze").first.click()
+    assert "03 Analyze" in page.inner_text("h1")
+    page.get_by_role("link", name="All results").click()
+    assert page.inner_text("h1") == "Reward report"
+    assert trouble == []
+    page.context.close()
+
+
+@pytest.mark.browser
+def test_a_hostile_completion_runs_no_script_and_hides_nothing(hostile, browser, tmp_path):
+    made = report([f"{hostile}/mine.py"], hostile / "log.jsonl", tmp_path, cases=hostile / "cases.jsonl")
+    assert made.failed == []
+    for file in ("index.html", *(page.file for page in made.summaries[0].pages)):
+        page, trouble = opened(browser, tmp_path / file)
+        page.wait_for_timeout(100)
+        assert page.evaluate("window.pwned") is None
+        assert page.is_visible("h1")
+        assert trouble == []
+        page.context.close()
+    assert "SECRET" in (tmp_path / "mine/01_build.html").read_text()
+
+
+@pytest.mark.browser
+def test_one_redacted_file_holds_all_pages_and_no_text_of_the_rollouts(hostile, browser, tmp_path):
+    made = report(
+        [f"{hostile}/mine.py"], hostile / "log.jsonl", tmp_path, cases=hostile / "cases.jsonl", single_file=True, redact=True
+    )  # fmt: skip
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["index.html", "summary.md"]
+    for path in tmp_path.iterdir():
+        assert "SECRET" not in path.read_text()
+        assert "pwned" not in path.read_text()
+    page, trouble = opened(browser, made.index)
+    page.get_by_role("link", name="Check").click()
+    assert page.locator("h1", has_text="02 Check").is_visible()
+    targets = page.evaluate(
+        "[...document.querySelectorAll('a[href^=\"#\"]')].map(a => decodeURI(a.hash.slice(1)))"
+    )
+    ids = page.evaluate("[...document.querySelectorAll('[id]')].map(e => e.id)")
+    assert set(targets) <= set(ids)
+    assert len(ids) == len(set(ids))
+    assert trouble == []
+    page.context.close()
+
+
+def test_a_notebook_that_fails_leaves_its_page_with_the_error_and_exit_1(hostile, tmp_path):
+    (tmp_path / "moody.py").write_text(
+        f"import os\nif os.getpid() != {os.getpid()}:\n    raise RuntimeError('not in a kernel')\n"
+        + (hostile / "mine.py").read_text()
+    )
+    arguments = [
+        "report",
+        "--reward",
+        f"{tmp_path}/moody.py",
+        "--rollouts",
+        str(hostile / "log.jsonl"),
+        "-o",
+        str(tmp_path / "out"),
+    ]
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 1
+    assert "page failed: Analyze" in result.output
+    page = (tmp_path / "out/mine/03_analyze.html").read_text()
+    assert "This page stopped with an error" in page
+    assert "not in a kernel" in page
+    assert "(failed)" in (tmp_path / "out/index.html").read_text()
+    assert "page failed" in (tmp_path / "out/summary.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--reward", "gallery:nothing", "--rollouts", "gallery:arithmetic"], "the gallery has no 'nothing'"),
+        (
+            ["--reward", "gallery:arithmetic", "--rollouts", "missing.jsonl"],
+            "there is no file 'missing.jsonl'",
+        ),
+        (
+            ["--reward", "gallery:arithmetic", "--rollouts", "gallery:arithmetic", "--cases", "no.jsonl"],
+            "there is no case file",
+        ),
+    ],
+)
+def test_input_that_cannot_be_used_ends_before_any_page_is_made(arguments, sentence, tmp_path):
+    result = CliRunner().invoke(main, ["report", *arguments, "-o", str(tmp_path / "out")])
+    assert result.exit_code == 2
+    assert sentence in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_rewards_of_one_name_get_folders_of_their_own():
+    assert _slugs(["a b", "a/b", "a b", "..", ""]) == ["a-b", "a-b-2", "a-b-3", "reward", "reward-2"]
+
+
+def test_text_in_the_markdown_summary_is_not_taken_for_markup():
+    assert _plain("a*b_c <x>\n[y](z)") == r"a\*b\_c \<x\> \[y\](z)"

@@ -1,0 +1,238 @@
+"""Cases: what may be expected, when it is met, and how a miss reads."""
+
+import json
+
+import pytest
+
+import rewardkit as rk
+
+
+def judged(completion):
+    """The number in the text; nothing for "skip", an error for "bad"."""
+    return None if completion == "skip" else float(completion)
+
+
+REWARD = rk.Reward(
+    "r",
+    {"size": lambda completion: len(completion)},
+    [
+        rk.Component("value", judged),
+        rk.Component("bonus", lambda completion: True, weight=0.5, gate=rk.gate("value", at_least=1.0)),
+    ],
+)
+
+
+def case(completion, **expected):
+    return {"completion": completion, **expected}
+
+
+def misses(*raws, reward=REWARD, **options):
+    return rk.check(reward, rk.load_cases(list(raws)), **options).misses
+
+
+@pytest.mark.parametrize(
+    ("completion", "expected", "met"),
+    [
+        ("0.5", {"reward": 0.5}, True),
+        ("0.509", {"reward": 0.5}, True),
+        ("0.491", {"reward": 0.5}, True),
+        ("0.51", {"reward": 0.5}, True),
+        ("0.511", {"reward": 0.5}, False),
+        ("0.489", {"reward": 0.5}, False),
+        ("0.55", {"reward": 0.5, "tolerance": 0.1}, True),
+        ("0.5", {"reward": 0.5, "tolerance": 0}, True),
+        ("0.501", {"reward": 0.5, "tolerance": 0}, False),
+        ("0.30000000000000004", {"reward": 0.3, "tolerance": 0}, True),
+        ("0.5", {"reward": [0.4, 0.5]}, True),
+        ("0.4", {"reward": [0.4, 0.5]}, True),
+        ("0.505", {"reward": [0.4, 0.5]}, False),
+        ("0.395", {"reward": [0.4, 0.5]}, False),
+        ("skip", {"reward": "unscored"}, True),
+        ("bad", {"reward": "unscored"}, True),
+        ("0.5", {"reward": "unscored"}, False),
+        ("skip", {"reward": [0.0, 1.0]}, False),
+        ("1", {"reward": 1.5}, True),
+        ("1", {"scores": {"value": 1, "bonus": 1}}, True),
+        ("0.5", {"scores": {"bonus": "gated"}}, True),
+        ("0.5", {"scores": {"bonus": "unscored"}}, True),
+        ("0.5", {"scores": {"bonus": "abstained"}}, False),
+        ("0.5", {"scores": {"bonus": 0.0}}, False),
+        ("skip", {"scores": {"value": "abstained", "bonus": "abstained"}}, True),
+        ("bad", {"scores": {"value": "error"}}, True),
+        ("bad", {"scores": {"value": "abstained"}}, False),
+        ("0.5", {"scores": {"value": "error"}}, False),
+        ("0.5", {"reward": 0.5, "scores": {"value": 0.9}}, False),
+    ],
+)
+def test_an_expectation_is_met_within_its_tolerance_range_or_by_its_status(completion, expected, met):
+    assert (misses(case(completion, **expected)) == ()) is met
+
+
+def test_a_miss_tells_expected_got_fields_statuses_and_why():
+    (miss,) = misses(case("0.25", reward=1.5, ground_truth="1", name="short", why="it is right"))
+    assert (miss.case, miss.what, miss.expected, miss.got) == ("short", "reward", 1.5, 0.25)
+    assert (miss.completion, miss.ground_truth, miss.why) == ("0.25", "1", "it is right")
+    assert miss.fields == {"size": 4}
+    assert miss.status == {"value": "scored", "bonus": "gated"}
+    for said in ("'short'", "expected 1.5", "got 0.25", "truth '1'", "size=4", "it is right"):
+        assert said in str(miss)
+
+
+def test_an_unscored_miss_tells_the_reason():
+    reward, value = misses(case("bad", reward=1.0, scores={"value": 1.0}))
+    assert reward.got.startswith("unscored (ValueError: could not convert")
+    assert value.got.startswith("error (ValueError: could not convert")
+
+
+def test_a_case_that_misses_twice_fails_once():
+    result = rk.check(REWARD, rk.load_cases([case("0.25", reward=1, scores={"value": 1}), case("1", reward=1.5)]))
+    assert (len(result.misses), result.failed, result.passed) == (2, 1, 1)
+    record = result.record()
+    assert (record["passed"], record["failed"]) == (1, 1)
+    assert all({"case", "expected", "got"} <= miss.keys() for miss in record["misses"])
+    assert json.loads(json.dumps(record, allow_nan=False)) == record
+    assert result.table[["case", "what"]].values.tolist() == [["line 1", "reward"], ["line 1", "value"]]
+    assert repr(result).startswith("1 of 2 cases passed for 'r'\n  case 'line 1': reward expected 1, got 0.25")
+
+
+def test_all_passed_is_an_empty_table_with_its_columns():
+    result = rk.check(REWARD, rk.load_cases([case("1", reward=1.5)]))
+    assert (result.passed, result.failed, len(result.table)) == (1, 0, 0)
+    assert list(result.table)[:4] == ["case", "what", "expected", "got"]
+
+
+def test_cases_are_of_the_reward_before_any_transform_and_each_a_group_of_its_own():
+    reward = rk.Reward(
+        "r", components=[rk.Component("value", judged), rk.Component("group", lambda completion: [1.0], group=True)],
+        transform=rk.weigh.standardise(), on_missing="skip",
+    )  # fmt: skip
+    assert misses(case("0.5", reward=0.5, scores={"group": "abstained"}), reward=reward) == ()
+
+
+def test_an_expected_score_of_an_unknown_component_is_an_error_with_the_nearest_name():
+    with pytest.raises(rk.CasesError, match=r"case 'one' expects a score of 'valeu'.*did you mean 'value'\?"):
+        misses(case("1", scores={"valeu": 1}, name="one"))
+
+
+def test_ignored_components_are_left_out_where_the_reward_lacks_them_and_are_counted():
+    raws = [case("1", reward=1.5, scores={"old": 1}), case("1", scores={"old": 0}), case("1", scores={"value": 0})]
+    result = rk.check(REWARD, rk.load_cases(raws), ignore=["old", "value"])
+    assert [miss.what for miss in result.misses] == ["value"]
+    assert (len(result.cases), result.left_out) == (2, {"old": 2})
+
+
+def test_a_check_of_which_nothing_is_left_passes_nothing_and_fails_nothing():
+    result = rk.check(REWARD, rk.load_cases([case("1", scores={"old": 0})]), ignore=["old"])
+    assert (result.passed, result.failed, result.left_out) == (0, 0, {"old": 1})
+
+
+@pytest.mark.parametrize("others", [[], [case("1", reward=1, truth="1")]], ids=["alone", "beside one that has it"])
+def test_a_case_that_lacks_a_column_that_is_asked_for_is_an_error(others):
+    reward = rk.Reward("r", components=[rk.Component("c", lambda truth: truth is not None)])
+    with pytest.raises(rk.RewardError, match="asks for 'truth'"):
+        misses(case("1", reward=1), *others, reward=reward)
+
+
+def test_a_case_column_named_like_a_component_is_an_error():
+    with pytest.raises(rk.RewardError, match="also a column"):
+        misses(case("1", reward=1, value=3))
+
+
+def test_any_column_may_stand_in_a_case():
+    reward = rk.Reward("r", components=[rk.Component("c", lambda ground_truth, level: level == ground_truth)])
+    assert misses(case("x", ground_truth=3, level=3, reward=1), reward=reward) == ()
+
+
+def test_cases_of_a_route_go_to_their_part():
+    route = rk.Route("data_source", {"x": REWARD})
+    raws = [case("1", data_source="x", reward=1.5), case("1", data_source="y", reward="unscored")]
+    assert misses(*raws, reward=route) == ()
+    with pytest.raises(rk.RewardError, match="the route asks for 'data_source'"):
+        misses(case("1", reward=1), reward=route)
+
+
+@pytest.mark.parametrize(
+    ("raw", "said"),
+    [
+        ({"reward": 1}, "needs a completion"),
+        ({"completion": "x"}, "needs an expectation"),
+        ({"completion": "x", "scores": {}}, "needs an expectation"),
+        ({"completion": "x", "scores": [1]}, "is not an object of component: expected"),
+        ({"completion": "x", "reward": "scored"}, "expects 'scored'; write a number, a range"),
+        ({"completion": "x", "reward": "1.0"}, "expects '1.0'"),
+        ({"completion": "x", "reward": None}, "expects None"),
+        ({"completion": "x", "reward": True}, "expects True"),
+        ({"completion": "x", "reward": float("nan")}, "expects nan"),
+        ({"completion": "x", "reward": [1, 0]}, "expects [1, 0]"),
+        ({"completion": "x", "reward": [1]}, "expects [1]"),
+        ({"completion": "x", "scores": {"value": {}}}, "value expects {}"),
+        ({"completion": "x", "reward": 1, "tolerance": -1}, "tolerance=-1 is not a number from 0"),
+        ({"completion": "x", "reward": 1, "tolerance": "0.1"}, "tolerance='0.1'"),
+    ],
+)
+def test_a_case_that_cannot_be_read_is_an_error_that_says_which(raw, said, tmp_path):
+    with pytest.raises(rk.CasesError) as raised:
+        rk.load_cases([case("fine", reward=1), raw])
+    assert str(raised.value).startswith("case 2") and said in str(raised.value)
+    path = tmp_path / "cases.jsonl"
+    path.write_text("\n".join([json.dumps(case("fine", reward=1)), "", json.dumps(raw)]))
+    with pytest.raises(rk.CasesError) as raised:
+        rk.load_cases(path)
+    assert str(raised.value).startswith(f"{path}:3") and said in str(raised.value)
+
+
+@pytest.mark.parametrize("raw", [1, "text", ["completion"], None])
+def test_something_else_than_an_object_is_no_case(raw):
+    with pytest.raises(rk.CasesError):
+        rk.load_cases([case("fine", reward=1), raw])
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [('{"completion": "x", "reward": 1}\n{cut\n', ":2: broken JSON"), ("\n[1]\n", ":2: a row is an object"),
+     ("", "has no cases"), ("\n \n", "has no cases")],
+)  # fmt: skip
+def test_a_case_file_that_cannot_be_read_is_an_error_with_its_line(content, said, tmp_path):
+    path = tmp_path / "cases.jsonl"
+    path.write_text(content)
+    with pytest.raises(rk.CasesError) as raised:
+        rk.load_cases(path)
+    assert said in str(raised.value) and "cases.jsonl" in str(raised.value)
+
+
+def test_no_cases_and_no_file_are_errors(tmp_path):
+    with pytest.raises(rk.CasesError, match="has no cases"):
+        rk.load_cases([])
+    with pytest.raises(rk.CasesError, match="there is no case file"):
+        rk.load_cases(tmp_path / "no.jsonl")
+
+
+def test_two_cases_of_one_name_are_an_error():
+    with pytest.raises(rk.CasesError, match="two cases are called 'twin'"):
+        rk.load_cases([case("a", reward=1, name="twin"), case("b", reward=1, name="twin")])
+
+
+def test_cases_without_a_name_are_called_by_their_line():
+    assert [item.name for item in rk.load_cases([case("a", reward=1), case("b", reward=1)])] == ["line 1", "line 2"]
+
+
+def test_the_callers_dicts_are_not_changed():
+    raw = case("a", reward=[0, 1], scores={"value": 1}, name="n", why="w", tolerance=0.2)
+    before = json.dumps(raw)
+    rk.load_cases([raw])
+    assert json.dumps(raw) == before
+
+
+def test_assert_cases_raises_with_every_miss_and_takes_a_file(tmp_path):
+    path = tmp_path / "cases.jsonl"
+    path.write_text("\n".join(json.dumps(case(text, reward=1.5)) for text in ("1", "0.25", "0.5")))
+    with pytest.raises(AssertionError) as raised:
+        rk.assert_cases(REWARD, path)
+    assert str(raised.value).splitlines()[0] == "1 of 3 cases passed for 'r'"
+    assert len(str(raised.value).splitlines()) == 3
+    assert rk.assert_cases(REWARD, rk.load_cases([case("1", reward=1.5)])) is None
+
+
+def test_the_bundled_cases_hold_the_gallery():
+    for name in ("gallery:arithmetic", "gallery:mixed"):
+        assert rk.check(rk.load_reward(name), rk.load_cases(name)).misses == ()

@@ -1,0 +1,216 @@
+"""save_reward(): a file that gives the same reward again, or a refusal and no file."""
+
+import importlib.util
+import subprocess
+import sys
+from functools import partial
+
+import pytest
+
+import rewardkit as rk
+
+PREDICTION = {"prediction": rk.extract.first_of(rk.extract.tag("answer"), rk.extract.number(which="last"))}
+
+
+def reward(*components, **options):
+    return rk.Reward("saved", options.pop("fields", PREDICTION), components, **options)
+
+
+def correct(**options):
+    return rk.Component("correct", rk.verify.numbers_equal, **options)
+
+
+def definition(record):
+    """A record without where the sources lie and what hangs on that."""
+    if isinstance(record, dict):
+        left_out = ("sources", "fingerprints")
+        return {key: definition(value) for key, value in record.items() if key not in left_out}
+    return [definition(item) for item in record] if isinstance(record, list) else record
+
+
+def written(folder, source, name="mine.py"):
+    (folder / name).write_text(source)
+    return rk.load_reward(str(folder / name))
+
+
+SAVED = {
+    "gallery": lambda: rk.load_reward("gallery:arithmetic"),
+    "gallery with functions": lambda: rk.load_reward("gallery:arithmetic.flawed"),
+    "route": lambda: rk.load_reward("gallery:mixed"),
+    "route with default": lambda: rk.Route("data_source", {"x": reward(correct())}, reward(correct(weight=2.0))),
+    "partial": lambda: reward(
+        rk.Component("c", partial(rk.verify.numbers_equal, absolute=0.25), columns={"prediction": "completion"})
+    ),
+    "gates": lambda: reward(
+        correct(gate=rk.gate("step", at_least=1, at_most=9.5)),
+        rk.Component("length", rk.measure.length(full_until=3, zero_from=9), gate=rk.gate("correct", at_least=1.0)),
+        gate=rk.gate("ground_truth", equals="it's \"4\""),
+    ),
+    "transform": lambda: reward(correct(), transform=rk.weigh.standardise(clip=2.5, within="batch")),
+    "aggregation": lambda: reward(correct(), aggregation="weighted_mean", on_missing="skip"),
+    "penalty, range and why": lambda: reward(
+        correct(weight=-0.25, range=(-1.0, 2.0), why='"""it\'s\\\nöne', primary=True),
+        rk.Component("free", rk.verify.numbers_equal, range=None, weight=0),
+    ),
+    "chat": lambda: reward(correct(), fields={"prediction": rk.extract.assistant_text}),
+    "no fields": lambda: reward(rk.Component("c", rk.measure.keywords("a", "b", mode="any")), fields={}),
+}
+
+
+@pytest.mark.parametrize("kind", SAVED)
+def test_a_saved_reward_is_the_same_reward_when_it_is_loaded(kind, tmp_path):
+    original = SAVED[kind]()
+    path = rk.save_reward(original, tmp_path / "deep" / "saved.py")
+    again = rk.load_reward(f"{path}:reward")
+    assert type(again) is type(original)
+    assert definition(again.record()) == definition(original.record())
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_saved_reward_scores_the_same(tmp_path):
+    for name in ("arithmetic", "mixed"):
+        original = rk.load_reward(f"gallery:{name}")
+        rollouts = rk.load_rollouts(f"gallery:{name}").select(range(64))
+        again = rk.load_reward(str(rk.save_reward(original, tmp_path / "saved.py")))
+        assert rk.score(again, rollouts).table.equals(rk.score(original, rollouts).table)
+
+
+COPIED = '''
+import rewardkit as rk
+
+def graded(completion, *, ground_truth, level=2):
+    """Half for something, all for the truth."""
+    rk.note("level", level)
+    return 1.0 if completion == ground_truth else sum(letter == "x" for letter in completion) / 4
+
+def is_long(completion):
+    return len(completion) > 1
+
+reward = rk.Reward("copied", {"size": is_long}, [
+    rk.Component("graded", graded, gate=rk.gate(is_long)), rk.Component("again", graded, weight=0.5),
+])
+'''
+
+
+def test_functions_of_a_file_are_copied_once_and_do_the_same_without_it(tmp_path):
+    original = written(tmp_path, COPIED)
+    path = rk.save_reward(original, tmp_path / "saved.py")
+    (tmp_path / "mine.py").unlink()
+    again = rk.load_reward(str(path))
+    assert path.read_text().count("def graded") == 1
+    for completion in ("x", "xx", "4 apples"):
+        row = {"completion": completion, "ground_truth": "4 apples"}
+        assert repr(again(**row)) == repr(original(**row))
+
+
+def test_a_function_of_an_importable_module_is_imported(tmp_path):
+    path = rk.save_reward(rk.load_reward("gallery:arithmetic.flawed"), tmp_path / "saved.py")
+    assert "from rewardkit.gallery.arithmetic import float_equal" in path.read_text()
+
+
+def test_a_saved_file_runs_in_plain_python(tmp_path):
+    typed = "import rewardkit as rk\nfrom typing import Any\n\ndef f(completion: Any) -> float:\n    return 1.0\n\n"
+    original = written(tmp_path, typed + "reward = rk.Reward('typed', components=[rk.Component('f', f)])\n")
+    try:
+        path = rk.save_reward(original, tmp_path / "saved.py")
+    except rk.RewardError:
+        assert not (tmp_path / "saved.py").exists()  # a refusal is as good
+    else:
+        subprocess.run([sys.executable, str(path)], check=True, timeout=60)
+
+
+FILE = "import rewardkit as rk\nimport math\n{}\nreward = rk.Reward('r', components=[rk.Component('f', f, range=None)])\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("f = lambda completion: 1.0", "no name to write"),
+        ("def f(completion):\n    return math.pi", "'math'"),
+        ("def f(completion):\n    return sum(math.pi for _ in completion)", "'math'"),
+        ("def f(completion):\n    def inner():\n        return math.pi\n    return inner()", "'math'"),
+        ("def f(completion, k=math.pi):\n    return k", "'f'"),
+        ("def made(k):\n    def f(completion):\n        return k\n    return f\nf = made(1)", "no name to write"),
+        ("class F:\n    def __call__(self, completion):\n        return 1.0\nf = F()", "no name to write"),
+        ("def deco(g):\n    return g\n@deco\ndef f(completion):\n    return 1.0", "'f'"),
+    ],
+    ids=["lambda", "global", "global in a generator", "global in an inner function", "default", "closure", "object",
+         "decorator"],
+)  # fmt: skip
+def test_a_function_that_cannot_be_written_is_refused_and_no_file_is_left(source, said, tmp_path):
+    original = written(tmp_path, FILE.format(source))
+    folder = tmp_path / "out"
+    with pytest.raises(rk.RewardError) as raised:
+        rk.save_reward(original, folder / "saved.py")
+    assert said in str(raised.value)
+    assert "\n" not in str(raised.value)
+    assert not folder.exists() or list(folder.iterdir()) == []
+
+
+def test_two_functions_of_one_name_are_not_taken_for_each_other(tmp_path):
+    functions = []
+    for number, value in enumerate((1.0, 0.25)):
+        path = tmp_path / f"part{number}.py"
+        path.write_text(f"def f(completion):\n    return {value}\n")
+        functions.append(rk.load_reward(f"{path}:f").components[0].function)
+    original = rk.Reward("r", components=[rk.Component(f"c{i}", f) for i, f in enumerate(functions)])
+    try:
+        path = rk.save_reward(original, tmp_path / "saved.py")
+    except rk.RewardError:
+        assert not (tmp_path / "saved.py").exists()  # a refusal is as good
+    else:
+        assert rk.load_reward(str(path))(completion="x").scores == {"c0": 1.0, "c1": 0.25}
+
+
+@pytest.mark.parametrize("name", ["it's", 'say """hi"""', "back\\slash", "ends with a \\", 'ends with a "', "two\nlines"])
+def test_any_name_of_a_reward_can_be_saved(name, tmp_path):
+    path = rk.save_reward(rk.Reward(name, PREDICTION, [correct()]), tmp_path / "saved.py")
+    assert rk.load_reward(str(path)).name == name
+
+
+def test_a_partial_bound_to_infinity_can_be_saved(tmp_path):
+    original = reward(rk.Component("c", rk.verify.numbers_equal, range=(0.0, float("inf"))))
+    path = rk.save_reward(original, tmp_path / "saved.py")
+    assert rk.load_reward(str(path)).components[0].range == (0.0, float("inf"))
+
+
+def test_a_refusal_leaves_the_old_file_as_it_was(tmp_path):
+    path = tmp_path / "saved.py"
+    path.write_text("old")
+    with pytest.raises(rk.RewardError):
+        rk.save_reward(reward(rk.Component("c", lambda completion: 1.0)), path)
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_transform_of_ones_own_without_a_name_is_refused(tmp_path):
+    with pytest.raises(rk.RewardError, match="transform"):
+        rk.save_reward(reward(correct(), transform=lambda rewards, groups: rewards), tmp_path / "saved.py")
+
+
+def test_only_python_files_are_written(tmp_path):
+    with pytest.raises(rk.RewardError, match=r"does not end in \.py"):
+        rk.save_reward(reward(correct()), tmp_path / "saved.txt")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_reward_of_loaded_scores_cannot_be_saved(tmp_path):
+    scores = rk.score(reward(correct()), [{"completion": "4", "ground_truth": "4"}])
+    loaded = rk.load_scores(scores.save(tmp_path / "scores"))
+    with pytest.raises(rk.RewardError):
+        rk.save_reward(loaded.reward, tmp_path / "saved.py")
+
+
+def test_trying_the_file_leaves_no_module_behind(tmp_path):
+    before = set(sys.modules)
+    rk.save_reward(reward(correct()), tmp_path / "saved.py")
+    assert set(sys.modules) - before == set()
+
+
+def test_the_written_file_is_readable_python_with_one_import(tmp_path):
+    path = rk.save_reward(SAVED["gates"](), tmp_path / "saved.py")
+    spec = importlib.util.spec_from_file_location("saved_by_hand", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.reward.names == ("correct", "length")
+    assert path.read_text().startswith('"""Reward \'saved\', written by rewardkit."""\n\nimport rewardkit as rk\n')
