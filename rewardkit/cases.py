@@ -16,8 +16,8 @@ import pandas as pd
 from rewardkit.bundle import resolve
 from rewardkit.errors import CasesError, did_you_mean
 from rewardkit.evaluation import GATED, STATUSES
+from rewardkit.reading import read_jsonl
 from rewardkit.reward import Reward
-from rewardkit.rollouts import read_jsonl
 
 __all__ = ["Case", "CheckResult", "Expected", "Miss", "assert_cases", "check", "load_cases"]
 

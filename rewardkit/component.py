@@ -209,7 +209,7 @@ def describe(function: Any) -> str:
 
 @dataclass(frozen=True, repr=False)
 class Recorded:
-    """Stands for a function of which a run record only tells how it was written and which columns it asked for."""
+    """Stands for a function that is only known from a run record: how it was written, what it asked for."""
 
     text: str
     asked_for: tuple[str, ...] = ()

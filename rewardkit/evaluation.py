@@ -7,41 +7,27 @@ Column by column, not row by row: a component is one pass over the rows whose ga
 
 from __future__ import annotations
 
-import asyncio
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rewardkit.calling import Failure, Notes, as_list, calls, guarded, noted, run_all, run_async, short
 from rewardkit.component import Call, Component
 from rewardkit.primitives.gating import Gate
-from rewardkit.trace import listen
 
 __all__ = ["STATUSES", "Evaluation", "evaluate"]
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 Columns = Mapping[str, Sequence[Any]]
-Notes = list[dict[str, Any]]
 
 STATUSES: Final = ("scored", "gated", "abstained", "error")
 SCORED, GATED, ABSTAINED, ERROR = range(4)
 OUT_OF_RANGE = "out of range: "
-CONCURRENT_CALLS = (
-    16  # of one async component; our choice, about what a judge's endpoint takes from one client
-)
-
-
-@dataclass(frozen=True)
-class Failure:
-    """What stands in place of a value that a user's function failed to give."""
-
-    message: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,18 +267,18 @@ class _Pass:
         keywords = dict(zip(call.keywords, self.arguments(list(call.keywords.values()), rows), strict=True))
         function, notes = call.function, self.found.notes
         if call.is_async:
-            return _run_async(
-                _calls(function, positional, keywords, count),
+            return run_async(
+                calls(function, positional, keywords, count),
                 None if notes is None else [notes[row] for row in rows],
             )
         if notes is not None:
             return [
-                _noted(one, notes[row])
-                for one, row in zip(_calls(function, positional, keywords, count), rows, strict=True)
+                noted(one, notes[row])
+                for one, row in zip(calls(function, positional, keywords, count), rows, strict=True)
             ]
         if keywords or not positional:
-            return [_guarded(one) for one in _calls(function, positional, keywords, count)]
-        return _run(function, positional, count)
+            return [guarded(one) for one in calls(function, positional, keywords, count)]
+        return run_all(function, positional, count)
 
     def lists(self, component: Component, rows: Rows) -> list[Any]:
         """What a batch or group component returns for these rows, in their order, or Failures."""
@@ -307,9 +293,9 @@ class _Pass:
                 for name, column in component.call.keywords.items()
             }
             one = (component.function, positional, keywords)
-            answer = _run_async([one], None)[0] if component.call.is_async else _guarded(one)
+            answer = run_async([one], None)[0] if component.call.is_async else guarded(one)
             if not isinstance(answer, Failure):
-                answer = _as_list(answer, len(batch))
+                answer = as_list(answer, len(batch))
             values = [answer] * len(batch) if isinstance(answer, Failure) else answer
             results.update(zip(batch.tolist(), values, strict=True))
         return [results[row] for row in rows.tolist()]
@@ -348,7 +334,7 @@ def _problem(value: Any, allowed: tuple[float, float] | None) -> str | None:
         return value.message if value else None
     if not isinstance(value, bool | int | float | np.bool_ | np.integer | np.floating):
         return (
-            f"returned {_short(value)} of type {type(value).__name__}; a component returns a number, a "
+            f"returned {short(value)} of type {type(value).__name__}; a component returns a number, a "
             "bool or None"
         )
     try:
@@ -362,111 +348,8 @@ def _problem(value: Any, allowed: tuple[float, float] | None) -> str | None:
     return None
 
 
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."
-
-
-OneCall = tuple[Callable[..., Any], Sequence[Any], Mapping[str, Any]]
-
-
-def _calls(
-    function: Callable[..., Any],
-    positional: list[Sequence[Any]],
-    keywords: Mapping[str, Sequence[Any]],
-    count: int,
-) -> Iterator[OneCall]:
-    for row in range(count):
-        yield (
-            function,
-            [column[row] for column in positional],
-            {name: column[row] for name, column in keywords.items()},
-        )
-
-
-def _failure(error: BaseException) -> Failure:
-    try:
-        text = str(error)
-    except Exception:  # the user's exception class may fail even here
-        text = ""
-    return Failure(f"{type(error).__name__}: {text}" if text else type(error).__name__)
-
-
-def _guarded(one: OneCall) -> Any:
-    function, positional, keywords = one
-    try:
-        return function(*positional, **keywords)
-    except (Exception, SystemExit) as error:
-        return _failure(error)
-
-
-def _noted(one: OneCall, notes: dict[str, Any]) -> Any:
-    with listen() as heard:
-        answer = _guarded(one)
-    notes.update(heard)
-    return answer
-
-
-def _run(function: Callable[..., Any], positional: list[Sequence[Any]], count: int) -> list[Any]:
-    """One pass at the speed of a bare loop.
-
-    A call that raises leaves a Failure and the pass goes on behind it.
-    """
-    results: list[Any] = []
-    append = results.append
-    pass_over = map(function, *positional)
-    while len(results) < count:
-        try:
-            for value in pass_over:
-                append(value)
-        except (Exception, SystemExit) as error:
-            append(_failure(error))
-        else:
-            if len(results) < count:  # the function raised StopIteration, which ends a map
-                append(Failure("StopIteration"))
-    return results
-
-
-def _run_async(calls: Iterator[OneCall] | list[OneCall], notes: Notes | None) -> list[Any]:
-    """The answers of a coroutine function, a bounded number of calls at a time.
-
-    They run on an event loop in a thread of its own.
-
-    (A notebook's main thread has a running loop already.)
-    """
-
-    async def one_after(limit: asyncio.Semaphore, at: int, one: OneCall) -> Any:
-        function, positional, keywords = one
-        async with limit:
-            with listen(notes is not None) as heard:
-                try:
-                    answer = await function(*positional, **keywords)
-                except (Exception, SystemExit, asyncio.CancelledError) as error:
-                    answer = _failure(error)
-            if notes is not None:
-                notes[at].update(heard)
-            return answer
-
-    async def everything() -> list[Any]:
-        limit = asyncio.Semaphore(CONCURRENT_CALLS)
-        return list(await asyncio.gather(*(one_after(limit, at, one) for at, one in enumerate(calls))))
-
-    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="rewardkit-async") as pool:
-        return pool.submit(copy_context().run, asyncio.run, everything()).result()
-
-
 def _by_group(rows: Rows, groups: Rows | None) -> list[Rows]:
     """These rows split by group, in order of the group codes."""
     assert groups is not None
     order = rows[np.argsort(groups[rows], kind="stable")]
     return np.split(order, np.flatnonzero(np.diff(groups[order])) + 1) if len(order) else []
-
-
-def _as_list(answer: Any, count: int) -> list[Any] | Failure:
-    try:
-        values = list(answer)
-    except (Exception, SystemExit) as error:
-        return Failure(f"returned {_short(answer)}, not a list of {count} scores ({type(error).__name__})")
-    if len(values) != count:
-        return Failure(f"returned {len(values)} values for {count} completions")
-    return values

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 import logging
-import math
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,13 +14,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from rewardkit.bundle import resolve
+from rewardkit.columns import as_column, column_values, present
 from rewardkit.errors import RolloutsError, did_you_mean
 from rewardkit.primitives.extraction import assistant_text
+from rewardkit.reading import Numbered, Rejected, read_rows
 
 __all__ = ["Rejected", "Rollouts", "load_rollouts"]
 
@@ -45,14 +41,6 @@ ALIASES: dict[str, tuple[str, ...]] = {
 GROUP_WITH = ("policy", "step", "data_source")
 TEXTS = ("rollout_id", "prompt_id", "prompt", "completion", "ground_truth", "data_source", "policy")
 REJECTED_SHOWN = 3
-
-
-@dataclass(frozen=True)
-class Rejected:
-    """A row that was kept out: its line (or its position from 1, where there are no lines) and why."""
-
-    line: int
-    reason: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,11 +199,14 @@ def load_rollouts(
     {'prompt': 'question', 'completion': 'response', 'ground_truth': 'answer'}
     """
     name = str(source) if isinstance(source, str | Path) else "memory"
-    numbered, rejected = _read(source)
+    wanted = dict(columns or {})
+    texts = {alias for canonical in TEXTS for alias in (*ALIASES[canonical], wanted.get(canonical, ""))}
+    completions = {*ALIASES["completion"], wanted.get("completion", "")}
+    numbered, rejected = read_rows(source, texts=texts, completions=completions)
     if not numbered:
         raise RolloutsError(_nothing_usable(name, rejected))
     names = list(dict.fromkeys(column for _, row in numbered for column in row))
-    mapping = _mapping(names, columns or {})
+    mapping = _mapping(names, wanted)
     rows, bad = _validate(numbered, mapping)
     rejected = sorted([*rejected, *bad], key=lambda item: item.line)
     if not rows:
@@ -234,112 +225,6 @@ def _nothing_usable(name: str, rejected: Sequence[Rejected]) -> str:
         f"{name} has no usable row; line {rejected[0].line}: {rejected[0].reason} ({len(rejected)} rows "
         "kept out)"
     )
-
-
-Numbered = list[tuple[int, dict[str, Any]]]
-
-
-def _read(source: Any) -> tuple[Numbered, list[Rejected]]:
-    """Rows with their line numbers, and the lines that hold none."""
-    if isinstance(source, pd.DataFrame):
-        columns = {str(name): column_values(source[name]) for name in source.columns}
-        return [
-            (i + 1, dict(zip(columns, row, strict=True)))
-            for i, row in enumerate(zip(*columns.values(), strict=True))
-        ], []
-    if not isinstance(source, str | Path):
-        return _split([(i + 1, row) for i, row in enumerate(source)])
-    path = resolve(source, "rollouts.jsonl")
-    if not path.is_file():
-        raise RolloutsError(f"there is no file {str(path)!r}; give a JSONL, Parquet or CSV file of rollouts")
-    readers = {".jsonl": read_jsonl, ".ndjson": read_jsonl, ".csv": _read_csv, ".parquet": _read_parquet}
-    reader = readers.get(path.suffix.lower())
-    if reader is None:
-        raise RolloutsError(
-            f"{str(path)!r} ends in {path.suffix!r}; rollouts are read from {', '.join(readers)}"
-        )
-    if path.stat().st_size == 0:
-        raise RolloutsError(f"{str(path)!r} is empty; a rollout file has one completion a row")
-    return reader(path)
-
-
-def _split(numbered: Iterable[tuple[int, Any]]) -> tuple[Numbered, list[Rejected]]:
-    rows, rejected = [], []
-    for line, row in numbered:
-        if isinstance(row, Mapping):
-            rows.append((line, dict(row)))
-        else:
-            rejected.append(Rejected(line, f"a row is an object with columns, not {type(row).__name__}"))
-    return rows, rejected
-
-
-def read_jsonl(path: Path) -> tuple[Numbered, list[Rejected]]:
-    """The objects of a JSONL file with their line numbers, and the lines that hold none.
-
-    Blank lines are passed over.
-    """
-    numbered: list[tuple[int, Any]] = []
-    rejected = []
-    with path.open(encoding="utf-8-sig", errors="replace", newline="\n") as lines:
-        for line, text in enumerate(lines, start=1):
-            if text.strip():
-                try:
-                    numbered.append((line, json.loads(text)))
-                except (ValueError, RecursionError) as error:
-                    rejected.append(Rejected(line, f"broken JSON: {error}"))
-    rows, wrong = _split(numbered)
-    return rows, [*rejected, *wrong]
-
-
-def _read_parquet(path: Path) -> tuple[Numbered, list[Rejected]]:
-    try:
-        rows = pq.read_table(path).to_pylist()
-    except (pa.ArrowInvalid, OSError) as error:
-        raise RolloutsError(f"{str(path)!r} is not a Parquet file that can be read: {error}") from None
-    return [(i + 1, row) for i, row in enumerate(rows)], []
-
-
-def _read_csv(path: Path) -> tuple[Numbered, list[Rejected]]:
-    """Rows of text; columns other than the texts of a rollout become numbers where every cell is one."""
-    rows: Numbered = []
-    rejected = []
-    limit = csv.field_size_limit(sys.maxsize)
-    try:
-        with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
-            reader = csv.DictReader(file)
-            for row in reader:
-                if None in row:
-                    rejected.append(
-                        Rejected(
-                            reader.line_num,
-                            f"has more cells than the header's {len(reader.fieldnames or [])}",
-                        )
-                    )
-                else:
-                    rows.append((reader.line_num, row))
-    except csv.Error as error:
-        raise RolloutsError(f"{str(path)!r} is not a CSV file that can be read: {error}") from None
-    finally:
-        csv.field_size_limit(limit)
-    texts = {alias for name in TEXTS for alias in ALIASES[name]}
-    for name in reader.fieldnames or []:
-        numbers = [None if name in texts else _cell_number(row[name]) for _, row in rows]
-        numeric = all(
-            number is not None or not row[name] for number, (_, row) in zip(numbers, rows, strict=True)
-        )
-        for number, (_, row) in zip(numbers, rows, strict=True):
-            if numeric or (not row[name] and name not in ALIASES["completion"]):
-                row[name] = number
-    return rows, rejected
-
-
-def _cell_number(cell: str | None) -> int | float | None:
-    for kind in (int, float):
-        try:
-            return kind(cell or "")
-        except ValueError:
-            continue
-    return None
 
 
 def _mapping(names: Sequence[str], wanted: Mapping[str, str]) -> dict[str, str]:
@@ -415,38 +300,6 @@ def _table(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
     names = dict.fromkeys(name for row in rows for name in row)
     ordered = [name for name in ALIASES if name in names] + [name for name in names if name not in ALIASES]
     return pd.DataFrame({name: as_column([row.get(name) for row in rows]) for name in ordered})
-
-
-def as_column(values: list[Any]) -> pd.Series[Any]:
-    """A column that gives its values back as they were.
-
-    Numbers as such (whole ones stay whole), all else as objects.
-    """
-    kinds = {type(value) for value in values} - {type(None)}
-    if kinds == {bool} and None not in values:
-        return pd.Series(values, dtype=bool)
-    if kinds == {int} and all(value is None or abs(value) < 2**63 for value in values):
-        return pd.Series(values, dtype="Int64" if None in values else "int64")
-    if kinds == {float} or (
-        kinds == {int, float} and all(value is None or abs(value) < 2**53 for value in values)
-    ):
-        return pd.Series(values, dtype="float64")
-    return pd.Series(values, dtype=object)
-
-
-def column_values(column: pd.Series[Any]) -> list[Any]:
-    """The values of a column as Python objects, missing ones as ``None``."""
-    values = column.tolist()
-    if column.dtype == object and set(map(type, values)) <= {str, int, bool}:
-        return values
-    return [present(value) for value in values] if column.dtype == object or column.hasnans else values
-
-
-def present(value: Any) -> Any:
-    """The value, or ``None`` for pandas' ways of saying that there is none; arrays become lists."""
-    if value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and math.isnan(value)):
-        return None
-    return value.tolist() if isinstance(value, np.generic | np.ndarray) else value
 
 
 def _group_key(names: Sequence[str], group: str | Sequence[str] | None) -> tuple[str, ...]:

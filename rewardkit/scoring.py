@@ -21,10 +21,11 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
+from rewardkit.columns import as_column, column_values
 from rewardkit.errors import RolloutsError
 from rewardkit.evaluation import GATED, STATUSES, Evaluation, Floats
 from rewardkit.reward import Reward
-from rewardkit.rollouts import Rollouts, as_column, column_values, load_rollouts
+from rewardkit.rollouts import Rollouts, load_rollouts
 from rewardkit.route import reward_from_record
 
 __all__ = ["Scores", "load_scores", "score"]

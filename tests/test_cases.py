@@ -85,14 +85,18 @@ def test_an_unscored_miss_tells_the_reason():
 
 
 def test_a_case_that_misses_twice_fails_once():
-    result = rk.check(REWARD, rk.load_cases([case("0.25", reward=1, scores={"value": 1}), case("1", reward=1.5)]))
+    result = rk.check(
+        REWARD, rk.load_cases([case("0.25", reward=1, scores={"value": 1}), case("1", reward=1.5)])
+    )
     assert (len(result.misses), result.failed, result.passed) == (2, 1, 1)
     record = result.record()
     assert (record["passed"], record["failed"]) == (1, 1)
     assert all({"case", "expected", "got"} <= miss.keys() for miss in record["misses"])
     assert json.loads(json.dumps(record, allow_nan=False)) == record
     assert result.table[["case", "what"]].values.tolist() == [["line 1", "reward"], ["line 1", "value"]]
-    assert repr(result).startswith("1 of 2 cases passed for 'r'\n  case 'line 1': reward expected 1, got 0.25")
+    assert repr(result).startswith(
+        "1 of 2 cases passed for 'r'\n  case 'line 1': reward expected 1, got 0.25"
+    )
 
 
 def test_all_passed_is_an_empty_table_with_its_columns():
@@ -103,7 +107,8 @@ def test_all_passed_is_an_empty_table_with_its_columns():
 
 def test_cases_are_of_the_reward_before_any_transform_and_each_a_group_of_its_own():
     reward = rk.Reward(
-        "r", components=[rk.Component("value", judged), rk.Component("group", lambda completion: [1.0], group=True)],
+        "r",
+        components=[rk.Component("value", judged), rk.Component("group", lambda completion: [1.0], group=True)],
         transform=rk.weigh.standardise(), on_missing="skip",
     )  # fmt: skip
     assert misses(case("0.5", reward=0.5, scores={"group": "abstained"}), reward=reward) == ()
@@ -115,7 +120,11 @@ def test_an_expected_score_of_an_unknown_component_is_an_error_with_the_nearest_
 
 
 def test_ignored_components_are_left_out_where_the_reward_lacks_them_and_are_counted():
-    raws = [case("1", reward=1.5, scores={"old": 1}), case("1", scores={"old": 0}), case("1", scores={"value": 0})]
+    raws = [
+        case("1", reward=1.5, scores={"old": 1}),
+        case("1", scores={"old": 0}),
+        case("1", scores={"value": 0}),
+    ]
     result = rk.check(REWARD, rk.load_cases(raws), ignore=["old", "value"])
     assert [miss.what for miss in result.misses] == ["value"]
     assert (len(result.cases), result.left_out) == (2, {"old": 2})
@@ -126,7 +135,9 @@ def test_a_check_of_which_nothing_is_left_passes_nothing_and_fails_nothing():
     assert (result.passed, result.failed, result.left_out) == (0, 0, {"old": 1})
 
 
-@pytest.mark.parametrize("others", [[], [case("1", reward=1, truth="1")]], ids=["alone", "beside one that has it"])
+@pytest.mark.parametrize(
+    "others", [[], [case("1", reward=1, truth="1")]], ids=["alone", "beside one that has it"]
+)
 def test_a_case_that_lacks_a_column_that_is_asked_for_is_an_error(others):
     reward = rk.Reward("r", components=[rk.Component("c", lambda truth: truth is not None)])
     with pytest.raises(rk.RewardError, match="asks for 'truth'"):
@@ -213,7 +224,10 @@ def test_two_cases_of_one_name_are_an_error():
 
 
 def test_cases_without_a_name_are_called_by_their_line():
-    assert [item.name for item in rk.load_cases([case("a", reward=1), case("b", reward=1)])] == ["line 1", "line 2"]
+    assert [item.name for item in rk.load_cases([case("a", reward=1), case("b", reward=1)])] == [
+        "line 1",
+        "line 2",
+    ]
 
 
 def test_the_callers_dicts_are_not_changed():

@@ -56,7 +56,9 @@ class Listener:
         ("()", None, {}),
     ],
 )  # fmt: skip
-def test_parameters_without_a_default_and_those_named_in_columns_are_filled_by_name(signature, columns, given):
+def test_parameters_without_a_default_and_those_named_in_columns_are_filled_by_name(
+    signature, columns, given
+):
     assert heard(Listener(signature), columns=columns) == [given]
 
 
@@ -78,9 +80,7 @@ def test_callable_objects_and_methods_are_asked_like_functions():
         def method(self, ground_truth):
             return float(ground_truth) / 8
 
-    reward = rk.Reward(
-        "r", components=[rk.Component("a", Judge()), rk.Component("b", Judge().method)]
-    )
+    reward = rk.Reward("r", components=[rk.Component("a", Judge()), rk.Component("b", Judge().method)])
     assert reward(**ROW).scores == {"a": 1.0, "b": 0.5}
 
 
@@ -102,11 +102,17 @@ def test_async_functions_objects_and_partials_are_known_as_such():
     [
         (lambda: rk.Component("c", 3), "needs a function, not 3"),
         (lambda: rk.Component("c", max), "cannot be read"),
-        (lambda: rk.Component("c", lambda completion: 1, columns={"completon": "x"}), "did you mean 'completion'?"),
+        (
+            lambda: rk.Component("c", lambda completion: 1, columns={"completon": "x"}),
+            "did you mean 'completion'?",
+        ),
         (lambda: rk.Component("c", lambda a=1, b=2, /: 1, columns={"b": "x"}), "name that in columns="),
         (lambda: rk.Component("a b", len), "must be a Python identifier"),
         (lambda: rk.Component("", len), "must be a Python identifier"),
-        (lambda: rk.Component("c", lambda completion: 1, weight=float("nan")), "weight=nan is not a finite number"),
+        (
+            lambda: rk.Component("c", lambda completion: 1, weight=float("nan")),
+            "weight=nan is not a finite number",
+        ),
         (lambda: rk.Component("c", lambda completion: 1, weight=float("inf")), "is not a finite number"),
         (lambda: rk.Component("c", lambda completion: 1, weight="1"), "weight='1' is not a finite number"),
         (lambda: rk.Component("c", lambda completion: 1, weight=True), "weight=True is not a finite number"),
@@ -129,7 +135,9 @@ def with_option(completion, *, k=1):
 
 
 def scoring(*components, **options):
-    return rk.Reward("r", options.pop("fields", {}), components, **options).record()["fingerprints"]["scoring"]
+    return rk.Reward("r", options.pop("fields", {}), components, **options).record()["fingerprints"][
+        "scoring"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -202,7 +210,10 @@ def test_two_source_files_of_one_name_are_both_in_the_fingerprint(tmp_path):
 
 def test_rewardkits_own_primitives_need_no_source():
     extractor = rk.extract.first_of(rk.extract.tag("answer"), rk.extract.number())
-    assert sources([extractor, rk.verify.matches, functools.partial(rk.verify.matches), rk.gate("x", equals=1)]) == {}
+    assert (
+        sources([extractor, rk.verify.matches, functools.partial(rk.verify.matches), rk.gate("x", equals=1)])
+        == {}
+    )
 
 
 def test_users_functions_inside_partials_and_gates_are_found():
@@ -252,7 +263,9 @@ def test_a_function_bound_to_a_keyword_is_written_and_found_too():
     bound = functools.partial(with_option, k=Plain.__call__)
     assert "0x" not in describe(bound)
     assert describe(bound) != describe(functools.partial(with_option, k=with_option))
-    assert list(sources([functools.partial(rk.verify.matches, ground_truth=with_option)])) == ["test_component.py"]
+    assert list(sources([functools.partial(rk.verify.matches, ground_truth=with_option)])) == [
+        "test_component.py"
+    ]
 
 
 def test_fingerprints_are_the_same_in_every_process(tmp_path):

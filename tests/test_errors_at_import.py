@@ -1,4 +1,4 @@
-"""What `import rewardkit` does: nothing but define names, and refuse to be mixed with another distribution."""
+"""What `import rewardkit` does: nothing but define names, and refuse another distribution of its name."""
 
 import subprocess
 import sys
@@ -36,9 +36,9 @@ def test_another_distribution_beside_it_is_no_clash(tmp_path):
 
 def test_importing_has_no_side_effects_and_leaves_jupyter_alone(tmp_path):
     code = (
-        "import sys, logging, warnings; filters = list(warnings.filters); import rewardkit; "
+        "import sys, logging, rewardkit; "
         "assert not logging.getLogger().handlers; "
-        "heavy = {'IPython', 'ipywidgets', 'matplotlib', 'papermill', 'nbconvert', 'torch'} & set(sys.modules); "
+        "heavy = {'IPython', 'ipywidgets', 'matplotlib', 'papermill', 'nbconvert'} & set(sys.modules); "
         "assert not heavy, heavy"
     )
     done = run(code, tmp_path)

@@ -58,14 +58,18 @@ def test_a_component_behind_a_gate_on_a_score_runs_only_where_it_is_open(limits,
 
 
 def test_a_gate_on_a_missing_score_abstains_with_the_reason():
-    scores = score(rk.Component("first", first), rk.Component("c", Counted(), gate=rk.gate("first", at_least=0)))
+    scores = score(
+        rk.Component("first", first), rk.Component("c", Counted(), gate=rk.gate("first", at_least=0))
+    )
     assert statuses(scores)[3] == "abstained"
     assert reasons(scores)[3] == "its gate needs 'first', which is missing"
     assert math.isnan(scores.rewards[3])
 
 
 def test_a_gated_row_has_no_error_and_counts_nothing_in_a_sum():
-    scores = score(rk.Component("first", first), rk.Component("c", Counted(), gate=rk.gate("first", at_least=1)))
+    scores = score(
+        rk.Component("first", first), rk.Component("c", Counted(), gate=rk.gate("first", at_least=1))
+    )
     assert reasons(scores)[:3] == [None] * 3
     assert scores.rewards[:3].tolist() == [2.0, 0.5, 0.0]
 
@@ -123,14 +127,29 @@ class NoTruth:
 @pytest.mark.parametrize(
     ("gate", "failing", "said"),
     [
-        (rk.gate(lambda completion: broken(completion) is not None), "bb", "its gate failed: ValueError: broken"),
+        (
+            rk.gate(lambda completion: broken(completion) is not None),
+            "bb",
+            "its gate failed: ValueError: broken",
+        ),
         (rk.gate("f", equals="a"), "bb", "field 'f' failed: ValueError: broken"),
         (rk.gate(lambda f: f == "a"), "bb", "field 'f' failed: ValueError: broken"),
-        (rk.gate(lambda completion: NoTruth() if completion == "bb" else True), "bb", "neither true nor false"),
+        (
+            rk.gate(lambda completion: NoTruth() if completion == "bb" else True),
+            "bb",
+            "neither true nor false",
+        ),
         (rk.gate(lambda completion: np.array([1, 0]) if completion == "bb" else True), "bb", "ambiguous"),
         (rk.gate("mixed", at_least=1), "bb", "TypeError"),
     ],
-    ids=["predicate raises", "field failed", "predicate on a failed field", "no truth value", "array", "text and number"],
+    ids=[
+        "predicate raises",
+        "field failed",
+        "predicate on a failed field",
+        "no truth value",
+        "array",
+        "text and number",
+    ],
 )
 def test_a_gate_that_fails_makes_an_error_of_its_component_and_not_a_crash(gate, failing, said):
     fields = {"f": broken, "mixed": lambda completion: "text" if completion == "bb" else 2}
@@ -174,7 +193,9 @@ def test_a_whole_reward_gate_on_a_column_comes_before_every_component():
 
 
 def test_a_whole_reward_gate_on_the_last_component_still_closes():
-    scores = score(rk.Component("c", Counted()), rk.Component("first", first), gate=rk.gate("first", at_least=1))
+    scores = score(
+        rk.Component("c", Counted()), rk.Component("first", first), gate=rk.gate("first", at_least=1)
+    )
     assert scores.rewards[:3].tolist() == [2.0, 0.0, 0.0]
 
 

@@ -55,14 +55,12 @@ class Thing:
 
 
 @pytest.fixture
-def file(tmp_path, request):
-    name = f"beside_{request.node.name[:8]}"
+def file(tmp_path):
     (tmp_path / "beside_the_file.py").write_text("LEVEL = 1\n")
     path = tmp_path / "my_reward.py"
     path.write_text(SOURCE)
     yield path
     sys.modules.pop("beside_the_file", None)
-    sys.modules.pop(name, None)
 
 
 def test_a_reward_is_taken_as_it_is_and_reward_is_the_default_name(file):
@@ -114,7 +112,9 @@ def test_a_name_that_gives_no_reward_is_an_error_in_one_sentence(file, name, sai
 def test_a_missing_name_is_answered_with_what_there_is(file):
     with pytest.raises(rk.RewardError) as raised:
         rk.load_reward(f"{file}:zzz")
-    assert all(name in str(raised.value) for name in ("my_reward.py has no 'zzz'", "'paid'", "'reward'", "'made'"))
+    assert all(
+        name in str(raised.value) for name in ("my_reward.py has no 'zzz'", "'paid'", "'reward'", "'made'")
+    )
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_a_place_that_is_not_there_is_an_error(name, said):
     assert said in str(raised.value)
 
 
-class_that_cannot_be_printed = "class E(Exception):\n    def __str__(self):\n        raise RuntimeError\n\nraise E()\n"
+UNPRINTABLE = "class E(Exception):\n    def __str__(self):\n        raise RuntimeError\n\nraise E()\n"
 
 
 @pytest.mark.parametrize(
@@ -146,15 +146,29 @@ class_that_cannot_be_printed = "class E(Exception):\n    def __str__(self):\n   
     [
         ("import os\ndef f(:\n    pass\n", 2, "SyntaxError"),
         ("x = 1\n\ny = 1 / 0\n", 3, "ZeroDivisionError: division by zero"),
-        ("import nobody_has_this_module\n", 1, "ModuleNotFoundError: No module named 'nobody_has_this_module'"),
+        (
+            "import nobody_has_this_module\n",
+            1,
+            "ModuleNotFoundError: No module named 'nobody_has_this_module'",
+        ),
         ("import sys\nsys.exit(3)\n", 2, "SystemExit: 3"),
         ("import rewardkit as rk\nreward = rk.Reward('r')\n", 2, "reward 'r' has no components"),
         ("def f():\n    return f()\n\nf()\n", 2, "RecursionError"),
         ("raise ValueError('two\\nlines')\n", 1, "ValueError: two lines"),
         ("import rewardkit as rk\nrk.gate('c')\n", 2, "gate('c') has no condition"),
-        (class_that_cannot_be_printed, 5, "E"),
+        (UNPRINTABLE, 5, "E"),
     ],
-    ids=["syntax", "exception", "import", "exit", "no components", "recursion", "two lines", "ValueError", "unprintable"],
+    ids=[
+        "syntax",
+        "exception",
+        "import",
+        "exit",
+        "no components",
+        "recursion",
+        "two lines",
+        "ValueError",
+        "unprintable",
+    ],
 )
 def test_an_error_while_the_file_runs_names_file_and_line(source, line, said, tmp_path):
     path = tmp_path / "broken.py"
@@ -174,11 +188,15 @@ def test_an_error_while_a_factory_runs_names_file_and_line(file):
 
 @pytest.mark.parametrize(
     ("source", "said"),
-    [("1 / 0\n", "ZeroDivisionError"), ("def f(:\n", "SyntaxError"), ("import sys\nsys.exit(2)\n", "SystemExit: 2"),
-     ("import nobody_has_this_module\n", "nobody_has_this_module")],
-)  # fmt: skip
-def test_an_error_while_a_module_is_imported_names_it_and_the_line(source, said, tmp_path, monkeypatch, request):
-    name = f"broken_module_{abs(hash(request.node.name))}"
+    [
+        ("1 / 0\n", "ZeroDivisionError"),
+        ("def f(:\n", "SyntaxError"),
+        ("import sys\nsys.exit(2)\n", "SystemExit: 2"),
+        ("import nobody_has_this_module\n", "nobody_has_this_module"),
+    ],
+)
+def test_an_error_while_a_module_is_imported_names_it_and_the_line(source, said, tmp_path, monkeypatch):
+    name = f"broken_module_{said[:6]}"
     (tmp_path / f"{name}.py").write_text(source)
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(rk.RewardError) as raised:

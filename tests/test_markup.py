@@ -61,7 +61,9 @@ def test_text_is_escaped_and_what_cannot_be_seen_is_made_visible(text, shown):
 
 
 def test_a_long_text_is_cut_with_a_word_on_what_is_left():
-    assert escaped("x" * (LONGEST_SHOWN + 1234)) == "x" * LONGEST_SHOWN + "<em> ... 1,234 more characters</em>"
+    assert (
+        escaped("x" * (LONGEST_SHOWN + 1234)) == "x" * LONGEST_SHOWN + "<em> ... 1,234 more characters</em>"
+    )
     assert escaped("x" * LONGEST_SHOWN) == "x" * LONGEST_SHOWN
     assert escaped("x" * 9000, limit=None) == "x" * 9000
     assert escaped("<<<", limit=1) == "&lt;<em> ... 2 more characters</em>"
@@ -99,7 +101,10 @@ def test_spans_behind_the_cut_are_left_out_and_those_across_it_end_there():
     assert "2 more characters" in shown
 
 
-@given(st.text(alphabet="ab<&\n", max_size=12), st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), max_size=4))
+@given(
+    st.text(alphabet="ab<&\n", max_size=12),
+    st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), max_size=4),
+)
 def test_marking_never_loses_or_repeats_text(text, edges):
     spans = [(min(edge), min(max(edge), len(text))) for edge in edges if min(edge) <= len(text)]
     assert Reader(marked(text, {"f": spans})).text.replace("\u2205", "") == text

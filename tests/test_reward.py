@@ -34,26 +34,51 @@ def part(name, function=yes, **options):
         (lambda: rk.Reward("", components=[part("c")]), "needs a name"),
         (lambda: rk.Reward(3, components=[part("c")]), "needs a name"),
         (lambda: rk.Reward("r", components=[yes]), "is not a component; wrap it in rk.Component"),
-        (lambda: rk.Reward("r", components=[part("c"), part("c")]), "'c' is the name of a component and of a component"),
+        (
+            lambda: rk.Reward("r", components=[part("c"), part("c")]),
+            "'c' is the name of a component and of a component",
+        ),
         (lambda: rk.Reward("r", {"c": yes}, [part("c")]), "'c' is the name of a field and of a component"),
         (lambda: rk.Reward("r", {"a-b": yes}, [part("c")]), "must be a Python identifier"),
         (lambda: rk.Reward("r", {"f": "answer"}, [part("c")]), "field 'f' needs a function"),
-        (lambda: rk.Reward("r", components=[part("c", gate=rk.gate("d", at_least=1)), part("d")]),
-         "the gate of component 'c' is on 'd', which is not declared before it"),
-        (lambda: rk.Reward("r", components=[part("c", gate=rk.gate("c", at_least=1))]), "not declared before it"),
-        (lambda: rk.Reward("r", components=[part("c", gate=rk.gate(lambda d: True)), part("d")]), "is on 'd'"),
-        (lambda: rk.Reward("r", components=[part("c", lambda d: d), part("d")]),
-         "component 'c' asks for 'd', which is not declared before it"),
+        (
+            lambda: rk.Reward("r", components=[part("c", gate=rk.gate("d", at_least=1)), part("d")]),
+            "the gate of component 'c' is on 'd', which is not declared before it",
+        ),
+        (
+            lambda: rk.Reward("r", components=[part("c", gate=rk.gate("c", at_least=1))]),
+            "not declared before it",
+        ),
+        (
+            lambda: rk.Reward("r", components=[part("c", gate=rk.gate(lambda d: True)), part("d")]),
+            "is on 'd'",
+        ),
+        (
+            lambda: rk.Reward("r", components=[part("c", lambda d: d), part("d")]),
+            "component 'c' asks for 'd', which is not declared before it",
+        ),
         (lambda: rk.Reward("r", components=[part("c", lambda c: c)]), "asks for 'c', which is not declared"),
         (lambda: rk.Reward("r", {"f": lambda g: g, "g": yes}, [part("c")]), "field 'f' asks for 'g'"),
         (lambda: rk.Reward("r", {"f": lambda c: c}, [part("c")]), "field 'f' asks for 'c'"),
-        (lambda: rk.Reward("r", components=[part("c")], aggregation="mean"), "aggregation='mean' is not known"),
+        (
+            lambda: rk.Reward("r", components=[part("c")], aggregation="mean"),
+            "aggregation='mean' is not known",
+        ),
         (lambda: rk.Reward("r", components=[part("c")], on_missing="drop"), "on_missing='drop' is not known"),
-        (lambda: rk.Reward("r", components=[part("c", weight=-1)], aggregation="product"), "has no penalties"),
-        (lambda: rk.Reward("r", components=[part("c", weight=0)], aggregation="weighted_mean"), "at least one weight"),
-        (lambda: rk.Reward("r", components=[part("c")], transform="rank"), "transform='rank' is not a function"),
+        (
+            lambda: rk.Reward("r", components=[part("c", weight=-1)], aggregation="product"),
+            "has no penalties",
+        ),
+        (
+            lambda: rk.Reward("r", components=[part("c", weight=0)], aggregation="weighted_mean"),
+            "at least one weight",
+        ),
+        (
+            lambda: rk.Reward("r", components=[part("c")], transform="rank"),
+            "transform='rank' is not a function",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_definition_that_contradicts_itself_is_an_error_in_one_sentence(make, said):
     with pytest.raises(rk.RewardError) as raised:
         make()
@@ -63,7 +88,9 @@ def test_a_definition_that_contradicts_itself_is_an_error_in_one_sentence(make, 
 
 ASKING = {
     "component": rk.Reward("r", components=[part("concise", lambda lenght: 1.0)]),
-    "component 'concise'": rk.Reward("r", components=[part("concise", yes, columns={"completion": "lenght"})]),
+    "component 'concise'": rk.Reward(
+        "r", components=[part("concise", yes, columns={"completion": "lenght"})]
+    ),
     "field 'f'": rk.Reward("r", {"f": lambda lenght: 1}, [part("c")]),
     "the gate of component 'c'": rk.Reward("r", components=[part("c", gate=rk.gate("lenght", at_least=1))]),
     "the gate of reward 'r'": rk.Reward("r", components=[part("c")], gate=rk.gate("lenght", at_least=1)),
@@ -151,7 +178,8 @@ def test_a_reward_called_on_one_completion_tells_everything_of_it():
         return None
 
     reward = rk.Reward(
-        "r", {"size": len_of}, [part("a", weight=2), part("b", judged), part("c", gate=rk.gate("size", at_least=9))],
+        "r", {"size": len_of},
+        [part("a", weight=2), part("b", judged), part("c", gate=rk.gate("size", at_least=9))],
         on_missing="zero", transform=rk.weigh.standardise(),
     )  # fmt: skip
     result = reward(completion="four", ground_truth="unused")
@@ -202,11 +230,16 @@ def test_how_scores_are_combined_changes_only_the_reward_fingerprint(options):
 
 
 def test_a_gate_on_the_whole_reward_and_a_field_change_the_scoring_fingerprint():
+    definitions = [
+        ({}, None),
+        ({}, rk.gate("step", at_least=1)),
+        ({"f": rk.extract.tag("a")}, None),
+        ({"f": rk.extract.tag("b")}, None),
+    ]
     prints = [
         rk.Reward("r", fields, [part("a")], gate=gate).record()["fingerprints"]["scoring"]
-        for fields, gate in (({}, None), ({}, rk.gate("step", at_least=1)), ({"f": rk.extract.tag("a")}, None),
-                             ({"f": rk.extract.tag("b")}, None))
-    ]  # fmt: skip
+        for fields, gate in definitions
+    ]
     assert len(set(prints)) == 4
 
 
@@ -246,8 +279,11 @@ weights = st.floats(-2, 2).map(lambda value: round(value, 3))
        st.sampled_from(["nan", "zero", "skip"]))  # fmt: skip
 def test_other_weights_on_the_same_scores_equal_scoring_with_them(completions, one, two, on_missing):
     def reward(a, b):
-        parts = [part("first", first_letter, weight=a), part("second", second_letter, weight=b,
-                                                             gate=rk.gate("first", at_least=0.7))]  # fmt: skip
+        open_gate = rk.gate("first", at_least=0.7)
+        parts = [
+            part("first", first_letter, weight=a),
+            part("second", second_letter, weight=b, gate=open_gate),
+        ]
         return rk.Reward("r", components=parts, on_missing=on_missing, transform=rk.weigh.standardise())
 
     rows = [{"prompt": "p", "completion": text} for text in completions]

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rewardkit as rk
-from rewardkit.rollouts import ALIASES, as_column, column_values
+from rewardkit.columns import as_column, column_values
+from rewardkit.rollouts import ALIASES
 
 
 def values(rollouts, name):
@@ -139,7 +140,9 @@ def test_rows_without_prompt_id_fall_back_on_the_prompt_and_then_on_themselves()
 
 
 def test_group_names_the_columns_that_make_a_group():
-    rows = [{"completion": "c", "prompt": "p", "seed": seed, "part": part} for seed in (1, 2) for part in "ab"]
+    rows = [
+        {"completion": "c", "prompt": "p", "seed": seed, "part": part} for seed in (1, 2) for part in "ab"
+    ]
     assert rk.load_rollouts(rows, group="seed").groups.tolist() == [0, 0, 1, 1]
     assert rk.load_rollouts(rows, group=["seed", "part"]).group_sizes == {1: 4}
 
@@ -196,7 +199,10 @@ def test_a_table_with_chat_messages_and_texts_keeps_both():
 
 
 def test_the_callers_table_list_and_dicts_are_never_changed():
-    rows = [{"question": "q", "response": [{"role": "assistant", "content": "c"}], "n": None}, {"response": "x"}]
+    rows = [
+        {"question": "q", "response": [{"role": "assistant", "content": "c"}], "n": None},
+        {"response": "x"},
+    ]
     before = copy.deepcopy(rows)
     frame = pd.DataFrame(rows, index=[7, 9])
     kept = frame.copy(deep=True)
@@ -235,7 +241,12 @@ def test_the_fingerprint_follows_values_and_not_the_kind_of_source():
 
 @given(
     st.lists(
-        st.none() | st.booleans() | st.integers() | st.text() | st.floats(allow_nan=False) | st.lists(st.integers()),
+        st.none()
+        | st.booleans()
+        | st.integers()
+        | st.text()
+        | st.floats(allow_nan=False)
+        | st.lists(st.integers()),
         min_size=1,
     )
 )

@@ -8,9 +8,30 @@ import pytest
 import rewardkit as rk
 
 ROWS = [
-    {"rollout_id": "a", "prompt_id": "012", "prompt": "2+2?", "completion": "NA", "ground_truth": "None", "step": 1},
-    {"rollout_id": "b", "prompt_id": "012", "prompt": "2+2?", "completion": 'tw"o\n,', "ground_truth": "4", "step": 1},
-    {"rollout_id": "c", "prompt_id": "013", "prompt": "Größe?", "completion": "nan", "ground_truth": "07", "step": 2},
+    {
+        "rollout_id": "a",
+        "prompt_id": "012",
+        "prompt": "2+2?",
+        "completion": "NA",
+        "ground_truth": "None",
+        "step": 1,
+    },
+    {
+        "rollout_id": "b",
+        "prompt_id": "012",
+        "prompt": "2+2?",
+        "completion": 'tw"o\n,',
+        "ground_truth": "4",
+        "step": 1,
+    },
+    {
+        "rollout_id": "c",
+        "prompt_id": "013",
+        "prompt": "Größe?",
+        "completion": "nan",
+        "ground_truth": "07",
+        "step": 2,
+    },
 ]
 
 
@@ -62,12 +83,19 @@ def test_csv_text_that_looks_like_a_missing_value_or_a_number_stays_text(write):
 
 def test_csv_text_stays_text_under_a_name_that_columns_gives(write):
     path = write("r.csv", "completion,label\na,012\nb,013\n")
-    assert rk.load_rollouts(path, columns={"ground_truth": "label"}).columns()["ground_truth"] == ["012", "013"]
+    assert rk.load_rollouts(path, columns={"ground_truth": "label"}).columns()["ground_truth"] == [
+        "012",
+        "013",
+    ]
 
 
 def test_an_empty_csv_cell_is_a_missing_value_except_as_completion(write):
     columns = rk.load_rollouts(write("r.csv", "completion,ground_truth,n\n,,\na,b,3\n")).columns()
-    assert (columns["completion"], columns["ground_truth"], columns["n"]) == (["", "a"], [None, "b"], [None, 3])
+    assert (columns["completion"], columns["ground_truth"], columns["n"]) == (
+        ["", "a"],
+        [None, "b"],
+        [None, 3],
+    )
 
 
 def test_a_csv_row_with_more_cells_than_the_header_is_kept_out(write):
@@ -142,13 +170,15 @@ def test_no_row_is_lost_between_used_and_kept_out(write):
 
 
 def test_the_default_rollout_id_is_the_line(write):
-    assert rk.load_rollouts(
-        write("r.jsonl", lines({"completion": "a"}, "", {"completion": "b"}))
-    ).columns()["rollout_id"] == [1, 3]
+    assert rk.load_rollouts(write("r.jsonl", lines({"completion": "a"}, "", {"completion": "b"}))).columns()[
+        "rollout_id"
+    ] == [1, 3]
 
 
 @pytest.mark.parametrize(
-    "text", ["[" * 100_000, '{"completion": "a", "n": ' + "9" * 5000 + "}"], ids=["deep nesting", "5,000 digits"]
+    "text",
+    ["[" * 100_000, '{"completion": "a", "n": ' + "9" * 5000 + "}"],
+    ids=["deep nesting", "5,000 digits"],
 )
 def test_json_that_python_refuses_is_a_broken_line_and_not_a_crash(write, text):
     rollouts = rk.load_rollouts(write("r.jsonl", lines(text, {"completion": "b"})))

@@ -90,9 +90,17 @@ def test_groups_stay_groups_within_a_part():
         return [1 / len(completion)] * len(completion)
 
     made = rk.Route(
-        "data_source", {"x": rk.Reward("x", components=[rk.Component("c", share, group=True)])}, reward("y", ("c", 1, 1))
+        "data_source",
+        {"x": rk.Reward("x", components=[rk.Component("c", share, group=True)])},
+        reward("y", ("c", 1, 1)),
     )
-    assert rk.score(made, rows("x", "y", "x", "x", "y")).score("c").tolist() == [1 / 3, 1.0, 1 / 3, 1 / 3, 1.0]
+    assert rk.score(made, rows("x", "y", "x", "x", "y")).score("c").tolist() == [
+        1 / 3,
+        1.0,
+        1 / 3,
+        1 / 3,
+        1.0,
+    ]
 
 
 def test_each_part_keeps_its_own_aggregation_gate_and_transform():
@@ -117,16 +125,21 @@ def test_reweighing_reaches_every_reward_that_has_the_component():
         scores.reweigh({"onw": 1.0})
 
 
+FIELD_C = rk.Reward("y", {"c": lambda completion: 1}, [rk.Component("d", lambda c: c)])
+
+
 @pytest.mark.parametrize(
     ("make", "said"),
     [
         (lambda: rk.Route("data_source", {}), "has no rewards"),
         (lambda: rk.Route("data_source", {"x": len}), "takes rewards"),
         (lambda: rk.Route("data_source", {"x": route()}), "takes rewards"),
-        (lambda: rk.Route("data_source", {"x": reward("x", ("c", 1, 1)), "y": rk.Reward(
-            "y", {"c": lambda completion: 1}, [rk.Component("d", lambda c: c)])}), "a field and of a component"),
+        (
+            lambda: rk.Route("data_source", {"x": reward("x", ("c", 1, 1)), "y": FIELD_C}),
+            "a field and of a component",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_route_that_cannot_be_is_an_error(make, said):
     with pytest.raises(rk.RewardError) as raised:
         make()

@@ -21,7 +21,9 @@ def length(completion):
 def make(**options):
     parts = [
         rk.Component("length", length, weight=1.0, why="longer is better"),
-        rk.Component("short", lambda completion: len(completion) < 3, weight=0.5, gate=rk.gate("length", at_least=0.25)),
+        rk.Component(
+            "short", lambda completion: len(completion) < 3, weight=0.5, gate=rk.gate("length", at_least=0.25)
+        ),
     ]
     return rk.Reward("r", {"first": rk.extract.pattern("^(.)")}, parts, **options)
 
@@ -45,12 +47,27 @@ def same(scores, loaded):
 @pytest.mark.parametrize(
     "values",
     [
-        [1, "text"], [1, 2.5], [1, None], [True, None], [2**70, 1], [None, None], ["", None],
-        [[1, [2, None]], None], [{"a": {"b": [1]}}, {"a": None}], [[], {}], [math.inf, -math.inf], [math.inf, "x"],
-        ["\ud800", "x"], ["a\0b", "\u2028"], [["\udfff\0"], "x"], [1.0, 2.0], ["012", "1e5"], ["nan", "None"],
+        [1, "text"],
+        [1, 2.5],
+        [1, None],
+        [True, None],
+        [2**70, 1],
+        [None, None],
+        ["", None],
+        [[1, [2, None]], None],
+        [{"a": {"b": [1]}}, {"a": None}],
+        [[], {}],
+        [math.inf, -math.inf],
+        [math.inf, "x"],
+        ["\ud800", "x"],
+        ["a\0b", "\u2028"],
+        [["\udfff\0"], "x"],
+        [1.0, 2.0],
+        ["012", "1e5"],
+        ["nan", "None"],
     ],
     ids=repr,
-)  # fmt: skip
+)
 def test_every_kind_of_column_comes_back_exactly(values, tmp_path):
     rows = [{"prompt": "p", "completion": "x", "own": value} for value in values]
     same(*round_trip(rows, tmp_path))
@@ -64,7 +81,11 @@ def test_hostile_completions_and_extractions_come_back_exactly(tmp_path):
 
 
 values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(st.characters(), max_size=3),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text(st.characters(), max_size=3),
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=2), inner, max_size=2),
     max_leaves=4,
 )
@@ -85,7 +106,11 @@ def test_dates_of_a_dataframe_come_back(tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "values"),
-    [("reward_model", [{"ground_truth": "4"}, None]), ("rewarded_by", ["me", "you"]), ("reward_count", [1, 2])],
+    [
+        ("reward_model", [{"ground_truth": "4"}, None]),
+        ("rewarded_by", ["me", "you"]),
+        ("reward_count", [1, 2]),
+    ],
 )
 def test_a_column_of_the_users_whose_name_begins_with_reward_comes_back(name, values, tmp_path):
     same(*round_trip([{"prompt": "p", "completion": "x", name: value} for value in values], tmp_path))
@@ -174,13 +199,17 @@ def test_a_first_write_that_fails_leaves_no_file(tmp_path, monkeypatch):
 
 def test_loaded_scores_can_be_reweighed_and_diagnosed(tmp_path):
     scores, loaded = round_trip(ROWS, tmp_path)
-    np.testing.assert_array_equal(loaded.reweigh({"short": 2.0}).rewards, scores.reweigh({"short": 2.0}).rewards)
+    np.testing.assert_array_equal(
+        loaded.reweigh({"short": 2.0}).rewards, scores.reweigh({"short": 2.0}).rewards
+    )
     assert loaded.reweigh({"short": 2.0}).record["reward"] == scores.reweigh({"short": 2.0}).record["reward"]
     assert rk.diagnose(loaded).record() == rk.diagnose(scores).record()
     assert loaded.reward.record() == scores.reward.record()
 
 
-@pytest.mark.parametrize("gate", [None, rk.gate("completion", equals="a")], ids=["plain", "whole-reward gate"])
+@pytest.mark.parametrize(
+    "gate", [None, rk.gate("completion", equals="a")], ids=["plain", "whole-reward gate"]
+)
 @pytest.mark.parametrize("use", ["score", "call", "explain", "check"])
 def test_the_reward_of_loaded_scores_cannot_be_run_and_says_so(use, gate, tmp_path):
     _, loaded = round_trip(ROWS, tmp_path, make(gate=gate))
@@ -218,7 +247,8 @@ def parquet(path, metadata):
         lambda path: parquet(path / "x.parquet", {b"rewardkit": b"[]"}),
         lambda path: parquet(path / "x.parquet", {b"rewardkit": b'{"record": {}, "json_columns": []}'}),
         lambda path: parquet(
-            path / "x.parquet", {b"rewardkit": b'{"record": {"reward": {}, "rollouts": {}}, "json_columns": []}'}
+            path / "x.parquet",
+            {b"rewardkit": b'{"record": {"reward": {}, "rollouts": {}}, "json_columns": []}'},
         ),
     ],
     ids=["no file", "empty folder", "no record", "broken", "empty", "a list", "empty record", "no reward"],

@@ -81,15 +81,22 @@ def test_a_selection_of_rollouts_is_scored_in_its_order():
     assert scores.table.index.tolist() == [0, 1]
 
 
-@pytest.mark.parametrize("name", ["score/vowels", "status/x", "field/f", "reward", "reward_raw", "note/x", "gate/reward"])
+@pytest.mark.parametrize(
+    "name", ["score/vowels", "status/x", "field/f", "reward", "reward_raw", "note/x", "gate/reward"]
+)
 def test_rollouts_that_look_scored_already_are_an_error(name):
     with pytest.raises(rk.RolloutsError, match="load_scores"):
         rk.score(make(), [{"completion": "x", name: 1}])
 
 
 def test_a_transform_comes_last_with_the_raw_reward_beside_it():
-    rows = [{"prompt": p, "completion": c} for p, c in (("p", "a"), ("q", "aa"), ("p", "aaa"), ("q", "x"), ("q", ""))]
-    scores = rk.score(rk.Reward("r", components=[rk.Component("vowels", vowels)], transform=rk.weigh.min_max()), rows)
+    rows = [
+        {"prompt": p, "completion": c}
+        for p, c in (("p", "a"), ("q", "aa"), ("p", "aaa"), ("q", "x"), ("q", ""))
+    ]
+    scores = rk.score(
+        rk.Reward("r", components=[rk.Component("vowels", vowels)], transform=rk.weigh.min_max()), rows
+    )
     np.testing.assert_array_equal(scores.table["reward_raw"], [0.25, 0.5, 0.75, 0.0, math.nan])
     np.testing.assert_array_equal(scores.table["reward"], [0.0, 1.0, 1.0, 0.0, math.nan])
 
@@ -103,7 +110,9 @@ def test_a_transform_within_the_batch_does_not_look_at_groups():
 
 
 def test_a_standardised_reward_is_clipped_and_has_mean_zero_in_each_group():
-    reward = rk.Reward("r", components=[rk.Component("vowels", vowels)], transform=rk.weigh.standardise(clip=1.0))
+    reward = rk.Reward(
+        "r", components=[rk.Component("vowels", vowels)], transform=rk.weigh.standardise(clip=1.0)
+    )
     rows = [{"prompt": "p", "completion": "a" * n} for n in (1, 1, 1, 4)]
     scores = rk.score(reward, rows)
     raw = np.array([0.25, 0.25, 0.25, 1.0])
@@ -117,13 +126,17 @@ def test_a_transform_of_ones_own_gets_rewards_and_group_codes():
         rewards += 10 * groups  # in place: it works on a copy
         return rewards
 
-    scores = rk.score(rk.Reward("r", components=[rk.Component("c", lambda completion: True)], transform=shifted), ROWS)
+    scores = rk.score(
+        rk.Reward("r", components=[rk.Component("c", lambda completion: True)], transform=shifted), ROWS
+    )
     assert scores.rewards.tolist() == [1.0, 1.0, 1.0, 11.0, 11.0]
     assert scores.table["reward_raw"].tolist() == [1.0] * 5
 
 
 def test_a_transform_that_loses_rows_is_an_error():
-    reward = rk.Reward("r", components=[rk.Component("c", vowels)], transform=lambda rewards, groups: rewards[:1])
+    reward = rk.Reward(
+        "r", components=[rk.Component("c", vowels)], transform=lambda rewards, groups: rewards[:1]
+    )
     with pytest.raises(rk.RewardError, match=r"transform returned shape \(1,\) for 5 rewards"):
         rk.score(reward, ROWS)
 
@@ -141,7 +154,9 @@ def test_reweighing_gives_new_scores_without_running_a_component():
         calls.append(completion)
         return True
 
-    scores = rk.score(rk.Reward("r", components=[rk.Component("c", counted), rk.Component("d", counted)]), ROWS)
+    scores = rk.score(
+        rk.Reward("r", components=[rk.Component("c", counted), rk.Component("d", counted)]), ROWS
+    )
     before = len(calls)
     other = scores.reweigh({"c": 0.25})
     assert len(calls) == before == 10
@@ -170,7 +185,10 @@ def test_the_repr_is_a_summary():
 
 
 def test_rows_may_be_scored_by_components_that_ask_for_nothing():
-    assert rk.score(rk.Reward("r", components=[rk.Component("c", lambda: 0.5)]), ROWS).rewards.tolist() == [0.5] * 5
+    assert (
+        rk.score(rk.Reward("r", components=[rk.Component("c", lambda: 0.5)]), ROWS).rewards.tolist()
+        == [0.5] * 5
+    )
 
 
 def test_whole_numbers_with_gaps_reach_a_component_as_whole_numbers_and_none():
@@ -180,7 +198,9 @@ def test_whole_numbers_with_gaps_reach_a_component_as_whole_numbers_and_none():
         seen.append(n)
         return True
 
-    rk.score(rk.Reward("r", components=[rk.Component("c", f)]), [{"completion": "a", "n": n} for n in (1, None, 3)])
+    rk.score(
+        rk.Reward("r", components=[rk.Component("c", f)]), [{"completion": "a", "n": n} for n in (1, None, 3)]
+    )
     assert seen == [1, None, 3] and type(seen[0]) is int
 
 

@@ -16,9 +16,9 @@ from rewardkit.analysis import component_findings, reward_findings
 from rewardkit.analysis.findings import SEVERITIES, Finding
 from rewardkit.analysis.grouping import between_share, group_stats
 from rewardkit.analysis.view import THRESHOLDS, View, make_view
+from rewardkit.columns import column_values
 from rewardkit.errors import InputError, did_you_mean
 from rewardkit.primitives.factories import one_of
-from rewardkit.rollouts import column_values
 from rewardkit.scoring import Scores
 
 __all__ = ["Diagnosis", "diagnose", "make_views"]

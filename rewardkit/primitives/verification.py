@@ -26,6 +26,7 @@ __all__ = ["closeness", "matches", "math_equal", "numbers_equal", "read_number"]
 Number = Decimal | Fraction
 
 _PLAIN = re.compile(r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d*)?(?:[eE][+-]?\d{1,6})?")
+_CURRENCY = re.compile(r"^([+-]?)\s?\\?[$€£¥]\s?")
 _CONTEXT = Context(prec=60, Emax=10**9, Emin=-(10**9))
 _LONGEST_NUMBER = 1000  # characters; a longer run of digits is not an answer that a person would grade
 
@@ -58,7 +59,7 @@ def _read_text(text: str) -> Number | None:
     if len(text) > _LONGEST_NUMBER:
         return None
     text = text.strip().replace("\u2212", "-").rstrip(".").rstrip()
-    text = re.sub(r"^([+-]?)\s?\\?[$€£¥]\s?", r"\1", text)
+    text = _CURRENCY.sub(r"\1", text)
     above, slash, below = text.partition("/")
     numerator = _read_plain(above.strip())
     if not slash or numerator is None:

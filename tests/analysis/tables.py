@@ -47,7 +47,7 @@ def _or_none(value: float) -> float | None:
 def sampled(
     seed: int, *, prompts: int, generations: int, rate: float, spread: float = 0.0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """0/1 outcomes of groups whose pass rates vary around `rate` by a beta distribution, and the group codes."""
+    """0/1 outcomes of groups whose pass rates are beta distributed around `rate`, and group codes."""
     generator = np.random.default_rng(seed)
     if spread:
         strength = 1 / spread

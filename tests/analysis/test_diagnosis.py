@@ -103,7 +103,8 @@ def planted(name):
 
 
 FAULTS = [
-    "constant component", "constant reward", "sparse", "starved", "saturated", "dead", "zero std", "dominant by scale",
+    "constant component", "constant reward", "sparse", "starved", "saturated", "dead", "zero std",
+    "dominant by scale",
     "redundant", "opposed", "clustered", "collapsed", "outliers", "amplified noise", "abstentions",
 ]  # fmt: skip
 

@@ -81,7 +81,7 @@ def page(lab, browser):
 
 
 def run_all(page, lab, name):
-    """Open a notebook in a workspace of its own, run all its cells, and wait until its kernel is idle again."""
+    """Open a notebook in a workspace of its own, run all its cells, wait until its kernel is idle."""
     address, token = lab
     page.goto(f"{address}/lab/workspaces/{Path(name).stem}/tree/{name}?token={token}")
     page.locator(".jp-Notebook").wait_for(timeout=STARTS_WITHIN * 1000)

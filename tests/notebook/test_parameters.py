@@ -47,7 +47,7 @@ def test_running_the_cell_again_minds_no_variables_of_later_cells():
 
 def test_papermill_with_a_misspelt_parameter_ends_with_the_sentence(tmp_path):
     with pytest.raises(
-        papermill.PapermillExecutionError, match="no parameter 'rewrad'.*did you mean 'reward'"
+        papermill.PapermillExecutionError, match=r"no parameter 'rewrad'.*did you mean 'reward'"
     ):
         papermill.execute_notebook(
             str(bundled("notebooks/02_check.ipynb")), str(tmp_path / "out.ipynb"),

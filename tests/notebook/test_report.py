@@ -17,7 +17,10 @@ PAGES = [
     for name in ("arithmetic-v1", "arithmetic-flawed")
     for stem in ("01_build", "02_check", "03_analyze")
 ]
-HOSTILE = "<script>window.pwned = 1</script><img src=x onerror='window.pwned = 1'><style>body{display:none}</style>SECRET"
+HOSTILE = (
+    "<script>window.pwned = 1</script><img src=x onerror='window.pwned = 1'>"
+    "<style>body{display:none}</style>SECRET"
+)
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +50,8 @@ def hostile(tmp_path_factory):
         "def strict(completion, prediction, ground_truth):\n"
         "    if prediction == '2': raise ValueError(completion)\n"
         "    return prediction == ground_truth\n"
-        "reward = rk.Reward('mine', {'prediction': rk.extract.tag('answer')}, [rk.Component('strict', strict)])\n"
+        "fields = {'prediction': rk.extract.tag('answer')}\n"
+        "reward = rk.Reward('mine', fields, [rk.Component('strict', strict)])\n"
     )
     return folder
 
@@ -113,9 +117,8 @@ def test_a_page_opens_offline_without_errors_and_fits_the_screen(made, browser, 
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.locator("h1").count() == 1
     assert page.evaluate("[...document.images].every(image => image.complete && image.naturalWidth > 0)")
-    smallest = page.evaluate(
-        "Math.min(...[...document.querySelectorAll('p, li, td')].map(e => parseFloat(getComputedStyle(e).fontSize)))"
-    )
+    sizes = "[...document.querySelectorAll('p, li, td')].map(e => parseFloat(getComputedStyle(e).fontSize))"
+    smallest = min(page.evaluate(sizes))
     assert smallest >= 12
     page.context.close()
 
@@ -147,9 +150,8 @@ def test_a_hostile_completion_runs_no_script_and_hides_nothing(hostile, browser,
 
 @pytest.mark.browser
 def test_one_redacted_file_holds_all_pages_and_no_text_of_the_rollouts(hostile, browser, tmp_path):
-    made = report(
-        [f"{hostile}/mine.py"], hostile / "log.jsonl", tmp_path, cases=hostile / "cases.jsonl", single_file=True, redact=True
-    )  # fmt: skip
+    options = {"cases": hostile / "cases.jsonl", "single_file": True, "redact": True}
+    made = report([f"{hostile}/mine.py"], hostile / "log.jsonl", tmp_path, **options)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["index.html", "summary.md"]
     for path in tmp_path.iterdir():
         assert "SECRET" not in path.read_text()

@@ -281,7 +281,12 @@ def test_json_value_never_gives_what_is_not_json():
         (choice(), r"so \boxed{B}", "B", "in a box: a brace is punctuation"),
         (choice(), "The choice: \nB     ", "B", "the end of its line, whatever white space stands before it"),
         (choice(), "\u7b54\u6848\u662fB\u3002\nB\u3002", "B", "a full stop that is not ASCII is punctuation"),
-        (choice(), "Answer: A triangle has three sides.", "A", "an article behind the word answer cannot be told apart"),
+        (
+            choice(),
+            "Answer: A triangle has three sides.",
+            "A",
+            "an article behind the word answer cannot be told apart",
+        ),
     ),
 )
 def test_choice_gives_the_letter_of_the_answer(extractor, completion, expected):

@@ -1,0 +1,43 @@
+"""Columns: Python values into a table and back; what went in comes out, and what is missing is None."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+__all__ = ["as_column", "column_values", "present"]
+
+
+def as_column(values: list[Any]) -> pd.Series[Any]:
+    """A column that gives its values back as they were.
+
+    Numbers as such (whole ones stay whole), all else as objects.
+    """
+    kinds = {type(value) for value in values} - {type(None)}
+    if kinds == {bool} and None not in values:
+        return pd.Series(values, dtype=bool)
+    if kinds == {int} and all(value is None or abs(value) < 2**63 for value in values):
+        return pd.Series(values, dtype="Int64" if None in values else "int64")
+    if kinds == {float} or (
+        kinds == {int, float} and all(value is None or abs(value) < 2**53 for value in values)
+    ):
+        return pd.Series(values, dtype="float64")
+    return pd.Series(values, dtype=object)
+
+
+def column_values(column: pd.Series[Any]) -> list[Any]:
+    """The values of a column as Python objects, missing ones as ``None``."""
+    values = column.tolist()
+    if column.dtype == object and set(map(type, values)) <= {str, int, bool}:
+        return values
+    return [present(value) for value in values] if column.dtype == object or column.hasnans else values
+
+
+def present(value: Any) -> Any:
+    """The value, or ``None`` for pandas' ways of saying that there is none; arrays become lists."""
+    if value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and math.isnan(value)):
+        return None
+    return value.tolist() if isinstance(value, np.generic | np.ndarray) else value

@@ -1,0 +1,311 @@
+"""The command line: exit statuses, one line for input that cannot be used, and JSON that programs read."""
+
+import json
+import logging
+
+import pytest
+from click.testing import CliRunner
+
+import rewardkit as rk
+from rewardkit.cli import main
+
+GALLERY = "gallery:arithmetic"
+REWARD = """
+import rewardkit as rk
+
+def size(completion):
+    return len(completion) / 4
+
+def odd(completion):
+    if completion == "bad":
+        raise ValueError("bad")
+    return None if completion == "none" else len(completion) % 2 == 1
+
+reward = rk.Reward("small", components=[
+    rk.Component("size", size), rk.Component("odd", odd, weight=0.5, gate=rk.gate("size", at_least=0.5)),
+])
+"""
+
+
+def lines(*rows):
+    return "".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows)
+
+
+def rollout(completion, prompt="p", **columns):
+    return {"prompt": prompt, "completion": completion, **columns}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A working folder with a reward, rollouts and cases."""
+    monkeypatch.chdir(tmp_path)
+    files = {
+        "small.py": REWARD,
+        "rollouts.jsonl": lines(*(rollout(text) for text in ("a", "bad", "none", "two"))),
+        "cases.jsonl": lines({"completion": "abc", "reward": 1.25},
+                             {"completion": "a", "scores": {"odd": "gated"}}),
+        "plain.jsonl": lines({"completion": "a", "reward": 1.0}),
+        "missed.jsonl": lines({"completion": "abc", "reward": 1.25},
+                              {"completion": "a", "reward": 1.0, "name": "one letter", "why": "too short"}),
+        "syntax.py": "def f(:\n",
+        "raises.py": "x = 1\n1 / 0\n",
+        "empty_reward.py": "import rewardkit as rk\nreward = rk.Reward('r')\n",
+        "two.py": "import rewardkit as rk\nreward = rk.Reward('r', "
+                  "components=[rk.Component('c', lambda completion: 1)] * 2)\n",
+        "later.py": "import rewardkit as rk\nreward = rk.Reward('r', components=["
+                    "rk.Component('c', lambda d: d), rk.Component('d', lambda completion: 1)])\n",
+        "gate.py": "import rewardkit as rk\nreward = rk.Reward('r', components=["
+                   "rk.Component('c', lambda completion: 1, gate=rk.gate('d', equals=1))])\n",
+        "transform.py": "import rewardkit as rk\ndef f(completion): return 1.0\n"
+                        "reward = rk.Reward('r', components=[rk.Component('c', f)], "
+                        "transform=lambda rewards, groups: rewards / None)\n",
+        "empty.jsonl": "", "broken.jsonl": "{\n", "named.jsonl": lines(rollout("a", size=3)), "text.txt": "x",
+        "unknown.jsonl": lines({"completion": "a", "scores": {"sise": 1}}),
+        "no_expectation.jsonl": lines({"completion": "a"}),
+    }  # fmt: skip
+    for name, content in files.items():
+        (tmp_path / name).write_text(content)
+    return tmp_path
+
+
+def run(*arguments):
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+def record(result):
+    """The one JSON object on stdout."""
+    return json.loads(result.stdout, parse_constant=lambda constant: pytest.fail(f"{constant} is not JSON"))
+
+
+def test_score_writes_the_folder_and_says_what_happened(folder):
+    result = run("score", "small.py", "rollouts.jsonl", "-o", "out/deep")
+    assert result.exit_code == 0
+    assert sorted(path.name for path in (folder / "out/deep").iterdir()) == ["run.json", "scores.parquet"]
+    assert "4 rollouts from rollouts.jsonl" in result.stdout and "written to out" in result.stdout
+    assert rk.load_scores("out/deep").counts["odd"] == {"scored": 1, "gated": 1, "abstained": 1, "error": 1}
+
+
+def test_score_json_has_the_fields_of_the_design(folder):
+    got = record(run("score", "small.py", "rollouts.jsonl", "-o", "out", "--json"))
+    assert {name: got[name] for name in ("rows", "scored", "gated", "abstained", "errors", "output")} == {
+        "rows": 4, "scored": 5, "gated": 1, "abstained": 1, "errors": 1, "output": "out",
+    }  # fmt: skip
+    assert got["seconds"] >= 0
+    assert record(run("score", "small.py", "rollouts.jsonl", "--json"))["output"] is None
+
+
+def test_score_of_a_reward_in_the_gallery_on_the_bundled_rollouts(folder):
+    got = record(run("score", GALLERY, GALLERY, "--json"))
+    assert (got["rows"], got["errors"], got["rollouts"]["groups"]) == (1600, 0, 200)
+
+
+def test_columns_and_groups_can_be_named(folder):
+    (folder / "other.jsonl").write_text(lines(*({"text": "ab", "seed": seed} for seed in (1, 1, 2, 2))))
+    got = record(
+        run("score", "small.py", "other.jsonl", "--column", "completion=text", "--group", "seed", "--json")
+    )
+    assert got["rollouts"]["mapping"] == {"completion": "text"}
+    assert (got["rollouts"]["group_key"], got["rollouts"]["group_sizes"]) == (["seed"], {"2": 2})
+
+
+def test_what_the_users_code_prints_does_not_spoil_the_json(folder):
+    (folder / "chatty.py").write_text(
+        "print('hello')\ndef f(completion):\n    print(completion)\n    return 1.0\n"
+    )
+    assert record(run("score", "chatty.py:f", "rollouts.jsonl", "--json"))["scored"] == 4
+
+
+def test_check_exits_0_when_every_case_passes_and_1_when_one_is_missed(folder):
+    passed = run("check", "small.py", "cases.jsonl")
+    assert (passed.exit_code, passed.stdout) == (0, "2 of 2 cases passed for 'small'\n")
+    missed = run("check", "small.py", "missed.jsonl")
+    assert missed.exit_code == 1
+    for said in ("1 of 2 cases passed", "one letter", "expected", "0.25", "'a'", "too short"):
+        assert said in missed.stdout
+
+
+def test_check_json_has_the_fields_of_the_design(folder):
+    missed = run("check", "small.py", "missed.jsonl", "--json")
+    got = record(missed)
+    assert (missed.exit_code, got["passed"], got["failed"]) == (1, 1, 1)
+    (miss,) = got["misses"]
+    assert (miss["case"], miss["expected"], miss["got"]) == ("one letter", 1.0, 0.25)
+    passed = run("check", "small.py", "cases.jsonl", "--json")
+    assert (passed.exit_code, record(passed)["misses"]) == (0, [])
+
+
+def test_the_gallery_passes_its_own_cases(folder):
+    assert run("check", GALLERY, GALLERY).exit_code == 0
+
+
+@pytest.fixture
+def scored(folder):
+    run("score", f"{GALLERY}.flawed", GALLERY, "-o", "flawed")
+    return folder
+
+
+def test_diagnose_json_has_the_fields_of_the_design(scored):
+    result = run("diagnose", "flawed", "--json")
+    got = record(result)
+    assert result.exit_code == 0
+    names = {"code", "severity", "component", "evidence", "n", "threshold", "rollout_ids"}
+    assert got["findings"] and all(names <= finding.keys() for finding in got["findings"])
+    assert {finding["severity"] for finding in got["findings"]} <= {"info", "warn", "high"}
+    assert all({"code", "line", "before", "after"} <= item.keys() for item in got["suggestions"])
+    assert got["suggestions"]
+
+
+def test_diagnose_exits_0_whatever_it_finds_unless_fail_on_is_met(folder):
+    functions = {"constant": "1.0", "spread": "(sum(map(ord, completion)) % 101) / 100"}
+    for name, value in functions.items():
+        (folder / f"{name}.py").write_text(f"def f(completion):\n    return {value}\n")
+        run("score", f"{name}.py:f", GALLERY, "-o", name)
+        severities = {item["severity"] for item in record(run("diagnose", name, "--json"))["findings"]}
+        assert ("high" in severities, "warn" in severities) == (name == "constant", False)
+        assert run("diagnose", name).exit_code == 0
+        for level in ("warn", "high"):
+            status = run("diagnose", f"{name}/scores.parquet", "--fail-on", level).exit_code
+            assert status == (1 if name == "constant" else 0)
+
+
+def test_diagnose_fail_on_high_lets_warnings_pass(folder):
+    run("score", GALLERY, GALLERY, "-o", "good")
+    severities = {item["severity"] for item in record(run("diagnose", "good", "--json"))["findings"]}
+    assert "warn" in severities and "high" not in severities
+    assert run("diagnose", "good", "--fail-on", "high").exit_code == 0
+    assert run("diagnose", "good", "--fail-on", "warn").exit_code == 1
+
+
+def test_diagnose_in_words_is_the_diagnosis_and_the_suggestions(scored):
+    diagnosis = rk.diagnose(rk.load_scores("flawed"))
+    text = run("diagnose", "flawed").stdout
+    assert repr(diagnosis) in text and repr(rk.suggest(diagnosis)) in text
+
+
+BAD = [
+    (("score", "nowhere.py", "rollouts.jsonl"), "there is no reward file 'nowhere.py'"),
+    (("score", "small.py:rewrad", "rollouts.jsonl"), "did you mean 'reward'?"),
+    (("score", "syntax.py", "rollouts.jsonl"), "syntax.py:1: SyntaxError"),
+    (("score", "raises.py", "rollouts.jsonl"), "raises.py:2: ZeroDivisionError"),
+    (("score", "empty_reward.py", "rollouts.jsonl"), "has no components"),
+    (("score", "two.py", "rollouts.jsonl"), "'c' is the name of a component and of a component"),
+    (("score", "later.py", "rollouts.jsonl"), "asks for 'd', which is not declared before it"),
+    (("score", "gate.py", "rollouts.jsonl"), "the gate of component 'c' asks for 'd'"),
+    (("score", "transform.py", "rollouts.jsonl"), "transform"),
+    (("score", "gallery:arithmetics", "rollouts.jsonl"), "did you mean 'arithmetic'?"),
+    (("score", "no_module_of_this_name", "rollouts.jsonl"), "there is no module"),
+    (("score", "small.py", "nowhere.jsonl"), "there is no file 'nowhere.jsonl'"),
+    (("score", "small.py", "."), "there is no file"),
+    (("score", "small.py", "gallery:nothing"), "nothing"),
+    (("score", "small.py", "empty.jsonl"), "'empty.jsonl' is empty"),
+    (("score", "small.py", "broken.jsonl"), "no usable row; line 1: broken JSON"),
+    (("score", "small.py", "text.txt"), "ends in '.txt'"),
+    (("score", "small.py", "named.jsonl"), "'size' is a component and also a column"),
+    (("score", GALLERY, "rollouts.jsonl"), "asks for 'ground_truth'"),
+    (("score", "small.py", "rollouts.jsonl", "--column", "completion=txt"), "columns= asks for 'txt'"),
+    (("score", "small.py", "rollouts.jsonl", "--group", "promt"), "did you mean 'prompt'?"),
+    (("check", "nowhere.py", "cases.jsonl"), "there is no reward file"),
+    (("check", "small.py", "nowhere.jsonl"), "there is no case file"),
+    (("check", "small.py", "empty.jsonl"), "has no cases"),
+    (("check", "small.py", "broken.jsonl"), "broken.jsonl:1: broken JSON"),
+    (("check", "small.py", "unknown.jsonl"), "did you mean 'size'?"),
+    (("check", "small.py", "no_expectation.jsonl"), "no_expectation.jsonl:1: a case needs an expectation"),
+    (("check", GALLERY, "plain.jsonl"), "asks for 'ground_truth'"),
+    (("diagnose", "nowhere"), "there is no file 'nowhere'"),
+    (("diagnose", "."), "scores.parquet"),
+    (("diagnose", "rollouts.jsonl"), "is not a scored table"),
+    (("report", "--reward", "nowhere.py", "--rollouts", GALLERY, "-o", "pages"), "there is no reward file"),
+    (("report", "--reward", "syntax.py", "--rollouts", GALLERY, "-o", "pages"), "syntax.py:1: SyntaxError"),
+    (("report", "--reward", GALLERY, "--rollouts", "nowhere.jsonl", "-o", "pages"), "there is no file"),
+    (("report", "--reward", GALLERY, "--rollouts", "rollouts.jsonl", "-o", "pages"),
+     "asks for 'ground_truth'"),
+    (("report", "--reward", GALLERY, "--rollouts", GALLERY, "--cases", "nowhere.jsonl", "-o", "pages"),
+     "there is no case file"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "said"), BAD, ids=[" ".join(arguments) for arguments, _ in BAD])
+def test_input_that_cannot_be_used_is_one_line_on_stderr_and_exit_2(folder, arguments, said):
+    before = sorted(folder.rglob("*.parquet"))
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert result.stderr.startswith("rewardkit: ") and result.stderr.count("\n") == 1
+    assert said in result.stderr
+    assert result.stdout == ""
+    assert sorted(folder.rglob("*.parquet")) == before and not (folder / "pages").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("scor",), "No such command 'scor'"),
+        (("score", "small.py"), "ROLLOUTS"),
+        (("score", "small.py", "rollouts.jsonl", "--nope"), "--nope"),
+        (("score", "small.py", "rollouts.jsonl", "--column", "text"), "'text' is not canonical=source"),
+        (("score", "small.py", "rollouts.jsonl", "-o", "small.py"), "'small.py' is a file"),
+        (("diagnose", "x", "--scale-rewards", "all"), "'all' is not one of"),
+        (("diagnose", "x", "--fail-on", "info"), "'info' is not one of"),
+        (("diagnose", "x", "--seed", "one"), "'one'"),
+        (("report", "--rollouts", GALLERY), "--reward"),
+        (("report", "--reward", GALLERY), "--rollouts"),
+        (("lab", "small.py"), "'small.py' is a file"),
+    ],
+)
+def test_a_command_that_is_not_understood_exits_2_without_a_traceback(folder, arguments, said):
+    result = run(*arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert said in result.stderr and "Traceback" not in result.stderr
+    last = result.stderr.strip().splitlines()[-1]
+    assert said in last
+
+
+def test_debug_shows_the_traceback_before_the_line(folder):
+    result = run("--debug", "score", "raises.py", "rollouts.jsonl")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Traceback (most recent call last)")
+    assert "1 / 0" in result.stderr
+    assert result.stderr.splitlines()[-1].startswith("rewardkit: ")
+
+
+@pytest.mark.parametrize("prompts", ["ab", "aab"], ids=["groups of one", "mixed sizes"])
+def test_groups_of_one_and_of_mixed_size_are_a_warning_and_the_work_goes_on(folder, prompts, caplog):
+    (folder / "groups.jsonl").write_text(lines(*(rollout("two", prompt) for prompt in prompts)))
+    with caplog.at_level(logging.WARNING):
+        result = run("score", "small.py", "groups.jsonl", "-o", "out")
+    said = "every group has one completion" if prompts == "ab" else "group sizes are mixed"
+    assert result.exit_code == 0
+    assert said in result.stdout and said in caplog.text
+    warnings = record(run("score", "small.py", "groups.jsonl", "--json"))["rollouts"]["warnings"]
+    assert len(warnings) == 1 and said in warnings[0]
+    assert run("diagnose", "out").exit_code == 0
+
+
+def test_hostile_text_in_rollouts_cases_and_names_is_printed_without_a_crash(folder):
+    (folder / "odd.jsonl").write_text(lines(*(rollout(text) for text in ("\ud800\0", "\x1b[31m", "two"))))
+    assert run("score", "small.py", "odd.jsonl", "-o", "out").exit_code == 0
+    assert run("diagnose", "out").exit_code == 0
+    (folder / "odd_cases.jsonl").write_text(lines({"completion": "\ud800", "reward": 1.0, "name": "\ud800"}))
+    assert run("check", "small.py", "odd_cases.jsonl", "--json").exit_code == 1
+    result = run("check", "small.py", "odd_cases.jsonl")
+    assert (result.exit_code, type(result.exception)) == (1, SystemExit)
+
+
+def test_scores_under_a_transform_of_ones_own_can_be_diagnosed(folder):
+    text = (folder / "transform.py").read_text().replace("rewards / None", "rewards * 2")
+    (folder / "transform.py").write_text(text)
+    assert run("score", "transform.py", "rollouts.jsonl", "-o", "out").exit_code == 0
+    assert run("diagnose", "out").exit_code == 0
+
+
+def test_help_and_version_exit_0(folder):
+    for arguments in (
+        ("--help",),
+        ("score", "-h"),
+        ("check", "-h"),
+        ("diagnose", "-h"),
+        ("report", "-h"),
+        ("lab", "-h"),
+    ):
+        result = run(*arguments)
+        assert result.exit_code == 0 and result.stdout.startswith("Usage:")
+    assert run("--version").stdout.startswith("rewardkit, version ")
