@@ -6,6 +6,7 @@ The only place, with `evaluation`, that catches errors of components.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -17,9 +18,11 @@ from rewardkit.trace import listen
 Notes = list[dict[str, Any]]
 OneCall = tuple[Callable[..., Any], Sequence[Any], Mapping[str, Any]]
 
-CONCURRENT_CALLS = (
-    16  # of one async component; our choice, about what a judge's endpoint takes from one client
-)
+CONCURRENT_CALLS = 16
+"""Of one async component. Our choice, about what a judge's endpoint takes from one client."""
+
+CAUGHT = (Exception, SystemExit, asyncio.CancelledError)
+"""What a user's function may raise without ending the pass; an interrupt from the keyboard does end it."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,7 @@ def calls(
     keywords: Mapping[str, Sequence[Any]],
     count: int,
 ) -> Iterator[OneCall]:
+    """One call a row, with its arguments."""
     for row in range(count):
         yield (
             function,
@@ -43,23 +47,31 @@ def calls(
         )
 
 
-def _failure(error: BaseException) -> Failure:
+def said(error: BaseException) -> str:
+    """An error in one phrase, without memory addresses; the user's exception class may fail even here."""
     try:
-        text = str(error)
-    except Exception:  # the user's exception class may fail even here
+        text = without_addresses(str(error))
+    except CAUGHT:
         text = ""
-    return Failure(f"{type(error).__name__}: {text}" if text else type(error).__name__)
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def without_addresses(text: str) -> str:
+    """The text without the memory addresses of objects, which differ from run to run."""
+    return re.sub(r" at 0x[0-9A-Fa-f]+", "", text)
 
 
 def guarded(one: OneCall) -> Any:
+    """What a call returns, or a Failure."""
     function, positional, keywords = one
     try:
         return function(*positional, **keywords)
-    except (Exception, SystemExit) as error:
-        return _failure(error)
+    except CAUGHT as error:
+        return Failure(said(error))
 
 
 def noted(one: OneCall, notes: dict[str, Any]) -> Any:
+    """The same, with what the function noted added to `notes`."""
     with listen() as heard:
         answer = guarded(one)
     notes.update(heard)
@@ -78,8 +90,8 @@ def run_all(function: Callable[..., Any], positional: list[Sequence[Any]], count
         try:
             for value in pass_over:
                 append(value)
-        except (Exception, SystemExit) as error:
-            append(_failure(error))
+        except CAUGHT as error:
+            append(Failure(said(error)))
         else:
             if len(results) < count:  # the function raised StopIteration, which ends a map
                 append(Failure("StopIteration"))
@@ -100,8 +112,8 @@ def run_async(calls: Iterator[OneCall] | list[OneCall], notes: Notes | None) -> 
             with listen(notes is not None) as heard:
                 try:
                     answer = await function(*positional, **keywords)
-                except (Exception, SystemExit, asyncio.CancelledError) as error:
-                    answer = _failure(error)
+                except CAUGHT as error:
+                    answer = Failure(said(error))
             if notes is not None:
                 notes[at].update(heard)
             return answer
@@ -115,9 +127,10 @@ def run_async(calls: Iterator[OneCall] | list[OneCall], notes: Notes | None) -> 
 
 
 def as_list(answer: Any, count: int) -> list[Any] | Failure:
+    """The answer of a batch as a list of `count` values, or a Failure that says what it is instead."""
     try:
         values = list(answer)
-    except (Exception, SystemExit) as error:
+    except CAUGHT as error:
         return Failure(f"returned {short(answer)}, not a list of {count} scores ({type(error).__name__})")
     if len(values) != count:
         return Failure(f"returned {len(values)} values for {count} completions")
@@ -125,5 +138,9 @@ def as_list(answer: Any, count: int) -> list[Any] | Failure:
 
 
 def short(value: Any) -> str:
-    text = repr(value)
+    """How a value prints, cut to a phrase."""
+    try:
+        text = without_addresses(repr(value))
+    except CAUGHT:
+        text = f"an object of type {type(value).__name__}"
     return text if len(text) <= 80 else text[:77] + "..."

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from rewardkit.bundle import resolve
-from rewardkit.errors import CasesError, did_you_mean
+from rewardkit.errors import CasesError, RewardError, did_you_mean
 from rewardkit.evaluation import GATED, STATUSES
 from rewardkit.reading import read_jsonl
 from rewardkit.reward import Reward
@@ -185,7 +185,13 @@ def load_cases(source: str | Path | Iterable[Mapping[str, Any]]) -> list[Case]:
             )
         origin = f"{path}:"
     else:
-        numbered, origin = [(place + 1, dict(raw)) for place, raw in enumerate(source)], "case "
+        given = list(source)
+        for place, raw in enumerate(given):
+            if not isinstance(raw, Mapping):
+                raise CasesError(
+                    f"case {place + 1} is {raw!r}; a case is an object with a completion and what is expected"
+                )
+        numbered, origin = [(place + 1, dict(raw)) for place, raw in enumerate(given)], "case "
     cases = [_case(raw, f"{origin}{line}", line) for line, raw in numbered]
     if not cases:
         raise CasesError(f"{source!s} has no cases; give one a line")
@@ -240,7 +246,13 @@ def check(reward: Reward, cases: Sequence[Case], *, ignore: Collection[str] = ()
                 )
     names = list(dict.fromkeys(name for case in cases for name in case.columns))
     columns = {name: [case.columns.get(name) for case in cases] for name in names}
-    reward.check_columns(names)
+    for case in cases:
+        try:
+            reward.check_columns(list(case.columns))
+        except RewardError as error:
+            raise RewardError(f"case {case.name!r}: {error}") from None
+    if not cases:
+        return CheckResult(reward.name, (), (), left_out)
     found = reward.evaluate(columns, rows=len(cases))
     gated = {name: status == GATED for name, status in found.statuses.items()}
     rewards = reward.combine(found.scores, gated, found.gate, columns)

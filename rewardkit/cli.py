@@ -13,6 +13,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Mapping
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ class OneLineGroup(click.Group):
                 if isinstance(error, OSError) and error.filename
                 else str(error)
             )
-            click.echo(f"rewardkit: {' '.join(text.split())}", err=True)
+            click.echo(_printable(f"rewardkit: {' '.join(text.split())}"), err=True)
             ctx.exit(2)
 
 
@@ -85,7 +86,13 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 
 
 def _emit(record: Mapping[str, Any], text: str, as_json: bool) -> None:
-    click.echo(json.dumps(_plain(record), ensure_ascii=True, allow_nan=False) if as_json else text)
+    shown = json.dumps(_plain(record), ensure_ascii=True, allow_nan=False) if as_json else text
+    click.echo(_printable(shown))
+
+
+def _printable(text: str) -> str:
+    """The text as every terminal can take it: lone surrogates as escapes."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _plain(value: Any) -> Any:
@@ -121,11 +128,12 @@ def score_command(
     as_json: bool,
 ) -> None:
     """Score every completion of ROLLOUTS (JSONL, Parquet or CSV) with REWARD."""
-    loaded = rk.load_reward(reward)
-    read = rk.load_rollouts(rollouts, columns=columns, group=list(group) or None)
-    started = time.perf_counter()
-    scores = rk.score(loaded, read, progress=not as_json and sys.stderr.isatty())
-    seconds = time.perf_counter() - started
+    with redirect_stdout(sys.stderr):  # what the user's code prints is not the result
+        loaded = rk.load_reward(reward)
+        read = rk.load_rollouts(rollouts, columns=columns, group=list(group) or None)
+        started = time.perf_counter()
+        scores = rk.score(loaded, read, progress=not as_json and sys.stderr.isatty())
+        seconds = time.perf_counter() - started
     folder = scores.save(output) if output else None
     totals = {status: sum(counts[status] for counts in scores.counts.values()) for status in STATUSES}
     record = {
@@ -150,7 +158,8 @@ def score_command(
 @click.pass_context
 def check_command(ctx: click.Context, reward: str, cases: str, as_json: bool) -> None:
     """Check REWARD against the written CASES (JSONL); exit 1 when one is missed."""
-    result = rk.check(rk.load_reward(reward), rk.load_cases(cases))
+    with redirect_stdout(sys.stderr):
+        result = rk.check(rk.load_reward(reward), rk.load_cases(cases))
     _emit(result.record(), _check_text(result), as_json)
     ctx.exit(1 if result.misses else 0)
 
@@ -257,17 +266,18 @@ def report_command(
     """Run the notebooks on a reward and its rollouts and write the pages; exit 1 when a notebook failed."""
     from rewardkit.notebook.report import report  # papermill takes seconds to import
 
-    made = report(
-        rewards,
-        rollouts,
-        output,
-        cases=cases,
-        scale_rewards=scale_rewards,
-        seed=seed,
-        single_file=single_file,
-        redact=redact,
-        progress=not as_json,
-    )
+    with redirect_stdout(sys.stderr):
+        made = report(
+            rewards,
+            rollouts,
+            output,
+            cases=cases,
+            scale_rewards=scale_rewards,
+            seed=seed,
+            single_file=single_file,
+            redact=redact,
+            progress=not as_json,
+        )
     verdicts = {summary.name: summary.verdict[1] for summary in made.summaries}
     record = {
         "index": str(made.index),

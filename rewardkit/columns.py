@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,8 @@ def as_column(values: list[Any]) -> pd.Series[Any]:
         kinds == {int, float} and all(value is None or abs(value) < 2**53 for value in values)
     ):
         return pd.Series(values, dtype="float64")
+    if kinds and all(issubclass(kind, datetime) for kind in kinds):
+        return pd.Series(pd.to_datetime(values))
     return pd.Series(values, dtype=object)
 
 

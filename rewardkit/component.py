@@ -7,7 +7,7 @@ import hashlib
 import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,9 @@ from rewardkit.errors import RewardError, did_you_mean
 from rewardkit.primitives.gating import Gate
 
 __all__ = ["Call", "Component"]
+
+SOURCE_HASH = "__rewardkit_source_hash__"
+"""Under this name a module that `load_reward` ran holds the hash of the text it was made from."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +158,7 @@ class Component:
             "asks_for": list(self.asks_for),
             "gate": describe(self.gate) if self.gate else None,
             "columns": dict(self.columns or {}),
-            "range": list(self.range) if self.range else None,
+            "range": [low if math.isfinite(low) else str(low) for low in self.range] if self.range else None,
             "kind": "group" if self.group else "batch" if self.batch else "row",
         }
 
@@ -192,7 +195,8 @@ def describe(function: Any) -> str:
     """
     if isinstance(function, functools.partial):
         bound = [describe(argument) if callable(argument) else repr(argument) for argument in function.args]
-        bound += [f"{name}={value!r}" for name, value in function.keywords.items()]
+        for name, value in function.keywords.items():
+            bound.append(f"{name}={describe(value) if callable(value) else repr(value)}")
         return f"partial({', '.join([describe(function.func), *bound])})"
     if isinstance(function, Gate) and callable(function.on):
         return function.on.text if isinstance(function.on, Recorded) else f"gate({describe(function.on)})"
@@ -226,36 +230,44 @@ def sources(functions: Sequence[Any]) -> dict[str, str]:
 
     A function without source is "unknown".
     """
-    found: dict[str, str] = {}
+    found: dict[str, dict[str, None]] = {}  # hashes in order, each once
     for function in functions:
         for part in _user_code(function):
-            try:
-                file = inspect.getsourcefile(part)
-                text = (
-                    Path(file).read_bytes()
-                    if file and Path(file).is_file()
-                    else inspect.getsource(part).encode()
-                )
-                found[Path(file).name if file else describe(part)] = hashlib.sha256(text).hexdigest()[:16]
-            except (OSError, TypeError):
-                found[describe(part)] = "unknown"
-    return dict(sorted(found.items()))
+            name, hashed = _source(part)
+            found.setdefault(name, {})[hashed] = None
+    return {name: " ".join(hashes) for name, hashes in sorted(found.items())}
+
+
+def _source(part: Any) -> tuple[str, str]:
+    """Name and hash of the file that a function or class comes from, as it was when it was loaded."""
+    try:
+        file = inspect.getsourcefile(part)
+        loaded = getattr(part, "__globals__", {}).get(SOURCE_HASH)
+        if file and loaded:
+            return Path(file).name, loaded
+        whole = file and Path(file).is_file()
+        text = Path(str(file)).read_bytes() if whole else inspect.getsource(part).encode()
+        return Path(file).name if file else describe(part), source_hash(text)
+    except (OSError, TypeError):
+        return describe(part), "unknown"
+
+
+def source_hash(text: bytes) -> str:
+    """Hash of the text of a source file."""
+    return hashlib.sha256(text).hexdigest()[:16]
 
 
 def _user_code(function: Any) -> list[Any]:
     """The functions or classes behind a callable that rewardkit's primitives do not account for."""
     if isinstance(function, functools.partial):
-        return [
-            part for item in (function.func, *function.args) if callable(item) for part in _user_code(item)
-        ]
+        held = (function.func, *function.args, *function.keywords.values())
+        return [part for item in held if callable(item) for part in _user_code(item)]
     if isinstance(function, Gate):
         return _user_code(function.on) if callable(function.on) else []
     code = function if hasattr(function, "__qualname__") else type(function)
     if (getattr(code, "__module__", "") or "").startswith("rewardkit.primitives."):
         held = (
-            [getattr(function, item.name) for item in fields(function)]
-            if hasattr(function, "__dataclass_fields__")
-            else []
+            tuple(getattr(function, item.name) for item in fields(function)) if is_dataclass(function) else ()
         )
         return [part for item in held if callable(item) for part in _user_code(item)]
     return [code]

@@ -180,8 +180,10 @@ class _Pass:
         """For each row True (open), False (closed), None (a value is missing) or Failure."""
         if call is None:
             column = self.known[str(gate.on)]
+            values = [column[row] for row in rows]
             return [
-                value if isinstance(value := column[row], Failure) else gate.admits(value) for row in rows
+                value if isinstance(value, Failure) else guarded((gate.admits, [value], {}))
+                for value in values
             ]
         reasons: list[str | None] = [None] * self.rows
         fit = self.without_failures(call, rows, reasons)
@@ -192,7 +194,7 @@ class _Pass:
         for row in rows.tolist():
             answer = answers.get(row, None if unknown[row] else Failure(reasons[row] or ""))
             known = answer is None or isinstance(answer, Failure)
-            decided.append(answer if known else bool(answer))
+            decided.append(answer if known else guarded((bool, [answer], {})))
         return decided
 
     def admitted(

@@ -14,7 +14,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from rewardkit.component import Component
+from rewardkit.calling import CAUGHT, said
+from rewardkit.component import SOURCE_HASH, Component, source_hash
 from rewardkit.errors import InputError, RewardError, did_you_mean
 from rewardkit.reward import Reward
 
@@ -94,7 +95,7 @@ def _module(place: str) -> ModuleType:
         if error.name and (place == error.name or place.startswith(error.name + ".")):
             raise RewardError(_no_module(place)) from None
         raise RewardError(_failed(place, error)) from error
-    except Exception as error:
+    except CAUGHT as error:
         raise RewardError(_failed(place, error)) from error
 
 
@@ -118,8 +119,10 @@ def _run_file(path: Path) -> ModuleType:
     sys.modules[name] = module  # pickling a function of the file needs to find it there
     sys.path.insert(0, str(path.parent))
     try:
-        exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)
-    except (Exception, SystemExit) as error:
+        text = path.read_bytes()
+        module.__dict__[SOURCE_HASH] = source_hash(text)
+        exec(compile(text, str(path), "exec", dont_inherit=True), module.__dict__)
+    except CAUGHT as error:
         if before is None:
             del sys.modules[name]
         else:
@@ -141,8 +144,8 @@ def _failed(place: str, error: BaseException) -> str:
         if frame.filename == place or frame.filename.endswith(place.replace(".", "/") + ".py")
     ]
     where = f"{own[-1].filename}:{own[-1].lineno}" if own else place
-    text = " ".join(str(error).split())
-    return f"{where}: {text}" if isinstance(error, InputError) else f"{where}: {type(error).__name__}: {text}"
+    text = str(error) if isinstance(error, InputError) else said(error)
+    return f"{where}: {' '.join(text.split())}"
 
 
 def _as_reward(value: Any, attribute: str, name: str) -> Reward:
@@ -156,8 +159,8 @@ def _as_reward(value: Any, attribute: str, name: str) -> Reward:
     if not _required(value):
         try:
             made = value()
-        except Exception as error:
-            raise RewardError(_failed(name, error)) from error
+        except CAUGHT as error:
+            raise RewardError(_failed(inspect.getsourcefile(value) or name, error)) from error
         if not isinstance(made, Reward):
             raise RewardError(
                 f"{name} returned {made!r}, not a Reward; a function without arguments must return one"

@@ -42,6 +42,7 @@ def read_rows(
     an empty one.
     """
     if isinstance(source, pd.DataFrame):
+        _unique([str(name) for name in source.columns], "the DataFrame")
         columns = {str(name): column_values(source[name]) for name in source.columns}
         return [
             (i + 1, dict(zip(columns, row, strict=True)))
@@ -61,6 +62,13 @@ def read_rows(
     if kind == ".csv":
         return _read_csv(path, texts, completions)
     return _read_parquet(path) if kind == ".parquet" else read_jsonl(path)
+
+
+def _unique(names: list[str], where: str) -> None:
+    """RolloutsError where two columns have one name."""
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise RolloutsError(f"{where} has two columns of one name: {twice}; rename one of each")
 
 
 def _split(numbered: Iterable[tuple[int, Any]]) -> tuple[Numbered, list[Rejected]]:
@@ -109,6 +117,7 @@ def _read_csv(
     try:
         with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
             reader = csv.DictReader(file)
+            _unique(list(reader.fieldnames or []), repr(str(path)))
             for row in reader:
                 if None in row:
                     reason = f"has more cells than the header's {len(reader.fieldnames or [])}"

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rewardkit.calling import CAUGHT, said
 from rewardkit.component import Call, Component, check_name, describe, gate_asks_for, read_gate, sources
-from rewardkit.errors import RewardError, did_you_mean
+from rewardkit.errors import InputError, RewardError, did_you_mean
 from rewardkit.evaluation import GATED, STATUSES, Columns, Evaluation, Floats, Rows, evaluate
 from rewardkit.primitives.gating import Gate
 from rewardkit.primitives.weighting import aggregate, check_weights
@@ -218,7 +219,14 @@ class Reward:
         notes: bool = False,
         progress: Callable[[str], None] | None = None,
     ) -> Evaluation:
-        """Fields, scores and statuses for `rows` rows of `columns`; see `evaluation.evaluate`."""
+        """Fields, scores and statuses for `rows` rows of `columns`; see `evaluation.evaluate`.
+
+        RewardError: the reward was read from a run record, so that its functions are not at hand.
+        """
+        if self.recorded is not None:
+            raise RewardError(
+                f"reward {self.name!r} was read from a run record and cannot be run; load the reward itself"
+            )
         return evaluate(
             self.field_calls,
             self.components,
@@ -254,7 +262,12 @@ class Reward:
         """The rewards after the transform; NaN stays NaN."""
         if self.transform is None:
             return rewards
-        out = np.asarray(self.transform(rewards.copy(), groups), dtype=float)
+        try:
+            out = np.asarray(self.transform(rewards.copy(), groups), dtype=float)
+        except InputError:
+            raise
+        except CAUGHT as error:
+            raise RewardError(f"reward {self.name!r}: its transform failed with {said(error)}") from error
         if out.shape != rewards.shape:
             raise RewardError(
                 f"reward {self.name!r}: its transform returned shape {out.shape} for {len(rewards)} rewards"
@@ -294,7 +307,7 @@ class Reward:
     def _scoring_record(self) -> dict[str, Any]:
         """What decides the scores, apart from weights: the content of the scoring fingerprint."""
         if self.recorded is not None:
-            return dict(self.recorded)
+            return {name: value for name, value in self.recorded.items() if name != "transform_sources"}
         functions = [
             *self.fields.values(),
             *(item.function for item in self.components),
@@ -308,6 +321,11 @@ class Reward:
             "sources": sources([function for function in functions if function is not None]),
         }
 
+    def _transform_sources(self) -> dict[str, str]:
+        if self.recorded is not None:
+            return dict(self.recorded["transform_sources"])
+        return sources([self.transform] if self.transform else [])
+
     def record(self) -> dict[str, Any]:
         """The definition as plain data.
 
@@ -319,6 +337,7 @@ class Reward:
             "aggregation": self.aggregation,
             "on_missing": self.on_missing,
             "transform": describe(self.transform) if self.transform else None,
+            "transform_sources": self._transform_sources(),
         }
         return {
             "name": self.name,

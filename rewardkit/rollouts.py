@@ -266,13 +266,10 @@ def _validate(numbered: Numbered, mapping: Mapping[str, str]) -> tuple[list[dict
     """Rows under canonical names with a text as completion and a rollout_id of their own; and the others."""
     rows, rejected = [], []
     seen: dict[Any, int] = {}
-    names = {source: canonical for canonical, source in mapping.items()}
+    taken = {*mapping, *mapping.values()}
     for line, raw in numbered:
-        row = {
-            names.get(name, name): present(value)
-            for name, value in raw.items()
-            if names.get(name) or name not in mapping
-        }
+        row = {canonical: present(raw.get(source)) for canonical, source in mapping.items() if source in raw}
+        row |= {name: present(value) for name, value in raw.items() if name not in taken}
         given = row.get("completion") if row.get("completion") is not None else row.get("messages")
         completion = assistant_text(given)
         rollout_id = row.get("rollout_id", line)

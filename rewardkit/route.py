@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from rewardkit.reward import Part, Reward, fingerprint
 
 __all__ = ["Route", "reward_from_record"]
 
+UNKNOWN: Any = object()  # a value of the column that no reward is for
 SCORING_KEYS = ("name", "function", "asks_for", "gate", "columns", "range", "kind")
 
 
@@ -71,18 +72,18 @@ class Route(Reward):
 
     def parts(self, columns: Columns, rows: int) -> list[Part]:
         """One part a reward that has rows; rows that no reward is for are in none."""
-        values = columns[self.column]
         rows_of: dict[Any, list[int]] = {}
-        for row, value in enumerate(values):
-            rows_of.setdefault(value if value in self.rewards else None, []).append(row)
-        parts = [
-            Part(str(key), reward, np.array(rows_of[key]))
-            for key, reward in self.rewards.items()
+        for row, value in enumerate(columns[self.column]):
+            known = isinstance(value, Hashable) and value in self.rewards
+            rows_of.setdefault(value if known else UNKNOWN, []).append(row)
+        inner = dict(self.rewards)
+        if self.default is not None:
+            inner[UNKNOWN] = self.default
+        return [
+            Part("default" if key is UNKNOWN else str(key), reward, np.array(rows_of[key]))
+            for key, reward in inner.items()
             if key in rows_of
         ]
-        if self.default is not None and None in rows_of:
-            parts.append(Part("default", self.default, np.array(rows_of[None])))
-        return parts
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -190,21 +191,19 @@ class Route(Reward):
         )
 
     def record(self) -> dict[str, Any]:
-        records = {key: reward.record() for key, reward in self.rewards.items()}
+        inner: list[dict[str, Any]] = [
+            {"value": value, "reward": reward.record()} for value, reward in self.rewards.items()
+        ]
         default = self.default.record() if self.default is not None else None
-        inner = {**records, **({"default": default} if default else {})}
+
+        def prints(kind: str) -> str:
+            parts = [[item["value"], item["reward"]["fingerprints"][kind]] for item in inner]
+            return fingerprint([self.column, parts, default and default["fingerprints"][kind]])
+
         return {
             "name": self.name,
-            "route": {"column": self.column, "rewards": records, "default": default},
-            "fingerprints": {
-                kind: fingerprint(
-                    {
-                        "column": self.column,
-                        **{key: item["fingerprints"][kind] for key, item in inner.items()},
-                    }
-                )
-                for kind in ("scoring", "reward")
-            },
+            "route": {"column": self.column, "rewards": inner, "default": default},
+            "fingerprints": {kind: prints(kind) for kind in ("scoring", "reward")},
         }
 
 
@@ -216,7 +215,7 @@ def reward_from_record(record: Mapping[str, Any]) -> Reward:
     try:
         if "route" in record:
             route = record["route"]
-            inner = {key: reward_from_record(item) for key, item in route["rewards"].items()}
+            inner = {item["value"]: reward_from_record(item["reward"]) for item in route["rewards"]}
             default = reward_from_record(route["default"]) if route["default"] else None
             return Route(route["column"], inner, default, name=record["name"])
         return Reward(
@@ -226,15 +225,16 @@ def reward_from_record(record: Mapping[str, Any]) -> Reward:
             aggregation=record["aggregation"],
             on_missing=record["on_missing"],
             gate=Gate(Recorded(record["gate"])) if record["gate"] else None,
-            transform=read_transform(record["transform"]) if record["transform"] else None,
+            transform=_transform(record["transform"]) if record["transform"] else None,
             recorded={
                 "fields": record["fields"],
                 "components": [{key: item[key] for key in SCORING_KEYS} for item in record["components"]],
                 "gate": record["gate"],
                 "sources": record["sources"],
+                "transform_sources": record["transform_sources"],
             },
         )
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise RewardError(
             f"this run record does not hold a reward ({error!r}); score again with this version"
         ) from None
@@ -250,3 +250,11 @@ def _component(item: Mapping[str, Any]) -> Component:
         primary=item["primary"],
         gate=Gate(Recorded(item["gate"])) if item["gate"] else None,
     )
+
+
+def _transform(text: str) -> Callable[..., Any]:
+    """The transform that prints so; for one of the user's own, what says that it is not at hand."""
+    try:
+        return read_transform(text)
+    except ValueError:
+        return Recorded(text)

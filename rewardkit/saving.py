@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import builtins
 import functools
 import inspect
 import json
+import re
+import symtable
+import sys
 import textwrap
 from collections.abc import Callable
 from dataclasses import is_dataclass
@@ -48,11 +52,15 @@ def save_reward(reward: Reward, path: str | Path) -> Path:
 
     def write(temporary: Path) -> None:
         trial = temporary.with_name(f"{temporary.name.strip('.').replace('.', '_')}_trial.py")
+        before = set(sys.modules)
         try:
             trial.write_text(text, encoding="utf-8")
             again = load_reward(f"{trial}:reward")
         finally:
             trial.unlink(missing_ok=True)
+            for name in set(sys.modules) - before:
+                if name.startswith(FILE_MODULE):
+                    del sys.modules[name]
         if _definition(again) != _definition(reward):
             raise RewardError(
                 f"reward {reward.name!r} cannot be written as a file: what the file gives differs from it"
@@ -83,11 +91,14 @@ class _Writer:
     def __init__(self) -> None:
         self.imports = {"import rewardkit as rk"}
         self.functions: dict[str, str] = {}
+        self.named: dict[str, Any] = {}
 
     def file(self, reward: Reward) -> str:
         body = self.reward(reward)
         parts = ["\n".join(sorted(self.imports)), *self.functions.values(), f"reward = {body}"]
-        return f'"""Reward {reward.name!r}, written by rewardkit."""\n\n' + "\n\n\n".join(parts) + "\n"
+        about = f"Reward {reward.name!r}"
+        about = about if about.isprintable() and not set(about) & set('\\"') else "A reward"
+        return f'"""{about}, written by rewardkit."""\n\n' + "\n\n\n".join(parts) + "\n"
 
     def reward(self, reward: Reward) -> str:
         if isinstance(reward, Route):
@@ -131,7 +142,7 @@ class _Writer:
         if item.columns:
             lines.append(f"columns={dict(item.columns)!r}")
         if item.range != (0.0, 1.0):
-            lines.append(f"range={item.range!r}")
+            lines.append(f"range={_literal(item.range)}")
         lines += [f"{name}=True" for name in ("batch", "group", "primary") if getattr(item, name)]
         return "rk.Component(\n" + "".join(f"    {line},\n" for line in lines) + ")"
 
@@ -160,10 +171,14 @@ class _Writer:
                 f"{owner!r} uses {function!r}, which has no name to write; give it a function with a name "
                 "at the top of a file or cell"
             )
+        if self.named.setdefault(name, function) is not function:
+            raise RewardError(
+                f"{owner!r} uses a second function called {name!r}; give each a name of its own"
+            )
         if self._importable(module, name, function):
             self.imports.add(f"from {function.__module__} import {name}")
-            return name
-        self.functions[name] = self._source(function, name, owner)
+        else:
+            self.functions[name] = self._source(function, name, owner)
         return name
 
     @staticmethod
@@ -180,17 +195,33 @@ class _Writer:
             raise RewardError(
                 f"{owner!r} uses {name!r}, whose source cannot be read; put it into a file and load that"
             ) from None
-        outside = (
-            sorted(set(inspect.getclosurevars(function).globals) - {"rk"})
-            if inspect.isfunction(function)
-            else [name]
-        )
+        outside = _names_from_outside(source)
         if outside or getattr(function, "__closure__", None):
+            needs = outside or "names of the function around it"
             raise RewardError(
-                f"{owner!r} uses {name!r}, which needs {outside or 'names of the function around it'}; put "
-                "it into a file with them and load that"
+                f"{owner!r} uses {name!r}, which needs {needs}; put it into a file with them and load that"
             )
         return source
+
+
+def _literal(value: Any) -> str:
+    """How a range is written: infinity has no literal of its own."""
+    return re.sub(r"\binf\b", 'float("inf")', repr(value))
+
+
+def _names_from_outside(source: str) -> list[str]:
+    """Names that a piece of code takes from around it: not its own, not built in, and not ``rk``."""
+    used: set[str] = set()
+    tables = [symtable.symtable(source, "function", "exec")]
+    own = {symbol.get_name() for symbol in tables[0].get_symbols() if symbol.is_assigned()}
+    while tables:
+        table = tables.pop()
+        tables += table.get_children()
+        outermost = table.get_type() == "module"
+        used |= {
+            s.get_name() for s in table.get_symbols() if s.is_referenced() and (outermost or s.is_global())
+        }
+    return sorted(used - own - set(dir(builtins)) - {"rk"})
 
 
 def _indented(text: str, spaces: int) -> str:

@@ -299,25 +299,27 @@ def load_scores(path: str | Path) -> Scores:
     try:
         read = pq.read_table(file)
         stored = json.loads(read.schema.metadata[b"rewardkit"])
+        record, as_json = stored["record"], stored["json_columns"]
+        about, reward = record["rollouts"], reward_from_record(record["reward"])
+        mapping, group_key, source = about["mapping"], tuple(about["group_key"]), about["source"]
     except (pa.ArrowInvalid, OSError, KeyError, TypeError, ValueError):
         raise RolloutsError(
-            f"{str(file)!r} is not a scored table of rewardkit; make one with 'rewardkit score ... -o FOLDER'"
+            f"{str(file)!r} is not a scored table of this version of rewardkit; "
+            "make one with 'rewardkit score ... -o FOLDER'"
         ) from None
-    record = stored["record"]
     columns: dict[str, Any] = {}
     for name in read.column_names:
         values = read.column(name).to_pylist()
-        if name in stored["json_columns"]:
+        if name in as_json:
             values = [None if value is None else json.loads(value) for value in values]
         if name.startswith("status/"):
             columns[name] = pd.Categorical(values, categories=list(STATUSES))
-        elif name.startswith(("score/", "reward", "gate/")):
+        elif name in OWN_COLUMNS or name.startswith(("score/", "gate/")):
             columns[name] = np.array([np.nan if value is None else value for value in values], dtype=float)
         else:
             columns[name] = as_column(values)
     table = pd.DataFrame(columns)
     own = [name for name in table.columns if name not in OWN_COLUMNS and not name.startswith(OWN_PREFIXES)]
-    about = record["rollouts"]
-    rollouts = Rollouts(table[own], about["mapping"], tuple(about["group_key"]), (), about["source"])
+    rollouts = Rollouts(table[own], mapping, group_key, (), source)
     run = {key: record[key] for key in ("versions", "ignore_gates") if key in record}
-    return Scores(table, reward_from_record(record["reward"]), rollouts, run)
+    return Scores(table, reward, rollouts, run)

@@ -1,7 +1,7 @@
 """Benchmarks, run by `make bench`: each prints a ratio against a named alternative on the same input.
 
-Not a test: nothing here fails. Figures are medians of several runs in turn, so that a machine that changes its
-speed changes both sides.
+Not a test: nothing here fails. Figures are medians of several runs in turn, so that a machine that changes
+its speed changes both sides.
 """
 
 from __future__ import annotations
@@ -72,14 +72,12 @@ def scoring() -> None:
     difference = max(abs(a - b) for a, b in zip(scores.rewards, by_hand(rows), strict=True))
     ours, loop = in_turn(lambda: rk.score(reward, rollouts), lambda: by_hand(rows))
     ratios = [a / b for a, b in zip(ours, loop, strict=True)]
-    print(
-        f"scoring {len(rollouts):,} rollouts in {int(rollouts.groups.max()) + 1:,} groups, 1 field, 4 components"
-    )
+    groups = int(rollouts.groups.max()) + 1
+    print(f"scoring {len(rollouts):,} rollouts in {groups:,} groups, 1 field, 4 components")
     print(f"  rk.score           {statistics.median(ours):6.3f} s  (table of scores, statuses and rewards)")
     print(f"  hand-written loop  {statistics.median(loop):6.3f} s  (list of rewards)")
-    print(
-        f"  ratio              {statistics.median(ratios):6.3f}    (lowest {min(ratios):.3f}, highest {max(ratios):.3f})"
-    )
+    middle = statistics.median(ratios)
+    print(f"  ratio              {middle:6.3f}    (lowest {min(ratios):.3f}, highest {max(ratios):.3f})")
     print(f"  largest difference of a reward: {difference:.1e}")
 
 

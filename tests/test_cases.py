@@ -108,9 +108,13 @@ def test_all_passed_is_an_empty_table_with_its_columns():
 def test_cases_are_of_the_reward_before_any_transform_and_each_a_group_of_its_own():
     reward = rk.Reward(
         "r",
-        components=[rk.Component("value", judged), rk.Component("group", lambda completion: [1.0], group=True)],
-        transform=rk.weigh.standardise(), on_missing="skip",
-    )  # fmt: skip
+        components=[
+            rk.Component("value", judged),
+            rk.Component("group", lambda completion: [1.0], group=True),
+        ],
+        transform=rk.weigh.standardise(),
+        on_missing="skip",
+    )
     assert misses(case("0.5", reward=0.5, scores={"group": "abstained"}), reward=reward) == ()
 
 

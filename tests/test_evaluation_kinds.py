@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import rewardkit as rk
-from rewardkit.evaluation import CONCURRENT_CALLS
+from rewardkit.calling import CONCURRENT_CALLS
 
 
 def scored(*components, rows=("a", "bb", "ccc"), notes=False):

@@ -199,6 +199,15 @@ def test_a_transform_of_ones_own_without_a_name_is_refused(tmp_path):
         rk.save_reward(reward(correct(), transform=lambda rewards, groups: rewards), tmp_path / "saved.py")
 
 
+def test_a_file_that_would_say_something_else_is_not_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        "rewardkit.saving._Writer.component", lambda *_: "rk.Component('c', rk.verify.matches)"
+    )
+    with pytest.raises(rk.RewardError, match="differs"):
+        rk.save_reward(reward(correct()), tmp_path / "saved.py")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_only_python_files_are_written(tmp_path):
     with pytest.raises(rk.RewardError, match=r"does not end in \.py"):
         rk.save_reward(reward(correct()), tmp_path / "saved.txt")

@@ -171,8 +171,8 @@ def test_reweighing_an_unknown_component_is_an_error():
 
 
 def test_reweighing_keeps_a_closed_whole_reward_gate_closed():
-    scores = rk.score(make(gate=rk.gate("completion", equals="aa")), ROWS)
-    np.testing.assert_array_equal(scores.reweigh({"vowels": 8.0}).rewards, [4.5, 0.0, 0.0, 0.0, 0.0])
+    scores = rk.score(make(gate=rk.gate("vowels", at_least=0.5)), ROWS)
+    np.testing.assert_array_equal(scores.reweigh({"vowels": 8.0}).rewards, [4.5, 8.0, 0.0, math.nan, 0.0])
 
 
 def test_the_repr_is_a_summary():
