@@ -37,6 +37,10 @@ class OneLineGroup(click.Group):
         """Run the command; input that cannot be used ends with status 2."""
         try:
             return super().invoke(ctx)
+        except click.UsageError as error:
+            where = error.ctx.command_path if error.ctx else ctx.command_path
+            click.echo(_printable(f"rewardkit: {error.format_message()} (see {where} --help)"), err=True)
+            ctx.exit(2)
         except (rk.InputError, OSError, ModuleNotFoundError) as error:
             if ctx.params.get("debug"):
                 traceback.print_exc()

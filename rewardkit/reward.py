@@ -103,6 +103,8 @@ class Reward:
         for kind, names in (("field", self.fields), ("component", [item.name for item in self.components])):
             for name in names:
                 check_name(name, kind)
+                if taken.get(name) == kind:
+                    raise RewardError(f"reward {self.name!r}: two {kind}s are called {name!r}; rename one")
                 if name in taken:
                     raise RewardError(
                         f"reward {self.name!r}: {name!r} is the name of a {taken[name]} and of a {kind}; "
@@ -191,7 +193,7 @@ class Reward:
                 if name not in known:
                     raise RewardError(
                         f"{owner} asks for {name!r}; this table has "
-                        f"{sorted(known)}{did_you_mean(name, known)}"
+                        f"{sorted(known)}{did_you_mean(name, known) or '; add it, or map a column to it'}"
                     )
 
     def _asks(self) -> list[tuple[str, tuple[str, ...]]]:

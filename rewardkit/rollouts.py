@@ -168,9 +168,13 @@ class Rollouts:
         renamed = ", ".join(
             f"{name} from {source!r}" for name, source in self.mapping.items() if name != source
         )
+        groups = int(self.groups.max(initial=-1)) + 1
+        sizes = (
+            f" of {next(iter(self.group_sizes))}" if len(self.group_sizes) == 1 else ""
+        )  # else a warning says
         lines = [
-            f"{len(self)} rollouts from {self.source} in {int(self.groups.max(initial=-1)) + 1} groups by "
-            f"{', '.join(self.group_key) or 'row'}",
+            f"{len(self)} rollouts from {self.source} in {groups} groups{sizes} "
+            f"by {', '.join(self.group_key) or 'row'}",
             f"columns: {', '.join(map(str, self.table.columns))}" + (f" ({renamed})" if renamed else ""),
             *(f"note: {sentence}" for sentence in self.warnings),
         ]

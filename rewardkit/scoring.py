@@ -70,6 +70,11 @@ class Scores:
         """The statuses of a component, as indices of `STATUSES`."""
         return np.asarray(self.table[f"status/{component}"].cat.codes, dtype=np.int8)
 
+    @property
+    def unbounded(self) -> tuple[str, ...]:
+        """Components without a declared range, whose observed one is shown."""
+        return tuple(item.name for item in self.reward.components if item.range is None)
+
     @cached_property
     def counts(self) -> dict[str, dict[str, int]]:
         """Component -> status -> number of rows."""
@@ -147,10 +152,10 @@ class Scores:
             scores = self.score(name)
             average = f"{np.nanmean(scores):.3f}" if counts["scored"] else "-"
             others = ", ".join(f"{counts[status]} {status}" for status in STATUSES[1:] if counts[status])
-            lines.append(
-                f"  {name:<20} mean {average:>6}  {counts['scored']} scored"
-                + (f", {others}" if others else "")
-            )
+            line = f"  {name:<20} mean {average:>6}  {counts['scored']} scored"
+            if counts["scored"] and name in self.unbounded:
+                line += f", from {np.nanmin(scores):.4g} to {np.nanmax(scores):.4g}"
+            lines.append(line + (f", {others}" if others else ""))
         return "\n".join(lines)
 
 

@@ -43,6 +43,7 @@ def misses(*raws, reward=REWARD, **options):
         ("0.5", {"reward": 0.5, "tolerance": 0}, True),
         ("0.501", {"reward": 0.5, "tolerance": 0}, False),
         ("0.30000000000000004", {"reward": 0.3, "tolerance": 0}, True),
+        ("0.7999999999999999", {"reward": 0.8, "tolerance": 0}, True),
         ("0.5", {"reward": [0.4, 0.5]}, True),
         ("0.4", {"reward": [0.4, 0.5]}, True),
         ("0.505", {"reward": [0.4, 0.5]}, False),

@@ -176,6 +176,14 @@ def test_diagnose_fail_on_high_lets_warnings_pass(folder):
     assert run("diagnose", "good", "--fail-on", "warn").exit_code == 1
 
 
+def test_figures_that_are_not_finite_are_null_in_json(folder):
+    rows = (rollout(text, ground_truth="no number") for text in ("a", "b"))
+    (folder / "unjudged.jsonl").write_text(lines(*rows))
+    run("score", GALLERY, "unjudged.jsonl", "-o", "out")
+    result = run("diagnose", "out", "--json")
+    assert "null" in result.stdout and record(result)["rows"] == 2
+
+
 def test_diagnose_in_words_is_the_diagnosis_and_the_suggestions(scored):
     diagnosis = rk.diagnose(rk.load_scores("flawed"))
     text = run("diagnose", "flawed").stdout
@@ -188,7 +196,7 @@ BAD = [
     (("score", "syntax.py", "rollouts.jsonl"), "syntax.py:1: SyntaxError"),
     (("score", "raises.py", "rollouts.jsonl"), "raises.py:2: ZeroDivisionError"),
     (("score", "empty_reward.py", "rollouts.jsonl"), "has no components"),
-    (("score", "two.py", "rollouts.jsonl"), "'c' is the name of a component and of a component"),
+    (("score", "two.py", "rollouts.jsonl"), "two components are called 'c'"),
     (("score", "later.py", "rollouts.jsonl"), "asks for 'd', which is not declared before it"),
     (("score", "gate.py", "rollouts.jsonl"), "the gate of component 'c' asks for 'd'"),
     (("score", "transform.py", "rollouts.jsonl"), "transform"),

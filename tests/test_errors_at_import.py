@@ -2,14 +2,17 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import rewardkit as rk
+
+PACKAGE = Path(rk.__file__).parent.parent
 
 
 def run(code, path):
     return subprocess.run(
         [sys.executable, "-c", code],
-        capture_output=True, text=True, timeout=60, cwd=path, env={"PYTHONPATH": str(path)}, check=False,
+        capture_output=True, text=True, timeout=60, cwd=path, env={"PYTHONPATH": f"{path}:{PACKAGE}"}, check=False,
     )  # fmt: skip
 
 

@@ -182,6 +182,19 @@ def test_notes_are_columns_on_request_and_cost_nothing_otherwise():
     assert silent["score/d"].equals(heard["score/d"])
 
 
+@pytest.mark.parametrize("make_async", [False, True])
+def test_a_note_of_a_batch_is_heard_where_it_can_only_mean_one_completion(make_async):
+    def batch(completion):
+        rk.note("size", len(completion))
+        return [1.0] * len(completion)
+
+    async def awaited(completion):
+        return batch(completion)
+
+    part = rk.Component("c", awaited if make_async else batch, batch=True)
+    assert rk.Reward("r", components=[part])(completion="a").notes == {"size": 1}
+
+
 def test_an_argument_that_a_batch_changes_is_its_own():
     def spoil(completion):
         completion.clear()

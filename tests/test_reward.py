@@ -36,7 +36,7 @@ def part(name, function=yes, **options):
         (lambda: rk.Reward("r", components=[yes]), "is not a component; wrap it in rk.Component"),
         (
             lambda: rk.Reward("r", components=[part("c"), part("c")]),
-            "'c' is the name of a component and of a component",
+            "two components are called 'c'",
         ),
         (lambda: rk.Reward("r", {"c": yes}, [part("c")]), "'c' is the name of a field and of a component"),
         (lambda: rk.Reward("r", {"a-b": yes}, [part("c")]), "must be a Python identifier"),
@@ -210,9 +210,9 @@ def test_needs_are_the_rollout_columns_and_nothing_of_its_own():
 
 
 def test_reweigh_leaves_the_original_and_the_scoring_fingerprint_alone():
-    reward = rk.Reward("r", components=[part("a", why="task"), part("b", weight=0.5)])
+    reward = rk.Reward("r", components=[part("a", why="task", weight=0.75), part("b", weight=0.5)])
     other = reward.reweigh({"b": 0.25})
-    assert (reward.weights, other.weights) == ({"a": 1.0, "b": 0.5}, {"a": 1.0, "b": 0.25})
+    assert (reward.weights, other.weights) == ({"a": 0.75, "b": 0.5}, {"a": 0.75, "b": 0.25})
     assert other.components[0].why == "task"
     one, two = reward.record()["fingerprints"], other.record()["fingerprints"]
     assert one["scoring"] == two["scoring"] and one["reward"] != two["reward"]

@@ -214,6 +214,14 @@ def test_the_callers_table_list_and_dicts_are_never_changed():
     pd.testing.assert_frame_equal(frame, kept)
 
 
+def test_column_names_that_are_numbers_become_text():
+    for source in (
+        [{0: "zero", "completion": "c"}],
+        pd.DataFrame([["zero", "c"]], columns=[0, "completion"]),
+    ):
+        assert values(rk.load_rollouts(source), "0") == ["zero"]
+
+
 def test_an_empty_completion_is_a_completion():
     assert values(rk.load_rollouts([{"completion": ""}]), "completion") == [""]
 

@@ -81,6 +81,14 @@ def test_csv_text_that_looks_like_a_missing_value_or_a_number_stays_text(write):
     assert columns["n"] == [1, 2]
 
 
+@pytest.mark.parametrize("cells", [("007", "7"), ("nan", "1"), ("1_000", "2"), ("Infinity", "3")])
+def test_csv_text_that_a_number_would_not_give_back_stays_text_in_every_column(write, cells):
+    path = write("r.csv", f"completion,own\na,{cells[0]}\nb,{cells[1]}\n")
+    rollouts = rk.load_rollouts(path, group="own")
+    assert rollouts.columns()["own"] == list(cells)
+    assert rollouts.groups.tolist() == [0, 1]
+
+
 def test_csv_text_stays_text_under_a_name_that_columns_gives(write):
     path = write("r.csv", "completion,label\na,012\nb,013\n")
     assert rk.load_rollouts(path, columns={"ground_truth": "label"}).columns()["ground_truth"] == [

@@ -160,6 +160,13 @@ def test_run_json_is_json_for_every_reader(tmp_path):
     assert json.loads(text, parse_constant=refuse)["reward"]["name"] == "r"
 
 
+def test_scores_of_a_component_without_an_upper_end_come_back(tmp_path):
+    part = rk.Component("c", lambda completion: len(completion), range=(0.0, math.inf))
+    scores, loaded = round_trip(ROWS, tmp_path, rk.Reward("r", components=[part]))
+    same(scores, loaded)
+    assert loaded.reward.components[0].range == (0.0, math.inf)
+
+
 def test_the_same_scores_are_the_same_bytes(tmp_path):
     one, two = (rk.score(make(), ROWS).save(tmp_path / name) for name in "ab")
     for file in ("scores.parquet", "run.json"):

@@ -101,6 +101,15 @@ def test_a_transform_comes_last_with_the_raw_reward_beside_it():
     np.testing.assert_array_equal(scores.table["reward"], [0.0, 1.0, 1.0, 0.0, math.nan])
 
 
+def test_reweighing_applies_the_transform_again():
+    rows = [{"prompt": "p", "completion": c} for c in ("a", "aa", "b", "")]
+    parts = [rk.Component("vowels", vowels), rk.Component("b", lambda completion: "b" in completion)]
+    reward = rk.Reward("r", components=parts, transform=rk.weigh.min_max(), on_missing="skip")
+    other = rk.score(reward, rows).reweigh({"b": 0.25})
+    np.testing.assert_array_equal(other.table["reward_raw"], [0.25, 0.5, 0.25, 0.0])
+    np.testing.assert_array_equal(other.table["reward"], [0.5, 1.0, 0.5, 0.0])
+
+
 def test_a_transform_within_the_batch_does_not_look_at_groups():
     reward = rk.Reward(
         "r", components=[rk.Component("vowels", vowels)], transform=rk.weigh.rank(within="batch")

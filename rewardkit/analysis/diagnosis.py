@@ -53,7 +53,8 @@ class Diagnosis:
     def components(self) -> pd.DataFrame:
         """One row a component (and part), with what its scores look like.
 
-        The columns: weight, effective weight, counts by status, mean, std, share at the ends of the range.
+        The columns: weight, effective weight, counts by status, mean, std, lowest and highest score, share at
+        the ends of the range.
 
         ``effective_weight`` is the share of the squared group advantage (NaN unless the aggregation is a
         weighted sum or mean), ``between`` the share of the variance that lies between groups, which group
@@ -172,6 +173,8 @@ def _component_row(view: View, name: str) -> dict[str, Any]:
         **view.counts(name),
         "mean": known.mean() if len(known) else np.nan,
         "std": known.std(ddof=1) if len(known) > 1 else np.nan,
+        "lowest": known.min() if len(known) else np.nan,
+        "highest": known.max() if len(known) else np.nan,
         "at_minimum": (known == low).mean() if len(known) else np.nan,
         "at_maximum": (known == high).mean() if len(known) else np.nan,
         "between": between_share(scores, view.groups),

@@ -1,0 +1,8 @@
+"""Settings of all tests: no deadline an example, as test processes share cores; the same examples every run."""
+
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "rewardkit", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("rewardkit")
