@@ -295,7 +295,12 @@ class _Pass:
                 for name, column in component.call.keywords.items()
             }
             one = (component.function, positional, keywords)
-            answer = run_async([one], None)[0] if component.call.is_async else guarded(one)
+            # a note of a batch can only be heard where it means one row
+            heard = self.found.notes[batch[0]] if self.found.notes is not None and len(batch) == 1 else None
+            if component.call.is_async:
+                answer = run_async([one], None if heard is None else [heard])[0]
+            else:
+                answer = guarded(one) if heard is None else noted(one, heard)
             if not isinstance(answer, Failure):
                 answer = as_list(answer, len(batch))
             values = [answer] * len(batch) if isinstance(answer, Failure) else answer

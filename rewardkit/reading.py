@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import math
+import re
 import sys
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -141,9 +143,8 @@ def _read_csv(
 
 
 def _cell_number(cell: str | None) -> int | float | None:
-    for kind in (int, float):
-        try:
-            return kind(cell or "")
-        except ValueError:
-            continue
-    return None
+    """The number that a cell is as it is written; "007", "nan" and "1_000" are text."""
+    if not re.fullmatch(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d{1,3})?", cell or "", re.ASCII):
+        return None
+    number = float(str(cell))
+    return int(str(cell)) if str(cell).lstrip("-").isdigit() else number if math.isfinite(number) else None

@@ -246,7 +246,7 @@ def _component(item: Mapping[str, Any]) -> Component:
         Recorded(item["function"], tuple(item["asks_for"])),
         weight=item["weight"],
         why=item["why"],
-        range=tuple(item["range"]) if item["range"] else None,
+        range=(float(item["range"][0]), float(item["range"][1])) if item["range"] else None,
         primary=item["primary"],
         gate=Gate(Recorded(item["gate"])) if item["gate"] else None,
     )

@@ -1,4 +1,4 @@
-"""Settings of all tests: no deadline an example, as test processes share cores; the same examples every run."""
+"""Settings of all tests: no deadline an example, as processes share cores; the same examples every run."""
 
 from hypothesis import HealthCheck, settings
 

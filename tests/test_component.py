@@ -291,6 +291,7 @@ def test_fingerprints_are_the_same_in_every_process(tmp_path):
     for seed in "12":
         done = subprocess.run(
             [sys.executable, "-c", code, str(tmp_path / "mine.py")],
-            capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(rk.__file__).parent.parent)}, timeout=60,
+            capture_output=True, text=True, check=True, timeout=60,
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(rk.__file__).parent.parent)},
         )  # fmt: skip
         assert done.stdout.strip() == str(here)

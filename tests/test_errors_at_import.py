@@ -12,7 +12,8 @@ PACKAGE = Path(rk.__file__).parent.parent
 def run(code, path):
     return subprocess.run(
         [sys.executable, "-c", code],
-        capture_output=True, text=True, timeout=60, cwd=path, env={"PYTHONPATH": f"{path}:{PACKAGE}"}, check=False,
+        capture_output=True, text=True, timeout=60, check=False,
+        cwd=path, env={"PYTHONPATH": f"{path}:{PACKAGE}"},
     )  # fmt: skip
 
 
