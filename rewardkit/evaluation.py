@@ -1,6 +1,6 @@
 """Fields, components and gates over columns -> score columns, in this process.
 
-The only place that catches component errors.
+With `calling` the only place that catches component errors.
 
 Column by column, not row by row: a component is one pass over the rows whose gate is open.
 """
