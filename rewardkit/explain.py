@@ -118,11 +118,14 @@ def explain(reward: Reward, rollout: Mapping[str, Any]) -> Explanation:
         )
     part = parts[0].reward
     completion = rollout.get("completion")
-    spans = {
-        name: function.spans(completion)
-        for name, function in part.fields.items()
-        if isinstance(function, Extractor) and isinstance(completion, str)
-    }
+    spans: dict[str, list[Span]] = {}
+    for name, function in part.fields.items():
+        if (
+            isinstance(function, Extractor)
+            and isinstance(completion, str)
+            and result.fields[name] is not None
+        ):
+            spans[name] = function.spans(completion)
     lines = []
     for item in part.components:
         value = result.scores[item.name]

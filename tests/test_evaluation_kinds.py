@@ -4,6 +4,7 @@ import asyncio
 import functools
 import math
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -137,7 +138,8 @@ def test_async_components_run_inside_a_running_event_loop_as_a_notebook_has_one(
     async def cell():
         return scored(rk.Component("c", functools.partial(judge, k=2)), rk.Component("d", judge))
 
-    scores = asyncio.run(cell())
+    with ThreadPoolExecutor(1) as thread:  # the main thread may have a loop already, as a browser test leaves one
+        scores = thread.submit(asyncio.run, cell()).result()
     assert scores.score("c").tolist() == [0.5] * 3
     assert scores.score("d").tolist() == [0.25] * 3
 

@@ -20,7 +20,7 @@ from rewardkit.analysis.normalization import Normalization
 from rewardkit.analysis.suggestions import Suggestions
 from rewardkit.cases import CheckResult
 from rewardkit.explain import Explanation, explain
-from rewardkit.primitives.extraction import Extractor
+from rewardkit.primitives.extraction import Extractor, Span
 from rewardkit.reward import Reward
 from rewardkit.rollouts import Rollouts
 
@@ -90,22 +90,23 @@ class Show:
 
         Then how often each found something.
         """
+        texts = rollouts.table["completion"].tolist()
+        marks = {name: [_spans(extractor, text) for text in texts] for name, extractor in extractors.items()}
         values = {
-            name: [extractor(row["completion"]) for row in rollouts] for name, extractor in extractors.items()
+            name: [
+                text[slice(*spans[0])] if spans else None for text, spans in zip(texts, found, strict=True)
+            ]
+            for name, found in marks.items()
         }
         variety = [len(set(found)) for found in zip(*values.values(), strict=True)]
-        order = sorted(range(len(rollouts)), key=lambda row: (-variety[row], row))
-        chosen: list[int] = []
-        seen: set[str] = set()
-        for row in order:
-            text = rollouts[row]["completion"]
-            if text not in seen and len(chosen) < limit:
-                seen.add(text)
-                chosen.append(row)
+        chosen: dict[str, int] = {}
+        for row in sorted(range(len(texts)), key=lambda row: (-variety[row], row)):
+            if len(chosen) == limit:
+                break
+            chosen.setdefault(texts[row], row)
         blocks = []
-        for row in chosen if not self.redact else []:
-            text = rollouts[row]["completion"]
-            spans = {name: extractor.spans(text) for name, extractor in extractors.items()}
+        for text, row in chosen.items() if not self.redact else ():
+            spans = {name: found[row] for name, found in marks.items()}
             found = ", ".join(
                 f"{markup.escaped(name)} = {markup.escaped(repr(values[name][row]))}" for name in extractors
             )
@@ -257,6 +258,14 @@ def _html(body: str, caption: str) -> HTML:
 
 def _first(rollouts: Rollouts, limit: int) -> list[dict[str, Any]]:
     return [rollouts[row] for row in range(min(limit, len(rollouts)))]
+
+
+def _spans(extractor: Extractor, text: str) -> list[Span]:
+    """Where an extractor found something; a pattern that took too long found nothing."""
+    try:
+        return extractor.spans(text)
+    except TimeoutError:
+        return []
 
 
 def _different(found: Sequence[Any], values: Mapping[str, Sequence[Any]]) -> float:
