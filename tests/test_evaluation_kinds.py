@@ -138,7 +138,9 @@ def test_async_components_run_inside_a_running_event_loop_as_a_notebook_has_one(
     async def cell():
         return scored(rk.Component("c", functools.partial(judge, k=2)), rk.Component("d", judge))
 
-    with ThreadPoolExecutor(1) as thread:  # the main thread may have a loop already, as a browser test leaves one
+    with ThreadPoolExecutor(
+        1
+    ) as thread:  # the main thread may have a loop already, as a browser test leaves one
         scores = thread.submit(asyncio.run, cell()).result()
     assert scores.score("c").tolist() == [0.5] * 3
     assert scores.score("d").tolist() == [0.25] * 3

@@ -39,6 +39,8 @@ border-radius: 6px; padding: .2rem 1rem 1rem; margin: 1rem 0; } .verdict { font-
 color: #a33c00; } .verdict.care { color: #7a5500; } .verdict.go { color: #006b4f; } .failed { color: #a33c00;
 font-weight: 700; } .muted { color: #555; font-size: .9rem; } .jp-OutputArea-output, .output { overflow-x:
 auto; } ol > li { margin-bottom: .8rem; } .anchor-link { display: none; }
+.pictures { display: flex; flex-wrap: wrap; gap: .5rem; }
+.pictures img { flex: 1 1 20rem; min-width: 0; max-width: 36rem; }
 """
 
 
@@ -209,18 +211,24 @@ def _failure(item: Page) -> str:
 
 
 def _picture(diagnosis: Diagnosis) -> str:
-    """Distribution of the reward and the groups of the first part, as one inline picture."""
-    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 3.2), layout="constrained")
-    try:
-        plots.reward_histogram(diagnosis.scores, ax=left)
-        plots.group_picture(diagnosis.views[0], ax=right)
-        buffer = io.BytesIO()
-        figure.savefig(buffer, format="png", dpi=110)
-    finally:
-        plt.close(figure)
-    encoded = base64.b64encode(buffer.getvalue()).decode()
-    alt = "Histogram of the reward, and groups sorted by mean reward"
-    return f'<figure><img src="data:image/png;base64,{encoded}" alt="{alt}"></figure>'
+    """Distribution of the reward and the groups of the first part, beside each other where there is room."""
+    drawn = (
+        ("Histogram of the reward", lambda ax: plots.reward_histogram(diagnosis.scores, ax=ax)),
+        ("Groups sorted by mean reward", lambda ax: plots.group_picture(diagnosis.views[0], ax=ax)),
+    )
+    images = ""
+    for alt, draw in drawn:
+        figure, ax = plt.subplots(figsize=(5.6, 3.3), layout="constrained")
+        try:
+            draw(ax)
+            buffer = io.BytesIO()
+            figure.savefig(buffer, format="png", dpi=120)
+        finally:
+            plt.close(figure)
+        images += (
+            f'<img src="data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode()}" alt="{alt}">'
+        )
+    return f'<figure class="pictures">{images}</figure>'
 
 
 def _anchor(file: str) -> str:

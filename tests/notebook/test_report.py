@@ -193,6 +193,14 @@ def test_a_notebook_that_fails_leaves_its_page_with_the_error_and_exit_1(hostile
     assert "page failed" in (tmp_path / "out/summary.md").read_text()
 
 
+def test_a_reward_that_judges_nothing_gets_its_pages_and_is_not_ready(hostile, tmp_path):
+    (tmp_path / "broken.py").write_text("def broken(completion):\n    raise ValueError('always')\n")
+    made = report([f"{tmp_path}/broken.py:broken"], hostile / "log.jsonl", tmp_path / "out")
+    assert made.failed == []
+    assert made.summaries[0].verdict[0] == "stop"
+    assert {item.code for item in made.summaries[0].diagnosis.findings} == {"errors"}
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
