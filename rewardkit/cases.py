@@ -16,6 +16,7 @@ import pandas as pd
 from rewardkit.bundle import resolve
 from rewardkit.errors import CasesError, RewardError, did_you_mean
 from rewardkit.evaluation import GATED, STATUSES
+from rewardkit.primitives.extraction import assistant_text
 from rewardkit.reading import read_jsonl
 from rewardkit.reward import Reward
 
@@ -218,9 +219,11 @@ def _case(raw: Mapping[str, Any], where: str, line: int) -> Case:
         raise CasesError(
             f"{where}: a case needs an expectation, 'reward' or 'scores'; this one has {list(raw)}"
         )
+    columns = {key: value for key, value in raw.items() if key not in OWN_KEYS}
+    columns["completion"] = assistant_text(columns.get("completion", columns.get("messages")))
     return Case(
         name=str(raw.get("name", f"line {line}")),
-        columns={key: value for key, value in raw.items() if key not in OWN_KEYS},
+        columns=columns,
         reward=Expected.read(raw["reward"], tolerance, where) if "reward" in raw else None,
         scores={
             str(name): Expected.read(value, tolerance, f"{where}: {name}") for name, value in scores.items()

@@ -233,8 +233,8 @@ def sources(functions: Sequence[Any]) -> dict[str, str]:
     found: dict[str, dict[str, None]] = {}  # hashes in order, each once
     for function in functions:
         for part in _user_code(function):
-            name, hashed = _source(part)
-            found.setdefault(name, {})[hashed] = None
+            name, hashed = _source(part if hasattr(part, "__qualname__") else type(part))
+            found.setdefault(name, {})[hashed + _captured(part)] = None
     return {name: " ".join(hashes) for name, hashes in sorted(found.items())}
 
 
@@ -246,10 +246,36 @@ def _source(part: Any) -> tuple[str, str]:
         if file and loaded:
             return Path(file).name, loaded
         whole = file and Path(file).is_file()
-        text = Path(str(file)).read_bytes() if whole else inspect.getsource(part).encode()
+        text = Path(str(file)).read_bytes() if whole else inspect.getsource(part).encode("utf-8", "replace")
         return Path(file).name if file else describe(part), source_hash(text)
     except (OSError, TypeError):
         return describe(part), "unknown"
+
+
+def _captured(part: Any) -> str:
+    """What a function or object has besides its source, hashed: place of a lambda, closure, defaults, state."""
+    code = getattr(part, "__code__", None)
+    if code is None:
+        held = vars(part) if hasattr(part, "__dict__") and not isinstance(part, type) else {}
+    else:
+        cells = [_cell(cell) for cell in part.__closure__ or ()]
+        place = _place(code) if "<lambda>" in part.__qualname__ else None
+        held = [item for item in (cells, part.__defaults__, part.__kwdefaults__, place) if item]
+    text = repr(held)
+    return "" if not held else "/unknown" if " at 0x" in text else f"/{source_hash(text.encode())}"
+
+
+def _place(code: Any) -> tuple[int, int]:
+    """Line and column of what a lambda gives: what tells two in one line apart."""
+    return code.co_firstlineno, min((column for _, _, column, _ in code.co_positions() if column), default=0)
+
+
+def _cell(cell: Any) -> Any:
+    try:
+        value = cell.cell_contents
+    except ValueError:  # not filled yet
+        return None
+    return describe(value) if callable(value) else value
 
 
 def source_hash(text: bytes) -> str:
@@ -270,4 +296,4 @@ def _user_code(function: Any) -> list[Any]:
             tuple(getattr(function, item.name) for item in fields(function)) if is_dataclass(function) else ()
         )
         return [part for item in held if callable(item) for part in _user_code(item)]
-    return [code]
+    return [function]

@@ -15,7 +15,19 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.calling import Failure, Notes, as_list, calls, guarded, noted, run_all, run_async, short
+from rewardkit.calling import (
+    CAUGHT,
+    Failure,
+    Notes,
+    as_list,
+    calls,
+    guarded,
+    noted,
+    run_all,
+    run_async,
+    said,
+    short,
+)
 from rewardkit.component import Call, Component
 from rewardkit.primitives.gating import Gate
 
@@ -178,23 +190,29 @@ class _Pass:
 
     def gate_values(self, gate: Gate, call: Call | None, rows: Rows) -> list[bool | Failure | None]:
         """For each row True (open), False (closed), None (a value is missing) or Failure."""
+        decided: list[bool | Failure | None] = []
         if call is None:
             column = self.known[str(gate.on)]
-            values = [column[row] for row in rows]
-            return [
-                value if isinstance(value, Failure) else guarded((gate.admits, [value], {}))
-                for value in values
-            ]
+            status = self.found.statuses.get(str(gate.on), np.zeros(self.rows, dtype=np.int8))
+            for row in rows:
+                value = column[row]
+                if isinstance(value, Failure):
+                    decided.append(value)
+                elif status[row] == GATED:  # what kept that component from running closes this gate too
+                    decided.append(False)
+                else:
+                    decided.append(guarded((gate.admits, [value], {})))
+            return decided
         reasons: list[str | None] = [None] * self.rows
         fit = self.without_failures(call, rows, reasons)
         unknown = np.zeros(self.rows, dtype=np.int8)
         fit = self.with_scores(call, fit, unknown, reasons)
         answers: dict[int, Any] = dict(zip(fit.tolist(), self.values(call, fit), strict=True))
-        decided: list[bool | Failure | None] = []
         for row in rows.tolist():
-            answer = answers.get(row, None if unknown[row] else Failure(reasons[row] or ""))
-            known = answer is None or isinstance(answer, Failure)
-            decided.append(answer if known else guarded((bool, [answer], {})))
+            if unknown[row]:
+                decided.append(False if unknown[row] == GATED else None)
+            else:
+                decided.append(_decision(answers.get(row, Failure(reasons[row] or ""))))
         return decided
 
     def admitted(
@@ -212,9 +230,8 @@ class _Pass:
                 & ((values == gate.equals) if gate.equals is not None else True)
             )
             status[rows[~is_open]] = GATED
-            self.abstain(
-                rows[np.isnan(values)], f"its gate needs {gate.on!r}, which is missing", status, reasons
-            )
+            missing = rows[np.isnan(values) & (self.found.statuses[str(gate.on)][rows] != GATED)]
+            self.abstain(missing, f"its gate needs {gate.on!r}, which is missing", status, reasons)
             return rows[is_open]
         asked = ", ".join(repr(name) for name in (call.asks_for if call else (gate.on,)))
         kept = []
@@ -242,11 +259,17 @@ class _Pass:
     def with_scores(
         self, call: Call, rows: Rows, status: NDArray[np.int8], reasons: list[str | None]
     ) -> Rows:
-        """The rows where every component whose score is asked for was scored; the others abstain."""
+        """The rows where every component whose score is asked for was scored.
+
+        Where one was kept from running by its gate, so is what asks for it; the others abstain.
+        """
         for name in call.asks_for:
             if name in self.found.scores:
                 missing = rows[np.isnan(self.found.scores[name][rows])]
-                self.abstain(missing, f"asks for the score of {name!r}, which is missing", status, reasons)
+                gated = self.found.statuses[name][missing] == GATED
+                status[missing[gated]] = GATED
+                reason = f"asks for the score of {name!r}, which is missing"
+                self.abstain(missing[~gated], reason, status, reasons)
                 rows = np.setdiff1d(rows, missing)
         return rows
 
@@ -335,6 +358,15 @@ class _Pass:
                 scores[row] = float(value)
 
 
+def _decision(answer: Any) -> bool | Failure | None:
+    """What a gate's predicate answered, which must be a bool, or None for "cannot tell"."""
+    if answer is None or isinstance(answer, Failure):
+        return answer
+    if isinstance(answer, bool | np.bool_):
+        return bool(answer)
+    return Failure(f"its predicate returned {short(answer)}; a predicate returns True, False or None")
+
+
 def _problem(value: Any, allowed: tuple[float, float] | None) -> str | None:
     """Why a result is no score, or ``None``."""
     if value is None or isinstance(value, Failure):
@@ -348,6 +380,8 @@ def _problem(value: Any, allowed: tuple[float, float] | None) -> str | None:
         number = float(value)
     except OverflowError:
         number = math.inf
+    except CAUGHT as error:  # a subclass of float may do anything
+        return said(error)
     if not math.isfinite(number):
         return f"returned {number!r}; a score must be finite (return None for 'not judged')"
     if allowed and not allowed[0] <= number <= allowed[1]:

@@ -116,12 +116,22 @@ def _run_file(path: Path) -> ModuleType:
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     before = sys.modules.get(name)
+    for helper in _beside(path):
+        if helper in _HELPERS:  # a module beside it that an earlier run imported: it may have changed
+            del sys.modules[helper]
+    known = set(_beside(path))
     sys.modules[name] = module  # pickling a function of the file needs to find it there
     sys.path.insert(0, str(path.parent))
     try:
         text = path.read_bytes()
         module.__dict__[SOURCE_HASH] = source_hash(text)
         exec(compile(text, str(path), "exec", dont_inherit=True), module.__dict__)
+        helpers = _beside(path)
+        new = [helper for helper in helpers if helper not in known]
+        _HELPERS.update(new)
+        module.__dict__[SOURCE_HASH] = source_hash(
+            text + b"".join(helpers[helper].read_bytes() for helper in new)
+        )
     except CAUGHT as error:
         if before is None:
             del sys.modules[name]
@@ -131,6 +141,20 @@ def _run_file(path: Path) -> ModuleType:
     finally:
         sys.path.remove(str(path.parent))
     return module
+
+
+_HELPERS: set[str] = set()
+"""Names of modules that reward files imported from their own folder."""
+
+
+def _beside(path: Path) -> dict[str, Path]:
+    """The imported modules whose files lie beside the file, by name, in order of their names."""
+    found = {}
+    for name, module in sorted(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if file and not name.startswith(FILE_MODULE) and Path(file).parent == path.parent:
+            found[name] = Path(file)
+    return found
 
 
 def _failed(place: str, error: BaseException) -> str:

@@ -50,6 +50,9 @@ def read_rows(
             (i + 1, dict(zip(columns, row, strict=True)))
             for i, row in enumerate(zip(*columns.values(), strict=True))
         ], []
+    if isinstance(source, Mapping) or not isinstance(source, str | Path | Iterable):
+        kind = type(source).__name__
+        raise RolloutsError(f"rollouts are a file, a DataFrame or a list of dicts, not {kind}")
     if not isinstance(source, str | Path):
         return _split([(i + 1, row) for i, row in enumerate(source)])
     path = resolve(source, "rollouts.jsonl")
@@ -77,7 +80,7 @@ def _split(numbered: Iterable[tuple[int, Any]]) -> tuple[Numbered, list[Rejected
     rows, rejected = [], []
     for line, row in numbered:
         if isinstance(row, Mapping):
-            rows.append((line, dict(row)))
+            rows.append((line, {str(name): value for name, value in row.items()}))
         else:
             rejected.append(Rejected(line, f"a row is an object with columns, not {type(row).__name__}"))
     return rows, rejected
@@ -90,11 +93,15 @@ def read_jsonl(path: Path) -> tuple[Numbered, list[Rejected]]:
     """
     numbered: list[tuple[int, Any]] = []
     rejected = []
-    with path.open(encoding="utf-8-sig", errors="replace", newline="\n") as lines:
+    with path.open("rb") as lines:
         for line, text in enumerate(lines, start=1):
             if text.strip():
                 try:
-                    numbered.append((line, json.loads(text)))
+                    numbered.append((line, json.loads(text.decode("utf-8-sig"))))
+                except UnicodeDecodeError as error:
+                    rejected.append(
+                        Rejected(line, f"is not UTF-8 ({error.reason} at byte {error.start + 1})")
+                    )
                 except (ValueError, RecursionError) as error:
                     rejected.append(Rejected(line, f"broken JSON: {error}"))
     rows, wrong = _split(numbered)
@@ -117,7 +124,7 @@ def _read_csv(
     rejected = []
     limit = csv.field_size_limit(sys.maxsize)
     try:
-        with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+        with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file)
             _unique(list(reader.fieldnames or []), repr(str(path)))
             for row in reader:
@@ -126,7 +133,7 @@ def _read_csv(
                     rejected.append(Rejected(reader.line_num, reason))
                 else:
                     rows.append((reader.line_num, row))
-    except csv.Error as error:
+    except (csv.Error, UnicodeDecodeError) as error:
         raise RolloutsError(f"{str(path)!r} is not a CSV file that can be read: {error}") from None
     finally:
         csv.field_size_limit(limit)

@@ -271,13 +271,16 @@ def _validate(numbered: Numbered, mapping: Mapping[str, str]) -> tuple[list[dict
     rows, rejected = [], []
     seen: dict[Any, int] = {}
     taken = {*mapping, *mapping.values()}
+    ids = mapping.get("rollout_id")
+    given_ids = {raw[ids] for _, raw in numbered if isinstance(raw.get(ids), int | str)} if ids else set()
     for line, raw in numbered:
         row = {canonical: present(raw.get(source)) for canonical, source in mapping.items() if source in raw}
         row |= {name: present(value) for name, value in raw.items() if name not in taken}
         given = row.get("completion") if row.get("completion") is not None else row.get("messages")
         completion = assistant_text(given)
-        rollout_id = row.get("rollout_id", line)
-        rollout_id = line if rollout_id is None else rollout_id
+        rollout_id = row.get("rollout_id")
+        if rollout_id is None:
+            rollout_id = line if line not in given_ids else f"line-{line}"
         if completion is None:
             reason = (
                 "has no completion"

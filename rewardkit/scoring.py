@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
+from rewardkit.calling import short
 from rewardkit.columns import as_column, column_values
 from rewardkit.errors import RolloutsError
 from rewardkit.evaluation import GATED, STATUSES, Evaluation, Floats
@@ -259,12 +260,20 @@ def _to_arrow(table: pd.DataFrame) -> tuple[pa.Table, list[str]]:
             except (TypeError, UnicodeEncodeError, pa.ArrowInvalid):
                 as_json.append(str(name))
                 arrays[name] = pa.array(
-                    [None if value is None else json.dumps(value, default=str) for value in values],
+                    [None if value is None else _as_json(value) for value in values],
                     type=pa.string(),
                 )
         else:
             arrays[name] = pa.array(column, from_pandas=not isinstance(column.dtype, np.dtype))
     return pa.table(arrays), as_json
+
+
+def _as_json(value: Any) -> str:
+    """A value as JSON text; what JSON cannot hold as how it prints."""
+    try:
+        return json.dumps(value, default=short)
+    except (TypeError, ValueError, RecursionError):
+        return json.dumps(short(value))
 
 
 def write_whole(path: Path, write: Callable[[Path], Any]) -> None:

@@ -295,3 +295,38 @@ def test_fingerprints_are_the_same_in_every_process(tmp_path):
             env={"PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(rk.__file__).parent.parent)},
         )  # fmt: skip
         assert done.stdout.strip() == str(here)
+
+
+def test_closures_defaults_states_and_lambdas_of_one_file_have_fingerprints_of_their_own(tmp_path):
+    (tmp_path / "mine.py").write_text(
+        textwrap.dedent(
+            """\
+            import rewardkit as rk
+
+            def above(limit):
+                def f(completion):
+                    return len(completion) > limit
+                return f
+
+            class Above:
+                def __init__(self, limit):
+                    self.limit = limit
+                def __call__(self, completion):
+                    return len(completion) > self.limit
+
+            def one(function):
+                return rk.Reward("r", components=[rk.Component("c", function)])
+
+            closure_1, closure_2 = one(above(1)), one(above(2))
+            object_1, object_2 = one(Above(1)), one(Above(2))
+            lambda_1, lambda_2 = one(lambda completion: 1.0), one(lambda completion: 0.0)
+            """
+        )
+    )
+
+    def scoring(name):
+        return rk.load_reward(f"{tmp_path}/mine.py:{name}").record()["fingerprints"]["scoring"]
+
+    for kind in ("closure", "object", "lambda"):
+        assert scoring(f"{kind}_1") == scoring(f"{kind}_1")
+        assert scoring(f"{kind}_1") != scoring(f"{kind}_2"), kind

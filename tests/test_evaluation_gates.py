@@ -137,9 +137,13 @@ class NoTruth:
         (
             rk.gate(lambda completion: NoTruth() if completion == "bb" else True),
             "bb",
-            "neither true nor false",
+            "predicate returned",
         ),
-        (rk.gate(lambda completion: np.array([1, 0]) if completion == "bb" else True), "bb", "ambiguous"),
+        (
+            rk.gate(lambda completion: np.array([1, 0]) if completion == "bb" else True),
+            "bb",
+            "predicate returned",
+        ),
         (rk.gate("mixed", at_least=1), "bb", "TypeError"),
     ],
     ids=[
@@ -212,3 +216,44 @@ def test_a_closed_whole_reward_gate_is_zero_under_every_aggregation(aggregation)
 def test_an_open_whole_reward_gate_adds_no_column():
     scores = score(rk.Component("c", Counted()), gate=rk.gate(lambda completion: True))
     assert "gate/reward" not in scores.table
+
+
+def test_what_a_closed_gate_keeps_from_running_closes_the_gates_behind_it():
+    """A chain: c behind b behind a. A wrong row is gated all along and its reward is judged, not missing."""
+    ran = []
+    reward = rk.Reward(
+        "chain",
+        components=[
+            rk.Component("a", lambda right: right),
+            rk.Component("b", lambda right: 1.0, gate=rk.gate("a", at_least=1.0)),
+            rk.Component("c", lambda right: ran.append(right) or 1.0, gate=rk.gate("b", at_least=1.0)),
+            rk.Component("d", lambda b: b),
+            rk.Component("e", lambda right: 1.0, gate=rk.gate(lambda b: b > 0.5)),
+        ],
+    )
+    wrong = reward(right=0.0)
+    assert wrong.status == {"a": "scored", "b": "gated", "c": "gated", "d": "gated", "e": "gated"}
+    assert wrong.reward == 0.0
+    assert reward(right=1.0).reward == 5.0
+    assert ran == [1.0]
+
+
+def test_a_gate_on_the_whole_reward_is_closed_by_a_component_that_was_gated():
+    reward = rk.Reward(
+        "r",
+        components=[
+            rk.Component("a", lambda right: right),
+            rk.Component("b", lambda right: 1.0, gate=rk.gate("a", at_least=1.0)),
+        ],
+        gate=rk.gate("b", at_least=1.0),
+    )
+    assert reward(right=0.0).reward == 0.0
+    assert reward(right=1.0).reward == 2.0
+
+
+@pytest.mark.parametrize("answer", ["yes", 1, math.nan], ids=repr)
+def test_a_predicate_that_does_not_answer_with_a_bool_is_an_error_not_an_open_gate(answer):
+    part = rk.Component("c", lambda completion: 1.0, gate=rk.gate(lambda completion: answer))
+    result = rk.Reward("r", components=[part])(completion="x")
+    assert result.status["c"] == "error"
+    assert "a predicate returns True, False or None" in result.errors["c"]

@@ -241,3 +241,15 @@ def test_a_file_runs_under_pythons_own_rules_and_not_under_rewardkits_future_sta
     path = tmp_path / "typed.py"
     path.write_text("def f(completion: str):\n    return f.__annotations__['completion'] is str\n")
     assert rk.load_reward(f"{path}:f")(completion="x").reward == 1.0
+
+
+def test_a_module_beside_the_file_is_run_anew_and_is_part_of_the_fingerprint(tmp_path):
+    (tmp_path / "beside_it.py").write_text("SCORE = 1.0\n")
+    (tmp_path / "mine.py").write_text("import beside_it\ndef f(completion):\n    return beside_it.SCORE\n")
+    before = rk.load_reward(f"{tmp_path}/mine.py:f")
+    (tmp_path / "beside_it.py").write_text("SCORE = 0.25\n")
+    after = rk.load_reward(f"{tmp_path}/mine.py:f")
+    assert (before(completion="x").reward, after(completion="x").reward) == (1.0, 0.25)
+    assert before.record()["fingerprints"]["scoring"] != after.record()["fingerprints"]["scoring"]
+    again = rk.load_reward(f"{tmp_path}/mine.py:f")
+    assert after.record()["fingerprints"] == again.record()["fingerprints"]

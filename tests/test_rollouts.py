@@ -219,7 +219,7 @@ def test_column_names_that_are_numbers_become_text():
         [{0: "zero", "completion": "c"}],
         pd.DataFrame([["zero", "c"]], columns=[0, "completion"]),
     ):
-        assert values(rk.load_rollouts(source), "0") == ["zero"]
+        assert rk.load_rollouts(source).table["0"].tolist() == ["zero"]
 
 
 def test_an_empty_completion_is_a_completion():

@@ -247,3 +247,18 @@ def test_the_bundled_rollouts_have_a_name_of_their_own():
     assert len(rk.load_rollouts("gallery:arithmetic")) == 1600
     with pytest.raises(rk.InputError):
         rk.load_rollouts("gallery:arithmetics")
+
+
+def test_a_line_that_is_not_utf_8_is_kept_out_and_not_altered(tmp_path):
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(b'{"completion": "fine"}\n{"completion": "caf\xe9"}\n')
+    rollouts = rk.load_rollouts(path)
+    assert rollouts.table.completion.tolist() == ["fine"]
+    ((line, reason),) = [(item.line, item.reason) for item in rollouts.rejected]
+    assert (line, reason.split(" (")[0]) == (2, "is not UTF-8")
+
+
+def test_a_row_without_an_id_gets_one_that_no_other_row_has():
+    rollouts = rk.load_rollouts([{"completion": "a", "rollout_id": 2}, {"completion": "b"}])
+    assert rollouts.table.rollout_id.tolist() == [2, "line-2"]
+    assert rollouts.rejected == ()

@@ -212,15 +212,14 @@ def _failure(item: Page) -> str:
 
 def _picture(diagnosis: Diagnosis) -> str:
     """Distribution of the reward and the groups of the first part, beside each other where there is room."""
-    drawn = (
-        ("Histogram of the reward", lambda ax: plots.reward_histogram(diagnosis.scores, ax=ax)),
-        ("Groups sorted by mean reward", lambda ax: plots.group_picture(diagnosis.views[0], ax=ax)),
-    )
     images = ""
-    for alt, draw in drawn:
+    for alt in ("Histogram of the reward", "Groups sorted by mean reward"):
         figure, ax = plt.subplots(figsize=(5.6, 3.3), layout="constrained")
         try:
-            draw(ax)
+            if alt.startswith("Histogram"):
+                plots.reward_histogram(diagnosis.scores, ax=ax)
+            else:
+                plots.group_picture(diagnosis.views[0], ax=ax)
             buffer = io.BytesIO()
             figure.savefig(buffer, format="png", dpi=120)
         finally:
