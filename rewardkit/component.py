@@ -253,7 +253,7 @@ def _source(part: Any) -> tuple[str, str]:
 
 
 def _captured(part: Any) -> str:
-    """What a function or object has besides its source, hashed: place of a lambda, closure, defaults, state."""
+    """What a function or object has besides source, hashed: a lambda's place, closure, defaults, state."""
     code = getattr(part, "__code__", None)
     if code is None:
         held = vars(part) if hasattr(part, "__dict__") and not isinstance(part, type) else {}
