@@ -167,46 +167,30 @@ def _graduate(view: View, scores: Scores, codes: set[tuple[str, str | None]]) ->
         item = view.components[name]
         fault = next((code for code in ("constant", "sparse", "binary") if (code, name) in codes), None)
         source = _prediction_column(scores, item)
-        if fault is None or source is None or item.weight <= 0:
+        values = _closeness_of(scores, source) if fault and source and item.weight > 0 else None
+        if values is None:
             continue
-        function = partial(closeness, zero_at=CLOSE_ZERO_AT)
-        credit = [
-            function(guess, truth)
-            for guess, truth in zip(scores.table[source], scores.table["ground_truth"], strict=True)
-        ]
-        values = np.array([np.nan if value is None else value for value in credit], dtype=float)
-        if np.isnan(values).mean() > 1 - READABLE or not ((values > 0) & (values < 1)).any():
-            continue
-        label = _free_name("close", view.names, scores)
-        asked = source.removeprefix("field/")
-        columns = {"prediction": asked} if asked != "prediction" else None
+        asked = str(source).removeprefix("field/")
         added = Component(
-            label,
-            function,
+            _free_name("close", view.names, scores),
+            partial(closeness, zero_at=CLOSE_ZERO_AT),
             weight=round(CLOSE_WEIGHT * item.weight, 6),
             why="partial credit by relative error",
-            columns=columns,
+            columns={"prediction": asked} if asked != "prediction" else None,
         )
         changed = _with_component(scores, added, values)
         after = _view_of(changed, view)
-        before_size, after_size = (
-            np.abs(np.nan_to_num(view.advantages)),
-            np.abs(np.nan_to_num(after.advantages)),
-        )
-        tied = view.stats.dead[view.groups]
-        grown = np.maximum(after_size - before_size, 0.0)
-        share = float(grown[tied].sum() / grown.sum()) if grown.sum() else 0.0
-        mapped = f", columns={columns}" if columns else ""
+        share = _share_in_tied_groups(view, after)
+        mapped = f", columns={dict(added.columns)}" if added.columns else ""
         found.append(
             Suggestion(
                 "graduate",
                 name,
-                f'rk.Component("{label}", partial(rk.verify.closeness, zero_at={CLOSE_ZERO_AT}), '
+                f'rk.Component("{added.name}", partial(rk.verify.closeness, zero_at={CLOSE_ZERO_AT}), '
                 f"weight={added.weight:g}{mapped})",
-                f"{name!r} is {'never earned' if fault == 'constant' else 'all or nothing'}; partial "
-                "credit by relative error lets near misses differ. "
-                f"{percent(share)} of the advantage it adds falls in groups that were tied: it "
-                f"{CREATES_SPREAD}",
+                f"{name!r} is {'never earned' if fault == 'constant' else 'all or nothing'}; partial credit "
+                f"by relative error lets near misses differ. {percent(share)} of the advantage it adds falls in "
+                f"groups that were tied: it {CREATES_SPREAD}",
                 _signal(view),
                 {**_signal(after), "added_advantage_in_tied_groups": share},
                 view.part,
@@ -214,6 +198,23 @@ def _graduate(view: View, scores: Scores, codes: set[tuple[str, str | None]]) ->
             )
         )
     return found
+
+
+def _closeness_of(scores: Scores, source: str) -> Floats | None:
+    """Closeness of a column to the ground truth, NaN where not judged; None where it is no use."""
+    pairs = zip(scores.table[source], scores.table["ground_truth"], strict=True)
+    credit = [closeness(guess, truth, zero_at=CLOSE_ZERO_AT) for guess, truth in pairs]
+    values = np.array([np.nan if value is None else value for value in credit], dtype=float)
+    if np.isnan(values).mean() > 1 - READABLE or not ((values > 0) & (values < 1)).any():
+        return None
+    return values
+
+
+def _share_in_tied_groups(before: View, after: View) -> float:
+    """Share of the advantage that was added in groups that had none before; 0 where none was added."""
+    grown = np.abs(np.nan_to_num(after.advantages)) - np.abs(np.nan_to_num(before.advantages))
+    grown = np.maximum(grown, 0.0)
+    return float(grown[before.stats.dead[before.groups]].sum() / grown.sum()) if grown.sum() else 0.0
 
 
 def _prediction_column(scores: Scores, item: Component) -> str | None:
@@ -261,27 +262,12 @@ def _weights(view: View, scores: Scores) -> list[Suggestion]:
     whole = sum(declared.values())
     target = {name: share / whole for name, share in declared.items()}
 
-    def off(held: Mapping[str, float]) -> float:
-        return max(abs(held[name] - target[name]) for name in live)
-
-    if off(view.effective_weights) < MOST_OFF:
+    before = _off(view.effective_weights, target)
+    if before < MOST_OFF:
         return []
-    start = {name: float(view.components[name].weight) for name in live}
-    total = sum(abs(weight) for weight in start.values())
-    weights, best, best_view = start, None, view
-    held = view.effective_weights
-    for _ in range(STEPS):
-        moved = {
-            name: weight * np.sqrt(target[name] / max(held[name], 0.02)) for name, weight in weights.items()
-        }
-        scale = total / sum(abs(weight) for weight in moved.values())
-        weights = {name: _bounded(moved[name] * scale, start[name]) for name in live}
-        tried = _view_of(scores.reweigh(weights), view)
-        held = tried.effective_weights
-        if off(held) < off(best_view.effective_weights) - 1e-9:
-            best, best_view = dict(weights), tried
-    before, after = off(view.effective_weights), off(best_view.effective_weights)
-    if best is None or after > ENOUGH_NEARER * before:
+    best, best_view = _nearest(view, scores, target)
+    after = _off(best_view.effective_weights, target)
+    if after > ENOUGH_NEARER * before:
         return []
     alone = _alone(view, live)
     limit = (
@@ -304,6 +290,30 @@ def _weights(view: View, scores: Scores) -> list[Suggestion]:
             scores.reweigh(best),
         )
     ]
+
+
+def _off(held: Mapping[str, float], target: Mapping[str, float]) -> float:
+    """The largest difference between what a component holds and what it should."""
+    return max(abs(held[name] - target[name]) for name in target)
+
+
+def _nearest(view: View, scores: Scores, target: Mapping[str, float]) -> tuple[dict[str, float], View]:
+    """The best weights of a damped search, and their view: more weight where a component holds too little."""
+    start = {name: float(view.components[name].weight) for name in target}
+    total = sum(abs(weight) for weight in start.values())
+    weights, best, best_view = start, start, view
+    held = view.effective_weights
+    for _ in range(STEPS):
+        moved = {name: weights[name] * np.sqrt(target[name] / max(held[name], 0.02)) for name in target}
+        scale = total / sum(abs(weight) for weight in moved.values())
+        weights = {name: _bounded(moved[name] * scale, start[name]) for name in target}
+        tried = _view_of(scores.reweigh(weights), view)
+        held = tried.effective_weights
+        if not held:  # under these weights no group has a signal
+            break
+        if _off(held, target) < _off(best_view.effective_weights, target) - 1e-9:
+            best, best_view = weights, tried
+    return best, best_view
 
 
 def _bounded(weight: float, start: float) -> float:
