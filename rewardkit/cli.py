@@ -33,6 +33,11 @@ REWARD = (
 class OneLineGroup(click.Group):
     """A group whose commands end in one clear line, not a traceback, when their input cannot be used."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take ``--debug`` wherever it stands, behind the command too."""
+        others = [argument for argument in args if argument != "--debug"]
+        return super().parse_args(ctx, ["--debug"] * (len(others) < len(args)) + others)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; input that cannot be used ends with status 2."""
         try:

@@ -267,8 +267,11 @@ def test_a_command_that_is_not_understood_exits_2_without_a_traceback(folder, ar
     assert said in last
 
 
-def test_debug_shows_the_traceback_before_the_line(folder):
-    result = run("--debug", "score", "raises.py", "rollouts.jsonl")
+@pytest.mark.parametrize("place", [0, 3], ids=["before the command", "behind it"])
+def test_debug_shows_the_traceback_before_the_line(folder, place):
+    arguments = ["score", "raises.py", "rollouts.jsonl"]
+    arguments.insert(place, "--debug")
+    result = run(*arguments)
     assert result.exit_code == 2
     assert result.stderr.startswith("Traceback (most recent call last)")
     assert "1 / 0" in result.stderr

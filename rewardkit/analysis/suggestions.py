@@ -188,9 +188,10 @@ def _graduate(view: View, scores: Scores, codes: set[tuple[str, str | None]]) ->
                 name,
                 f'rk.Component("{added.name}", partial(rk.verify.closeness, zero_at={CLOSE_ZERO_AT}), '
                 f"weight={added.weight:g}{mapped})",
-                f"{name!r} is {'never earned' if fault == 'constant' else 'all or nothing'}; partial credit "
-                f"by relative error lets near misses differ. {percent(share)} of the advantage it adds falls in "
-                f"groups that were tied: it {CREATES_SPREAD}",
+                f"{name!r} is {'never earned' if fault == 'constant' else 'all or nothing'}; partial "
+                "credit by relative error lets near misses differ. "
+                f"{percent(share)} of the advantage it adds falls in groups that were tied: it "
+                f"{CREATES_SPREAD}",
                 _signal(view),
                 {**_signal(after), "added_advantage_in_tied_groups": share},
                 view.part,
