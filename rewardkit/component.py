@@ -242,6 +242,8 @@ def _source(part: Any) -> tuple[str, str]:
     """Name and hash of the file that a function or class comes from, as it was when it was loaded."""
     try:
         file = inspect.getsourcefile(part)
+        if file in ("<string>", "<stdin>"):  # Python 3.13 would give the text of whatever ran last
+            raise OSError
         loaded = getattr(part, "__globals__", {}).get(SOURCE_HASH)
         if file and loaded:
             return Path(file).name, loaded
