@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -207,6 +208,13 @@ def load_cases(source: str | Path | Iterable[Mapping[str, Any]]) -> list[Case]:
 
 
 def _case(raw: Mapping[str, Any], where: str, line: int) -> Case:
+    for key in raw:
+        if (
+            key not in OWN_KEYS
+            and (near := get_close_matches(key, OWN_KEYS, n=1, cutoff=0.8))
+            and key != "score"
+        ):
+            raise CasesError(f"{where}: {key!r} is not a key of a case; did you mean {near[0]!r}?")
     tolerance = raw.get("tolerance", TOLERANCE)
     if not _is_number(tolerance) or tolerance < 0:
         raise CasesError(f"{where}: tolerance={tolerance!r} is not a number from 0")
@@ -232,13 +240,15 @@ def _case(raw: Mapping[str, Any], where: str, line: int) -> Case:
     )
 
 
-def check(reward: Reward, cases: Sequence[Case], *, ignore: Collection[str] = ()) -> CheckResult:
-    """Score every case, each as a group of its own, and compare with what it expects (before any transform).
+def check(reward: Reward, cases: Sequence[Case] | str | Path, *, ignore: Collection[str] = ()) -> CheckResult:
+    """Score every case (or those of a file), each as a group of its own, and compare with what it expects.
 
-    Group components abstain. Expectations of a component named in `ignore` are left out where the reward does
-    not have it: one case file then serves several versions. RewardError: a case lacks a column that the
-    reward asks for; CasesError: one expects a score of a component that the reward does not have.
+    That is the reward before any transform, and group components abstain. Expectations of a component in
+    `ignore` are left out where the reward does not have it: one case file then serves several versions.
+    RewardError: a case lacks a column that the reward asks for; CasesError: one expects a score of a component
+    that the reward does not have.
     """
+    cases = load_cases(cases) if isinstance(cases, str | Path) else cases
     cases, left_out = _without(cases, {name for name in ignore if name not in reward.names})
     for case in cases:
         for name in case.scores:
@@ -306,6 +316,6 @@ def _without(cases: Sequence[Case], ignored: set[str]) -> tuple[list[Case], dict
 
 def assert_cases(reward: Reward, cases: Sequence[Case] | str | Path) -> None:
     """Raise an AssertionError that lists every miss; for pytest and for notebooks run by nbval."""
-    result = check(reward, load_cases(cases) if isinstance(cases, str | Path) else cases)
+    result = check(reward, cases)
     if result.misses:
         raise AssertionError(repr(result))

@@ -22,6 +22,7 @@ import click
 import rewardkit as rk
 from rewardkit.analysis.findings import SEVERITIES
 from rewardkit.bundle import bundled
+from rewardkit.calling import said
 from rewardkit.evaluation import STATUSES
 
 REWARD = (
@@ -35,8 +36,9 @@ class OneLineGroup(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Take ``--debug`` wherever it stands, behind the command too."""
-        others = [argument for argument in args if argument != "--debug"]
-        return super().parse_args(ctx, ["--debug"] * (len(others) < len(args)) + others)
+        end = args.index("--") if "--" in args else len(args)
+        others = [argument for argument in args[:end] if argument != "--debug"]
+        return super().parse_args(ctx, ["--debug"] * (len(others) < end) + others + args[end:])
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; input that cannot be used ends with status 2."""
@@ -53,6 +55,16 @@ class OneLineGroup(click.Group):
                 f"{error.strerror}: {error.filename!r}"
                 if isinstance(error, OSError) and error.filename
                 else str(error)
+            )
+            click.echo(_printable(f"rewardkit: {' '.join(text.split())}"), err=True)
+            ctx.exit(2)
+        except (click.exceptions.Exit, click.ClickException, click.Abort):
+            raise
+        except Exception as error:
+            if ctx.params.get("debug"):
+                raise
+            text = (
+                f"{said(error)} (this should not happen: run it again with --debug and report what it shows)"
             )
             click.echo(_printable(f"rewardkit: {' '.join(text.split())}"), err=True)
             ctx.exit(2)
@@ -258,6 +270,7 @@ def diagnose_command(
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the bootstrap.")
 @click.option("--single-file", is_flag=True, help="Put everything into index.html, one page to send.")
 @click.option("--redact", is_flag=True, help="Leave out prompts and completions.")
+@_rollout_options
 @json_option
 @click.pass_context
 def report_command(
@@ -270,6 +283,8 @@ def report_command(
     seed: int,
     single_file: bool,
     redact: bool,
+    columns: dict[str, str],
+    group: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Run the notebooks on a reward and its rollouts and write the pages; exit 1 when a notebook failed."""
@@ -281,6 +296,8 @@ def report_command(
             rollouts,
             output,
             cases=cases,
+            columns=columns,
+            group=group,
             scale_rewards=scale_rewards,
             seed=seed,
             single_file=single_file,
@@ -305,16 +322,17 @@ def report_command(
     ctx.exit(1 if made.failed else 0)
 
 
-@main.command("lab")
-@click.argument(
-    "folder", type=click.Path(file_okay=False, path_type=Path), default=Path("rewardkit-notebooks")
+@main.command("lab", context_settings={"ignore_unknown_options": True})
+@click.option(
+    "--folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("rewardkit-notebooks"),
+    show_default=True,
+    help="Where the copy lies; made if missing, files that are there are kept.",
 )
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def lab_command(folder: Path, arguments: tuple[str, ...]) -> None:
-    """Open JupyterLab on a copy of the notebooks in FOLDER.
-
-    Made if missing; files that are there are kept.
-    """
+    """Open JupyterLab on a copy of the notebooks; ARGUMENTS, such as --no-browser, go to JupyterLab."""
     folder.mkdir(parents=True, exist_ok=True)
     for source in sorted(bundled("notebooks").glob("*.ipynb")):
         target = folder / source.name

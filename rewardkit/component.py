@@ -125,7 +125,9 @@ class Component:
             raise RewardError(f"{owner}: weight={self.weight!r} is not a finite number")
         if self.gate is not None and not isinstance(self.gate, Gate):
             raise RewardError(f"{owner}: gate={self.gate!r} is not a gate; make one with rk.gate(...)")
-        if self.range is not None and not (len(self.range) == 2 and self.range[0] < self.range[1]):
+        if self.columns is not None and not isinstance(self.columns, Mapping):
+            raise RewardError(f"{owner}: columns={self.columns!r} is not a dict of parameter: column")
+        if self.range is not None and not _is_range(self.range):
             raise RewardError(
                 f"{owner}: range={self.range!r} is not (low, high) with low below high; use None for "
                 "unbounded"
@@ -165,6 +167,13 @@ class Component:
     def paying_record(self) -> dict[str, Any]:
         """What it is paid and why, as plain data."""
         return {"weight": self.weight, "why": self.why, "primary": self.primary}
+
+
+def _is_range(value: Any) -> bool:
+    """Whether a value is (low, high), two numbers that rise."""
+    if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
+        return False
+    return all(isinstance(end, int | float) for end in value) and value[0] < value[1]
 
 
 def check_name(name: Any, what: str) -> None:

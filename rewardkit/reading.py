@@ -131,6 +131,9 @@ def _read_csv(
                 if None in row:
                     reason = f"has more cells than the header's {len(reader.fieldnames or [])}"
                     rejected.append(Rejected(reader.line_num, reason))
+                elif None in row.values():
+                    reason = f"has fewer cells than the header's {len(reader.fieldnames or [])}"
+                    rejected.append(Rejected(reader.line_num, reason))
                 else:
                     rows.append((reader.line_num, row))
     except (csv.Error, UnicodeDecodeError) as error:

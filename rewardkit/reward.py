@@ -76,6 +76,12 @@ class Reward:
     """The scoring record of a reward that was read from a run record, whose functions are not at hand."""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.fields, Mapping):
+            raise RewardError(f"reward {self.name!r}: fields={self.fields!r} is not a dict of name: function")
+        if not isinstance(self.components, Sequence):
+            raise RewardError(
+                f"reward {self.name!r}: components={self.components!r} is not a list of components"
+            )
         object.__setattr__(self, "fields", dict(self.fields))
         object.__setattr__(self, "components", tuple(self.components))
         if not isinstance(self.name, str) or not self.name.strip():

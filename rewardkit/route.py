@@ -48,6 +48,8 @@ class Route(Reward):
             raise RewardError(f"Route({column!r}, ...) has no rewards; give {{value: reward}}")
         if wrong := [item for item in inner if not isinstance(item, Reward) or isinstance(item, Route)]:
             raise RewardError(f"Route({column!r}, ...) takes rewards; got {wrong[0]!r}")
+        if odd := [key for key in rewards if not isinstance(key, str | int | float | None)]:
+            raise RewardError(f"Route({column!r}, ...) has the value {odd[0]!r}; give texts or numbers")
         fields = {key: value for item in inner for key, value in item.fields.items()}
         components = {item.name: item for reward in inner for item in reward.components}
         for key, value in {

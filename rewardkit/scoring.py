@@ -23,7 +23,7 @@ from tqdm.auto import tqdm
 
 from rewardkit.calling import short
 from rewardkit.columns import as_column, column_values
-from rewardkit.errors import RolloutsError
+from rewardkit.errors import RewardError, RolloutsError
 from rewardkit.evaluation import GATED, STATUSES, Evaluation, Floats
 from rewardkit.reward import Reward
 from rewardkit.rollouts import Rollouts, load_rollouts
@@ -175,6 +175,8 @@ def score(
     status, never an exception. RewardError: a column is asked for that is not there, or has the name of a
     field or component.
     """
+    if not isinstance(reward, Reward):
+        raise RewardError(f"score takes a Reward, not {short(reward)}; load or make one first")
     if not isinstance(rollouts, Rollouts):
         rollouts = load_rollouts(rollouts)
     names = [str(name) for name in rollouts.table.columns]

@@ -256,7 +256,7 @@ def test_input_that_cannot_be_used_is_one_line_on_stderr_and_exit_2(folder, argu
         (("diagnose", "x", "--seed", "one"), "'one'"),
         (("report", "--rollouts", GALLERY), "--reward"),
         (("report", "--reward", GALLERY), "--rollouts"),
-        (("lab", "small.py"), "'small.py' is a file"),
+        (("lab", "--folder", "small.py"), "'small.py' is a file"),
     ],
 )
 def test_a_command_that_is_not_understood_exits_2_without_a_traceback(folder, arguments, said):

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from rewardkit.analysis.findings import Finding
-from rewardkit.analysis.grouping import Floats, group_stats, within
-from rewardkit.analysis.view import View
+from rewardkit.analysis.grouping import ZERO_STD, Floats, group_stats, within
+from rewardkit.analysis.view import FEWEST_GROUPS, View
 from rewardkit.evaluation import ABSTAINED, ERROR, GATED, OUT_OF_RANGE
 
 
@@ -46,14 +46,20 @@ def _lost_rows(view: View, name: str) -> Iterator[Finding]:
     ):
         if not rows.any():
             continue
-        share = float(rows.mean())
-        limit = view.thresholds[threshold]
-        severity = (
-            "info" if share < limit else "high" if share >= view.thresholds["lost_rows_high"] else "warn"
-        )
-        interval = view.bootstrap.interval([rows.astype(float), np.ones(len(view))], view.bootstrap.prompts)
-        reason = Counter(reasons[rows].tolist()).most_common(1)[0][0].removeprefix(OUT_OF_RANGE)
-        evidence = {"value": share, "interval": interval, "rows": int(rows.sum()), "reason": reason}
+        share, limit = float(rows.mean()), view.thresholds[threshold]
+        severity = "high" if share >= view.thresholds["lost_rows_high"] else "warn"
+        paid = view.components[name].weight != 0
+        evidence = {
+            "value": share,
+            "interval": view.bootstrap.interval(
+                [rows.astype(float), np.ones(len(view))], view.bootstrap.prompts
+            ),
+            "rows": int(rows.sum()),
+            "reason": Counter(reasons[rows].tolist()).most_common(1)[0][0].removeprefix(OUT_OF_RANGE),
+            "reward_missing": float(np.isnan(view.rewards[rows]).mean()),
+            "paid": paid,
+        }
+        severity = severity if paid and share >= limit else "info"
         yield Finding(code, severity, name, evidence, len(view), limit, view.ids(rows), part=view.part)
 
 
@@ -91,17 +97,16 @@ def _shape(view: View, name: str) -> list[Finding]:
         return []
     if values.min() == values.max():
         return [_constant(view, name, float(values[0]), len(values))]
-    if not group_stats(scores, view.groups).live.any():
+    stats = group_stats(scores, view.groups)
+    if not stats.live.any():
+        if stats.dead.sum() < FEWEST_GROUPS:  # too few siblings to compare for a verdict
+            return []
         severity = "warn" if item.weight else "info"
+        evidence = {"value": 0.0, "interval": (0.0, 0.0)}
+        advice = ("remove_component",)
         return [
             Finding(
-                "dead",
-                severity,
-                name,
-                {"value": 0.0},
-                len(values),
-                part=view.part,
-                suggestions=("remove_component",),
+                "dead", severity, name, evidence, len(values), ZERO_STD, view.ids(known), advice, view.part
             )
         ]
     low, high = view.span(name)
@@ -117,16 +122,29 @@ def _constant(view: View, name: str, value: float, n: int) -> Finding:
     penalty = item.weight < 0 and item.range is not None and value == item.range[0]
     paid_for = item.weight != 0 and not penalty
     severity = "high" if name == view.primary else "warn" if paid_for else "info"
-    advice = (
-        ("graduate", "remove_component")
-        if name == view.primary
-        else ("remove_component",)
-        if paid_for
-        else ()
+    advice = ("graduate", "remove_component") if name == view.primary else ("remove_component",)
+    scored = ~np.isnan(view.scores[name])
+    return same_everywhere(
+        view, severity, name, value, n, penalty, view.ids(scored), advice if paid_for else ()
     )
-    return Finding(
-        "constant", severity, name, {"value": value, "penalty": penalty}, n, None, (), advice, view.part
-    )
+
+
+def same_everywhere(
+    view: View,
+    severity: str,
+    name: str | None,
+    value: float,
+    n: int,
+    penalty: bool,
+    ids: tuple[Any, ...],
+    advice: tuple[str, ...] = (),
+) -> Finding:
+    """The finding that a component or the reward never varies; of few groups it is no verdict."""
+    evidence = {"value": value, "interval": (value, value), "penalty": penalty}
+    if len(view.stats.count) < FEWEST_GROUPS:
+        evidence |= {"inconclusive": True, "too_few": len(view.stats.count)}
+        severity = "info"
+    return Finding("constant", severity, name, evidence, n, ZERO_STD, ids, advice, view.part)
 
 
 def _ends(view: View, name: str, scores: Floats, known: Any, low: float, high: float) -> list[Finding]:
@@ -184,8 +202,10 @@ def _ends(view: View, name: str, scores: Floats, known: Any, low: float, high: f
             )
         )
     if name == view.primary and set(np.unique(scores[known])) == {low, high}:
-        evidence = {"value": float((scores[known] == high).mean())}
-        found.append(Finding("binary", "info", name, evidence, n, None, (), ("graduate",), view.part))
+        top = known & (scores == high)
+        interval = view.bootstrap.interval([top.astype(float), counted], owner)
+        evidence = {"value": float(top.sum() / known.sum()), "interval": interval}
+        found.append(Finding("binary", "info", name, evidence, n, 2, view.ids(top), ("graduate",), view.part))
     return found
 
 

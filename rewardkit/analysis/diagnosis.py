@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from rewardkit.analysis import component_findings, reward_findings
 from rewardkit.analysis.findings import SEVERITIES, Finding
-from rewardkit.analysis.grouping import between_share, group_stats
+from rewardkit.analysis.grouping import Bootstrap, between_share, group_stats
 from rewardkit.analysis.view import THRESHOLDS, View, make_view
+from rewardkit.calling import short
 from rewardkit.columns import column_values
 from rewardkit.errors import InputError, did_you_mean
 from rewardkit.primitives.factories import one_of
@@ -119,13 +120,39 @@ def diagnose(
     `analysis.view.THRESHOLDS`. A route is diagnosed one reward at a time. ValueError: unknown option;
     InputError: unknown threshold, or no row was judged.
     """
+    if not isinstance(scores, Scores):
+        raise InputError(
+            f"diagnose takes Scores, as rk.score or rk.load_scores give them, not {short(scores)}"
+        )
     views = make_views(scores, scale_rewards=scale_rewards, seed=seed, thresholds=thresholds)
     found = [
         finding for view in views for finding in (*reward_findings.find(view), *component_findings.find(view))
     ]
+    found += _unmatched(scores, views)
     order = {severity: place for place, severity in enumerate(SEVERITIES)}
     ranked = sorted(found, key=lambda item: (order[item.severity], bool(item.evidence.get("inconclusive"))))
     return Diagnosis(scores, tuple(ranked), scale_rewards, seed, views)
+
+
+def _unmatched(scores: Scores, views: tuple[View, ...]) -> list[Finding]:
+    """The rows that a route has no reward for."""
+    left = np.setdiff1d(np.arange(len(scores)), np.concatenate([view.rows for view in views]))
+    if not len(left):
+        return []
+    share, limit = len(left) / len(scores), THRESHOLDS["abstained"]
+    severity = "high" if share >= THRESHOLDS["lost_rows_high"] else "warn" if share >= limit else "info"
+    (column,) = scores.reward.split_by
+    values = list(dict.fromkeys(repr(value) for value in scores.table[column].iloc[left]))
+    named = ", ".join(values[:5]) + (f" and {len(values) - 5} more" if len(values) > 5 else "")
+    rows = np.zeros(len(scores))
+    rows[left] = 1.0
+    interval = Bootstrap(scores.rollouts.prompts).interval(
+        [rows, np.ones(len(scores))], scores.rollouts.prompts
+    )
+    reason = f"no reward for {column}={named}"
+    evidence = {"value": share, "interval": interval, "rows": len(left), "reason": reason}
+    ids = tuple(scores.table["rollout_id"].iloc[left[:5]])
+    return [Finding("abstentions", severity, None, evidence, len(scores), limit, ids)]
 
 
 def make_views(

@@ -42,6 +42,8 @@ class Finding:
         if self.part:
             text = f"[{self.part}] {text}"
         if self.evidence.get("inconclusive"):
+            if few := self.evidence.get("too_few"):
+                return f"{text[0].upper()}{text[1:]} (inconclusive: {few} groups are too few for a verdict)"
             needed = self.evidence.get("n_needed")
             more = f"; about {needed:,} prompts would decide" if needed else ""
             text += f" (inconclusive: the interval reaches across the threshold of {self.threshold:g}{more})"
@@ -87,6 +89,15 @@ def _constant(e: Mapping[str, Any]) -> str:
             "anything yet"
         )
     return f"never varies: it is {e['value']:g} on every scored row, so it adds nothing to any advantage"
+
+
+def _lost(e: Mapping[str, Any]) -> str:
+    """What an error or abstention did to the rewards of its rows."""
+    if e["reward_missing"] >= 1:
+        return "their reward is missing, not low"
+    if e["reward_missing"] > 0:
+        return f"the reward of {percent(e['reward_missing'])} of them is missing, not low"
+    return "it is not paid, so no reward is lost" if not e["paid"] else "these rows are paid without it"
 
 
 def _split(e: Mapping[str, Any]) -> str:
@@ -155,10 +166,8 @@ SENTENCES: dict[str, Callable[[Mapping[str, Any]], str]] = {
         f"is behind a gate that is open for only {_share(e)} of the completions: it rarely counts"
     ),
     "abstentions": lambda e: f"was not judged in {_share(e)} of the rows (most often: {e['reason']})",
-    "errors": lambda e: (
-        f"failed in {_share(e)} of the rows (most often: {e['reason']}): their reward is missing, not low"
-    ),
+    "errors": lambda e: f"failed in {_share(e)} of the rows (most often: {e['reason']}): {_lost(e)}",
     "out_of_range": lambda e: (
-        f"left its declared range in {_share(e)} of the rows ({e['reason']}): these rows are not scored"
+        f"left its declared range in {_share(e)} of the rows (most often: {e['reason']}): {_lost(e)}"
     ),
 }

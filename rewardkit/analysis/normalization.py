@@ -28,7 +28,8 @@ CLIP = 3.0
 class Normalization:
     """One way to normalise and what it does to the advantages.
 
-    `changed` is the share of the absolute advantage that moves, both sides scaled to the same size (an
+    `changed` is the share of the absolute advantage, before and after, that differs, both sides scaled to the
+    same size (an
     optimiser's step size takes up a common factor); `sign_changes` the share of rows whose advantage changes
     sign; `top_decile` the share of the absolute advantage in the tenth of the groups that holds most;
     `small_groups` the share in groups whose reward varies less than a tenth of the typical group;
@@ -161,7 +162,7 @@ def _measure(
     view: View, code: str, what: str, line: str, base: Floats, after: Floats, remark: str = ""
 ) -> Normalization:
     before, after = _unit(base), _unit(after)
-    moved = np.nansum(np.abs(after - before)) / max(np.nansum(np.abs(before)), 1e-300)
+    moved = np.nansum(np.abs(after - before)) / max(np.nansum(np.abs(before) + np.abs(after)), 1e-300)
     flipped = np.nanmean((np.sign(_snap(after)) * np.sign(_snap(before))) < 0)
     typical = np.nanmedian(view.stats.std[view.stats.live]) if view.stats.live.any() else np.nan
     small = view.stats.live & (view.stats.std < view.thresholds["small_std"] * typical)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from rewardkit.analysis.advantages import grpo
+from rewardkit.analysis.component_findings import same_everywhere
 from rewardkit.analysis.findings import Finding
 from rewardkit.analysis.grouping import effective_levels, tie_rate
 from rewardkit.analysis.view import View
@@ -21,11 +22,7 @@ def find(view: View) -> list[Finding]:
         if len(view.names) == 1:  # said of the component already
             return []
         value = float(view.rewards[known][0])
-        return [
-            Finding(
-                "constant", "high", None, {"value": value, "penalty": False}, int(known.sum()), part=view.part
-            )
-        ]
+        return [same_everywhere(view, "high", None, value, int(known.sum()), False, view.ids(known))]
     return [
         *_zero_std(view),
         *_opposed(view),
@@ -75,7 +72,7 @@ def _opposed(view: View) -> Iterator[Finding]:
     moving = {
         name: stats.live for name, stats in view.component_stats.items() if view.components[name].weight
     }
-    if len(moving) < 2:
+    if len(moving) < 2 or not view.additive:
         return
     cancelled = view.stats.dead & (sum(live.astype(int) for live in moving.values()) >= 2)
     counted = view.stats.live | view.stats.dead
@@ -164,7 +161,15 @@ def _outliers(view: View) -> Iterator[Finding]:
         if far.any():
             value = float(far.sum() / len(known))
             extreme = float(scores[far][np.argmax(np.abs(scores[far] - median))])
-            evidence = {"value": value, "z": limit, "median": median, "extreme": extreme}
+            rows = [np.nan_to_num(far.astype(float)), (~np.isnan(scores)).astype(float)]
+            interval = view.bootstrap.interval(rows, view.bootstrap.prompts)
+            evidence = {
+                "value": value,
+                "interval": interval,
+                "z": limit,
+                "median": median,
+                "extreme": extreme,
+            }
             yield Finding(
                 "outliers",
                 "warn",

@@ -60,6 +60,7 @@ class View:
     status: Mapping[str, NDArray[np.int8]]
     errors: Mapping[str, Sequence[str | None]]
     rewards: Floats
+    gate: Floats
     groups: Codes
     rollout_ids: Sequence[Any]
     completions: Sequence[str]
@@ -107,12 +108,39 @@ class View:
 
     @cached_property
     def paid(self) -> dict[str, Floats]:
-        """Weight times score of each row, a gated one 0; NaN where the reward is missing."""
-        judged = ~np.isnan(self.rewards)
+        """What each component adds to the reward of each row, before a transform; NaN where that is missing.
+
+        Weight times score, over the weights that count where the reward is a mean; 0 where it is gated or
+        missing, or the gate on the whole reward is closed.
+        """
+        judged, below = ~np.isnan(self.rewards), np.ones(len(self))
+        if self.reward.aggregation == "weighted_mean":
+            skipped = {
+                name: np.isnan(self.scores[name]) & (status != GATED) & (self.reward.on_missing == "skip")
+                for name, status in self.status.items()
+            }
+            positive = {name: max(item.weight, 0.0) for name, item in self.components.items()}
+            below = np.sum(
+                [np.where(skipped[name], 0.0, weight) for name, weight in positive.items()], axis=0
+            )
+        counts = judged & (self.gate != 0) & (below > 0)
         return {
-            name: np.where(judged, np.nan_to_num(self.scores[name]) * self.components[name].weight, np.nan)
-            for name in self.names
+            name: np.where(
+                judged,
+                np.where(
+                    counts,
+                    item.weight * np.nan_to_num(self.scores[name]) / np.where(below > 0, below, 1),
+                    0.0,
+                ),
+                np.nan,
+            )
+            for name, item in self.components.items()
         }
+
+    @property
+    def additive(self) -> bool:
+        """Whether the reward is the sum of what its components add: no product or minimum, no transform."""
+        return self.reward.aggregation in ("weighted_sum", "weighted_mean") and self.reward.transform is None
 
     def span(self, name: str) -> tuple[float, float]:
         """The declared range of a component, else the observed one."""
@@ -132,22 +160,15 @@ class View:
 
         0 in dead groups.
 
-        Empty where the reward is no (weighted) sum of its components.
+        Empty where the reward is not `additive`.
         """
-        if self.reward.aggregation not in ("weighted_sum", "weighted_mean"):
+        if not self.additive:
             return {}
         centred = within(self.rewards, self.groups)
         variance = np.bincount(self.groups, np.nan_to_num(centred) ** 2, minlength=len(self.stats.count))
-        total = sum(self.paid.values())
-        scale = 1.0
-        if (
-            self.reward.aggregation == "weighted_mean"
-        ):  # the reward is the sum over a constant: the shares are those of the sum
-            sums = within(np.asarray(total), self.groups)
-            scale = float(np.nansum(sums * centred) / max(np.nansum(sums**2), 1e-300))
         shares = {}
         for name, paid in self.paid.items():
-            product = np.nan_to_num(within(paid, self.groups) * scale * centred)
+            product = np.nan_to_num(within(paid, self.groups) * centred)
             covariance = np.bincount(self.groups, product, minlength=len(variance))
             shares[name] = np.where(self.stats.live, covariance / np.where(variance > 0, variance, 1.0), 0.0)
         return shares
@@ -195,7 +216,6 @@ class View:
         *,
         n: int,
         threshold: float,
-        prompts: int | None = None,
         above: bool = True,
         **more: Any,
     ) -> Finding:
@@ -205,17 +225,15 @@ class View:
         """
         value, (low, high) = float(evidence["value"]), evidence["interval"]
         near = low if above else high
-        sure = (near >= threshold if above else near <= threshold) and len(self.stats.count) >= FEWEST_GROUPS
+        groups, prompts = len(self.stats.count), self.bootstrap.total
         details = dict(evidence)
-        if not sure:
+        sure = groups >= FEWEST_GROUPS and (near >= threshold if above else near <= threshold)
+        if groups < FEWEST_GROUPS:
+            details |= {"inconclusive": True, "too_few": groups}
+        elif not sure:
             gap, half = abs(value - threshold), abs(value - near)
-            prompts = self.bootstrap.total
-            needed = (
-                None
-                if not gap or math.isnan(half)
-                else max(FEWEST_GROUPS, math.ceil(prompts * (half / gap) ** 2))
-            )
-            details |= {"inconclusive": True, "n_needed": needed}
+            needed = math.ceil(prompts * (half / gap) ** 2) if gap and not math.isnan(half) else 0
+            details |= {"inconclusive": True, "n_needed": needed if needed > prompts else None}
         return Finding(
             code, severity if sure else "info", component, details, n, threshold, part=self.part, **more
         )
@@ -237,6 +255,7 @@ def make_view(
         status={name: scores.status(name)[rows] for name in part.reward.names},
         errors={name: table[f"error/{name}"].tolist() for name in part.reward.names},
         rewards=scores.rewards[rows],
+        gate=table["gate/reward"].to_numpy(dtype=float) if "gate/reward" in table else np.ones(len(rows)),
         groups=groups,
         rollout_ids=table["rollout_id"].tolist(),
         completions=table["completion"].tolist(),

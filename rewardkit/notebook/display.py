@@ -19,6 +19,7 @@ from rewardkit.analysis.findings import Finding
 from rewardkit.analysis.normalization import Normalization
 from rewardkit.analysis.suggestions import Suggestions
 from rewardkit.cases import CheckResult
+from rewardkit.evaluation import STATUSES
 from rewardkit.explain import Explanation, explain
 from rewardkit.primitives.extraction import Extractor, Span
 from rewardkit.reward import Reward
@@ -47,6 +48,10 @@ class Show:
         if self.redact and value is not None:
             return f"[redacted, {len(str(value).split())} words]"
         return "-" if value is None else str(value)
+
+    def note(self, *lines: object) -> HTML:
+        """Lines of plain text."""
+        return HTML("".join(f"<p>{markup.escaped(line)}</p>" for line in lines))
 
     def rollouts(self, rollouts: Rollouts, *, limit: int = 8) -> HTML:
         """The first rollouts as a table."""
@@ -143,7 +148,7 @@ class Show:
         rows = []
         for miss in result.misses:
             fields = "; ".join(f"{name} = {value!r}" for name, value in miss.fields.items())
-            got = redacted_reason(str(miss.got)) if self.redact else miss.got
+            got = redacted_reason(miss.got) if self.redact and isinstance(miss.got, str) else miss.got
             rows.append(
                 (
                     miss.case,
@@ -241,14 +246,26 @@ class Show:
         return _html(table, "normalizations, measured on these rollouts")
 
 
+_OWN_REASONS = re.compile(
+    r"returned None|needs the siblings of its group|the gate on the whole reward has no value"
+    r"|its gate needs [\w', ]+, which is missing|asks for the score of '\w+', which is missing"
+)
+_FAILED = re.compile(r"((?:field '\w+' failed: |its gate failed: )*)([A-Za-z_]\w*)(: .*)?", re.DOTALL)
+
+
 def redacted_reason(reason: str) -> str:
-    """A reason without what it may quote of a completion: the type of the error stays."""
-    return re.sub(
-        r"(returned ).*|([A-Za-z_]*(?:Error|Exception)[A-Za-z_]*: ).*",
-        lambda match: (match[1] or match[2]) + "[redacted]",
-        reason,
-        flags=re.DOTALL,
-    )
+    """A reason without what it may quote of a completion: our own words and the type of an error stay."""
+    status, opened, inner = reason.partition(" (")
+    if opened and status in ("unscored", *STATUSES) and inner.endswith(")"):
+        return f"{status} ({redacted_reason(inner[:-1])})"
+    if _OWN_REASONS.fullmatch(reason):
+        return reason
+    if reason.startswith("returned "):
+        return "returned [redacted]"
+    if reason.startswith("no reward for "):
+        return f"{reason.partition('=')[0]}=[redacted]"
+    failed = _FAILED.fullmatch(reason)
+    return f"{failed[1]}{failed[2]}" + (": [redacted]" if failed[3] else "") if failed else "[redacted]"
 
 
 def _html(body: str, caption: str) -> HTML:

@@ -25,8 +25,9 @@ __all__ = ["Page", "Summary", "index_page", "notebook_body", "page", "summary_ma
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 SHOWN_FINDINGS = 8
+LONGEST_STREAM = 3000  # characters of what one cell printed
 STYLE = """
-:root { color-scheme: light; } * { box-sizing: border-box; } body { margin: 0 auto; max-width: 62rem; padding:
+:root { color-scheme: light; } * { box-sizing: border-box; } body { margin: 0 auto; max-width: 76rem; padding:
 1rem; font: 16px/1.5 system-ui, "DejaVu Sans", sans-serif; color: #1a1a1a; background: #fff; } h1 { font-size:
 1.6rem; line-height: 1.25; } h2 { font-size: 1.25rem; margin-top: 2rem; } h3 { font-size: 1.05rem; } a {
 color: #00558c; } nav { margin-bottom: 1rem; } nav a { margin-right: 1rem; } pre { overflow-x: auto;
@@ -66,7 +67,7 @@ class Summary:
     @property
     def verdict(self) -> tuple[str, str]:
         """("stop", "care" or "go", sentence)."""
-        reasons = []
+        reasons = [f"the page '{item.title}' failed" for item in self.pages if item.error]
         if self.checked is not None and self.checked.failed:
             reasons.append(f"{self.checked.failed} of {len(self.checked.cases)} cases are missed")
         counts = {
@@ -76,10 +77,12 @@ class Summary:
         if counts["high"]:
             reasons.append(f"{counts['high']} finding{'s' * (counts['high'] > 1)} of high severity")
         if reasons:
-            return "stop", "Not ready: " + " and ".join(reasons) + "."
+            return "stop", f"Not ready: {', and '.join(reasons)}."
         unchecked = (
             "" if self.checked is not None else " No cases were given, so nothing says that it is right."
         )
+        if not any((view.stats.count > 1).any() for view in self.diagnosis.views):
+            return "care", "Too little to judge: no group has two completions to compare." + unchecked
         if counts["warn"]:
             return (
                 "care",
@@ -108,8 +111,10 @@ def notebook_body(notebook: Any, *, redact: bool) -> tuple[str, str | None]:
     for cell in notebook.cells:
         kept = []
         for output in cell.get("outputs", []):
-            if WIDGET in output.get("data", {}):
-                continue
+            if WIDGET in output.get("data", {}) or (redact and output.output_type == "stream"):
+                continue  # what the reward's own code prints may quote a completion
+            if output.output_type == "stream":
+                output.text = shown(output.text)
             if output.output_type == "error":
                 error = f"{output.ename}: {output.evalue}" if not redact else output.ename
                 if redact:
@@ -126,6 +131,13 @@ def notebook_body(notebook: Any, *, redact: bool) -> tuple[str, str | None]:
     body, _ = exporter.from_notebook_node(notebook)
     body = re.sub(r"<script\b.*?</script>", "", body, flags=re.DOTALL | re.IGNORECASE)
     return body, error
+
+
+def shown(text: str) -> str:
+    """What a cell printed, without control characters, and cut where it is long."""
+    clean = "".join(character for character in text if character in "\n\t" or character >= " ")
+    more = len(clean) - LONGEST_STREAM
+    return clean if more <= 0 else f"{clean[:LONGEST_STREAM]}\n... {more:,} more characters\n"
 
 
 def index_page(summaries: Sequence[Summary], *, redact: bool, inline: bool = False) -> str:
@@ -263,9 +275,12 @@ def summary_markdown(summaries: Sequence[Summary], *, redact: bool) -> str:
         f"{summaries[0].diagnosis.scale_rewards} scaling.",
         "",
     ]
+    lines += [f"- note: {_plain(sentence)}" for sentence in about["warnings"]] + [""] * bool(
+        about["warnings"]
+    )
     for summary in summaries:
         diagnosis = summary.diagnosis
-        lines += [f"### {summary.name}", "", f"**{summary.verdict[1]}**", ""]
+        lines += [f"### {_plain(summary.name)}", "", f"**{_plain(summary.verdict[1])}**", ""]
         if summary.checked is not None:
             lines.append(f"- cases: {summary.checked.passed} of {len(summary.checked.cases)} passed")
         for view in diagnosis.views:

@@ -12,6 +12,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from rewardkit.analysis.diagnosis import Diagnosis
+from rewardkit.analysis.findings import percent
 from rewardkit.analysis.grouping import Floats, group_stats
 from rewardkit.analysis.suggestions import Suggestion
 from rewardkit.analysis.view import View
@@ -159,7 +160,7 @@ def effective_weights(view: View, *, ax: Axes | None = None) -> Axes:
         )
         for at, value in zip(place, values, strict=True):
             ax.annotate(
-                f"{100 * value:.0f} %" if np.isfinite(value) else "-",
+                percent(value),
                 (max(np.nan_to_num(value), 0), at + shift),
                 xytext=(3, 0),
                 textcoords="offset points",

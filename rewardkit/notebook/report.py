@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,6 +60,8 @@ def report(
     folder: str | Path,
     *,
     cases: str | Path | None = None,
+    columns: Mapping[str, str] | None = None,
+    group: Sequence[str] = (),
     scale_rewards: str = "group",
     seed: int = 0,
     single_file: bool = False,
@@ -80,7 +82,7 @@ def report(
         raise InputError("a report needs at least one reward, such as file.py:name")
     loaded = {name: load_reward(name) for name in names}
     components = sorted({name for reward in loaded.values() for name in reward.names})
-    logged = load_rollouts(rollouts)
+    logged = load_rollouts(rollouts, columns=columns, group=list(group) or None)
     written = load_cases(cases) if cases is not None else None
     diagnoses = [
         diagnose(score(reward, logged), scale_rewards=scale_rewards, seed=seed) for reward in loaded.values()
@@ -107,6 +109,7 @@ def report(
         running = {}
         for at, stem, title in jobs:
             given = {"reward": names[at], "rollouts": str(rollouts), "cases": str(cases), "redact": redact}
+            given |= {"columns": dict(columns or {}), "group": list(group)}
             given |= {
                 "scale_rewards": scale_rewards,
                 "seed": seed,

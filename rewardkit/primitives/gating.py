@@ -37,6 +37,8 @@ class Gate(Made):
             raise TypeError(f"a gate is on the name of a column or on a predicate, not on {self.on!r}")
         elif all(limit is None for limit in limits):
             raise ValueError(f"gate({self.on!r}) has no condition; add at_least=, at_most= or equals=")
+        elif not all(limit is None or isinstance(limit, int | float) for limit in limits[:2]):
+            raise ValueError(f"gate({self.on!r}) needs numbers as limits; got {limits[:2]}")
         elif self._contradicts():
             raise ValueError(
                 f"gate({self.on!r}) can never open: at_least={self.at_least!r}, at_most={self.at_most!r},"

@@ -229,7 +229,7 @@ def math_equal(prediction: Any, ground_truth: Any) -> bool | None:
     >>> math_equal(r"\frac{1}{2}", "0.5"), math_equal("0.1", "0.10000000001")
     (True, False)
     """
-    if ground_truth is None:
+    if is_missing(ground_truth):
         return None
     plain_truth, plain_prediction = read_number(ground_truth), read_number(prediction)
     if plain_truth is not None and (prediction is None or plain_prediction is not None):

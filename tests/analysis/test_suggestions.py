@@ -113,7 +113,8 @@ def test_what_does_change_the_advantages_says_how_much(good):
 
     before, after = grpo(scores, groups), grpo(ranked, groups)
     before, after = before / np.sqrt((before**2).mean()), after / np.sqrt((after**2).mean())
-    assert row.changed == pytest.approx(np.abs(after - before).sum() / np.abs(before).sum())
+    whole = np.abs(before).sum() + np.abs(after).sum()
+    assert row.changed == pytest.approx(np.abs(after - before).sum() / whole)
     assert row.sign_changes == pytest.approx((np.sign(before.round(6)) * np.sign(after.round(6)) < 0).mean())
 
 

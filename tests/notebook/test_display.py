@@ -95,8 +95,12 @@ def test_redacted_pages_hold_nothing_of_prompts_completions_and_truths(hostile, 
             "field 'prediction' failed: ValueError: SECRET",
             "field 'prediction' failed: ValueError: [redacted]",
         ),
-        ("error (ValueError: line one\nSECRET)", "error (ValueError: [redacted]"),
+        ("error (ValueError: line one\nSECRET)", "error (ValueError: [redacted])"),
         ("its gate needs 'correct', which is missing", "its gate needs 'correct', which is missing"),
+        ("Unreadable: saw SECRET", "Unreadable: [redacted]"),
+        ("its gate failed: Odd: SECRET", "its gate failed: Odd: [redacted]"),
+        ("no reward for data_source='SECRET'", "no reward for data_source=[redacted]"),
+        ("SECRET words of no known form", "[redacted]"),
     ],
 )
 def test_a_reason_keeps_its_kind_and_loses_what_it_quotes(reason, left):

@@ -47,8 +47,11 @@ def hostile(tmp_path_factory):
     (folder / "cases.jsonl").write_text(json.dumps(case))
     (folder / "mine.py").write_text(
         "import rewardkit as rk\n"
+        "import logging, warnings\n"
+        "class Unreadable(Exception): pass\n"
         "def strict(completion, prediction, ground_truth):\n"
-        "    if prediction == '2': raise ValueError(completion)\n"
+        "    print('saw', completion, '\\0'); warnings.warn(completion); logging.warning(completion)\n"
+        "    if prediction == '2': raise Unreadable(completion)\n"
         "    return prediction == ground_truth\n"
         "fields = {'prediction': rk.extract.tag('answer')}\n"
         "reward = rk.Reward('mine', fields, [rk.Component('strict', strict)])\n"
@@ -190,6 +193,7 @@ def test_a_notebook_that_fails_leaves_its_page_with_the_error_and_exit_1(hostile
     assert "This page stopped with an error" in page
     assert "not in a kernel" in page
     assert "(failed)" in (tmp_path / "out/index.html").read_text()
+    assert "Not ready: the page" in (tmp_path / "out/index.html").read_text()
     assert "page failed" in (tmp_path / "out/summary.md").read_text()
 
 
@@ -225,6 +229,26 @@ def test_input_that_cannot_be_used_ends_before_any_page_is_made(arguments, sente
 
 def test_rewards_of_one_name_get_folders_of_their_own():
     assert _slugs(["a b", "a/b", "a b", "..", ""]) == ["a-b", "a-b-2", "a-b-3", "reward", "reward-2"]
+
+
+def test_what_the_users_code_prints_is_cut_and_cleaned_on_the_page():
+    from rewardkit.notebook.pages import shown
+
+    assert shown("a\x00b\n") == "ab\n"
+    text = shown("x" * 10_000)
+    assert len(text) < 3100
+    assert "7,000 more characters" in text
+
+
+def test_the_verdict_is_no_go_where_nothing_can_be_said(tmp_path):
+    (tmp_path / "one.jsonl").write_text(
+        '{"prompt": "p", "completion": "<answer>1</answer>", "ground_truth": "1"}'
+    )
+    made = report(["gallery:arithmetic"], tmp_path / "one.jsonl", tmp_path / "out")
+    assert made.failed == []
+    assert made.summaries[0].verdict[0] == "care"
+    assert "no group has two completions" in made.summaries[0].verdict[1]
+    assert "every group has one completion" in made.summary.read_text()
 
 
 def test_text_in_the_markdown_summary_is_not_taken_for_markup():
