@@ -245,8 +245,8 @@ def check(reward: Reward, cases: Sequence[Case] | str | Path, *, ignore: Collect
 
     That is the reward before any transform, and group components abstain. Expectations of a component in
     `ignore` are left out where the reward does not have it: one case file then serves several versions.
-    RewardError: a case lacks a column that the reward asks for; CasesError: one expects a score of a component
-    that the reward does not have.
+    RewardError: a case lacks a column that the reward asks for; CasesError: one expects a score of a
+    component that the reward does not have.
     """
     cases = load_cases(cases) if isinstance(cases, str | Path) else cases
     cases, left_out = _without(cases, {name for name in ignore if name not in reward.names})

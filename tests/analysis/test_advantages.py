@@ -57,3 +57,9 @@ def test_components_that_sum_to_a_constant_cancel_when_summed_first_but_not_in_g
     np.testing.assert_allclose(grpo(scores.sum(axis=1), groups), 0)
     np.testing.assert_allclose(normalize_then_sum(scores, np.array([1.0, 1.0]), groups), 0, atol=1e-9)
     assert np.abs(normalize_then_sum(scores, np.array([1.0, 0.5]), groups)).min() > 0.5
+
+
+def test_a_row_without_any_score_has_no_gdpo_advantage_and_one_with_some_has():
+    scores = np.array([[1.0, 0.0], [0.0, np.nan], [np.nan, np.nan], [1.0, 1.0]])
+    advantages = normalize_then_sum(scores, np.array([1.0, 1.0]), np.array([0, 0, 1, 1]))
+    assert np.isnan(advantages).tolist() == [False, False, True, False]

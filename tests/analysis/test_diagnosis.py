@@ -423,3 +423,26 @@ def test_intervals_resample_prompts_that_several_policies_share():
 def test_prompts_of_one_id_in_two_data_sources_are_two_prompts():
     rows = [{"prompt_id": "1", "data_source": source, "completion": "x"} for source in "aabb"]
     assert rk.load_rollouts(rows).prompts.tolist() == [0, 0, 1, 1]
+
+
+def test_unscaled_effective_weights_count_a_group_by_its_squared_deviation():
+    """Group 0: a varies, 2 siblings, sum of squares 0.5. Group 1: b varies, 8 siblings, sum of squares 2."""
+    a = np.array([0.0, 1.0] + [0.0] * 8)
+    b = np.array([0.0, 0.0] + [0.0, 1.0] * 4)
+    view = rk.diagnose(scores_of({"a": a, "b": b}, [0, 0] + [1] * 8), scale_rewards="none").views[0]
+    assert view.effective_weights == pytest.approx({"a": 0.2, "b": 0.8})
+
+
+def test_the_prompts_needed_grow_with_the_square_of_the_interval():
+    correct, groups = sampled(2, prompts=15, generations=4, rate=0.2)
+    (finding,) = rk.diagnose(scores_of({"correct": correct}, groups))["sparse"]
+    value, (low, _) = finding.evidence["value"], finding.evidence["interval"]
+    expected = np.ceil(15 * ((value - low) / (value - 0.75)) ** 2)
+    assert finding.evidence["n_needed"] == expected
+
+
+def test_components_that_are_only_recorded_do_not_oppose():
+    parts, groups = healthy(2)
+    parts = {"a": parts["correct"], "b": 1 - parts["correct"], "c": parts["tidy"]}
+    scores = scores_of(parts, groups, weights={"a": 1.0, "b": 0.0, "c": 0.0})
+    assert rk.diagnose(scores)["opposed"] == []

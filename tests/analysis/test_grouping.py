@@ -59,6 +59,16 @@ def test_between_share_equals_the_anova_by_hand():
     assert between_share(values, groups) == pytest.approx((16 - 2) / (16 + 2))
 
 
+def test_between_share_of_groups_of_unequal_size_uses_n0():
+    # sizes 1, 2 and 5: n0 = (8 - (1 + 4 + 25) / 8) / 2 = 2.125, which is not the mean size 8 / 3
+    values = np.array([0.0, 2.0, 4.0, 6.0, 6.0, 7.0, 8.0, 8.0])
+    groups = np.array([0, 1, 1, 2, 2, 2, 2, 2])
+    means, sizes = np.array([0.0, 3.0, 7.0]), np.array([1, 2, 5])
+    above = (sizes * (means - values.mean()) ** 2).sum() / 2
+    inside = ((values - means[groups]) ** 2).sum() / 5
+    assert between_share(values, groups) == pytest.approx((above - inside) / (above + 1.125 * inside))
+
+
 def test_between_share_is_not_defined_for_one_group_or_single_siblings():
     assert np.isnan(between_share(np.array([1.0, 2.0]), np.array([0, 0])))
     assert np.isnan(between_share(np.array([1.0, 2.0]), np.array([0, 1])))

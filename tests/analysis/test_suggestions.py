@@ -161,3 +161,20 @@ def test_suggestions_for_loaded_scores_are_those_of_the_scores(flawed, tmp_path)
     ours, theirs = rk.suggest(flawed), rk.suggest(rk.diagnose(loaded))
     assert [item.line for item in theirs.changes] == [item.line for item in ours.changes]
     assert theirs.table.equals(ours.table)
+
+
+def test_rewards_between_two_and_three_deviations_are_not_said_to_be_cut():
+    values = np.zeros(800)
+    values[::8] = 1.0  # mean .125, standard deviation .33: a success lies 2.6 deviations up
+    row = by_code(rk.suggest(rk.diagnose(tables.scores_of({"c": values}, np.repeat(np.arange(100), 8)))))
+    assert "cuts" not in row["standardise"].effect
+
+
+def test_partial_credit_weighs_a_share_of_the_component_it_stands_beside():
+    rows = [{"prompt_id": str(n // 8), "completion": str(n % 7), "ground_truth": "5"} for n in range(160)]
+    columns = {"prediction": "completion"}
+    part = rk.Component("correct", rk.verify.numbers_equal, weight=4.0, columns=columns)
+    advice = rk.suggest(rk.diagnose(rk.score(rk.Reward("r", components=[part]), rows)))
+    (change,) = [item for item in advice.changes if item.code == "graduate"]
+    assert change.scores.reward.weights["close"] == pytest.approx(1.2)
+    assert "columns={'prediction': 'completion'}" in change.line
