@@ -288,6 +288,8 @@ def _dominant(view: View, names: list[str]) -> Iterator[Finding]:
             "value": held[name],
             "interval": view.bootstrap.interval([shares * mass, mass], view.owner),
             "declared": declared[name],
+            "compared": value,  # with the threshold: the share itself, or by how much it holds more than `over`
+            "compared_interval": sure,
         }
         extra = {"over": over, "over_value": held[over]} if over is not None else {}
         widest = np.flatnonzero(np.abs(within(view.paid[name], view.groups)) > 0)

@@ -44,9 +44,13 @@ class Finding:
         if self.evidence.get("inconclusive"):
             if few := self.evidence.get("too_few"):
                 return f"{text[0].upper()}{text[1:]} (inconclusive: {few} groups are too few for a verdict)"
+            reaching = self.evidence.get("compared_interval")
+            what = "the interval"
+            if reaching:
+                what = f"what was compared, {percent(reaching[0])} to {percent(reaching[1])},"
             needed = self.evidence.get("n_needed")
             more = f"; about {needed:,} prompts would decide" if needed else ""
-            text += f" (inconclusive: the interval reaches across the threshold of {self.threshold:g}{more})"
+            text += f" (inconclusive: {what} reaches across the threshold of {self.threshold:g}{more})"
         return text[0].upper() + text[1:]
 
     def record(self) -> dict[str, Any]:
