@@ -288,7 +288,7 @@ def _dominant(view: View, names: list[str]) -> Iterator[Finding]:
             "value": held[name],
             "interval": view.bootstrap.interval([shares * mass, mass], view.owner),
             "declared": declared[name],
-            "compared": value,  # with the threshold: the share itself, or by how much it holds more than `over`
+            "compared": value,  # with the threshold: the share, or how much more it is than that of `over`
             "compared_interval": sure,
         }
         extra = {"over": over, "over_value": held[over]} if over is not None else {}
