@@ -24,6 +24,7 @@ from rewardkit.analysis.findings import SEVERITIES
 from rewardkit.bundle import bundled
 from rewardkit.calling import said
 from rewardkit.evaluation import STATUSES
+from rewardkit.markup import aligned
 
 REWARD = (
     "REWARD is file.py:name, package.module:name or gallery:module[.name]; "
@@ -103,6 +104,14 @@ def _rollout_options(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)
 
 
+scaling_option = click.option(
+    "--scale-rewards",
+    type=click.Choice(["group", "batch", "none"]),
+    default="group",
+    show_default=True,
+    help="The trainer's advantage scaling.",
+)
+seed_option = click.option("--seed", type=int, default=0, show_default=True, help="Of the bootstrap.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 
 
@@ -192,15 +201,7 @@ def _check_text(result: rk.CheckResult) -> str:
         for miss in result.misses:
             fields = ", ".join(f"{name}={value!r}" for name, value in miss.fields.items())
             rows.append((miss.case, miss.what, str(miss.expected), str(miss.got), fields[:60]))
-        widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
-        lines += [
-            "",
-            *(
-                "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-                for row in rows
-            ),
-            "",
-        ]
+        lines += ["", *aligned(rows), ""]
         lines += [
             f"{miss.case}: {miss.completion[:300]!r} (truth {miss.ground_truth!r})"
             + (f": {miss.why}" if miss.why else "")
@@ -211,14 +212,8 @@ def _check_text(result: rk.CheckResult) -> str:
 
 @main.command("diagnose")
 @click.argument("scores")
-@click.option(
-    "--scale-rewards",
-    type=click.Choice(["group", "batch", "none"]),
-    default="group",
-    show_default=True,
-    help="The trainer's advantage scaling.",
-)
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the bootstrap.")
+@scaling_option
+@seed_option
 @click.option(
     "--fail-on",
     type=click.Choice(["warn", "high"]),
@@ -260,14 +255,8 @@ def diagnose_command(
     show_default=True,
     help="Folder for the pages.",
 )
-@click.option(
-    "--scale-rewards",
-    type=click.Choice(["group", "batch", "none"]),
-    default="group",
-    show_default=True,
-    help="The trainer's advantage scaling.",
-)
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the bootstrap.")
+@scaling_option
+@seed_option
 @click.option("--single-file", is_flag=True, help="Put everything into index.html, one page to send.")
 @click.option("--redact", is_flag=True, help="Leave out prompts and completions.")
 @_rollout_options

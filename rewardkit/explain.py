@@ -53,15 +53,7 @@ class Explanation:
         for name, value in self.result.fields.items():
             at = ", ".join(f"{start}-{end}" for start, end in self.spans.get(name, []))
             out.append(f"field {name} = {value!r}" + (f" (characters {at})" if at else ""))
-        rows = [self._row(line) for line in self.lines]
-        widths = [max(len(row[i]) for row in [HEADER, *rows]) for i in range(len(HEADER))]
-        out += [
-            "",
-            *(
-                "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-                for row in [HEADER, *rows]
-            ),
-        ]
+        out += ["", *markup.aligned([HEADER, *(self._row(line) for line in self.lines)])]
         out += [f"note {name} = {value!r}" for name, value in self.result.notes.items()]
         return "\n".join(out)
 

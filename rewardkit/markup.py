@@ -1,11 +1,14 @@
-"""Escaped HTML fragments. Completions are hostile text: whatever is shown of one goes through here."""
+"""Escaped HTML fragments, and tables in plain text.
+
+Completions are hostile text: whatever is shown of one in HTML goes through here.
+"""
 
 from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
 
-__all__ = ["escaped", "marked", "table"]
+__all__ = ["aligned", "escaped", "marked", "table"]
 
 LONG_CELL = 30  # characters of HTML
 LONGEST_SHOWN = 4000  # characters of one text; a page with a 1 MB completion is no use to a person
@@ -97,6 +100,14 @@ def table(header: Sequence[str], rows: Sequence[Sequence[object]], *, numeric: S
 
     body = "".join(line(row, "td") for row in rows)
     return f"<table><thead>{line(header, 'th')}</thead><tbody>{body}</tbody></table>"
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of plain text in which the columns of the rows stand below each other."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
 
 
 def _cell(content: str) -> str:

@@ -139,16 +139,16 @@ def _unmatched(scores: Scores, views: tuple[View, ...]) -> list[Finding]:
     left = np.setdiff1d(np.arange(len(scores)), np.concatenate([view.rows for view in views]))
     if not len(left):
         return []
-    share, limit = len(left) / len(scores), THRESHOLDS["abstained"]
-    severity = "high" if share >= THRESHOLDS["lost_rows_high"] else "warn" if share >= limit else "info"
+    limits, seed = views[0].thresholds, views[0].bootstrap.seed
+    share, limit = len(left) / len(scores), limits["abstained"]
+    severity = "high" if share >= limits["lost_rows_high"] else "warn" if share >= limit else "info"
     (column,) = scores.reward.split_by
     values = list(dict.fromkeys(repr(value) for value in scores.table[column].iloc[left]))
     named = ", ".join(values[:5]) + (f" and {len(values) - 5} more" if len(values) > 5 else "")
     rows = np.zeros(len(scores))
     rows[left] = 1.0
-    interval = Bootstrap(scores.rollouts.prompts).interval(
-        [rows, np.ones(len(scores))], scores.rollouts.prompts
-    )
+    prompts = scores.rollouts.prompts
+    interval = Bootstrap(prompts, seed=seed).interval([rows, np.ones(len(scores))], prompts)
     reason = f"no reward for {column}={named}"
     evidence = {"value": share, "interval": interval, "rows": len(left), "reason": reason}
     ids = tuple(scores.table["rollout_id"].iloc[left[:5]])

@@ -9,7 +9,7 @@ import numpy as np
 from rewardkit.analysis.advantages import grpo
 from rewardkit.analysis.component_findings import same_everywhere
 from rewardkit.analysis.findings import Finding
-from rewardkit.analysis.grouping import effective_levels, tie_rate
+from rewardkit.analysis.grouping import effective_levels, group_stats, tie_rate
 from rewardkit.analysis.view import View
 
 
@@ -42,9 +42,8 @@ def _zero_std(view: View) -> Iterator[Finding]:
     value = float(stats.dead.sum() / n)
     if value < limits["zero_std"]:
         return
-    primary = view.component_stats[view.primary]
-    weight = view.components[view.primary].weight
-    low, high = (weight * end for end in view.span(view.primary))
+    primary = group_stats(view.scores[view.primary], view.groups, len(stats.count))
+    low, high = view.span(view.primary)
     wrong, right = stats.dead & (primary.high == low), stats.dead & (primary.low == high)
     evidence = {
         "value": value,

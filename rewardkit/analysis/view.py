@@ -265,4 +265,4 @@ def make_view(
     )
 
 
-__all__ = ["GATED", "THRESHOLDS", "View", "make_view"]
+__all__ = ["FEWEST_GROUPS", "THRESHOLDS", "View", "make_view"]

@@ -27,9 +27,8 @@ __all__ = [
     "reward_histogram",
 ]
 
-BLUE, ORANGE, GREEN, GREY, RED = "#0072b2", "#e69f00", "#009e73", "#8c8c8c", "#d55e00"
+BLUE, GREY, RED = "#0072b2", "#8c8c8c", "#d55e00"
 FEW_ATOMS = 12  # up to here every value gets a bar of its own
-MOST_LABELS = 12
 
 
 def _axes(ax: Axes | None, *, width: float = 7.0, height: float = 3.2) -> Axes:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import matplotlib.pyplot as plt
 import nbformat
 import papermill
 from tqdm.auto import tqdm
@@ -100,6 +99,17 @@ def report(
         for stem, title in NOTEBOOKS
         if stem != "02_check" or cases is not None
     ]
+    shared = {
+        "rollouts": str(rollouts),
+        "columns": dict(columns or {}),
+        "group": list(group),
+        "cases": str(cases),
+        "ignore": components,
+        "fail_on_miss": False,
+        "scale_rewards": scale_rewards,
+        "seed": seed,
+        "redact": redact,
+    }
     made: dict[tuple[int, str], Page] = {}
     with (
         tempfile.TemporaryDirectory() as scratch,
@@ -108,14 +118,7 @@ def report(
     ):
         running = {}
         for at, stem, title in jobs:
-            given = {"reward": names[at], "rollouts": str(rollouts), "cases": str(cases), "redact": redact}
-            given |= {"columns": dict(columns or {}), "group": list(group)}
-            given |= {
-                "scale_rewards": scale_rewards,
-                "seed": seed,
-                "fail_on_miss": False,
-                "ignore": components,
-            }
+            given = {**shared, "reward": names[at]}
             out = Path(scratch) / f"{at}-{stem}.ipynb"
             running[pool.submit(_run, stem, title, out, given, slugs[at], redact)] = (at, stem)
         for future in as_completed(running):
@@ -175,8 +178,7 @@ def _write(folder: Path, summaries: tuple[Summary, ...], *, single_file: bool, r
             for item in summary.pages:
                 (folder / item.file).parent.mkdir(parents=True, exist_ok=True)
                 _write_text(folder / item.file, notebook_page(item, summary.name))
-    with plt.rc_context():
-        _write_text(index, index_page(summaries, redact=redact, inline=single_file))
+    _write_text(index, index_page(summaries, redact=redact, inline=single_file))
     _write_text(markdown, summary_markdown(summaries, redact=redact))
     return Report(index, markdown, summaries)
 

@@ -446,3 +446,13 @@ def test_components_that_are_only_recorded_do_not_oppose():
     parts = {"a": parts["correct"], "b": 1 - parts["correct"], "c": parts["tidy"]}
     scores = scores_of(parts, groups, weights={"a": 1.0, "b": 0.0, "c": 0.0})
     assert rk.diagnose(scores)["opposed"] == []
+
+
+@pytest.mark.parametrize("aggregation", ["weighted_sum", "weighted_mean"])
+def test_dead_groups_are_all_right_by_the_scores_of_the_task_whatever_they_are_paid(aggregation):
+    correct = np.repeat([0.0, 1.0, 1.0, 0.0], 4 * 5)
+    groups = np.repeat(np.arange(20), 4)
+    parts = {"correct": correct, "other": np.zeros(80)}
+    scores = scores_of(parts, groups, weights={"correct": 3.0, "other": 1.0}, aggregation=aggregation)
+    (finding,) = rk.diagnose(scores)["zero_std_groups"]
+    assert (finding.evidence["all_wrong"], finding.evidence["all_right"]) == pytest.approx((0.5, 0.5))
