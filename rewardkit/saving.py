@@ -11,14 +11,14 @@ import symtable
 import sys
 import textwrap
 from collections.abc import Callable
-from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any
 
 from rewardkit.component import Component
 from rewardkit.errors import RewardError
 from rewardkit.loading import FILE_MODULE, load_reward
-from rewardkit.primitives import extraction, measurement, structured, verification, weighting
+from rewardkit.primitives import extraction, measurement, verification, weighting
+from rewardkit.primitives.factories import Made
 from rewardkit.primitives.gating import Gate
 from rewardkit.reward import Reward
 from rewardkit.route import Route
@@ -27,11 +27,10 @@ from rewardkit.scoring import write_whole
 __all__ = ["save_reward"]
 
 ROOMS = {
-    extraction: "rk.extract",
-    structured: "rk.extract",
-    measurement: "rk.measure",
-    verification: "rk.verify",
-    weighting: "rk.weigh",
+    "rk.extract": extraction,
+    "rk.measure": measurement,
+    "rk.verify": verification,
+    "rk.weigh": weighting,
 }
 
 
@@ -158,14 +157,13 @@ class _Writer:
             return f"partial({', '.join([self.call(function.func, owner), *bound])})"
         if isinstance(function, extraction.FirstOf):
             return f"rk.extract.first_of({', '.join(self.call(item, owner) for item in function.extractors)})"
-        if function is extraction.assistant_text:
-            return "rk.extract.assistant_text"
-        module = inspect.getmodule(type(function) if is_dataclass(function) else function)
-        if module in ROOMS and is_dataclass(function):
-            return f"{ROOMS[module]}.{function!r}"
         name = getattr(function, "__qualname__", "")
-        if module in ROOMS:
-            return f"{ROOMS[module]}.{name}"
+        for room, public in ROOMS.items():
+            if name in public.__all__ and getattr(public, name) is function:
+                return f"{room}.{name}"
+            if isinstance(function, Made) and function.factory in public.__all__:
+                return f"{room}.{function!r}"
+        module = inspect.getmodule(function)
         if not name.isidentifier():
             raise RewardError(
                 f"{owner!r} uses {function!r}, which has no name to write; give it a function with a name "

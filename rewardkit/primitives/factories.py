@@ -17,6 +17,11 @@ class Made:
     ``*args``, the others as keywords where they differ from their default.
     """
 
+    @property
+    def factory(self) -> str:
+        """Name of the function that makes it."""
+        return re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__).lower()
+
     def __repr__(self) -> str:
         parts: list[str] = []
         for field in fields(self):  # type: ignore[arg-type]
@@ -27,8 +32,7 @@ class Made:
                 parts.append(f"{field.name}={value!r}" if field.kw_only else repr(value))
             elif value != field.default:
                 parts.append(repr(value) if field.metadata.get("positional") else f"{field.name}={value!r}")
-        factory = re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__).lower()
-        return f"{factory}({', '.join(parts)})"
+        return f"{self.factory}({', '.join(parts)})"
 
 
 def one_of(option: str, value: Any, allowed: tuple[Any, ...]) -> None:

@@ -15,8 +15,8 @@ from typing import Any, Literal
 
 from rapidfuzz import fuzz
 
-from rewardkit.primitives.extraction import check_tag_name, tag_tokens
 from rewardkit.primitives.factories import Made, one_of
+from rewardkit.primitives.tagged import check_tag_name, tag_tokens
 from rewardkit.primitives.verification import is_missing
 from rewardkit.trace import note
 

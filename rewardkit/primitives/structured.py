@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rewardkit.primitives.extractor import Extractor, Span, Which, trim
-from rewardkit.primitives.factories import Made, one_of
+from rewardkit.primitives.factories import one_of
 
 __all__ = ["assistant_text", "code_block", "json_value"]
 
@@ -157,25 +157,6 @@ def json_value(path: str | Sequence[str | int] | None = None, *, which: Which = 
     return JsonValue(path if path is None or isinstance(path, str) else tuple(map(str, path)), which)
 
 
-@dataclass(frozen=True, repr=False)
-class AssistantText(Made):
-    def __repr__(self) -> str:
-        return "assistant_text"
-
-    def __call__(self, messages: Sequence[Any] | str | None) -> str | None:
-        if isinstance(messages, str) or not isinstance(messages, Sequence):
-            return messages if isinstance(messages, str) else None
-        for message in reversed(messages):
-            if isinstance(message, dict) and message.get("role") == "assistant":
-                return _content_text(message.get("content"))
-        return None
-
-    def spans(self, messages: Sequence[Any] | str | None) -> list[Span]:
-        """The whole of the text that is given back."""
-        text = self(messages)
-        return [] if text is None else [(0, len(text))]
-
-
 def _content_text(content: Any) -> str:
     """Text of a message's content: a string, or the text parts of a list of parts, one a line."""
     if isinstance(content, str):
@@ -185,14 +166,18 @@ def _content_text(content: Any) -> str:
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
-assistant_text = AssistantText()
-"""Text of the last assistant message of a transcript (`messages` in OpenAI's form).
+def assistant_text(messages: Sequence[Any] | str | None) -> str | None:
+    """Text of the last assistant message of a transcript (`messages` in OpenAI's form).
 
-A string is returned as it is.
+    A string is returned as it is. Content in parts is joined by line breaks, other parts than text are left
+    out; ``None`` where no assistant speaks.
 
-Content in parts is joined by line breaks, other parts than text are left out; ``None`` where no assistant
-speaks. Spans count from the start of that text.
-
->>> assistant_text([{"role": "user", "content": "2+2?"}, {"role": "assistant", "content": "4"}])
-'4'
-"""
+    >>> assistant_text([{"role": "user", "content": "2+2?"}, {"role": "assistant", "content": "4"}])
+    '4'
+    """
+    if isinstance(messages, str) or not isinstance(messages, Sequence):
+        return messages if isinstance(messages, str) else None
+    for message in reversed(messages):
+        if isinstance(message, dict) and message.get("role") == "assistant":
+            return _content_text(message.get("content"))
+    return None

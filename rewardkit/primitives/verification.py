@@ -9,85 +9,15 @@ bind them with `functools.partial`.
 
 from __future__ import annotations
 
-import re
 import unicodedata
-from decimal import Context, Decimal, InvalidOperation
-from fractions import Fraction
-from numbers import Rational
+from decimal import Decimal
 from threading import current_thread, main_thread
 from typing import Any, Literal
 
-import numpy as np
-
 from rewardkit.primitives.factories import one_of
+from rewardkit.primitives.numbers import CONTEXT, as_decimal, distance, read_number
 
 __all__ = ["closeness", "matches", "math_equal", "numbers_equal", "read_number"]
-
-Number = Decimal | Fraction
-
-_PLAIN = re.compile(r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d*)?(?:[eE][+-]?\d{1,6})?")
-_CURRENCY = re.compile(r"^([+-]?)\s?\\?[$€£¥]\s?")
-_CONTEXT = Context(prec=60, Emax=10**9, Emin=-(10**9))
-_LONGEST_NUMBER = 1000  # characters; a longer run of digits is not an answer that a person would grade
-
-
-def read_number(value: Any) -> Number | None:
-    """The exact number a text or number stands for, or ``None``: a Decimal, for "1/3" a Fraction.
-
-    Reads thousands separators, a currency sign, a trailing full stop, an exponent, a unicode minus and `a/b`.
-    Floats are read as they print (0.1 is 1/10); bools, NaN, infinities and text over 1,000 characters are no
-    numbers.
-
-    >>> read_number("$1,234.50."), read_number("2/4")
-    (Decimal('1234.50'), Fraction(1, 2))
-    """
-    if isinstance(value, str):
-        return _read_text(value)
-    if isinstance(value, bool | np.bool_) or value is None:
-        return None
-    if isinstance(value, Rational):  # int, numpy integers, Fraction: exact
-        exact = Fraction(int(value.numerator), int(value.denominator))
-        return Decimal(exact.numerator) if exact.denominator == 1 else exact
-    try:
-        number = Decimal(value) if isinstance(value, int | Decimal) else Decimal(repr(float(value)))
-    except (TypeError, ValueError, OverflowError, InvalidOperation):
-        return None
-    return number if number.is_finite() else None
-
-
-def _read_text(text: str) -> Number | None:
-    if len(text) > _LONGEST_NUMBER:
-        return None
-    text = text.strip().replace("\u2212", "-").rstrip(".").rstrip()
-    text = _CURRENCY.sub(r"\1", text)
-    above, slash, below = text.partition("/")
-    numerator = _read_plain(above.strip())
-    if not slash or numerator is None:
-        return numerator
-    denominator = _read_plain(below.strip())
-    if not denominator or max(abs(numerator.adjusted()), abs(denominator.adjusted())) > _LONGEST_NUMBER:
-        return None
-    return Fraction(numerator) / Fraction(denominator)
-
-
-def _read_plain(text: str) -> Decimal | None:
-    if not _PLAIN.fullmatch(text):
-        return None
-    try:
-        return Decimal(text.replace(",", ""))
-    except InvalidOperation:  # no digit in it
-        return None
-
-
-def _distance(a: Number, b: Number) -> Decimal:
-    """|a - b| to 60 digits."""
-    return _CONTEXT.abs(_CONTEXT.subtract(_decimal(a), _decimal(b)))
-
-
-def _decimal(number: Number) -> Decimal:
-    if isinstance(number, Decimal):
-        return number
-    return _CONTEXT.divide(Decimal(number.numerator), Decimal(number.denominator))
 
 
 def numbers_equal(
@@ -115,9 +45,9 @@ def numbers_equal(
         return True
     if not absolute and not relative:
         return False
-    larger = max(abs(_decimal(number)), abs(_decimal(truth)))
-    allowed = max(Decimal(repr(float(absolute))), _CONTEXT.multiply(Decimal(repr(float(relative))), larger))
-    return _distance(number, truth) <= allowed
+    larger = max(abs(as_decimal(number)), abs(as_decimal(truth)))
+    allowed = max(Decimal(repr(float(absolute))), CONTEXT.multiply(Decimal(repr(float(relative))), larger))
+    return distance(number, truth) <= allowed
 
 
 def closeness(
@@ -150,11 +80,11 @@ def closeness(
         return 0.0
     if number == truth:
         return 1.0
-    error = _distance(number, truth)
+    error = distance(number, truth)
     if scale == "relative":
-        if not number or not truth or (_decimal(number) > 0) != (_decimal(truth) > 0):
+        if not number or not truth or (as_decimal(number) > 0) != (as_decimal(truth) > 0):
             return 0.0  # the wrong sign, or a missed truth of 0, is a full error however long the line
-        error = _CONTEXT.divide(error, max(abs(_decimal(number)), abs(_decimal(truth))))
+        error = CONTEXT.divide(error, max(abs(as_decimal(number)), abs(as_decimal(truth))))
     return max(0.0, 1.0 - float(error) / zero_at)
 
 
