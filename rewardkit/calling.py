@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class Failure:
 
 def calls(
     function: Callable[..., Any],
-    positional: list[Sequence[Any]],
+    positional: Sequence[Sequence[Any]],
     keywords: Mapping[str, Sequence[Any]],
     count: int,
 ) -> Iterator[OneCall]:
@@ -98,32 +98,37 @@ def run_all(function: Callable[..., Any], positional: list[Sequence[Any]], count
     return results
 
 
-def run_async(calls: Iterator[OneCall] | list[OneCall], notes: Notes | None) -> list[Any]:
+def run_async(calls: Iterable[OneCall], notes: Notes | None) -> list[Any]:
     """The answers of a coroutine function, a bounded number of calls at a time.
 
-    They run on an event loop in a thread of its own.
-
-    (A notebook's main thread has a running loop already.)
+    They run on an event loop in a thread of its own, as a notebook's main thread has a running loop already.
     """
+    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="rewardkit-async") as pool:
+        return pool.submit(copy_context().run, asyncio.run, answer_all(calls, notes)).result()
 
-    async def one_after(limit: asyncio.Semaphore, at: int, one: OneCall) -> Any:
+
+async def answer_all(
+    calls: Iterable[OneCall], notes: Notes | None, seconds: float | None = None
+) -> list[Any]:
+    """The answers of a coroutine function, each awaited for at most `seconds`."""
+    limit = asyncio.Semaphore(CONCURRENT_CALLS)
+
+    async def one_after(at: int, one: OneCall) -> Any:
         function, positional, keywords = one
         async with limit:
             with listen(notes is not None) as heard:
+                clock = asyncio.timeout(seconds)
                 try:
-                    answer = await function(*positional, **keywords)
+                    async with clock:
+                        answer = await function(*positional, **keywords)
                 except CAUGHT as error:
-                    answer = Failure(said(error))
+                    late = clock.expired() and isinstance(error, TimeoutError)
+                    answer = Failure(f"took longer than {seconds:g} s" if late else said(error))
             if notes is not None:
                 notes[at].update(heard)
             return answer
 
-    async def everything() -> list[Any]:
-        limit = asyncio.Semaphore(CONCURRENT_CALLS)
-        return list(await asyncio.gather(*(one_after(limit, at, one) for at, one in enumerate(calls))))
-
-    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="rewardkit-async") as pool:
-        return pool.submit(copy_context().run, asyncio.run, everything()).result()
+    return list(await asyncio.gather(*(one_after(at, one) for at, one in enumerate(calls))))
 
 
 def as_list(answer: Any, count: int) -> list[Any] | Failure:

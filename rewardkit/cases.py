@@ -17,6 +17,7 @@ import pandas as pd
 from rewardkit.bundle import resolve
 from rewardkit.errors import CasesError, RewardError, did_you_mean
 from rewardkit.evaluation import GATED, STATUSES
+from rewardkit.limits import time_limit
 from rewardkit.primitives.extraction import assistant_text
 from rewardkit.reading import read_jsonl
 from rewardkit.reward import Reward
@@ -240,11 +241,18 @@ def _case(raw: Mapping[str, Any], where: str, line: int) -> Case:
     )
 
 
-def check(reward: Reward, cases: Sequence[Case] | str | Path, *, ignore: Collection[str] = ()) -> CheckResult:
+def check(
+    reward: Reward,
+    cases: Sequence[Case] | str | Path,
+    *,
+    ignore: Collection[str] = (),
+    timeout: float | None = None,
+) -> CheckResult:
     """Score every case (or those of a file), each as a group of its own, and compare with what it expects.
 
     That is the reward before any transform, and group components abstain. Expectations of a component in
     `ignore` are left out where the reward does not have it: one case file then serves several versions.
+    `timeout` bounds each call of a function that is not rewardkit's own, as in `score`.
     RewardError: a case lacks a column that the reward asks for; CasesError: one expects a score of a
     component that the reward does not have.
     """
@@ -266,7 +274,8 @@ def check(reward: Reward, cases: Sequence[Case] | str | Path, *, ignore: Collect
             raise RewardError(f"case {case.name!r}: {error}") from None
     if not cases:
         return CheckResult(reward.name, (), (), left_out)
-    found = reward.evaluate(columns, rows=len(cases))
+    with time_limit(timeout) as limit:
+        found = reward.evaluate(columns, rows=len(cases), limit=limit)
     gated = {name: status == GATED for name, status in found.statuses.items()}
     rewards = reward.combine(found.scores, gated, found.gate, columns)
     misses = []

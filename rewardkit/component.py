@@ -241,7 +241,7 @@ def sources(functions: Sequence[Any]) -> dict[str, str]:
     """
     found: dict[str, dict[str, None]] = {}  # hashes in order, each once
     for function in functions:
-        for part in _user_code(function):
+        for part in user_code(function):
             name, hashed = _source(part if hasattr(part, "__qualname__") else type(part))
             found.setdefault(name, {})[hashed + _captured(part)] = None
     return {name: " ".join(hashes) for name, hashes in sorted(found.items())}
@@ -294,17 +294,17 @@ def source_hash(text: bytes) -> str:
     return hashlib.sha256(text).hexdigest()[:16]
 
 
-def _user_code(function: Any) -> list[Any]:
+def user_code(function: Any) -> list[Any]:
     """The functions or classes behind a callable that rewardkit's primitives do not account for."""
     if isinstance(function, functools.partial):
         held = (function.func, *function.args, *function.keywords.values())
-        return [part for item in held if callable(item) for part in _user_code(item)]
+        return [part for item in held if callable(item) for part in user_code(item)]
     if isinstance(function, Gate):
-        return _user_code(function.on) if callable(function.on) else []
+        return user_code(function.on) if callable(function.on) else []
     code = function if hasattr(function, "__qualname__") else type(function)
     if (getattr(code, "__module__", "") or "").startswith("rewardkit.primitives."):
         held = (
             tuple(getattr(function, item.name) for item in fields(function)) if is_dataclass(function) else ()
         )
-        return [part for item in held if callable(item) for part in _user_code(item)]
+        return [part for item in held if callable(item) for part in user_code(item)]
     return [function]

@@ -19,6 +19,7 @@ from rewardkit.calling import (
     CAUGHT,
     Failure,
     Notes,
+    OneCall,
     as_list,
     calls,
     guarded,
@@ -29,6 +30,7 @@ from rewardkit.calling import (
     short,
 )
 from rewardkit.component import Call, Component
+from rewardkit.limits import TimeLimit
 from rewardkit.primitives.gating import Gate
 
 __all__ = ["STATUSES", "Evaluation", "evaluate"]
@@ -70,31 +72,39 @@ def evaluate(
     groups: Rows | None = None,
     ignore_gates: bool = False,
     notes: bool = False,
+    limit: TimeLimit | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Evaluation:
     """Compute fields, then components in their order.
 
     `columns` are lists of `rows` values; what is asked for must be there (see `Reward.check_columns`). `gate`
     is the one on the whole reward: components declared after all it asks for are not run where it is closed.
-    `groups` are group codes, (rows,); without them group components abstain. `progress` is called with each
+    `groups` are group codes, (rows,); without them group components abstain. `limit` bounds the time of each
+    call of a user's function. `progress` is called with each
     name before its pass. Never raises for what a component, field or gate does: that becomes its status.
     """
-    return _Pass(columns, rows, groups, ignore_gates, [{} for _ in range(rows)] if notes else None).run(
-        fields, components, gate, gate_call, progress or (lambda name: None)
-    )
+    state = _Pass(columns, rows, groups, ignore_gates, [{} for _ in range(rows)] if notes else None, limit)
+    return state.run(fields, components, gate, gate_call, progress or (lambda name: None))
 
 
 class _Pass:
     """The state of one evaluation: the columns known so far and what has been found."""
 
     def __init__(
-        self, columns: Columns, rows: int, groups: Rows | None, ignore_gates: bool, notes: Notes | None
+        self,
+        columns: Columns,
+        rows: int,
+        groups: Rows | None,
+        ignore_gates: bool,
+        notes: Notes | None,
+        limit: TimeLimit | None,
     ) -> None:
         self.known: dict[str, Sequence[Any] | Floats] = dict(columns)
         self.failed: dict[str, Rows] = {}  # field -> rows where it has no value
         self.rows = rows
         self.groups = groups
         self.ignore_gates = ignore_gates
+        self.limit = limit
         self.found = Evaluation({}, {}, {}, {}, np.ones(rows), notes)
 
     def run(
@@ -290,17 +300,14 @@ class _Pass:
             return []
         positional = self.arguments(call.positional, rows)
         keywords = dict(zip(call.keywords, self.arguments(list(call.keywords.values()), rows), strict=True))
-        function, notes = call.function, self.found.notes
+        function = call.function
+        notes = None if self.found.notes is None else [self.found.notes[row] for row in rows]
+        if self.limit and self.limit.needed(function):
+            return self.limit.run(function, positional, keywords, count, notes, is_async=call.is_async)
         if call.is_async:
-            return run_async(
-                calls(function, positional, keywords, count),
-                None if notes is None else [notes[row] for row in rows],
-            )
+            return run_async(calls(function, positional, keywords, count), notes)
         if notes is not None:
-            return [
-                noted(one, notes[row])
-                for one, row in zip(calls(function, positional, keywords, count), rows, strict=True)
-            ]
+            return list(map(noted, calls(function, positional, keywords, count), notes))
         if keywords or not positional:
             return [guarded(one) for one in calls(function, positional, keywords, count)]
         return run_all(function, positional, count)
@@ -317,18 +324,26 @@ class _Pass:
                 name: list(self.arguments([column], batch)[0])
                 for name, column in component.call.keywords.items()
             }
-            one = (component.function, positional, keywords)
             # a note of a batch can only be heard where it means one row
             heard = self.found.notes[batch[0]] if self.found.notes is not None and len(batch) == 1 else None
-            if component.call.is_async:
-                answer = run_async([one], None if heard is None else [heard])[0]
-            else:
-                answer = guarded(one) if heard is None else noted(one, heard)
+            answer = self.one((component.function, positional, keywords), heard, component.call.is_async)
             if not isinstance(answer, Failure):
                 answer = as_list(answer, len(batch))
             values = [answer] * len(batch) if isinstance(answer, Failure) else answer
             results.update(zip(batch.tolist(), values, strict=True))
         return [results[row] for row in rows.tolist()]
+
+    def one(self, one: OneCall, heard: dict[str, Any] | None, is_async: bool) -> Any:
+        """What one call returns, or a Failure."""
+        function, positional, keywords = one
+        if self.limit and self.limit.needed(function):
+            columns = [[column] for column in positional]
+            named = {name: [column] for name, column in keywords.items()}
+            notes = None if heard is None else [heard]
+            return self.limit.run(function, columns, named, 1, notes, is_async=is_async)[0]
+        if is_async:
+            return run_async([one], None if heard is None else [heard])[0]
+        return guarded(one) if heard is None else noted(one, heard)
 
     @staticmethod
     def take(

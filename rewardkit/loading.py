@@ -16,6 +16,7 @@ from typing import Any
 
 from rewardkit.calling import CAUGHT, said
 from rewardkit.component import SOURCE_HASH, Component, source_hash
+from rewardkit.deadlines import MODULE_SOURCE
 from rewardkit.errors import InputError, RewardError, did_you_mean
 from rewardkit.reward import Reward
 
@@ -125,6 +126,7 @@ def _run_file(path: Path) -> ModuleType:
     try:
         text = path.read_bytes()
         module.__dict__[SOURCE_HASH] = source_hash(text)
+        module.__dict__[MODULE_SOURCE] = text  # a worker process makes the module again
         exec(compile(text, str(path), "exec", dont_inherit=True), module.__dict__)
         helpers = _beside(path)
         new = [helper for helper in helpers if helper not in known]

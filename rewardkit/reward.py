@@ -16,6 +16,7 @@ from rewardkit.calling import CAUGHT, said
 from rewardkit.component import Call, Component, check_name, describe, gate_asks_for, read_gate, sources
 from rewardkit.errors import InputError, RewardError, did_you_mean
 from rewardkit.evaluation import GATED, STATUSES, Columns, Evaluation, Floats, Rows, evaluate
+from rewardkit.limits import TimeLimit
 from rewardkit.primitives.gating import Gate
 from rewardkit.primitives.weighting import aggregate, check_weights
 
@@ -225,6 +226,7 @@ class Reward:
         groups: Rows | None = None,
         ignore_gates: bool = False,
         notes: bool = False,
+        limit: TimeLimit | None = None,
         progress: Callable[[str], None] | None = None,
     ) -> Evaluation:
         """Fields, scores and statuses for `rows` rows of `columns`; see `evaluation.evaluate`.
@@ -245,6 +247,7 @@ class Reward:
             groups=groups,
             ignore_gates=ignore_gates,
             notes=notes,
+            limit=limit,
             progress=progress,
         )
 

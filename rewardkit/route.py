@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from rewardkit.component import Component, Recorded
 from rewardkit.errors import RewardError, did_you_mean
 from rewardkit.evaluation import ABSTAINED, GATED, Columns, Evaluation, Floats, Rows
+from rewardkit.limits import TimeLimit
 from rewardkit.primitives.gating import Gate
 from rewardkit.primitives.weighting import read_transform
 from rewardkit.reward import Part, Reward, fingerprint
@@ -109,6 +110,7 @@ class Route(Reward):
         groups: Rows | None = None,
         ignore_gates: bool = False,
         notes: bool = False,
+        limit: TimeLimit | None = None,
         progress: Callable[[str], None] | None = None,
     ) -> Evaluation:
         total = Evaluation(
@@ -129,6 +131,7 @@ class Route(Reward):
                 groups=None if groups is None else groups[part.rows],
                 ignore_gates=ignore_gates,
                 notes=notes,
+                limit=limit,
                 progress=progress,
             )
             total.gate[part.rows] = found.gate

@@ -25,6 +25,7 @@ from rewardkit.calling import short
 from rewardkit.columns import as_column, column_values
 from rewardkit.errors import RewardError, RolloutsError
 from rewardkit.evaluation import GATED, STATUSES, Evaluation, Floats
+from rewardkit.limits import time_limit
 from rewardkit.reward import Reward
 from rewardkit.rollouts import Rollouts, load_rollouts
 from rewardkit.route import reward_from_record
@@ -166,14 +167,18 @@ def score(
     *,
     ignore_gates: bool = False,
     notes: bool = False,
+    timeout: float | None = None,
     progress: bool = False,
 ) -> Scores:
     """Scores of every rollout, one row a completion in the order given.
 
     ``ignore_gates=True`` runs and counts every component as if its gate were open; ``notes=True`` adds what
     `rk.note` left as columns; ``progress=True`` shows a bar. What a component does wrong becomes its row's
-    status, never an exception. RewardError: a column is asked for that is not there, or has the name of a
-    field or component.
+    status, never an exception. With a `timeout` each call of a function that is not rewardkit's own may take
+    so many seconds: it runs in a worker process, which is killed and replaced when it takes longer or ends,
+    and its row gets status ``error``; calls must not depend on one another, as several processes make them.
+    RewardError: a column is asked for that is not there, or has the name of a field or component; a function
+    that cannot be sent to another process under a `timeout`.
     """
     if not isinstance(reward, Reward):
         raise RewardError(f"score takes a Reward, not {short(reward)}; load or make one first")
@@ -190,20 +195,24 @@ def score(
     all_columns = {name: rollouts.table[name] for name in reward.needs}
     columns = Rollouts(pd.DataFrame(all_columns), {}, ()).columns()
     steps = len(reward.fields) + len(reward.components)
-    with tqdm(total=steps, desc="scoring", unit="column", leave=False) if progress else nullcontext() as bar:
+    with (
+        time_limit(timeout) as limit,
+        tqdm(total=steps, desc="scoring", unit="column", leave=False) if progress else nullcontext() as bar,
+    ):
         found = reward.evaluate(
             columns,
             rows=len(rollouts),
             groups=rollouts.groups,
             ignore_gates=ignore_gates,
             notes=notes,
+            limit=limit,
             progress=_advance(bar) if progress else None,
         )
     gated = {name: status == GATED for name, status in found.statuses.items()}
     raw = reward.combine(found.scores, gated, found.gate, columns)
     final = reward.transformed(raw, rollouts.groups, columns)
     table = pd.concat([rollouts.table.reset_index(drop=True), _result_columns(found, raw, final)], axis=1)
-    run = {"versions": versions(), "ignore_gates": ignore_gates}
+    run = {"versions": versions(), "ignore_gates": ignore_gates, "timeout": timeout}
     return Scores(table, reward, replace(rollouts, table=rollouts.table.reset_index(drop=True)), run)
 
 
@@ -337,5 +346,5 @@ def load_scores(path: str | Path) -> Scores:
     table = pd.DataFrame(columns)
     own = [name for name in table.columns if name not in OWN_COLUMNS and not name.startswith(OWN_PREFIXES)]
     rollouts = Rollouts(table[own], mapping, group_key, (), source)
-    run = {key: record[key] for key in ("versions", "ignore_gates") if key in record}
+    run = {key: record[key] for key in ("versions", "ignore_gates", "timeout") if key in record}
     return Scores(table, reward, rollouts, run)
