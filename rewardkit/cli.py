@@ -15,7 +15,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
@@ -24,7 +24,13 @@ from rewardkit.analysis.findings import SEVERITIES
 from rewardkit.bundle import bundled
 from rewardkit.calling import said
 from rewardkit.evaluation import STATUSES
+from rewardkit.limits import CannotLimit
 from rewardkit.markup import aligned
+
+Result = TypeVar("Result")
+
+TIMEOUT = 10.0
+"""Seconds. Our choice: beyond what one completion's check should take, below what people wait for."""
 
 REWARD = (
     "REWARD is file.py:name, package.module:name or gallery:module[.name]; "
@@ -112,7 +118,24 @@ scaling_option = click.option(
     help="The trainer's advantage scaling.",
 )
 seed_option = click.option("--seed", type=int, default=0, show_default=True, help="Of the bootstrap.")
+timeout_option = click.option(
+    "--timeout",
+    type=click.FloatRange(min=0),
+    metavar="SECONDS",
+    help=f"That one call of your own code may take; 0 for no limit.  [default: {TIMEOUT:g}]",
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+
+
+def _limited(timeout: float | None, run: Callable[[float | None], Result]) -> Result:
+    """What `run` gives under this time limit; without one where it is only the default and cannot be had."""
+    try:
+        return run(TIMEOUT if timeout is None else timeout or None)
+    except CannotLimit as error:
+        if timeout is not None:
+            raise
+        click.echo(_printable(f"rewardkit: without a time limit: {' '.join(str(error).split())}"), err=True)
+        return run(None)
 
 
 def _emit(record: Mapping[str, Any], text: str, as_json: bool) -> None:
@@ -148,6 +171,7 @@ def _plain(value: Any) -> Any:
     help="A folder for scores.parquet and run.json.",
 )
 @_rollout_options
+@timeout_option
 @json_option
 def score_command(
     reward: str,
@@ -155,6 +179,7 @@ def score_command(
     output: Path | None,
     columns: dict[str, str],
     group: tuple[str, ...],
+    timeout: float | None,
     as_json: bool,
 ) -> None:
     """Score every completion of ROLLOUTS (JSONL, Parquet or CSV) with REWARD."""
@@ -162,7 +187,8 @@ def score_command(
         loaded = rk.load_reward(reward)
         read = rk.load_rollouts(rollouts, columns=columns, group=list(group) or None)
         started = time.perf_counter()
-        scores = rk.score(loaded, read, progress=not as_json and sys.stderr.isatty())
+        progress = not as_json and sys.stderr.isatty()
+        scores = _limited(timeout, lambda limit: rk.score(loaded, read, timeout=limit, progress=progress))
         seconds = time.perf_counter() - started
     folder = scores.save(output) if output else None
     totals = {status: sum(counts[status] for counts in scores.counts.values()) for status in STATUSES}
@@ -184,12 +210,14 @@ def score_command(
 @main.command("check", epilog=REWARD)
 @click.argument("reward")
 @click.argument("cases")
+@timeout_option
 @json_option
 @click.pass_context
-def check_command(ctx: click.Context, reward: str, cases: str, as_json: bool) -> None:
+def check_command(ctx: click.Context, reward: str, cases: str, timeout: float | None, as_json: bool) -> None:
     """Check REWARD against the written CASES (JSONL); exit 1 when one is missed."""
     with redirect_stdout(sys.stderr):
-        result = rk.check(rk.load_reward(reward), rk.load_cases(cases))
+        loaded, read = rk.load_reward(reward), rk.load_cases(cases)
+        result = _limited(timeout, lambda limit: rk.check(loaded, read, timeout=limit))
     _emit(result.record(), _check_text(result), as_json)
     ctx.exit(1 if result.misses else 0)
 

@@ -97,10 +97,10 @@ class _Process:
             pass
         self.inbox.put((self, None))
 
-    def send(self, *request: Any) -> None:
+    def send(self, request: Any) -> None:
         try:
             write_frame(cast(Any, self.popen.stdin), pickle.dumps(request, pickle.HIGHEST_PROTOCOL))
-        except (BrokenPipeError, OSError):
+        except OSError:
             pass  # it has ended, which its reader says
 
     def end(self) -> None:
@@ -235,7 +235,7 @@ class Workers:
         with _by_value([*self._by_value, module] if module in sys.modules else []):
             pickled = _pickled(function)
         if module in self._by_value or pickled == before:
-            raise CannotSend(f"{function!r} cannot be loaded in another process ({why})")
+            raise CannotSend(f"it cannot be loaded there: {why}")
         self._by_value.append(str(module))
         self._functions[key] = (function, pickled, file_modules)
 
@@ -253,17 +253,17 @@ class Workers:
             if key not in process.known:
                 process.known[key] = pickled
                 process.starting = True
-                process.send("load", key, pickled, modules)
+                process.send(("load", key, pickled, modules))
             share = min(CHUNK, -(-len(waiting) // len(self._processes)))
             chunk: list[tuple[int, bytes]] = []
             for index in [waiting.popleft() for _ in range(share)]:
                 try:
-                    chunk.append((index, _pickled(tuple(calls[index]))))
+                    chunk.append((index, _pickled(tuple(calls[index]), "an argument")))
                 except CannotSend as error:
                     yield index, Killed(error)
             process.pending.extend(index for index, _ in chunk)
             process.since = time.monotonic()
-            process.send("run", key, chunk, self._cpu)
+            process.send(("run", key, chunk, self._cpu))
 
     @property
     def _cpu(self) -> float:
@@ -330,20 +330,20 @@ def _start(inbox: queue.SimpleQueue[Any]) -> _Process:
     )
     process = _Process(popen, inbox, since=time.monotonic())
     threading.Thread(target=process.read, name="rewardkit-worker", daemon=True).start()
-    write_frame(cast(Any, popen.stdin), pickle.dumps(list(sys.path)))
+    process.send(list(sys.path))
     return process
 
 
 _PLAIN = {str, int, float, bool, type(None)}
 
 
-def _pickled(value: Any) -> bytes:
+def _pickled(value: Any, what: str = "it") -> bytes:
     try:
         if isinstance(value, tuple) and _PLAIN.issuperset(map(type, value)):
             return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
         return cast(bytes, cloudpickle.dumps(value))
     except Exception as error:  # whatever an object raises when it is pickled
-        raise CannotSend(f"{value!r:.80} cannot be sent to another process ({error})") from error
+        raise CannotSend(f"{what} cannot be pickled: {error}") from error
 
 
 @contextmanager

@@ -124,8 +124,9 @@ class TimeLimit:
                 results[place] = self._failure(value) if isinstance(value, Killed | Raised) else value
         except (CannotSend, WorkerEnded) as error:
             raise CannotLimit(
-                f"{describe(function)} cannot be called in a process of its own, which a time limit needs: "
-                f"{error}; put it into a file or module that can be imported, or score without timeout"
+                f"{describe(function)} cannot be called in another process, which a time limit needs: "
+                f"{error}; make what it holds open (a client, a lock, a file) inside the call, or score "
+                "without timeout"
             ) from error
         return results
 

@@ -320,3 +320,48 @@ def test_help_and_version_exit_0(folder):
         result = run(*arguments)
         assert result.exit_code == 0 and result.stdout.startswith("Usage:")
     assert run("--version").stdout.startswith("rewardkit, version ")
+
+
+HANGS = """
+import threading, time
+import rewardkit as rk
+LOCK = threading.Lock()
+
+def waits(completion):
+    if completion == "bad":
+        time.sleep(10**6)
+    return 1.0
+
+class Held:
+    def __init__(self):
+        self.lock = threading.Lock()
+
+    def __call__(self, completion):
+        return 1.0
+
+reward = rk.Reward("waiting", components=[rk.Component("c", waits)])
+held = rk.Reward("held", components=[rk.Component("c", Held())])
+"""
+
+
+def test_a_component_that_hangs_ends_as_an_error_of_its_row(folder):
+    (folder / "hangs.py").write_text(HANGS)
+    (folder / "hang.jsonl").write_text(
+        lines({"completion": "bad", "reward": 1}, {"completion": "a", "reward": 1})
+    )
+    done = run("score", "hangs.py", "rollouts.jsonl", "--timeout", "0.5", "-o", "out", "--json")
+    assert (done.exit_code, json.loads(done.stdout)["errors"], json.loads(done.stdout)["scored"]) == (0, 1, 3)
+    assert rk.load_scores("out").table["error/c"][1] == "took longer than 0.5 s"
+    done = run("check", "hangs.py", "hang.jsonl", "--timeout", "0.5", "--json")
+    assert (done.exit_code, json.loads(done.stdout)["passed"]) == (1, 1)
+
+
+def test_the_default_limit_gives_way_to_a_function_that_cannot_be_limited_and_says_so(folder):
+    (folder / "hangs.py").write_text(HANGS)
+    done = run("score", "hangs.py:held", "rollouts.jsonl", "--json")
+    assert (done.exit_code, json.loads(done.stdout)["scored"]) == (0, 4)
+    assert "without a time limit: Held() cannot be called in another process" in done.stderr
+    asked = run("score", "hangs.py:held", "rollouts.jsonl", "--timeout", "1")
+    assert asked.exit_code == 2 and "cannot be called in another process" in asked.stderr
+    assert run("score", "hangs.py:held", "rollouts.jsonl", "--timeout", "0").stderr.count("time limit") == 0
+    assert run("score", "hangs.py", "rollouts.jsonl", "--timeout", "-1").exit_code == 2
