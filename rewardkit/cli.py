@@ -15,7 +15,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
@@ -24,10 +24,8 @@ from rewardkit.analysis.findings import SEVERITIES
 from rewardkit.bundle import bundled
 from rewardkit.calling import said
 from rewardkit.evaluation import STATUSES
-from rewardkit.limits import CannotLimit
+from rewardkit.limits import cannot_limit
 from rewardkit.markup import aligned
-
-Result = TypeVar("Result")
 
 TIMEOUT = 10.0
 """Seconds. Our choice: beyond what one completion's check should take, below what people wait for."""
@@ -127,15 +125,14 @@ timeout_option = click.option(
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 
 
-def _limited(timeout: float | None, run: Callable[[float | None], Result]) -> Result:
-    """What `run` gives under this time limit; without one where it is only the default and cannot be had."""
-    try:
-        return run(TIMEOUT if timeout is None else timeout or None)
-    except CannotLimit as error:
-        if timeout is not None:
-            raise
-        click.echo(_printable(f"rewardkit: without a time limit: {' '.join(str(error).split())}"), err=True)
-        return run(None)
+def _limit(timeout: float | None, *rewards: rk.Reward) -> float | None:
+    """The time limit that was asked for; else the default one, where the rewards can be scored under it."""
+    if timeout is not None:
+        return timeout or None
+    why = next(filter(None, (cannot_limit(reward.functions) for reward in rewards)), None)
+    if why:
+        click.echo(_printable(f"rewardkit: no time limit: {' '.join(why.split())}"), err=True)
+    return None if why else TIMEOUT
 
 
 def _emit(record: Mapping[str, Any], text: str, as_json: bool) -> None:
@@ -188,7 +185,7 @@ def score_command(
         read = rk.load_rollouts(rollouts, columns=columns, group=list(group) or None)
         started = time.perf_counter()
         progress = not as_json and sys.stderr.isatty()
-        scores = _limited(timeout, lambda limit: rk.score(loaded, read, timeout=limit, progress=progress))
+        scores = rk.score(loaded, read, timeout=_limit(timeout, loaded), progress=progress)
         seconds = time.perf_counter() - started
     folder = scores.save(output) if output else None
     totals = {status: sum(counts[status] for counts in scores.counts.values()) for status in STATUSES}
@@ -216,8 +213,8 @@ def score_command(
 def check_command(ctx: click.Context, reward: str, cases: str, timeout: float | None, as_json: bool) -> None:
     """Check REWARD against the written CASES (JSONL); exit 1 when one is missed."""
     with redirect_stdout(sys.stderr):
-        loaded, read = rk.load_reward(reward), rk.load_cases(cases)
-        result = _limited(timeout, lambda limit: rk.check(loaded, read, timeout=limit))
+        loaded = rk.load_reward(reward)
+        result = rk.check(loaded, rk.load_cases(cases), timeout=_limit(timeout, loaded))
     _emit(result.record(), _check_text(result), as_json)
     ctx.exit(1 if result.misses else 0)
 
@@ -288,6 +285,7 @@ def diagnose_command(
 @click.option("--single-file", is_flag=True, help="Put everything into index.html, one page to send.")
 @click.option("--redact", is_flag=True, help="Leave out prompts and completions.")
 @_rollout_options
+@timeout_option
 @json_option
 @click.pass_context
 def report_command(
@@ -302,6 +300,7 @@ def report_command(
     redact: bool,
     columns: dict[str, str],
     group: tuple[str, ...],
+    timeout: float | None,
     as_json: bool,
 ) -> None:
     """Run the notebooks on a reward and its rollouts and write the pages; exit 1 when a notebook failed."""
@@ -317,6 +316,7 @@ def report_command(
             group=group,
             scale_rewards=scale_rewards,
             seed=seed,
+            timeout=_limit(timeout, *map(rk.load_reward, rewards)),
             single_file=single_file,
             redact=redact,
             progress=not as_json,

@@ -29,7 +29,7 @@ import cloudpickle
 from rewardkit import worker
 from rewardkit.worker import HEADER, write_frame
 
-__all__ = ["CannotSend", "DeadlinePassed", "Killed", "WorkerEnded", "Workers"]
+__all__ = ["CannotSend", "DeadlinePassed", "Killed", "WorkerEnded", "Workers", "pickled"]
 
 START_SECONDS = 60.0
 """That a worker may take to start, or to import a function's module. Our choice, far above the usual one."""
@@ -223,8 +223,8 @@ class Workers:
         for key, (known, _, _) in self._functions.items():
             if known is function:
                 return key
-        pickled = _pickled(function)
-        self._functions[key := len(self._functions)] = (function, pickled, _file_modules(pickled))
+        content = pickled(function)
+        self._functions[key := len(self._functions)] = (function, content, _file_modules(content))
         return key
 
     def _send_by_value(self, key: int, refused: bytes, why: str, module: str | None) -> None:
@@ -233,11 +233,11 @@ class Workers:
         if before != refused:  # another worker has said so already
             return
         with _by_value([*self._by_value, module] if module in sys.modules else []):
-            pickled = _pickled(function)
-        if module in self._by_value or pickled == before:
+            content = pickled(function)
+        if module in self._by_value or content == before:
             raise CannotSend(f"it cannot be loaded there: {why}")
         self._by_value.append(str(module))
-        self._functions[key] = (function, pickled, file_modules)
+        self._functions[key] = (function, content, file_modules)
 
     def _employ(
         self, key: int, waiting: deque[int], calls: Sequence[Sequence[Any]]
@@ -249,16 +249,16 @@ class Workers:
         for process in self._processes:
             if process.pending or not waiting:
                 continue
-            _, pickled, modules = self._functions[key]
+            _, content, modules = self._functions[key]
             if key not in process.known:
-                process.known[key] = pickled
+                process.known[key] = content
                 process.starting = True
-                process.send(("load", key, pickled, modules))
+                process.send(("load", key, content, modules))
             share = min(CHUNK, -(-len(waiting) // len(self._processes)))
             chunk: list[tuple[int, bytes]] = []
             for index in [waiting.popleft() for _ in range(share)]:
                 try:
-                    chunk.append((index, _pickled(tuple(calls[index]), "an argument")))
+                    chunk.append((index, pickled(tuple(calls[index]), "an argument")))
                 except CannotSend as error:
                     yield index, Killed(error)
             process.pending.extend(index for index, _ in chunk)
@@ -337,7 +337,8 @@ def _start(inbox: queue.SimpleQueue[Any]) -> _Process:
 _PLAIN = {str, int, float, bool, type(None)}
 
 
-def _pickled(value: Any, what: str = "it") -> bytes:
+def pickled(value: Any, what: str = "it") -> bytes:
+    """A value as it is sent; CannotSend: it cannot be."""
     try:
         if isinstance(value, tuple) and _PLAIN.issuperset(map(type, value)):
             return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
@@ -360,12 +361,12 @@ def _by_value(names: Sequence[str | None]) -> Iterator[None]:
             cloudpickle.unregister_pickle_by_value(module)
 
 
-def _file_modules(pickled: bytes) -> list[tuple[str, str, bytes]]:
+def _file_modules(content: bytes) -> list[tuple[str, str, bytes]]:
     """Name, path and source of the modules that a pickled function needs and that no import would find."""
     return [
         (name, str(module.__file__), vars(module)[MODULE_SOURCE])
         for name, module in list(sys.modules.items())
-        if MODULE_SOURCE in getattr(module, "__dict__", {}) and name.encode() in pickled
+        if MODULE_SOURCE in getattr(module, "__dict__", {}) and name.encode() in content
     ]
 
 

@@ -11,11 +11,12 @@ from typing import Any
 
 from rewardkit.calling import CONCURRENT_CALLS, Failure, Notes, OneCall, answer_all, calls, guarded
 from rewardkit.component import describe, user_code
-from rewardkit.deadlines import CannotSend, DeadlinePassed, Killed, Raised, WorkerEnded, Workers
+from rewardkit.deadlines import CannotSend, DeadlinePassed, Killed, Raised, WorkerEnded, Workers, pickled
 from rewardkit.errors import RewardError
+from rewardkit.primitives.gating import Gate
 from rewardkit.trace import listen
 
-__all__ = ["CannotLimit", "TimeLimit", "time_limit"]
+__all__ = ["CannotLimit", "TimeLimit", "cannot_limit", "time_limit"]
 
 
 class CannotLimit(RewardError):
@@ -32,6 +33,18 @@ def time_limit(timeout: float | None) -> AbstractContextManager[TimeLimit | None
         return nullcontext() if timeout is None else TimeLimit(timeout)
     except (ValueError, TypeError):
         raise RewardError(f"timeout={timeout!r} is not a time; give seconds above 0, or None") from None
+
+
+def cannot_limit(functions: Sequence[Any]) -> str | None:
+    """Why one of these functions cannot be called under a time limit; ``None`` where all can."""
+    for function in functions:
+        called = function.on if isinstance(function, Gate) else function
+        if callable(called) and TimeLimit.needed(called):
+            try:
+                pickled(called)
+            except CannotSend as error:
+                return f"{describe(called)} cannot be called in another process: {error}"
+    return None
 
 
 Answer = tuple[Any, dict[str, Any]]

@@ -218,6 +218,13 @@ class Reward:
         own = {*self.fields, *self.names}
         return tuple(dict.fromkeys(name for _, names in self._asks() for name in names if name not in own))
 
+    @property
+    def functions(self) -> list[Any]:
+        """What decides its scores: the functions of fields and components, and the gates."""
+        gates = [*(item.gate for item in self.components), self.gate]
+        functions = [*self.fields.values(), *(item.function for item in self.components)]
+        return [*functions, *(gate for gate in gates if gate is not None)]
+
     def evaluate(
         self,
         columns: Columns,
@@ -319,17 +326,11 @@ class Reward:
         """What decides the scores, apart from weights: the content of the scoring fingerprint."""
         if self.recorded is not None:
             return {name: value for name, value in self.recorded.items() if name != "transform_sources"}
-        functions = [
-            *self.fields.values(),
-            *(item.function for item in self.components),
-            *(item.gate for item in self.components),
-            self.gate,
-        ]
         return {
             "fields": {name: describe(function) for name, function in self.fields.items()},
             "components": [item.scoring_record() for item in self.components],
             "gate": describe(self.gate) if self.gate else None,
-            "sources": sources([function for function in functions if function is not None]),
+            "sources": sources(self.functions),
         }
 
     def _transform_sources(self) -> dict[str, str]:

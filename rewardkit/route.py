@@ -89,9 +89,17 @@ class Route(Reward):
         ]
 
     @property
+    def inner(self) -> list[Reward]:
+        """Its rewards, the default one last."""
+        return [*self.rewards.values(), *([self.default] if self.default is not None else [])]
+
+    @property
     def needs(self) -> tuple[str, ...]:
-        inner = [*self.rewards.values(), *([self.default] if self.default is not None else [])]
-        return tuple(dict.fromkeys([self.column, *(name for reward in inner for name in reward.needs)]))
+        return tuple(dict.fromkeys([self.column, *(name for reward in self.inner for name in reward.needs)]))
+
+    @property
+    def functions(self) -> list[Any]:
+        return [function for reward in self.inner for function in reward.functions]
 
     def check_columns(self, available: Sequence[str]) -> None:
         if self.column not in available:
@@ -99,7 +107,7 @@ class Route(Reward):
                 f"the route asks for {self.column!r}; this table has "
                 f"{sorted(available)}{did_you_mean(self.column, available)}"
             )
-        for reward in [*self.rewards.values(), *([self.default] if self.default else [])]:
+        for reward in self.inner:
             reward.check_columns(available)
 
     def evaluate(

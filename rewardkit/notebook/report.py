@@ -63,6 +63,7 @@ def report(
     group: Sequence[str] = (),
     scale_rewards: str = "group",
     seed: int = 0,
+    timeout: float | None = None,
     single_file: bool = False,
     redact: bool = False,
     progress: bool = False,
@@ -72,9 +73,9 @@ def report(
     These are ``index.html``, a page a notebook, and ``summary.md``.
 
     Without `cases` the check notebook is left out. ``single_file=True`` puts all pages into ``index.html``.
-    ``redact=True`` leaves out prompts and completions. All input is read before the first notebook runs. A
-    notebook that fails leaves its page with the error (`Report.failed`). InputError: input that cannot be
-    used.
+    ``redact=True`` leaves out prompts and completions. `timeout` is as in `score`. All input is read before
+    the first notebook runs. A notebook that fails leaves its page with the error (`Report.failed`).
+    InputError: input that cannot be used.
     """
     names = list(dict.fromkeys(rewards))
     if not names:
@@ -84,10 +85,11 @@ def report(
     logged = load_rollouts(rollouts, columns=columns, group=list(group) or None)
     written = load_cases(cases) if cases is not None else None
     diagnoses = [
-        diagnose(score(reward, logged), scale_rewards=scale_rewards, seed=seed) for reward in loaded.values()
+        diagnose(score(reward, logged, timeout=timeout), scale_rewards=scale_rewards, seed=seed)
+        for reward in loaded.values()
     ]
     checks = [
-        check(reward, written, ignore=components) if written is not None else None
+        check(reward, written, ignore=components, timeout=timeout) if written is not None else None
         for reward in loaded.values()
     ]
     slugs = _slugs([reward.name for reward in loaded.values()])
@@ -108,6 +110,7 @@ def report(
         "fail_on_miss": False,
         "scale_rewards": scale_rewards,
         "seed": seed,
+        "timeout": timeout or 0,
         "redact": redact,
     }
     made: dict[tuple[int, str], Page] = {}

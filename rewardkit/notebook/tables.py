@@ -12,6 +12,7 @@ from rewardkit.analysis.diagnosis import make_views
 from rewardkit.analysis.grouping import Floats
 from rewardkit.cases import Case, CheckResult
 from rewardkit.component import describe
+from rewardkit.limits import time_limit
 from rewardkit.notebook.display import Show
 from rewardkit.reward import Reward
 from rewardkit.route import Route
@@ -110,14 +111,15 @@ def cases(result: CheckResult, *, redact: bool = False) -> pd.DataFrame:
     return pd.DataFrame(rows, dtype=object)  # as objects: Arrow-backed text takes no lone surrogates
 
 
-def coverage(reward: Reward, cases: Sequence[Case]) -> pd.DataFrame:
+def coverage(reward: Reward, cases: Sequence[Case], *, timeout: float | None = None) -> pd.DataFrame:
     """One row a component: how many cases expect a score of it, how many it scores.
 
-    Beside these the lowest and highest of the scores.
+    Beside these the lowest and highest of the scores; `timeout` is as in `score`.
     """
     names = list(dict.fromkeys(name for case in cases for name in case.columns))
     columns = {name: [case.columns.get(name) for case in cases] for name in names}
-    found = reward.evaluate(columns, rows=len(cases))
+    with time_limit(timeout) as limit:
+        found = reward.evaluate(columns, rows=len(cases), limit=limit)
     rows = []
     for name in reward.names:
         scores = found.scores[name][~np.isnan(found.scores[name])]

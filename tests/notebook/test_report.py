@@ -185,6 +185,8 @@ def test_a_notebook_that_fails_leaves_its_page_with_the_error_and_exit_1(hostile
         str(hostile / "log.jsonl"),
         "-o",
         str(tmp_path / "out"),
+        "--timeout",  # whose processes are no kernels either
+        "0",
     ]
     result = CliRunner().invoke(main, arguments)
     assert result.exit_code == 1
