@@ -23,9 +23,14 @@ def bundled(relative: str) -> Path:
 def resolve(source: str | Path, file: str) -> Path:
     """A path as it is, or for "gallery:arithmetic" the bundled `file` of that name.
 
-    `file` is "rollouts.jsonl" or "cases.jsonl".
+    `file` is "rollouts.jsonl" or "cases.jsonl". InputError: the gallery has none of that name.
     """
-    if isinstance(source, str) and source.startswith(GALLERY):
-        name = source.removeprefix(GALLERY).partition(".")[0]
-        return bundled(f"data/{name}/{file}")
-    return Path(source)
+    if not isinstance(source, str) or not source.startswith(GALLERY):
+        return Path(source)
+    name = source.removeprefix(GALLERY).partition(".")[0]
+    data = bundled("data")
+    places = [data / name / file, *([data / "gallery" / f"{name}.jsonl"] if file == "cases.jsonl" else [])]
+    for place in places:
+        if place.is_file():
+            return place
+    raise InputError(f"the gallery has no {file.removesuffix('.jsonl')} for {name!r}")
