@@ -152,17 +152,15 @@ class _Writer:
         """The expression that gives this function."""
         if isinstance(function, functools.partial):
             self.imports.add("from functools import partial")
-            bound = [repr(argument) for argument in function.args]
-            bound += [f"{name}={value!r}" for name, value in function.keywords.items()]
+            bound = [self.argument(value, owner) for value in function.args]
+            bound += [f"{name}={self.argument(value, owner)}" for name, value in function.keywords.items()]
             return f"partial({', '.join([self.call(function.func, owner), *bound])})"
-        if isinstance(function, extraction.FirstOf):
-            return f"rk.extract.first_of({', '.join(self.call(item, owner) for item in function.extractors)})"
         name = getattr(function, "__qualname__", "")
         for room, public in ROOMS.items():
             if name in public.__all__ and getattr(public, name) is function:
                 return f"{room}.{name}"
             if isinstance(function, Made) and function.factory in public.__all__:
-                return f"{room}.{function!r}"
+                return f"{room}.{function.written(lambda value: self.argument(value, owner))}"
         module = inspect.getmodule(function)
         if not name.isidentifier():
             raise RewardError(
@@ -178,6 +176,10 @@ class _Writer:
         else:
             self.functions[name] = self._source(function, name, owner)
         return name
+
+    def argument(self, value: Any, owner: str) -> str:
+        """What is bound to a primitive: another primitive, a function, or a plain value."""
+        return self.call(value, owner) if callable(value) else repr(value)
 
     @staticmethod
     def _importable(module: Any, name: str, function: Any) -> bool:

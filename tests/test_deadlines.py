@@ -48,13 +48,14 @@ def awkward(call):
 
 
 @pytest.mark.parametrize("how", ["sleep", "backtrack", "loop"])
-def test_a_call_that_takes_too_long_ends_within_twice_its_deadline_and_the_next_one_works(workers, how):
-    workers.call(awkward, "warm")
-    started = time.monotonic()
-    with pytest.raises(DeadlinePassed, match=r"^took longer than 1 s$"):
-        workers.call(awkward, how)
-    assert SECONDS <= time.monotonic() - started < 2 * SECONDS
-    assert workers.call(awkward, "next") == "next"
+def test_a_call_that_takes_too_long_ends_within_twice_its_deadline_and_the_next_one_works(how):
+    with Workers(seconds=2.0) as workers:
+        workers.call(awkward, "warm")
+        started = time.monotonic()
+        with pytest.raises(DeadlinePassed, match=r"^took longer than 2 s$"):
+            workers.call(awkward, how)
+        assert 2.0 <= time.monotonic() - started < 4.0
+        assert workers.call(awkward, "next") == "next"
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,10 @@
 """Small word problems answered in tags: `<think>...</think><answer>42</answer>`.
 
-`reward` pays for the right number and, a little, for a form that the parser can rely on and for not talking
-on. What it misses: right reasoning with a slip at the end earns nothing, and on the bundled rollouts 46 %
-of the groups have no right completion at all, so that `correct` gives them no signal (`rk.suggest` shows what
+What it is for: early training on problems with one number as their answer. `reward` pays for the right number
+and, a little, for a form that the parser can rely on and for not talking on.
+
+What it misses: right reasoning with a slip at the end earns nothing, and on the bundled rollouts 46 % of the
+groups have no right completion at all, so that `correct` gives them no signal (`rk.suggest` shows what
 partial credit would do).
 
 `flawed` is a first version as people write them. Its faults, each found by `rk.diagnose` or by the cases:

@@ -1,45 +1,18 @@
 """Two data sources in one table: a JSON object read from a sentence, and a multiple-choice question.
 
-`reward` is a route over `data_source`. For ``people-json`` every right key is paid, so that an object with
-one slip earns more than none, and a wholly right one earns a bonus; for ``largest-choice`` the letter is the
-task and the sentence it stands in a small extra. What it misses: a right choice may be a guess (one in four
-is right by chance), and a value that is nearly right ("Davao City" for "Davao") earns nothing.
+What it is for: one run over two kinds of task. `reward` is a route over `data_source`. For ``people-json``
+every right key is paid, so that an object with one slip earns more than none, and a wholly right one earns a
+bonus; for ``largest-choice`` the letter is the task and the sentence it stands in a small extra.
+
+What it misses: a right choice may be a guess (one in four is right by chance), and a value that is nearly
+right ("Davao City" for "Davao") earns nothing.
 """
 
 from __future__ import annotations
 
-import json
+from functools import partial
 
 import rewardkit as rk
-
-
-def keys_right(record: str | None, ground_truth: str | None) -> float | None:
-    """Share of the keys, of either object, that both have with the same value.
-
-    Text as `matches` compares it; ``None`` where the ground truth is no JSON object.
-    """
-    truth = _read_object(ground_truth)
-    if not truth:
-        return None
-    found = _read_object(record) or {}
-    right = [key for key in truth if _same(found.get(key), truth[key])]
-    rk.note("wrong_keys", sorted({*truth, *found} - set(right)))
-    return len(right) / len({*truth, *found})
-
-
-def _same(value: object, truth: object) -> bool:
-    if isinstance(truth, str):
-        return isinstance(value, str) and bool(rk.verify.matches(value, truth))
-    return isinstance(value, bool) == isinstance(truth, bool) and value == truth
-
-
-def _read_object(text: object) -> dict[str, object] | None:
-    """The JSON object that a text is; ``None`` where it is none."""
-    try:
-        value = json.loads(text) if isinstance(text, str) else None
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
 
 
 def only_json(completion: str, record: str | None) -> bool:
@@ -66,7 +39,8 @@ people = rk.Reward(
     components=[
         rk.Component(
             "keys",
-            keys_right,
+            partial(rk.verify.json_equal, partial=True, text="matches"),
+            columns={"prediction": "record"},
             weight=0.5,
             why="partial credit: 52 % of the samples have a slip, and 58 % of these a single key of four",
         ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 from rewardkit.primitives.factories import Made
 
@@ -11,10 +11,21 @@ Span = tuple[int, int]
 """Where a text starts and ends, in characters of the completion."""
 
 Which = Literal["first", "last"]
+WHICH = ("first", "last")
+
+
+class Found(NamedTuple):
+    """A place in a completion and what it says: what stands there, unless its extractor says otherwise."""
+
+    span: Span
+    text: str
 
 
 class Extractor(Made, ABC):
-    """What all extractors can do; subclasses say where the occurrences are, in text order."""
+    """What all extractors can do; subclasses say where the occurrences are, in text order.
+
+    Where the value of an occurrence is not what stands there, `text_at` says what it is.
+    """
 
     which: Which
 
@@ -22,19 +33,34 @@ class Extractor(Made, ABC):
     def occurrences(self, completion: str) -> list[Span]:
         """Every span that could be the value, in text order."""
 
+    def text_at(self, completion: str, span: Span) -> str | None:
+        """The value of an occurrence; ``None`` where it has none."""
+        return completion[span[0] : span[1]]
+
+    def found(self, completion: Any) -> Found | None:
+        """The occurrence that counts and its value; ``None`` where there is none."""
+        places = self.occurrences(completion) if isinstance(completion, str) else None
+        if not places:
+            return None
+        span = places[0 if self.which == "first" else -1]
+        text = self.text_at(completion, span)
+        return None if text is None else Found(span, text)
+
+    def all_found(self, completion: Any) -> list[Found]:
+        """Every occurrence that has a value, in text order."""
+        places = self.occurrences(completion) if isinstance(completion, str) else []
+        texts = [(span, self.text_at(completion, span)) for span in places]
+        return [Found(span, text) for span, text in texts if text is not None]
+
     def spans(self, completion: str | None) -> list[Span]:
         """The span the value is taken from: one, or none where nothing was found."""
-        if not isinstance(completion, str):
-            return []
-        found = self.occurrences(completion)
-        return [found[0 if self.which == "first" else -1]] if found else []
+        found = self.found(completion)
+        return [found.span] if found else []
 
     def __call__(self, completion: str | None) -> str | None:
         """The value, or ``None`` where nothing was found."""
-        for start, end in self.spans(completion):
-            assert completion is not None
-            return completion[start:end]
-        return None
+        found = self.found(completion)
+        return found.text if found else None
 
 
 def trim(text: str, start: int, end: int) -> Span:

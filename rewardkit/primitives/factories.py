@@ -6,6 +6,7 @@ A frozen, picklable callable whose repr reads like the call that made it.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import MISSING, fields
 from typing import Any
 
@@ -23,16 +24,27 @@ class Made:
         return re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__).lower()
 
     def __repr__(self) -> str:
+        return self.written(_named)
+
+    def written(self, write: Callable[[Any], str]) -> str:
+        """The call that makes it, with each argument as `write` writes it."""
         parts: list[str] = []
         for field in fields(self):  # type: ignore[arg-type]
             value: Any = getattr(self, field.name)
             if field.metadata.get("star"):
-                parts.extend(repr(item) for item in value)
+                parts.extend(write(item) for item in value)
             elif field.default is MISSING:
-                parts.append(f"{field.name}={value!r}" if field.kw_only else repr(value))
+                parts.append(f"{field.name}={write(value)}" if field.kw_only else write(value))
             elif value != field.default:
-                parts.append(repr(value) if field.metadata.get("positional") else f"{field.name}={value!r}")
+                parts.append(
+                    write(value) if field.metadata.get("positional") else f"{field.name}={write(value)}"
+                )
         return f"{self.factory}({', '.join(parts)})"
+
+
+def _named(value: Any) -> str:
+    """How an argument prints: a function by its name, not by where it lies in memory."""
+    return str(value.__qualname__) if hasattr(value, "__qualname__") else repr(value)
 
 
 def one_of(option: str, value: Any, allowed: tuple[Any, ...]) -> None:

@@ -1,185 +1,101 @@
-"""What can be said of a text by itself: format, length, repetition, keywords, similarity.
+"""What can be said of a text by itself: format, length, repetition, keywords, similarity, schema, steps.
 
-Every factory here returns a small frozen callable that gives a score in [0, 1]. A missing text is not judged:
-``None``.
+Every factory here returns a small frozen callable that gives a score in [0, 1], in time that is linear in the
+text or bounded by what its docstring states. What is no text is not judged: ``None``.
 """
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any, Literal
 
 from rapidfuzz import fuzz
 
+from rewardkit.primitives.conduct import (
+    call_efficiency,
+    calls_within,
+    failed_calls,
+    repeated_calls,
+    tool_calls,
+    turns,
+)
+from rewardkit.primitives.evidence import citations, grounding
+from rewardkit.primitives.expressions import regex
 from rewardkit.primitives.factories import Made, one_of
-from rewardkit.primitives.tagged import check_tag_name, tag_tokens
-from rewardkit.primitives.verification import is_missing
+from rewardkit.primitives.grammar import tags
+from rewardkit.primitives.lengths import length, overlong
+from rewardkit.primitives.repeating import diversity, repetition
+from rewardkit.primitives.schema import json_schema
+from rewardkit.primitives.texts import bare_words, check_count, is_missing, normal_form, standing, words
+from rewardkit.primitives.transcripts import ToolCall, read_calls
 from rewardkit.trace import note
 
-__all__ = ["keywords", "length", "repetition", "similarity", "tags"]
+__all__ = [
+    "ToolCall",
+    "call_efficiency",
+    "calls_within",
+    "citations",
+    "diversity",
+    "failed_calls",
+    "grounding",
+    "json_schema",
+    "keywords",
+    "length",
+    "overlong",
+    "read_calls",
+    "regex",
+    "repeated_calls",
+    "repetition",
+    "similarity",
+    "steps",
+    "tags",
+    "tool_calls",
+    "turns",
+]
 
-Unit = Literal["words", "characters"]
-
-
-@dataclass(frozen=True, repr=False)
-class Tags(Made):
-    names: tuple[str, ...] = field(metadata={"star": True})
-    partial: bool = False
-
-    def __post_init__(self) -> None:
-        if not self.names or len({name.lower() for name in self.names if isinstance(name, str)}) < len(
-            self.names
-        ):
-            raise ValueError(
-                f"tags takes one or more different names, such as tags('think', 'answer'); got {self.names!r}"
-            )
-        for name in self.names:
-            check_tag_name(name)
-
-    def __call__(self, completion: str | None) -> float | None:
-        if completion is None:
-            return None
-        kept, position, faults = 0, 0, []
-        for name in self.names:
-            fault, end = self._pair(completion, name, position)
-            if fault:
-                faults.append(f"<{name}> {fault}")
-            else:
-                kept, position = kept + 1, end
-        note("tags", faults or "as asked for")
-        return kept / len(self.names) if self.partial else float(not faults)
-
-    @staticmethod
-    def _pair(completion: str, name: str, position: int) -> tuple[str, int]:
-        """What is wrong with the one pair called `name`, and where it ends.
-
-        It must start at `position` or later.
-        """
-        tokens = list(tag_tokens(name).finditer(completion))
-        opening = [token for token in tokens if not token[1]]
-        closing = [token for token in tokens if token[1]]
-        if not tokens:
-            return "is missing", position
-        if len(opening) != 1 or len(closing) != 1:
-            return f"is opened {len(opening)} times and closed {len(closing)} times", position
-        if opening[0].start() > closing[0].start():
-            return "is closed before it is opened", position
-        if opening[0].start() < position:
-            return "does not follow the tag before it", position
-        return "", closing[0].end()
-
-
-def tags(*names: str, partial: bool = False) -> Tags:
-    """1.0 if every name stands as exactly one pair.
-
-    One after the other in this order and none inside another, else 0.0.
-
-    Text outside the tags is allowed, case does not matter. ``partial=True`` gives the share of the names of
-    which that holds instead. Notes what is wrong. ValueError: no name, the same name twice, or one that
-    cannot be a tag.
-
-    >>> tags("think", "answer")("<think>2+2</think> <answer>4</answer>")
-    1.0
-    >>> tags("think", "answer", partial=True)("<think>2+2 <answer>4</answer>")
-    0.5
-    """
-    return Tags(names, partial)
-
-
-@dataclass(frozen=True, repr=False)
-class Length(Made):
-    full_until: float = field(kw_only=True)
-    zero_from: float = field(kw_only=True)
-    unit: Unit = field(kw_only=True, default="words")
-
-    def __post_init__(self) -> None:
-        one_of("unit", self.unit, ("words", "characters"))
-        if not 0 <= self.full_until < self.zero_from < math.inf:
-            raise ValueError(
-                f"length needs 0 <= full_until < zero_from; got full_until={self.full_until!r}, "
-                f"zero_from={self.zero_from!r}"
-            )
-
-    def __call__(self, completion: str | None) -> float | None:
-        if completion is None:
-            return None
-        size = len(completion.split()) if self.unit == "words" else len(completion)
-        note("length", size)
-        return min(1.0, max(0.0, (self.zero_from - size) / (self.zero_from - self.full_until)))
-
-
-def length(*, full_until: float, zero_from: float, unit: Unit = "words") -> Length:
-    """1.0 up to `full_until` words or characters, then falling in a straight line to 0.0 at `zero_from`.
-
-    Words are runs without white space, tags included. Notes the length. ValueError: limits that do not rise,
-    unknown unit.
-
-    >>> length(full_until=2, zero_from=6)("one two three")
-    0.75
-    """
-    return Length(full_until=full_until, zero_from=zero_from, unit=unit)
-
-
-@dataclass(frozen=True, repr=False)
-class Repetition(Made):
-    ngram: int = field(kw_only=True, default=4)
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.ngram, int) or self.ngram < 1:
-            raise ValueError(f"ngram={self.ngram!r} is not a number of words; give a whole number from 1")
-
-    def __call__(self, completion: str | None) -> float | None:
-        if completion is None:
-            return None
-        words = completion.split()
-        total = len(words) - self.ngram + 1
-        if total < 1:
-            return 0.0
-        distinct = set(zip(*(words[start:] for start in range(self.ngram)), strict=False))
-        note("repeated_ngrams", total - len(distinct))
-        return 1.0 - len(distinct) / total
-
-
-def repetition(*, ngram: int = 4) -> Repetition:
-    """Share of the runs of `ngram` words that stood in the text before.
-
-    0.0 without loops, towards 1.0 in a long one.
-
-    A text of fewer words repeats nothing: 0.0. Pay it with a negative weight. ValueError: `ngram` under 1.
-
-    >>> repetition(ngram=2)("a b a b a b")
-    0.6
-    """
-    return Repetition(ngram=ngram)
-
-
-@lru_cache(maxsize=256)
-def _word_pattern(word: str, case: bool) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w){re.escape(word)}(?!\w)", 0 if case else re.IGNORECASE)
+KeywordMode = Literal["share", "all", "any", "count"]
 
 
 @dataclass(frozen=True, repr=False)
 class Keywords(Made):
     words: tuple[str, ...] = field(metadata={"star": True})
-    mode: Literal["share", "all", "any"] = field(kw_only=True, default="share")
+    mode: KeywordMode = field(kw_only=True, default="share")
+    full_at: int | None = field(kw_only=True, default=None)
     case: bool = field(kw_only=True, default=False)
 
     def __post_init__(self) -> None:
-        one_of("mode", self.mode, ("share", "all", "any"))
+        one_of("mode", self.mode, ("share", "all", "any", "count"))
         if not self.words or not all(isinstance(word, str) and word.strip() for word in self.words):
             raise ValueError(
                 "keywords takes one or more words, such as keywords('because', 'therefore'); got "
                 f"{self.words!r}"
             )
+        if len({self._normal(word) for word in self.words}) < len(self.words):
+            raise ValueError(f"keywords takes each word once; got {self.words!r}")
+        if (self.mode == "count") != (self.full_at is not None):
+            raise ValueError(
+                f"mode={self.mode!r} and full_at={self.full_at!r} do not go together; mode='count' needs "
+                "full_at, the number of occurrences that earns 1.0, and no other mode has one"
+            )
+        if self.full_at is not None:
+            check_count("full_at", self.full_at, "occurrences")
+
+    def _normal(self, text: str) -> str:
+        text = " ".join(normal_form(text, "NFC").split())
+        return text if self.case else text.casefold()
 
     def __call__(self, completion: str | None) -> float | None:
-        if completion is None:
+        if not isinstance(completion, str):
             return None
-        found = [word for word in self.words if _word_pattern(word, self.case).search(completion)]
+        text = self._normal(completion)
+        places = {word: standing(self._normal(word), text) for word in self.words}
+        if self.full_at is not None:
+            counts = {word: sum(1 for _ in found) for word, found in places.items()}
+            note("keywords", counts)
+            return min(1.0, sum(counts.values()) / self.full_at)
+        found = [word for word, found in places.items() if next(found, None) is not None]
         note("keywords", found)
         if self.mode == "any":
             return float(bool(found))
@@ -187,18 +103,25 @@ class Keywords(Made):
         return share if self.mode == "share" else float(share == 1.0)
 
 
-def keywords(*words: str, mode: Literal["share", "all", "any"] = "share", case: bool = False) -> Keywords:
-    """Share of the words that occur as whole words, or 1.0 when all or any do.
+def keywords(
+    *words: str, mode: KeywordMode = "share", full_at: int | None = None, case: bool = False
+) -> Keywords:
+    """Share of the words that occur as whole words; 1.0 or 0.0 with ``mode="all"`` or ``"any"``.
 
-    How often each occurs does not count.
+    How often each occurs does not count, except with ``mode="count"``: all occurrences together, 1.0 at
+    `full_at`; saying one word again and again earns that too.
 
-    Words may hold spaces; case does not matter unless ``case=True``. Notes those found. ValueError: no word,
-    unknown mode.
+    Words may hold spaces; case and the kind of white space do not matter unless ``case=True``. Chinese and
+    Japanese have no borders of words: such a word counts anywhere, also inside a longer one or behind a
+    "not" (不正确 holds 正确). Numbers count whole ("5" is not in "5.2"). Notes those found. ValueError: no
+    word, the same twice, unknown mode, `full_at` without ``mode="count"`` or the reverse.
 
     >>> keywords("first", "then", "so")("First this, then that; also those")
     0.6666666666666666
+    >>> keywords("because", mode="count", full_at=4)("Because it is. Because I say so.")
+    0.5
     """
-    return Keywords(words, mode=mode, case=case)
+    return Keywords(words, mode=mode, full_at=full_at, case=case)
 
 
 _METHODS: dict[str, Callable[..., float]] = {
@@ -208,10 +131,18 @@ _METHODS: dict[str, Callable[..., float]] = {
     "token_set": fuzz.token_set_ratio,
 }
 
+COMPARED = 20_000
+"""Characters of each text that are compared, at the most: rapidfuzz takes the square of their number."""
+
+COMPARED_PIECE = 1_000
+"""Characters of a piece that is looked for: there it takes more than the square."""
+
+SimilarityMethod = Literal["ratio", "partial", "token_sort", "token_set"]
+
 
 @dataclass(frozen=True, repr=False)
 class Similarity(Made):
-    method: Literal["ratio", "partial", "token_sort", "token_set"] = "ratio"
+    method: SimilarityMethod = "ratio"
 
     def __post_init__(self) -> None:
         one_of("method", self.method, tuple(_METHODS))
@@ -221,20 +152,114 @@ class Similarity(Made):
             return None
         if prediction is None:
             return 0.0
-        a, b = str(prediction), str(ground_truth)
-        return 1.0 if a == b else _METHODS[self.method](a, b) / 100.0
+        a, b = sorted((str(prediction), str(ground_truth)), key=lambda text: (len(text), text))
+        if a == b:
+            return 1.0
+        if self.method == "partial":
+            short, long = a[:COMPARED_PIECE], b[:COMPARED]
+            return fuzz.partial_ratio(short, long) / 100.0 * len(short) / max(1, len(a))
+        if self.method != "ratio":  # so that words of Chinese are words, too
+            a, b = " ".join(words(a)), " ".join(words(b))
+        short, long = a[:COMPARED], b[:COMPARED]
+        share = (len(short) + len(long)) / max(1, len(a) + len(b))
+        return _METHODS[self.method](short, long) / 100.0 * share
 
 
-def similarity(method: Literal["ratio", "partial", "token_sort", "token_set"] = "ratio") -> Similarity:
+def similarity(method: SimilarityMethod = "ratio") -> Similarity:
     """Likeness of prediction and ground truth by rapidfuzz.
 
     1.0 when the texts (or their sets of words) are the same.
 
     "ratio" compares the texts, "token_sort" their words in any order, "token_set" the sets of words,
     "partial" the best-fitting piece: the last two are 1.0 for any text that contains the truth, a hole a
-    policy finds. A prediction of ``None`` is 0.0, a missing truth is not judged. ValueError: unknown method.
+    policy finds. In Chinese and Japanese each character is a word. A prediction of ``None`` is 0.0, a missing
+    truth is not judged. ValueError: unknown method.
+
+    Of texts that differ the first 20,000 characters are compared (and in "partial" the first 1,000 of the
+    shorter one); what is left over counts as different.
 
     >>> similarity()("kitten", "sitten")
     0.8333333333333335
     """
     return Similarity(method)
+
+
+StepKind = Literal["steps", "lines", "sections"]
+
+_CHINESE_NUMBER = "[一二三四五六七八九十百0-9０-９]{1,4}"
+_STEP = re.compile(
+    rf"""
+    ^[ \t>]{{0,20}}+
+    (?: [\#*_ \t]{{0,12}}+ (?i:step|步骤) [ \t]{{0,3}} {_CHINESE_NUMBER} (?!\w) [*_ \t:：.,、)\-–—]{{0,8}}+
+      | [\#*_ \t]{{0,12}}+ 第 {_CHINESE_NUMBER} 步 [*_ \t:：.,，、)\-–—]{{0,8}}+
+      | \*{{0,3}} [(（]? [0-9]{{1,3}} (?: [.)）] (?![0-9]) | [、．] ) \*{{0,3}}+ [ \t]*+
+      | [-*+•·–—] [ \t]++ )
+    (?P<said> [^\n]*+ )
+    """,
+    re.MULTILINE | re.VERBOSE,
+)
+_LINE = re.compile(r"^(?P<said>[^\n]++)", re.MULTILINE)
+_HEADING = re.compile(
+    r"""
+    ^[ ]{0,3}+
+    (?: \#{1,6}+ [ \t]++ (?P<marked>[^\n]*+)
+      | (?:\*\*|__) (?P<bold>[^\n*_]++) (?:\*\*|__) [:：]? [ \t]*+ $ )
+    """,
+    re.MULTILINE | re.VERBOSE,
+)
+
+
+def _said(text: str) -> str:
+    """What tells two steps apart: their words; "" where there is no letter or digit."""
+    return " ".join(bare_words(text))
+
+
+@dataclass(frozen=True, repr=False)
+class Steps(Made):
+    full_at: int
+    kind: StepKind = field(kw_only=True, default="steps")
+
+    def __post_init__(self) -> None:
+        one_of("kind", self.kind, ("steps", "lines", "sections"))
+        check_count("full_at", self.full_at, "steps")
+
+    def __call__(self, completion: str | None) -> float | None:
+        if not isinstance(completion, str):
+            return None
+        if self.kind == "sections":
+            count = _sections(completion)
+        else:
+            pattern = _STEP if self.kind == "steps" else _LINE
+            count = len({_said(match["said"]) for match in pattern.finditer(completion)} - {""})
+        note(self.kind, count)
+        return min(1.0, count / self.full_at)
+
+
+def _sections(text: str) -> int:
+    """How many headed sections there are: different titles over different beginnings of texts."""
+    headings = list(_HEADING.finditer(text))
+    ends = [heading.start() for heading in headings[1:]] + [len(text)]
+    titles, texts = set(), set()
+    for heading, end in zip(headings, ends, strict=False):
+        title = _said(heading["marked"] or heading["bold"] or "")
+        lines = _LINE.finditer(text, heading.end(), end)
+        first = next((said for line in lines if (said := _said(line["said"]))), "")
+        if title and first:
+            titles.add(title)
+            texts.add(first)
+    return min(len(titles), len(texts))
+
+
+def steps(full_at: int, *, kind: StepKind = "steps") -> Steps:
+    r"""Number of different steps in the text, as a share of `full_at`; 1.0 from there on.
+
+    ``kind="steps"``: lines that start with a number ("1.", "2)", "(3)"), a bullet, "Step 4:", 第五步 or
+    步骤6 and say something; ``"lines"``: lines with a letter or digit; ``"sections"``: headings ("# ...", or
+    a line all in bold) with text below. What was said before, in any case, with another number in front or
+    other punctuation, does not count again. Never falls when a line is added. It pays for form, not for
+    thought: keep its weight small. Notes the number. ValueError: `full_at` under 1, unknown kind.
+
+    >>> steps(4)("1. Add 2 and 2.\n2. Double it.\n3. Double it!")
+    0.5
+    """
+    return Steps(full_at, kind=kind)

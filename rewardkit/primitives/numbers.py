@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from decimal import Context, Decimal, InvalidOperation
 from fractions import Fraction
 from numbers import Rational
@@ -10,62 +11,149 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["CONTEXT", "Number", "as_decimal", "distance", "read_number"]
+__all__ = ["CONTEXT", "LONGEST", "Number", "as_decimal", "distance", "read_number"]
 
 Number = Decimal | Fraction
 
-_PLAIN = re.compile(r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d*)?(?:[eE][+-]?\d{1,6})?")
-_CURRENCY = re.compile(r"^([+-]?)\s?\\?[$€£¥]\s?")
 CONTEXT = Context(prec=60, Emax=10**9, Emin=-(10**9))
-_LONGEST_NUMBER = 1000  # characters; a longer run of digits is not an answer that a person would grade
+LONGEST = 1000
+"""Characters of a number, at the most: a longer run of digits is not an answer that a person would grade."""
 
 
 def read_number(value: Any) -> Number | None:
-    """The exact number a text or number stands for, or ``None``: a Decimal, for "1/3" a Fraction.
+    r"""The exact number a text or number stands for, or ``None``: a Decimal, for a fraction a Fraction.
 
-    Reads thousands separators, a currency sign, a trailing full stop, an exponent, a unicode minus and `a/b`.
-    Floats are read as they print (0.1 is 1/10); bools, NaN, infinities and text over 1,000 characters are no
-    numbers.
+    Reads signs, thousands separators (1,234, ``1{,}234``, ``1\,234``, thin spaces), "10." and ".5", 6.02e23,
+    ``6.02 \times 10^{23}`` and ``10^{5}``, a percent sign (50% is 1/2), 3/4, 1 1/2, ½, ``\frac{3}{4}``, a
+    currency sign in front, digits of all scripts, ``$...$`` around it and a full stop behind it. Floats are
+    read as they print (0.1 is 1/10). Bools, NaN, infinities, other words or units, misplaced separators and
+    text over 1,000 characters are no numbers.
 
-    >>> read_number("$1,234.50."), read_number("2/4")
-    (Decimal('1234.50'), Fraction(1, 2))
+    >>> read_number("$1,234.50."), read_number("50%"), read_number("1 1/2"), read_number("1,23")
+    (Decimal('1234.50'), Decimal('0.50'), Fraction(3, 2), None)
     """
     if isinstance(value, str):
         return _read_text(value)
-    if isinstance(value, bool | np.bool_) or value is None:
+    if isinstance(value, bool | np.bool_ | bytes | bytearray) or value is None:
         return None
     if isinstance(value, Rational):  # int, numpy integers, Fraction: exact
         exact = Fraction(int(value.numerator), int(value.denominator))
         return Decimal(exact.numerator) if exact.denominator == 1 else exact
     try:
-        number = Decimal(value) if isinstance(value, int | Decimal) else Decimal(repr(float(value)))
+        if not isinstance(value, Decimal):
+            value = Decimal(str(value if isinstance(value, np.floating) else float(value)))
     except (TypeError, ValueError, OverflowError, InvalidOperation):
         return None
-    return number if number.is_finite() else None
+    return value if value.is_finite() else None
+
+
+_DIGITS = r"(?:[1-9][0-9]{0,2}(?:(?:,[0-9]{3})+|(?:\u2009[0-9]{3})+)|[0-9]+)"
+_PLAIN = rf"(?:{_DIGITS}(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{{1,6}})?"
+_SIMPLE = re.compile(r"[-+]?(?:[1-9][0-9]{0,2}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?")
+_WRITTEN = re.compile(
+    rf"""
+    (?: (?P<sign>[-+]?) \s? \\?[$£¥\u20a0-\u20cf] \s? (?P<inner>[-+]?) | (?P<bare>[-+]?) )
+    (?: (?P<whole>{_DIGITS}) [ \u2009] (?P<part>[0-9]+)/(?P<of>[0-9]+)
+      | (?P<above>{_PLAIN}) (?: \s*/\s* (?P<below>[-+]?{_PLAIN}) )? )
+    (?P<percent> \s*\\?% )?
+    """,
+    re.VERBOSE,
+)
 
 
 def _read_text(text: str) -> Number | None:
-    if len(text) > _LONGEST_NUMBER:
+    if len(text) > LONGEST:
         return None
-    text = text.strip().replace("\u2212", "-").rstrip(".").rstrip()
-    text = _CURRENCY.sub(r"\1", text)
-    above, slash, below = text.partition("/")
-    numerator = _read_plain(above.strip())
-    if not slash or numerator is None:
-        return numerator
-    denominator = _read_plain(below.strip())
-    if not denominator or max(abs(numerator.adjusted()), abs(denominator.adjusted())) > _LONGEST_NUMBER:
-        return None
-    return Fraction(numerator) / Fraction(denominator)
-
-
-def _read_plain(text: str) -> Decimal | None:
-    if not _PLAIN.fullmatch(text):
-        return None
-    try:
+    if _SIMPLE.fullmatch(text):  # nearly all that there are
         return Decimal(text.replace(",", ""))
-    except InvalidOperation:  # no digit in it
+    found = _WRITTEN.fullmatch(_plainly(text))
+    if found is None or (found["sign"] and found["inner"]):
         return None
+    sign = "-" if "-" in (found["sign"], found["inner"], found["bare"]) else ""
+    shift = -2 if found["percent"] else 0
+    if not found["whole"] and not found["below"]:
+        return _decimal(sign + found["above"], shift)
+    value = _mixed(found) if found["whole"] else _ratio(_decimal(found["above"]), _decimal(found["below"]))
+    return None if value is None else (-value if sign else value) * Fraction(10) ** shift
+
+
+def _decimal(text: str, shift: int = 0) -> Decimal:
+    """A plain number, its exponent moved by `shift`."""
+    mantissa, _, exponent = text.replace(",", "").replace("\u2009", "").lower().partition("e")
+    return Decimal(f"{mantissa}e{int(exponent or 0) + shift}")
+
+
+def _ratio(above: Decimal, below: Decimal) -> Fraction | None:
+    if not below or max(abs(above.adjusted()), abs(below.adjusted())) > LONGEST:
+        return None
+    return Fraction(above) / Fraction(below)
+
+
+def _mixed(found: re.Match[str]) -> Fraction | None:
+    """1 1/2 is one and a half; 1 3/2 is no number."""
+    part, of = int(found["part"]), int(found["of"])
+    return Fraction(_decimal(found["whole"])) + Fraction(part, of) if part < of else None
+
+
+_STOPS = ".。．"
+_MATHEMATICS = (("$$", "$$"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]"))
+_RAISED = str.maketrans("⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "+-0123456789")
+_ALIKE = str.maketrans(
+    {
+        **dict.fromkeys("\u2212\u2010\u2011\u2012\u2013\ufe63\uff0d", "-"),
+        **dict.fromkeys("\ufe62\uff0b", "+"),
+        **dict.fromkeys("\uff0c\u066c", ","),
+        **dict.fromkeys("\uff0e\u066b", "."),
+        **dict.fromkeys("\u00a0\u202f\u2007", "\u2009"),
+        **dict.fromkeys("\uff05\ufe6a\u066a", "%"),
+        **dict.fromkeys("\u2044\u2215\uff0f", "/"),
+        **dict.fromkeys("×·⋅∙", "*"),
+        **dict.fromkeys("\uff04\ufe69", "$"),
+        "\uffe1": "£",
+        "\uffe5": "¥",
+        **{
+            sign: "\\frac{{{}}}{{{}}}".format(*unicodedata.normalize("NFKC", sign).split("\u2044"))
+            for sign in "¼½¾⅐⅑⅒⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞↉"
+        },
+    }
+)
+_RAISED_POWER = re.compile(r"(?<=10)[⁺⁻]?[⁰¹²³⁴-⁹]+")
+_SEPARATOR = re.compile(r"(?<=[0-9])(?:(\{,\}|,\\!)|\\,)(?=[0-9]{3})")
+_FRACTION = re.compile(  # behind a whole number, a sign or nothing; what could run into it is not allowed
+    r"(?:(?P<mixed>(?<=[0-9])\s*)|(?<![^-+\s$£¥\u20a0-\u20cf]))\\[dtc]?frac"
+    r"(?:\s*\{\s*(?P<above>[-+]?[0-9.,\u2009]+)\s*\}|\s*(?P<a>[0-9]))"
+    r"(?:\s*\{\s*(?P<below>[-+]?[0-9.,\u2009]+)\s*\}|\s*(?P<b>[0-9]))(?![0-9.,eE])"
+)
+_POWER = re.compile(
+    r"(?P<times>\s*(?:\\times|\\cdot|[*x])\s*)?(?<![0-9.])10\s?\^"
+    r"(?:\{\s*([-+]?[0-9]{1,6})\s*\}|([-+]?[0-9]{1,6}))"
+)
+
+
+def _plainly(text: str) -> str:
+    r"""A number as it is written -> the same in plain ASCII: 2½ as 2 1/2, ``3 \times 10^{5}`` as 3e5."""
+    text = text.strip().rstrip(_STOPS).rstrip()
+    for left, right in _MATHEMATICS:
+        if text.startswith(left) and text.endswith(right) and len(text) > len(left + right):
+            text = text[len(left) : -len(right)].strip().rstrip(_STOPS).rstrip()
+            break
+    if not text.isascii():
+        text = _RAISED_POWER.sub(lambda found: "^" + found[0].translate(_RAISED), text).translate(_ALIKE)
+        text = "".join(str(unicodedata.decimal(sign, sign)) for sign in text)
+    if "\\" in text or "{" in text:
+        text = _SEPARATOR.sub(lambda found: "," if found[1] else "\u2009", text)
+        text = _FRACTION.sub(_with_slash, text)
+    if "^" in text and "/" not in text:
+        text = _POWER.sub(lambda found: f"{'' if found['times'] else '1'}e{found[2] or found[3]}", text)
+    return text
+
+
+def _with_slash(fraction: re.Match[str]) -> str:
+    above, below = fraction["above"] or fraction["a"], fraction["below"] or fraction["b"]
+    if above[0] in "+-":  # one sign, and that below: there may be another in front
+        below = ("-" if (above[0] == "-") != (below[0] == "-") else "") + below.lstrip("+-")
+        above = above[1:]
+    return f"{above}/{below}" if fraction["mixed"] is None else f" {above}/{below}"
 
 
 def distance(a: Number, b: Number) -> Decimal:

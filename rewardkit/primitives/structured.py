@@ -1,4 +1,4 @@
-"""Extraction of what has a structure of its own: fenced code, JSON, the messages of a transcript."""
+"""Extraction of JSON, strict or repaired, and of the value at a path in it."""
 
 from __future__ import annotations
 
@@ -6,114 +6,153 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import lru_cache
+from typing import Any, Literal
 
-from rewardkit.primitives.extractor import Extractor, Span, Which, trim
+import json_repair
+
+from rewardkit.primitives.extractor import WHICH, Extractor, Found, Span, Which, trim
 from rewardkit.primitives.factories import one_of
+from rewardkit.trace import note
 
-__all__ = ["assistant_text", "code_block", "json_value"]
+__all__ = ["Path", "as_keys", "as_path", "at_path", "json_value", "read_json"]
 
-_FENCE = re.compile(r"^[ ]{0,3}(`{3,}|~{3,})[ \t]*+([^\s`]*+)[^\n`]*+$", re.MULTILINE)
+Path = str | tuple[str, ...] | None
+"""Where in a value: "person.age" or ("person", "age"), list positions as numbers; ``None``: the whole."""
 
-
-@dataclass(frozen=True, repr=False)
-class CodeBlock(Extractor):
-    language: str | None = field(default=None, metadata={"positional": True})
-    which: Which = "last"
-
-    def __post_init__(self) -> None:
-        one_of("which", self.which, ("first", "last"))
-
-    def occurrences(self, completion: str) -> list[Span]:
-        found: list[Span] = []
-        opened: re.Match[str] | None = None
-        for fence in _FENCE.finditer(completion):
-            if opened is None:
-                opened = fence
-            elif fence[1].startswith(opened[1]) and not fence[2]:
-                if self.language is None or opened[2].lower() == self.language.lower():
-                    found.append(trim(completion, opened.end(), fence.start()))
-                opened = None
-        return found
+JSON_WORK = 16
+"""How often a text is read over, at the most, in search of an object that parses: keeps time linear."""
 
 
-def code_block(language: str | None = None, *, which: Which = "last") -> CodeBlock:
-    r"""Content of a fenced code block, of any language or of `language` (in any case).
+class _Float(float):
+    """A number of JSON that knows how it was written: 0.10 and 1e400 are not what floats make of them."""
 
-    By default the last one.
+    text: str
 
-    A block that is never closed counts for nothing. ValueError: `which` is unknown.
-
-    >>> code_block("python")("```python\nprint(1)\n```")
-    'print(1)'
-    """
-    return CodeBlock(language, which)
+    def __new__(cls, text: str) -> _Float:
+        made = super().__new__(cls, text)
+        made.text = text
+        return made
 
 
 def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
-JSON_WORK = 16
-"""How often a text is read over, at the most, in search of an object that parses: keeps time linear."""
-
 _JSON = json.JSONDecoder(parse_constant=_refuse_constant)
+_EXACT = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_Float)
+_NOTHING = object()
+
+
+def read_json(text: str) -> Any:
+    """The value of a text that is strict JSON, a dict or a list; ``None`` where it is none."""
+    try:
+        value = _EXACT.decode(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict | list) else None
+
+
+def as_path(path: str | int | Sequence[str | int] | None) -> Path:
+    """A path as a caller writes it -> as an extractor keeps it; ValueError where it is none."""
+    if path is None or isinstance(path, str):
+        return path
+    keys = (path,) if isinstance(path, int) else path
+    if not isinstance(keys, Sequence) or not all(isinstance(key, str | int) for key in keys):
+        raise ValueError(f"path={path!r} is no path; write it as 'person.age' or ('person', 'age')")
+    return tuple(map(str, keys))
+
+
+def as_keys(path: Path) -> tuple[str, ...]:
+    """The keys of a path; ValueError where one is empty."""
+    keys = tuple(path.split(".")) if isinstance(path, str) else tuple(path or ())
+    if path is not None and (not keys or not all(keys)):
+        raise ValueError(f"path={path!r} has an empty key; write it as 'person.age' or ('person', 'age')")
+    return keys
+
+
+def at_path(value: Any, keys: tuple[str, ...]) -> str | None:
+    """Text of the value at the keys: a text as it is, a number as it was written, others as JSON."""
+    for key in keys:
+        if isinstance(value, dict) and key in value:
+            value = value[key]
+        elif isinstance(value, list) and re.fullmatch(r"[0-9]{1,9}", key) and int(key) < len(value):
+            value = value[int(key)]
+        else:
+            return None
+    return value if isinstance(value, str) else value.text if isinstance(value, _Float) else _written(value)
+
+
+def _written(value: Any) -> str | None:
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except (ValueError, RecursionError):  # 1e999 reads as infinity, which JSON cannot write
+        return None
 
 
 @dataclass(frozen=True, repr=False)
 class JsonValue(Extractor):
-    path: str | tuple[str, ...] | None = field(default=None, metadata={"positional": True})
+    path: Path = field(default=None, metadata={"positional": True})
     which: Which = "last"
+    repair: bool = False
 
     def __post_init__(self) -> None:
-        one_of("which", self.which, ("first", "last"))
-        if self.path is not None and (not self.path or not all(self._keys)):
-            raise ValueError(
-                f"path={self.path!r} has an empty key; write it as 'person.age' or ('person', 'age')"
-            )
-
-    @property
-    def _keys(self) -> tuple[str, ...]:
-        return tuple(self.path.split(".")) if isinstance(self.path, str) else tuple(self.path or ())
+        one_of("which", self.which, WHICH)
+        one_of("repair", self.repair, (False, True))
+        as_keys(self.path)
 
     def occurrences(self, completion: str) -> list[Span]:
-        found: list[Span] = []
-        budget = JSON_WORK * len(completion)
-        for start, end in _balanced(completion):
-            if (found and start < found[-1][1]) or budget < 0:
-                continue
-            budget -= end - start
-            try:
-                _JSON.decode(completion[start:end])
-            except (ValueError, RecursionError):
-                continue
-            found.append((start, end))
+        closed, unclosed = _brackets(completion)
+        strict = _strict(completion, closed)
+        if not self.repair or (strict and self._strictly(completion, strict) is not None):
+            return strict
+        region = _region(completion, [*closed, *((start, len(completion)) for start in unclosed)], self.which)
+        return strict if region is None or _repaired(completion[slice(*region)]) is None else [region]
+
+    def _strictly(self, completion: str, spans: list[Span]) -> str | None:
+        return JsonValue(self.path, self.which).text_at(completion, spans[0 if self.which == "first" else -1])
+
+    def text_at(self, completion: str, span: Span) -> str | None:
+        text: str | None = completion[slice(*span)]
+        if self.path is None and not self.repair:
+            return text
+        value = read_json(text or "")
+        if value is None and self.repair:
+            text = _repaired(text or "")
+            value = read_json(text or "")
+        return text if self.path is None else at_path(value, as_keys(self.path))
+
+    def found(self, completion: Any) -> Found | None:
+        """The object or array that counts; with `repair` it notes how it was read."""
+        found = super().found(completion)
+        if self.repair and found:
+            note("json", self._how(completion, found))
         return found
 
-    def spans(self, completion: str | None) -> list[Span]:
-        """The span of the whole object or array; none where the path leads nowhere in it."""
-        found = super().spans(completion)
-        if not found or self.path is None or completion is None:
-            return found
-        return found if self._at_path(completion[slice(*found[0])]) is not None else []
+    def reading(self, completion: str | None) -> Literal["strict", "repaired"] | None:
+        """How the value was read: as it stands, or repaired; ``None`` where there is none."""
+        found = super().found(completion)
+        return self._how(completion, found) if found and completion is not None else None
 
-    def __call__(self, completion: str | None) -> str | None:
-        text = super().__call__(completion)
-        return text if text is None or self.path is None else self._at_path(text)
+    @staticmethod
+    def _how(completion: str, found: Found) -> Literal["strict", "repaired"]:
+        return "repaired" if read_json(completion[slice(*found.span)]) is None else "strict"
 
-    def _at_path(self, text: str) -> str | None:
-        value = _JSON.decode(text)
-        for key in self._keys:
-            if isinstance(value, dict) and key in value:
-                value = value[key]
-            elif isinstance(value, list) and re.fullmatch(r"[0-9]{1,9}", key) and int(key) < len(value):
-                value = value[int(key)]
-            else:
-                return None
+
+def _strict(text: str, brackets: list[Span]) -> list[Span]:
+    """Every object and array that is strict JSON and not inside another one."""
+    found: list[Span] = []
+    budget = JSON_WORK * len(text)
+    for start, end in brackets:
+        if (found and start < found[-1][1]) or budget < 0:
+            continue
+        budget -= end - start
         try:
-            return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, allow_nan=False)
-        except ValueError:  # 1e999 reads as infinity, which JSON cannot write
-            return None
+            _JSON.decode(text[start:end])
+        except (ValueError, RecursionError):
+            continue
+        found.append((start, end))
+    return found
 
 
 _BRACKET = re.compile(r'["{}\[\]]')
@@ -121,8 +160,11 @@ _STRING = re.compile(r'"(?:[^"\\\n]++|\\.)*+"')
 _CLOSES = {"}": "{", "]": "["}
 
 
-def _balanced(text: str) -> list[Span]:
-    """Spans between matching brackets, by where they open; those in JSON strings do not count."""
+def _brackets(text: str) -> tuple[list[Span], list[int]]:
+    """Spans between matching brackets, by where they open, and the brackets that are never closed.
+
+    Those in JSON strings do not count.
+    """
     spans: list[Span] = []
     opened: list[int] = []
     position = 0
@@ -138,46 +180,72 @@ def _balanced(text: str) -> list[Span]:
                 opened.pop()
             if opened:
                 spans.append((opened.pop(), token.end()))
-    return sorted(spans)
+    return sorted(spans), opened
 
 
-def json_value(path: str | Sequence[str | int] | None = None, *, which: Which = "last") -> JsonValue:
+REPAIR_LIMIT = 4_000
+"""Characters that json_repair is given, at the most: on some texts its time grows with their square, and is a
+second here."""
+
+REPAIR_DEPTH = 20
+"""Brackets in each other, at the most, in what it is given."""
+
+# What stands behind the bracket that opens an object or array, broken or not: LaTeX and prose have others.
+_BEGINS = re.compile(
+    r"""\{\s*(?: ["'“‘}] | // | /\* | [\w$-]+\s*["']?\s*: )
+      | \[\s*(?: ["'“‘\[{] | // | /\* | -?\d | (?:true|false|null|None|True|False)\b )""",
+    re.VERBOSE,
+)
+
+
+def _region(text: str, brackets: list[Span], which: Which) -> Span | None:
+    """The first or last of the brackets that begins like JSON and lies in no other such."""
+    regions: list[Span] = []
+    for start, end in sorted(brackets):
+        if (not regions or start >= regions[-1][1]) and _BEGINS.match(text, start):
+            regions.append((start, end))
+    return trim(text, *regions[0 if which == "first" else -1]) if regions else None
+
+
+@lru_cache(maxsize=128)
+def _repaired(text: str) -> str | None:
+    """A broken object or array as JSON, by json_repair; ``None`` where that makes nothing of it."""
+    if len(text) > REPAIR_LIMIT or _depth(text) > REPAIR_DEPTH:
+        return None
+    try:
+        value = json_repair.loads(text, skip_json_loads=True)
+    except (ValueError, RecursionError, AssertionError, LookupError, TypeError, AttributeError):
+        return None
+    return _written(value) if value and isinstance(value, dict | list) else None
+
+
+def _depth(text: str) -> int:
+    depth = deepest = 0
+    for bracket in re.findall(r"[\[\]{}]", text):
+        depth = depth + 1 if bracket in "[{" else max(depth - 1, 0)
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def json_value(
+    path: str | int | Sequence[str | int] | None = None, *, which: Which = "last", repair: bool = False
+) -> JsonValue:
     """A JSON object or array anywhere in the text, as it is written, or the value at `path` in it.
 
-    By default the last.
+    By default the last. `path` is "person.age" or ("person", "age"), with list positions as numbers; a string
+    value comes without its quotes, others as JSON; ``None`` where the path leads nowhere. Strict JSON: NaN
+    and single quotes are none, and inside a broken object the last whole inner one counts; a text or number
+    alone is no object. Spans are those of the whole object or array.
 
-    `path` is "person.age" or ("person", "age"), with list positions as numbers; a string value comes without
-    its quotes, others as JSON; ``None`` where the path leads nowhere. Strict JSON: NaN and single quotes are
-    none, and inside a broken object the last whole inner one counts. Spans are those of the whole object or
-    array.
+    With ``repair=True``, where that finds no value, json_repair makes JSON of the last region that begins
+    like an object or array (single quotes, lost commas, cut off at the end), if it has at most 4,000
+    characters and 20 brackets in each other; the value is then not what stands at the span. Which of the two
+    it was is noted as "json": "strict" or "repaired", and `.reading(completion)` says it too. ValueError: the
+    path has an empty key, or an option is unknown.
 
     >>> json_value("age")('Here: {"name": "Uma", "age": 59}.')
     '59'
+    >>> json_value("age", repair=True)("{'name': 'Uma', 'age': 59")
+    '59'
     """
-    return JsonValue(path if path is None or isinstance(path, str) else tuple(map(str, path)), which)
-
-
-def _content_text(content: Any) -> str:
-    """Text of a message's content: a string, or the text parts of a list of parts, one a line."""
-    if isinstance(content, str):
-        return content
-    parts = content if isinstance(content, Sequence) else []
-    texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
-    return "\n".join(text for text in texts if isinstance(text, str))
-
-
-def assistant_text(messages: Sequence[Any] | str | None) -> str | None:
-    """Text of the last assistant message of a transcript (`messages` in OpenAI's form).
-
-    A string is returned as it is. Content in parts is joined by line breaks, other parts than text are left
-    out; ``None`` where no assistant speaks.
-
-    >>> assistant_text([{"role": "user", "content": "2+2?"}, {"role": "assistant", "content": "4"}])
-    '4'
-    """
-    if isinstance(messages, str) or not isinstance(messages, Sequence):
-        return messages if isinstance(messages, str) else None
-    for message in reversed(messages):
-        if isinstance(message, dict) and message.get("role") == "assistant":
-            return _content_text(message.get("content"))
-    return None
+    return JsonValue(as_path(path), which, repair)

@@ -4,20 +4,43 @@ Plain functions of ``(prediction, ground_truth)``, usable as components as they 
 
 They share one rule for what is missing: a `prediction` of ``None`` is judged wrong; a `ground_truth` that is
 missing or cannot be read as what the function compares is not judged: ``None``. Options are keyword-only;
-bind them with `functools.partial`.
+bind them with `functools.partial`. What is called equal is symmetric.
 """
 
 from __future__ import annotations
 
-import unicodedata
+import math
+from collections import Counter
+from collections.abc import Sequence
 from decimal import Decimal
-from threading import current_thread, main_thread
+from fractions import Fraction
+from itertools import pairwise
+from numbers import Real
 from typing import Any, Literal
 
-from rewardkit.primitives.factories import one_of
-from rewardkit.primitives.numbers import CONTEXT, as_decimal, distance, read_number
+import regex
 
-__all__ = ["closeness", "matches", "math_equal", "numbers_equal", "read_number"]
+from rewardkit.primitives.factories import one_of
+from rewardkit.primitives.json_values import json_equal
+from rewardkit.primitives.letters import read_choice
+from rewardkit.primitives.lists import lists_equal, sets_equal
+from rewardkit.primitives.mathematics import math_equal
+from rewardkit.primitives.numbers import CONTEXT, LONGEST, Number, as_decimal, distance, read_number
+from rewardkit.primitives.texts import is_missing, normal_form, normal_text, standing, words
+
+__all__ = [
+    "choice_equal",
+    "closeness",
+    "contains",
+    "f1",
+    "json_equal",
+    "lists_equal",
+    "matches",
+    "math_equal",
+    "numbers_equal",
+    "read_number",
+    "sets_equal",
+]
 
 
 def numbers_equal(
@@ -26,15 +49,17 @@ def numbers_equal(
     """Whether two numbers, as text or numbers, are equal: exactly, or within a tolerance that is asked for.
 
     Exact means decimals and fractions, never floats: "0.1" is not "0.10000000001". The relative tolerance is
-    a share of the larger magnitude, so the order does not matter. See `read_number` for what counts as a
-    number; a `prediction` that is none is wrong, a `ground_truth` that is none is not judged (``None``).
-    ValueError: a negative tolerance.
+    a share of the larger magnitude, so the order does not matter; of two tolerances the wider counts. See
+    `read_number` for what counts as a number; a `prediction` that is none is wrong, a `ground_truth` that is
+    none is not judged (``None``). ValueError: a tolerance that is negative or not finite.
 
     >>> numbers_equal("1,234.50", 1234.5), numbers_equal("15", "5"), numbers_equal("4", "four")
     (True, False, None)
     """
-    if not (absolute >= 0 and relative >= 0):
-        raise ValueError(f"tolerances must be 0 or above; got absolute={absolute!r}, relative={relative!r}")
+    if not (_is_amount(absolute) and _is_amount(relative)):
+        raise ValueError(
+            f"tolerances must be 0 or above, and finite; got absolute={absolute!r}, relative={relative!r}"
+        )
     truth = read_number(ground_truth)
     if truth is None:
         return None
@@ -45,9 +70,45 @@ def numbers_equal(
         return True
     if not absolute and not relative:
         return False
-    larger = max(abs(as_decimal(number)), abs(as_decimal(truth)))
-    allowed = max(Decimal(repr(float(absolute))), CONTEXT.multiply(Decimal(repr(float(relative))), larger))
-    return distance(number, truth) <= allowed
+    error, larger = _error(number, truth)
+    return bool(error <= max(_times(type(error)(1), absolute), _times(larger, relative)))
+
+
+def _is_amount(value: Any) -> bool:
+    """Whether an option is a number from 0 on that is not infinite."""
+    return isinstance(value, int | float | Real | Decimal) and 0 <= float(value) < math.inf
+
+
+def _error(a: Number, b: Number) -> tuple[Any, Any]:
+    """Distance and larger magnitude of two numbers, both as decimals or both as fractions.
+
+    Exactly, but for numbers beyond 1,000 digits, of which the first 60 count: fractions of them would take
+    seconds.
+    """
+    longest = max(_digits(a), _digits(b))
+    if SHORT < longest <= LONGEST:
+        a, b = Fraction(a), Fraction(b)
+        return abs(a - b), max(abs(a), abs(b))
+    return distance(a, b), max(as_decimal(a).copy_abs(), as_decimal(b).copy_abs())
+
+
+SHORT = 20
+"""Digits on either side of the point, with which sums, and products with a float, fit into 60 digits."""
+
+
+def _digits(number: Number) -> int:
+    """How many digits of a number stand on the longer side of its point; a fraction counts as many."""
+    if isinstance(number, Fraction):
+        return LONGEST
+    return max(abs(number.adjusted()) + 1, -int(number.as_tuple().exponent))
+
+
+def _times(amount: Any, share: Any) -> Any:
+    """A share of a Fraction or Decimal; a float counts as it prints (0.1 is 1/10)."""
+    written = str(share if isinstance(share, Decimal) else float(share))
+    if isinstance(amount, Fraction):
+        return amount * Fraction(written)
+    return CONTEXT.multiply(amount, Decimal(written))
 
 
 def closeness(
@@ -56,42 +117,75 @@ def closeness(
     *,
     zero_at: float = 1.0,
     scale: Literal["relative", "absolute"] = "relative",
+    steps: Sequence[tuple[float, float]] | None = None,
 ) -> float | None:
-    """Partial credit in [0, 1] that falls in a straight line with the error.
+    """Partial credit in [0, 1] that falls with the error, in a straight line or in steps.
 
-    1 when equal, 0 from `zero_at` on.
+    The line is 1 when equal and 0 from `zero_at` on. `steps` takes its place: pairs of (error, credit), such
+    as ((0, 1), (0.01, 0.8), (0.1, 0.5)), of which the tightest that the error meets counts; beyond the last
+    is 0.
 
-    ``scale="relative"`` divides the error by the larger magnitude of the two, so it is defined for a truth of
-    0 (everything else is then a full error) and for negative truths (the wrong sign is a full error or more);
-    it is symmetric and falls with the error. ``scale="absolute"`` takes the error as it is, in the answer's
-    own unit. Missing values as in `numbers_equal`. ValueError: `zero_at` not above 0, unknown `scale`.
+    ``scale="relative"`` divides the error by the larger magnitude of the two, so it is symmetric, and defined
+    for a truth of 0 and for negative truths: missing a truth of 0, or its sign, earns nothing. ``"absolute"``
+    takes the error as it is, in the answer's own unit. Missing values as in `numbers_equal`. ValueError:
+    `zero_at` not above 0 or not finite, errors that do not rise, credits that do not fall within [0, 1],
+    unknown `scale`.
 
     >>> closeness("9", "12"), closeness("-12", "12"), closeness("1", "0")
     (0.75, 0.0, 0.0)
+    >>> closeness("99", "100", steps=((0, 1), (0.01, 0.8), (0.1, 0.5)))
+    0.8
     """
-    if not zero_at > 0:
-        raise ValueError(f"zero_at={zero_at!r} must be above 0: the error from which on the score is 0")
     one_of("scale", scale, ("relative", "absolute"))
+    _check_credit(zero_at, steps)
     truth = read_number(ground_truth)
     if truth is None:
         return None
     number = read_number(prediction)
     if number is None:
         return 0.0
-    if number == truth:
-        return 1.0
-    error = distance(number, truth)
-    if scale == "relative":
-        if not number or not truth or (as_decimal(number) > 0) != (as_decimal(truth) > 0):
-            return 0.0  # the wrong sign, or a missed truth of 0, is a full error however long the line
-        error = CONTEXT.divide(error, max(abs(as_decimal(number)), abs(as_decimal(truth))))
-    return max(0.0, 1.0 - float(error) / zero_at)
+    error, larger = _error(number, truth)
+    if scale == "absolute":
+        larger = type(error)(1)
+    elif error and (not number or not truth or (number > 0) != (truth > 0)):
+        return 0.0  # the wrong sign, or a missed truth of 0, is a full error however long the line
+    if steps is not None:
+        return next((float(credit) for limit, credit in steps if error <= _times(larger, limit)), 0.0)
+    allowed = _times(larger, zero_at)
+    if error >= allowed:
+        return 0.0 if error else 1.0
+    return 1.0 - float(error / allowed if isinstance(error, Fraction) else CONTEXT.divide(error, allowed))
+
+
+def _check_credit(zero_at: float, steps: Sequence[tuple[float, float]] | None) -> None:
+    """Raise a ValueError where the options of `closeness` do not say how credit falls."""
+    if not (_is_amount(zero_at) and zero_at):
+        raise ValueError(
+            f"zero_at={zero_at!r} must be above 0, and finite: the error from which on the score is 0"
+        )
+    if steps is None:
+        return
+    if zero_at != 1.0:
+        raise ValueError(
+            f"steps= and zero_at={zero_at!r} exclude each other: credit falls in steps or a line"
+        )
+    try:
+        pairs = [(error, credit) for error, credit in steps]
+    except (TypeError, ValueError):
+        pairs = []
+    numbers = all(_is_amount(error) and _is_amount(credit) and credit <= 1 for error, credit in pairs)
+    if not pairs or not numbers or not all(a[0] < b[0] and a[1] > b[1] for a, b in pairwise(pairs)):
+        raise ValueError(
+            f"steps={steps!r} must be pairs of (error, credit) with errors that rise from 0 or above and "
+            "credits that fall within [0, 1], such as ((0, 1), (0.01, 0.8), (0.1, 0.5))"
+        )
 
 
 def matches(
     prediction: Any,
     ground_truth: Any,
     *,
+    exact: bool = False,
     case: bool = False,
     white_space: bool = False,
     punctuation: bool = False,
@@ -100,83 +194,103 @@ def matches(
     """Whether two texts are the same after normalisation; each option says that the difference *counts*.
 
     By default case, white space (runs become one space) and punctuation at the ends do not count, and
-    composed and decomposed letters are the same; ``unicode_form="NFKC"`` also folds full-width forms. A
-    prediction of ``None`` is wrong, a missing truth is not judged. ValueError: unknown `unicode_form`.
+    composed and decomposed letters are the same; ``unicode_form="NFKC"`` also folds full-width forms (in
+    texts up to 100,000 characters).
+    ``exact=True`` is all of them at once: the same characters. Signs, decimal points and percent signs are no
+    punctuation (".5" is not "5"). A prediction of ``None`` is wrong, a missing truth is not judged.
+    ValueError: unknown `unicode_form`, or NFKC beside `exact`.
 
     >>> matches(" Paris. ", "paris"), matches("Paris", "paris", case=True), matches("in Paris", "Paris")
     (True, False, False)
     """
     one_of("unicode_form", unicode_form, ("NFC", "NFKC", None))
+    if exact and unicode_form == "NFKC":
+        raise ValueError("exact=True and unicode_form='NFKC' exclude each other: exact texts are not folded")
     if is_missing(ground_truth):
         return None
     if prediction is None:
         return False
+    if exact:
+        return str(prediction) == str(ground_truth)
 
     def normal(value: Any) -> str:
-        text = str(value)
-        text = unicodedata.normalize(unicode_form, text) if unicode_form else text
-        text = text if case else text.casefold()
-        text = text if punctuation else _strip_punctuation(text, spaces=not white_space)
-        return text if white_space else " ".join(text.split())
+        return normal_text(
+            str(value),
+            case=case,
+            white_space=white_space,
+            punctuation=punctuation,
+            unicode_form=unicode_form,
+        )
 
     return normal(prediction) == normal(ground_truth)
 
 
-def is_missing(value: Any) -> bool:
-    """None, or the NaN that tables write for it."""
-    return value is None or (isinstance(value, float) and value != value)
+def contains(prediction: Any, ground_truth: Any, *, case: bool = False) -> bool | None:
+    """Whether the truth stands in the prediction as words of its own.
 
+    A hole, where a policy is trained on it: a completion that lists every candidate, or restates the
+    question, earns full credit. Use it to look at data, or behind an extractor that leaves no room for a
+    list.
 
-def _strip_punctuation(text: str, *, spaces: bool) -> str:
-    """Without punctuation and white space at its ends, unless nothing else is there.
+    "5" is not in "15", "5.2", "1,500", "-5", "1/5" or "5%". Case and the kind of white space do not count
+    unless ``case=True``; between Chinese or Japanese characters there are no borders of words, so there any
+    place counts. A prediction of ``None`` is wrong, a missing or empty truth is not judged.
 
-    Signs and currency are symbols: kept.
-    """
-
-    def outer(character: str) -> bool:
-        if character.isspace():
-            return spaces
-        return unicodedata.category(character)[0] == "P" and character not in "-%"
-
-    start, end = 0, len(text)
-    while start < end and outer(text[start]):
-        start += 1
-    while end > start and outer(text[end - 1]):
-        end -= 1
-    return text[start:end] or text
-
-
-def math_equal(prediction: Any, ground_truth: Any) -> bool | None:
-    r"""Whether two mathematical expressions are equal.
-
-    Plain numbers by `numbers_equal`, all else by math-verify.
-
-    Expressions may be LaTeX with or without ``$`` or ``\boxed{}``. A prediction that math-verify cannot read
-    or compare is wrong, a truth that it cannot read is not judged. math-verify stops after 5 s by a signal,
-    which only the main thread has: in other threads bound the call from outside where completions are
-    hostile.
-
-    >>> math_equal(r"\frac{1}{2}", "0.5"), math_equal("0.1", "0.10000000001")
-    (True, False)
+    >>> contains("It is Paris.", "paris"), contains("15", "5"), contains("Rome or Paris or Oslo", "Paris")
+    (True, False, True)
     """
     if is_missing(ground_truth):
         return None
-    plain_truth, plain_prediction = read_number(ground_truth), read_number(prediction)
-    if plain_truth is not None and (prediction is None or plain_prediction is not None):
-        return plain_prediction is not None and plain_prediction == plain_truth
-    from math_verify import parse, verify  # not at the top: sympy takes a second to import
-
-    seconds = 5 if current_thread() is main_thread() else None
-    truth = parse(_as_latex(str(ground_truth)), parsing_timeout=seconds)
+    truth = normal_text(str(ground_truth), case=case, punctuation=True)
     if not truth:
         return None
     if prediction is None:
         return False
-    read = parse(_as_latex(str(prediction)), parsing_timeout=seconds)
-    return bool(read) and bool(verify(truth, read, timeout_seconds=seconds))
+    text = normal_text(str(prediction), case=case, punctuation=True)
+    return next(standing(truth, text), None) is not None
 
 
-def _as_latex(text: str) -> str:
-    """Bare LaTeX in dollars, so that math-verify sees an expression in it."""
-    bare = "$" not in text and "\\boxed" not in text and any(character.isalnum() for character in text)
-    return f"${text}$" if bare else text
+def f1(prediction: Any, ground_truth: Any) -> float | None:
+    """Share of words that prediction and truth have in common: F1 over bags of words, as SQuAD has it.
+
+    Texts are put in lower case, punctuation is deleted, and so are "a", "an" and "the", unless nothing else
+    is left; each Chinese or Japanese character is a word. Where nothing is left of a text, 1.0 if the two are
+    the same and 0.0 otherwise. Signs and decimal points are punctuation here ("-5" is "5"): for numbers use
+    `numbers_equal`. A prediction of ``None`` earns 0.0, a missing truth is not judged.
+
+    >>> f1("the red house", "A house, red."), f1("red", "the red house"), f1("", "")
+    (1.0, 0.6666666666666666, 1.0)
+    """
+    if is_missing(ground_truth):
+        return None
+    if prediction is None:
+        return 0.0
+    found, expected = _bag(str(prediction)), _bag(str(ground_truth))
+    if not found or not expected:
+        return float(matches(prediction, ground_truth) or False)
+    return 2.0 * (found & expected).total() / (found.total() + expected.total())
+
+
+_DELETED = regex.compile(r"[\p{P}$+<=>^`|~]+")
+_ARTICLES = frozenset(("a", "an", "the"))
+
+
+def _bag(text: str) -> Counter[str]:
+    """How often each word of a text stands in it, as `f1` counts them."""
+    found = words(_DELETED.sub("", normal_form(text, "NFC").lower()))
+    return Counter([word for word in found if word not in _ARTICLES] or found)
+
+
+def choice_equal(prediction: Any, ground_truth: Any, *, options: str = "ABCD") -> bool | None:
+    """Whether two texts name the same choice: "(B)", "B.", "b", "option B", "B) Paris" beside "B".
+
+    Letters stand alone and as they are written in `options`; in the other case they count in brackets, after
+    "option" or "choice", or as all there is. "A" before a word in lower case is an article. A prediction with
+    two different letters, or none, is wrong; a truth that is not one of the options is not judged. For the
+    letter of a whole sentence put `extract.choice` before it. ValueError: fewer than two options.
+
+    >>> choice_equal("(b)", "B"), choice_equal("A or B", "B"), choice_equal("B", "E")
+    (True, False, None)
+    """
+    truth, found = read_choice(ground_truth, options), read_choice(prediction, options)
+    return None if truth is None else found == truth

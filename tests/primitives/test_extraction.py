@@ -6,13 +6,8 @@ import pytest
 
 from rewardkit.primitives.extraction import (
     after,
-    assistant_text,
     boxed,
-    choice,
     code_block,
-    first_of,
-    json_value,
-    number,
     pattern,
     tag,
 )
@@ -31,6 +26,7 @@ def table(*cases):
         ("<ANSWER>4</Answer>", "4", "case does not matter"),
         ('<answer unit="kg" n=1>4</answer >', "4", "attributes do not matter"),
         ("<answer>1<answer>2</answer>3</answer>", "2", "of nested pairs the innermost"),
+        ("<a-b.c>4</a-b.c>", None, "another tag altogether"),
         ("<answer>a <b>bold</b></answer>", "a <b>bold</b>", "other tags inside are text"),
         ("<answer></answer>", "", "an empty pair is found and empty"),
         ("<answer> \t\n </answer>", "", "a pair of white space is found and empty"),
@@ -45,15 +41,54 @@ def table(*cases):
         ("<answer>\x00\x1b[1m4</answer>", "\x00\x1b[1m4", "control characters stay in the value"),
         ("<answer>\ud800</answer>", "\ud800", "a lone surrogate is a character"),
         ("\u202e<answer>\u0634\u06a9\u0631</answer>", "\u0634\u06a9\u0631", "right-to-left text"),
+        ("<answer/>", "", "a tag that closes itself is an empty pair"),
+        ('<answer n="1" />', "", "with attributes and a space too"),
+        ("<answer>3</answer> <answer/>", "", "an empty pair is a pair"),
+        ("<answer>1<answer/>2</answer>", "", "the innermost of nested pairs, if it closes itself"),
+        ("<answer>a/></answer>", "a/>", "a slash and a bracket in the text"),
+        ("<answer>3</answer></answer>", "3", "a closing tag too many"),
+        ("<answer\n>4</answer\n>", "4", "line breaks in the tags"),
+        ("< answer>4</ answer>", None, "a space before the name"),
     ),
 )
 def test_tag_gives_the_text_of_the_last_pair(completion, expected):
     assert tag("answer")(completion) == expected
 
 
-def test_an_unclosed_tag_counts_for_nothing():
-    assert tag("answer")("<answer>4") is None
-    assert tag("answer")("<answer>4 <answer>5</answer>") == "5"
+@pytest.mark.parametrize(
+    ("completion", "closed", "unclosed", "prefilled", "both"),
+    table(
+        ("<answer>4", None, "4", None, "4", "never closed"),
+        ("4", None, None, None, "4", "no tag"),
+        ("4</answer>", None, None, "4", "4", "never opened"),
+        ("<answer>4</answer>", "4", "4", "4", "4", "one pair"),
+        ("<answer>4</answer> <answer> 5 ", "4", "5", "4", "5", "cut off in the second"),
+        ("<answer>4 <answer>5", None, "5", None, "5", "opened twice"),
+        ("4</answer> 5</answer>", None, None, "4", "4", "closed twice"),
+        ("4</answer> <answer>5</answer>", "5", "5", "5", "5", "the second pair is opened"),
+        ("<answer>4</answer> 5</answer>", "4", "4", "4", "4", "the second is not"),
+        ("<answer>4</answer", None, "4", None, "4", "cut off in its closing tag"),
+        ("<answer>4</ANS", None, "4", None, "4", "earlier in it, in upper case"),
+        ("<answer>4</b", None, "4</b", None, "4</b", "cut off in another tag"),
+        ("<answer>4<", None, "4<", None, "4<", "a bracket alone may be a sign"),
+        ("<answer>", None, "", None, "", "nothing behind it"),
+        ("<answer/>", "", "", "", "", "closed by itself"),
+        ("<answer/> 4", "", "", "", "", "text behind one that is closed by itself"),
+        ("4 <answer/>", "", "", "", "", "text before it"),
+        ("</answer>", None, None, "", "", "closed at once"),
+        ("", None, None, None, "", "empty completion"),
+        ("\ud800</answer>", None, None, "\ud800", "\ud800", "a lone surrogate"),
+    ),
+)
+def test_tags_that_are_cut_off_or_opened_in_the_prompt(completion, closed, unclosed, prefilled, both):
+    assert tag("answer")(completion) == closed
+    assert tag("answer", unclosed=True)(completion) == unclosed
+    assert tag("answer", prefilled=True)(completion) == prefilled
+    assert tag("answer", unclosed=True, prefilled=True)(completion) == both
+
+
+def test_what_is_behind_the_thinking_is_what_is_after_its_closing_tag():
+    assert after("</think>", until="end")("<think>2+2</think>\nIt is\n4.") == "It is\n4."
 
 
 @pytest.mark.parametrize(
@@ -73,7 +108,18 @@ def test_an_unclosed_tag_counts_for_nothing():
         (r"\boxed{}", "", "an empty box is found and empty"),
         (r"\boxed{4", None, "a box that is never closed"),
         (r"\boxed{{4}", None, "closed only once of twice"),
-        (r"\boxed 4", None, "a box without braces"),
+        (r"so \boxed 4.", "4", "one digit without braces"),
+        (r"\boxed4", "4", "without a space"),
+        (r"\boxed x", "x", "one letter without braces"),
+        (r"\boxed 42", None, "of two digits TeX would box the first"),
+        (r"\boxed 4.5", None, "and of decimals"),
+        (r"\boxed x^2", None, "and of a power"),
+        (r"\boxed -4", None, "and the sign alone"),
+        (r"\boxed\pi", None, "a command without braces"),
+        (r"\fbox{4}", "4", "the box of TeX's text"),
+        (r"\fbox{$\frac{1}{2}$}", r"$\frac{1}{2}$", "with mathematics in it"),
+        (r"\boxed{3} \fbox{4}", "4", "one of each"),
+        ("\\boxed\n{4}", "4", "a line break before the brace"),
         ("boxed{4}", None, "no backslash"),
         (r"\\boxed{4}", None, "a line break before the word boxed is no box"),
         (r"\boxedtext{4}", None, "a longer command"),
@@ -105,6 +151,15 @@ def test_boxed_gives_the_content_of_the_last_box(completion, expected):
         (after("####"), "", None, "empty completion"),
         (after("####"), "#### \x00\ud800", "\x00\ud800", "control character and lone surrogate"),
         (after("\u062c:"), "\u062c: 42", "42", "right-to-left marker"),
+        (after("####"), "#### 1 #### 2", "2", "two on a line"),
+        (after("####", which="first"), "#### 1 #### 2", "1 #### 2", "the first of two on a line"),
+        (after("####"), "########", "", "one behind another"),
+        (after("=="), "===", "=", "a sign too many is text"),
+        (after("Answer:"), "**Answer:** 42", "** 42", "Markdown stays: answer_phrase leaves it out"),
+        (after("</think>", until="end"), "a</think>b</think> c ", "c", "behind the last closing tag"),
+        (after("\u00c9T\u00c9", case=False), "\u00e9t\u00e9 42", "42", "letters that are not ASCII"),
+        (after("\ud800"), "\ud800 42", "42", "a lone surrogate for a marker"),
+        (after("= "), "x=4", None, "a space of the marker counts"),
     ),
 )
 def test_after_gives_the_text_behind_the_marker(extractor, completion, expected):
@@ -129,6 +184,16 @@ def test_after_gives_the_text_behind_the_marker(extractor, completion, expected)
         (pattern(r"\d+"), "", None, "empty completion"),
         (pattern(r"(?i)ANSWER (\w)"), "answer b", "b", "inline flags"),
         (pattern(r"x(.)"), "x\ud800", "\ud800", "a lone surrogate is a character"),
+        (pattern(r"(\d+)(?= kg)"), "3 kg 4 g", "3", "what stands behind it is not part of it"),
+        (pattern(r"(?<=\$)\d+"), "3 $4", "4", "nor what stands before it"),
+        (pattern(r"^(\w+)$"), "a\nb", None, "the ends of the text, not of lines"),
+        (pattern(r"(?m)^(\w+)$"), "a\nb", "b", "the ends of lines where asked"),
+        (pattern(r"a.b"), "a\nb", None, "a point is no line break"),
+        (pattern(r"(?s)a(.)b"), "a\nb", "", "unless asked, and it is white space"),
+        (pattern(r"\p{Han}+"), "42 \u7b54\u6848", "\u7b54\u6848", "scripts by name"),
+        (pattern(r"(\d)\1"), "1223", "2", "a group again"),
+        (pattern(r"(\d)(?:,(\d))?", group=2), "1,2 3", "2", "a match without the group is passed over"),
+        (pattern(r"\d+"), "\u0664\u0662", "\u0664\u0662", "digits of other scripts"),
     ),
 )
 def test_pattern_gives_a_group_of_the_last_match(extractor, completion, expected):
@@ -139,44 +204,6 @@ def test_pattern_gives_a_group_of_the_last_match(extractor, completion, expected
 def test_a_runaway_pattern_ends_in_a_timeout_error(bounded, expression):
     with pytest.raises(TimeoutError, match=r"took longer than 0\.2 s"):
         pattern(expression, timeout=0.2)("a" * 5000 + "! b")
-
-
-@pytest.mark.parametrize(
-    ("completion", "expected"),
-    table(
-        ("The answer is 4.", "4", "a full stop after it is not part of it"),
-        ("3 and then 4", "4", "of several the last"),
-        ("It costs $1,234.50.", "1,234.50", "thousands separator and decimals"),
-        ("1,234,567", "1,234,567", "two separators"),
-        ("12345,678", "678", "a comma after more than three digits separates two numbers"),
-        ("1,2345", "2345", "four digits behind the comma separate two numbers"),
-        ("1,2,3", "3", "a list is no thousands separator"),
-        ("so -6", "-6", "a sign"),
-        ("9-6", "6", "a subtraction is no sign"),
-        ("9--6", "-6", "a sign behind a minus"),
-        ("x=-5", "-5", "a sign behind an equals sign"),
-        ("\u22125", "\u22125", "a typographic minus"),
-        ("-$5", "-$5", "a sign before the currency"),
-        ("$-5", "-5", "a sign behind the currency"),
-        ("about .5", ".5", "no digit before the point"),
-        ("6.02e23 of them", "6.02e23", "an exponent"),
-        ("1E5", "1E5", "an exponent in upper case"),
-        ("5e", "5", "a letter e alone is no exponent"),
-        ("12kg", "12", "letters after it are a unit"),
-        ("40%", "40", "a percent sign is left out"),
-        ("3/4", "4", "a fraction counts as two numbers"),
-        ("version 3.14.15", None, "a dotted run is no number"),
-        ("x2 and b12", None, "digits inside a word"),
-        ("four", None, "a number in words"),
-        ("", None, "empty completion"),
-        ("**4**", "4", "bold in Markdown"),
-        ("\u202e4\u202c\x00", "4", "direction marks and control characters around it"),
-        ("I think...5", "5", "an ellipsis before it is no dotted run"),
-        ("so ...-5", "-5", "an ellipsis before its sign does not take the sign away"),
-    ),
-)
-def test_number_gives_the_last_number_as_it_is_written(completion, expected):
-    assert number()(completion) == expected
 
 
 @pytest.mark.parametrize(
@@ -202,137 +229,22 @@ def test_number_gives_the_last_number_as_it_is_written(completion, expected):
         (code_block(), "```python\na", None, "a block that is never closed"),
         (code_block(), "", None, "empty completion"),
         (code_block(), "```\n\ud800\x00\u202e\n```", "\ud800\x00\u202e", "hostile characters"),
+        (code_block("c++"), "```C++ {.numbered}\na\n```", "a", "a language with signs in its name"),
+        (
+            code_block(),
+            "```python\na\n```python\n```",
+            "a\n```python",
+            "a language does not close",
+        ),
+        (code_block(), "```\na\n~~~\n```", "a\n~~~", "tildes do not close backticks"),
+        (code_block("python"), "```python\na\n```\n```python\nb", "a", "the last is not closed"),
+        (code_block(unclosed=True), "```python\na\nb ", "a\nb", "cut off, where asked for"),
+        (code_block(unclosed=True), "```\na\n```\n```\nb", "b", "cut off in the second"),
+        (code_block("json", unclosed=True), "```\na\n```\n```python\nb", None, "cut off in another language"),
+        (code_block(unclosed=True), "```\na\n```", "a", "closed all the same"),
+        (code_block(unclosed=True), "```", "", "nothing behind it"),
+        (code_block(unclosed=True), "none", None, "no fence"),
     ),
 )
 def test_code_block_gives_the_content_of_the_last_block(extractor, completion, expected):
     assert extractor(completion) == expected
-
-
-@pytest.mark.parametrize(
-    ("path", "completion", "expected"),
-    table(
-        (None, 'Here: {"a": 1}.', '{"a": 1}', "an object in prose, as it is written"),
-        (None, 'x [1,  "]"] y', '[1,  "]"]', "an array, with a bracket in a string"),
-        (None, '{"a": 1} {"a": 2}', '{"a": 2}', "of several the last"),
-        (None, '{"a": {"b": [1]}}', '{"a": {"b": [1]}}', "what is inside does not count by itself"),
-        (None, '{"a": {"b": 1}', '{"b": 1}', "in a broken object the last whole inner one"),
-        (None, "{'a': 1}", None, "single quotes are not JSON"),
-        (None, '{"a": NaN}', None, "NaN is not JSON"),
-        (None, '{"a": 1,}', None, "a trailing comma is not JSON"),
-        (None, r"\frac{1}{2}", None, "LaTeX is not JSON"),
-        (None, "42", None, "a bare number is no object"),
-        (None, "{}", "{}", "an empty object"),
-        (None, "", None, "empty completion"),
-        (None, '{"a": "\ud800\u202e"}', '{"a": "\ud800\u202e"}', "lone surrogate and direction mark"),
-        ("age", '{"name": "Uma", "age": 59}', "59", "a number at a path"),
-        ("name", '{"name": "Uma"}', "Uma", "a text comes without its quotes"),
-        ("name", '{"name": ""}', "", "an empty text is found and empty"),
-        ("a.b", '{"a": {"b": [1, "x"]}}', '[1, "x"]', "others come as JSON"),
-        ("a.1", '{"a": [1, 2]}', "2", "a position in a list"),
-        ("a", '{"a": null}', "null", "null is a value"),
-        ("a", '{"a": true}', "true", "a truth value"),
-        ("a", '{"a": 1234567890123456789012}', "1234567890123456789012", "a long integer keeps its digits"),
-        (("a.b",), '{"a.b": 1}', "1", "a key with a full stop, as a tuple"),
-        ("a.2", '{"a": [1, 2]}', None, "a position past the end"),
-        ("a.b", '{"a": 1}', None, "a path through a number"),
-        ("b", '{"a": 1}', None, "a key that is not there"),
-        (("a", 1), '{"a": [1, 2]}', "2", "a position as a number, as the docstring says"),
-        (("a", 0), '{"a": [1, 2]}', "1", "position 0 as a number"),
-    ),
-)
-def test_json_value_gives_the_last_object_or_the_value_at_the_path(path, completion, expected):
-    assert json_value(path)(completion) == expected
-
-
-def test_json_value_finds_the_first_object_where_asked():
-    assert json_value("a", which="first")('{"a": 1} {"a": 2}') == "1"
-
-
-def test_json_value_has_no_span_where_its_path_leads_nowhere():
-    assert json_value("b").spans('{"a": 1}') == []
-
-
-def test_json_value_never_gives_what_is_not_json():
-    assert json_value("a")('{"a": 1e999}') != "Infinity"
-
-
-@pytest.mark.parametrize(
-    ("extractor", "completion", "expected"),
-    table(
-        (choice(), "The answer is (B).", "B", "in parentheses"),
-        (choice(), "[ D ]", "D", "in brackets with spaces"),
-        (choice(), "option: C", "C", "behind the word option"),
-        (choice(), "ANSWER B", "B", "behind the word answer in any case"),
-        (choice(), "answer is **(B)**", "B", "bold"),
-        (choice(), "**B**", "B", "bold alone"),
-        (choice(), "B", "B", "alone"),
-        (choice(), "A\nB\n", "B", "of several lines the last"),
-        (choice(which="first"), "(A) or (B)", "A", "the first where asked"),
-        (choice(), "(A) is larger. So B.", "A", "a marked letter comes before a lone one"),
-        (choice(), "A small one is larger", None, "an article is no answer"),
-        (choice(), "Option ABBA", None, "the beginning of a word is no answer"),
-        (choice(), "(b)", None, "a letter in the other case"),
-        (choice("abcd"), "(b)", "b", "small letters where asked"),
-        (choice("1234"), "option 3", "3", "digits"),
-        (choice(), "(E)", None, "a letter that is no option"),
-        (choice(), "I said I'D.", None, "a letter behind an apostrophe"),
-        (choice(), "", None, "empty completion"),
-        (choice(), "\u202e(B)\ud800\x00", "B", "direction mark, lone surrogate, control character"),
-        (choice(), r"so \boxed{B}", "B", "in a box: a brace is punctuation"),
-        (choice(), "The choice: \nB     ", "B", "the end of its line, whatever white space stands before it"),
-        (choice(), "\u7b54\u6848\u662fB\u3002\nB\u3002", "B", "a full stop that is not ASCII is punctuation"),
-        (
-            choice(),
-            "Answer: A triangle has three sides.",
-            "A",
-            "an article behind the word answer cannot be told apart",
-        ),
-    ),
-)
-def test_choice_gives_the_letter_of_the_answer(extractor, completion, expected):
-    assert extractor(completion) == expected
-
-
-@pytest.mark.parametrize(
-    ("extractors", "completion", "expected"),
-    table(
-        ((tag("answer"), number()), "I think it is 4", "4", "the second where the first finds nothing"),
-        ((tag("answer"), number()), "<answer>x</answer> 4", "x", "the first where it finds something"),
-        ((tag("answer"), number()), "4? <answer></answer>", "", "an empty value counts as found"),
-        ((tag("answer"), number()), "none", None, "none finds anything"),
-        ((tag("answer"), number()), "", None, "empty completion"),
-        ((json_value("b"), number()), '{"a": 4}', "4", "a path that leads nowhere is not found"),
-        ((first_of(boxed()), number()), r"\boxed{x} 4", "x", "one inside another"),
-        ((number(which="first"), tag("answer")), "1 2 <answer>3</answer>", "1", "each keeps its own which"),
-    ),
-)
-def test_first_of_gives_the_value_of_the_first_that_finds_one(extractors, completion, expected):
-    assert first_of(*extractors)(completion) == expected
-
-
-USER = {"role": "user", "content": "2+2?"}
-SAID = {"role": "assistant", "content": "3"}
-
-
-@pytest.mark.parametrize(
-    ("messages", "expected"),
-    table(
-        ([USER, {"role": "assistant", "content": "4"}], "4", "the assistant's text"),
-        ([SAID, USER, {"role": "assistant", "content": "4"}], "4", "of several the last"),
-        ([{"role": "assistant", "content": "4"}, USER], "4", "whoever speaks after it"),
-        (({"role": "assistant", "content": "4"},), "4", "a tuple of messages"),
-        ([{"role": "assistant", "content": [{"type": "text", "text": "a"}, "b"]}], "a\nb", "parts"),
-        ([{"role": "assistant", "content": [{"type": "image"}]}], "", "parts without text"),
-        ([{"role": "assistant", "content": None}], "", "a message without text"),
-        ([{"role": "assistant"}], "", "a message without content"),
-        ([USER], None, "no assistant speaks"),
-        ([], None, "no messages"),
-        ("as it is ", "as it is ", "a string is returned as it is"),
-        (["assistant", None, 3], None, "items that are no messages"),
-        (None, None, "nothing"),
-        (3, None, "a number"),
-    ),
-)
-def test_assistant_text_gives_the_last_assistant_message(messages, expected):
-    assert assistant_text(messages) == expected
-    assert assistant_text.spans(messages) == ([] if expected is None else [(0, len(expected))])

@@ -1,0 +1,49 @@
+"""Answers announced in Chinese: 答案是42, 答案为：42, 最终答案：42, or a box.
+
+What it is for: mathematics in Chinese with a number as its truth. The number of the last announcement counts,
+in digits of either width, with a unit behind it or not; small extras are paid for ending with the
+announcement and for reasoning in Chinese, as policies drift into English when only the answer is paid. 50% is
+a half, so write a truth in percent as "50%".
+
+What it misses: numbers in characters (四十二) are no numbers. Of a hedge (3 或 4) the last number counts. The
+share of Chinese characters says nothing on whether they mean anything, and code or formulas with many Latin
+letters lower it in honest work.
+"""
+
+from __future__ import annotations
+
+import rewardkit as rk
+
+
+def in_chinese(completion: object) -> float | None:
+    """Twice the share of the letters that are Chinese characters, at most 1.0; 0.0 where there are none."""
+    if not isinstance(completion, str):
+        return None
+    letters = [character for character in completion if character.isalpha()]
+    return min(1.0, 2 * sum("一" <= letter <= "鿿" for letter in letters) / max(1, len(letters)))
+
+
+reward = rk.Reward(
+    "chinese-answer-v1",
+    fields={
+        "prediction": rk.extract.first_of(
+            rk.extract.within(rk.extract.answer_phrase(language="zh"), rk.extract.number(percent=True)),
+            rk.extract.within(rk.extract.boxed(), rk.extract.number(percent=True)),
+        )
+    },
+    components=[
+        rk.Component("correct", rk.verify.numbers_equal, weight=1.0, primary=True, why="the task itself"),
+        rk.Component(
+            "announced",
+            rk.measure.regex(r"答案[是为]?\s*[:：]?\s*[-+−$¥]?\d[^\n。]{0,20}。?\s*\Z"),
+            weight=0.1,
+            why="ends with the announcement of a number, where every reader finds it",
+        ),
+        rk.Component(
+            "language",
+            in_chinese,
+            weight=0.1,
+            why="half of the letters are enough for all of it: units and variables are Latin in honest work",
+        ),
+    ],
+)

@@ -1,0 +1,43 @@
+"""Agents that look something up with tools: the task, a budget of calls, failed and repeated calls.
+
+What it is for: whole transcripts (`messages`), with the final answer in ``<answer>`` of the last assistant
+message. Being right is worth far more than how it was done; of right rollouts those within the budget earn a
+little more; failed and repeated calls cost a little, right or wrong. `looked_up` is recorded and not paid: it
+shows how often the policy answers from memory.
+
+What it misses: a right answer from memory or by luck earns everything, and a wrong one without any call costs
+nothing, so a policy that fails often may learn not to call at all: watch `looked_up`. The answer is compared
+as text: "330 m" is not "330 metres". A tool that fails through no fault of the policy costs it the same.
+"""
+
+from __future__ import annotations
+
+import rewardkit as rk
+
+reward = rk.Reward(
+    "tool-use-v1",
+    fields={"prediction": rk.extract.tag("answer")},
+    components=[
+        rk.Component("success", rk.verify.matches, weight=1.0, primary=True, why="the task itself"),
+        rk.Component(
+            "budget",
+            rk.measure.calls_within(4, zero_from=8),
+            weight=0.2,
+            gate=rk.gate("success", at_least=1.0),
+            why="calls cost time; only when right, or doing nothing would be the cheapest way to be paid",
+        ),
+        rk.Component(
+            "failed",
+            rk.measure.failed_calls(),
+            weight=-0.2,
+            why="calls that cannot be read or that the tool refuses",
+        ),
+        rk.Component(
+            "repeated",
+            rk.measure.repeated_calls(),
+            weight=-0.1,
+            why="asking the same again; one retry after a failure is free",
+        ),
+        rk.Component("looked_up", rk.measure.tool_calls(), weight=0.0, why="recorded: any call at all"),
+    ],
+)

@@ -1,0 +1,148 @@
+"""Extraction of numbers as they are written in running text."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from rewardkit.primitives.extractor import WHICH, Extractor, Span, Which
+from rewardkit.primitives.factories import one_of
+
+__all__ = ["gsm8k", "number"]
+
+# What `read_number` reads of a whole text is found here in running text, where signs, slashes and stops have
+# other uses too: "9-6" holds 9 and 6, "3/4/2024" is a date, "3.14.15" and "1.2.3.4" are versions.
+_SIGN = "[-+\u2010\u2011\u2012\u2013\u2212\ufe62\ufe63\uff0b\uff0d]"
+_OPENERS = r"-+.\\\u2010-\u2013\u2212\ufe62\ufe63\uff0b\uff0d"
+_CURRENCY = r"(?:\\?[$£¥\ufe69\uff04\uffe1\uffe5\u20a0-\u20cf])"
+_SLASH = r"[/\u2044\u2215\uff0f]"
+_POINT = r"[.\uff0e\u066b]"
+_GAP = r"[ \u00a0\u2007\u2009\u202f]"
+_VULGAR = "[¼½¾⅐-⅞↉]"
+_DIGITS = r"""(?>
+    (?![0０])\d{1,3} (?: (?:[,\u066c]\d{3})+ | (?:\{,\}\d{3})+ | (?:\\,\d{3})+ | (?:,\\!\d{3})+
+                       | (?:[\u00a0\u2007\u2009\u202f]\d{3})+ | (?:，[０-９]{3})+ ) (?!\d)
+  | \d+ )"""
+_PLAIN = rf"(?> {_DIGITS} (?:{_POINT}\d+)? | (?<!\.)\.\d+ )"
+_EXPONENT = rf"(?: \{{ [ ]? {_SIGN}?\d{{1,6}} [ ]? \}} | {_SIGN}?\d{{1,6}}(?!\d) )"
+_POWER = rf"10 (?: \^{_EXPONENT} | [⁺⁻]?[⁰¹²³⁴-⁹]{{1,6}} )"
+_TIMES = r"[ ]? (?:\\times|\\cdot|[×·⋅∙*x]) [ ]?"
+_ARGUMENT = rf"(?: \s?\{{ [ ]? {_SIGN}?{_PLAIN} [ ]? \}} | \s?\d )"
+_PART = r"(?: \s?\{ [ ]? \d{1,6} [ ]? \} | \s?\d )"
+_END = rf"(?! {_POINT}\d | {_SLASH}\d )"
+_NUMBER = rf"""
+    (?= [{_OPENERS}\d¼½¾⅐-⅞↉] )  # what a number begins with, and where that has other uses what follows it
+    (?= [^{_OPENERS}] | {_SIGN}{_CURRENCY}?[\d.\\¼½¾⅐-⅞↉] | \.\d | \\[dtcf] )
+    (?: (?<![^\W_]) (?<![)\]}}/]) (?<!\w\.) {_SIGN}{_CURRENCY}? )?
+    (?: \\[dtc]?frac {_ARGUMENT} (?P<under>{_ARGUMENT}) (?!\d) {_END}
+      | (?<![^\W_]) (?<![^\W_]_) (?<![^\W_]__)  # not inside a word; _4_ is Markdown
+        (?<!\w\.) (?<!_\{{) (?<!{_SLASH})       # nor in a version, an address, an index, a path
+        (?: (?P<whole>{_DIGITS})
+            (?P<rest> {_GAP} (?P<part>\d{{1,6}}){_SLASH}(?P<of>\d{{1,6}}) (?!\d)
+                    | [ ]? \\[dtc]?frac (?P<above>{_PART}) (?P<beneath>{_PART}) (?!\d)
+                    | [ ]? {_VULGAR} (?!\d) ) {_END}
+          | {_VULGAR} (?!\d) {_END}
+          | (?: {_PLAIN} {_TIMES} )? {_POWER} {_END}
+          | {_PLAIN} {_SLASH} (?P<below>{_PLAIN}) {_END}
+          | {_PLAIN} (?: [eE]{_SIGN}?\d{{1,6}}(?!\d) | (?![eE]{_SIGN}?\d) ) {_END}
+          | (?P<none>{_PLAIN}) ) )  # passed over whole, so that a long one is not tried again at each comma
+"""
+_PERCENT = rf"(?: {_GAP}? \\?[%\u066a\ufe6a\uff05] )?"
+_PATTERNS = {wanted: re.compile(_NUMBER + wanted * _PERCENT, re.VERBOSE) for wanted in (False, True)}
+
+
+def _spans(found: re.Match[str]) -> list[Span]:
+    """The numbers of a match: one, two where a whole one is followed by 3/2, none where it is no number."""
+    if found.lastgroup is None:  # nearly all of them: no fraction, nothing to check
+        return [found.span()]
+    if found["none"]:
+        return []
+    above, below = found["part"] or found["above"], found["of"] or found["beneath"]
+    if below and int(above.strip("{} ")) >= int(below.strip("{} ")):
+        start = found.start("part") if found["part"] else found.start("rest") + found["rest"].index("\\")
+        whole = (found.start(), found.end("whole"))
+        return [whole] if _is_zero(below) else [whole, (start, found.end())]
+    under = found["below"] or found["under"]
+    return [] if under and _is_zero(under) else [found.span()]
+
+
+def _is_zero(number: str) -> bool:
+    return not any(unicodedata.decimal(sign, 0) for sign in number)
+
+
+@dataclass(frozen=True, repr=False)
+class Number(Extractor):
+    which: Which = "last"
+    percent: bool = False
+
+    def __post_init__(self) -> None:
+        one_of("which", self.which, WHICH)
+        one_of("percent", self.percent, (False, True))
+
+    def occurrences(self, completion: str) -> list[Span]:
+        return [span for found in _PATTERNS[self.percent].finditer(completion) for span in _spans(found)]
+
+
+def number(*, which: Which = "last", percent: bool = False) -> Number:
+    r"""A number in full, as it is written; by default the last one, where reasoning ends.
+
+    Sign, thousands separators, decimals, 6.02e23, ``6.02 \times 10^{23}``, 3/4, 1 1/2, ½ and ``\frac{1}{2}``
+    are one number each, for `read_number` to read (not those of more than 1,000 characters). A currency sign
+    is left out unless a sign stands before it, and a percent sign is a unit: left out unless
+    ``percent=True``, which makes 50% a half. A full stop behind it is not part of it, letters behind it are a
+    unit; dotted runs such as "3.14.15", dates and paths such as "3/4/2024" are no number, nor are digits in a
+    word. ValueError: `which` or `percent` is unknown.
+
+    >>> number()("It costs $1,234.50."), number()("about 10."), number()("1 1/2 cups")
+    ('1,234.50', '10', '1 1/2')
+    >>> number()("9-6"), number()("so -6"), number()("50%"), number(percent=True)("50%")
+    ('6', '-6', '50', '50%')
+    """
+    return Number(which, percent)
+
+
+# The mark of GSM8K's answers, with the white space, Markdown and currency sign between it and the number.
+_MARK = re.compile(rf"(?<!#)#{{4,}}+(?:[^\S\n]|[*_]|{_CURRENCY})*+")
+
+
+@dataclass(frozen=True, repr=False)
+class Gsm8k(Extractor):
+    mode: Literal["strict", "flexible"] = "strict"
+    which: ClassVar[Which] = "last"  # type: ignore[misc]
+
+    def __post_init__(self) -> None:
+        one_of("mode", self.mode, ("strict", "flexible"))
+
+    def occurrences(self, completion: str) -> list[Span]:
+        marked = [_behind(completion, mark.end()) for mark in _MARK.finditer(completion)]
+        if self.mode == "strict" or (marked and marked[-1][0] < marked[-1][1]):
+            return marked
+        return Number().occurrences(completion) or marked
+
+
+def _behind(completion: str, start: int) -> Span:
+    """The number that starts here; nothing, where none does."""
+    found = _PATTERNS[False].match(completion, start)
+    return _spans(found)[0] if found and _spans(found) else (start, start)
+
+
+def gsm8k(mode: Literal["strict", "flexible"] = "strict") -> Gsm8k:
+    r"""The answer in GSM8K's form: the number right behind the last ``####``.
+
+    `number` says what a number is; currency signs and Markdown before it are left out, and a mark without a
+    number is found and empty. ``mode="flexible"`` then takes the last number of the text, as it does where
+    there is no mark.
+
+    How other graders differ: in strict mode lm-evaluation-harness takes the first ``#### ``, verl the last
+    (of the last 300 characters); both want one space there, no currency sign and no Markdown, take a stop as
+    part of the number ("42.") and runs such as "3.14.15" for a number. In flexible mode both take the last
+    number of the text even where a mark has another. ValueError: `mode` is unknown.
+
+    >>> gsm8k()("#### none yet\n#### $1,234.50."), gsm8k()("so 42") is None
+    ('1,234.50', True)
+    >>> gsm8k(mode="flexible")("#### 42\nI checked it 3 times."), gsm8k("flexible")("so 42")
+    ('42', '42')
+    """
+    return Gsm8k(mode)

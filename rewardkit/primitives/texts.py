@@ -1,0 +1,180 @@
+"""What texts are compared and counted by: normal forms, words, and where a word stands alone."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import Any
+
+import regex
+
+__all__ = [
+    "CJK",
+    "bare_words",
+    "check_count",
+    "is_missing",
+    "normal_form",
+    "normal_text",
+    "standing",
+    "words",
+]
+
+CJK = (
+    "\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
+)
+"""Chinese characters and kana, for a class of a pattern: what is written without spaces between words."""
+
+_CJK = re.compile(f"[{CJK}]")
+_PIECES = re.compile(
+    f"[{CJK}]|[^{CJK}\u3001-\u303f\u30fb\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65]+"
+)
+
+
+def is_missing(value: Any) -> bool:
+    """None, or the NaN that tables write for it."""
+    return value is None or (isinstance(value, float) and value != value)
+
+
+_MANY_MARKS = regex.compile(r"(\p{M}{31,}+)")
+
+FOLDED = 100_000
+"""Characters of a text whose compatibility forms are folded, at the most: one can become eighteen."""
+
+
+def normal_form(text: str, form: Any) -> str:
+    """The text in a Unicode form, in linear time; a text of over 100,000 characters in NFC for NFKC.
+
+    Python sorts a run of combining marks in the square of its length, so runs of over 30 (the bound that
+    Unicode's stream-safe format has) stay as they are.
+    """
+    if form is None or text.isascii():
+        return text
+    form = "NFC" if form == "NFKC" and len(text) > FOLDED else form
+    pieces = _MANY_MARKS.split(text)
+    return "".join(
+        piece if at % 2 else unicodedata.normalize(form, piece) for at, piece in enumerate(pieces) if piece
+    )
+
+
+def normal_text(
+    text: str,
+    *,
+    case: bool = False,
+    white_space: bool = False,
+    punctuation: bool = False,
+    unicode_form: Any = "NFC",
+) -> str:
+    """The text without the differences that do not count; each option says that one does."""
+    text = normal_form(text, unicode_form)
+    text = text if case else normal_form(text.casefold(), unicode_form)
+    text = text if punctuation else _strip_punctuation(text, spaces=not white_space)
+    return text if white_space else " ".join(text.split())
+
+
+# What is not left out at the ends: all but punctuation, and of that what makes another number.
+_KEPT = r"[^\p{P}]|[-%\u066a\u2030\u2031\ufe6a\uff05\u2032\u2033]"
+_OUTER = {
+    False: (regex.compile(_KEPT), regex.compile(f"(?r){_KEPT}")),
+    True: (
+        regex.compile(rf"(?!\s|[\x1c-\x1f])(?:{_KEPT})"),
+        regex.compile(rf"(?r)(?!\s|[\x1c-\x1f])(?:{_KEPT})"),
+    ),
+}
+_SIGN = regex.compile(r"[\p{Pd}.\uff0e](?=\p{Nd})")
+
+
+def _strip_punctuation(text: str, *, spaces: bool) -> str:
+    """Without punctuation and white space at its ends, unless nothing else is there.
+
+    Signs and currency are symbols: kept, and so is what makes another number: a percent sign, and a dash or
+    point in front of a digit.
+    """
+    first, last = (pattern.search(text) for pattern in _OUTER[spaces])
+    if first is None or last is None:
+        return text
+    start, end = first.start(), last.end()
+    if start and _SIGN.match(text, start - 1):
+        start -= 1
+    return text[start:end]
+
+
+def words(text: str) -> list[str]:
+    """Runs without white space; where Chinese or Japanese stands in one, each of its characters is a word.
+
+    What is left of such a run is a word where a letter or digit is in it, so that punctuation is none.
+
+    >>> words("one two, three"), words("我有3个apple。")
+    (['one', 'two,', 'three'], ['我', '有', '3', '个', 'apple'])
+    """
+    if text.isascii() or not _CJK.search(text):
+        return text.split()
+    found: list[str] = []
+    for run in text.split():
+        if _CJK.search(run):
+            found += [piece for piece in _PIECES.findall(run) if any(map(str.isalnum, piece))]
+        else:
+            found.append(run)
+    return found
+
+
+_BARE = re.compile(rf"[{CJK}]|[^\W{CJK}]+(?:['’][^\W{CJK}]+)*")
+
+
+def bare_words(text: str) -> list[str]:
+    """Runs of letters and digits, in lower case; each Chinese or Japanese character is one.
+
+    >>> bare_words("It's the end. The END!")
+    ["it's", 'the', 'end', 'the', 'end']
+    """
+    return _BARE.findall(text.casefold())
+
+
+_SIGN_BEFORE = r"(?<!\A[-+\u2212])(?<![^\w)\]}][-+\u2212])(?<![-+\u2212][$€£¥])"
+_BEFORE = {
+    "word": re.compile(rf"(?<![^\W{CJK}])"),
+    "number": re.compile(rf"(?<![^\W{CJK}])(?<!\d[.,/]){_SIGN_BEFORE}"),
+    "cjk": re.compile(""),
+}
+_AFTER = {
+    "word": re.compile(rf"(?![^\W{CJK}])"),
+    "number": re.compile(rf"(?![^\W{CJK}])(?![.,/]\d)(?!\s?%)"),
+    "cjk": re.compile(""),
+}
+_RUN = re.compile(rf"[^\W{CJK}]*")
+
+WORK = 10**8
+"""Characters that places which turn out not to count may take in all, before a search gives up."""
+
+
+def _border(character: str) -> str:
+    return "cjk" if _CJK.match(character) else "number" if character.isdigit() else "word"
+
+
+def standing(word: str, text: str) -> Iterator[int]:
+    """Where the word stands alone: not inside another word, nor as a part of another number.
+
+    Between Chinese or Japanese characters there are no such borders: a word that starts or ends with one is
+    found anywhere. Places do not overlap.
+
+    >>> list(standing("5", "5, 15, 5.2 and -5")), list(standing("so", "so, also 是so的"))
+    ([0], [0, 10])
+    """
+    before, after = _BEFORE[_border(word[0])], _AFTER[_border(word[-1])]
+    work, at = WORK, text.find(word)
+    while at >= 0 and work > 0:
+        end = at + len(word)
+        if before.match(text, at) and after.match(text, end):
+            yield at
+        else:
+            work -= len(word)
+            run = _RUN.match(text, at)  # no other place in a run of letters has a border before it
+            end = max(at + 1, run.end() if run else 0)
+        at = text.find(word, end)
+
+
+def check_count(option: str, value: Any, what: str) -> None:
+    """Raise a ValueError unless `value` is a whole number from 1."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError(f"{option}={value!r} is not a number of {what}; give a whole number from 1")

@@ -1,0 +1,364 @@
+"""The messages of an agent's rollout as turns, tool calls with their results, and a final answer.
+
+Messages are those of OpenAI's chat form, with `tool_calls` or the old `function_call`, or with the calls as
+text, ``<tool_call>{"name": ..., "arguments": {...}}</tool_call>``, and results in tool messages or in
+``<tool_response>``. A text is one assistant turn. Nothing that stands in messages raises, and nothing that an
+assistant writes can pass for a result: those come from tool, function and user messages only.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Failed", "ToolCall", "Turn", "as_list", "final_answer", "read_calls", "read_turns", "says_error"]
+
+Failed = Callable[[str], bool]
+"""What says of the text of a result whether its call failed."""
+
+MAX_DEPTH = 100
+"""How deep arguments may nest before a call counts as malformed. Our choice: tools' schemas end at a few."""
+
+MAX_BITS = 4096
+"""How large a whole number in them may be. Our choice, below what Python refuses to write."""
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """A call that an assistant made, and what came of it.
+
+    `arguments` is a dict with sorted keys; of a malformed call (no name, or arguments that are no JSON
+    object) it is the text that stands there instead, if any. `result` is ``None`` where none was seen.
+    `failed` is then ``None`` too, but a malformed call has always failed. `turn` counts the assistant's turns
+    from 0.
+    """
+
+    name: str
+    arguments: Any = field(hash=False)
+    result: str | None
+    failed: bool | None
+    turn: int
+
+    @property
+    def malformed(self) -> bool:
+        """Whether no tool could be run with it."""
+        return not (self.name and isinstance(self.arguments, dict))
+
+    @property
+    def key(self) -> str:
+        """Name and arguments as one text: equal for two calls that ask for the same."""
+        return _encode([self.name, self.arguments])
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a tool gave back: its text, whether the message itself says that it failed, the id of its call."""
+
+    text: str
+    flagged: bool
+    id: str | None
+
+    def failed(self, failed: Failed | None = None) -> bool:
+        """Whether it tells of a failure, by `failed` or by itself."""
+        return bool(failed(self.text)) if failed else self.flagged or says_error(self.text)
+
+
+@dataclass
+class Turn:
+    """An assistant's message and the results up to its next one."""
+
+    message: Mapping[str, Any]
+    results: list[Result] = field(default_factory=list)
+
+
+@dataclass
+class _Call:
+    """A call whose result is still looked for."""
+
+    name: str
+    arguments: Any
+    id: str | None
+    turn: int
+    result: Result | None = None
+
+    @property
+    def well_formed(self) -> bool:
+        return bool(self.name) and isinstance(self.arguments, dict)
+
+    def finished(self, failed: Failed | None) -> ToolCall:
+        result = self.result
+        bad = (result.failed(failed) if result else None) if self.well_formed else True
+        return ToolCall(self.name, self.arguments, result.text if result else None, bad, self.turn)
+
+
+def read_calls(messages: Any, *, failed: Failed | None = None) -> tuple[ToolCall, ...] | None:
+    """The tool calls of a transcript in their order, each with its result.
+
+    ``None`` where messages are missing: neither a list nor a text, which is one turn without results. A
+    result belongs to the call of its `tool_call_id`, one without to the next unanswered call of its turn;
+    malformed calls are passed over where a turn has fewer results than calls. Text calls are read in messages
+    without structured ones, outside of ``<think>``, and in there only where more results came back than that
+    explains. A call failed if it is malformed or `failed` says so of its result's text; by default
+    `says_error` does, or the tool message's own fields.
+
+    >>> read_calls('<tool_call>{"name": "add", "arguments": {"b": 2, "a": 1.0}}</tool_call>')
+    (ToolCall(name='add', arguments={'a': 1, 'b': 2}, result=None, failed=None, turn=0),)
+    """
+    turns = read_turns(messages)
+    if turns is None:
+        return None
+    calls: list[_Call] = []
+    waiting: dict[str, deque[_Call]] = {}  # by id, of the latest turn that has it
+    for number, turn in enumerate(turns[1:]):
+        made = [_call(entry, number) for entry in _entries(turn)]
+        _wait(made, waiting)
+        _answer(made, turn.results, waiting)
+        calls += made
+    return tuple(call.finished(failed) for call in calls)
+
+
+def read_turns(messages: Any) -> list[Turn] | None:
+    """The assistant's turns, after one without a message for what comes before the first.
+
+    ``None`` where messages are missing.
+    """
+    listed = [{"role": "assistant", "content": messages}] if isinstance(messages, str) else as_list(messages)
+    if listed is None:
+        return None
+    turns = [Turn({})]
+    for message in listed:
+        role = message.get("role") if isinstance(message, Mapping) else None
+        if not isinstance(role, str):
+            continue
+        if role == "assistant":
+            turns.append(Turn(message))
+        elif role in ("tool", "function", "user"):
+            turns[-1].results += _results(message, role)
+    return turns
+
+
+def final_answer(turns: list[Turn]) -> str | None:
+    """What is said in the last turn, without reasoning and calls; ``None`` where no assistant speaks."""
+    if len(turns) < 2:
+        return None
+    text = _text(turns[-1].message.get("content"))
+    said = (piece for kind, piece in _segments(text, _MARKS, _opening(text)) if kind == "text")
+    return "\n".join(said).strip()
+
+
+def as_list(value: Any) -> list[Any] | None:
+    """The items of a list, tuple or array (which is how tables hold lists); ``None`` for all else."""
+    items = value.tolist() if isinstance(value, np.ndarray) else value
+    return list(items) if isinstance(items, list | tuple) else None
+
+
+# Results
+
+
+def _results(message: Mapping[str, Any], role: str) -> Iterator[Result]:
+    """The results in a message: its ``<tool_response>`` blocks; else, but for a user's, all its text."""
+    text = _text(message.get("content"))
+    texts = [text]
+    if role == "user" or text.lstrip().startswith("<tool_response>"):
+        texts = [inner.strip() for kind, inner in _segments(text, _RESPONSES) if kind != "text"]
+    result_id = _id(message.get("tool_call_id"))
+    if result_id is not None and texts:
+        texts = ["\n".join(texts)]
+    for text in texts:
+        yield Result(text, _reports_error(message), result_id)
+
+
+_ERROR = re.compile(
+    r"""[\s\[(<*\#"']*+
+    (?: (?:Error|ERROR|Exception|EXCEPTION|Traceback)(?![\w-])
+      | (?i:error|exception|fatal\ error)\s*+:
+      | [A-Za-z_][\w.]{0,200}(?:Error|Exception)\s*+[:(] )""",
+    re.VERBOSE,
+)
+
+
+def says_error(text: str) -> bool:
+    """Whether the text of a result tells of a failure.
+
+    It does where it is a JSON object with an "error" that is neither empty nor a measured float, a true
+    "is_error", a false "success", or a "status" of error, failed, failure or 400 to 599; and where it begins
+    with Error, Exception, Traceback, or an exception's name and a colon.
+
+    >>> says_error("KeyError: 'city'"), says_error('{"success": false}'), says_error("Errors are rare.")
+    (True, True, False)
+    """
+    if text.lstrip()[:1] != "{":
+        return _ERROR.match(text) is not None
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(value, dict) and _reports_error(value)
+
+
+def _reports_error(record: Mapping[str, Any]) -> bool:
+    error, status = record.get("error"), record.get("status")
+    if isinstance(status, str):
+        bad = status.strip().lower() in ("error", "failed", "failure")
+    else:
+        bad = isinstance(status, int) and 400 <= status < 600
+    return (
+        bad
+        or (isinstance(error, str | int | list | Mapping) and bool(error))
+        or record.get("is_error") is True
+        or record.get("isError") is True
+        or record.get("success") is False
+    )
+
+
+# Calls
+
+
+def _entries(turn: Turn) -> list[Any]:
+    """What the calls of a turn are written as: entries of its message, else what stands in its text."""
+    structured = as_list(turn.message.get("tool_calls"))
+    if structured:
+        return structured
+    old = turn.message.get("function_call")
+    if isinstance(old, Mapping):
+        return [old]
+    text = _text(turn.message.get("content"))
+    if "<tool_call>" not in text:
+        return []
+    outside = [inner for kind, inner in _segments(text, _MARKS, _opening(text)) if kind == "tool_call"]
+    if len(turn.results) > len(outside):  # then calls in the reasoning were run as well
+        outside = [inner for kind, inner in _segments(text, _CALLS) if kind == "tool_call"]
+    return [_object_or_text(inner.strip()) for inner in outside]
+
+
+def _call(entry: Any, turn: int) -> _Call:
+    """A call from a structured entry or from what stands between the tags."""
+    if not isinstance(entry, Mapping):
+        return _Call("", entry if isinstance(entry, str) else None, None, turn)
+    function = entry.get("function")
+    inner = function if isinstance(function, Mapping) else entry
+    name, given = inner.get("name"), inner.get("arguments")
+    arguments = _arguments(given)
+    if arguments is None and isinstance(given, str):
+        arguments = given
+    return _Call(name.strip() if isinstance(name, str) else "", arguments, _id(entry.get("id")), turn)
+
+
+def _arguments(given: Any) -> Any:
+    """Arguments as a dict of plain values, {} where there are none; ``None`` if they are no JSON object."""
+    if given is None or (isinstance(given, str) and not given.strip()):
+        return {}
+    value = _object_or_text(given) if isinstance(given, str) else given
+    if not isinstance(value, Mapping):
+        return None
+    try:
+        return _plain(value)
+    except ValueError:
+        return None
+
+
+def _plain(value: Any, depth: int = 0) -> Any:
+    """The value in JSON's own types, keys sorted, 1.0 as 1; ValueError where JSON cannot hold it."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, Mapping) and depth < MAX_DEPTH and all(isinstance(key, str) for key in value):
+        return {key: _plain(value[key], depth + 1) for key in sorted(value)}
+    if isinstance(value, list | tuple) and depth < MAX_DEPTH:
+        return [_plain(inner, depth + 1) for inner in value]
+    if isinstance(value, float) and math.isfinite(value):
+        return int(value) if value.is_integer() else value
+    if value is None or isinstance(value, str) or (isinstance(value, int) and value.bit_length() < MAX_BITS):
+        return value
+    raise ValueError(f"{type(value).__name__} is not JSON, or too deep or too large")
+
+
+_encode = json.JSONEncoder(sort_keys=True).encode
+
+
+def _object_or_text(text: str) -> dict[str, Any] | str:
+    """The object that a text of JSON holds, or the text."""
+    try:
+        value = json.loads(text) if text.lstrip()[:1] == "{" else None
+    except (ValueError, RecursionError):
+        return text
+    return value if isinstance(value, dict) else text
+
+
+def _wait(calls: list[_Call], waiting: dict[str, deque[_Call]]) -> None:
+    """Enter calls as waiting under their ids, in place of earlier turns' calls of the same id."""
+    for call in calls:
+        if call.id is not None:
+            same = waiting.get(call.id)
+            if not same or same[0].turn != call.turn:
+                same = waiting[call.id] = deque()
+            same.append(call)
+
+
+def _answer(calls: list[_Call], results: list[Result], waiting: dict[str, deque[_Call]]) -> None:
+    """Give the results of one turn to the calls that they answer."""
+    rest = []
+    for result in results:
+        same = waiting.get(result.id) if result.id is not None else None
+        if same:
+            same.popleft().result = result
+        else:
+            rest.append(result)
+    named = any(result.id is not None for result in rest)  # a result of another id is not theirs
+    takers = [call for call in calls if call.result is None and not (named and call.id is not None)]
+    if len(rest) < len(takers):
+        takers = [call for call in takers if call.well_formed]
+    for call, result in zip(takers, rest, strict=False):
+        call.result = result
+
+
+def _id(value: Any) -> str | None:
+    return str(value) if isinstance(value, str | int) and value != "" else None
+
+
+# Text
+
+_MARKS = re.compile(r"<(/?)(think|tool_call)>")
+_CALLS = re.compile(r"<(/?)(tool_call)>")
+_RESPONSES = re.compile(r"<(/?)(tool_response)>")
+_THINK = re.compile(r"<(/?)think>")
+
+
+def _segments(text: str, marks: re.Pattern[str], kind: str = "text") -> Iterator[tuple[str, str]]:
+    """The text in pieces, each with the tag it stands in or "text"; it starts in `kind`.
+
+    A tag ends where it is closed or opened again, or with the text; other tags in it are part of it.
+    """
+    start = 0
+    for mark in marks.finditer(text):
+        closes = bool(mark[1])
+        if (kind == "text" and closes) or kind not in ("text", mark[2]):
+            continue
+        yield kind, text[start : mark.start()]
+        kind, start = "text" if closes else mark[2], mark.end()
+    yield kind, text[start:]
+
+
+def _opening(text: str) -> str:
+    """What a turn begins in: reasoning, where the template gave ``<think>`` and only its end is written."""
+    first = _THINK.search(text)
+    return "think" if first and first[1] else "text"
+
+
+def _text(content: Any) -> str:
+    """The text of a message's content: as it is, its text parts one a line, or an object as JSON."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, Mapping):
+        try:
+            return json.dumps(_plain(content), ensure_ascii=False)
+        except ValueError:
+            return ""
+    parts = [part.get("text") if isinstance(part, Mapping) else part for part in as_list(content) or []]
+    return "\n".join(part for part in parts if isinstance(part, str))

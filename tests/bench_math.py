@@ -1,0 +1,129 @@
+"""`math_equal` against math-verify, run by `make bench`: pairs a second, and every verdict that differs.
+
+math-verify is called with its defaults, ``verify(parse(truth), parse(prediction))``, on texts in dollars, as its
+README asks for LaTeX. Both sides see the same pairs in the same order. Nothing here fails.
+"""
+
+from __future__ import annotations
+
+import logging
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import data_latex_pairs
+
+import rewardkit as rk
+from rewardkit.primitives import mathematics
+
+RUNS = 3
+OTHER_NUMBERS = [
+    *(
+        "0",
+        "-7",
+        "1,234",
+        "1234",
+        "1,234.50",
+        "3.14",
+        "0.1",
+        "0.10000000001",
+        "1/2",
+        "0.5",
+        ".5",
+        "2/4",
+        "-1/3",
+    ),
+    *("0.333333", "1/3", "$5", r"\$5.00", "6.02e23", r"6.02 \times 10^{23}", r"\frac{9}{7}", r"\dfrac{9}{7}"),
+    *(
+        "9/7",
+        "\u22125",
+        "-5",
+        "\uff11\uff12",
+        "12",
+        "1000000",
+        "1,000,000",
+        r"1{,}000{,}000",
+        "10^{6}",
+        "1e6",
+    ),
+]
+
+Pair = tuple[str, str]
+
+
+def in_dollars(text: str) -> str:
+    """As the README of math-verify asks; what has dollars or a box already is left."""
+    return text if "$" in text.replace(r"\$", "") or r"\boxed" in text else f"${text}$"
+
+
+def theirs(pairs: Sequence[Pair]) -> list[bool]:
+    """math-verify's verdicts."""
+    from math_verify import parse, verify
+
+    return [verify(parse(in_dollars(truth)), parse(in_dollars(prediction))) for prediction, truth in pairs]
+
+
+def ours(pairs: Sequence[Pair]) -> list[bool | None]:
+    """The verdicts of `math_equal`, which remembers none from before."""
+    mathematics._short.cache_clear()
+    mathematics._long.cache_clear()
+    return [rk.verify.math_equal(prediction, truth) for prediction, truth in pairs]
+
+
+def compare(title: str, pairs: Sequence[Pair], aim: str) -> None:
+    """Print pairs a second of each side, their ratio and the verdicts that differ."""
+    fast, slow = [], []
+    for _ in range(RUNS):
+        (mine, seconds), (other, other_seconds) = timed(ours, pairs), timed(theirs, pairs)
+        fast.append(len(pairs) / seconds)
+        slow.append(len(pairs) / other_seconds)
+    ratios = [a / b for a, b in zip(fast, slow, strict=True)]
+    verdicts = dict(zip(pairs, zip(mine, other, strict=True), strict=True))
+    differing = {pair: both for pair, both in verdicts.items() if both[0] != both[1]}
+    print(f"{title}: {len(pairs):,} pairs, {len(verdicts):,} of them distinct")
+    print(f"  rk.verify.math_equal  {statistics.median(fast):12,.0f} pairs/s")
+    print(f"  math-verify           {statistics.median(slow):12,.0f} pairs/s")
+    print(
+        f"  ratio {statistics.median(ratios):.1f} (lowest {min(ratios):.1f}, highest {max(ratios):.1f}; {aim})"
+    )
+    print(f"  differing verdicts: {len(differing)} of {len(verdicts):,} distinct pairs")
+    for (prediction, truth), (mine_, other_) in differing.items():
+        print(f"    {prediction!r} for {truth!r}: math_equal {mine_}, math-verify {other_}")
+
+
+def timed(
+    side: Callable[[Sequence[Pair]], list[bool | None]], pairs: Sequence[Pair]
+) -> tuple[list[bool | None], float]:
+    """What a side says, and the seconds it takes."""
+    started = time.perf_counter()
+    verdicts = side(pairs)
+    return verdicts, time.perf_counter() - started
+
+
+def main() -> None:
+    """Print all comparisons."""
+    logging.getLogger("math_verify").setLevel(logging.CRITICAL)
+    started = time.perf_counter()
+    rk.verify.math_equal("x", r"\frac{x}{1}")
+    print(f"math_equal's worker starts in {time.perf_counter() - started:.1f} s, once; not counted below")
+    theirs([("x", "x")])
+    answer, rollouts = rk.extract.tag("answer"), rk.load_rollouts("gallery:arithmetic")
+    logged = [(answer(row["completion"]), row["ground_truth"]) for row in rollouts]
+    answers = [(prediction, truth) for prediction, truth in logged if prediction is not None]
+    numbers = [(p, t) for p, t in answers if rk.verify.read_number(p) is not None]
+    compare("(a) bundled arithmetic answers, as logged", answers, "aim 100")
+    compare("(a) those that are plain numbers", numbers, "aim 100, none differing")
+    other = [(a, b) for a in OTHER_NUMBERS for b in OTHER_NUMBERS]
+    compare("(a) other plain numbers, each with each", other, "aim 100")
+    log = data_latex_pairs.log()
+    compare("(b) LaTeX as a training log repeats it", [row[:2] for row in log], "aim 5")
+    wrong = {row for row in log if rk.verify.math_equal(*row[:2]) is not row[2]}
+    print(f"  rows where math_equal is not what the log was made to be: {len(wrong)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,137 @@
+"""`make fuzz`: hostile texts through every primitive; no exception, no call over its deadline.
+
+Prints the longest call of each primitive. Texts come from a seed, so a failure can be made again:
+``python tests/fuzz.py --seed S --texts N``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import hostile
+import inventory
+
+import rewardkit as rk
+from rewardkit.primitives.mathematics import CPU_SECONDS
+
+DEADLINE = 2.0
+"""Seconds. Our choice: a million characters take a fraction of that."""
+MATH_DEADLINE = 2 * CPU_SECONDS
+"""Of `math_equal`, by the clock: its own is in processor time."""
+RARELY = {"math_equal": 10, "math_equal, hostile truth": 10}
+"""What waits for a worker process sees one text in so many; its deadline is of its own."""
+SEEDED_BY = 10_000  # texts that come from one seed, so that processes can share the work
+
+
+@dataclass
+class Longest:
+    """The calls of one primitive: how many, and the one that took longest."""
+
+    calls: int = 0
+    seconds: float = 0.0
+    length: int = 0
+    total: float = 0.0
+    faults: list[str] = field(default_factory=list)
+
+    def add(self, other: Longest) -> None:
+        """Count another run in."""
+        if other.seconds > self.seconds:
+            self.seconds, self.length = other.seconds, other.length
+        self.calls += other.calls
+        self.total += other.total
+        self.faults += other.faults
+
+
+def run(seed: int, count: int) -> dict[str, Longest]:
+    """Make every call on `count` texts, and check what each gives."""
+    rk.verify.math_equal("x", "x")  # its worker process takes a second to start
+    found = {name: Longest() for name in inventory.CALLS}
+    for place, text in enumerate(hostile.texts(seed, count, inventory.samples())):
+        for name, (call, check) in inventory.CALLS.items():
+            if place % RARELY.get(name, 1) == 0:
+                deadline = MATH_DEADLINE if name in RARELY else DEADLINE
+                one(found[name], call, check, text, deadline, f"seed {seed}, text {place}")
+    return found
+
+
+def one(
+    longest: Longest,
+    call: Callable[[str], Any],
+    check: Callable[[str, Any], str | None],
+    text: str,
+    deadline: float,
+    where: str,
+) -> None:
+    """One call: its time, and what is wrong with its value."""
+    started = time.perf_counter()
+    try:
+        value = call(text)
+        seconds = time.perf_counter() - started
+        fault = check(text, value)
+    except Exception as error:
+        seconds = time.perf_counter() - started
+        fault = f"{type(error).__name__}: {error}"
+    if seconds > deadline:
+        fault = f"took {seconds:.1f} s"
+    longest.calls += 1
+    longest.total += seconds
+    if seconds > longest.seconds:
+        longest.seconds, longest.length = seconds, len(text)
+    if fault:
+        longest.faults.append(f"{where}, {len(text)} characters: {fault}")
+
+
+def summary(found: dict[str, Longest]) -> Iterable[str]:
+    """A line a primitive, the slowest first."""
+    yield f"{'primitive':<50} {'calls':>9} {'mean us':>8} {'longest ms':>10} {'characters':>10} {'faults':>6}"
+    for name, item in sorted(found.items(), key=lambda pair: -pair[1].seconds):
+        mean = 1e6 * item.total / max(1, item.calls)
+        yield (
+            f"{name:<50.50} {item.calls:>9,} {mean:>8.1f} {1e3 * item.seconds:>10.1f} {item.length:>10,} "
+            f"{len(item.faults):>6}"
+        )
+
+
+def main() -> None:
+    """Run the texts in two processes, and end with status 1 where a call failed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--texts", type=int, default=1_000_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--processes", type=int, default=2)
+    options = parser.parse_args()
+    started = time.perf_counter()
+    shares = [
+        (options.seed + number, min(SEEDED_BY, options.texts - start))
+        for number, start in enumerate(range(0, options.texts, SEEDED_BY))
+    ]
+    total = {name: Longest() for name in inventory.CALLS}
+    with ProcessPoolExecutor(options.processes) as pool:
+        for done, found in enumerate(pool.map(run, *zip(*shares, strict=True)), 1):
+            for name, item in found.items():
+                total[name].add(item)
+            if done % 10 == 0:
+                print(f"  {done * SEEDED_BY:,} texts, {time.perf_counter() - started:.0f} s", flush=True)
+    print("\n".join(summary(total)))
+    longest = max(total.values(), key=lambda item: item.seconds)
+    faults = [fault for item in total.values() for fault in item.faults]
+    print(
+        f"{options.texts:,} texts, {sum(item.calls for item in total.values()):,} calls in "
+        f"{time.perf_counter() - started:.0f} s; longest call {1e3 * longest.seconds:.0f} ms "
+        f"({longest.length:,} characters); {len(faults)} faults"
+    )
+    for name, item in total.items():
+        print("".join(f"  {name}: {fault}\n" for fault in item.faults[:3]), end="")
+    sys.exit(1 if faults else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,159 @@
+"""Words in common: the truth as words of its own in a prediction, and token F1."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rewardkit.primitives.verification import contains, f1
+
+
+def table(*cases):
+    return [pytest.param(*case[:-1], id=case[-1]) for case in cases]
+
+
+@pytest.mark.parametrize(
+    ("prediction", "ground_truth", "expected"),
+    table(
+        ("It is Paris.", "Paris", True, "a word before a full stop"),
+        ("it is PARIS", "paris", True, "case does not count"),
+        ("Parisian", "Paris", False, "the beginning of a longer word"),
+        ("in_Paris", "Paris", False, "an underscore is a part of a word"),
+        ("left-Paris-right", "Paris", True, "a hyphen is not"),
+        ("New\n  York City", "new york", True, "several words over white space of any kind"),
+        ("New Yorkshire", "new york", False, "several words, the last cut"),
+        ("15", "5", False, "fault in the wild: the truth's digits inside another number earn"),
+        ("51", "5", False, "the other end of a number"),
+        ("5.2", "5", False, "the whole part of a decimal"),
+        ("0.5", "5", False, "the decimals of a decimal"),
+        ("1,500", "500", False, "the last group of thousands"),
+        ("5,000", "5", False, "the first group of thousands"),
+        ("x = -5", "5", False, "the wrong sign"),
+        ("-5", "5", False, "the wrong sign at the beginning"),
+        ("\u22125", "5", False, "a typographic minus"),
+        ("-$5", "5", False, "a sign before the currency"),
+        ("3-5", "5", True, "a range has no sign"),
+        ("1/5", "5", False, "below a fraction bar"),
+        ("5/6", "5", False, "above a fraction bar"),
+        ("5%", "5", False, "a percentage"),
+        ("5 %", "5", False, "a percentage with a space"),
+        ("5e3", "5", False, "before an exponent"),
+        ("5, 6", "5", True, "in an enumeration"),
+        ("(5)", "5", True, "in brackets"),
+        ("It is 5.", "5", True, "before a full stop"),
+        ("costs $5", "5", True, "behind a currency sign"),
+        ("x = -5", "-5", True, "a truth with a sign"),
+        ("3-5", "-5", False, "which is no sign behind a number"),
+        ("in C++, not C", "C++", True, "a truth that ends in signs"),
+        ("a.c", "abc", False, "the truth is no pattern"),
+        ("用apple做的", "apple", True, "a Latin word between Chinese characters"),
+        ("答案是巴黎。", "巴黎", True, "Chinese has no borders of words"),
+        ("不正确", "正确", True, "so a word behind a not counts: the documented hole"),
+        ("e\u0301te\u0301", "\u00e9t\u00e9", True, "composed and decomposed letters"),
+        ("Rome or Paris or Oslo", "Paris", True, "the documented hole: every candidate listed"),
+        ("", "Paris", False, "an empty prediction"),
+        (None, "Paris", False, "no prediction is wrong"),
+        ("Paris", "", None, "an empty truth is in everything: not judged"),
+        ("Paris", " \n", None, "and so is one of white space"),
+        ("Paris", None, None, "no truth"),
+        (42, 42, True, "numbers as they print"),
+    ),
+)
+def test_contains_finds_the_truth_as_words_of_its_own(prediction, ground_truth, expected):
+    assert contains(prediction, ground_truth) is expected
+
+
+def test_contains_with_case():
+    assert contains("it is paris", "Paris", case=True) is False
+    assert contains("it is Paris", "Paris", case=True) is True
+
+
+LARGER = st.sampled_from(
+    ["{1}{0}", "{0}{1}", "{1}.{0}", "{0}.{1}", "{0},{1}00", "{1},{0}", "-{0}", "{0}%", "{1}/{0}"]
+)
+
+
+@given(number=st.integers(0, 9999), digit=st.integers(1, 9), larger=LARGER)
+def test_contains_never_finds_a_number_inside_another(number, digit, larger):
+    text = larger.format(number, digit)
+    assert contains(f"It is {text}.", str(number)) is (text == str(number))
+    assert contains(f"It is {text}, or {number}.", str(number)) is True
+
+
+@given(
+    words=st.lists(st.sampled_from(["a", "b", "ab", "5", "中"]), min_size=1, max_size=6), at=st.integers(0, 5)
+)
+def test_contains_finds_every_word_of_a_text(words, at):
+    assert contains(" ".join(words), words[at % len(words)]) is True
+
+
+@pytest.mark.parametrize(
+    ("prediction", "ground_truth", "expected"),
+    table(
+        ("Paris", "Paris", 1.0, "the same"),
+        ("paris!", "Paris", 1.0, "case and punctuation"),
+        ("The red house", "a red house", 1.0, "articles"),
+        ("red house", "the red house", 1.0, "articles that are missing"),
+        ("red", "red house", 2 / 3, "one of two: precision 1, recall a half"),
+        ("red house", "red", 2 / 3, "and the other way round"),
+        ("it is in Paris", "Paris", 2 / 5, "words around it cost"),
+        ("Rome Paris Oslo", "Paris", 0.5, "every candidate listed earns less"),
+        ("Paris Paris Paris", "Paris", 0.5, "words count as often as they stand"),
+        ("Paris Paris", "Paris Paris", 1.0, "in both"),
+        ("house red", "red house", 1.0, "the order does not count"),
+        ("London", "Paris", 0.0, "nothing in common"),
+        ("Parisian", "Paris", 0.0, "parts of words are nothing in common"),
+        ("well-known", "wellknown", 1.0, "punctuation is deleted, not a space: SQuAD's rule"),
+        ("-5", "5", 1.0, "the documented hole: a sign is punctuation"),
+        ("巴黎", "巴黎市", 0.8, "Chinese by characters: two of three, two of two"),
+        ("我在Paris", "Paris", 0.5, "Chinese and Latin words together"),
+        ("「巴黎」。", "巴黎", 1.0, "Chinese punctuation"),
+        ("", "Paris", 0.0, "an empty prediction"),
+        ("Paris", "", 0.0, "an empty truth beside a prediction"),
+        ("", "", 1.0, "both empty"),
+        ("!", "?", 0.0, "two texts of punctuation that differ"),
+        ("+", "+", 1.0, "two texts of punctuation that do not"),
+        ("A", "A", 1.0, "an article that is all there is is kept"),
+        ("the", "A", 0.0, "and is not the other article"),
+        ("\ud800", "Paris", 0.0, "a lone surrogate"),
+        (None, "Paris", 0.0, "no prediction is wrong"),
+        ("Paris", None, None, "no truth"),
+        ("Paris", float("nan"), None, "a truth of NaN"),
+    ),
+)
+def test_f1_of_words(prediction, ground_truth, expected):
+    assert f1(prediction, ground_truth) == expected
+
+
+TEXTS = st.lists(st.sampled_from(["red", "house", "the", "5", "-", "中", "文"]), max_size=8).map(" ".join)
+
+
+@given(a=TEXTS, b=TEXTS)
+def test_f1_is_symmetric_in_range_and_1_for_the_same_text(a, b):
+    assert f1(a, b) == f1(b, a)
+    assert 0.0 <= f1(a, b) <= 1.0
+    assert f1(a, a) == 1.0
+
+
+@given(
+    a=st.lists(st.sampled_from("bcde"), min_size=1, max_size=8),
+    b=st.lists(st.sampled_from("bcde"), min_size=1, max_size=8),
+)
+def test_f1_is_the_harmonic_mean_of_precision_and_recall(a, b):
+    common = sum((Counter(a) & Counter(b)).values())
+    precision, recall = common / len(a), common / len(b)
+    expected = 2 * precision * recall / (precision + recall) if common else 0.0
+    assert f1(" ".join(a), " ".join(b)) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    "piece", ["5", "5,", "-", "Paris", "a ", "中", "\u0301\u0316", "$", "\ud800", " "], ids=ascii
+)
+def test_a_megabyte_of_anything_is_no_trouble(bounded, piece):
+    text = piece * (1_000_000 // len(piece))
+    for truth in ("5", "Paris", text[:-1] + "x"):
+        assert contains(text + "x", truth) in (True, False, None)
+        assert 0.0 <= f1(text + "x", truth) <= 1.0

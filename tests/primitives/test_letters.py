@@ -1,0 +1,135 @@
+"""Multiple choice: which option a text names, and whether two texts name the same."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rewardkit.primitives.letters import read_choice
+from rewardkit.primitives.verification import choice_equal
+
+
+def table(*cases):
+    return [pytest.param(*case[:-1], id=case[-1]) for case in cases]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    table(
+        ("B", "B", "the letter"),
+        (" b\n", "B", "in the other case, as all there is"),
+        ("(B)", "B", "in brackets"),
+        ("[b]", "B", "in square brackets and the other case"),
+        ("B.", "B", "with a full stop"),
+        ("**B**", "B", "in bold"),
+        ("$B$", "B", "in dollars"),
+        ('"B"', "B", "in quotes"),
+        ("'B'", "B", "in single quotes"),
+        ("B) Paris", "B", "with its text"),
+        ("B: Paris", "B", "with its text behind a colon"),
+        ("(B) Paris", "B", "in brackets with its text"),
+        ("b) paris", "B", "in the other case, marked at the beginning"),
+        ("(b) paris", "B", "in the other case in brackets"),
+        ("option B", "B", "behind the word option"),
+        ("Option: b", "B", "in the other case behind it"),
+        ("choice (C)", "C", "behind the word choice"),
+        ("The answer is B", "B", "a sentence"),
+        ("the answer is b.", "B", "a sentence in lower case"),
+        ("Answer: C", "C", "a marker"),
+        ("答案是B", "B", "between Chinese characters"),
+        ("选（Ｂ）。", "B", "full-width letter and brackets"),
+        ("B and B", "B", "the same letter twice"),
+        ("(B) A dog", "B", "an article in the text of the option"),
+        ("A is right", "A", "the letter before a verb"),
+        ("A dog", None, "an article alone"),
+        ("a dog", None, "an article in lower case"),
+        ("The answer is a dog", None, "an article behind the answer's words"),
+        ("A or B", None, "two letters"),
+        ("(A) and (B)", None, "two letters in brackets"),
+        ("A, B", None, "two letters in a row"),
+        ("B, not A", None, "two letters, one of them denied"),
+        ("ABCD", None, "all letters in one word"),
+        ("Bravo", None, "a letter that starts a word"),
+        ("it's plan B's", None, "a letter with a genitive"),
+        ("E", None, "a letter that is no option"),
+        ("", None, "empty text"),
+        ("none of them", None, "no letter at all"),
+        ("\ud800", None, "a lone surrogate"),
+        (None, None, "nothing"),
+    ),
+)
+def test_read_choice_names_one_option_or_none(text, expected):
+    assert read_choice(text, "ABCD") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "expected"),
+    table(
+        ("(2)", "1234", "2", "digits as options"),
+        ("2.", "1234", "2", "a digit with a full stop"),
+        ("2.5", "1234", None, "a decimal names no option"),
+        ("12", "1234", None, "a longer number names none"),
+        (3, "1234", "3", "a number as an option"),
+        ("B", "abcd", "b", "as it stands in the options"),
+        ("I think (B)", "ABCDEFGHI", "B", "the pronoun is no option"),
+        ("乙", "甲乙丙丁", "乙", "Chinese options"),
+    ),
+)
+def test_read_choice_with_other_options(text, options, expected):
+    assert read_choice(text, options) == expected
+
+
+@pytest.mark.parametrize(
+    ("prediction", "ground_truth", "expected"),
+    table(
+        ("B", "B", True, "the same letter"),
+        ("(b)", "B.", True, "the same, marked otherwise"),
+        ("option B", "(B)", True, "a truth in brackets"),
+        ("B) Paris", "B) Paris", True, "a truth with its text"),
+        ("A", "B", False, "another letter"),
+        ("A or B", "B", False, "two letters earn nothing"),
+        ("Paris", "B", False, "no letter"),
+        ("E", "B", False, "a letter that is no option"),
+        ("", "B", False, "an empty prediction"),
+        (None, "B", False, "no prediction is wrong"),
+        ("B", "E", None, "a truth that is no option"),
+        ("B", "A or B", None, "a truth of two letters"),
+        ("B", "", None, "an empty truth"),
+        ("B", None, None, "no truth"),
+        ("B", float("nan"), None, "a truth of NaN"),
+    ),
+)
+def test_choice_equal_compares_the_options_named(prediction, ground_truth, expected):
+    assert choice_equal(prediction, ground_truth) is expected
+
+
+FORMS = st.sampled_from(["{}", "({})", "{}.", "option {}", "The answer is {}", "**{}**", "{}) Paris"])
+LETTERS = st.sampled_from("ABCD")
+
+
+@given(a=LETTERS, b=LETTERS, one=FORMS, other=FORMS)
+def test_every_form_of_a_letter_is_equal_to_every_other_and_to_no_other_letters(a, b, one, other):
+    assert choice_equal(one.format(a), other.format(b)) is (a == b)
+    assert choice_equal(other.format(b), one.format(a)) is (a == b)
+
+
+@given(a=st.text("AB(). or", max_size=8), b=st.text("AB(). or", max_size=8))
+def test_choice_equal_is_symmetric_where_both_are_judged(a, b):
+    one, other = choice_equal(a, b), choice_equal(b, a)
+    assert one == other or None in (one, other)
+
+
+@pytest.mark.parametrize("options", ["", "A", "AA", "Aa", "A B", "A,B", None, 4], ids=repr)
+def test_options_that_are_no_choices_are_refused_in_a_sentence(options):
+    with pytest.raises(ValueError, match="are not choices; give two or more different letters or digits"):
+        choice_equal("A", "A", options=options)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["A", "A ", "(A", "A. ", "(A)", "option ", "answer is ", " ", "_", "\ud800", "\u0301\u0316"],
+    ids=ascii,
+)
+def test_a_megabyte_of_anything_is_no_trouble(bounded, piece):
+    assert choice_equal(piece * (1_000_000 // len(piece)) + "x", "B") is False

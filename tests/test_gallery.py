@@ -1,0 +1,259 @@
+"""The gallery: every worked reward loads, says what it is for, holds its cases, and notices wrong turns."""
+
+import importlib
+import importlib.util
+import inspect
+import pickle
+import re
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rewardkit as rk
+
+ROOT = Path(__file__).parent.parent
+GALLERY = ROOT / "rewardkit" / "gallery"
+CASES = ROOT / "data" / "gallery"
+OF_DATA = ("arithmetic", "mixed")  # their cases lie beside the rollouts they are for: see test_data.py
+NAMES = sorted(path.stem for path in CASES.glob("*.jsonl"))
+ALL = sorted((*NAMES, *OF_DATA))
+AWKWARD = "awkward: "  # how the `why` of an awkward case begins
+
+
+def beside(name):
+    """A module of this folder, which is no package."""
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+hostile, turns = beside("hostile"), beside("turns")
+
+
+@cache
+def reward_of(name):
+    return rk.load_reward(f"gallery:{name}")
+
+
+@cache
+def cases_of(name):
+    return rk.load_cases(f"gallery:{name}")
+
+
+def paid_by_the_task(name):
+    """(rewards of the cases whose answer is right, rewards of those whose answer is wrong)."""
+    right, wrong = [], []
+    for case in cases_of(name):
+        reward, columns = reward_of(name), dict(case.columns)
+        if isinstance(reward, rk.Route):
+            reward = reward.rewards.get(columns.pop(reward.column))
+        result = reward(**columns) if reward else None
+        if result and result.status[reward.primary] == "scored":
+            (right if result.scores[reward.primary] == 1 else wrong).append(result.reward)
+    return right, wrong
+
+
+def rows_of_the_card():
+    lines = [
+        line for line in (CASES / "README.md").read_text(encoding="utf-8").splitlines() if line[:1] == "|"
+    ]
+    rows = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines[2:]]
+    return {row[0].strip("`"): row[1:] for row in rows}
+
+
+def test_every_module_has_cases_and_every_case_file_a_module():
+    assert ALL == sorted(path.stem for path in GALLERY.glob("*.py") if path.stem != "__init__")
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_reward_passes_its_own_cases(name):
+    rk.assert_cases(reward_of(name), cases_of(name))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_there_are_cases_enough_and_half_of_them_are_awkward(name):
+    cases = cases_of(name)
+    assert len(cases) >= 12
+    assert len({repr(case.columns) for case in cases}) == len(cases), "two cases ask the same"
+    assert all(case.why.strip() for case in cases)
+    assert 2 * sum(case.why.startswith(AWKWARD) for case in cases) >= len(cases)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_cases_expect_the_reward_and_of_every_component_more_than_one_thing(name):
+    cases = cases_of(name)
+    assert sum(case.reward is not None for case in cases) >= 0.8 * len(cases)
+    for component in reward_of(name).names:
+        expected = {str(case.scores[component].written) for case in cases if component in case.scores}
+        assert len(expected) > 1, component
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_docstring_says_what_it_is_what_it_is_for_and_what_it_misses(name):
+    text = inspect.getdoc(importlib.import_module(f"rewardkit.gallery.{name}"))
+    first, _, rest = text.partition("\n")
+    assert first.endswith((".", "."))
+    assert "What it is for: " in rest
+    assert "What it misses: " in rest
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_component_says_why_and_one_is_the_task(name):
+    for one in getattr(reward_of(name), "inner", [reward_of(name)]):
+        assert all(item.why.strip() for item in one.components)
+        assert sum(item.primary for item in one.components) == 1
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_helper_has_a_docstring_a_few_lines_and_can_be_imported(name):
+    module = importlib.import_module(f"rewardkit.gallery.{name}")
+    helpers = {function.on if hasattr(function, "on") else function for function in reward_of(name).functions}
+    own = [function for function in helpers if getattr(function, "__module__", "") == module.__name__]
+    for function in own:
+        assert inspect.getdoc(function)
+        assert pickle.loads(pickle.dumps(function)) is function
+        assert len(inspect.getsource(function).splitlines()) <= 6, function
+
+
+def test_the_card_lists_every_reward_with_its_number_of_cases():
+    card = rows_of_the_card()
+    assert sorted(card) == ALL
+    assert {name: int(cells[-1]) for name, cells in card.items()} == {
+        name: len(cases_of(name)) for name in ALL
+    }
+    assert all(cell for cells in card.values() for cell in cells)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_reward_is_pickled_and_pays_the_same(name):
+    again = pickle.loads(pickle.dumps(reward_of(name)))
+    assert again.record() == reward_of(name).record()
+    rk.assert_cases(again, cases_of(name))
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_reward_is_saved_and_pays_the_same(name, tmp_path):
+    again = rk.load_reward(str(rk.save_reward(reward_of(name), tmp_path / "saved.py")))
+    assert again.names == reward_of(name).names
+    assert again.weights == reward_of(name).weights
+    rk.assert_cases(again, cases_of(name))
+
+
+def said(role, text):
+    return {"role": role, "content": text}
+
+
+def hostile_columns(names, count):
+    """Columns that a reward asks for, with hostile text where a policy writes; truths stay in order."""
+    samples = [
+        "<think>3 + 4 = 7.</think><answer>7</answer>",
+        '{"a": [1, 2]}',
+        "The answer is (B).",
+        "答案是7。",
+    ]
+    texts = [None, "", " ", *hostile.texts(20261122, count, samples)]
+    size = len(texts)
+    call = {"function": {"name": "search", "arguments": "{}"}}
+    known = {
+        "completion": texts,
+        "ground_truth": (["7", "0", "-3", "B", '{"a": 1}', None] * size)[:size],
+        "messages": [
+            [said("user", text), {**said("assistant", text), "tool_calls": [call] * (at % 3)},
+             said("tool", text), said("assistant", text)]
+            for at, text in enumerate(texts)
+        ],
+        "step": ([0, 200, 400, 5000, None, "late"] * size)[:size],
+    }  # fmt: skip
+    return {name: known[name] for name in names if name in known}, size
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_hostile_completions_end_in_no_error_and_no_reward_out_of_reach(name):
+    reward = reward_of(name)
+    columns, rows = hostile_columns({*reward.needs, "completion"}, 400)
+    if isinstance(reward, rk.Route):
+        columns[reward.column] = (list(reward.rewards) * rows)[:rows]
+    found = reward.evaluate(columns, rows=rows)
+    failed = {
+        (component, error)
+        for component, codes in found.statuses.items()
+        for code, error in zip(codes, found.errors[component], strict=True)
+        if code == 3
+    }
+    assert failed == set()
+    for scores in found.scores.values():
+        judged = scores[~np.isnan(scores)]
+        assert ((judged >= 0) & (judged <= 1)).all()
+
+
+@pytest.mark.parametrize("name", sorted({*ALL} - {"keywords", "strict_format"}))
+def test_no_wrong_answer_earns_as_much_as_a_right_one(name):
+    right, wrong = paid_by_the_task(name)
+    assert len(right) > 3 and len(wrong) > 3
+    assert max(wrong) < min(right)
+
+
+def test_where_form_is_a_factor_what_is_wholly_wrong_earns_nothing():
+    reward = reward_of("strict_format")
+    results = [reward(**case.columns) for case in cases_of("strict_format")]
+    right = [result.reward for result in results if result.scores["content"] == 1]
+    wrong = [result.reward for result in results if result.scores["content"] == 0]
+    assert min(right) > 0.9
+    assert set(wrong) == {0.0}
+
+
+SAME = {
+    # behind the gate on the form there is one closed pair, whichever would be taken
+    ("tagged", "field reasoning: which='first' for 'last'"),
+    ("tagged", "field reasoning: unclosed=True for False"),
+    ("tagged", "field reasoning: prefilled=True for False"),
+}
+"""Turns that change no reward of any completion."""
+
+
+def survivors(reward, cases):
+    """The wrong turns that no case notices."""
+    return [
+        what
+        for what, changed in turns.wrong_turns(reward).items()
+        if not rk.check(changed, cases, ignore=reward.names).misses
+    ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_reward_that_is_changed_a_little_fails_a_case(name):
+    assert len(turns.wrong_turns(reward_of(name))) > 10
+    left = survivors(reward_of(name), cases_of(name))
+    assert set(left) == {what for whose, what in SAME if whose == name}
+
+
+def test_the_wrong_turns_are_noticed_by_cases_and_not_by_the_test_itself():
+    reward, cases = reward_of("concise"), cases_of("concise")
+    assert set(survivors(reward, cases[:1])) > set(survivors(reward, cases[:9])) > set()
+
+
+def test_the_other_rewards_of_gsm8k_pay_one_way_of_grading():
+    strict, flexible = rk.load_reward("gallery:gsm8k.strict"), rk.load_reward("gallery:gsm8k.flexible")
+    paid = [
+        ("#### 72", "72", 1.1, 1.1),
+        ("48 + 24 = 72", "72", 0.0, 1.0),
+        ("#### 70", "72", 0.1, 0.1),
+        ("48 + 24 = 70", "72", 0.0, 0.0),
+    ]
+    for completion, truth, strictly, flexibly in paid:
+        row = {"completion": completion, "ground_truth": truth}
+        assert strict(**row).reward == pytest.approx(strictly)
+        assert flexible(**row).reward == pytest.approx(flexibly)
+
+
+def test_the_prefilled_form_pays_a_completion_without_its_first_tag_what_the_other_pays_the_whole():
+    whole, prefilled = rk.load_reward("gallery:tagged"), rk.load_reward("gallery:tagged.prefilled")
+    cut = [case.columns for case in cases_of("tagged") if case.columns["completion"].startswith("<think>")]
+    cut = [columns for columns in cut if columns["completion"].count("<think>") == 1]
+    assert len(cut) > 10
+    for columns in cut:
+        rest = {**columns, "completion": columns["completion"].removeprefix("<think>")}
+        np.testing.assert_equal(prefilled(**rest).scores, whole(**columns).scores)
