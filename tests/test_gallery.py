@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import rewardkit as rk
+from rewardkit.evaluation import STATUSES
 
 ROOT = Path(__file__).parent.parent
 GALLERY = ROOT / "rewardkit" / "gallery"
@@ -20,6 +21,7 @@ OF_DATA = ("arithmetic", "mixed")  # their cases lie beside the rollouts they ar
 NAMES = sorted(path.stem for path in CASES.glob("*.jsonl"))
 ALL = sorted((*NAMES, *OF_DATA))
 AWKWARD = "awkward: "  # how the `why` of an awkward case begins
+GATED, ERROR = map(STATUSES.index, ("gated", "error"))
 
 
 def beside(name):
@@ -170,23 +172,49 @@ def hostile_columns(names, count):
     return {name: known[name] for name in names if name in known}, size
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_hostile_completions_end_in_no_error_and_no_reward_out_of_reach(name):
+def evaluated(name, columns, rows):
+    """What the rows got; of a route, a source after another. No component may end as `error`."""
     reward = reward_of(name)
-    columns, rows = hostile_columns({*reward.needs, "completion"}, 400)
     if isinstance(reward, rk.Route):
-        columns[reward.column] = (list(reward.rewards) * rows)[:rows]
+        columns = {**columns, reward.column: (list(reward.rewards) * rows)[:rows]}
     found = reward.evaluate(columns, rows=rows)
-    failed = {
-        (component, error)
-        for component, codes in found.statuses.items()
-        for code, error in zip(codes, found.errors[component], strict=True)
-        if code == 3
-    }
-    assert failed == set()
+    gated = {name: codes == GATED for name, codes in found.statuses.items()}
+    for component, codes in found.statuses.items():
+        errors = [error for code, error in zip(codes, found.errors[component], strict=True) if code == ERROR]
+        assert errors == [], component
+    return found, reward.combine(found.scores, gated, found.gate, columns)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_hostile_completions_end_in_no_error_and_earn_less_than_a_right_answer(name):
+    columns, rows = hostile_columns({*reward_of(name).needs, "completion"}, 400)
+    found, rewards = evaluated(name, columns, rows)
     for scores in found.scores.values():
         judged = scores[~np.isnan(scores)]
         assert ((judged >= 0) & (judged <= 1)).all()
+    if name not in ("keywords", "mixed", "routed"):
+        right = found.scores[reward_of(name).primary] == 1
+        least = min(paid_by_the_task(name)[0]) if name != "strict_format" else 0.9
+        assert np.nanmax(rewards[~right]) < least
+
+
+LONG = [
+    head + unit * (100_000 // len(unit)) + "x"
+    for head in ("", "答案", "#### ", "#### 1", "The answer is ", "The answer is 1", "<answer>", "\\boxed{")
+    for unit in (" ", "\n", "1,", head or "a")
+]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_long_completion_takes_no_pattern_to_its_time_limit(name):
+    rows = len(LONG)
+    known = {
+        "completion": LONG,
+        "ground_truth": ["7"] * rows,
+        "messages": [[said("assistant", text)] for text in LONG],
+        "step": [0] * rows,
+    }
+    evaluated(name, {key: known[key] for key in {*reward_of(name).needs, "completion"} if key in known}, rows)
 
 
 @pytest.mark.parametrize("name", sorted({*ALL} - {"keywords", "strict_format"}))

@@ -35,7 +35,7 @@ reward = rk.Reward(
         rk.Component("correct", rk.verify.numbers_equal, weight=1.0, primary=True, why="the task itself"),
         rk.Component(
             "announced",
-            rk.measure.regex(r"答案[是为]?\s*[:：]?\s*[-+−$¥]?\d[^\n。]{0,20}。?\s*\Z"),
+            rk.measure.regex(r"答案[是为]?\s*+[:：]?\s*+[-+−$¥]?\d[^\n。]{0,20}。?\s*+\Z"),
             weight=0.1,
             why="ends with the announcement of a number, where every reader finds it",
         ),

@@ -38,7 +38,7 @@ reward = rk.Reward(
         ),
         rk.Component(
             "format",
-            rk.measure.regex(r"####\s*[-+]?\$?\d[\d,]*(?:\.\d+)?\.?\s*\Z"),
+            rk.measure.regex(r"####\s*+[-+]?\$?\d[\d,]*+(?:\.\d++)?\.?\s*+\Z"),
             weight=0.1,
             why="ends with the mark and one number; 0.1, so that form without the answer is worth little",
         ),

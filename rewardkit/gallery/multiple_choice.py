@@ -40,7 +40,7 @@ reward = rk.Reward(
         ),
         rk.Component(
             "sentence",
-            rk.measure.regex(r"[Tt]he answer is \([A-J]\)\.?\s*\Z"),
+            rk.measure.regex(r"[Tt]he answer is \([A-J]\)\.?\s*+\Z"),
             weight=0.1,
             why="asked for in the prompt, and nothing behind it for a reader to stumble over",
         ),

@@ -27,7 +27,7 @@ reward = rk.Reward(
         ),
         rk.Component(
             "template",
-            rk.measure.regex(r"[Tt]he answer is [-−]?\$?\d[\d,]*(?:\.\d+)?\.\s*\Z"),
+            rk.measure.regex(r"[Tt]he answer is [-−]?\$?\d[\d,]*+(?:\.\d++)?\.\s*+\Z"),
             weight=0.1,
             why="ends with the sentence that the prompt asks for",
         ),

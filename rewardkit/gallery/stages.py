@@ -20,7 +20,7 @@ reward = rk.Reward(
     components=[
         rk.Component(
             "marker",
-            rk.measure.regex(r"(?m)^####[ \t]*\S"),
+            rk.measure.regex(r"(?m)^####[ \t]*+\S"),
             weight=0.1,
             why="first stage: something stands behind the mark",
         ),

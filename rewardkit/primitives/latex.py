@@ -204,7 +204,7 @@ def same_text(a: str, b: str) -> bool:
 
 
 def _plainest(text: str) -> str:
-    return re.sub(r"\{(\w)\}(?!\w)", r"\1", _IDLE_SPACE.sub("", text))
+    return _IDLE_SPACE.sub("", re.sub(r"\{(\w)\}(?!\w)", r" \1", text))
 
 
 def is_prose(text: str) -> bool:

@@ -43,7 +43,7 @@ class _Counting(Made):
                 f"unit={self.unit!r} and tokenizer={self.tokenizer!r} do not go together; give "
                 "unit='tokens' and a tokenizer, or neither"
             )
-        if self.tokenizer is not None and not callable(self._encode):
+        if isinstance(self.tokenizer, str) or (self.tokenizer is not None and not callable(self._encode)):
             raise ValueError(
                 f"tokenizer={self.tokenizer!r} cannot count; give an object with .encode(text), or a "
                 "function that gives a text's tokens"

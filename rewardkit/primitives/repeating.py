@@ -18,6 +18,9 @@ KINDS = ("ngrams", "loop", "sentences", "lines")
 LOOP_REPEATS = 3
 """How often, at the least, a loop's unit stands. Our choice: "very, very good" is no loop."""
 
+BETWEEN = 2
+"""Characters that stand between rounds only: a space, or a blank line, that the last round does without."""
+
 LOOP_CHARACTERS = 24
 """How long a loop is, at the least. Our choice: "1000" and "hahaha" end in none."""
 
@@ -68,7 +71,7 @@ def _loop_share(text: str) -> float:
     text = text.rstrip()
     if len(text) < LOOP_CHARACTERS:
         return 0.0
-    tail = text[-(LOOP_CHARACTERS // LOOP_REPEATS) :]
+    tail = text[-(LOOP_CHARACTERS // LOOP_REPEATS - BETWEEN) :]
     before = text.rfind(tail, 0, -1)
     if before < 0 or text.rfind(tail, 0, before + len(tail) - 1) < 0:
         return 0.0  # three rounds would show the last characters three times: nearly always it ends here
@@ -94,7 +97,7 @@ def _longest_loop(text: str) -> tuple[int, int]:
             matched += 1
         border[at] = matched
         period = at + 1 - matched
-        if at + 1 >= LOOP_REPEATS * period and at + 1 >= LOOP_CHARACTERS:
+        if at + 1 >= max(LOOP_REPEATS * period - BETWEEN, LOOP_CHARACTERS):
             found = (at + 1, period)
     return found
 

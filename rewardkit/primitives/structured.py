@@ -156,7 +156,7 @@ def _strict(text: str, brackets: list[Span]) -> list[Span]:
 
 
 _BRACKET = re.compile(r'["{}\[\]]')
-_STRING = re.compile(r'"(?:[^"\\\n]++|\\.)*+"')
+_STRING = re.compile(r'"(?:[^"\\\n]++|\\.)*+("?)')
 _CLOSES = {"}": "{", "]": "["}
 
 
@@ -167,12 +167,15 @@ def _brackets(text: str) -> tuple[list[Span], list[int]]:
     """
     spans: list[Span] = []
     opened: list[int] = []
-    position = 0
+    position = loose = 0  # quotes before `loose` begin no string: none of them is closed on its line
     while token := _BRACKET.search(text, position):
         position = token.end()
         if token[0] == '"':
-            string = _STRING.match(text, token.start()) if opened else None
-            position = string.end() if string else position
+            string = _STRING.match(text, token.start()) if opened and position > loose else None
+            if string and string[1]:
+                position = string.end()
+            elif string:
+                loose = string.end()
         elif token[0] in "{[":
             opened.append(token.start())
         else:

@@ -132,10 +132,11 @@ def _bits(node: Any) -> float:
     """About how many binary digits the integers have that computing an expression would meet."""
     if isinstance(node, Rational):
         return max(int(node.p).bit_length(), int(node.q).bit_length())
-    parts = [_bits(part) for part in getattr(node, "args", ())]
+    parts: list[float] = [_bits(part) for part in getattr(node, "args", ())]
     if isinstance(node, sympy.Pow | sympy.factorial) and not node.args[-1].free_symbols:
         small = parts[-1] < 200  # then its value is at hand, and a closer bound
-        return parts[0] * 2.0 ** min(_bits(node.args[-1].doit()) if small else parts[-1], 64)
+        exponent = _bits(node.args[-1].doit()) if small else parts[-1]
+        return float(parts[0] * 2.0 ** min(exponent, 64.0))
     return sum(parts) if isinstance(node, Mul) else max(parts, default=1.0)
 
 
@@ -307,6 +308,8 @@ def _roots_differ(a: Poly, b: Poly) -> bool:
 
 
 def _scalars(a: Expr, b: Expr, tolerance: Tolerance) -> Verdict:
+    if a == b and not a.has(sympy.nan, sympy.zoo):
+        return True
     if _is_word(a) and _is_word(b):
         return None
     percent_a, percent_b = _percent(a), _percent(b)

@@ -45,7 +45,7 @@ TWO = "First [Source: a1], then [Source: b3]."
         ("[SOURCE:a1][ source :  a2 ]", KNOWN, 1.0, 0.5, 2 / 3, "any case, any white space"),
         ("见[Source：a1，a2、b3]。", KNOWN, 1.0, 0.75, 6 / 7, "full-width signs"),
         ("[Source: a1,]", KNOWN, 1.0, 0.25, 0.4, "a comma with nothing after it"),
-        ("[Source: x, a Source: 1]", ["a Source: 1"], 0.5, 1.0, 2 / 3, "the label inside an id is part of it"),
+        ("[Source: x, a Source: 1]", ["a Source: 1"], 0.5, 1.0, 2 / 3, "a label inside an id is part of it"),
         ("[Source: A1]", KNOWN, 0.0, 0.0, 0.0, "ids are compared as they are written"),
         ("[Source: a]", KNOWN, 0.0, 0.0, 0.0, "a part of an id is none"),
         ("It is 4.", KNOWN, 0.0, 0.0, 0.0, "nothing cited earns nothing"),

@@ -91,17 +91,17 @@ WITH_PATH = (
 ALL = (*LAST, *CUT_OFF, *OTHERS, *WITH_PATH)
 
 PIECES = (
-    "<answer>|</answer>|<answer/>|<ANSWER x=1>|\\boxed{|\\boxed|{|}|\\|####|####\n|```\n|```python\n|~~~\n|(B)|"
-    'answer is |A|B.|1|2|-|,234|.|$|e5| |\n|\r\n|\t|[1, "]|[2]|{"a": |"a"|"|:|\ud800|\u202e|\x00|\u00e9|'
-    "Answer:|\u7b54\u6848\u662f|[Source: a, b]|[See also: |]|<tool_call>|</tool_call>|"
-    '{"name": "f", "arguments": {"a": 1}}|{\'a\': 3|(1, |\'|)|**|1/2|10^|%'
+    "<answer>|</answer>|<answer/>|<ANSWER x=1>|\\boxed{|\\boxed|{|}|\\|####|####\n|```\n|```python\n|~~~\n"
+    '|(B)|answer is |A|B.|1|2|-|,234|.|$|e5| |\n|\r\n|\t|[1, "]|[2]|{"a": |"a"|"|:|\ud800|\u202e|\x00|\u00e9'
+    "|Answer:|\u7b54\u6848\u662f|[Source: a, b]|[See also: |]|<tool_call>|</tool_call>"
+    '|{"name": "f", "arguments": {"a": 1}}|{\'a\': 3|(1, |\'|)|**|1/2|10^|%'
 ).split("|")
 COMBINED = (FirstOf, Within)
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=25).map("".join) | st.text(max_size=60)
 
 
 @pytest.mark.parametrize("extractor", LAST + CUT_OFF + OTHERS, ids=repr)
-@settings(deadline=None)
+@settings(max_examples=60)
 @given(completion=TEXTS)
 def test_the_value_is_the_text_of_the_span_and_there_is_no_span_without_a_value(extractor, completion):
     value, spans = extractor(completion), extractor.spans(completion)
@@ -109,7 +109,7 @@ def test_the_value_is_the_text_of_the_span_and_there_is_no_span_without_a_value(
 
 
 @pytest.mark.parametrize("extractor", WITH_PATH, ids=repr)
-@settings(deadline=None)
+@settings(max_examples=60)
 @given(completion=TEXTS)
 def test_with_a_path_too_there_is_a_span_exactly_where_there_is_a_value(extractor, completion):
     assert (extractor(completion) is None) == (extractor.spans(completion) == [])
@@ -118,7 +118,7 @@ def test_with_a_path_too_there_is_a_span_exactly_where_there_is_a_value(extracto
 @pytest.mark.parametrize(
     "extractor", [x for x in LAST + CUT_OFF + OTHERS if not isinstance(x, COMBINED)], ids=repr
 )
-@settings(deadline=None)
+@settings(max_examples=60)
 @given(completion=TEXTS)
 def test_the_span_is_the_first_or_the_last_of_the_occurrences_in_text_order(extractor, completion):
     places = extractor.occurrences(completion)
@@ -127,7 +127,7 @@ def test_the_span_is_the_first_or_the_last_of_the_occurrences_in_text_order(extr
 
 
 @pytest.mark.parametrize("extractor", ALL, ids=repr)
-@settings(deadline=None)
+@settings(max_examples=60)
 @given(completion=TEXTS, padding=st.sampled_from(["Let me see.\n", "\n \n", "so we go on, it is:\n\n"]))
 def test_neutral_padding_in_front_does_not_change_what_is_found(extractor, completion, padding):
     if "prefilled=True" in repr(extractor):
@@ -138,7 +138,7 @@ def test_neutral_padding_in_front_does_not_change_what_is_found(extractor, compl
 
 
 @pytest.mark.parametrize("extractor", LAST + OTHERS, ids=repr)
-@settings(deadline=None)
+@settings(max_examples=60)
 @given(completion=TEXTS, padding=st.sampled_from(["\nThat is all.", "\n \n", "\n\nso we go on"]))
 def test_neutral_padding_behind_does_not_change_what_is_found(extractor, completion, padding):
     if extractor.factory == "answer_phrase":
@@ -148,7 +148,7 @@ def test_neutral_padding_behind_does_not_change_what_is_found(extractor, complet
 
 
 @pytest.mark.parametrize("extractor", ALL, ids=repr)
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=40)
 @given(completion=TEXTS)
 def test_every_gives_a_value_a_span_and_has_the_one_that_counts(extractor, completion):
     values, spans = every(extractor)(completion), every(extractor).spans(completion)
@@ -158,7 +158,6 @@ def test_every_gives_a_value_a_span_and_has_the_one_that_counts(extractor, compl
     assert all(place in spans for place in extractor.spans(completion))
 
 
-@settings(deadline=None)
 @given(value=st.text(alphabet=st.characters(exclude_characters="<>"), max_size=40))
 def test_what_was_put_between_tags_is_found_again(value):
     assert tag("answer")(f"1 <answer>{value}</answer> 2") == value.strip()
@@ -211,37 +210,128 @@ def test_a_megabyte_of_one_character_is_no_trouble(bounded, extractor, character
 
 
 REPEATED = [
-    "<answer", "<answer ", "<answer>", "</answer>", "<answer>1</answer>", "<answer/>", "<answer></answer ",
-    "{", "[", "(", "}", "{}", "[]", "[1] ", "(1,)", "({[]})", "[[1],[2]],", "({[", '{"a":', '["', "['", "['''", '["""',
-    "{'a':", "{\"a\": 'b'} ", "[1,", "[1, #", "['a' ", '["\\', "{a:",
-    "\\boxed{", "\\boxed ", "\\boxed{1}", "\\text{A}", "\\frac{1", "\\frac", "\\", "$", "$a", "a. ", "1\\,111",
-    "####", "#### ", "#### 1\n", "9", "9,", "9,999", "1.", "-1", "1/", "1/1 ", "1 1/2 ", "5 7/2 ", "\u00bd", "10^", "1e",
-    " ", "\n", "\r", "`", "```\n", "```python\n", "~", "~~~\n", '"', "'", "*", "_", "\u7684", "\u7b54\u6848\u662f",
-    "\u6700\u7ec8\u7b54\u6848 ", "A", "(A)", "A ", "I ", "the answer is ", "answer:\n", "answer is A ", "final answer ",
-    "[Source: ", "[Source: a,", "[Source: a]", "<tool_call>", "<tool_call>{", '<tool_call>{"name": "f"}</tool_call>',
-    "\u0301", "\U0001f600", "\ud800", "\u202e", "\x00", "\uff11", "\uff0c", "\u0663", "1\u2009111",
-]  # fmt: skip
-AWKWARD = {piece: (piece * 100_000)[:100_000] for piece in REPEATED}
-for opening, closing in [("<answer>", "</answer>"), ("[", "]"), ("{", "}"), ("(", "'"), ('["', '\\"'), ("[1", "] "),
-                         ("answer:", " "), ("####", " "), ("$", "a. "), ("<tool_call>", '{"a":'), ("1,111", "/")]:  # fmt: skip
-    AWKWARD[f"{opening} before {closing}"] = opening * (50_000 // len(opening)) + closing * (
-        50_000 // len(closing)
-    )
-    AWKWARD[f"{opening} and {closing}"] = ((opening + closing) * 50_000)[:100_000]
+    *("<answer", "<answer ", "<answer>", "</answer>", "<answer>1</answer>", "<answer/>", "<answer></answer "),
+    *(
+        "{",
+        "[",
+        "(",
+        "}",
+        "{}",
+        "[]",
+        "[1] ",
+        "(1,)",
+        "({[]})",
+        "[[1],[2]],",
+        "({[",
+        '{"a":',
+        '["',
+        "['",
+        "['''",
+    ),
+    *(
+        '["""',
+        "{'a':",
+        "{\"a\": 'b'} ",
+        "[1,",
+        "[1, #",
+        "['a' ",
+        '["\\',
+        "{a:",
+        '"',
+        "'",
+        "[Source: ",
+        "[Source: a,",
+    ),
+    *(
+        "\\boxed{",
+        "\\boxed ",
+        "\\boxed{1}",
+        "\\text{A}",
+        "\\frac{1",
+        "\\frac",
+        "\\",
+        "1\\,111",
+        "$",
+        "$a",
+        "a. ",
+    ),
+    *(
+        "####",
+        "#### ",
+        "#### 1\n",
+        "9",
+        "9,",
+        "9,999",
+        "1.",
+        "-1",
+        "1/",
+        "1/1 ",
+        "1 1/2 ",
+        "5 7/2 ",
+        "10^",
+        "1e",
+    ),
+    *(" ", "\n", "\r", "`", "```\n", "```python\n", "~", "~~~\n", "*", "_", "\u7684", "\u7b54\u6848\u662f"),
+    *("\u6700\u7ec8\u7b54\u6848 ", "A", "(A)", "A ", "I ", "the answer is ", "answer:\n", "answer is A "),
+    *("final answer ", "[Source: a]", "<tool_call>", "<tool_call>{", '<tool_call>{"name": "f"}</tool_call>'),
+    *(
+        "\u0301",
+        "\U0001f600",
+        "\ud800",
+        "\u202e",
+        "\x00",
+        "\uff11",
+        "\uff0c",
+        "\u0663",
+        "1\u2009111",
+        "\u00bd",
+    ),
+]
+PAIRS = [
+    *[
+        ("<answer>", "</answer>"),
+        ("[", "]"),
+        ("{", "}"),
+        ("(", "'"),
+        ('["', '\\"'),
+        ("[1", "] "),
+        ("1,111", "/"),
+    ],
+    *[
+        ("answer:", " "),
+        ("####", " "),
+        ("$", "a. "),
+        ("<tool_call>", '{"a":'),
+        ("```\n", " "),
+        ("\\boxed", " "),
+    ],
+]
+AWKWARD = [
+    *((piece * 50_000)[:50_000] for piece in REPEATED),
+    *(((first + second) * 25_000)[:50_000] for first, second in PAIRS),
+    *(first * (25_000 // len(first)) + second * (25_000 // len(second)) for first, second in PAIRS),
+]
+DIFFERENT = (
+    *LAST,
+    *CUT_OFF,
+    *(number(percent=True), gsm8k("flexible"), choice("ABCDEFGHI", case=False), after("answer", case=False)),
+    *(json_value("a", repair=True), json_value(repair=True, which="first"), tool_call("f", "a")),
+    *(python_literal("a"), every(json_value("a", repair=True)), every(python_literal(0)), every(citation())),
+)
 
 
-@pytest.mark.parametrize("extractor", [x for x in ALL if not isinstance(x, Pattern)], ids=repr)
-def test_awkward_texts_are_read_in_a_time_that_grows_with_their_length(bounded, extractor):
-    """2 s for a megabyte is 0.2 s here; where it grows with the square the longest takes minutes."""
-    started = time.process_time()
-    for text in AWKWARD.values():
-        before = time.process_time()
-        extractor(text)
-        if time.process_time() - before > 0.2:  # another process may have had the cache
-            again = time.process_time()
+@pytest.mark.parametrize("extractor", [x for x in DIFFERENT if not isinstance(x, Pattern)], ids=repr)
+def test_awkward_texts_take_a_time_that_grows_with_their_length(extractor):
+    """50,000 characters take some 0.02 s; where the time grows with the square it is above 1 s."""
+    for text in AWKWARD:
+        seconds = []
+        while not seconds or (
+            seconds[-1] > 0.3 and len(seconds) < 3
+        ):  # again: another process may slow it down
+            started = time.process_time()
             extractor(text)
-            assert time.process_time() - again < 0.5, ascii(text[:20])
-    assert time.process_time() - started < 8
+            seconds.append(time.process_time() - started)
+        assert min(seconds) < 0.3, ascii(text[:20])
 
 
 HOSTILE = {

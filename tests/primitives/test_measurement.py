@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from collections import Counter
 
 import pytest
 from hypothesis import given
@@ -16,114 +15,6 @@ from rewardkit.trace import listen
 
 def table(*cases):
     return [pytest.param(*case[:-1], id=case[-1]) for case in cases]
-
-
-@pytest.mark.parametrize(
-    ("completion", "whole", "share"),
-    table(
-        ("<think>2+2</think><answer>4</answer>", 1.0, 1.0, "as asked for"),
-        ("Hm. <think>2+2</think>\nso\n<answer>4</answer> bye", 1.0, 1.0, "text outside is allowed"),
-        ("<THINK>a</Think><Answer n=1>4</answer>", 1.0, 1.0, "case and attributes do not matter"),
-        ("<think></think><answer></answer>", 1.0, 1.0, "empty tags are tags"),
-        ("<think>a <b>x</b></think><answer>4</answer>", 1.0, 1.0, "other tags do not count"),
-        ("<answer>4</answer>", 0.0, 0.5, "one is missing"),
-        ("<think>2+2 <answer>4</answer>", 0.0, 0.5, "one is never closed"),
-        ("2+2</think><answer>4</answer>", 0.0, 0.5, "one is never opened"),
-        ("</think>2+2<think><answer>4</answer>", 0.0, 0.5, "one is closed before it is opened"),
-        ("<answer>4</answer><think>2+2</think>", 0.0, 0.5, "the wrong order"),
-        ("<think>2+2<answer>4</answer></think>", 0.0, 0.5, "one inside another"),
-        ("<think>2+2<answer></think>4</answer>", 0.0, 0.5, "crossed"),
-        ("<think>a</think><think>b</think><answer>4</answer>", 0.0, 0.5, "one twice"),
-        ("<think>a</think><answer>4</answer><answer>5</answer>", 0.0, 0.5, "the answer twice"),
-        ("<think><think>a</think></think><answer>4</answer>", 0.0, 0.5, "nested in itself"),
-        ("<thinking>a</thinking><answers>4</answers>", 0.0, 0.0, "longer names are other tags"),
-        ("", 0.0, 0.0, "empty completion"),
-        ("\u202e\x00\ud800", 0.0, 0.0, "direction mark, control character, lone surrogate"),
-        (None, None, None, "no completion is not judged"),
-    ),
-)
-def test_tags_asks_for_each_name_once_in_order_and_side_by_side(completion, whole, share):
-    assert tags("think", "answer")(completion) == whole
-    assert tags("think", "answer", partial=True)(completion) == share
-
-
-@pytest.mark.parametrize(
-    ("completion", "noted"),
-    table(
-        ("<think>a</think><answer>4</answer>", "as asked for", "nothing is wrong"),
-        ("<think>a</think>", ["<answer> is missing"], "missing"),
-        ("<think>a</think><answer>4", ["<answer> is opened 1 times and closed 0 times"], "never closed"),
-        ("</think><think><answer>4</answer>", ["<think> is closed before it is opened"], "closed first"),
-        ("<answer>4</answer><think>a</think>", ["<answer> does not follow the tag before it"], "order"),
-    ),
-)
-def test_tags_notes_what_is_wrong(completion, noted):
-    with listen() as notes:
-        tags("think", "answer")(completion)
-    assert notes == {"tags": noted}
-
-
-@pytest.mark.parametrize(
-    ("completion", "unit", "expected"),
-    table(
-        ("", "words", 1.0, "an empty text is short"),
-        ("one two", "words", 1.0, "at the full limit"),
-        ("one two three", "words", 0.75, "one word over"),
-        ("one two three four five", "words", 0.25, "one word before the end"),
-        ("one two three four five six", "words", 0.0, "at the end"),
-        ("w " * 100_000, "words", 0.0, "far past the end"),
-        (" one \n\t two ", "words", 1.0, "runs of white space separate"),
-        ("<answer>4</answer> five six", "words", 0.75, "tags are words"),
-        ("ab", "characters", 1.0, "characters at the full limit"),
-        ("abcd", "characters", 0.5, "two characters over"),
-        ("a  b", "characters", 0.5, "white space is characters"),
-        ("\ud800\u202e\x00", "characters", 0.75, "every code point is one character"),
-        ("x" * 1_000_000, "characters", 0.0, "a megabyte"),
-        (None, "words", None, "no completion is not judged"),
-    ),
-)
-def test_length_falls_in_a_straight_line_between_its_limits(completion, unit, expected):
-    assert length(full_until=2, zero_from=6, unit=unit)(completion) == expected
-
-
-ORDINARY = "The total is the sum of the parts, and the parts are the two boxes on the table and the chair."
-
-
-@pytest.mark.parametrize(
-    ("completion", "ngram", "expected"),
-    table(
-        ("a b a b a b", 2, 0.6, "two of five runs are new"),
-        ("a b c d", 4, 0.0, "one run"),
-        ("a b c d a b c d", 4, 1 - 4 / 5, "the fifth of five runs stood there before"),
-        ("a a a a", 1, 0.75, "single words"),
-        ("a A", 1, 0.0, "case makes another word"),
-        (ORDINARY, 4, 0.0, "an ordinarily repeated word is no repetition"),
-        ("the cat and the dog", 2, 0.0, "an ordinarily repeated word is no run of two"),
-        ("no " * 1001, 4, 1 - 1 / 998, "a long loop comes near 1"),
-        ("a b c", 4, 0.0, "fewer words than a run"),
-        ("", 4, 0.0, "empty completion"),
-        ("x" * 1_000_000, 4, 0.0, "one long word"),
-        ("\ud800 \x00 \ud800 \x00 \ud800", 2, 0.5, "lone surrogate and control character"),
-        (None, 4, None, "no completion is not judged"),
-    ),
-)
-def test_repetition_is_the_share_of_runs_that_stood_there_before(completion, ngram, expected):
-    assert repetition(ngram=ngram)(completion) == expected
-
-
-@given(words=st.lists(st.sampled_from("abc"), max_size=30), ngram=st.integers(1, 4))
-def test_repetition_agrees_with_counting(words, ngram):
-    runs = Counter(" ".join(words[start : start + ngram]) for start in range(len(words) - ngram + 1))
-    repeated = sum(count - 1 for count in runs.values())
-    expected = repeated / runs.total() if runs else 0.0
-    with listen() as notes:
-        assert repetition(ngram=ngram)(" ".join(words)) == pytest.approx(expected, rel=1e-12, abs=1e-15)
-    assert notes == ({"repeated_ngrams": repeated} if runs else {})
-
-
-@given(words=st.lists(st.integers(), unique=True, max_size=30), ngram=st.integers(1, 5))
-def test_words_that_all_differ_repeat_nothing(words, ngram):
-    assert repetition(ngram=ngram)(" ".join(map(str, words))) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -240,12 +131,6 @@ def test_every_measure_is_a_score_that_white_space_around_the_text_leaves_alone(
     assert 0.0 <= score <= 1.0
     if getattr(measure, "unit", "words") == "words":
         assert measure(f"\n {completion}\t") == score
-
-
-@given(words=st.integers(0, 100), more=st.integers(0, 100), full=st.integers(0, 50), span=st.integers(1, 50))
-def test_length_never_rises_with_the_words(words, more, full, span):
-    measure = length(full_until=full, zero_from=full + span)
-    assert measure("w " * words) >= measure("w " * (words + more))
 
 
 @pytest.mark.parametrize("method", METHODS)
