@@ -1,8 +1,8 @@
 r"""A training log of mathematical answers, made from a seed: what `bench_math` compares and a test checks.
 
-Truths are of the kinds that the MATH data set has (its solutions end in a ``\boxed{}`` of LaTeX), with numbers
-put in for A, B and C. A policy answers each `GENERATIONS` times in the way that policies repeat themselves:
-mostly one spelling of the truth, at times another, and a few wrong answers that come back.
+Truths are of the kinds that the MATH data set has (its solutions end in a ``\boxed{}`` of LaTeX), with
+numbers put in for A, B and C. A policy answers each `GENERATIONS` times in the way that policies repeat
+themselves: mostly one spelling of the truth, at times another, and a few wrong answers that come back.
 """
 
 from __future__ import annotations

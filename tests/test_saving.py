@@ -59,6 +59,17 @@ SAVED = {
         rk.Component("free", rk.verify.numbers_equal, range=None, weight=0),
     ),
     "chat": lambda: reward(correct(), fields={"prediction": rk.extract.assistant_text}),
+    "extractors in each other": lambda: reward(
+        correct(),
+        fields={
+            "prediction": rk.extract.within(
+                rk.extract.tag("answer", unclosed=True),
+                rk.extract.first_of(rk.extract.boxed(), rk.extract.number()),
+            ),
+            "sources": rk.extract.every(rk.extract.citation("See")),
+            "spoken": partial(rk.extract.assistant_text, turns="all", tool_calls=True),
+        },
+    ),
     "no fields": lambda: reward(rk.Component("c", rk.measure.keywords("a", "b", mode="any")), fields={}),
 }
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from itertools import islice
+from typing import Literal
 
 from rewardkit.primitives.factories import Made, one_of
 from rewardkit.primitives.tagged import check_tag_name, tag_tokens
@@ -106,23 +108,18 @@ def _check_places(level: tuple[Rule, ...]) -> None:
         _check_places(rule.inner)
 
 
-class Token(NamedTuple):
-    """An opening or closing tag."""
+Token = tuple[int, int, bool]
+"""Where a tag starts and ends, and whether it is a closing one."""
 
-    start: int
-    end: int
-    name: str
-    closing: bool
-
-
-Pair = tuple[int, int]
-"""Places of an opening and a closing tag in a list of tokens."""
+Pair = tuple[Token, Token]
+"""An opening tag and the closing one behind it."""
 
 
 class _Reading:
     """What one completion holds of a grammar: the rules that are required or there, and what is wrong."""
 
-    def __init__(self) -> None:
+    def __init__(self, tokens: dict[str, list[Token]]) -> None:
+        self.tokens = tokens  # by name, in the order of the text
         self.wanted: dict[Rule, None] = {}
         self.faults: dict[Rule, str] = {}  # the first of each
 
@@ -137,54 +134,66 @@ class _Reading:
                 self.fault(rule, "is missing")
                 self.missing(rule.inner)
 
-    def level(self, rules: tuple[Rule, ...], tokens: list[Token]) -> list[tuple[int, int]]:
-        """Judge the rules of one level by the tokens in it, and those below; the spans of their pairs."""
-        position = 0
+    def between(self, name: str, start: int, end: int) -> list[Token]:
+        """The tags of one name that start between two places."""
+        tokens = self.tokens[name]
+        if start < 0:  # the outermost level: all of them
+            return tokens
+        return tokens[bisect_left(tokens, start, key=_start) : bisect_left(tokens, end, key=_start)]
+
+    def level(self, rules: tuple[Rule, ...], start: int, end: int) -> list[tuple[int, int]]:
+        """Judge the rules of one level by the tags in it, and those below; the spans of their pairs."""
+        position = start
         found: dict[Rule, list[Pair]] = {}
         for rule in rules:
-            own = [place for place, token in enumerate(tokens) if token.name == rule.name]
+            own = self.between(rule.name, start, end)
             if own or rule.least:
                 self.wanted[rule] = None
-            found[rule], fault = _judged(rule, own, tokens, position)
+            found[rule], fault = _judged(rule, own, position)
             if fault:
                 self.fault(rule, fault)
             elif own:
-                position = tokens[own[-1]].end
-        if any(rule.inner for rule in rules):
-            self.below(found, tokens)
-        return [(tokens[first].start, tokens[last].end) for pairs in found.values() for first, last in pairs]
+                position = own[-1][1]
+        nested = {rule: pairs for rule, pairs in found.items() if rule.inner}
+        if nested:
+            self.below(nested, start, end)
+        return [(first[0], last[1]) for pairs in found.values() for first, last in pairs]
 
-    def below(self, found: dict[Rule, list[Pair]], tokens: list[Token]) -> None:
+    def below(self, nested: dict[Rule, list[Pair]], start: int, end: int) -> None:
         """Judge what stands in the pairs of one level, and what should but stands outside of them."""
-        outside = Counter(token.name for token in tokens)
-        outside.subtract({rule.name: outside[rule.name] for rule in found})
-        for rule, pairs in found.items():
+        held: Counter[str] = Counter()
+        for rule, pairs in nested.items():
             names = {inner.name for inner in rule.walk()} - {rule.name}
-            for first, last in pairs if names else ():
-                inside = [token for token in tokens[first + 1 : last] if token.name in names]
-                outside.subtract(token.name for token in inside)
-                self.level(rule.inner, inside)
-        for rule, pairs in found.items():
-            for inner in rule.walk():
-                if outside[inner.name] > 0:
+            for first, last in pairs:
+                self.level(rule.inner, first[1], last[0])
+                for name in names:
+                    held[name] += len(self.between(name, first[1], last[0]))
+        for rule, pairs in nested.items():
+            for inner in islice(rule.walk(), 1, None):
+                if len(self.between(inner.name, start, end)) > held[inner.name]:
                     self.fault(inner, "stands outside of it")
             if not pairs and rule in self.wanted:
                 self.missing(rule.inner)
 
 
-def _judged(rule: Rule, own: list[int], tokens: list[Token], position: int) -> tuple[list[Pair], str]:
+def _start(token: Token) -> int:
+    return token[0]
+
+
+def _judged(rule: Rule, own: list[Token], position: int) -> tuple[list[Pair], str]:
     """The pairs of one rule, where its tags are pairs, and what is wrong with them ("" if nothing)."""
     if not own:
         return [], "is missing" if rule.least else ""
-    closed = sum(tokens[place].closing for place in own)
+    closed = len([token for token in own if token[2]])
     opened = len(own) - closed
-    alternating = all(tokens[place].closing == at % 2 for at, place in enumerate(own))
-    pairs = list(zip(own[::2], own[1::2], strict=True)) if alternating and opened == closed else []
+    pairs: list[Pair] = []
+    if opened == closed and not any(token[2] for token in own[::2]):
+        pairs = list(zip(own[::2], own[1::2], strict=True))
     if opened != closed or not rule.least <= opened <= rule.most:
         return pairs, f"is opened {opened} times and closed {closed} times"
     if not pairs:
-        return [], f"is {'closed before it is opened' if tokens[own[0]].closing else 'inside itself'}"
-    return pairs, "does not follow the tag before it" if tokens[own[0]].start < position else ""
+        return [], f"is {'closed before it is opened' if own[0][2] else 'inside itself'}"
+    return pairs, "does not follow the tag before it" if own[0][0] < position else ""
 
 
 @lru_cache(maxsize=256)
@@ -193,25 +202,23 @@ def _names(rules: tuple[Rule, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(rule.name for outer in rules for rule in outer.walk()))
 
 
-def _tokens(names: tuple[str, ...], completion: str, prefilled: str) -> list[Token]:
-    """All tags of the grammar in the order of the text; `prefilled` names one that is opened before it."""
-    found = []
-    for name in names:
-        for match in tag_tokens(name).finditer(completion):
-            start, end = match.span()
-            found.append(Token(start, end, name, bool(match[1])))
-            if not match[1] and completion[end - 2] == "/":  # <name/> is a pair
-                found.append(Token(end, end, name, True))
-    if len(names) > 1:
-        found.sort()
-    return [Token(0, 0, prefilled, False), *found] if prefilled else found
+def _tokens(name: str, completion: str, opened: bool) -> list[Token]:
+    """All tags of one name in the order of the text; `opened`: one more in front of it."""
+    found: list[Token] = [(-1, 0, False)] if opened else []
+    for match in tag_tokens(name).finditer(completion):
+        start, end = match.span()
+        closing = bool(match[1])
+        found.append((start, end, closing))
+        if not closing and completion[end - 2] == "/":  # <name/> is a pair
+            found.append((start, end, True))
+    return found
 
 
 def _text_outside(completion: str, spans: list[tuple[int, int]], outside: Outside) -> str:
     """The first text that stands where `outside` allows none; "" where there is none."""
     position = 0
     for start, end in [*sorted(spans), (len(completion), len(completion))]:
-        gap = completion[position:start].strip()
+        gap = completion[position : max(start, 0)].strip()
         if gap and (position or outside == "nowhere"):
             return gap
         position = max(position, end)
@@ -238,9 +245,9 @@ class Tags(Made):
         if not isinstance(completion, str):
             return None
         rules = _rules(self.names)
-        reading = _Reading()
-        prefilled = rules[0].name if self.prefilled else ""
-        spans = reading.level(rules, _tokens(_names(rules), completion, prefilled))
+        opened = rules[0].name if self.prefilled else ""
+        reading = _Reading({name: _tokens(name, completion, name == opened) for name in _names(rules)})
+        spans = reading.level(rules, -1, len(completion))
         faults = [rule.said(fault) for rule, fault in reading.faults.items()]
         stray = "" if self.outside == "anywhere" else _text_outside(completion, spans, self.outside)
         if stray:

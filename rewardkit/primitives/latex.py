@@ -17,15 +17,11 @@ LONGEST: Final = 2000
 
 ELLIPSIS: Final = r"\ldots"
 
-_SYMBOLS = {
-    **dict.fromkeys("\u2212\u2010\u2011\u2012\u2013\ufe63\uff0d", "-"),
-    **dict.fromkeys("\u2044\u2215", "/"),
-    **dict.fromkeys("·⋅∙∗", r"\cdot "),
+_SYMBOLS = {  # those that math-verify does not know
+    **dict.fromkeys("\u2212\u2010\u2011\u2012\u2013\ufe63", "-"),
     **dict.fromkeys("…⋯", r"\ldots "),
-    **dict.fromkeys("€£¥₹", ""),  # as math-verify treats the dollar
-    **{"×": r"\times ", "÷": r"\div ", "√": r"\surd ", "π": r"\pi ", "∞": r"\infty ", "°": r"^\circ "},
-    **{"≤": r"\le ", "≥": r"\ge ", "≠": r"\ne ", "±": r"\pm ", "∈": r"\in ", "∪": r"\cup ", "∩": r"\cap "},
-    "∅": r"\emptyset ",
+    **dict.fromkeys("€£¥₹", ""),  # as it treats the dollar
+    **{"⁄": "/", "·": r"\cdot ", "√": r"\surd ", "∞": r"\infty ", "°": r"^\circ ", "∈": r"\in "},
 }
 
 
@@ -141,12 +137,11 @@ _SPELLINGS: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] =
         (r"\\(?:left|right)(?=\s*(?:[()\[\]|]|\\[{}|]))\s*", ""),
         (r"\\[dtc]frac(?![A-Za-z])", r"\\frac"),
         (r"\\(le|ge|ne)q(?![A-Za-z])", r"\\\1"),
-        (r"\\!|\\text\s*\{\s*\}", ""),
         # \mathrm{e} is a letter, which math-verify cuts off as if it were a unit; so is any after an operator
         (rf"\\{_LETTER}\s*\{{\s*(e|i|\\pi)\s*\}}|\{{\s*\\rm\s+(e|i)\s*\}}", r" \1\2 "),
         (rf"(?<=[-+/*^=(])\s*\\{_LETTER}\s*\{{\s*([A-Za-z])\s*\}}", r" \1"),
         # 1\,000 and 1{,}000
-        (r"(?<=\d)(?:\{,\}|\\[, ])(?=\d{3}(?!\d))", ","),
+        (r"(?<=\d)(?:\{,\}|\\[, ])(?=\d{3}(?!\d))", ""),
         (r"~|\\(?:q?quad|enspace|thinspace)(?![A-Za-z])|(?<!\\)\\[,;: ]", " "),
         (r"\\degree(?![A-Za-z])", r"^\\circ "),
         (rf"\^\s*\{{?\s*\\{_LETTER}\s*\{{\s*(?:st|nd|rd|th)\s*\}}\s*\}}?", ""),

@@ -32,7 +32,7 @@ def math_equal(
 ) -> bool | None:
     r"""Whether two mathematical expressions, LaTeX or not, are equal.
 
-    Plain numbers are compared exactly, as in `numbers_equal`. Of all else math-verify is asked, once for each
+    Plain numbers and lists of them are compared exactly, as in `numbers_equal`. Of all else math-verify is asked, once for each
     pair, and overruled where it can be shown to be wrong: constants are compared by their exact difference,
     letters by values put in for them, equations up to a factor, sets and tuples by their elements, sequences
     with an ellipsis term by term; and text that it cannot read is not equal to a number found in it. Other
@@ -43,8 +43,7 @@ def math_equal(
     `relative` to the larger magnitude. It applies to real numbers, also in tuples, sets and ``x=5``. What is
     over 2,000 characters is not read. A prediction that cannot be read is wrong, and so is one that takes
     over 5 s of processor time to compare (that is noted as "math_equal"); a truth that is missing, or cannot
-    be read in that time, is not judged (``None``). ValueError: a
-    tolerance that is negative or not finite.
+    be read in that time, is not judged (``None``). ValueError: a tolerance that is negative or not finite.
 
     >>> math_equal(r"$\frac{2}{4}$", "0.5"), math_equal("0.33", r"\frac{1}{3}")
     (True, False)
@@ -154,7 +153,7 @@ _long = lru_cache(maxsize=1 << 8)(_judge)
 
 def _ask(prediction: str | None, truth: str, absolute: float, relative: float) -> Any:
     """What `symbolic.decide` answers in the worker; Killed or Raised where it could not."""
-    for _ in range(2):  # once more where something else has ended the process
+    for _ in range(2):  # once more where the process ended for a reason of its own
         ((_, answer),) = _WORKERS.map(_DECIDE, [(prediction, truth, absolute, relative)])
         if not (isinstance(answer, Killed) and isinstance(answer.error, WorkerEnded)):
             break
@@ -165,17 +164,16 @@ class _Decide:
     """`symbolic.decide` for a worker: imported over there, so that this process does without sympy."""
 
     def __call__(self, *arguments: Any) -> Any:
-        return _decide()(*arguments)
+        raise NotImplementedError
 
     def __reduce__(self) -> tuple[Callable[[], Any], tuple[()]]:
-        return _decide, ()
+        return _in_the_worker, ()
 
 
-def _decide() -> Callable[..., bool | None]:
+def _in_the_worker() -> Callable[..., bool | None]:
     from rewardkit.primitives import symbolic
 
-    symbolic.prepare(MEMORY)
-    return symbolic.decide
+    return symbolic.worker(MEMORY)
 
 
 _WORKERS = Workers(seconds=SECONDS, cpu_seconds=CPU_SECONDS)

@@ -187,18 +187,15 @@ def similarity(method: SimilarityMethod = "ratio") -> Similarity:
 StepKind = Literal["steps", "lines", "sections"]
 
 _CHINESE_NUMBER = "[一二三四五六七八九十百0-9０-９]{1,4}"
-_STEP = re.compile(
-    rf"""
+_MARK = rf"""
     ^[ \t>]{{0,20}}+
     (?: [\#*_ \t]{{0,12}}+ (?i:step|步骤) [ \t]{{0,3}} {_CHINESE_NUMBER} (?!\w) [*_ \t:：.,、)\-–—]{{0,8}}+
       | [\#*_ \t]{{0,12}}+ 第 {_CHINESE_NUMBER} 步 [*_ \t:：.,，、)\-–—]{{0,8}}+
       | \*{{0,3}} [(（]? [0-9]{{1,3}} (?: [.)）] (?![0-9]) | [、．] ) \*{{0,3}}+ [ \t]*+
       | [-*+•·–—] [ \t]++ )
-    (?P<said> [^\n]*+ )
-    """,
-    re.MULTILINE | re.VERBOSE,
-)
-_LINE = re.compile(r"^(?P<said>[^\n]++)", re.MULTILINE)
+"""
+_STEP = re.compile(rf"{_MARK} (?P<said>[^\n]*+)", re.MULTILINE | re.VERBOSE)
+_LINE = re.compile(rf"(?:{_MARK}|^) (?P<said>[^\n]++)", re.MULTILINE | re.VERBOSE)
 _HEADING = re.compile(
     r"""
     ^[ ]{0,3}+

@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 
 from rewardkit.primitives.extractor import WHICH, Extractor, Span, Which
 from rewardkit.primitives.factories import one_of
+from rewardkit.primitives.texts import CJK
 
 __all__ = ["gsm8k", "number"]
 
@@ -21,6 +22,7 @@ _SLASH = r"[/\u2044\u2215\uff0f]"
 _POINT = r"[.\uff0e\u066b]"
 _GAP = r"[ \u00a0\u2007\u2009\u202f]"
 _VULGAR = "[¼½¾⅐-⅞↉]"
+_LETTER = rf"[^\W_{CJK}]"  # Chinese has no spaces between words and numbers
 _DIGITS = r"""(?>
     (?![0０])\d{1,3} (?: (?:[,\u066c]\d{3})+ | (?:\{,\}\d{3})+ | (?:\\,\d{3})+ | (?:,\\!\d{3})+
                        | (?:[\u00a0\u2007\u2009\u202f]\d{3})+ | (?:，[０-９]{3})+ ) (?!\d)
@@ -35,9 +37,9 @@ _END = rf"(?! {_POINT}\d | {_SLASH}\d )"
 _NUMBER = rf"""
     (?= [{_OPENERS}\d¼½¾⅐-⅞↉] )  # what a number begins with, and where that has other uses what follows it
     (?= [^{_OPENERS}] | {_SIGN}{_CURRENCY}?[\d.\\¼½¾⅐-⅞↉] | \.\d | \\[dtcf] )
-    (?: (?<![^\W_]) (?<![)\]}}/]) (?<!\w\.) {_SIGN}{_CURRENCY}? )?
+    (?: (?<!{_LETTER}) (?<![)\]}}/]) (?<!\w\.) {_SIGN}{_CURRENCY}? )?
     (?: \\[dtc]?frac {_ARGUMENT} (?P<under>{_ARGUMENT}) (?!\d) {_END}
-      | (?<![^\W_]) (?<![^\W_]_) (?<![^\W_]__)  # not inside a word; _4_ is Markdown
+      | (?<!{_LETTER}) (?<!{_LETTER}_) (?<!{_LETTER}__)  # not inside a word; _4_ is Markdown
         (?<!\w\.) (?<!_\{{) (?<!{_SLASH})       # nor in a version, an address, an index, a path
         (?: (?P<whole>{_DIGITS})
             (?P<rest> {_GAP} (?P<part>\d{{1,6}}){_SLASH}(?P<of>\d{{1,6}}) (?!\d)
@@ -104,7 +106,7 @@ def number(*, which: Which = "last", percent: bool = False) -> Number:
 
 
 # The mark of GSM8K's answers, with the white space, Markdown and currency sign between it and the number.
-_MARK = re.compile(rf"(?<!#)#{{4,}}+(?:[^\S\n]|[*_]|{_CURRENCY})*+")
+_MARK = re.compile(rf"#{{4,}}+(?:[^\S\n]|[*_]|{_CURRENCY})*+")
 
 
 @dataclass(frozen=True, repr=False)

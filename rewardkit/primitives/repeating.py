@@ -43,18 +43,24 @@ class Repetition(Made):
         if not isinstance(completion, str):
             return None
         if self.kind == "ngrams":
-            parts = words(completion)
-            runs = list(zip(*(parts[start:] for start in range(self.ngram)), strict=False))
-            return _repeated("repeated_ngrams", runs)
+            found = words(completion)
+            starts = range(min(self.ngram, len(found)))
+            runs = list(zip(*(found[start:] for start in starts), strict=False))
+            return _repeated("repeated_ngrams", runs if len(found) >= self.ngram else [])
         if self.kind == "loop":
             return _loop_share(completion)
         split = _SENTENCE_ENDS if self.kind == "sentences" else _LINE_ENDS
-        pieces = [words(piece.casefold()) for piece in split.split(completion)]
-        return _repeated(f"repeated_{self.kind}", [tuple(piece) for piece in pieces if len(piece) >= SHORT])
+        pieces = [tuple(words(piece)) for piece in split.split(completion.casefold())]
+        return _repeated(f"repeated_{self.kind}", [piece for piece in pieces if _counts(piece)])
 
 
 _SENTENCE_ENDS = re.compile(r"(?<=[.!?\u2026])\s+|(?<=[\u3002\uff01\uff1f])(?![\u3002\uff01\uff1f])|\n\s*")
 _LINE_ENDS = re.compile(r"\n\s*")
+
+
+def _counts(piece: tuple[str, ...]) -> bool:
+    """Whether a sentence or line is long enough; signs by themselves are no words here."""
+    return len(piece) >= SHORT and sum(any(map(str.isalnum, word)) for word in piece) >= SHORT
 
 
 def _repeated(name: str, items: list[tuple[str, ...]]) -> float:
@@ -67,8 +73,8 @@ def _repeated(name: str, items: list[tuple[str, ...]]) -> float:
 
 
 def _loop_share(text: str) -> float:
-    """Share of the text, without white space at its end, that the loop at its end takes."""
-    text = text.rstrip()
+    """Share of the text, without white space at its ends, that the loop at its end takes."""
+    text = text.strip()
     if len(text) < LOOP_CHARACTERS:
         return 0.0
     tail = text[-(LOOP_CHARACTERS // LOOP_REPEATS - BETWEEN) :]

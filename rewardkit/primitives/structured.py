@@ -104,13 +104,14 @@ class JsonValue(Extractor):
     def occurrences(self, completion: str) -> list[Span]:
         closed, unclosed = _brackets(completion)
         strict = _strict(completion, closed)
-        if not self.repair or (strict and self._strictly(completion, strict) is not None):
+        if not self.repair:
             return strict
-        region = _region(completion, [*closed, *((start, len(completion)) for start in unclosed)], self.which)
-        return strict if region is None or _repaired(completion[slice(*region)]) is None else [region]
-
-    def _strictly(self, completion: str, spans: list[Span]) -> str | None:
-        return JsonValue(self.path, self.which).text_at(completion, spans[0 if self.which == "first" else -1])
+        regions = _regions(completion, [*closed, *((start, len(completion)) for start in unclosed)])
+        for spans in (_outside(strict, regions), regions):
+            chosen = spans[:1] if self.which == "first" else spans[-1:]
+            if chosen and self.text_at(completion, chosen[0]) is not None:
+                return spans if spans is not regions else chosen
+        return strict
 
     def text_at(self, completion: str, span: Span) -> str | None:
         text: str | None = completion[slice(*span)]
@@ -201,13 +202,25 @@ _BEGINS = re.compile(
 )
 
 
-def _region(text: str, brackets: list[Span], which: Which) -> Span | None:
-    """The first or last of the brackets that begins like JSON and lies in no other such."""
+def _regions(text: str, brackets: list[Span]) -> list[Span]:
+    """The brackets that begin like JSON and lie in no other such."""
     regions: list[Span] = []
     for start, end in sorted(brackets):
         if (not regions or start >= regions[-1][1]) and _BEGINS.match(text, start):
-            regions.append((start, end))
-    return trim(text, *regions[0 if which == "first" else -1]) if regions else None
+            regions.append(trim(text, start, end))
+    return regions
+
+
+def _outside(spans: list[Span], regions: list[Span]) -> list[Span]:
+    """The spans that are no part of a larger region; both in text order."""
+    kept: list[Span] = []
+    at = -1
+    for span in spans:
+        while at + 1 < len(regions) and regions[at + 1][0] <= span[0]:
+            at += 1
+        if at < 0 or span[1] > regions[at][1] or span == regions[at]:
+            kept.append(span)
+    return kept
 
 
 @lru_cache(maxsize=128)
@@ -240,11 +253,11 @@ def json_value(
     and single quotes are none, and inside a broken object the last whole inner one counts; a text or number
     alone is no object. Spans are those of the whole object or array.
 
-    With ``repair=True``, where that finds no value, json_repair makes JSON of the last region that begins
-    like an object or array (single quotes, lost commas, cut off at the end), if it has at most 4,000
-    characters and 20 brackets in each other; the value is then not what stands at the span. Which of the two
-    it was is noted as "json": "strict" or "repaired", and `.reading(completion)` says it too. ValueError: the
-    path has an empty key, or an option is unknown.
+    With ``repair=True``, where that finds no value but in a part of something broken, json_repair makes JSON
+    of the last region that begins like an object or array (single quotes, lost commas, cut off at the end),
+    if it has at most 4,000 characters and is not nested deeper than 20; the value is then not what stands at
+    the span. Which of the two it was is noted as "json": "strict" or "repaired", and `.reading(completion)`
+    says it too. ValueError: the path has an empty key, or an option is unknown.
 
     >>> json_value("age")('Here: {"name": "Uma", "age": 59}.')
     '59'

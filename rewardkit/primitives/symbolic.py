@@ -8,6 +8,7 @@ known), and what is not known is math-verify's to say.
 from __future__ import annotations
 
 import logging
+import os
 import re
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -27,7 +28,7 @@ from sympy.core.relational import Relational
 
 from rewardkit.primitives.latex import ELLIPSIS, same_text, split
 
-__all__ = ["decide", "prepare"]
+__all__ = ["decide", "worker"]
 
 Verdict = bool | None
 Same = Callable[[Any, Any], Verdict]
@@ -42,18 +43,34 @@ LARGEST = 1 << 22
 """Bits of a power or factorial that is computed. Our choice: a fraction of a second."""
 
 
-def prepare(memory: int) -> None:
-    """Make this process a worker: so many bytes and no more, and nothing said that nobody asked for."""
+def worker(memory: int) -> Callable[..., bool | None]:
+    """`decide` for a process of its own, which may take so many bytes and says nothing that nobody asked for."""
     warnings.simplefilter("ignore")
     logging.getLogger("math_verify").setLevel(logging.CRITICAL)
-    try:
-        import resource  # not on Windows
+    before = _memory()
+    if before:
+        import resource
 
-        pages = int(Path("/proc/self/statm").read_text().split()[0])  # Linux only
-        limit = pages * resource.getpagesize() + memory
-        resource.setrlimit(resource.RLIMIT_AS, (limit, resource.getrlimit(resource.RLIMIT_AS)[1]))
-    except (ImportError, OSError, ValueError):
-        pass
+        limit = (before + memory, resource.getrlimit(resource.RLIMIT_AS)[1])
+        resource.setrlimit(resource.RLIMIT_AS, limit)
+
+    def decided(*arguments: Any) -> bool | None:
+        if (
+            _memory() > before + memory // 2
+        ):  # of what the parser remembers of many texts: let another take over
+            os._exit(0)
+        return decide(*arguments)
+
+    return decided
+
+
+def _memory() -> int:
+    """Bytes that this process takes; 0 where that is not known."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+    except OSError:  # not on Linux
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def decide(prediction: str | None, truth: str, absolute: float = 0.0, relative: float = 0.0) -> bool | None:

@@ -130,6 +130,7 @@ def test_within_gives_what_the_inner_finds_in_what_the_outer_found(extractor, co
         (choice(), "(A) and (B), not C.", ["A", "B"], "of the surest mark"),
         (gsm8k(), "#### 1\n#### 2", ["1", "2"], "all marks"),
         (answer_phrase(), "Answer: 1\nAnswer: 2", ["1", "2"], "all phrases"),
+        (answer_phrase(), "Answer: 4, no, answer: 5", ["4, no", "5"], "each up to the next"),
         (after("#"), "#1\n#2", ["1", "2"], "all markers"),
         (pattern(r"\d"), "1 2", ["1", "2"], "all matches"),
         (tool_call(path="name"), '<tool_call>{"name": "f"}</tool_call>' * 2, ["f", "f"], "all calls"),

@@ -150,6 +150,13 @@ def test_tool_calls_that_are_written_are_found_again(name, arguments):
         assert not key or found == (value if isinstance(value, str) else str(value).lower())
 
 
+def test_a_tag_in_an_argument_does_not_end_the_call():
+    message = said(tool_calls=[{"name": "f", "arguments": {"a": "</tool_call> <TOOL_CALL> <b>"}}])
+    text = assistant_text([message], tool_calls=True)
+    assert tool_call("f", "arguments.a")(text) == "</tool_call> <TOOL_CALL> <b>"
+    assert "<b>" in text
+
+
 JUNK = st.recursive(
     st.none()
     | st.integers()

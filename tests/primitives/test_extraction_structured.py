@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewardkit.primitives.extraction import json_value, python_literal, tool_call
+from rewardkit.primitives.extraction import every, json_value, python_literal, tool_call
 from rewardkit.trace import listen
 
 
@@ -91,6 +91,10 @@ def test_json_value_never_gives_what_is_not_json():
         (None, "{'a': 1} {'a': 2}", '{"a": 2}', "of several the last"),
         (None, "{'a': {'b': 1}", '{"a": {"b": 1}}', "a bracket too few"),
         (None, "{\"a\": 1} {'a': 2}", '{"a": 1}', "strict comes before repaired"),
+        (None, '{"a": 1, "b": ["x"],}', '{"a": 1, "b": ["x"]}', "a strict part of what is broken is a part"),
+        ("c", '{"a": {"b": 1}, "c": 2,}', "2", "a value beside a strict part"),
+        (None, '{"a": ["x"], "b": ', '{"a": ["x"], "b": ""}', "cut off behind a strict part"),
+        (None, "{'a': [1]} and {\"z\": 2}", '{"z": 2}', "a strict one behind a broken one"),
         ("a", "{'a': 1}", "1", "a path"),
         ("a.b", "{'a': {'b': 'x'}}", "x", "a path to a text"),
         ("b", "{'a': 1}", None, "a path that leads nowhere"),
@@ -114,7 +118,7 @@ def test_json_value_is_repaired_where_none_is_strict(path, completion, expected)
     )
 
 
-READINGS = {"{\"a\": 1} {'a': 2}": "strict"}
+READINGS = {"{'a': [1]} and {\"z\": 2}": "strict", "{\"a\": 1} {'a': 2}": "strict"}
 
 
 @pytest.mark.parametrize(
@@ -182,6 +186,9 @@ def test_the_span_of_repaired_json_is_the_region_it_was_made_of():
         (None, "42 'x'", None, "no brackets"),
         (None, "", None, "empty completion"),
         (None, "[" * 50 + "]" * 50, "[" * 50 + "]" * 50, "fifty brackets deep"),
+        (None, "[" * 51 + "]" * 51, "[]", "fifty-one are too many: the innermost opens anew"),
+        (None, "[[1](2,)]", "[1]", "a call inside"),
+        (None, "[[1] [2]]", "[2]", "a comma too few"),
         (None, "['" + "x" * 10_000 + "']", None, "more than 10,000 characters"),
         (None, "['\ud800']", None, "a lone surrogate, which Python does not read"),
         (None, "['\x00']", None, "nor does it a null"),
@@ -203,10 +210,17 @@ def test_python_literal_gives_the_last_one_or_the_value_at_the_path(path, comple
     assert python_literal(path)(completion) == expected
 
 
+def test_no_more_literals_are_read_than_time_allows(bounded):
+    text = "[1] " * 100_000 + "[2]"
+    assert python_literal()(text) == "[2]"
+    assert python_literal(which="first")(text) == "[1]"
+    assert 1_000 < len(every(python_literal())(text)) < 5_000
+
+
 LITERALS = st.recursive(
     st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.booleans() | st.none()
     | st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.tuples(inner, inner) | st.dictionaries(st.text("a"), inner),
+    lambda inner: st.lists(inner) | st.tuples(inner, inner) | st.dictionaries(st.text("a"), inner),
     max_leaves=8,
 ).filter(lambda value: isinstance(value, list | tuple | dict))  # fmt: skip
 

@@ -141,6 +141,7 @@ def test_read_number_takes_numbers_as_they_are(value, expected):
         ("1/", "no denominator"),
         ("3/4/2024", "a date"),
         ("1 3/2", "a mixed number with more than one in its fraction"),
+        ("1 2/2", "nor may it be one"),
         ("1 1/-2", "a mixed number with a sign inside"),
         ("1.5 1/2", "a mixed number that is not whole"),
         ("1.5\u00bd", "a half behind decimals"),

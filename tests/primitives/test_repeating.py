@@ -147,7 +147,7 @@ def test_the_loop_is_noted():
 
 def loop_by_trying(text):
     """The longest end of a text that is periodic with three rounds or more, found the slow way."""
-    text = text.rstrip()
+    text = text.strip()
     longest = 0
     for length in range(24, len(text) + 1):
         end = text[-length:]
@@ -183,6 +183,8 @@ def test_every_round_of_a_loop_costs_more(before, unit, times):
         ("I will try this again! i WILL try  this again!", 0.5, 0.0, "in any case and white space"),
         ("First I add two and two. Then I double it all.", 0.0, 0.0, "two sentences"),
         ("Yes. Yes. Yes. No.", 0.0, 0.0, "short sentences come again"),
+        ("So x = 4. So x = 4.", 0.0, 0.0, "signs by themselves are no words"),
+        ("a = b + c * d\na = b - c / d", 0.0, 0.0, "but they tell two lines apart"),
         ("}\n}\n}\nreturn x\nreturn x", 0.0, 0.0, "short lines come again"),
         ("It is 3.5 for all of us. It is 3.7 for all of us.", 0.0, 0.0, "a decimal point ends no sentence"),
         ("我们再试一次。我们再试一次！好。", 0.5, 0.0, "Chinese sentences"),
