@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: report test lab lint bench clean
+.PHONY: report test lab lint bench fuzz clean
 
 report: $(VENV)/.notebook
 	$(BIN)/rewardkit report --reward gallery:arithmetic --reward gallery:arithmetic.flawed \
@@ -28,6 +28,11 @@ lint: $(VENV)/.test
 
 bench: $(VENV)/.test
 	$(BIN)/python tests/bench.py
+	$(BIN)/python tests/bench_math.py
+	$(BIN)/python tests/bench_linear.py
+
+fuzz: $(VENV)/.test
+	$(BIN)/python tests/fuzz.py $(FUZZ)
 
 clean:
 	rm -rf $(VENV) reports build dist

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from decimal import Decimal
+from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Any
 
@@ -154,6 +156,13 @@ def _calls() -> Mapping[str, tuple[Callable[[str], Any], Check]]:
         calls[f"{name}, hostile truth"] = (lambda text, f=function, t=truth: f(t, text), _share)
     for item in TRANSCRIPTS:
         calls[repr(item)] = (lambda text, f=item: f(conversation(text)), _share)
+    cited = measure.citations("f1")
+    calls[repr(cited)] = (lambda text: cited(text, ["a1", "b"]), _share)
+    calls[f"{cited!r}, hostile truth"] = (lambda text: cited("[Source: a1]", text), _share)
+    calls["read_number"] = (
+        verify.read_number,
+        lambda text, value: None if isinstance(value, Decimal | Fraction | None) else f"{value!r:.60}",
+    )
     calls["assistant_text"] = (
         lambda text: extract.assistant_text(conversation(text), turns="all", tool_calls=True),
         lambda text, value: None if isinstance(value, str) else f"{value!r:.60} is no text",

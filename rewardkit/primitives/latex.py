@@ -151,7 +151,7 @@ _SPELLINGS: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] =
         # 0.1\overline{6}
         (r"(?<![\w.}])(\d{0,100})\.(\d{0,100})\\overline\s*\{\s*(\d{1,100})\s*\}", _recurring),
         (r"\*\*", "^"),
-        (r"(?<![A-Za-z\\])pi(?![A-Za-z])", r"\\pi "),
+        (r"(?<![A-Za-z\\])[Pp]i(?![A-Za-z])", r"\\pi "),
         (r"(?<![A-Za-z\\])(?:infinity|inf|oo)(?![A-Za-z])", r"\\infty "),
         (r"(?:\\surd|(?<![A-Za-z\\])sqrt)\s*(\d[\d.]*)", r"\\sqrt{\1}"),
         (r"\\surd(?![A-Za-z])", r"\\sqrt"),
@@ -190,7 +190,7 @@ def _thousands(text: str) -> str:
     return text
 
 
-_IDLE_SPACE = re.compile(r"\s+(?![A-Za-z0-9])|(?<![A-Za-z0-9])\s+")
+_IDLE_SPACE = re.compile(r"\s+(?![A-Za-z0-9])|(?<![A-Za-z0-9])\s+|(?<=[A-Za-z])\s+(?=\d)")
 
 
 def same_text(a: str, b: str) -> bool:

@@ -32,12 +32,12 @@ def math_equal(
 ) -> bool | None:
     r"""Whether two mathematical expressions, LaTeX or not, are equal.
 
-    Plain numbers and lists of them are compared exactly, as in `numbers_equal`. Of all else math-verify is asked, once for each
-    pair, and overruled where it can be shown to be wrong: constants are compared by their exact difference,
-    letters by values put in for them, equations up to a factor, sets and tuples by their elements, sequences
-    with an ellipsis term by term; and text that it cannot read is not equal to a number found in it. Other
-    kinds (percent, units, words, ``x=5`` beside 5, matrices, functions) are math-verify's to decide, and
-    something is equal only if it says so of both orders.
+    Plain numbers and lists of them are compared exactly, as in `numbers_equal`. Of all else math-verify is
+    asked, once for each pair, and overruled where it can be shown to be wrong: constants are compared by
+    their exact difference, letters by values put in for them, equations up to a factor, sets and tuples by
+    their elements, sequences with an ellipsis term by term; and what it cannot read is not equal to a number
+    found in it. Other kinds (percent, units, words, ``x=5`` beside 5, matrices, functions) are math-verify's
+    to decide, and equal only if it says so in both orders.
 
     Rounding counts as a difference ("3.14" is not ``\pi``) unless a tolerance is asked for: `absolute`, or
     `relative` to the larger magnitude. It applies to real numbers, also in tuples, sets and ``x=5``. What is

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any, Literal
 
 from rapidfuzz import fuzz
@@ -232,19 +233,22 @@ class Steps(Made):
         return min(1.0, count / self.full_at)
 
 
+FIRST_LINES = 20
+"""Of a section, in which it says something or is none."""
+
+
 def _sections(text: str) -> int:
     """How many headed sections there are: different titles over different beginnings of texts."""
     headings = list(_HEADING.finditer(text))
-    ends = [heading.start() for heading in headings[1:]] + [len(text)]
-    titles, texts = set(), set()
-    for heading, end in zip(headings, ends, strict=False):
-        title = _said(heading["marked"] or heading["bold"] or "")
-        lines = _LINE.finditer(text, heading.end(), end)
-        first = next((said for line in lines if (said := _said(line["said"]))), "")
-        if title and first:
-            titles.add(title)
-            texts.add(first)
-    return min(len(titles), len(texts))
+    titles, beginnings = set(), set()
+    for heading, after in zip_longest(headings, headings[1:]):
+        body = text[heading.end() : after.start() if after else len(text)].strip()
+        lines = body.split("\n", FIRST_LINES)[:FIRST_LINES] if body else []
+        first = next(filter(_said, lines), "")
+        if first:
+            titles.add(heading["marked"] or heading["bold"] or "")
+            beginnings.add(first)
+    return min(len(set(map(_said, titles)) - {""}), len(set(map(_said, beginnings))))
 
 
 def steps(full_at: int, *, kind: StepKind = "steps") -> Steps:

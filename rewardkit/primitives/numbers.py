@@ -74,7 +74,10 @@ def _read_text(text: str) -> Number | None:
     if not found["whole"] and not found["below"]:
         return _decimal(sign + found["above"], shift)
     value = _mixed(found) if found["whole"] else _ratio(_decimal(found["above"]), _decimal(found["below"]))
-    return None if value is None else (-value if sign else value) * Fraction(10) ** shift
+    if value is None:
+        return None
+    value = -value if sign else value
+    return value / 100 if shift else value
 
 
 def _decimal(text: str, shift: int = 0) -> Decimal:
@@ -86,7 +89,8 @@ def _decimal(text: str, shift: int = 0) -> Decimal:
 def _ratio(above: Decimal, below: Decimal) -> Fraction | None:
     if not below or max(abs(above.adjusted()), abs(below.adjusted())) > LONGEST:
         return None
-    return Fraction(above) / Fraction(below)
+    (a, b), (c, d) = above.as_integer_ratio(), below.as_integer_ratio()
+    return Fraction(a * d, b * c)
 
 
 def _mixed(found: re.Match[str]) -> Fraction | None:

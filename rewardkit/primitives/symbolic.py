@@ -44,7 +44,7 @@ LARGEST = 1 << 22
 
 
 def worker(memory: int) -> Callable[..., bool | None]:
-    """`decide` for a process of its own, which may take so many bytes and says nothing that nobody asked for."""
+    """`decide` for a process of its own, which may take so many bytes more, and is silent."""
     warnings.simplefilter("ignore")
     logging.getLogger("math_verify").setLevel(logging.CRITICAL)
     before = _memory()

@@ -253,9 +253,9 @@ def contains(prediction: Any, ground_truth: Any, *, case: bool = False) -> bool 
 def f1(prediction: Any, ground_truth: Any) -> float | None:
     """Share of words that prediction and truth have in common: F1 over bags of words, as SQuAD has it.
 
-    Texts are put in lower case, punctuation is deleted, and so are "a", "an" and "the", unless nothing else
-    is left; each Chinese or Japanese character is a word. Where nothing is left of a text, 1.0 if the two are
-    the same and 0.0 otherwise. Signs and decimal points are punctuation here ("-5" is "5"): for numbers use
+    Texts are put in lower case, punctuation is deleted, and so are "a", "an" and "the"; each Chinese or
+    Japanese character is a word. Where nothing is left of a text, 1.0 if the two match as `matches` has it
+    and 0.0 otherwise. Signs and decimal points are punctuation here ("-5" is "5"): for numbers use
     `numbers_equal`. A prediction of ``None`` earns 0.0, a missing truth is not judged.
 
     >>> f1("the red house", "A house, red."), f1("red", "the red house"), f1("", "")
@@ -278,7 +278,7 @@ _ARTICLES = frozenset(("a", "an", "the"))
 def _bag(text: str) -> Counter[str]:
     """How often each word of a text stands in it, as `f1` counts them."""
     found = words(_DELETED.sub("", normal_form(text, "NFC").lower()))
-    return Counter([word for word in found if word not in _ARTICLES] or found)
+    return Counter(word for word in found if word not in _ARTICLES)
 
 
 def choice_equal(prediction: Any, ground_truth: Any, *, options: str = "ABCD") -> bool | None:

@@ -271,6 +271,8 @@ SEQUENCES = [
     (r"1+2+\cdots+n", r"1+3+\cdots+n", False, "a sum"),
     (r"1+2+\cdots+n", r"1 + 2 + \dots + n", True, "the same sum"),
     (r"1+2+\cdots+n", "1", False, "a sum is not its first term"),
+    (r"1\cdot2\cdots n", r"1 \cdot 2 \cdots n", True, "a product"),
+    (r"1\cdot2\cdots n", r"1 \cdot 3 \cdots n", False, "another product"),
     (r"a_1, a_2, \ldots, a_n", r"a_{1}, a_{2}, \ldots, a_{n}", True, "indices"),
 ]
 
@@ -664,7 +666,6 @@ def test_a_worker_that_has_grown_lets_another_take_over(monkeypatch):
     sizes = iter([0, 499, 501])  # nothing is limited where the size is not known
     monkeypatch.setattr(symbolic, "_memory", lambda: next(sizes))
     monkeypatch.setattr(symbolic.os, "_exit", end)
-    monkeypatch.setattr(symbolic.warnings, "simplefilter", print)
     decide = symbolic.worker(1000)
     assert decide("x+x", "2x") is True
     with pytest.raises(Ended):

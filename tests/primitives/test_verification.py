@@ -70,6 +70,8 @@ def test_numbers_equal_is_exact(prediction, ground_truth, expected):
         ("1e999999", "2e999999", {"relative": 0.1}, False, "not near each other, out there"),
         ("1e-999999", "0", {"absolute": 0.1}, True, "nearly nothing"),
         ("4.1", "4", {"absolute": Decimal("0.1")}, True, "a tolerance that is a Decimal"),
+        ("2" + "0" * 69 + "2", "1" + "0" * 69 + "1", {"relative": 0.5}, True, "71 digits, at the limit"),
+        ("2" + "0" * 69 + "3", "1" + "0" * 69 + "1", {"relative": 0.5}, False, "71 digits, past it"),
         ("1" * 40 + ".5", "1" * 40, {"absolute": 0.5}, True, "more digits than a float has"),
         ("1" * 40 + ".6", "1" * 40, {"absolute": 0.5}, False, "and just past the limit"),
     ),
@@ -334,7 +336,22 @@ JUDGES = [numbers_equal, partial(numbers_equal, relative=0.1), closeness, matche
 
 @pytest.mark.parametrize("verify", [*JUDGES, partial(matches, unicode_form="NFKC")], ids=str)
 def test_hostile_predictions_earn_nothing(bounded, verify):
-    for piece in ("1", "-", "/", " ", "1,", "\ud800", "(", "$", "e\u0301", "\u0301\u0316", "!", "\ufdfa", ".", "-5"):
+    for piece in (
+        "1",
+        "-",
+        "/",
+        " ",
+        "1,",
+        "\ud800",
+        "(",
+        "$",
+        "e\u0301",
+        "\u0301\u0316",
+        "!",
+        "\ufdfa",
+        ".",
+        "-5",
+    ):
         assert verify(piece * (1_000_000 // len(piece)) + "x", "7") == 0.0
     assert verify("1/0", "7") == 0.0
 

@@ -1,0 +1,45 @@
+"""The bounded part of `make fuzz`, and that it leaves no primitive out."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+import rewardkit as rk
+
+_spec = importlib.util.spec_from_file_location("fuzz", Path(__file__).with_name("fuzz.py"))
+fuzz = importlib.util.module_from_spec(_spec)
+sys.modules["fuzz"] = fuzz
+_spec.loader.exec_module(fuzz)
+
+NO_CALLS = {"Extractor", "Span", "ToolCall", "read_calls"}  # types, and what the measures of calls read with
+
+
+def test_every_primitive_is_fuzzed():
+    names = {name for room in (rk.extract, rk.verify, rk.measure) for name in room.__all__}
+    called = " ".join(fuzz.inventory.CALLS)
+    assert {name for name in names if name not in called} == NO_CALLS
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_hostile_texts_end_in_a_value_and_in_time(seed):
+    found = fuzz.run(1_000_000 + seed, 300)
+    assert not [f"{name}: {fault}" for name, item in found.items() for fault in item.faults]
+    assert all(item.calls for item in found.values())
+
+
+@pytest.mark.parametrize(
+    ("call", "check", "said"),
+    [
+        (lambda text: 1 / 0, lambda text, value: None, "ZeroDivisionError"),
+        (lambda text: 2.0, fuzz.inventory.CALLS["f1"][1], "2.0 is no share"),
+        (lambda text: fuzz.time.sleep(0.02), lambda text, value: None, "took 0.0 s"),
+    ],
+)
+def test_the_fuzzer_notices(call, check, said):
+    longest = fuzz.Longest()
+    fuzz.one(longest, call, check, "text", 0.01, "here")
+    assert longest.calls == 1 and said in longest.faults[0]
