@@ -303,8 +303,7 @@ def user_code(function: Any) -> list[Any]:
         return user_code(function.on) if callable(function.on) else []
     code = function if hasattr(function, "__qualname__") else type(function)
     if (getattr(code, "__module__", "") or "").startswith("rewardkit.primitives."):
-        held = (
-            tuple(getattr(function, item.name) for item in fields(function)) if is_dataclass(function) else ()
-        )
+        values = [getattr(function, item.name) for item in fields(function)] if is_dataclass(function) else []
+        held = tuple(inner for value in values for inner in (value if isinstance(value, tuple) else (value,)))
         return [part for item in held if callable(item) for part in user_code(item)]
     return [function]

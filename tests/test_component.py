@@ -330,3 +330,15 @@ def test_closures_defaults_states_and_lambdas_of_one_file_have_fingerprints_of_t
     for kind in ("closure", "object", "lambda"):
         assert scoring(f"{kind}_1") == scoring(f"{kind}_1")
         assert scoring(f"{kind}_1") != scoring(f"{kind}_2"), kind
+
+
+def test_a_user_s_extractor_inside_of_a_primitive_is_a_source():
+    class Own(rk.extract.Extractor):
+        which = "last"
+
+        def occurrences(self, completion):
+            return []
+
+    inside = rk.extract.first_of(rk.extract.tag("answer"), Own())
+    assert list(sources([inside])) == list(sources([rk.extract.within(rk.extract.tag("a"), inside)]))
+    assert list(sources([inside])) == ["test_component.py"]

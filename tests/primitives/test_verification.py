@@ -334,7 +334,9 @@ def test_an_option_without_meaning_is_refused_in_a_sentence(call, piece):
 JUDGES = [numbers_equal, partial(numbers_equal, relative=0.1), closeness, matches]
 
 
-@pytest.mark.parametrize("verify", [*JUDGES, partial(matches, unicode_form="NFKC")], ids=str)
+@pytest.mark.parametrize(
+    "verify", [*JUDGES, partial(matches, unicode_form="NFKC")], ids=range(len(JUDGES) + 1)
+)
 def test_hostile_predictions_earn_nothing(bounded, verify):
     for piece in (
         "1",
