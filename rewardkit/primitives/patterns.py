@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
-import regex
-
+from rewardkit.primitives.expressions import check_timeout, compiled
 from rewardkit.primitives.extractor import WHICH, Extractor, Span, Which, trim
 from rewardkit.primitives.factories import one_of
 
 __all__ = ["pattern"]
-
-
-@lru_cache(maxsize=256)
-def _compiled(expression: str) -> regex.Pattern[str]:
-    return regex.compile(expression)
 
 
 @dataclass(frozen=True, repr=False)
@@ -27,22 +20,16 @@ class Pattern(Extractor):
 
     def __post_init__(self) -> None:
         one_of("which", self.which, WHICH)
-        if not self.timeout > 0:
-            raise ValueError(f"timeout={self.timeout!r} is not a time; give seconds above 0")
-        try:
-            if not isinstance(self.expression, str):
-                raise TypeError("it is no text")
-            compiled = _compiled(self.expression)
-        except (regex.error, TypeError) as error:
-            raise ValueError(f"pattern {self.expression!r} does not compile: {error}") from None
-        known = [*range(compiled.groups + 1), *compiled.groupindex]
+        check_timeout(self.timeout)
+        pattern = compiled(self.expression)
+        known = [*range(pattern.groups + 1), *pattern.groupindex]
         if self.group is not None and self.group not in known:
             raise ValueError(f"pattern {self.expression!r} has no group {self.group!r}; it has {known}")
 
     def occurrences(self, completion: str) -> list[Span]:
-        compiled = _compiled(self.expression)
-        group = self.group if self.group is not None else min(1, compiled.groups)
-        matches = compiled.finditer(completion, timeout=self.timeout)
+        pattern = compiled(self.expression)
+        group = self.group if self.group is not None else min(1, pattern.groups)
+        matches = pattern.finditer(completion, timeout=self.timeout)
         try:
             spans = [match.span(group) for match in matches]
         except TimeoutError:
