@@ -24,7 +24,7 @@ def compiled(expression: Any) -> engine.Pattern[str]:
         if not isinstance(expression, str):
             raise TypeError("it is no text")
         return engine.compile(expression)
-    except (engine.error, TypeError) as error:
+    except (engine.error, TypeError, RecursionError) as error:
         raise ValueError(f"pattern {expression!r} does not compile: {error}") from None
 
 

@@ -31,7 +31,7 @@ Fall = Literal["linear", "cosine", "exponential"]
 
 
 class _Counting(Made):
-    """What counts in a unit; a function that is the tokenizer prints by its name, without an address."""
+    """What counts in a unit; its tokenizer prints by a name, without an address."""
 
     unit: Unit
     tokenizer: Any
@@ -60,7 +60,12 @@ class _Counting(Made):
         return len(text) if self.unit == "characters" else len(self._encode(text))
 
     def __repr__(self) -> str:
-        return self.written(lambda value: getattr(value, "__qualname__", None) or repr(value))
+        return self.written(_named)
+
+
+def _named(value: Any) -> str:
+    text = getattr(value, "__qualname__", None) or repr(value)
+    return text if " at 0x" not in text else f"{type(value).__qualname__}()"
 
 
 def _rise(limits: tuple[Any, ...]) -> bool:

@@ -31,7 +31,7 @@ def read_choice(value: Any, options: str) -> str | None:
 
 
 def _as_written(letter: str, options: str) -> str:
-    return next(option for option in options if option.lower() == letter.lower())
+    return letter if letter in options else next(o for o in options if letter in (o.lower(), o.upper()))
 
 
 @lru_cache(maxsize=64)
@@ -43,7 +43,9 @@ def _patterns(options: str) -> tuple[tuple[re.Pattern[str], ...], re.Pattern[str
             f"options={options!r} are not choices; give two or more different letters or digits, such as "
             "'ABCD'"
         )
-    exact, either = f"([{re.escape(options)}])", f"((?i:[{re.escape(options)}]))"
+    # Both cases spelled out: where case is ignored, a dotless i or a long s would be an I or an S.
+    forms = {form for option in options for form in (option, option.lower(), option.upper())}
+    exact, either = f"([{options}])", f"([{''.join(sorted(form for form in forms if len(form) == 1))}])"
     before, after = rf"(?<![^\W{CJK}])(?<!\w['’])(?<!\d[.,])", rf"(?![^\W{CJK}])(?!['’]\w)(?![.,]\d)"
     article = r"(?<![AI](?=\s+(?!(?:or|and|is|was|because|since)\b)[a-z]))"
     mark = r"\s?[*_\"'(\[]{0,3}"

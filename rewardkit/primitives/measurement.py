@@ -159,10 +159,10 @@ class Similarity(Made):
         if self.method == "partial":
             short, long = a[:COMPARED_PIECE], b[:COMPARED]
             return fuzz.partial_ratio(short, long) / 100.0 * len(short) / max(1, len(a))
-        if self.method != "ratio":  # so that words of Chinese are words, too
-            a, b = " ".join(words(a)), " ".join(words(b))
         short, long = a[:COMPARED], b[:COMPARED]
         share = (len(short) + len(long)) / max(1, len(a) + len(b))
+        if self.method != "ratio":  # so that words of Chinese are words, too
+            short, long = " ".join(words(short)), " ".join(words(long))
         return _METHODS[self.method](short, long) / 100.0 * share
 
 

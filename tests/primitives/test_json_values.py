@@ -186,6 +186,15 @@ def test_partial_credit_is_symmetric_in_range_and_full_only_for_what_is_equal(a,
     assert (credit == 1.0) == (json_equal(a, b) == 1.0)
 
 
+def test_partial_credit_does_not_hang_on_the_order_of_keys():
+    def tenths(**right):
+        return {key: [0] * number + [key] * (10 - number) for key, number in right.items()}
+
+    truth = {key: [0] * 10 for key in "zyx"}  # 0.1 + 0.2 + 0.3 is not 0.3 + 0.2 + 0.1 in floats
+    found = tenths(x=1, y=2, z=3)
+    assert json_equal(found, truth, partial=True) == json_equal(truth, found, partial=True)
+
+
 @given(truth=st.dictionaries(st.sampled_from("abcd"), st.integers(0, 3), min_size=1))
 def test_an_added_key_always_costs(truth):
     assert json_equal({**truth, "z": 1}, truth, partial=True) < 1.0

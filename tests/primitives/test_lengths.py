@@ -81,6 +81,7 @@ def test_short_texts_lose_from_nothing_on_where_only_the_top_is_given():
         ("我有3个apple。", 5, "beside numbers and Latin words; punctuation is none"),
         ("你好，世界！", 4, "full-width punctuation"),
         ("我 在 家", 3, "with spaces"),
+        ("“你好”……", 2, "quotes and dots that Latin script has as well"),
         ("リンゴを食べる", 7, "kana"),
         ("사과를 먹는다", 2, "Korean has spaces"),
         ("one two", 2, "English"),
@@ -146,6 +147,8 @@ def test_a_function_as_tokenizer_prints_by_its_name_and_can_be_pickled():
     measure = length(full_until=2, zero_from=10, unit="tokens", tokenizer=pairs_of_letters)
     assert repr(measure) == "length(full_until=2, zero_from=10, unit='tokens', tokenizer=pairs_of_letters)"
     assert eval(repr(measure)) == measure
+    by_object = length(full_until=2, zero_from=10, unit="tokens", tokenizer=Letters())
+    assert repr(by_object) == "length(full_until=2, zero_from=10, unit='tokens', tokenizer=Letters())"
     assert pickle.loads(pickle.dumps(length(full_until=1, zero_from=2, unit="tokens", tokenizer=str.split)))
     assert hash(length(full_until=1, zero_from=2, unit="tokens", tokenizer=[].count))
 

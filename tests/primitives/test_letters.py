@@ -74,6 +74,12 @@ def test_read_choice_names_one_option_or_none(text, expected):
         ("B", "abcd", "b", "as it stands in the options"),
         ("I think (B)", "ABCDEFGHI", "B", "the pronoun is no option"),
         ("乙", "甲乙丙丁", "乙", "Chinese options"),
+        ("(\u0130)", "ABCDEFGHI", None, "an I with a dot is no I"),
+        ("(\u0131)", "ABCDEFGHI", None, "nor is an i without one"),
+        ("(\u017f)" + " " * 100_000, "PQRS", None, "a long s in a text too long to be folded"),
+        ("(\u212a)", "IJKL", "K", "the sign of kelvin is a K"),
+        ("(S)", "\u00dfx", None, "a part of the capital of an option"),
+        ("(\u00df)", "\u00dfx", "\u00df", "a letter whose capital is two"),
     ),
 )
 def test_read_choice_with_other_options(text, options, expected):

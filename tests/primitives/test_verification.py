@@ -216,7 +216,7 @@ def test_a_wide_closeness_does_not_pay_more_for_the_farther_answer(near, far, tr
         ("5.", "5", {}, True, "a full stop behind a digit is punctuation"),
         ("\u3010\u5df4\u9ece\u3011\u3002", "\u5df4\u9ece", {}, True, "Chinese brackets and full stop"),
         ("\uff30aris", "paris", {"unicode_form": "NFKC"}, True, "NFKC and case together"),
-        ("\u0390", "\u1fd3", {}, True, "the same letter, composed anew after case folding"),
+        ("\u0390", "\u03aa\u0301", {}, True, "a letter that case folding takes apart"),
         ("Paris", "Paris", {"exact": True}, True, "exact: the same characters"),
         ("Paris ", "Paris", {"exact": True}, False, "exact: white space counts"),
         ("paris", "Paris", {"exact": True}, False, "exact: case counts"),
