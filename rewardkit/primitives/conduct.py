@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from rewardkit.primitives.factories import Made, one_of
+from rewardkit.primitives.factories import Made, one_of, whole_number
 from rewardkit.primitives.transcripts import Failed, ToolCall, read_calls, read_turns
 from rewardkit.trace import note
 
@@ -24,12 +24,6 @@ __all__ = [
     "tool_calls",
     "turns",
 ]
-
-
-def check_whole(option: str, value: Any, least: int = 0) -> None:
-    """Raise a ValueError unless `value` is a whole number from `least`."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{option}={value!r} does not fit; give a whole number from {least}")
 
 
 def _check_name(name: Any) -> None:
@@ -130,11 +124,11 @@ class CallsWithin(Made):
     zero_from: int | None = field(kw_only=True, default=None)
 
     def __post_init__(self) -> None:
-        check_whole("budget", self.budget)
+        whole_number("budget", self.budget, 0)
         if self.name is not None:
             _check_name(self.name)
         if self.zero_from is not None:
-            check_whole("zero_from", self.zero_from, self.budget + 1)
+            whole_number("zero_from", self.zero_from, self.budget + 1)
 
     def __call__(self, messages: Any) -> float | None:
         calls = read_calls(messages)
@@ -165,8 +159,8 @@ class CallEfficiency(Made):
     name: str | None = field(kw_only=True, default=None)
 
     def __post_init__(self) -> None:
-        check_whole("low", self.low)
-        check_whole("high", self.high, self.low)
+        whole_number("low", self.low, 0)
+        whole_number("high", self.high, self.low)
         if self.name is not None:
             _check_name(self.name)
 
@@ -229,7 +223,7 @@ class RepeatedCalls(Made):
     failed: Failed | None = field(kw_only=True, default=None)
 
     def __post_init__(self) -> None:
-        check_whole("retries", self.retries)
+        whole_number("retries", self.retries, 0)
         _check_failed(self.failed)
 
     def __call__(self, messages: Any) -> float | None:

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Literal
 
-from rewardkit.primitives.conduct import check_whole
-from rewardkit.primitives.factories import Made, one_of
+from rewardkit.primitives.factories import Made, one_of, whole_number
 from rewardkit.primitives.transcripts import as_list, final_answer, read_turns
 from rewardkit.trace import note
 
@@ -111,7 +110,7 @@ class Grounding(Made):
     ngram: int = field(kw_only=True, default=3)
 
     def __post_init__(self) -> None:
-        check_whole("ngram", self.ngram, 1)
+        whole_number("ngram", self.ngram)
 
     def __call__(self, messages: Any) -> float | None:
         turns = None if isinstance(messages, str) else read_turns(messages)

@@ -43,11 +43,18 @@ class Made:
 
 
 def _named(value: Any) -> str:
-    """How an argument prints: a function by its name, not by where it lies in memory."""
-    return str(value.__qualname__) if hasattr(value, "__qualname__") else repr(value)
+    """How an argument prints: a function by its name, nothing by where it lies in memory."""
+    text = str(value.__qualname__) if hasattr(value, "__qualname__") else repr(value)
+    return text if " at 0x" not in text else f"{type(value).__qualname__}()"
 
 
 def one_of(option: str, value: Any, allowed: tuple[Any, ...]) -> None:
     """Raise a ValueError with one sentence unless `value` is one of `allowed`."""
     if value not in allowed:
         raise ValueError(f"{option}={value!r} is not known; use one of {', '.join(map(repr, allowed))}")
+
+
+def whole_number(option: str, value: Any, least: int = 1) -> None:
+    """Raise a ValueError with one sentence unless `value` is a whole number from `least`."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ValueError(f"{option}={value!r} does not fit; give a whole number from {least}")

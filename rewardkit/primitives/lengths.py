@@ -31,7 +31,7 @@ Fall = Literal["linear", "cosine", "exponential"]
 
 
 class _Counting(Made):
-    """What counts in a unit; its tokenizer prints by a name, without an address."""
+    """What counts in a unit."""
 
     unit: Unit
     tokenizer: Any
@@ -58,14 +58,6 @@ class _Counting(Made):
         if self.unit == "words":
             return len(words(text))
         return len(text) if self.unit == "characters" else len(self._encode(text))
-
-    def __repr__(self) -> str:
-        return self.written(_named)
-
-
-def _named(value: Any) -> str:
-    text = getattr(value, "__qualname__", None) or repr(value)
-    return text if " at 0x" not in text else f"{type(value).__qualname__}()"
 
 
 def _rise(limits: tuple[Any, ...]) -> bool:

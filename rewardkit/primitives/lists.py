@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import numpy as np
 
+from rewardkit.primitives.json_values import MISSING, json_of
 from rewardkit.primitives.numbers import read_number
 from rewardkit.primitives.texts import is_missing, normal_text
 
@@ -95,19 +94,10 @@ def _read(value: Any) -> list[Key] | None:
 
 def _read_text(text: str) -> list[Key]:
     if text.lstrip().startswith("["):
-        try:
-            value = json.loads(text, parse_int=_decimal, parse_float=_decimal, parse_constant=_decimal)
+        value = json_of(text)
+        if value is not MISSING:  # else a Python literal, say
             return [_object_key(item, 1) for item in value]
-        except (ValueError, RecursionError):
-            pass  # not JSON: a Python literal, say
     return _elements(_undressed(text), 1)[1]
-
-
-def _decimal(text: str) -> Decimal:
-    try:
-        return Decimal(text)
-    except InvalidOperation:  # an exponent of twenty digits
-        raise ValueError(text) from None
 
 
 def _object_key(value: Any, depth: int) -> Key:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable
-from decimal import Decimal
 from functools import lru_cache
 from typing import Any, cast
 
 from rewardkit.deadlines import Killed, Raised, WorkerEnded, Workers
 from rewardkit.primitives.latex import LONGEST, is_prose, normal_form, same_text, split
-from rewardkit.primitives.numbers import CONTEXT, Number, as_decimal, distance, read_number
+from rewardkit.primitives.numbers import Number, alike, check_tolerances, read_number
 from rewardkit.primitives.texts import is_missing
 from rewardkit.trace import note
 
@@ -48,13 +46,10 @@ def math_equal(
     >>> math_equal(r"$\frac{2}{4}$", "0.5"), math_equal("0.33", r"\frac{1}{3}")
     (True, False)
     """
-    if not (0 <= absolute < math.inf and 0 <= relative < math.inf):
-        raise ValueError(
-            f"tolerances must be 0 or above, and finite; got absolute={absolute!r}, relative={relative!r}"
-        )
+    check_tolerances(absolute, relative)
     truth, number = _number(ground_truth), _number(prediction)
     if truth is not None and number is not None:
-        return _numbers_equal(number, truth, absolute, relative)
+        return alike(number, truth, absolute, relative)
     expected, given = _text(ground_truth), _text(prediction) or ""
     if expected is None:
         return None if truth is None else False
@@ -84,14 +79,6 @@ def _number(value: Any) -> Number | None:
     return None if isinstance(value, str) and not _PERCENT.isdisjoint(value) else read_number(value)
 
 
-def _numbers_equal(a: Number, b: Number, absolute: float, relative: float) -> bool:
-    if a == b or not (absolute or relative):
-        return a == b
-    larger = max(abs(as_decimal(a)), abs(as_decimal(b)))
-    allowed = max(Decimal(repr(float(absolute))), CONTEXT.multiply(Decimal(repr(float(relative))), larger))
-    return distance(a, b) <= allowed
-
-
 def _judge(given: str, expected: str, absolute: float, relative: float) -> tuple[bool | None, str | None]:
     """The verdict on two texts, and why there is no better one."""
     prediction, truth = normal_form(given), normal_form(expected)
@@ -101,7 +88,7 @@ def _judge(given: str, expected: str, absolute: float, relative: float) -> tuple
     if prediction is None:
         verdict = None if exact is None else False
     elif exact is not None and number is not None:
-        verdict = _numbers_equal(number, exact, absolute, relative)
+        verdict = alike(number, exact, absolute, relative)
     elif same_text(prediction, truth) and any(map(str.isalnum, truth)):
         verdict = True
     elif (exact is not None and is_prose(prediction)) or (number is not None and is_prose(truth)):
@@ -123,8 +110,8 @@ def _lists_equal(a: str, b: str, absolute: float, relative: float) -> bool | Non
     if brackets != others or not first or not second:
         return None
     if brackets not in ("{}", ""):
-        alike = zip(first, second, strict=False)
-        return len(first) == len(second) and all(_numbers_equal(*two, absolute, relative) for two in alike)
+        pairs = zip(first, second, strict=False)
+        return len(first) == len(second) and all(alike(*pair, absolute, relative) for pair in pairs)
     if absolute or relative:
         return None
     return set(first) == set(second)

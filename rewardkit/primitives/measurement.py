@@ -24,12 +24,12 @@ from rewardkit.primitives.conduct import (
 )
 from rewardkit.primitives.evidence import citations, grounding
 from rewardkit.primitives.expressions import regex
-from rewardkit.primitives.factories import Made, one_of
+from rewardkit.primitives.factories import Made, one_of, whole_number
 from rewardkit.primitives.grammar import tags
 from rewardkit.primitives.lengths import length, overlong
 from rewardkit.primitives.repeating import diversity, repetition
 from rewardkit.primitives.schema import json_schema
-from rewardkit.primitives.texts import bare_words, check_count, is_missing, normal_form, standing, words
+from rewardkit.primitives.texts import bare_words, is_missing, normal_form, standing, words
 from rewardkit.primitives.transcripts import ToolCall, read_calls
 from rewardkit.trace import note
 
@@ -81,7 +81,7 @@ class Keywords(Made):
                 "full_at, the number of occurrences that earns 1.0, and no other mode has one"
             )
         if self.full_at is not None:
-            check_count("full_at", self.full_at, "occurrences")
+            whole_number("full_at", self.full_at)
 
     def _normal(self, text: str) -> str:
         text = " ".join(normal_form(text, "NFC").split())
@@ -219,7 +219,7 @@ class Steps(Made):
 
     def __post_init__(self) -> None:
         one_of("kind", self.kind, ("steps", "lines", "sections"))
-        check_count("full_at", self.full_at, "steps")
+        whole_number("full_at", self.full_at)
 
     def __call__(self, completion: str | None) -> float | None:
         if not isinstance(completion, str):

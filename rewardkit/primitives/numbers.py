@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from decimal import Context, Decimal, InvalidOperation
 from fractions import Fraction
-from numbers import Rational
+from numbers import Rational, Real
 from typing import Any
 
 import numpy as np
 
-__all__ = ["CONTEXT", "LONGEST", "Number", "as_decimal", "distance", "read_number"]
+__all__ = [
+    "CONTEXT",
+    "LONGEST",
+    "Number",
+    "alike",
+    "as_decimal",
+    "check_tolerances",
+    "distance",
+    "error_of",
+    "is_amount",
+    "read_number",
+    "times",
+]
 
 Number = Decimal | Fraction
 
@@ -170,3 +183,56 @@ def as_decimal(number: Number) -> Decimal:
     if isinstance(number, Decimal):
         return number
     return CONTEXT.divide(Decimal(number.numerator), Decimal(number.denominator))
+
+
+def check_tolerances(absolute: Any, relative: Any) -> None:
+    """Raise a ValueError unless both are finite and 0 or above."""
+    if not (is_amount(absolute) and is_amount(relative)):
+        raise ValueError(
+            f"tolerances must be 0 or above, and finite; got absolute={absolute!r}, relative={relative!r}"
+        )
+
+
+def alike(a: Number, b: Number, absolute: float, relative: float) -> bool:
+    """Whether two numbers are equal, exactly or within the wider of two tolerances."""
+    if a == b or not (absolute or relative):
+        return a == b
+    error, larger = error_of(a, b)
+    return bool(error <= max(times(type(error)(1), absolute), times(larger, relative)))
+
+
+def is_amount(value: Any) -> bool:
+    """Whether an option is a number from 0 on that is not infinite."""
+    return isinstance(value, int | float | Real | Decimal) and 0 <= float(value) < math.inf
+
+
+def error_of(a: Number, b: Number) -> tuple[Any, Any]:
+    """Distance and larger magnitude of two numbers, both as decimals or both as fractions.
+
+    Exactly, but for numbers beyond 1,000 digits, of which the first 60 count: fractions of them would take
+    seconds.
+    """
+    longest = max(digits_of(a), digits_of(b))
+    if SHORT < longest <= LONGEST:
+        a, b = Fraction(a), Fraction(b)
+        return abs(a - b), max(abs(a), abs(b))
+    return distance(a, b), max(as_decimal(a).copy_abs(), as_decimal(b).copy_abs())
+
+
+SHORT = 20
+"""Digits on either side of the point, with which sums, and products with a float, fit into 60 digits."""
+
+
+def digits_of(number: Number) -> int:
+    """How many digits of a number stand on the longer side of its point; a fraction counts as many."""
+    if isinstance(number, Fraction):
+        return LONGEST
+    return max(abs(number.adjusted()) + 1, -int(number.as_tuple().exponent))
+
+
+def times(amount: Any, share: Any) -> Any:
+    """A share of a Fraction or Decimal; a float counts as it prints (0.1 is 1/10)."""
+    written = str(share if isinstance(share, Decimal) else float(share))
+    if isinstance(amount, Fraction):
+        return amount * Fraction(written)
+    return CONTEXT.multiply(amount, Decimal(written))

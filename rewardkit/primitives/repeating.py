@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal
 
-from rewardkit.primitives.factories import Made, one_of
-from rewardkit.primitives.texts import bare_words, check_count, words
+from rewardkit.primitives.factories import Made, one_of, whole_number
+from rewardkit.primitives.texts import bare_words, words
 from rewardkit.trace import note
 
 __all__ = ["diversity", "repetition"]
@@ -35,7 +35,7 @@ class Repetition(Made):
 
     def __post_init__(self) -> None:
         one_of("kind", self.kind, KINDS)
-        check_count("ngram", self.ngram, "words")
+        whole_number("ngram", self.ngram)
         if self.kind != "ngrams" and self.ngram != 4:
             raise ValueError(f"ngram={self.ngram!r} says nothing of kind={self.kind!r}; leave it out")
 
@@ -134,7 +134,7 @@ class Diversity(Made):
     window: int = field(kw_only=True, default=50)
 
     def __post_init__(self) -> None:
-        check_count("window", self.window, "words")
+        whole_number("window", self.window)
 
     def __call__(self, completion: str | None) -> float | None:
         if not isinstance(completion, str):

@@ -242,12 +242,12 @@ def _chain(a: Any) -> Sequence[Any]:
 
 
 def _value(a: Any, other: Any) -> Any:
-    """5 for ``x=5`` beside what is no relation, and for ``2+3=5``; ``x=5`` for ``x=2+3=5``."""
+    """5 for ``x=5`` beside what is no equation, and for ``2+3=5``; ``x=5`` for ``x=2+3=5``."""
     if not _is_relation(a) or not all(isinstance(part, Eq) for part in _chain(a)):
         return a
     first, last = _chain(a)[0].lhs, _chain(a)[-1].rhs
     if is_expr_of_only_symbols(first):
-        return Eq(first, last, evaluate=False) if _is_relation(other) else last
+        return Eq(first, last, evaluate=False) if isinstance(_chain(other)[-1], Eq) else last
     computed = isinstance(first, Expr) and not first.free_symbols and _compare(first, last, EXACT)
     return last if computed else a
 
@@ -338,7 +338,10 @@ def _scalars(a: Expr, b: Expr, tolerance: Tolerance) -> Verdict:
         return None if hundredth is not True and _scalars(*both, EXACT) is not False else hundredth
     x, y = _plain(a), _plain(b)
     if not x.free_symbols and not y.free_symbols:
-        return _constants(x, y, tolerance)
+        verdict = _constants(x, y, tolerance)
+        if verdict is None and not _held_equal(a, b) and (x - y).equals(0):
+            return True  # alike to all digits and proven: a false difference
+        return verdict
     if any(_constants(x.subs(values), y.subs(values)) is False for values in _points(x, y)):
         return False
     return True if sympy.expand(x - y) == 0 else None
@@ -383,7 +386,7 @@ def _constants(x: Expr, y: Expr, tolerance: Tolerance = EXACT) -> Verdict:
     try:
         value = difference.evalf(30, maxn=DIGITS, strict=True)  # at fewer sympy may give up
     except PrecisionExhausted:
-        return True if difference.equals(0) else None
+        return None
     return False if value.is_number and value.is_finite and value != 0 else None
 
 

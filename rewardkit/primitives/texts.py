@@ -12,7 +12,6 @@ import regex
 __all__ = [
     "CJK",
     "bare_words",
-    "check_count",
     "is_missing",
     "normal_form",
     "normal_text",
@@ -172,9 +171,3 @@ def standing(word: str, text: str) -> Iterator[int]:
             run = _RUN.match(text, at)  # no other place in a run of letters has a border before it
             end = max(at + 1, run.end() if run else 0)
         at = text.find(word, end)
-
-
-def check_count(option: str, value: Any, what: str) -> None:
-    """Raise a ValueError unless `value` is a whole number from 1."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ValueError(f"{option}={value!r} is not a number of {what}; give a whole number from 1")

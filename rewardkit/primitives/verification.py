@@ -9,13 +9,10 @@ bind them with `functools.partial`. What is called equal is symmetric.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
-from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
-from numbers import Real
 from typing import Any, Literal
 
 import regex
@@ -25,7 +22,15 @@ from rewardkit.primitives.json_values import json_equal
 from rewardkit.primitives.letters import read_choice
 from rewardkit.primitives.lists import lists_equal, sets_equal
 from rewardkit.primitives.mathematics import math_equal
-from rewardkit.primitives.numbers import CONTEXT, LONGEST, Number, as_decimal, distance, read_number
+from rewardkit.primitives.numbers import (
+    CONTEXT,
+    alike,
+    check_tolerances,
+    error_of,
+    is_amount,
+    read_number,
+    times,
+)
 from rewardkit.primitives.texts import is_missing, normal_form, normal_text, standing, words
 
 __all__ = [
@@ -56,59 +61,12 @@ def numbers_equal(
     >>> numbers_equal("1,234.50", 1234.5), numbers_equal("15", "5"), numbers_equal("4", "four")
     (True, False, None)
     """
-    if not (_is_amount(absolute) and _is_amount(relative)):
-        raise ValueError(
-            f"tolerances must be 0 or above, and finite; got absolute={absolute!r}, relative={relative!r}"
-        )
+    check_tolerances(absolute, relative)
     truth = read_number(ground_truth)
     if truth is None:
         return None
     number = read_number(prediction)
-    if number is None:
-        return False
-    if number == truth:
-        return True
-    if not absolute and not relative:
-        return False
-    error, larger = _error(number, truth)
-    return bool(error <= max(_times(type(error)(1), absolute), _times(larger, relative)))
-
-
-def _is_amount(value: Any) -> bool:
-    """Whether an option is a number from 0 on that is not infinite."""
-    return isinstance(value, int | float | Real | Decimal) and 0 <= float(value) < math.inf
-
-
-def _error(a: Number, b: Number) -> tuple[Any, Any]:
-    """Distance and larger magnitude of two numbers, both as decimals or both as fractions.
-
-    Exactly, but for numbers beyond 1,000 digits, of which the first 60 count: fractions of them would take
-    seconds.
-    """
-    longest = max(_digits(a), _digits(b))
-    if SHORT < longest <= LONGEST:
-        a, b = Fraction(a), Fraction(b)
-        return abs(a - b), max(abs(a), abs(b))
-    return distance(a, b), max(as_decimal(a).copy_abs(), as_decimal(b).copy_abs())
-
-
-SHORT = 20
-"""Digits on either side of the point, with which sums, and products with a float, fit into 60 digits."""
-
-
-def _digits(number: Number) -> int:
-    """How many digits of a number stand on the longer side of its point; a fraction counts as many."""
-    if isinstance(number, Fraction):
-        return LONGEST
-    return max(abs(number.adjusted()) + 1, -int(number.as_tuple().exponent))
-
-
-def _times(amount: Any, share: Any) -> Any:
-    """A share of a Fraction or Decimal; a float counts as it prints (0.1 is 1/10)."""
-    written = str(share if isinstance(share, Decimal) else float(share))
-    if isinstance(amount, Fraction):
-        return amount * Fraction(written)
-    return CONTEXT.multiply(amount, Decimal(written))
+    return number is not None and alike(number, truth, absolute, relative)
 
 
 def closeness(
@@ -144,14 +102,14 @@ def closeness(
     number = read_number(prediction)
     if number is None:
         return 0.0
-    error, larger = _error(number, truth)
+    error, larger = error_of(number, truth)
     if scale == "absolute":
         larger = type(error)(1)
     elif error and (not number or not truth or (number > 0) != (truth > 0)):
         return 0.0  # the wrong sign, or a missed truth of 0, is a full error however long the line
     if steps is not None:
-        return next((float(credit) for limit, credit in steps if error <= _times(larger, limit)), 0.0)
-    allowed = _times(larger, zero_at)
+        return next((float(credit) for limit, credit in steps if error <= times(larger, limit)), 0.0)
+    allowed = times(larger, zero_at)
     if error >= allowed:
         return 0.0 if error else 1.0
     return 1.0 - float(error / allowed if isinstance(error, Fraction) else CONTEXT.divide(error, allowed))
@@ -159,7 +117,7 @@ def closeness(
 
 def _check_credit(zero_at: float, steps: Sequence[tuple[float, float]] | None) -> None:
     """Raise a ValueError where the options of `closeness` do not say how credit falls."""
-    if not (_is_amount(zero_at) and zero_at):
+    if not (is_amount(zero_at) and zero_at):
         raise ValueError(
             f"zero_at={zero_at!r} must be above 0, and finite: the error from which on the score is 0"
         )
@@ -173,7 +131,7 @@ def _check_credit(zero_at: float, steps: Sequence[tuple[float, float]] | None) -
         pairs = [(error, credit) for error, credit in steps]
     except (TypeError, ValueError):
         pairs = []
-    numbers = all(_is_amount(error) and _is_amount(credit) and credit <= 1 for error, credit in pairs)
+    numbers = all(is_amount(error) and is_amount(credit) and credit <= 1 for error, credit in pairs)
     if not pairs or not numbers or not all(a[0] < b[0] and a[1] > b[1] for a, b in pairwise(pairs)):
         raise ValueError(
             f"steps={steps!r} must be pairs of (error, credit) with errors that rise from 0 or above and "

@@ -196,6 +196,7 @@ TINY = [
     (r"\sqrt{2}+\sqrt{3}", r"\sqrt{5+2\sqrt{6}}", True, "roots that are equal"),
     (r"\sqrt[3]{7+5\sqrt{2}}", r"1+\sqrt{2}", True, "a root within a root"),
     (r"\sin^2(1)+\cos^2(1)", "1", True, "an identity"),
+    (r"\cos\frac{2\pi}{7}+\cos\frac{4\pi}{7}+\cos\frac{6\pi}{7}", r"-\frac12", True, "a sum of cosines"),
     (r"\log_2 8", "3", True, "a logarithm"),
     (r"\binom{10}{3}", "120", True, "a binomial"),
     ("(5!)!", "120!", True, "a factorial of a factorial"),
@@ -308,6 +309,8 @@ EQUATIONS = [
     (r"x\ge 3", "x>3", False, "with and without its end"),
     ("1<x<2", "2>x>1", True, "a chain from behind"),
     ("1<x<2", "(1,2)", True, "an interval"),
+    ("-2<x<2", r"x=\pm 2", False, "an interval and the letter's values"),
+    ("x=2", "x<2", False, "a value and a bound"),
     ("-2<x<2", r"\pm 2", False, "an interval and its ends"),
 ]
 
@@ -352,6 +355,7 @@ CONTROLS = [
     (r"\sqrt{x^2}", "x", False, "a root of a square"),
     (r"\sqrt{50}", r"5\sqrt{2}", True, "a root without squares"),
     (r"\ln 4", r"2\ln 2", True, "a logarithm of a power"),
+    ("n!", "n(n-1)!", True, "a factorial with a letter"),
     ("2n+1", "2m+1", False, "another letter"),
     ("e", r"\text{e}", True, "a lone e"),
     (r"\emptyset", r"\{\}", True, "the empty set"),

@@ -263,12 +263,12 @@ def test_a_text_made_to_slow_the_search_for_loops_is_no_trouble(bounded):
 
 
 ERRORS = [
-    (lambda: repetition(ngram=0), "ngram=0 is not a number of words", "runs of nothing"),
-    (lambda: repetition(ngram=2.0), "ngram=2.0 is not a number of words", "runs of a float"),
-    (lambda: repetition(ngram=True), "ngram=True is not a number of words", "runs of a bool"),
+    (lambda: repetition(ngram=0), "ngram=0 does not fit", "runs of nothing"),
+    (lambda: repetition(ngram=2.0), "ngram=2.0 does not fit", "runs of a float"),
+    (lambda: repetition(ngram=True), "ngram=True does not fit", "runs of a bool"),
     (lambda: repetition(kind="words"), "kind='words' is not known; use one of 'ngrams'", "an unknown kind"),
     (lambda: repetition(kind="loop", ngram=3), "ngram=3 says nothing of kind='loop'", "runs of a loop"),
-    (lambda: diversity(window=0), "window=0 is not a number of words", "a window of nothing"),
+    (lambda: diversity(window=0), "window=0 does not fit", "a window of nothing"),
 ]
 
 
