@@ -119,7 +119,9 @@ def main() -> None:
             for name, item in found.items():
                 total[name].add(item)
             if done % 10 == 0:
-                print(f"  {done * SEEDED_BY:,} texts, {time.perf_counter() - started:.0f} s", flush=True)
+                faults = sum(len(item.faults) for item in total.values())
+                seconds = time.perf_counter() - started
+                print(f"  {done * SEEDED_BY:,} texts, {faults} faults, {seconds:.0f} s", flush=True)
     print("\n".join(summary(total)))
     longest = max(total.values(), key=lambda item: item.seconds)
     faults = [fault for item in total.values() for fault in item.faults]

@@ -140,6 +140,7 @@ _SPELLINGS: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] =
         # \mathrm{e} is a letter, which math-verify cuts off as if it were a unit; so is any after an operator
         (rf"\\{_LETTER}\s*\{{\s*(e|i|\\pi)\s*\}}|\{{\s*\\rm\s+(e|i)\s*\}}", r" \1\2 "),
         (rf"(?<=[-+/*^=(])\s*\\{_LETTER}\s*\{{\s*([A-Za-z])\s*\}}", r" \1"),
+        (r"[({]\s+|\s+(?=[)}])", lambda match: match[0].strip()),  # math-verify cannot read \frac{1}{ e }
         # 1\,000 and 1{,}000
         (r"(?<=\d)(?:\{,\}|\\[, ])(?=\d{3}(?!\d))", ""),
         (r"~|\\(?:q?quad|enspace|thinspace)(?![A-Za-z])|(?<!\\)\\[,;: ]", " "),

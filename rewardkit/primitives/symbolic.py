@@ -39,7 +39,10 @@ EXACT: Tolerance = (0.0, 0.0)
 DIGITS = 1000
 """To which two constants are told apart. Our choice: two that agree this far and differ nobody writes."""
 
-LARGEST = 1 << 22
+FEW_DIGITS = 100
+"""The same for values that are put in for letters, of which the functions of them may be slow to compute."""
+
+LARGEST = 1 << 20
 """Bits of a power or factorial that is computed. Our choice: a fraction of a second."""
 
 
@@ -261,10 +264,7 @@ def _relations(a: Any, b: Any, same: Same) -> Verdict:
 
 def _relation(a: Any, b: Any, same: Same) -> Verdict:
     """Whether two relations say the same: of one name, or by differences that are proportional."""
-    if isinstance(a, sympy.Gt | sympy.Ge):
-        a = a.reversed
-    if isinstance(b, sympy.Gt | sympy.Ge):
-        b = b.reversed
+    a, b = (side.reversed if isinstance(side, sympy.Gt | sympy.Ge) else side for side in (a, b))
     if a.func != b.func:
         return None
     for name, said, other_name, other_said in ((*a.args, *b.args), (*a.args[::-1], *b.args[::-1])):
@@ -338,7 +338,7 @@ def _scalars(a: Expr, b: Expr, tolerance: Tolerance) -> Verdict:
         return None if hundredth is not True and _scalars(*both, EXACT) is not False else hundredth
     x, y = _plain(a), _plain(b)
     if not x.free_symbols and not y.free_symbols:
-        verdict = _constants(x, y, tolerance)
+        verdict = _constants(x, y, tolerance, DIGITS)
         if verdict is None and not _held_equal(a, b) and (x - y).equals(0):
             return True  # alike to all digits and proven: a false difference
         return verdict
@@ -374,8 +374,8 @@ def _points(x: Expr, y: Expr) -> list[dict[Symbol, Rational]]:
     ]
 
 
-def _constants(x: Expr, y: Expr, tolerance: Tolerance = EXACT) -> Verdict:
-    """Of two exact numbers: by their difference, to `DIGITS` digits of it."""
+def _constants(x: Expr, y: Expr, tolerance: Tolerance = EXACT, digits: int = FEW_DIGITS) -> Verdict:
+    """Of two exact numbers: by their difference, to so many digits of it."""
     if x.has(sympy.nan, sympy.zoo, sympy.oo) or y.has(sympy.nan, sympy.zoo, sympy.oo):
         return True if x == y and not x.has(sympy.nan, sympy.zoo) else None
     difference = x - y
@@ -384,7 +384,7 @@ def _constants(x: Expr, y: Expr, tolerance: Tolerance = EXACT) -> Verdict:
     if isinstance(difference, Rational):
         return False
     try:
-        value = difference.evalf(30, maxn=DIGITS, strict=True)  # at fewer sympy may give up
+        value = difference.evalf(30, maxn=digits, strict=True)  # at fewer sympy may give up
     except PrecisionExhausted:
         return None
     return False if value.is_number and value.is_finite and value != 0 else None
