@@ -1,4 +1,4 @@
-"""Calls of users' functions, fast and guarded: what they raise becomes a Failure, and the pass goes on.
+"""Calls of users' functions, guarded: what they raise becomes a Failure, and which answers are scores.
 
 The only place, with `evaluation`, that catches errors of components.
 """
@@ -6,12 +6,15 @@ The only place, with `evaluation`, that catches errors of components.
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from rewardkit.trace import listen
 
@@ -23,6 +26,9 @@ CONCURRENT_CALLS = 16
 
 CAUGHT = (Exception, SystemExit, asyncio.CancelledError)
 """What a user's function may raise without ending the pass; an interrupt from the keyboard does end it."""
+
+
+OUT_OF_RANGE = "out of range: "
 
 
 @dataclass(frozen=True)
@@ -149,3 +155,34 @@ def short(value: Any) -> str:
     except CAUGHT:
         text = f"an object of type {type(value).__name__}"
     return text if len(text) <= 80 else text[:77] + "..."
+
+
+def decision(answer: Any) -> bool | Failure | None:
+    """What a gate's predicate answered, which must be a bool, or None for "cannot tell"."""
+    if answer is None or isinstance(answer, Failure):
+        return answer
+    if isinstance(answer, bool | np.bool_):
+        return bool(answer)
+    return Failure(f"its predicate returned {short(answer)}; a predicate returns True, False or None")
+
+
+def problem(value: Any, allowed: tuple[float, float] | None) -> str | None:
+    """Why a result is no score, or ``None``."""
+    if value is None or isinstance(value, Failure):
+        return value.message if value else None
+    if not isinstance(value, bool | int | float | np.bool_ | np.integer | np.floating):
+        return (
+            f"returned {short(value)} of type {type(value).__name__}; a component returns a number, a "
+            "bool or None"
+        )
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    except CAUGHT as error:  # a subclass of float may do anything
+        return said(error)
+    if not math.isfinite(number):
+        return f"returned {number!r}; a score must be finite (return None for 'not judged')"
+    if allowed and not allowed[0] <= number <= allowed[1]:
+        return f"{OUT_OF_RANGE}returned {number!r}; its range is {allowed}"
+    return None

@@ -16,18 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardkit.calling import (
-    CAUGHT,
     Failure,
     Notes,
-    OneCall,
     as_list,
     calls,
+    decision,
     guarded,
     noted,
+    problem,
     run_all,
     run_async,
-    said,
-    short,
 )
 from rewardkit.component import Call, Component
 from rewardkit.limits import TimeLimit
@@ -41,7 +39,6 @@ Columns = Mapping[str, Sequence[Any]]
 
 STATUSES: Final = ("scored", "gated", "abstained", "error")
 SCORED, GATED, ABSTAINED, ERROR = range(4)
-OUT_OF_RANGE = "out of range: "
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,8 +77,8 @@ def evaluate(
     `columns` are lists of `rows` values; what is asked for must be there (see `Reward.check_columns`). `gate`
     is the one on the whole reward: components declared after all it asks for are not run where it is closed.
     `groups` are group codes, (rows,); without them group components abstain. `limit` bounds the time of each
-    call of a user's function. `progress` is called with each
-    name before its pass. Never raises for what a component, field or gate does: that becomes its status.
+    call of a user's function. `progress` is called with each name before its pass. Never raises for what a
+    component, field or gate does: that becomes its status.
     """
     state = _Pass(columns, rows, groups, ignore_gates, [{} for _ in range(rows)] if notes else None, limit)
     return state.run(fields, components, gate, gate_call, progress or (lambda name: None))
@@ -222,7 +219,7 @@ class _Pass:
             if unknown[row]:
                 decided.append(False if unknown[row] == GATED else None)
             else:
-                decided.append(_decision(answers.get(row, Failure(reasons[row] or ""))))
+                decided.append(decision(answers.get(row, Failure(reasons[row] or ""))))
         return decided
 
     def admitted(
@@ -300,8 +297,19 @@ class _Pass:
             return []
         positional = self.arguments(call.positional, rows)
         keywords = dict(zip(call.keywords, self.arguments(list(call.keywords.values()), rows), strict=True))
-        function = call.function
         notes = None if self.found.notes is None else [self.found.notes[row] for row in rows]
+        return self.answers(call, positional, keywords, count, notes)
+
+    def answers(
+        self,
+        call: Call,
+        positional: list[Sequence[Any]],
+        keywords: Mapping[str, Sequence[Any]],
+        count: int,
+        notes: Notes | None,
+    ) -> list[Any]:
+        """What the function returns for each of `count` calls, or a Failure."""
+        function = call.function
         if self.limit and self.limit.needed(function):
             return self.limit.run(function, positional, keywords, count, notes, is_async=call.is_async)
         if call.is_async:
@@ -315,35 +323,29 @@ class _Pass:
     def lists(self, component: Component, rows: Rows) -> list[Any]:
         """What a batch or group component returns for these rows, in their order, or Failures."""
         batches = [rows] if component.batch else _by_group(rows, self.groups)
+        batches = [batch for batch in batches if len(batch)]
+        call, every = component.call, np.arange(self.rows)
+        positional: list[Sequence[Any]] = [
+            [[column[row] for row in batch] for batch in batches]
+            for column in self.arguments(call.positional, every)
+        ]
+        keywords = {
+            name: [[column[row] for row in batch] for batch in batches]
+            for name, column in zip(
+                call.keywords, self.arguments(list(call.keywords.values()), every), strict=True
+            )
+        }
+        # a note of a batch can only be heard where it means one row
+        heard = self.found.notes
+        notes = None if heard is None else [heard[batch[0]] if len(batch) == 1 else {} for batch in batches]
         results: dict[int, Any] = {}
-        for batch in batches:
-            if len(batch) == 0:
-                continue
-            positional = [list(column) for column in self.arguments(component.call.positional, batch)]
-            keywords = {
-                name: list(self.arguments([column], batch)[0])
-                for name, column in component.call.keywords.items()
-            }
-            # a note of a batch can only be heard where it means one row
-            heard = self.found.notes[batch[0]] if self.found.notes is not None and len(batch) == 1 else None
-            answer = self.one((component.function, positional, keywords), heard, component.call.is_async)
+        answers = self.answers(call, positional, keywords, len(batches), notes)
+        for batch, answer in zip(batches, answers, strict=True):
             if not isinstance(answer, Failure):
                 answer = as_list(answer, len(batch))
             values = [answer] * len(batch) if isinstance(answer, Failure) else answer
             results.update(zip(batch.tolist(), values, strict=True))
         return [results[row] for row in rows.tolist()]
-
-    def one(self, one: OneCall, heard: dict[str, Any] | None, is_async: bool) -> Any:
-        """What one call returns, or a Failure."""
-        function, positional, keywords = one
-        if self.limit and self.limit.needed(function):
-            columns = [[column] for column in positional]
-            named = {name: [column] for name, column in keywords.items()}
-            notes = None if heard is None else [heard]
-            return self.limit.run(function, columns, named, 1, notes, is_async=is_async)[0]
-        if is_async:
-            return run_async([one], None if heard is None else [heard])[0]
-        return guarded(one) if heard is None else noted(one, heard)
 
     @staticmethod
     def take(
@@ -364,44 +366,13 @@ class _Pass:
         else:
             left = zip(rows.tolist(), results, strict=True)
         for row, value in left:
-            problem = _problem(value, component.range)
+            why = problem(value, component.range)
             if value is None:
                 status[row], reasons[row] = ABSTAINED, "returned None"
-            elif problem:
-                reasons[row] = problem
+            elif why:
+                reasons[row] = why
             else:
                 scores[row] = float(value)
-
-
-def _decision(answer: Any) -> bool | Failure | None:
-    """What a gate's predicate answered, which must be a bool, or None for "cannot tell"."""
-    if answer is None or isinstance(answer, Failure):
-        return answer
-    if isinstance(answer, bool | np.bool_):
-        return bool(answer)
-    return Failure(f"its predicate returned {short(answer)}; a predicate returns True, False or None")
-
-
-def _problem(value: Any, allowed: tuple[float, float] | None) -> str | None:
-    """Why a result is no score, or ``None``."""
-    if value is None or isinstance(value, Failure):
-        return value.message if value else None
-    if not isinstance(value, bool | int | float | np.bool_ | np.integer | np.floating):
-        return (
-            f"returned {short(value)} of type {type(value).__name__}; a component returns a number, a "
-            "bool or None"
-        )
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
-    except CAUGHT as error:  # a subclass of float may do anything
-        return said(error)
-    if not math.isfinite(number):
-        return f"returned {number!r}; a score must be finite (return None for 'not judged')"
-    if allowed and not allowed[0] <= number <= allowed[1]:
-        return f"{OUT_OF_RANGE}returned {number!r}; its range is {allowed}"
-    return None
 
 
 def _by_group(rows: Rows, groups: Rows | None) -> list[Rows]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from rewardkit.primitives.factories import one_of
 from rewardkit.primitives.numbers import read_number
+from rewardkit.primitives.structured import refuse_constant
 from rewardkit.primitives.texts import is_missing, normal_text
 from rewardkit.trace import note
 
@@ -49,11 +50,7 @@ def _number(text: str) -> Decimal:
         raise ValueError(text) from None
 
 
-def _refuse(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")
-
-
-_DECODER = json.JSONDecoder(parse_int=_number, parse_float=_number, parse_constant=_refuse)
+_DECODER = json.JSONDecoder(parse_int=_number, parse_float=_number, parse_constant=refuse_constant)
 
 
 def _plain(value: Any, depth: int) -> Any:

@@ -16,7 +16,7 @@ from jsonschema.exceptions import ValidationError
 from rewardkit.primitives.expressions import check_timeout
 from rewardkit.primitives.extractor import WHICH, Which
 from rewardkit.primitives.factories import Made, one_of
-from rewardkit.primitives.structured import Path, as_keys, as_path, json_value
+from rewardkit.primitives.structured import Path, as_keys, as_path, json_value, refuse_constant
 from rewardkit.primitives.validating import TooMuch, bounded_validator, spend, working
 from rewardkit.trace import note
 
@@ -42,16 +42,12 @@ class _Array(list[Any]):
 
 def _read(text: str) -> Any:
     """The value of a JSON text, with short reprs. ValueError: it is none, or nested too deeply."""
-    return _shortened(json.loads(text, parse_constant=_refused, parse_float=_finite), 0)
-
-
-def _refused(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")
+    return _shortened(json.loads(text, parse_constant=refuse_constant, parse_float=_finite), 0)
 
 
 def _finite(text: str) -> float:
     number = float(text)
-    return number if math.isfinite(number) else _refused(text)
+    return number if math.isfinite(number) else refuse_constant(text)
 
 
 def _shortened(value: Any, depth: int) -> Any:

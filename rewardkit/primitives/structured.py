@@ -15,7 +15,7 @@ from rewardkit.primitives.extractor import WHICH, Extractor, Found, Span, Which,
 from rewardkit.primitives.factories import one_of
 from rewardkit.trace import note
 
-__all__ = ["Path", "as_keys", "as_path", "at_path", "json_value", "read_json"]
+__all__ = ["Path", "as_keys", "as_path", "at_path", "json_value", "read_json", "refuse_constant"]
 
 Path = str | tuple[str, ...] | None
 """Where in a value: "person.age" or ("person", "age"), list positions as numbers; ``None``: the whole."""
@@ -35,12 +35,13 @@ class _Float(float):
         return made
 
 
-def _refuse_constant(name: str) -> Any:
+def refuse_constant(name: str) -> Any:
+    """Raise a ValueError: NaN and infinities are no JSON, whatever Python reads."""
     raise ValueError(f"{name} is not JSON")
 
 
-_JSON = json.JSONDecoder(parse_constant=_refuse_constant)
-_EXACT = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_Float)
+_JSON = json.JSONDecoder(parse_constant=refuse_constant)
+_EXACT = json.JSONDecoder(parse_constant=refuse_constant, parse_float=_Float)
 _NOTHING = object()
 
 
