@@ -54,6 +54,13 @@ def one_of(option: str, value: Any, allowed: tuple[Any, ...]) -> None:
         raise ValueError(f"{option}={value!r} is not known; use one of {', '.join(map(repr, allowed))}")
 
 
+def true_or_false(**options: Any) -> None:
+    """Raise a ValueError with one sentence unless each of these options is a bool."""
+    for option, value in options.items():
+        if not isinstance(value, bool):
+            raise ValueError(f"{option}={value!r} does not fit; give True or False")
+
+
 def whole_number(option: str, value: Any, least: int = 1) -> None:
     """Raise a ValueError with one sentence unless `value` is a whole number from `least`."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
