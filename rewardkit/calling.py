@@ -24,9 +24,8 @@ OneCall = tuple[Callable[..., Any], Sequence[Any], Mapping[str, Any]]
 CONCURRENT_CALLS = 16
 """Of one async component. Our choice, about what a judge's endpoint takes from one client."""
 
-CAUGHT = (Exception, SystemExit, asyncio.CancelledError)
-"""What a user's function may raise without ending the pass; an interrupt from the keyboard does end it."""
-
+CAUGHT = (Exception, SystemExit, GeneratorExit, asyncio.CancelledError)
+"""What a user's file, or the text of a user's object, may raise without ending the program."""
 
 OUT_OF_RANGE = "out of range: "
 
@@ -67,13 +66,33 @@ def without_addresses(text: str) -> str:
     return re.sub(r" at 0x[0-9A-Fa-f]+", "", text)
 
 
+def failed(error: BaseException) -> Failure:
+    """What stands in place of the answer of a call that raised.
+
+    That is any exception there is, as a panic of a Rust tokenizer is no `Exception`; only an interrupt from
+    the keyboard goes on.
+    """
+    if isinstance(error, KeyboardInterrupt):
+        raise error
+    return Failure(said(error))
+
+
 def guarded(one: OneCall) -> Any:
     """What a call returns, or a Failure."""
     function, positional, keywords = one
     try:
         return function(*positional, **keywords)
-    except CAUGHT as error:
-        return Failure(said(error))
+    except BaseException as error:
+        return failed(error)
+
+
+async def awaited(one: OneCall) -> Any:
+    """What a call of a coroutine function returns, or a Failure."""
+    function, positional, keywords = one
+    try:
+        return await function(*positional, **keywords)
+    except BaseException as error:
+        return failed(error)
 
 
 def noted(one: OneCall, notes: dict[str, Any]) -> Any:
@@ -96,8 +115,8 @@ def run_all(function: Callable[..., Any], positional: list[Sequence[Any]], count
         try:
             for value in pass_over:
                 append(value)
-        except CAUGHT as error:
-            append(Failure(said(error)))
+        except BaseException as error:
+            append(failed(error))
         else:
             if len(results) < count:  # the function raised StopIteration, which ends a map
                 append(Failure("StopIteration"))
@@ -113,23 +132,14 @@ def run_async(calls: Iterable[OneCall], notes: Notes | None) -> list[Any]:
         return pool.submit(copy_context().run, asyncio.run, answer_all(calls, notes)).result()
 
 
-async def answer_all(
-    calls: Iterable[OneCall], notes: Notes | None, seconds: float | None = None
-) -> list[Any]:
-    """The answers of a coroutine function, each awaited for at most `seconds`."""
+async def answer_all(calls: Iterable[OneCall], notes: Notes | None) -> list[Any]:
+    """The answers of a coroutine function."""
     limit = asyncio.Semaphore(CONCURRENT_CALLS)
 
     async def one_after(at: int, one: OneCall) -> Any:
-        function, positional, keywords = one
         async with limit:
             with listen(notes is not None) as heard:
-                clock = asyncio.timeout(seconds)
-                try:
-                    async with clock:
-                        answer = await function(*positional, **keywords)
-                except CAUGHT as error:
-                    late = clock.expired() and isinstance(error, TimeoutError)
-                    answer = Failure(f"took longer than {seconds:g} s" if late else said(error))
+                answer = await awaited(one)
             if notes is not None:
                 notes[at].update(heard)
             return answer

@@ -6,6 +6,8 @@ import functools
 import hashlib
 import inspect
 import math
+import operator
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
@@ -210,12 +212,8 @@ def describe(function: Any) -> str:
     if isinstance(function, Gate) and callable(function.on):
         return function.on.text if isinstance(function.on, Recorded) else f"gate({describe(function.on)})"
     if hasattr(function, "__qualname__"):
-        module = getattr(function, "__module__", "") or ""
-        return (
-            f"{module}.{function.__qualname__}"
-            if module.startswith("rewardkit.")
-            else str(function.__qualname__)
-        )
+        prefix = f"{function.__module__}." if of_rewardkit(function) else ""
+        return f"{prefix}{function.__qualname__}"
     text = repr(function)
     return text if " at 0x" not in text else f"{type(function).__qualname__}()"
 
@@ -294,16 +292,37 @@ def source_hash(text: bytes) -> str:
     return hashlib.sha256(text).hexdigest()[:16]
 
 
+def of_rewardkit(code: Any) -> bool:
+    """Whether a function or class is the one of its name in rewardkit, not a wrapper with that name."""
+    module = getattr(code, "__module__", None) or ""
+    if not module.startswith("rewardkit."):
+        return False
+    try:
+        return operator.attrgetter(code.__qualname__)(sys.modules[module]) is code
+    except (AttributeError, KeyError):
+        return False
+
+
 def user_code(function: Any) -> list[Any]:
     """The functions or classes behind a callable that rewardkit's primitives do not account for."""
     if isinstance(function, functools.partial):
-        held = (function.func, *function.args, *function.keywords.values())
-        return [part for item in held if callable(item) for part in user_code(item)]
+        return _code_in((function.func, *function.args, *function.keywords.values()))
     if isinstance(function, Gate):
-        return user_code(function.on) if callable(function.on) else []
+        return _code_in((function.on,))
     code = function if hasattr(function, "__qualname__") else type(function)
-    if (getattr(code, "__module__", "") or "").startswith("rewardkit.primitives."):
-        values = [getattr(function, item.name) for item in fields(function)] if is_dataclass(function) else []
-        held = tuple(inner for value in values for inner in (value if isinstance(value, tuple) else (value,)))
-        return [part for item in held if callable(item) for part in user_code(item)]
-    return [function]
+    if not of_rewardkit(code) or not code.__module__.startswith("rewardkit.primitives."):
+        return [function]
+    values = [getattr(function, item.name) for item in fields(function)] if is_dataclass(function) else []
+    return _code_in(
+        tuple(inner for value in values for inner in (value if isinstance(value, tuple) else (value,)))
+    )
+
+
+def _code_in(values: tuple[Any, ...]) -> list[Any]:
+    """The user's code among what a callable holds: functions, and tokenizers, which need not be callable."""
+    return [
+        part
+        for value in values
+        if callable(value) or (hasattr(value, "encode") and not isinstance(value, str))
+        for part in user_code(value)
+    ]

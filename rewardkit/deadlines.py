@@ -19,26 +19,21 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-import cloudpickle
-
 from rewardkit import worker
+from rewardkit.sending import CannotSend, by_value, file_modules, pickled
 from rewardkit.worker import HEADER, write_frame
 
-__all__ = ["CannotSend", "DeadlinePassed", "Killed", "WorkerEnded", "Workers", "pickled"]
+__all__ = ["DeadlinePassed", "Killed", "Raised", "WorkerEnded", "Workers"]
 
 START_SECONDS = 60.0
 """That a worker may take to start, or to import a function's module. Our choice, far above the usual one."""
 
 CHUNK = 32
 """Calls that a worker is sent at a time. Our choice: the answers come one by one in any case."""
-
-MODULE_SOURCE = "__rewardkit_source__"
-"""Under this name a module that was run from a file, and cannot be imported by name, holds its source."""
 
 
 class DeadlinePassed(TimeoutError):
@@ -47,10 +42,6 @@ class DeadlinePassed(TimeoutError):
 
 class WorkerEnded(RuntimeError):
     """A call ended the process it ran in."""
-
-
-class CannotSend(TypeError):
-    """A function or its arguments cannot be sent to another process."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +65,8 @@ class _Process:
     popen: subprocess.Popen[bytes]
     inbox: queue.SimpleQueue[tuple[_Process, tuple[Any, ...] | None]]
     known: dict[int, bytes] = field(default_factory=dict)  # functions it was sent, as they were pickled
-    pending: deque[int] = field(default_factory=deque)  # calls it was sent and has not answered, in order
+    pending: dict[int, None] = field(default_factory=dict)  # calls it was sent and has not answered, in order
+    at: int | None = None  # of calls that run together, the one that is at work
     since: float = 0.0  # when it last gave a sign of life
     starting: bool = True
 
@@ -90,7 +82,7 @@ class _Process:
                     end = start + HEADER.size + HEADER.unpack_from(buffer, start)[0]
                     if len(buffer) < end:
                         break
-                    self.inbox.put((self, _unpickled(bytes(buffer[start + HEADER.size : end]))))
+                    self.inbox.put((self, pickle.loads(bytes(buffer[start + HEADER.size : end]))))
                     start = end
                 del buffer[:start]
         except (OSError, ValueError):  # closed on this side
@@ -104,8 +96,8 @@ class _Process:
             pass  # it has ended, which its reader says
 
     def end(self) -> None:
-        """Kill it, with the processes that it started itself."""
-        if self.popen.poll() is None:
+        """Kill it, with the processes that it started itself, though it may have ended already."""
+        if self.popen.returncode is None:  # until it is waited for, its number is not given to another
             try:
                 os.killpg(self.popen.pid, signal.SIGKILL)
             except (AttributeError, OSError):
@@ -118,11 +110,12 @@ class _Process:
                 pass
 
 
-def _unpickled(frame: bytes) -> tuple[Any, ...]:
+def _unpacked(fine: bool, packed: bytes) -> Any:
     try:
-        return cast(tuple[Any, ...], pickle.loads(frame))
+        value = pickle.loads(packed)
     except Exception as error:  # a class that is only known over there
-        return ("unreadable", f"{type(error).__name__}: {error}")
+        return Raised(CannotSend(f"{type(error).__name__}: {error}"))
+    return value if fine else Raised(value)
 
 
 class Workers:
@@ -147,7 +140,6 @@ class Workers:
         self._processes: list[_Process] = []
         self._functions: dict[int, tuple[Callable[..., Any], bytes, list[Any]]] = {}
         self._by_value: list[str] = []
-        self._seconds = self.seconds
         self._pid = os.getpid()
 
     def __enter__(self) -> Workers:
@@ -174,17 +166,19 @@ class Workers:
         return value
 
     def map(
-        self, function: Callable[..., Any], calls: Sequence[Sequence[Any]], *, seconds: float | None = None
+        self, function: Callable[..., Any], calls: Sequence[Sequence[Any]], *, together: int = 0
     ) -> Iterator[tuple[int, Any]]:
         """For each call its place and what it returned, or `Killed` or `Raised`, in the order they end.
 
-        `seconds` stands in for the usual limit. CannotSend: the function cannot be pickled, or not be loaded
+        A coroutine function is awaited for so many calls `together` in one process; where one of them holds
+        up the others and has to be killed, those that were on their way are made again. A value that cannot
+        be sent back is `Raised` as CannotSend. CannotSend: the function cannot be pickled, or not be loaded
         there. WorkerEnded: no worker starts.
         """
         if self._pid != os.getpid():
             self._forget()
         with self._lock:
-            self._seconds = seconds or self.seconds
+            self._together, self._some_late = together, False
             try:
                 yield from self._run(function, calls)
             except BaseException:  # the caller has left, or was interrupted: nothing half-done stays behind
@@ -199,22 +193,33 @@ class Workers:
             try:
                 process, message = self._inbox.get(timeout=self._patience())
             except queue.Empty:
-                yield from self._late(waiting)
+                yield from self._all_late(waiting)
                 continue
             if process not in self._processes:
                 continue  # the last words of one that was ended
             process.since = time.monotonic()
             if message is None:
                 yield from self._ended(process, waiting)
-            elif message[0] == "done":
-                yield process.pending.popleft(), message[3] if message[2] else Raised(message[3])
-            elif message[0] == "unreadable":
-                why = f"returned what cannot be read in this process ({message[1]})"
-                yield process.pending.popleft(), Raised(TypeError(why))
+                continue
+            kind, index, *rest = message
+            if kind == "at":
+                process.at = index
+            elif kind in ("done", "late", "unsendable"):
+                del process.pending[index]
+                yield (
+                    index,
+                    (
+                        _unpacked(*rest)
+                        if kind == "done"
+                        else Killed(self._late)
+                        if kind == "late"
+                        else Raised(CannotSend(*rest))
+                    ),
+                )
             else:
                 process.starting = False
-                if message[0] == "refused":
-                    self._send_by_value(key, process.known.pop(key), *message[2:])
+                if kind == "refused":
+                    self._send_by_value(key, process.known.pop(key), *rest)
                     waiting.extendleft(reversed(process.pending))
                     process.pending.clear()
 
@@ -224,29 +229,34 @@ class Workers:
             if known is function:
                 return key
         content = pickled(function)
-        self._functions[key := len(self._functions)] = (function, content, _file_modules(content))
+        self._functions[key := len(self._functions)] = (function, content, file_modules(content))
         return key
 
     def _send_by_value(self, key: int, refused: bytes, why: str, module: str | None) -> None:
         """Send by its content what the function takes from a module that the workers cannot import."""
-        function, before, file_modules = self._functions[key]
+        function, before, modules = self._functions[key]
         if before != refused:  # another worker has said so already
             return
-        with _by_value([*self._by_value, module] if module in sys.modules else []):
+        with by_value([*self._by_value, module] if module in sys.modules else []):
             content = pickled(function)
         if module in self._by_value or content == before:
             raise CannotSend(f"it cannot be loaded there: {why}")
         self._by_value.append(str(module))
-        self._functions[key] = (function, content, file_modules)
+        self._functions[key] = (function, content, modules)
 
     def _employ(
         self, key: int, waiting: deque[int], calls: Sequence[Sequence[Any]]
     ) -> Iterator[tuple[int, Killed]]:
         """Give every idle worker something to do, and start those that are missing."""
-        busy = sum(bool(process.pending) for process in self._processes)
-        while len(self._processes) < min(self.count, busy + -(-len(waiting) // CHUNK)):
+        chunk_size = CHUNK * max(1, self._together)
+        wanted = sum(bool(process.pending) for process in self._processes) + -(-len(waiting) // chunk_size)
+        if self._together:
+            wanted = 1
+        elif self._some_late:  # where one call hangs others may, and their waiting is better shared
+            wanted = len(self._processes) + len(waiting)
+        while len(self._processes) < min(self.count, wanted):
             self._processes.append(_start(self._inbox))
-        for process in self._processes:
+        for process in self._processes[:1] if self._together else self._processes:
             if process.pending or not waiting:
                 continue
             _, content, modules = self._functions[key]
@@ -254,24 +264,32 @@ class Workers:
                 process.known[key] = content
                 process.starting = True
                 process.send(("load", key, content, modules))
-            share = min(CHUNK, -(-len(waiting) // len(self._processes)))
+            share = len(waiting) if self._together else -(-len(waiting) // len(self._processes))
             chunk: list[tuple[int, bytes]] = []
-            for index in [waiting.popleft() for _ in range(share)]:
+            for index in [waiting.popleft() for _ in range(min(share, chunk_size))]:
                 try:
                     chunk.append((index, pickled(tuple(calls[index]), "an argument")))
                 except CannotSend as error:
                     yield index, Killed(error)
-            process.pending.extend(index for index, _ in chunk)
-            process.since = time.monotonic()
-            process.send(("run", key, chunk, self._cpu))
+            process.pending.update(dict.fromkeys(index for index, _ in chunk))
+            process.since, process.at = time.monotonic(), None
+            process.send(("run", key, chunk, self._cpu, self._together and (self._together, self.seconds)))
 
     @property
     def _cpu(self) -> float:
         """Processor seconds after which the kernel ends a call; one of a lost worker, where none are set."""
-        return self.cpu_seconds or (2 * self._seconds + 1) * (os.cpu_count() or 1)
+        return self.cpu_seconds or (2 * self.seconds + 1) * (os.cpu_count() or 1)
+
+    @property
+    def _late(self) -> DeadlinePassed:
+        return DeadlinePassed(f"took longer than {self.seconds:g} s")
 
     def _limit(self, process: _Process) -> float:
-        return START_SECONDS if process.starting else self._seconds
+        """Seconds that a worker may go without a sign of life."""
+        if process.starting:
+            return START_SECONDS
+        idle = self._together and process.at is None  # all calls wait, and the worker looks at their clocks
+        return 2 * self.seconds + 1 if idle else self.seconds
 
     def _patience(self) -> float:
         """Seconds until the first worker is late."""
@@ -279,21 +297,21 @@ class Workers:
         busy = [process for process in self._processes if process.pending]
         return max(0.01, min((p.since + self._limit(p) - now for p in busy), default=0.01))
 
-    def _late(self, waiting: deque[int]) -> Iterator[tuple[int, Killed]]:
+    def _all_late(self, waiting: deque[int]) -> Iterator[tuple[int, Killed]]:
         time.sleep(0.01)  # lets the readers in, where another thread has kept them out
         now = time.monotonic()
         for process in list(self._processes) if self._inbox.empty() else []:
             if process.pending and now - process.since > self._limit(process):
                 if process.starting:
                     raise WorkerEnded(f"a worker process did not start within {START_SECONDS:g} s")
-                late = DeadlinePassed(f"took longer than {self._seconds:g} s")
-                yield from self._replace(process, late, waiting)
+                self._some_late = True
+                yield from self._replace(process, self._late, waiting)
 
     def _ended(self, process: _Process, waiting: deque[int]) -> Iterator[tuple[int, Killed]]:
-        status = process.popen.wait()
+        process.end()
+        status = process.popen.returncode
         if process.starting:
             self._processes.remove(process)
-            process.end()
             raise WorkerEnded(f"a worker process ended before its first call ({_how(status)})")
         error: DeadlinePassed | WorkerEnded = WorkerEnded(f"ended its process ({_how(status)})")
         if status == -getattr(signal, "SIGPROF", 0):
@@ -306,9 +324,9 @@ class Workers:
         """End a worker; the call it was at is lost, those behind it go back to the others."""
         self._processes.remove(process)
         process.end()
-        if process.pending:
-            lost = process.pending.popleft()
-            waiting.extendleft(reversed(process.pending))
+        lost = next(iter(process.pending), None) if process.at is None else process.at
+        waiting.extendleft(index for index in reversed(process.pending) if index != lost)
+        if lost in process.pending:  # not one that was late before and held up the others since
             yield lost, Killed(error)
 
 
@@ -332,42 +350,6 @@ def _start(inbox: queue.SimpleQueue[Any]) -> _Process:
     threading.Thread(target=process.read, name="rewardkit-worker", daemon=True).start()
     process.send(list(sys.path))
     return process
-
-
-_PLAIN = {str, int, float, bool, type(None)}
-
-
-def pickled(value: Any, what: str = "it") -> bytes:
-    """A value as it is sent; CannotSend: it cannot be."""
-    try:
-        if isinstance(value, tuple) and _PLAIN.issuperset(map(type, value)):
-            return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
-        return cast(bytes, cloudpickle.dumps(value))
-    except Exception as error:  # whatever an object raises when it is pickled
-        raise CannotSend(f"{what} cannot be pickled: {error}") from error
-
-
-@contextmanager
-def _by_value(names: Sequence[str | None]) -> Iterator[None]:
-    """Let cloudpickle send what is defined in these modules whole, instead of the name to import."""
-    modules = [sys.modules[str(name)] for name in names]
-    added = [m for m in modules if m.__name__ not in cloudpickle.list_registry_pickle_by_value()]
-    for module in added:
-        cloudpickle.register_pickle_by_value(module)
-    try:
-        yield
-    finally:
-        for module in added:
-            cloudpickle.unregister_pickle_by_value(module)
-
-
-def _file_modules(content: bytes) -> list[tuple[str, str, bytes]]:
-    """Name, path and source of the modules that a pickled function needs and that no import would find."""
-    return [
-        (name, str(module.__file__), vars(module)[MODULE_SOURCE])
-        for name, module in list(sys.modules.items())
-        if MODULE_SOURCE in getattr(module, "__dict__", {}) and name.encode() in content
-    ]
 
 
 def _how(status: int) -> str:

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, MappingView, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
-from rewardkit.calling import CONCURRENT_CALLS, Failure, Notes, OneCall, answer_all, calls, guarded
-from rewardkit.component import describe, user_code
-from rewardkit.deadlines import CannotSend, DeadlinePassed, Killed, Raised, WorkerEnded, Workers, pickled
+from rewardkit.calling import (
+    CONCURRENT_CALLS,
+    Failure,
+    Notes,
+    awaited,
+    calls,
+    guarded,
+    short,
+    without_addresses,
+)
+from rewardkit.component import describe, of_rewardkit, user_code
+from rewardkit.deadlines import DeadlinePassed, Killed, Raised, WorkerEnded, Workers
 from rewardkit.errors import RewardError
 from rewardkit.primitives.gating import Gate
+from rewardkit.sending import CannotSend, pickled
 from rewardkit.trace import listen
 
 __all__ = ["CannotLimit", "TimeLimit", "cannot_limit", "time_limit"]
@@ -73,7 +82,7 @@ class TimeLimit:
     def needed(function: Callable[..., Any]) -> bool:
         """Whether there is code in the function that is not rewardkit's own."""
         parts = [part if hasattr(part, "__qualname__") else type(part) for part in user_code(function)]
-        return any(not (part.__module__ or "").startswith("rewardkit.") for part in parts)
+        return not all(map(of_rewardkit, parts))
 
     def run(
         self,
@@ -89,52 +98,22 @@ class TimeLimit:
 
         CannotLimit: it cannot be sent to another process.
         """
-        rows = list(calls(function, positional, keywords, count))
-        answers = self._together(rows, notes is not None) if is_async else self._rows(rows, notes is not None)
-        if notes is not None:
-            for noted, (_, heard) in zip(notes, answers, strict=True):
-                noted.update(heard)
-        return [answer for answer, _ in answers]
-
-    def _rows(self, rows: Sequence[OneCall], listening: bool) -> list[Answer]:
-        found = self._map(_one, rows, listening, [(row[1], row[2]) for row in rows], self.seconds)
-        return [(item, {}) if isinstance(item, Failure) else item for item in found]
-
-    def _together(self, rows: Sequence[OneCall], listening: bool) -> list[Answer]:
-        """Coroutines, a bounded number at a time; where one of them blocks the others, each by itself."""
-        batches = [rows[start : start + CONCURRENT_CALLS] for start in range(0, len(rows), CONCURRENT_CALLS)]
-        found = self._together_once(rows, batches, listening)
-        again = [batch for batch, answers in zip(batches, found, strict=True) if len(batch) > len(answers)]
-        alone = iter(self._together_once(rows, [[row] for batch in again for row in batch], listening))
-        answers: list[Answer] = []
-        for batch, some in zip(batches, found, strict=True):
-            answers += some if len(some) == len(batch) else [item for _ in batch for item in next(alone)]
-        return answers
-
-    def _together_once(
-        self, rows: Sequence[OneCall], batches: Sequence[Sequence[OneCall]], listening: bool
-    ) -> list[list[Answer]]:
-        """The answers of each batch; one Failure where the whole batch had to be ended."""
-        arguments = [(self.seconds, [(row[1], row[2]) for row in batch]) for batch in batches]
-        found = self._map(_together, rows, listening, arguments, 1.5 * self.seconds)
-        return [[(item, {})] if isinstance(item, Failure) else item for item in found]
-
-    def _map(
-        self,
-        way: Callable[..., Any],
-        rows: Sequence[OneCall],
-        listening: bool,
-        arguments: Sequence[Sequence[Any]],
-        seconds: float,
-    ) -> list[Any]:
-        if not arguments:
-            return []
-        function = rows[0][0]
-        made = self._made.setdefault((id(function), listening), partial(way, function, listening))
-        results: list[Any] = [None] * len(arguments)
+        rows = calls(function, positional, keywords, count)
+        way = _one_awaited if is_async else _one
+        made = self._made.setdefault(
+            (id(function), notes is not None), partial(way, function, notes is not None)
+        )
+        results: list[Any] = [None] * count
         try:
-            for place, value in self._workers.map(made, arguments, seconds=seconds):
-                results[place] = self._failure(value) if isinstance(value, Killed | Raised) else value
+            for place, value in self._workers.map(
+                made, [row[1:] for row in rows], together=CONCURRENT_CALLS if is_async else 0
+            ):
+                if isinstance(value, Killed | Raised):
+                    results[place] = self._failure(value)
+                    continue
+                results[place], heard = value
+                if notes is not None:
+                    notes[place].update(heard)
         except (CannotSend, WorkerEnded) as error:
             raise CannotLimit(
                 f"{describe(function)} cannot be called in another process, which a time limit needs: "
@@ -146,7 +125,12 @@ class TimeLimit:
     def _failure(self, lost: Killed | Raised) -> Failure:
         if isinstance(lost.error, DeadlinePassed):
             return Failure(f"took longer than {self.seconds:g} s")
-        return Failure(str(lost.error))
+        if isinstance(lost, Raised) and isinstance(lost.error, CannotSend):
+            return Failure(
+                "returned what cannot be sent from the process that a time limit needs "
+                f"({without_addresses(str(lost.error))}); return plain values, or score without timeout"
+            )
+        return Failure(without_addresses(str(lost.error)))
 
 
 def _one(
@@ -154,22 +138,26 @@ def _one(
 ) -> Answer:
     """In the worker: one call."""
     with listen(listening) as heard:
-        return guarded((function, positional, keywords)), heard
+        value = guarded((function, positional, keywords))
+        if isinstance(value, Iterator | MappingView):  # what a generator does takes its time here
+            value = guarded((list, [value], {}))
+    return value, _sendable(heard)
 
 
-def _together(
-    function: Callable[..., Any],
-    listening: bool,
-    seconds: float,
-    arguments: Sequence[tuple[Sequence[Any], Mapping[str, Any]]],
-) -> list[Answer]:
-    """In the worker: some calls of a coroutine function at a time."""
-    notes: Notes = [{} for _ in arguments]
-    everything = answer_all([(function, *both) for both in arguments], notes if listening else None, seconds)
-    return list(zip(_loop().run(everything), notes, strict=True))
+async def _one_awaited(
+    function: Callable[..., Any], listening: bool, positional: Sequence[Any], keywords: Mapping[str, Any]
+) -> Answer:
+    """In the worker: one call of a coroutine function."""
+    with listen(listening) as heard:
+        value = await awaited((function, positional, keywords))
+    return value, _sendable(heard)
 
 
-@lru_cache(maxsize=1)
-def _loop() -> asyncio.Runner:
-    """One event loop a worker: a client that the function keeps belongs to the loop it was first used in."""
-    return asyncio.Runner()
+def _sendable(heard: dict[str, Any]) -> dict[str, Any]:
+    """Notes; one that cannot be sent as it prints."""
+    for name, value in heard.items():
+        try:
+            pickled((value,))
+        except CannotSend:
+            heard[name] = short(value)
+    return heard

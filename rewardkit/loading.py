@@ -16,9 +16,9 @@ from typing import Any
 
 from rewardkit.calling import CAUGHT, said
 from rewardkit.component import SOURCE_HASH, Component, source_hash
-from rewardkit.deadlines import MODULE_SOURCE
 from rewardkit.errors import InputError, RewardError, did_you_mean
 from rewardkit.reward import Reward
+from rewardkit.sending import MODULE_SOURCE
 
 __all__ = ["load_reward"]
 

@@ -176,7 +176,8 @@ def score(
     `rk.note` left as columns; ``progress=True`` shows a bar. What a component does wrong becomes its row's
     status, never an exception. With a `timeout` each call of a function that is not rewardkit's own may take
     so many seconds: it runs in a worker process, which is killed and replaced when it takes longer or ends,
-    and its row gets status ``error``; calls must not depend on one another, as several processes make them.
+    and its row gets status ``error``. Calls must not depend on one another, as several processes make them,
+    and what they change stays there: an argument that a call alters, or a counter, is not altered here.
     RewardError: a column is asked for that is not there, or has the name of a field or component; a function
     that cannot be sent to another process under a `timeout`.
     """

@@ -108,6 +108,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--processes", type=int, default=2)
     options = parser.parse_args()
+    if min(options.texts, options.processes) < 1:
+        parser.error("--texts and --processes must be 1 or more: no text shows nothing")
     started = time.perf_counter()
     shares = [
         (options.seed + number, min(SEEDED_BY, options.texts - start))

@@ -16,7 +16,8 @@ from functools import partial
 
 import pytest
 
-from rewardkit.deadlines import CannotSend, DeadlinePassed, Killed, Raised, WorkerEnded, Workers
+from rewardkit.deadlines import DeadlinePassed, Killed, Raised, WorkerEnded, Workers
+from rewardkit.sending import CannotSend
 
 SECONDS = 1.0
 
@@ -149,7 +150,110 @@ def test_an_argument_that_cannot_be_sent_is_the_fault_of_its_call_alone(workers)
 def test_a_value_that_cannot_be_sent_back_is_the_fault_of_its_call_alone(workers):
     found = dict(workers.map(lambda number: threading.Lock() if number else 0, [(0,), (1,), (0,)]))
     assert (found[0], found[2]) == (0, 0)
-    assert "cannot be sent between processes" in str(found[1].error)
+    assert isinstance(found[1].error, CannotSend)
+    assert "lock" in str(found[1].error)
+
+
+class Unprintable:
+    def __repr__(self):
+        raise RuntimeError("no")
+
+    def __reduce__(self):
+        raise TypeError("not to be pickled")
+
+
+def test_a_value_that_can_neither_be_sent_nor_printed_does_no_harm(workers):
+    found = dict(workers.map(lambda number: Unprintable() if number else 0, [(0,), (1,), (0,)]))
+    assert (found[0], found[2], str(found[1].error)) == (0, 0, "not to be pickled")
+
+
+def test_a_value_of_a_class_that_was_sent_with_the_function_comes_back_as_one(workers):
+    class Local:
+        def __init__(self, number):
+            self.number = number
+
+    value = workers.call(lambda: Local(42))
+    assert type(value) is Local and value.number == 42
+
+
+async def waits(how, seconds):
+    if how == "block":
+        time.sleep(seconds)
+    if how == "exit":
+        os._exit(7)
+    if how == "stubborn":
+        try:
+            await asyncio.sleep(seconds)
+        except asyncio.CancelledError:
+            time.sleep(10**6)
+    if how == "raise":
+        raise KeyError("no such thing")
+    await asyncio.sleep(seconds)
+    return how
+
+
+def ways(found):
+    return [
+        type(value.error).__name__ if isinstance(value, Killed | Raised) else value
+        for _, value in sorted(found)
+    ]
+
+
+def test_coroutines_wait_together(workers):
+    started = time.monotonic()
+    assert ways(workers.map(waits, [("wait", 0.5)] * 32, together=16)) == ["wait"] * 32
+    assert 1.0 <= time.monotonic() - started < 16  # one after the other they would need that
+
+
+def test_a_coroutine_that_waits_too_long_costs_its_own_call(workers):
+    calls = [("wait", 0.1), ("wait", 10**6), ("raise", 0.0), ("wait", 0.2)]
+    assert ways(workers.map(waits, calls, together=16)) == ["wait", "DeadlinePassed", "KeyError", "wait"]
+
+
+@pytest.mark.parametrize("how", ["block", "exit", "stubborn"])
+def test_a_coroutine_that_holds_up_the_others_costs_its_own_call_alone(workers, how):
+    calls = [("wait", 0.1), ("wait", 0.9 * SECONDS), (how, 10**6), ("wait", 0.2), ("wait", 0.9 * SECONDS)]
+    lost = "WorkerEnded" if how == "exit" else "DeadlinePassed"
+    assert ways(workers.map(waits, calls, together=16)) == ["wait", "wait", lost, "wait", "wait"]
+
+
+def test_what_others_compute_does_not_count_as_a_coroutine_s_time(workers):
+    calls = [("wait", 0.6)] * 5 + [("block", 0.4)] * 3  # the three hold up the rest for 1.2 s
+    assert ways(workers.map(waits, calls, together=16)) == ["wait"] * 5 + ["block"] * 3
+
+
+def test_a_coroutine_s_own_computing_counts(workers):
+    async def computes():
+        for _ in range(3):
+            time.sleep(0.6)
+            await asyncio.sleep(0)
+
+    assert ways(workers.map(computes, [()], together=16)) == ["DeadlinePassed"]
+
+
+def leaves_behind(how, path):
+    """Start a process that outlives the call, and note its number."""
+    if how == "fork":
+        child = os.fork()
+        if child == 0:
+            time.sleep(1000)
+            os._exit(0)
+    else:
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"]).pid
+    with open(path, "w") as file:
+        file.write(str(child))
+    if how == "hang":
+        time.sleep(1000)
+    os._exit(0)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.parametrize("how", ["hang", "exit", "fork"])
+def test_what_a_call_has_started_ends_with_its_worker(tmp_path, how):
+    with Workers(seconds=20.0 if how != "hang" else SECONDS) as workers:
+        with pytest.raises(DeadlinePassed if how == "hang" else WorkerEnded):
+            workers.call(leaves_behind, how, str(tmp_path / "number"))
+    assert _ends(int((tmp_path / "number").read_text()))
 
 
 def test_a_module_that_cannot_be_imported_there_is_sent_whole(tmp_path, workers):
@@ -189,8 +293,8 @@ def test_it_works_under_a_running_event_loop(workers):
     async def inside():
         return workers.call(awkward, "sleep")
 
-    with pytest.raises(DeadlinePassed):
-        asyncio.run(inside())
+    with ThreadPoolExecutor(1) as pool, pytest.raises(DeadlinePassed):
+        pool.submit(asyncio.run, inside()).result()  # this thread may have a loop, of a browser's test
 
 
 def test_a_pass_that_is_left_early_leaves_nothing_running():
@@ -228,10 +332,11 @@ def test_a_process_that_is_killed_takes_its_workers_along(tmp_path, how, seconds
     script.write_text(
         textwrap.dedent(
             f"""
-            import os, re, signal, sys, time
+            import os, re, signal, subprocess, sys, time
             from rewardkit.deadlines import Workers
             def call(how, parent):
-                print(os.getpid(), file=sys.stderr, flush=True)
+                child = subprocess.Popen(["sleep", "1000"]).pid if how == "sleep" else os.getpid()
+                print(os.getpid(), child, file=sys.stderr, flush=True)
                 os.kill(parent, signal.SIGKILL)
                 time.sleep(1000) if how == "sleep" else re.match("(a+)+$", "a" * 64 + "b")
             list(Workers(seconds={seconds}).map(call, [({how!r}, os.getpid())]))
@@ -239,13 +344,18 @@ def test_a_process_that_is_killed_takes_its_workers_along(tmp_path, how, seconds
         )
     )
     asking = subprocess.Popen([sys.executable, script], stderr=subprocess.PIPE, text=True)
-    worker = int(asking.stderr.readline())
+    worker, child = map(int, asking.stderr.readline().split())
     assert asking.wait() == -signal.SIGKILL
     asking.stderr.close()
+    assert _ends(worker) and _ends(child)
+
+
+def _ends(process):
+    """Whether a process ends in the next half minute."""
     until = time.monotonic() + 30
-    while time.monotonic() < until and _runs(worker):
+    while time.monotonic() < until and _runs(process):
         time.sleep(0.05)
-    assert not _runs(worker)
+    return not _runs(process)
 
 
 def _runs(process):

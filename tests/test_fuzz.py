@@ -43,3 +43,11 @@ def test_the_fuzzer_notices(call, check, said):
     longest = fuzz.Longest()
     fuzz.one(longest, call, check, "text", 0.01, "here")
     assert longest.calls == 1 and said in longest.faults[0]
+
+
+@pytest.mark.parametrize("texts", ["0", "-5"])
+def test_no_text_is_no_success(monkeypatch, capsys, texts):
+    monkeypatch.setattr(sys, "argv", ["fuzz.py", "--texts", texts])
+    with pytest.raises(SystemExit) as ended:
+        fuzz.main()
+    assert ended.value.code == 2 and "must be 1 or more" in capsys.readouterr().err

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import os
 import re
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 import rewardkit as rk
-from rewardkit.limits import CannotLimit, TimeLimit
+from rewardkit.limits import CannotLimit, TimeLimit, cannot_limit
 
 SECONDS = 1.0
 FAULTS = {"sleep": "took longer than 1 s", "a" * 64 + "b": "took longer than 1 s"}
@@ -101,7 +103,8 @@ def test_it_works_under_a_running_event_loop():
     async def notebook():
         return rk.score(one(awaits), rows("await"), timeout=SECONDS)
 
-    assert asyncio.run(notebook()).status("c").tolist() == [0, 3, 0]
+    with ThreadPoolExecutor(1) as pool:  # this thread may have a loop, of a browser's test
+        assert pool.submit(asyncio.run, notebook()).result().status("c").tolist() == [0, 3, 0]
 
 
 def test_a_batch_or_group_is_one_call():
@@ -109,6 +112,81 @@ def test_a_batch_or_group_is_one_call():
         scores = rk.score(one(batch, **{kind: True}), rows("sleep"), timeout=SECONDS)
         assert scores.table["error/c"].tolist() == ["took longer than 1 s"] * 3
         assert rk.score(one(batch, **{kind: True}), rows(), timeout=SECONDS).score("c").tolist() == [0.5, 0.5]
+
+
+def test_a_coroutine_that_blocks_harms_no_neighbour():
+    async def neighbour(completion):
+        if completion == "block":
+            time.sleep(10**6)
+        await asyncio.sleep(0.8 * SECONDS)
+        return 0.5
+
+    scores = rk.score(one(neighbour), rows(*["wait"] * 7, "block", *["wait"] * 7), timeout=SECONDS)
+    assert scores.status("c").tolist() == [0] * 8 + [3] + [0] * 8
+
+
+def test_a_batch_may_give_anything_that_can_be_listed():
+    for give in (
+        iter,
+        dict.fromkeys,
+        tuple,
+        lambda scores: (s for s in scores),
+        lambda s: {1: s[0]}.values(),
+    ):
+
+        def listing(completion, give=give):
+            return give([0.5 if give is not dict.fromkeys else 1.0])
+
+        for timeout in (None, SECONDS):
+            scores = rk.score(one(listing, batch=True), rows()[:1], timeout=timeout)
+            assert scores.table["error/c"].tolist() == [None], give
+
+
+def test_what_cannot_be_sent_back_is_said_without_addresses():
+    reward = rk.Reward(
+        "limited",
+        fields={"found": lambda completion: re.match("f", completion)},
+        components=[rk.Component("c", lambda found: 0.5)],
+    )
+    assert rk.score(reward, rows()).score("c").tolist() == [0.5, 0.5]
+    assert rk.score(reward, rows(), timeout=SECONDS).table["error/c"][0] == (
+        "field 'found' failed: returned what cannot be sent from the process that a time limit needs "
+        "(cannot pickle 're.Match' object); return plain values, or score without timeout"
+    )
+
+
+def test_a_note_that_cannot_be_sent_back_costs_no_score():
+    def notes(completion):
+        rk.note("found", re.match("f", completion))
+        rk.note("length", len(completion))
+        return 0.5
+
+    for timeout in (None, SECONDS):
+        scores = rk.score(one(notes), rows(), notes=True, timeout=timeout)
+        assert scores.score("c").tolist() == [0.5, 0.5]
+        assert "re.Match" in str(scores.table["note/found"][0])
+        assert scores.table["note/length"].tolist() == [4, 8]
+
+
+class Panic(BaseException):
+    """As a Rust extension raises where it fails."""
+
+
+@pytest.mark.parametrize("error", [Panic, GeneratorExit, SystemExit, pytest.fail.Exception])
+@pytest.mark.parametrize("timeout", [None, SECONDS])
+def test_whatever_a_function_raises_is_an_error_of_its_row(error, timeout):
+    def raises(completion):
+        if completion == "raise":
+            raise error("no")
+        return 0.5
+
+    async def awaited(completion):
+        return raises(completion)
+
+    for function in (raises, awaited):
+        first, raised, last = outcome(rk.score(one(function), rows("raise"), timeout=timeout))
+        assert first == last == FINE
+        assert raised[:2] == (3, f"{error.__name__}: no")
 
 
 def test_fields_and_gates_are_bounded_too():
@@ -168,6 +246,45 @@ def test_rewardkit_s_own_functions_run_in_this_process():
     assert not TimeLimit.needed(rk.extract.first_of(rk.extract.tag("a"), rk.extract.number()))
     assert TimeLimit.needed(sleeps)
     assert TimeLimit.needed(lambda completion: 1.0)
+
+
+def test_a_wrapper_is_no_function_of_rewardkit_s_though_it_has_its_name():
+    @functools.wraps(rk.verify.numbers_equal)
+    def wrapped(prediction, ground_truth):
+        time.sleep(10**6)
+
+    assert TimeLimit.needed(wrapped)
+    assert TimeLimit.needed(functools.lru_cache(rk.verify.numbers_equal))
+    columns = {"prediction": "completion"}
+    ours, theirs = (one(function, columns=columns) for function in (rk.verify.numbers_equal, wrapped))
+    assert ours.record()["fingerprints"] != theirs.record()["fingerprints"]
+    limited = rk.score(theirs, rows(), timeout=0.2)
+    assert limited.table["error/c"].tolist() == ["took longer than 0.2 s"] * 2
+
+
+class Tokenizer:
+    """Not callable, as many are not."""
+
+    def encode(self, text):
+        time.sleep(0 if text != "sleep" else 10**6)
+        return text.split()
+
+
+def test_a_tokenizer_is_the_user_s_code():
+    reward = one(rk.measure.length(full_until=3, zero_from=6, unit="tokens", tokenizer=Tokenizer()))
+    assert rk.score(reward, rows("sleep"), timeout=SECONDS).status("c").tolist() == [0, 3, 0]
+    assert "test_limits.py" in reward.record()["sources"]
+
+
+def test_whether_a_gate_can_be_limited_is_known_beforehand():
+    lock = threading.Lock()
+
+    def locked(completion):
+        with lock:
+            return True
+
+    assert cannot_limit([rk.gate(sleeps), rk.verify.matches]) is None
+    assert "locked cannot be called in another process" in cannot_limit([sleeps, rk.gate(locked)])
 
 
 def test_a_function_that_cannot_be_sent_is_one_clear_error():
