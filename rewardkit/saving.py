@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
 import functools
 import inspect
@@ -14,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from rewardkit.calling import short
 from rewardkit.component import Component
 from rewardkit.errors import RewardError
 from rewardkit.loading import FILE_MODULE, load_reward
@@ -164,7 +166,7 @@ class _Writer:
         module = inspect.getmodule(function)
         if not name.isidentifier():
             raise RewardError(
-                f"{owner!r} uses {function!r}, which has no name to write; give it a function with a name "
+                f"{owner!r} uses {short(function)}, which has no name to write; give it a function with a name "
                 "at the top of a file or cell"
             )
         if self.named.setdefault(name, function) is not function:
@@ -179,7 +181,16 @@ class _Writer:
 
     def argument(self, value: Any, owner: str) -> str:
         """What is bound to a primitive: another primitive, a function, or a plain value."""
-        return self.call(value, owner) if callable(value) else repr(value)
+        if callable(value):
+            return self.call(value, owner)
+        try:
+            ast.parse(repr(value), mode="eval")
+        except SyntaxError:
+            raise RewardError(
+                f"{owner!r} holds {short(value)}, which cannot be written; give it a function with a name at "
+                "the top of a file or cell"
+            ) from None
+        return repr(value)
 
     @staticmethod
     def _importable(module: Any, name: str, function: Any) -> bool:

@@ -153,9 +153,14 @@ FILE = "import rewardkit as rk\nimport math\n{}\nreward = rk.Reward('r', compone
             "no name to write",
         ),
         ("class F:\n    def __call__(self, completion):\n        return 1.0\nf = F()", "no name to write"),
+        (
+            "class T:\n    def encode(self, text):\n        return text.split()\n"
+            "f = rk.measure.length(full_until=3, zero_from=6, unit='tokens', tokenizer=T())",
+            "holds <",
+        ),
         ("def deco(g):\n    return g\n@deco\ndef f(completion):\n    return 1.0", "'deco'"),
     ],
-    ids=["lambda", "global", "generator", "inner function", "default", "closure", "object", "decorator"],
+    ids=["lambda", "global", "generator", "inner function", "default", "closure", "object", "tokenizer", "decorator"],
 )
 def test_a_function_that_cannot_be_written_is_refused_and_no_file_is_left(source, said, tmp_path):
     original = written(tmp_path, FILE.format(source))
