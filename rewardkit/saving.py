@@ -166,8 +166,8 @@ class _Writer:
         module = inspect.getmodule(function)
         if not name.isidentifier():
             raise RewardError(
-                f"{owner!r} uses {short(function)}, which has no name to write; give it a function with a name "
-                "at the top of a file or cell"
+                f"{owner!r} uses {short(function)}, which has no name to write; give it a function with a "
+                "name at the top of a file or cell"
             )
         if self.named.setdefault(name, function) is not function:
             raise RewardError(

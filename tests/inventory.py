@@ -124,7 +124,8 @@ def _spans_fit(extractor: Any, text: str, value: Any) -> str | None:
     if (value is None or value == []) != (not spans):
         return f"value {value!r:.60} with spans {spans}"
     verbatim = not any(
-        word in repr(extractor) for word in ("path=", "json_value(", "python_literal(", "tool_call(")
+        word in repr(extractor)
+        for word in ("path=", "json_value(", "python_literal(", "tool_call(", "code_block(")
     )
     if verbatim and value is not None and not isinstance(value, list) and value != text[slice(*spans[0])]:
         return f"value {value!r:.60} is not what stands at {spans}"

@@ -321,6 +321,8 @@ def wrong_turns():
         ),
         "the last number where there is no tag": extract.first_of(extract.tag("answer"), extract.number()),
         "the last number anywhere": extract.number(),
+        "a tag that the prompt opened": extract.tag("answer", prefilled=True),
+        "a tag that is not closed": extract.tag("answer", unclosed=True),
     }
     components = {
         "equality of texts": ("correct", {"function": rk.verify.matches}),

@@ -4,6 +4,7 @@ The functions here are the published ones in a few lines of our own; each names 
 """
 
 import re
+import string
 
 import pytest
 
@@ -18,6 +19,8 @@ FORMS = {
     "gsm8k": "We add them up.\n#### {}",
     "shaped": "First one, then the other, because both count; therefore: The answer is {}.",
     "stages": "1. Take one.\n2. Take the other.\n3. Add them.\n#### {}",
+    "strict_format": "<evidence>It says so.</evidence><reasoning>Add them up.</reasoning><check>Yes.</check>"
+    "<answer>{}</answer>",
     "tagged": "<think>We take the one and the other and then add them both up.</think><answer>{}</answer>",
     "tool_use": "It is easy. <answer>{}</answer>",
 }
@@ -158,10 +161,29 @@ def test_in_the_wild_a_number_is_found_inside_another():
     assert mentioned("It is not 5.", "5") == 1.0
 
 
+def same_words(prediction, truth):
+    """`normalize_answer` of SQuAD's script, as verl's search_r1_like_qa_em.py has it."""
+    plain = [
+        "".join(sign for sign in text.lower() if sign not in string.punctuation)
+        for text in (prediction, truth)
+    ]
+    return plain[0].split() == plain[1].split()
+
+
+def test_in_the_wild_a_number_loses_its_point_and_its_sign():
+    assert same_words("1.5", "15")
+    assert same_words("-5", "5")
+    assert same_words("3-5", "35")
+    assert same_words("C#", "C++")
+
+
 @pytest.mark.parametrize("name", FORMS)
 @pytest.mark.parametrize(
     ("answer", "truth"),
     [
+        ("1.5", "15"),
+        ("15", "1.5"),
+        ("3-5", "35"),
         ("15", "5"),
         ("51", "5"),
         ("5", "15"),

@@ -160,7 +160,17 @@ FILE = "import rewardkit as rk\nimport math\n{}\nreward = rk.Reward('r', compone
         ),
         ("def deco(g):\n    return g\n@deco\ndef f(completion):\n    return 1.0", "'deco'"),
     ],
-    ids=["lambda", "global", "generator", "inner function", "default", "closure", "object", "tokenizer", "decorator"],
+    ids=[
+        "lambda",
+        "global",
+        "generator",
+        "inner function",
+        "default",
+        "closure",
+        "object",
+        "tokenizer",
+        "decorator",
+    ],
 )
 def test_a_function_that_cannot_be_written_is_refused_and_no_file_is_left(source, said, tmp_path):
     original = written(tmp_path, FILE.format(source))

@@ -5,9 +5,11 @@ in digits of either width, with a unit behind it or not; small extras are paid f
 announcement and for reasoning in Chinese, as policies drift into English when only the answer is paid. 50% is
 a half, so write a truth in percent as "50%".
 
-What it misses: numbers in characters (四十二) are no numbers. Of a hedge (3 或 4) the last number counts. The
-share of Chinese characters says nothing on whether they mean anything, and code or formulas with many Latin
-letters lower it in honest work.
+What it misses: numbers in characters (四十二) are no numbers. Words around the number are not understood:
+of a hedge (3 或 4) the last number counts, and a question (答案是不是42, 答案是42吗) or a doubt is read as an
+answer; 答案不是42 is none. The 0.1 for the announcement is paid for a hedge as well. The share of Chinese
+characters says nothing on whether they mean anything, and code or formulas with many Latin letters
+lower it in honest work.
 """
 
 from __future__ import annotations

@@ -6,8 +6,10 @@ words loses a little, as one that is cut off at the limit of a run would. A wron
 being short: without that gate, saying nothing is the surest way to a reward.
 
 What it misses: which words are saved. Reasoning that the policy still needs is cut as readily as chatter, and
-then fewer answers are right: watch `correct` beside `concise`. Words are runs between spaces, so a formula is
-a word and a text in Chinese is counted by its characters.
+then fewer answers are right: watch `correct` beside `concise`. Words are runs between spaces, so a formula
+is a word (and a text without spaces is short), and a text in Chinese is counted by its characters. Words
+around the announced number are not understood: of a hedge, a range or a list the last number counts, which
+is no better than one guess; "the answer is not 7" is no answer, a denial or doubt in other words is one.
 """
 
 from __future__ import annotations

@@ -1,14 +1,18 @@
 """Word problems that end in ``#### 42``: graded strictly and flexibly, with credit for the form.
 
-What it is for: GSM8K and its like. The right number behind the mark earns everything; the right number as the
-last one of a text without a mark earns half, so that a policy that can calculate but does not know the form
-still has a signal; a wrong number in the form earns the credit for the form alone. Give the number as
-`ground_truth`: a whole worked solution ("... #### 42") is not judged. `strict` and `flexible` pay one way of
-grading only.
+What it is for: GSM8K and its like. The right number behind the last mark earns everything; the right number
+as the last one of a text earns half where no number stands behind that mark, or there is none, so that a
+policy that can calculate but does not know the form still has a signal; a wrong number in the form earns the
+credit for the form alone. Give the number as `ground_truth`: a whole worked solution ("... #### 42") is not
+judged.
+
+`strict` and `flexible` pay one way of grading only, and the form as here. To `strict` a right answer without
+the mark is no answer: it earns 0, a wrong number in the form 0.1.
 
 What it misses: the steps are not read, so a bare "#### 42" earns everything and wrong steps that end well
-too. "#### 42 or 43" is read as 42. Without a mark the last number counts, and that may be the year, the price
-or a number of the question. Numbers in words ("forty-two") are no numbers.
+too. A hedge is one guess: "#### 42 or 43" is read as 42 (and is not the form), "42 or 43" without a mark as
+43. Without a mark the last number may be the year, the price or a number of the question. Numbers in words
+("forty-two") are no numbers.
 """
 
 from __future__ import annotations
@@ -16,6 +20,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import rewardkit as rk
+
+# The number on the line of its mark, as the strict grading reads it.
+FORM = r"####[^\S\n]*+[-+−]?\$?(?:\d{1,3}(?:,\d{3})++|\d++)(?:\.\d++)?\.?\s*+\Z"
 
 reward = rk.Reward(
     "gsm8k-v1",
@@ -38,7 +45,7 @@ reward = rk.Reward(
         ),
         rk.Component(
             "format",
-            rk.measure.regex(r"####\s*+[-+]?\$?\d[\d,]*+(?:\.\d++)?\.?\s*+\Z"),
+            rk.measure.regex(FORM),
             weight=0.1,
             why="ends with the mark and one number; 0.1, so that form without the answer is worth little",
         ),

@@ -7,7 +7,9 @@ task.
 
 What it misses: shaping is what a policy learns to fake first. The four words need not join anything, and a
 group in which all are wrong is still ranked by them: set their weights to 0 once they are saturated. Ordinary
-words that come again are no loop here, but a refrain, a table or a list of similar lines is one.
+words that come again are no loop here, but a refrain, a table or a list of similar lines is one, and a long
+text around a loop makes it cheap. Words around the announced number are not understood: of a hedge the last
+number counts; "the answer is not 7" is no answer, a denial or doubt in other words is one.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ reward = rk.Reward(
         ),
         rk.Component(
             "template",
-            rk.measure.regex(r"[Tt]he answer is [-−]?\$?\d[\d,]*+(?:\.\d++)?\.\s*+\Z"),
+            rk.measure.regex(r"[Tt]he answer is [-−]?\$?(?:\d{1,3}(?:,\d{3})++|\d++)(?:\.\d++)?\.\s*+\Z"),
             weight=0.1,
             why="ends with the sentence that the prompt asks for",
         ),

@@ -7,8 +7,9 @@ are kept: one section missing costs 7 %.
 
 What it misses: a product with a threshold has no way to it. A right answer without the form earns as little
 as a wrong one, and while no answer is right the form earns nothing either, so train the form first or add it
-to a sum (`tagged` does). F1 pays words, not meaning: "not in Oslo" earns 0.8 beside "in Oslo", and signs are
-punctuation to it, so that "-5" is "5".
+to a sum (`tagged` does). F1 pays words, not meaning: "not in Oslo" earns 0.8 beside "in Oslo", a hedge
+("Oslo or Bergen") half, and neither order nor brackets tell anything. Numbers in it count by their values,
+and what is nearly the number is another word.
 """
 
 from __future__ import annotations

@@ -6,8 +6,11 @@ little more; failed and repeated calls cost a little, right or wrong. `looked_up
 shows how often the policy answers from memory.
 
 What it misses: a right answer from memory or by luck earns everything, and a wrong one without any call costs
-nothing, so a policy that fails often may learn not to call at all: watch `looked_up`. The answer is compared
-as text: "330 m" is not "330 metres". A tool that fails through no fault of the policy costs it the same.
+nothing, so a policy that fails often may learn not to call at all: watch `looked_up`. Failed and repeated
+calls are shares: needless calls that succeed thin them out, and where the answer is wrong these cost nothing.
+What failed is told by how the result begins or by the fields of its JSON; "no results" is no failure. A tool
+that fails through no fault of the policy costs it the same. The answer is compared as text: "330 m" is not
+"330 metres", nor "330.0" "330".
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from typing import Any
 
 from rewardkit.primitives.extractor import WHICH, Extractor, Span, Which
 from rewardkit.primitives.factories import one_of
+from rewardkit.primitives.messages import arguments_of, read_function
 from rewardkit.primitives.structured import Path, as_keys, as_path, at_path, read_json
 from rewardkit.primitives.tagged import Tag
 
@@ -34,20 +35,22 @@ class ToolCall(Extractor):
         return [span for span in _TAG.occurrences(completion) if self._is_wanted(completion[slice(*span)])]
 
     def _is_wanted(self, text: str) -> bool:
-        call = read_json(text)
+        call = read_json(text) or read_function(text)
         name = call.get("name") if isinstance(call, dict) else None
         return isinstance(name, str) and self.name in (None, name)
 
     def text_at(self, completion: str, span: Span) -> str | None:
         text = completion[slice(*span)]
-        return text if self.path is None else at_path(_with_arguments(read_json(text)), as_keys(self.path))
+        if self.path is None:
+            return text
+        return at_path(_with_arguments(read_json(text) or read_function(text)), as_keys(self.path))
 
 
 def _with_arguments(call: Any) -> Any:
-    """The call with its arguments as an object, where it has them as a text of JSON."""
-    arguments = call.get("arguments")
+    """The call with its arguments under that name, as an object where it has them as a text of JSON."""
+    arguments = arguments_of(call)
     read = read_json(arguments) if isinstance(arguments, str) else None
-    return call if read is None else {**call, "arguments": read}
+    return call if arguments is None else {**call, "arguments": arguments if read is None else read}
 
 
 def tool_call(
@@ -56,8 +59,9 @@ def tool_call(
     """JSON of a call in ``<tool_call>{"name": ..., "arguments": {...}}</tool_call>``, or the value at `path`.
 
     By default of the last call, or of the last one of the tool called `name`. What is no strict JSON object
-    with a name is no call. `path` as in `json_value`, such as "arguments.city"; arguments that are a text of
-    JSON are read. ValueError: `name` is empty, the path has an empty key, or `which` is unknown.
+    with a name is no call, but for ``<function=name><parameter=key>...``, as Qwen3-Coder writes them. `path`
+    as in `json_value`, such as "arguments.city", also where they are called "parameters" or are a text of
+    JSON. ValueError: `name` is empty, the path has an empty key, or `which` is unknown.
 
     >>> text = '<tool_call>{"name": "weather", "arguments": {"city": "Oslo"}}</tool_call>'
     >>> tool_call("weather", "arguments.city")(text), tool_call("search")(text) is None

@@ -8,7 +8,8 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from rewardkit.primitives.factories import Made, one_of, whole_number
-from rewardkit.primitives.transcripts import as_list, final_answer, read_turns
+from rewardkit.primitives.messages import as_list
+from rewardkit.primitives.transcripts import final_answer, read_turns
 from rewardkit.trace import note
 
 __all__ = ["citations", "grounding"]

@@ -30,7 +30,8 @@ def compiled(expression: Any) -> engine.Pattern[str]:
 
 def check_timeout(timeout: Any) -> None:
     """Raise a ValueError unless it is a time in seconds."""
-    if not (isinstance(timeout, int | float | Real) and 0 < float(timeout) < math.inf):
+    known = isinstance(timeout, int | float | Real) and not isinstance(timeout, bool)
+    if not (known and 0 < float(timeout) < math.inf):
         raise ValueError(f"timeout={timeout!r} is not a time; give seconds above 0")
 
 

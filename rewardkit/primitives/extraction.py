@@ -6,7 +6,8 @@ fall through to a number from the reasoning). `.spans(completion)` gives the ``(
 from, on the original text, and `.occurrences(completion)` every place it could have been taken from. White
 space around a value is left out. What is not a string has nothing in it: ``None``.
 
-The value is what stands at its span, but for values at a path and what was repaired.
+The value is what stands at its span, but for values at a path, what was repaired, and code in lists and
+quotes.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Literal
 
-from rewardkit.primitives.factories import Made, one_of
+from rewardkit.primitives.factories import Made, one_of, true_or_false
 from rewardkit.primitives.tagged import check_tag_name, tag_tokens
 from rewardkit.trace import note
 
@@ -234,6 +234,7 @@ class Tags(Made):
 
     def __post_init__(self) -> None:
         one_of("outside", self.outside, OUTSIDE)
+        true_or_false(partial=self.partial, prefilled=self.prefilled)
         texts = [name for name in self.names if isinstance(name, str)]
         if not texts or len(texts) < len(self.names) or len({name.lower() for name in texts}) < len(texts):
             raise ValueError(
@@ -262,8 +263,8 @@ class Tags(Made):
 def tags(*names: str, partial: bool = False, outside: Outside = "anywhere", prefilled: bool = False) -> Tags:
     """1.0 if the tags of a text are those of a grammar, else 0.0.
 
-    A name stands as exactly one pair, one after the other in this order and none inside another;
-    ``"step+"``, ``"note?"``, ``"call*"`` and ``"step{2,5}"`` stand as often as they say, and
+    A name stands as exactly one pair, one after the other in this order and none inside another; ``"step+"``,
+    ``"note?"``, ``"call*"``, ``"step{2,5}"`` and ``"code{0}"`` (never) stand as often as they say, and
     ``"plan(goal, step+)"`` holds pairs of its own. Case, attributes and tags of other names do not matter;
     ``<name/>`` is an empty pair.
 
@@ -271,7 +272,8 @@ def tags(*names: str, partial: bool = False, outside: Outside = "anywhere", pref
     (`outside`). ``prefilled=True`` is for a chat template that ends the prompt with the first name's opening
     tag. ``partial=True`` gives the share of the names, required or there, of which all holds; text where none
     is allowed counts as one more. Notes what is wrong. ValueError: no name, one that cannot be a tag, a
-    bracket or count that cannot be read, the same name where it cannot be told apart.
+    bracket or count that cannot be read, the same name where it cannot be told apart, an option that is no
+    bool.
 
     >>> tags("think", "answer")("<think>2+2</think> <answer>4</answer>")
     1.0

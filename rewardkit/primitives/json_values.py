@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rewardkit.primitives.factories import one_of
+from rewardkit.primitives.factories import one_of, true_or_false
 from rewardkit.primitives.numbers import read_number
 from rewardkit.primitives.structured import refuse_constant
 from rewardkit.primitives.texts import is_missing, normal_text
@@ -91,13 +91,16 @@ def json_equal(
     ``partial=True`` gives partial credit: of two objects the mean over the keys of either, so that a missing
     and an added key cost the same, each key with the credit of its value; of two lists the same over
     positions. Notes "wrong_keys", those with less than full credit. A prediction that is no JSON is wrong, a
-    truth that is none (or ``None``) is not judged. ValueError: unknown `text`.
+    truth that is none (or ``None``) is not judged. ValueError: `partial` is no bool,
+    unknown `text`.
 
     >>> json_equal('{"a": 1.0, "b": "x"}', '{"b": "x", "a": 1}'), json_equal("[true]", "[1]")
     (1.0, 0.0)
     >>> json_equal('{"a": 1, "c": 0}', {"a": 1, "b": 2}, partial=True)
     0.3333333333333333
     """
+    if partial is not False:
+        true_or_false(partial=partial)
     one_of("text", text, ("exact", "matches"))
     truth = MISSING if is_missing(ground_truth) else json_of(ground_truth)
     if truth is MISSING:

@@ -10,7 +10,9 @@ import unicodedata
 from collections.abc import Callable
 from typing import Final
 
-__all__ = ["ELLIPSIS", "LONGEST", "is_prose", "normal_form", "same_text", "split"]
+from rewardkit.primitives.units import TEXT, without_unit
+
+__all__ = ["ELLIPSIS", "LONGEST", "normal_form", "same_text", "split", "words"]
 
 LONGEST: Final = 2000
 """Characters of an expression; a longer one is not read. Our choice: far above any written answer."""
@@ -21,7 +23,9 @@ _SYMBOLS = {  # those that math-verify does not know
     **dict.fromkeys("\u2212\u2010\u2011\u2012\u2013\ufe63", "-"),
     **dict.fromkeys("…⋯", r"\ldots "),
     **dict.fromkeys("€£¥₹", ""),  # as it treats the dollar
-    **{"⁄": "/", "·": r"\cdot ", "√": r"\surd ", "∞": r"\infty ", "°": r"^\circ ", "∈": r"\in "},
+    **dict.fromkeys("°º˚", r"^\circ "),
+    **dict.fromkeys("≔≝", "="),
+    **{"⁄": "/", "·": r"\cdot ", "√": r"\surd ", "∞": r"\infty ", "∈": r"\in "},
 }
 
 
@@ -37,13 +41,11 @@ def normal_form(text: str) -> str | None:
         return None
     if not text.isascii():
         text = re.sub(r"[^\x00-\x7f]+", _ascii, text)
-    text = _unwrapped(_ELLIPSES.sub(r"\\ldots ", " ".join(text.split())))
-    if "$" in text.replace(r"\$", "") or r"\boxed" in text:
-        return text  # several expressions, or one in a sentence: math-verify picks
-    text = text.replace(r"\$", "").strip()
+    text = _unwrapped(_ELLIPSES.sub(r"\\ldots ", " ".join(text.split()))).replace(r"\$", "").strip()
     for pattern, replacement in _SPELLINGS:
         text = pattern.sub(replacement, text)
-    return _thousands(_braced(text)) or None
+    value, factor = without_unit(_braced(text))
+    return _thousands(value) + factor or None
 
 
 def _ascii(run: re.Match[str]) -> str:
@@ -69,14 +71,20 @@ def _ascii_character(character: str) -> str:
     return simple if kind in ("<wide>", "<narrow>", "<font>") else character
 
 
+_FORMULA = re.compile(  # a currency sign is none: no digit stands behind a formula
+    r"(?:\$\$((?:[^$\\]|\\.)*)\$\$|\$((?:[^$\\]|\\.)*)\$(?!\d)"
+    r"|\\\(((?:[^\\]|\\[^()])*)\\\)|\\\[((?:[^\\]|\\[^\[\]])*)\\\])(\s*\\?%)?",
+    re.DOTALL,
+)
+_BOX = re.compile(r"\\(?:boxed|fbox)\s*\{")
+_JOINT = re.compile(r"[\s,;.$]*(?:and|or)?[\s,;$]*")
+_GOES_ON = re.compile(r"[\s,;$]*(?:and|or)\s+\S*\d")
 _WRAPPINGS = [
     re.compile(pattern, re.DOTALL)
     for pattern in (
-        r"\$\$((?:[^$\\]|\\.)*)\$\$",
-        r"\$((?:[^$\\]|\\.)*)\$",
-        r"\\\(((?:[^\\]|\\[^()])*)\\\)",
-        r"\\\[((?:[^\\]|\\[^\[\]])*)\\\]",
         r"\*\*(.+)\*\*",
+        r"'([^']+)'",
+        r'"([^"]+)"',
         r"\\(?:displaystyle|textstyle|small|large|Large|huge|bf|rm)(?![A-Za-z])(.*)",
         r"\\(?:text|textbf|textit|textrm|mathrm|mathbf|mathit|boldsymbol|bm|mbox)\s*\{([^A-Za-z\\{}]*)\}",
     )
@@ -86,6 +94,9 @@ _BEFORE = re.compile(
     re.IGNORECASE,
 )
 _BEHIND = re.compile(r"(?:\\\\|\\[,;:! ]|[.,;:\s\u3002])+$")
+_ALIGNED = re.compile(
+    r"\\begin\{(aligned|align|gathered|gather|equation|split)\*?\}((?:[^\\]|\\(?!begin|end))*)\\end\{\1\*?\}"
+)
 
 
 def _unwrapped(text: str) -> str:
@@ -99,37 +110,72 @@ def _unwrapped(text: str) -> str:
         for pattern in _WRAPPINGS:
             if match := pattern.fullmatch(text):
                 text = match[1]
-        text = _boxed(text)
+        if match := _ALIGNED.fullmatch(text):  # a line that starts with a relation goes on, others list
+            lines = re.sub(r"\\\\\s*&?\s*(?=[=<>]|\\[lg]eq?(?![A-Za-z]))", " ", match[2])
+            text = lines.replace(r"\\", ",").replace("&", " ")
+        text = _picked(text)
     if text.count("$") == 1 and not text.endswith("$"):  # a currency sign
         text = text.replace("$", r"\$").replace(r"\\$", r"\$")
     return text
 
 
-def _boxed(text: str) -> str:
-    r"""What is in the ``\boxed{}``, where there is one; or between braces around the whole text."""
-    start = 0
-    if boxes := re.findall(r"\\(?:boxed|fbox)\s*\{", text):
-        if len(boxes) > 1:
+def _picked(text: str) -> str:
+    r"""What is in the last ``\boxed{}`` or formula and those joined to it, or in braces around all."""
+    pieces = _boxes(text) or [
+        (match.start(), match.end(), "".join(part or "" for part in match.groups()))
+        for match in _FORMULA.finditer(text)
+    ]
+    if pieces:
+        picked = [pieces[-1]]
+        for piece in reversed(pieces[:-1]):
+            if not _JOINT.fullmatch(text, piece[1], picked[0][0]):
+                break
+            picked.insert(0, piece)
+        if _GOES_ON.match(text, pieces[-1][1]):  # two answers are not one of them
             return text
-        start = text.index(boxes[0]) + len(boxes[0]) - 1
-    elif not text.startswith("{"):
-        return text
+        return ", ".join(dict.fromkeys(inner for _, _, inner in picked))
+    if text.startswith("{") and _closing(text, 0) == len(text) - 1:
+        return text[1:-1]
+    return text
+
+
+def _boxes(text: str) -> list[tuple[int, int, str]]:
+    """Start, end and content of each box that is in no other."""
+    found: list[tuple[int, int, str]] = []
+    for match in _BOX.finditer(text):
+        if found and match.start() < found[-1][1]:
+            continue
+        end = _closing(text, match.end() - 1)
+        if end is None:
+            break
+        found.append((match.start(), end + 1, text[match.end() : end]))
+    return found
+
+
+def _closing(text: str, start: int) -> int | None:
+    """Where the brace at `start` is closed."""
     depth = 0
     for place in range(start, len(text)):
         depth += {"{": 1, "}": -1}.get(text[place], 0)
         if depth == 0:
-            return text[start + 1 : place] if boxes or place == len(text) - 1 else text
-    return text
+            return place
+    return None
+
+
+def _binomial(match: re.Match[str]) -> str:
+    above, below = (match[1] or match[3] or "", match[2] or match[4] or "")
+    return rf"\binom{{{above.strip()}}}{{{below.strip()}}}"
 
 
 def _recurring(match: re.Match[str]) -> str:
-    whole, once, again = match.groups()
+    whole, once, again = match.groups()[:3]
     above = int(whole + once + again) - int(whole + once or 0)
     return rf"\frac{{{above}}}{{{(10 ** len(again) - 1) * 10 ** len(once)}}}"
 
 
 _FUNCTIONS = "sqrt|exp|sinh|cosh|tanh|sin|cos|tan|cot|sec|csc|arcsin|arccos|arctan|log|ln"
 _ELLIPSES = re.compile(r"\\[lc]?dots[bcmio]?(?![A-Za-z])|\.\.\.")
+_FLAT = r"(?:[^{}]|\{[^{}]*\})*?"
 _LETTER = r"(?:text|mathrm|mathit|mathbf|mathsf|textrm|operatorname|rm)"
 _SPELLINGS: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
     (re.compile(pattern), replacement)
@@ -137,16 +183,23 @@ _SPELLINGS: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] =
         (r"\\(?:left|right)(?=\s*(?:[()\[\]|]|\\[{}|]))\s*", ""),
         (r"\\[dtc]frac(?![A-Za-z])", r"\\frac"),
         (r"\\(le|ge|ne)q(?![A-Za-z])", r"\\\1"),
-        # \mathrm{e} is a letter, which math-verify cuts off as if it were a unit; so is any after an operator
+        # \mathrm{e} is a name to math-verify
         (rf"\\{_LETTER}\s*\{{\s*(e|i|\\pi)\s*\}}|\{{\s*\\rm\s+(e|i)\s*\}}", r" \1\2 "),
-        (rf"(?<=[-+/*^=(])\s*\\{_LETTER}\s*\{{\s*([A-Za-z])\s*\}}", r" \1"),
+        (r"\{\s*\\rm\s+([^{}]*)\}", r"\\mathrm{\1}"),
         (r"[({]\s+|\s+(?=[)}])", lambda match: match[0].strip()),  # math-verify cannot read \frac{1}{ e }
         # 1\,000 and 1{,}000
         (r"(?<=\d)(?:\{,\}|\\[, ])(?=\d{3}(?!\d))", ""),
         (r"~|\\(?:q?quad|enspace|thinspace)(?![A-Za-z])|(?<!\\)\\[,;: ]", " "),
         (r"\\degree(?![A-Za-z])", r"^\\circ "),
+        (r"\^\s*(?:\{\s*\\circ\s*\}|\\circ)\s*(?:[CF](?![A-Za-z]))?", r"^\\circ "),
+        (r":=|\\coloneqq(?![A-Za-z])", "="),
+        (
+            rf"\{{({_FLAT})\\choose(?![A-Za-z])({_FLAT})\}}|^({_FLAT})\\choose(?![A-Za-z])({_FLAT})$",
+            _binomial,
+        ),
         (rf"\^\s*\{{?\s*\\{_LETTER}\s*\{{\s*(?:st|nd|rd|th)\s*\}}\s*\}}?", ""),
-        (r"^([-+]?\d+\.\d+)\s*\\ldots$", r"\1"),
+        # 0.1666...
+        (r"(?<![\w.}])(\d{0,100})\.(\d{0,100}?)(\d{2,6}|(\d)(?=\4\4))\3+\s*\\ldots$", _recurring),
         # 6.02e23, but not the 2e3 of 2e3x
         (r"(?<![\w.\\])(\d+\.?\d*|\.\d+)[eE]([+-]?\d{1,6})(?![\w.])", r"(\1 \\times 10^{\2})"),
         # 0.1\overline{6}
@@ -203,13 +256,34 @@ def _plainest(text: str) -> str:
     return _IDLE_SPACE.sub("", re.sub(r"\{(\w)\}(?!\w)", r" \1", text))
 
 
-def is_prose(text: str) -> bool:
-    """Whether a normal form is of words only, which stand for no number."""
-    return re.fullmatch(r"[A-Za-z\s,.;:?'\"]+", text) is not None
+_TEXT = re.compile(TEXT)
+_WORDS = re.compile(r"[^\W\d_](?:[^\W\d_]|[\s.;:?'\"])*")
+_SENTENCE = re.compile(r"(?<![A-Za-z\\])[A-Za-z]{2,}(?:,? [A-Za-z]{2,}){2}")
+_TWO_LETTERS = frozenset(("no", "ok"))
+
+
+def words(text: str) -> str | None:
+    r"""The words of a normal form of words, or of a sentence, as they are compared.
+
+    Case counts in one letter or two, which are names more often than words. ``None`` for what is to be read
+    as mathematics, and for the letters that may be numbers.
+
+    >>> words(r"\text{No solution}"), words("x y"), words("It is not 5, but 7"), words("2x"), words("e")
+    ('no solution', 'xy', 'it is not 5, but 7', None, None)
+    """
+    plain = " ".join(_TEXT.sub(r"\1", text).split())
+    if plain in ("e", "i"):
+        return None
+    if not _WORDS.fullmatch(plain):
+        return plain.casefold() if _SENTENCE.search(_TEXT.sub(" ", text)) else None
+    if not re.search(r"[^\W\d_]{2}", plain):  # x y is xy
+        return plain.replace(" ", "")
+    plain = plain.strip(" .;:?")
+    return plain if len(plain) < 3 and plain.lower() not in _TWO_LETTERS else plain.casefold()
 
 
 def split(text: str, pattern: re.Pattern[str]) -> list[str]:
-    """`text` before and between the places of a one-character pattern that are in no bracket.
+    """`text` before and between the places of a pattern that are in no bracket.
 
     >>> split("a, f(b, c)", re.compile(","))
     ['a', 'f(b, c)']
@@ -217,7 +291,7 @@ def split(text: str, pattern: re.Pattern[str]) -> list[str]:
     parts, depth, start = [], 0, 0
     for place, character in enumerate(text):
         depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(character, 0)
-        if depth == 0 and pattern.match(text, place):
+        if depth == 0 and place >= start and (match := pattern.match(text, place)):
             parts.append(text[start:place].strip())
-            start = place + 1
+            start = match.end()
     return [*parts, text[start:].strip()]

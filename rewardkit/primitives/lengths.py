@@ -62,15 +62,16 @@ class _Counting(Made):
 
 def _rise(limits: tuple[Any, ...]) -> bool:
     """Whether limits are finite numbers from 0 that do not fall, and the last two rise."""
-    if not all(isinstance(limit, int | float | Real) and 0 <= float(limit) < math.inf for limit in limits):
+    numbers = all(isinstance(limit, int | float | Real) and not isinstance(limit, bool) for limit in limits)
+    if not numbers or not all(0 <= float(limit) < math.inf for limit in limits):
         return False
     return list(limits) == sorted(limits) and limits[-2] < limits[-1]
 
 
 @dataclass(frozen=True, repr=False)
 class Length(_Counting):
-    full_until: float = field(kw_only=True)
-    zero_from: float = field(kw_only=True)
+    full_until: float | None = field(kw_only=True, default=None)
+    zero_from: float | None = field(kw_only=True, default=None)
     unit: Unit = field(kw_only=True, default="words")
     tokenizer: Any = field(kw_only=True, default=None, hash=False)
     full_from: float = field(kw_only=True, default=0)
@@ -80,11 +81,15 @@ class Length(_Counting):
     def __post_init__(self) -> None:
         self._check_unit()
         one_of("fall", self.fall, tuple(FALLS))
-        limits = (self.zero_until, self.full_from, self.full_until, self.zero_from)
-        if not (_rise(limits) and (self.zero_until < self.full_from or self.full_from == 0)):
+        below, above = (self.zero_until, self.full_from), (self.full_until, self.zero_from)
+        if above == (None, None):  # long texts lose nothing
+            fits = _rise(below)
+        else:
+            fits = _rise(below + above) and (self.zero_until < self.full_from or self.full_from == 0)
+        if not fits:
             raise ValueError(
-                "length needs 0 <= full_until < zero_from, and 0 <= zero_until < full_from <= full_until "
-                f"where short texts are to lose; got full_until={self.full_until!r}, "
+                "length needs 0 <= full_until < zero_from where long texts are to lose, and 0 <= zero_until "
+                f"< full_from <= full_until where short ones are; got full_until={self.full_until!r}, "
                 f"zero_from={self.zero_from!r}, full_from={self.full_from!r}, zero_until={self.zero_until!r}"
             )
 
@@ -95,6 +100,8 @@ class Length(_Counting):
         note("length", size)
         if size < self.full_from:
             left = (size - self.zero_until) / (self.full_from - self.zero_until)
+        elif self.full_until is None or self.zero_from is None:
+            left = 1.0
         else:
             left = (self.zero_from - size) / (self.zero_from - self.full_until)
         return FALLS[self.fall](min(1.0, max(0.0, left)))
@@ -102,8 +109,8 @@ class Length(_Counting):
 
 def length(
     *,
-    full_until: float,
-    zero_from: float,
+    full_until: float | None = None,
+    zero_from: float | None = None,
     unit: Unit = "words",
     tokenizer: Any = None,
     full_from: float = 0,
@@ -113,18 +120,21 @@ def length(
     """1.0 from `full_from` to `full_until` words, characters or tokens, 0.0 from `zero_from` on.
 
     Also 0.0 up to `zero_until`. Between them credit changes in a straight line, a ``"cosine"`` (gently at
-    both ends) or an ``"exponential"`` (the first steps away from full cost most: half way 0.12 is left). By
-    default short texts lose nothing.
+    both ends) or an ``"exponential"`` (the first steps away from full cost most: half way 0.12 is left).
+    Short texts lose nothing without `full_from`, long ones nothing without `full_until` and `zero_from`.
 
     Words are runs without white space, tags included; in Chinese and Japanese each character is one (of Thai
     and others without spaces count characters). Tokens are what ``tokenizer.encode(text)``, or
-    ``tokenizer(text)`` for a function, gives; what it raises is raised. Notes the length. ValueError: limits
-    that do not rise, unknown unit or fall, tokens without a tokenizer or the reverse.
+    ``tokenizer(text)`` for a function, gives; what it raises is raised. A field that was not found is no
+    text: ``None`` (see `measure`). Notes the length. ValueError: limits that do not rise or are none, unknown
+    unit or fall, tokens without a tokenizer or the reverse.
 
     >>> length(full_until=2, zero_from=6)("one two three")
     0.75
     >>> length(full_from=100, full_until=300, zero_from=400)("Too short.")
     0.02
+    >>> length(full_from=4)("Too short."), length(full_from=4)("This is long enough, however it goes on.")
+    (0.5, 1.0)
     """
     return Length(
         full_until=full_until,

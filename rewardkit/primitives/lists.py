@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from rewardkit.primitives.factories import true_or_false
 from rewardkit.primitives.json_values import MISSING, json_of
 from rewardkit.primitives.numbers import read_number
 from rewardkit.primitives.texts import is_missing, normal_text
@@ -35,11 +36,13 @@ def sets_equal(prediction: Any, ground_truth: Any, *, partial: bool = False) -> 
 
     ``partial=True`` gives the share of the elements of either that both have (Jaccard), so that a missing and
     an added one cost the same. A prediction that is no set is wrong, a truth that is none is not judged: an
-    empty text, brackets that do not match, more than 100,000 characters.
+    empty text, brackets that do not match, more than 100,000 characters. ValueError: `partial` is no bool.
 
     >>> sets_equal(r"\{2, 1.0\}", "[1, 2]"), sets_equal("1 and 5", [1, 2], partial=True)
     (1.0, 0.3333333333333333)
     """
+    if partial is not False:
+        true_or_false(partial=partial)
     truth, found = _read(ground_truth), _read(prediction)
     if truth is None:
         return None
@@ -61,6 +64,8 @@ def lists_equal(prediction: Any, ground_truth: Any, *, partial: bool = False) ->
     >>> lists_equal("[1, 2]", "1, 2"), lists_equal("2, 1", "1, 2"), lists_equal("1, 3", "1, 2", partial=True)
     (1.0, 0.0, 0.5)
     """
+    if partial is not False:
+        true_or_false(partial=partial)
     truth, found = _read(ground_truth), _read(prediction)
     if truth is None:
         return None

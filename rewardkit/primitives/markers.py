@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Literal
 
 from rewardkit.primitives.extractor import WHICH, Extractor, Span, Which, trim
-from rewardkit.primitives.factories import one_of
+from rewardkit.primitives.factories import one_of, true_or_false
 
 __all__ = ["after", "answer_phrase", "citation"]
 
@@ -36,6 +36,7 @@ class After(Extractor):
             )
         one_of("which", self.which, WHICH)
         one_of("until", self.until, ("line", "end"))
+        true_or_false(case=self.case)
 
     def occurrences(self, completion: str) -> list[Span]:
         found: list[Span] = []
@@ -57,7 +58,8 @@ def after(
 
     By default the last marker.
 
-    `marker` is plain text, not a pattern; ``case=False`` finds it in any case. ValueError: it is empty.
+    `marker` is plain text, not a pattern; ``case=False`` finds it in any case. ValueError: it is empty, or an
+    option is unknown.
 
     >>> after("####")("6 * 7 = 42\n#### 42")
     '42'
@@ -65,22 +67,31 @@ def after(
     return After(marker, which, until, case)
 
 
-# Markdown may close behind each word; "answer is" does not begin "answer isn't", nor 答案是 "答案是否".
-_ENGLISH = r"""(?<!\w)(?i:answer)[*_]{0,3} (?: [ \t]+(?i:is)\b[*_]{0,3} (?:[ \t]*[:：][*_]{0,3})?
-                                            | [ \t]*[:：][*_]{0,3} )
+# Markdown may close behind each word; "answer is" does not begin "answer is not", nor 答案是 "答案是否".
+_ENGLISH = r"""(?<!\w)(?i:answer)[*_]{0,3}
+               (?: (?: [ \t]+(?i:to|for|of)(?:[ \t]+[\w'’-]{1,30}){1,8}? )?
+                   [ \t]+(?i:is|was|equals|(?:should|would|must|will|has[ \t]to)[ \t]+be)\b
+                   (?![ \t]+(?i:not)\b)
+                   [*_]{0,3} (?:[ \t]*[:：][*_]{0,3})?
+                 | [ \t]*[:：][*_]{0,3} )
              | (?<!\w)(?i:final[ \t]+answer)[*_]{0,3}[ \t]*$"""
-_CHINESE = r"""(?: 最[终終]答案[*_]{0,3}[ \t]* (?:(?:应该|應該|应|應)?(?:是(?!否)|为|為))?
+_CHINESE = r"""(?: 最[终終]答案[*_]{0,3}[ \t]* (?!(?:应该|應該|应|應)?是否) (?:(?:应该|應該|应|應)?[是为為])?
                  | 答案[*_]{0,3}[ \t]* (?:(?:应该|應該|应|應)?(?:是(?!否)|为|為)|(?=[:：])) )
                [*_]{0,3} (?:[ \t]*[:：][*_]{0,3})?"""
 _PHRASES = {
     language: re.compile(expression, re.VERBOSE | re.MULTILINE)
     for language, expression in {"en": _ENGLISH, "zh": _CHINESE, "any": f"{_ENGLISH} | {_CHINESE}"}.items()
 }
+_BRACES = r"\{[^{}\n]*+\}"
+_BRACES = rf"\{{(?:[^{{}}\n]|{_BRACES})*+\}}"
+_BRACES = rf"\{{(?:[^{{}}\n]|{_BRACES})*+\}}"  # three deep
 _PIECE = re.compile(
-    r"""\$(?![\s$])[^$\n]*+(?<!\s)\$                            # mathematics, whatever stops are in it
+    rf"""\$(?![\s$])[^$\n]*+(?<!\s)\$ | {_BRACES}                # mathematics, whatever stops are in it
+      | (?<![^\W_]) (?: (?:[^\W\d_]\.){{2,}}(?=[ \t]+[^\sA-Z]) | (?:Mr|Mrs|Ms|Dr|Prof|St)\.(?=[ ]) )
       | (?P<end> \n | [。！？] | [.!?](?=[*_`"'”’)\]]*+(?:\s|\Z)) )""",
     re.VERBOSE,
 )
+_INITIALS = re.compile(r"(?<![^\W_])(?:[^\W\d_]\.)+[^\W\d_]\Z")
 _BEFORE = " \t\r\n*_`\"'“‘"
 _BEHIND = " \t\r\n*_`\"'”’.,;:!?。，；：！？、"
 
@@ -107,6 +118,8 @@ def _sentence(text: str, start: int, limit: int) -> Span:
     """The sentence that starts here, without the marks around it."""
     ends = (piece.start() for piece in _PIECE.finditer(text, start, limit) if piece["end"])
     inner = text[start : next(ends, limit)].rstrip(_BEHIND)
+    if text.startswith(".", start + len(inner)) and _INITIALS.search(inner):
+        inner += "."  # it is theirs: "10 a.m."
     bare = inner.lstrip(_BEFORE)
     marks = inner[: len(inner) - len(bare)].strip()
     if marks and marks in bare:  # they close within the sentence: "**42** apples"
@@ -118,10 +131,12 @@ def _sentence(text: str, start: int, limit: int) -> Span:
 def answer_phrase(*, which: Which = "last", language: Literal["any", "en", "zh"] = "any") -> AnswerPhrase:
     """What follows "the answer is", "Final answer:", 答案是, 答案为, 答案： or 最终答案; by default the last.
 
-    Up to the end of the sentence or line; where nothing follows on the line, of the next one that is not
-    empty. A stop ends a sentence before white space only, so "3.5" is whole, and not within ``$...$``.
-    Punctuation and Markdown around it are left out. The words count in any case, in bold, and with either
-    colon; ``language="en"`` or ``"zh"`` takes those of one language. ValueError: an option is unknown.
+    Also "was", "should be", "must be" and the like, and "the answer to ... is"; not "is not", 是否. Up to the
+    end of the sentence or line; where nothing follows on the line, of the next one that is not empty. A stop
+    ends a sentence before white space only, so "3.5" is whole, but not within ``$...$`` or braces, nor in
+    "10 a.m. today". Punctuation and Markdown around it are left out. The words count in any case, in bold,
+    and with either colon; ``language="en"`` or ``"zh"`` takes those of one language. ValueError: an option is
+    unknown.
 
     >>> answer_phrase()("So **the answer is:** $3.5$ kg. Done."), answer_phrase()("因此答案是：42。谢谢")
     ('$3.5$ kg', '42')

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, cast
 
 from rewardkit.deadlines import Killed, Raised, WorkerEnded, Workers
-from rewardkit.primitives.latex import LONGEST, is_prose, normal_form, same_text, split
+from rewardkit.primitives.latex import LONGEST, normal_form, same_text, split, words
 from rewardkit.primitives.numbers import Number, alike, check_tolerances, read_number
 from rewardkit.primitives.texts import is_missing
 from rewardkit.trace import note
@@ -30,18 +30,28 @@ def math_equal(
 ) -> bool | None:
     r"""Whether two mathematical expressions, LaTeX or not, are equal.
 
-    Plain numbers and lists of them are compared exactly, as in `numbers_equal`. Of all else math-verify is
-    asked, once for each pair, and overruled where it can be shown to be wrong: constants are compared by
-    their exact difference, letters by values put in for them, equations up to a factor, sets and tuples by
-    their elements, sequences with an ellipsis term by term; and what it cannot read is not equal to a number
-    found in it. Other kinds (percent, units, words, ``x=5`` beside 5, matrices, functions) are math-verify's
+    Plain numbers, words and lists of them are compared exactly, as in `numbers_equal`. Of all else
+    math-verify is asked, once for each pair, and overruled where it can be shown to be wrong: constants are
+    compared by their exact difference, letters by values put in for them, equations up to a factor, sets and
+    tuples by their elements, sequences with an ellipsis term by term; and what it cannot read is not equal to
+    a number found in it. Other kinds (percent, matrices, an inequality beside an interval) are math-verify's
     to decide, and equal only if it says so in both orders.
+
+    - Case counts in letters (R is not r), but not in words of three letters or more, nor in No. Letters alone
+      are a word (``no`` is not ``on``, ``ab`` not ``ba``); in ``2ab`` they commute.
+    - Units do not count, whichever they are: words set as text behind a value (``5\text{ m}``), and bare ones
+      of four letters (``5 apples``) or short known ones (``5 cm``). Bare letters are letters: ``5 m`` is 5
+      times m. Number words count: ``5 million`` is 5000000, ``5 dozen`` 60; ``5 or more`` is not 5.
+    - ``x=5``, ``f(x)=2x`` and ``P(X=1)=0.5`` are equal to the value alone. Of two equations the names count,
+      with what is in their brackets.
+    - ``0.333\ldots`` is 1/3, and ``0.1234\ldots`` is equal only to itself.
 
     Rounding counts as a difference ("3.14" is not ``\pi``) unless a tolerance is asked for: `absolute`, or
     `relative` to the larger magnitude. It applies to real numbers, also in tuples, sets and ``x=5``. What is
     over 2,000 characters is not read. A prediction that cannot be read is wrong, and so is one that takes
-    over 5 s of processor time to compare (that is noted as "math_equal"); a truth that is missing, or cannot
-    be read in that time, is not judged (``None``). ValueError: a tolerance that is negative or not finite.
+    over 5 s of processor time to compare (that is noted as "math_equal"). A truth that is missing, or cannot
+    be read (in that time), is not judged (``None``), unless the prediction is the same text. ValueError: a
+    tolerance that is negative or not finite.
 
     >>> math_equal(r"$\frac{2}{4}$", "0.5"), math_equal("0.33", r"\frac{1}{3}")
     (True, False)
@@ -71,12 +81,12 @@ def _text(value: Any) -> str | None:
     return text if len(text) <= LONGEST else None
 
 
-_PERCENT = frozenset("%\uff05\ufe6a\u066a")
+_NO_NUMBER = re.compile("[%\uff05\ufe6a\u066a]|\\.\\.")
 
 
 def _number(value: Any) -> Number | None:
-    """A plain number; 50% is none, as it is 0.5 to one and 50 to another: that is math-verify's to say."""
-    return None if isinstance(value, str) and not _PERCENT.isdisjoint(value) else read_number(value)
+    """A plain number; 50% is none, as it is 0.5 to one and 50 to another, nor are digits that go on."""
+    return None if isinstance(value, str) and _NO_NUMBER.search(value) else read_number(value)
 
 
 def _judge(given: str, expected: str, absolute: float, relative: float) -> tuple[bool | None, str | None]:
@@ -84,52 +94,69 @@ def _judge(given: str, expected: str, absolute: float, relative: float) -> tuple
     prediction, truth = normal_form(given), normal_form(expected)
     if truth is None:
         return None, None
-    exact, number = _number(truth), _number(prediction)
+    if prediction is not None and (absolute or relative):
+        prediction, truth = _DIGITS_GO_ON.sub(r"\1", prediction), _DIGITS_GO_ON.sub(r"\1", truth)
+    known = _list(truth)
     if prediction is None:
-        verdict = None if exact is None else False
-    elif exact is not None and number is not None:
-        verdict = alike(number, exact, absolute, relative)
+        verdict = False if known[1] else None
     elif same_text(prediction, truth) and any(map(str.isalnum, truth)):
         verdict = True
-    elif (exact is not None and is_prose(prediction)) or (number is not None and is_prose(truth)):
-        verdict = False
     else:
-        verdict = _lists_equal(prediction, truth, absolute, relative)
+        verdict = _lists_equal(_list(prediction), known, absolute, relative)
     if verdict is not None:
         return verdict, None
     answer = _ask(prediction, truth, absolute, relative)
     if isinstance(answer, Killed | Raised):
-        readable = exact is not None or _ask(None, truth, 0.0, 0.0) is False
+        readable = known[1] or _ask(None, truth, 0.0, 0.0) is False
         return (False if readable else None), f"not decided: {answer.error}"
-    return cast(bool | None, answer), None
+    return (False if answer is None and known[1] else cast(bool | None, answer)), None
 
 
-def _lists_equal(a: str, b: str, absolute: float, relative: float) -> bool | None:
-    """Of lists of plain numbers between the same brackets; ``None`` for others, which the worker reads."""
-    (brackets, first), (others, second) = _list(a), _list(b)
+_DIGITS_GO_ON = re.compile(r"^([-+]?\d+\.\d+)\s*\\ldots$")
+
+Item = Number | str
+Listed = tuple[str, list[Item]]
+"""The brackets around a list, and its numbers and words; none where there are others."""
+
+
+def _lists_equal(given: Listed, expected: Listed, absolute: float, relative: float) -> bool | None:
+    """Of lists between the same brackets; ``None`` for others, which the worker reads."""
+    (brackets, first), (others, second) = given, expected
     if brackets != others or not first or not second:
         return None
-    if brackets not in ("{}", ""):
+    if brackets not in ("{}", "") or len(first) == len(second) == 1:
         pairs = zip(first, second, strict=False)
-        return len(first) == len(second) and all(alike(*pair, absolute, relative) for pair in pairs)
+        return len(first) == len(second) and all(_items_equal(*pair, absolute, relative) for pair in pairs)
     if absolute or relative:
         return None
     return set(first) == set(second)
 
 
+def _items_equal(a: Item, b: Item, absolute: float, relative: float) -> bool:
+    if isinstance(a, str) or isinstance(b, str):
+        return a == b
+    return alike(a, b, absolute, relative)
+
+
 _LIST = re.compile(r"(?:(\(|\[|\\\{)(.*?)(\)|\]|\\\})|(.*))", re.DOTALL)
 
 
-def _list(text: str) -> tuple[str, list[Number]]:
-    """Brackets and numbers of a list, or no numbers."""
+def _list(text: str) -> Listed:
+    """Brackets and items of a list, or one item; around that parentheses say nothing."""
     opening, inner, closing, bare = cast(re.Match[str], _LIST.fullmatch(text)).groups(default="")
-    numbers = [_number(item) for item in split(inner or bare, _COMMA)]
-    known = [number for number in numbers if number is not None]
-    complete = len(known) == len(numbers) > (1 if opening != "\\{" else 0)
-    return (opening + closing).replace("\\", ""), known if complete else []
+    items = [_item(item) for item in split(inner or bare, _SEPARATOR)]
+    known = [item for item in items if item is not None]
+    alone = len(items) == 1
+    brackets = "" if alone and opening + closing == "()" else (opening + closing).replace("\\", "")
+    return brackets, known if len(known) == len(items) and not (alone and brackets[:1] in ("(", "[")) else []
 
 
-_COMMA = re.compile(",")
+def _item(text: str) -> Item | None:
+    number = _number(text)
+    return words(text) if number is None else number
+
+
+_SEPARATOR = re.compile(r",?\s*(?:\\text\s*\{\s*(?:and|or)\s*\}|(?<![A-Za-z\\])(?:and|or)(?![A-Za-z]))|,")
 
 SHORT = 200
 """Characters of a pair, of which many are remembered; of longer ones a few, to keep little."""

@@ -2,6 +2,11 @@
 
 Every factory here returns a small frozen callable that gives a score in [0, 1], in time that is linear in the
 text or bounded by what its docstring states. What is no text is not judged: ``None``.
+
+So is a field that was not found: a measure of it (``columns={"completion": "reasoning"}``) abstains where
+there is none, and the reward of that row is NaN. Where that is to count as bad, put the component behind a
+gate that is closed there (on `tags`, as `gallery:tagged` does), or measure a field of your own that returns
+``reasoning or ""``.
 """
 
 from __future__ import annotations
@@ -24,12 +29,12 @@ from rewardkit.primitives.conduct import (
 )
 from rewardkit.primitives.evidence import citations, grounding
 from rewardkit.primitives.expressions import regex
-from rewardkit.primitives.factories import Made, one_of, whole_number
+from rewardkit.primitives.factories import Made, one_of, true_or_false, whole_number
 from rewardkit.primitives.grammar import tags
 from rewardkit.primitives.lengths import length, overlong
 from rewardkit.primitives.repeating import diversity, repetition
 from rewardkit.primitives.schema import json_schema
-from rewardkit.primitives.texts import bare_words, is_missing, normal_form, standing, words
+from rewardkit.primitives.texts import bare_words, is_missing, normal_form, plain_quotes, standing, words
 from rewardkit.primitives.transcripts import ToolCall, read_calls
 from rewardkit.trace import note
 
@@ -68,6 +73,7 @@ class Keywords(Made):
 
     def __post_init__(self) -> None:
         one_of("mode", self.mode, ("share", "all", "any", "count"))
+        true_or_false(case=self.case)
         if not self.words or not all(isinstance(word, str) and word.strip() for word in self.words):
             raise ValueError(
                 "keywords takes one or more words, such as keywords('because', 'therefore'); got "
@@ -84,7 +90,7 @@ class Keywords(Made):
             whole_number("full_at", self.full_at)
 
     def _normal(self, text: str) -> str:
-        text = " ".join(normal_form(text, "NFC").split())
+        text = " ".join(plain_quotes(normal_form(text, "NFC")).split())
         return text if self.case else text.casefold()
 
     def __call__(self, completion: str | None) -> float | None:
@@ -112,10 +118,11 @@ def keywords(
     How often each occurs does not count, except with ``mode="count"``: all occurrences together, 1.0 at
     `full_at`; saying one word again and again earns that too.
 
-    Words may hold spaces; case and the kind of white space do not matter unless ``case=True``. Chinese and
-    Japanese have no borders of words: such a word counts anywhere, also inside a longer one or behind a
-    "not" (不正确 holds 正确). Numbers count whole ("5" is not in "5.2"). Notes those found. ValueError: no
-    word, the same twice, unknown mode, `full_at` without ``mode="count"`` or the reverse.
+    Words may hold spaces; case (unless ``case=True``), the kind of white space and the shape of quotes do
+    not matter. Chinese and Japanese have no borders of words: such a word counts anywhere, also inside a
+    longer one or behind a "not" (不正确 holds 正确). Numbers count whole ("5" is not in "5.2"). Notes those
+    found. ValueError: no word, the same twice, unknown mode, `full_at` without ``mode="count"`` or the
+    reverse, `case` no bool.
 
     >>> keywords("first", "then", "so")("First this, then that; also those")
     0.6666666666666666
@@ -254,11 +261,13 @@ def _sections(text: str) -> int:
 def steps(full_at: int, *, kind: StepKind = "steps") -> Steps:
     r"""Number of different steps in the text, as a share of `full_at`; 1.0 from there on.
 
-    ``kind="steps"``: lines that start with a number ("1.", "2)", "(3)"), a bullet, "Step 4:", 第五步 or
-    步骤6 and say something; ``"lines"``: lines with a letter or digit; ``"sections"``: headings ("# ...", or
-    a line all in bold) with text below. What was said before, in any case, with another number in front or
-    other punctuation, does not count again. Never falls when a line is added. It pays for form, not for
-    thought: keep its weight small. Notes the number. ValueError: `full_at` under 1, unknown kind.
+    ``kind="steps"``: lines that start with a number ("1.", "2)", "(3)"), a bullet, "Step 4:", 第五步 or 步骤6
+    and say something; ``"lines"``: lines with a letter or digit; ``"sections"``: headings ("# ...", or a
+    line all in bold) with text below. What was said before, in any case, with another number in front or
+    other punctuation, does not count again. Steps and lines never fall when a line is added; sections not
+    when it is added at the end (higher up, it may part a heading from its text, or make two texts begin
+    alike). It pays for form, not for thought: keep its weight small. Notes the number. ValueError:
+    `full_at` under 1, unknown kind.
 
     >>> steps(4)("1. Add 2 and 2.\n2. Double it.\n3. Double it!")
     0.5

@@ -1,17 +1,34 @@
-"""What the assistant wrote in a transcript, as text."""
+"""The parts of messages in OpenAI's form: their content as text, their tool calls; what the assistant said.
+
+Nothing that stands in messages raises.
+"""
 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
-from rewardkit.primitives.factories import one_of
+from rewardkit.primitives.factories import one_of, true_or_false
 
-__all__ = ["assistant_text"]
+__all__ = [
+    "arguments_of",
+    "as_list",
+    "assistant_text",
+    "content_text",
+    "plain_value",
+    "read_function",
+]
+
+MAX_DEPTH = 100
+"""How deep arguments may nest before a call counts as malformed. Our choice: tools' schemas end at a few."""
+
+MAX_BITS = 4096
+"""How large a whole number in them may be. Our choice, below what Python refuses to write."""
 
 
 def assistant_text(
@@ -25,7 +42,7 @@ def assistant_text(
     Messages are joined by an empty line, content in parts by line breaks; parts that are no text are left
     out. With ``tool_calls=True`` the calls of a message follow its text as ``<tool_call>{...}</tool_call>``,
     one a line, where `tool_call` finds them. A string is returned as it is; ``None`` where no assistant
-    speaks. ValueError: `turns` is unknown.
+    speaks. ValueError: `turns` is unknown, `tool_calls` no bool.
 
     >>> assistant_text([{"role": "user", "content": "2+2?"}, {"role": "assistant", "content": "4"}])
     '4'
@@ -34,6 +51,7 @@ def assistant_text(
     '<tool_call>{"name": "add", "arguments": {"a": 2}}</tool_call>'
     """
     one_of("turns", turns, ("last", "all"))
+    true_or_false(tool_calls=tool_calls)
     if isinstance(messages, str):
         return messages
     spoken = [item for item in _mappings(messages) if item.get("role") == "assistant"]
@@ -43,29 +61,73 @@ def assistant_text(
     return "\n\n".join(text for text in texts if text)
 
 
-def _items(value: Any) -> list[Any]:
-    """The items of a list, a tuple or an array; of nothing else."""
-    if isinstance(value, np.ndarray):
+def as_list(value: Any) -> list[Any] | None:
+    """The items of a list, tuple or array (which is how tables hold lists); ``None`` for all else."""
+    items = value.tolist() if isinstance(value, np.ndarray) else value
+    return list(items) if isinstance(items, list | tuple) else None
+
+
+def content_text(content: Any) -> str:
+    """The text of a message's content: as it is, of one part or of several, one a line; an object as JSON."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, Mapping) and not (
+        isinstance(content.get("text"), str) and set(content) <= {"type", "text"}
+    ):
+        try:
+            return json.dumps(plain_value(content), ensure_ascii=False)
+        except ValueError:
+            return ""
+    parts = [content] if isinstance(content, Mapping) else as_list(content) or []
+    texts = [part.get("text") if isinstance(part, Mapping) else part for part in parts]
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def plain_value(value: Any, depth: int = 0) -> Any:
+    """The value in JSON's own types, keys sorted, 1.0 as 1; ValueError where JSON cannot hold it."""
+    if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
-    return list(value) if isinstance(value, Sequence) and not isinstance(value, str | bytes) else []
+    if isinstance(value, Mapping) and depth < MAX_DEPTH and all(isinstance(key, str) for key in value):
+        return {key: plain_value(value[key], depth + 1) for key in sorted(value)}
+    if isinstance(value, list | tuple) and depth < MAX_DEPTH:
+        return [plain_value(inner, depth + 1) for inner in value]
+    if isinstance(value, float) and math.isfinite(value):
+        return int(value) if value.is_integer() else value
+    if value is None or isinstance(value, str) or (isinstance(value, int) and value.bit_length() < MAX_BITS):
+        return value
+    raise ValueError(f"{type(value).__name__} is not JSON, or too deep or too large")
+
+
+def arguments_of(call: Mapping[str, Any]) -> Any:
+    """What a call gives its function: its "arguments", or "parameters" as Llama has it."""
+    given = call.get("arguments")
+    return call.get("parameters") if given is None else given
+
+
+_FUNCTION = re.compile(r"\s*<function=([^<>\n]+)>")
+_PARAMETER = re.compile(r"<parameter=([^<>\n]+)>\n?((?:(?!</?parameter\b).)*+)</parameter>", re.DOTALL)
+
+
+def read_function(text: str) -> dict[str, Any] | None:
+    """The call in ``<function=name><parameter=key>value</parameter></function>``, ``None`` where it is none.
+
+    Qwen3-Coder writes calls so. Values are texts, as the schema that would say more is not there.
+    """
+    head = _FUNCTION.match(text)
+    if head is None:
+        return None
+    given = {found[1].strip(): found[2].removesuffix("\n") for found in _PARAMETER.finditer(text, head.end())}
+    return {"name": head[1].strip(), "arguments": given}
 
 
 def _mappings(value: Any) -> list[Mapping[str, Any]]:
-    return [item for item in _items(value) if isinstance(item, Mapping)]
+    return [item for item in as_list(value) or [] if isinstance(item, Mapping)]
 
 
 def _message_text(message: Mapping[str, Any], tool_calls: bool) -> str:
-    text = _content_text(message.get("content"))
+    text = content_text(message.get("content"))
     calls = [_call_text(call) for call in _calls(message)] if tool_calls else []
     return "\n".join([*([text] if text or not calls else []), *calls])
-
-
-def _content_text(content: Any) -> str:
-    """Text of a message's content: a string, or the text parts of a list of parts, one a line."""
-    if isinstance(content, str):
-        return content
-    texts = [part.get("text") if isinstance(part, Mapping) else part for part in _items(content)]
-    return "\n".join(text for text in texts if isinstance(text, str))
 
 
 def _calls(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -77,7 +139,7 @@ def _calls(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def _call_text(call: Mapping[str, Any]) -> str:
     """A call as Hermes and Qwen write it; without its arguments where these cannot be written as JSON."""
-    arguments = call.get("arguments")
+    arguments = arguments_of(call)
     if isinstance(arguments, str):
         try:
             read = json.loads(arguments)
@@ -86,12 +148,12 @@ def _call_text(call: Mapping[str, Any]) -> str:
         arguments = read if isinstance(read, dict) else arguments
     record = {"name": call["name"]}
     try:
-        text = json.dumps({**record, "arguments": {} if arguments is None else arguments}, **_PLAIN)
+        text = json.dumps({**record, "arguments": {} if arguments is None else arguments}, **_WRITING)
     except (TypeError, ValueError, RecursionError):
         text = json.dumps(record, ensure_ascii=False)
     return f"<tool_call>{_TAG.sub(_ESCAPED, text)}</tool_call>"
 
 
-_PLAIN: dict[str, Any] = {"ensure_ascii": False, "allow_nan": False}
+_WRITING: dict[str, Any] = {"ensure_ascii": False, "allow_nan": False}
 _TAG = re.compile(r"<(?=/?tool_call)", re.IGNORECASE)  # in an argument, where it would end the call
 _ESCAPED = r"\\u003c"

@@ -36,11 +36,11 @@ LONGEST = 1000
 def read_number(value: Any) -> Number | None:
     r"""The exact number a text or number stands for, or ``None``: a Decimal, for a fraction a Fraction.
 
-    Reads signs, thousands separators (1,234, ``1{,}234``, ``1\,234``, thin spaces), "10." and ".5", 6.02e23,
-    ``6.02 \times 10^{23}`` and ``10^{5}``, a percent sign (50% is 1/2), 3/4, 1 1/2, ½, ``\frac{3}{4}``, a
-    currency sign in front, digits of all scripts, ``$...$`` around it and a full stop behind it. Floats are
-    read as they print (0.1 is 1/10). Bools, NaN, infinities, other words or units, misplaced separators and
-    text over 1,000 characters are no numbers.
+    Reads signs, thousands separators (1,234, ``1{,}234``, ``1\,234``, thin spaces; India's 1,00,000), "10."
+    and ".5", 6.02e23, ``6.02 \times 10^{23}`` and ``10^{5}``, a percent sign (50% is 1/2), 3/4, 1 1/2, ½,
+    ``\frac{3}{4}``, a currency sign in front, digits of all scripts, ``$...$`` around it and a full stop
+    behind it. Floats are read as they print (0.1 is 1/10). Bools, NaN, infinities, other words or units,
+    misplaced separators, decimals that go on (0.333...) and text over 1,000 characters are no numbers.
 
     >>> read_number("$1,234.50."), read_number("50%"), read_number("1 1/2"), read_number("1,23")
     (Decimal('1234.50'), Decimal('0.50'), Fraction(3, 2), None)
@@ -60,7 +60,9 @@ def read_number(value: Any) -> Number | None:
     return value if value.is_finite() else None
 
 
-_DIGITS = r"(?:[1-9][0-9]{0,2}(?:(?:,[0-9]{3})+|(?:\u2009[0-9]{3})+)|[0-9]+)"
+_DIGITS = (
+    r"(?:[1-9][0-9]{0,2}(?:(?:,[0-9]{3})+|(?:\u2009[0-9]{3})+)|[1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3}|[0-9]+)"
+)
 _PLAIN = rf"(?:{_DIGITS}(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{{1,6}})?"
 _SIMPLE = re.compile(r"[-+]?(?:[1-9][0-9]{0,2}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?")
 _WRITTEN = re.compile(
@@ -149,10 +151,10 @@ _POWER = re.compile(
 
 def _plainly(text: str) -> str:
     r"""A number as it is written -> the same in plain ASCII: 2½ as 2 1/2, ``3 \times 10^{5}`` as 3e5."""
-    text = text.strip().rstrip(_STOPS).rstrip()
+    text = _without_stop(text)
     for left, right in _MATHEMATICS:
         if text.startswith(left) and text.endswith(right) and len(text) > len(left + right):
-            text = text[len(left) : -len(right)].strip().rstrip(_STOPS).rstrip()
+            text = _without_stop(text[len(left) : -len(right)])
             break
     if not text.isascii():
         text = _RAISED_POWER.sub(lambda found: "^" + found[0].translate(_RAISED), text).translate(_ALIKE)
@@ -163,6 +165,13 @@ def _plainly(text: str) -> str:
     if "^" in text and "/" not in text:
         text = _POWER.sub(lambda found: f"{'' if found['times'] else '1'}e{found[2] or found[3]}", text)
     return text
+
+
+def _without_stop(text: str) -> str:
+    """The text without a full stop behind it; 0.333... goes on, and is no number as it stands."""
+    text = text.strip()
+    kept = text.rstrip(_STOPS).rstrip()
+    return text if text.endswith("..") and "." in kept else kept
 
 
 def _with_slash(fraction: re.Match[str]) -> str:
@@ -203,7 +212,8 @@ def alike(a: Number, b: Number, absolute: float, relative: float) -> bool:
 
 def is_amount(value: Any) -> bool:
     """Whether an option is a number from 0 on that is not infinite."""
-    return isinstance(value, int | float | Real | Decimal) and 0 <= float(value) < math.inf
+    is_number = isinstance(value, int | float | Real | Decimal) and not isinstance(value, bool)
+    return is_number and 0 <= float(value) < math.inf
 
 
 def error_of(a: Number, b: Number) -> tuple[Any, Any]:

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from rewardkit.primitives.extractor import WHICH, Extractor, Span, Which
-from rewardkit.primitives.factories import one_of
+from rewardkit.primitives.factories import one_of, true_or_false
 from rewardkit.primitives.texts import CJK
 
 __all__ = ["gsm8k", "number"]
 
 # What `read_number` reads of a whole text is found here in running text, where signs, slashes and stops have
-# other uses too: "9-6" holds 9 and 6, "3/4/2024" is a date, "3.14.15" and "1.2.3.4" are versions.
+# other uses too: "9-6" holds 9 and 6. A run of digits and joints that is no number as a whole ("3.14.15",
+# "3/4/2024", "1:30", "1,23") holds none: no piece of it is what was written.
 _SIGN = "[-+\u2010\u2011\u2012\u2013\u2212\ufe62\ufe63\uff0b\uff0d]"
 _OPENERS = r"-+.\\\u2010-\u2013\u2212\ufe62\ufe63\uff0b\uff0d"
 _CURRENCY = r"(?:\\?[$£¥\ufe69\uff04\uffe1\uffe5\u20a0-\u20cf])"
@@ -26,30 +27,37 @@ _LETTER = rf"[^\W_{CJK}]"  # Chinese has no spaces between words and numbers
 _DIGITS = r"""(?>
     (?![0０])\d{1,3} (?: (?:[,\u066c]\d{3})+ | (?:\{,\}\d{3})+ | (?:\\,\d{3})+ | (?:,\\!\d{3})+
                        | (?:[\u00a0\u2007\u2009\u202f]\d{3})+ | (?:，[０-９]{3})+ ) (?!\d)
+  | (?!0)[0-9]{1,2} (?:,[0-9]{2})+ ,[0-9]{3} (?!\d)
   | \d+ )"""
-_PLAIN = rf"(?> {_DIGITS} (?:{_POINT}\d+)? | (?<!\.)\.\d+ )"
+_GOES_ON = r"(?:\.{3,}|…|\s?\\[lc]?dots)?"  # a part of it: 0.333... is not 0.333
+_PLAIN = rf"(?> {_DIGITS} (?:{_POINT}\d+{_GOES_ON})? | (?<!\.)\.\d+{_GOES_ON} )"
 _EXPONENT = rf"(?: \{{ [ ]? {_SIGN}?\d{{1,6}} [ ]? \}} | {_SIGN}?\d{{1,6}}(?!\d) )"
 _POWER = rf"10 (?: \^{_EXPONENT} | [⁺⁻]?[⁰¹²³⁴-⁹]{{1,6}} )"
 _TIMES = r"[ ]? (?:\\times|\\cdot|[×·⋅∙*x]) [ ]?"
 _ARGUMENT = rf"(?: \s?\{{ [ ]? {_SIGN}?{_PLAIN} [ ]? \}} | \s?\d )"
 _PART = r"(?: \s?\{ [ ]? \d{1,6} [ ]? \} | \s?\d )"
-_END = rf"(?! {_POINT}\d | {_SLASH}\d )"
+_JOINT = r"[.\uff0e\u066b/\u2044\u2215\uff0f,\u066c:_'’]"
+_RAISED = "[⁺⁻⁰¹²³⁴-⁹]"
+_RAISES = rf"\^ \{{? {_SIGN}?"
+_END = rf"(?! {_JOINT}\d | -(?:0|\d+-)\d | {_RAISED} | {_RAISES}\d )"
 _NUMBER = rf"""
     (?= [{_OPENERS}\d¼½¾⅐-⅞↉] )  # what a number begins with, and where that has other uses what follows it
     (?= [^{_OPENERS}] | {_SIGN}{_CURRENCY}?[\d.\\¼½¾⅐-⅞↉] | \.\d | \\[dtcf] )
-    (?: (?<!{_LETTER}) (?<![)\]}}/]) (?<!\w\.) {_SIGN}{_CURRENCY}? )?
+    (?: (?<!{_LETTER}) (?<![)\]}}/^]) (?<!\^\{{) (?<!\w\.) {_SIGN}{_CURRENCY}? )?
     (?: \\[dtc]?frac {_ARGUMENT} (?P<under>{_ARGUMENT}) (?!\d) {_END}
       | (?<!{_LETTER}) (?<!{_LETTER}_) (?<!{_LETTER}__)  # not inside a word; _4_ is Markdown
-        (?<!\w\.) (?<!_\{{) (?<!{_SLASH})       # nor in a version, an address, an index, a path
+        (?<!\d{_JOINT}) (?<!{_SLASH}) (?<!_\{{)  # nor in a date, an address, a path, an index
+        (?<!\^) (?<!\^\{{) (?<!\^{_SIGN}) (?<!\^\{{{_SIGN})
         (?: (?P<whole>{_DIGITS})
             (?P<rest> {_GAP} (?P<part>\d{{1,6}}){_SLASH}(?P<of>\d{{1,6}}) (?!\d)
                     | [ ]? \\[dtc]?frac (?P<above>{_PART}) (?P<beneath>{_PART}) (?!\d)
                     | [ ]? {_VULGAR} (?!\d) ) {_END}
           | {_VULGAR} (?!\d) {_END}
           | (?: {_PLAIN} {_TIMES} )? {_POWER} {_END}
+          | (?P<odd> 0(?:[xX][0-9A-Fa-f]|[bBoO][0-9])[0-9A-Za-z]*+ )
           | {_PLAIN} {_SLASH} (?P<below>{_PLAIN}) {_END}
           | {_PLAIN} (?: [eE]{_SIGN}?\d{{1,6}}(?!\d) | (?![eE]{_SIGN}?\d) ) {_END}
-          | (?P<none>{_PLAIN}) ) )  # passed over whole, so that a long one is not tried again at each comma
+          | (?P<none> {_PLAIN} (?: (?:{_JOINT}|-|{_RAISES}) \d++ | {_RAISED} )*+ ) ) )  # passed over whole
 """
 _PERCENT = rf"(?: {_GAP}? \\?[%\u066a\ufe6a\uff05] )?"
 _PATTERNS = {wanted: re.compile(_NUMBER + wanted * _PERCENT, re.VERBOSE) for wanted in (False, True)}
@@ -59,7 +67,7 @@ def _spans(found: re.Match[str]) -> list[Span]:
     """The numbers of a match: one, two where a whole one is followed by 3/2, none where it is no number."""
     if found.lastgroup is None:  # nearly all of them: no fraction, nothing to check
         return [found.span()]
-    if found["none"]:
+    if found["none"] or found["odd"]:
         return []
     above, below = found["part"] or found["above"], found["of"] or found["beneath"]
     if below and int(above.strip("{} ")) >= int(below.strip("{} ")):
@@ -81,7 +89,7 @@ class Number(Extractor):
 
     def __post_init__(self) -> None:
         one_of("which", self.which, WHICH)
-        one_of("percent", self.percent, (False, True))
+        true_or_false(percent=self.percent)
 
     def occurrences(self, completion: str) -> list[Span]:
         return [span for found in _PATTERNS[self.percent].finditer(completion) for span in _spans(found)]
@@ -93,9 +101,10 @@ def number(*, which: Which = "last", percent: bool = False) -> Number:
     Sign, thousands separators, decimals, 6.02e23, ``6.02 \times 10^{23}``, 3/4, 1 1/2, ½ and ``\frac{1}{2}``
     are one number each, for `read_number` to read (not those of more than 1,000 characters). A currency sign
     is left out unless a sign stands before it, and a percent sign is a unit: left out unless
-    ``percent=True``, which makes 50% a half. A full stop behind it is not part of it, letters behind it are a
-    unit; dotted runs such as "3.14.15", dates and paths such as "3/4/2024" are no number, nor are digits in a
-    word. ValueError: `which` or `percent` is unknown.
+    ``percent=True``, which makes 50% a half. A full stop behind it is not part of it, the dots of 0.333...
+    are, letters behind it are a unit. What is not understood as a whole is no number, and no piece of it is
+    one: "3.14.15", "3/4/2024", "2024-01-15", "1:30", "1,23", "1.234,56", "1_000", 0x1F, 5² and 2^10; nor are
+    digits in a word or an exponent. ValueError: `which` or `percent` is unknown.
 
     >>> number()("It costs $1,234.50."), number()("about 10."), number()("1 1/2 cups")
     ('1,234.50', '10', '1 1/2')
@@ -106,7 +115,7 @@ def number(*, which: Which = "last", percent: bool = False) -> Number:
 
 
 # The mark of GSM8K's answers, with the white space, Markdown and currency sign between it and the number.
-_MARK = re.compile(rf"#{{4,}}+(?:[^\S\n]|[*_]|{_CURRENCY})*+")
+_MARK = re.compile(rf"#{{4,}}+(?:[^\S\n]|[*_`]|{_CURRENCY})*+")
 
 
 @dataclass(frozen=True, repr=False)

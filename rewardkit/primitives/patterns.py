@@ -23,7 +23,7 @@ class Pattern(Extractor):
         check_timeout(self.timeout)
         pattern = compiled(self.expression)
         known = [*range(pattern.groups + 1), *pattern.groupindex]
-        if self.group is not None and self.group not in known:
+        if self.group is not None and (self.group not in known or isinstance(self.group, bool)):
             raise ValueError(f"pattern {self.expression!r} has no group {self.group!r}; it has {known}")
 
     def occurrences(self, completion: str) -> list[Span]:

@@ -24,6 +24,12 @@ BETWEEN = 2
 LOOP_CHARACTERS = 24
 """How long a loop is, at the least. Our choice: "1000" and "hahaha" end in none."""
 
+LONG = 200
+"""Characters of a run without spaces that is one word. Our choice: longer ones are 0.33333... or Thai."""
+
+WORD = 6
+"""Characters of it that stand for a word, with its space; of English words it is the mean."""
+
 SHORT = 4
 """Sentences and lines of fewer words do not count: "Yes.", "}" and "So x = 4." come again without a loop."""
 
@@ -43,7 +49,7 @@ class Repetition(Made):
         if not isinstance(completion, str):
             return None
         if self.kind == "ngrams":
-            found = words(completion)
+            found = [piece for word in words(completion) for piece in _pieces(word)]
             starts = range(min(self.ngram, len(found)))
             runs = list(zip(*(found[start:] for start in starts), strict=False))
             return _repeated("repeated_ngrams", runs if len(found) >= self.ngram else [])
@@ -56,6 +62,11 @@ class Repetition(Made):
 
 _SENTENCE_ENDS = re.compile(r"(?<=[.!?\u2026])\s+|(?<=[\u3002\uff01\uff1f])(?![\u3002\uff01\uff1f])|\n\s*")
 _LINE_ENDS = re.compile(r"\n\s*")
+
+
+def _pieces(word: str) -> list[str]:
+    """The word; a long run without spaces in pieces."""
+    return [word] if len(word) <= LONG else [word[at : at + WORD] for at in range(0, len(word), WORD)]
 
 
 def _counts(piece: tuple[str, ...]) -> bool:
@@ -117,8 +128,9 @@ def repetition(*, ngram: int = 4, kind: Kind = "ngrams") -> Repetition:
     a text that was cut off at its limit has it; it grows with every round. ``"sentences"`` and ``"lines"``:
     the share that stood there before, of those with four words or more, in any case.
 
-    In Chinese and Japanese each character is a word: take a larger `ngram`. A text with nothing to compare
-    repeats nothing: 0.0. Notes what is repeated. ValueError: `ngram` under 1 or beside another kind, unknown
+    In Chinese and Japanese each character is a word: take a larger `ngram`. Of a run of over 200 characters
+    without spaces ("0.333...", a loop of Thai) every six are one. A text with nothing to compare repeats
+    nothing: 0.0. Notes what is repeated. ValueError: `ngram` under 1 or beside another kind, unknown
     kind.
 
     >>> repetition(ngram=2)("a b a b a b"), repetition()("The sum of the parts is the sum.")

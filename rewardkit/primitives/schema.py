@@ -8,16 +8,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
 from typing import Any
-
-from jsonschema.exceptions import ValidationError
 
 from rewardkit.primitives.expressions import check_timeout
 from rewardkit.primitives.extractor import WHICH, Which
-from rewardkit.primitives.factories import Made, one_of
+from rewardkit.primitives.factories import Made, one_of, true_or_false
 from rewardkit.primitives.structured import Path, as_keys, as_path, json_value, refuse_constant
-from rewardkit.primitives.validating import TooMuch, bounded_validator, spend, working
 from rewardkit.trace import note
 
 __all__ = ["json_schema"]
@@ -77,6 +73,7 @@ class JsonSchema(Made):
 
     def __post_init__(self) -> None:
         one_of("which", self.which, WHICH)
+        true_or_false(partial=self.partial)
         check_timeout(self.timeout)
         as_keys(self.path)
         if not isinstance(self.schema, dict):
@@ -90,7 +87,7 @@ class JsonSchema(Made):
                 "schema holds what JSON cannot; give dicts, lists, texts, numbers, bools and None"
             )
         object.__setattr__(self, "schema", copy.deepcopy(self.schema))
-        bounded_validator(self._written)
+        _validating().bounded_validator(self._written)
 
     @cached_property
     def _written(self) -> str:
@@ -103,11 +100,7 @@ class JsonSchema(Made):
         if fault:
             share, faults = 0.0, [fault]
         else:
-            try:
-                with working(self.timeout):
-                    share, faults = self._judged(value)
-            except (RecursionError, TooMuch):
-                share, faults = 0.0, ["too large to check"]
+            share, faults = self._judged(value)
         note("json_schema", faults or "fits")
         return share
 
@@ -125,18 +118,27 @@ class JsonSchema(Made):
 
     def _judged(self, value: Any) -> tuple[float, list[str]]:
         """The score of a value and the first things that are wrong with it."""
-        validator = bounded_validator(self._written)
-        found: list[ValidationError] = []
-        for error in islice(validator.iter_errors(value), None if self.partial else 1):
-            spend(2)  # what an error takes beyond its check
-            found.append(error)
+        validating = _validating()
+        validator = validating.bounded_validator(self._written)
+        try:
+            with validating.working(self.timeout):
+                found = validating.errors(validator, value, None if self.partial else 1)
+        except (RecursionError, validating.TooMuch):
+            return 0.0, ["too large to check"]
         faults = [f"{error.json_path}: {error.message[:80]}" for error in found[:5]]
         if not self.partial or not isinstance(value, dict):
             return float(not found), faults
         return _share(value, found, validator.schema), faults
 
 
-def _share(value: dict[str, Any], errors: list[ValidationError], schema: Mapping[str, Any]) -> float:
+def _validating() -> Any:
+    """The module on top of the jsonschema library, which takes most of a second to import."""
+    from rewardkit.primitives import validating
+
+    return validating
+
+
+def _share(value: dict[str, Any], errors: list[Any], schema: Mapping[str, Any]) -> float:
     """Share of the keys that are required, or there and described, that are there and right."""
     wrong: set[Any] = set()
     for error in errors:
@@ -169,8 +171,8 @@ def json_schema(
     The `jsonschema` library decides, by the draft that ``$schema`` names (else 2020-12); ``format`` says
     nothing. Patterns run on the `regex` engine: together they may take `timeout` seconds, then TimeoutError.
     A document that takes more than 40,000 checks, or is nested over 100 deep, gets 0.0. ValueError at
-    construction: no JSON Schema, a pattern that does not compile, a ``$ref`` that leads out of it (nothing is
-    ever fetched).
+    construction: no JSON Schema, `partial` is no bool, a pattern that does not compile, a ``$ref`` that leads
+    out of it (nothing is ever fetched).
 
     >>> person = {"required": ["name", "age"], "properties": {"age": {"type": "integer"}}}
     >>> json_schema(person)('{"name": "Uma", "age": "59"}')

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import json_repair
 
 from rewardkit.primitives.extractor import WHICH, Extractor, Found, Span, Which, trim
-from rewardkit.primitives.factories import one_of
+from rewardkit.primitives.factories import one_of, true_or_false
 from rewardkit.trace import note
 
 __all__ = ["Path", "as_keys", "as_path", "at_path", "json_value", "read_json", "refuse_constant"]
@@ -59,9 +59,15 @@ def as_path(path: str | int | Sequence[str | int] | None) -> Path:
     if path is None or isinstance(path, str):
         return path
     keys = (path,) if isinstance(path, int) else path
-    if not isinstance(keys, Sequence) or not all(isinstance(key, str | int) for key in keys):
-        raise ValueError(f"path={path!r} is no path; write it as 'person.age' or ('person', 'age')")
+    if not isinstance(keys, Sequence) or not all(_is_key(key) for key in keys):
+        raise ValueError(
+            f"path={path!r} is no path; write it as 'person.age' or ('person', 'age'), with positions from 0"
+        )
     return tuple(map(str, keys))
+
+
+def _is_key(key: Any) -> bool:
+    return isinstance(key, str) or (isinstance(key, int) and not isinstance(key, bool) and key >= 0)
 
 
 def as_keys(path: Path) -> tuple[str, ...]:
@@ -99,7 +105,7 @@ class JsonValue(Extractor):
 
     def __post_init__(self) -> None:
         one_of("which", self.which, WHICH)
-        one_of("repair", self.repair, (False, True))
+        true_or_false(repair=self.repair)
         as_keys(self.path)
 
     def occurrences(self, completion: str) -> list[Span]:

@@ -12,21 +12,20 @@ import os
 import re
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import sympy
 from latex2sympy2_extended.latex2sympy2 import is_expr_of_only_symbols
 from latex2sympy2_extended.logic import And
-from latex2sympy2_extended.sets import FiniteSet
-from math_verify import LatexExtractionConfig, parse, verify
+from math_verify import verify
 from sympy import Eq, Expr, Interval, Mul, Poly, Rational, Symbol, Tuple, UnevaluatedExpr
 from sympy.core.evalf import PrecisionExhausted
 from sympy.core.function import AppliedUndef
 from sympy.core.relational import Relational
 
 from rewardkit.primitives.latex import ELLIPSIS, same_text, split
+from rewardkit.primitives.parsing import parts_of, read
 
 __all__ = ["decide", "worker"]
 
@@ -79,17 +78,15 @@ def _memory() -> int:
 def decide(prediction: str | None, truth: str, absolute: float = 0.0, relative: float = 0.0) -> bool | None:
     """Whether two `latex.normal_form` are equal; ``None`` where the truth cannot be read."""
     tolerance = (absolute, relative)
-    expected = _read(truth)
-    if expected is None and not any(map(str.isalnum, truth)):
-        return None
-    if prediction is None:
-        return False
-    if same_text(prediction, truth):
+    if prediction is not None and same_text(prediction, truth):
         return True
-    if ELLIPSIS in prediction or ELLIPSIS in truth:
-        return _same_items(_items(prediction), _items(truth), tolerance)
-    answer = _read(prediction)
-    if answer is None or expected is None:  # no mathematics: equal as text or not at all
+    if ELLIPSIS in truth:
+        return prediction is not None and _same_items(_items(prediction), _items(truth), tolerance)
+    expected = read(truth)
+    if expected is None:
+        return None
+    answer = None if prediction is None or ELLIPSIS in prediction else read(prediction)
+    if answer is None:
         return False
     if max(_bits(answer), _bits(expected)) > LARGEST:
         return bool(answer == expected)
@@ -103,49 +100,6 @@ def decide(prediction: str | None, truth: str, absolute: float = 0.0, relative: 
 def _held_equal(a: Any, b: Any) -> bool:
     """math-verify's verdict in both directions, without its timer: this process has one."""
     return all(verify(*pair, allow_set_relation_comp=True, timeout_seconds=None) for pair in ((a, b), (b, a)))
-
-
-_CUT = re.compile(r"(?<=[\d}\s])(?:[cdghlmost]|ab|bc|st)$")
-
-
-@lru_cache(maxsize=256)
-def _read(text: str) -> Any:
-    r"""What math-verify reads, with decimals as the fractions they are; ``None`` where it is no mathematics.
-
-    It cuts off what may be a unit: rightly in ``5 m``, not in ``\pi r^2 h`` and ``\sin t``, where other
-    letters are left, or nothing that can be read.
-    """
-    read = _parsed(text)
-    value = _chain(read)[-1].rhs if _is_relation(read) else read
-    if (value is None or value.free_symbols) and (unit := _CUT.search(text)):
-        read = _parsed(f"{text[: unit.start()]}{{{unit[0]}}}")
-    return read
-
-
-def _parsed(text: str) -> Any:
-    """As LaTeX only: what it cannot read math-verify would search for a number, and take that for it all."""
-    wrapped = text if "$" in text or r"\boxed" in text else f"${text}$"
-    read = parse(wrapped, [LatexExtractionConfig()], fallback_mode="no_fallback", parsing_timeout=None)
-    return _exact(read[0]) if read and isinstance(read[0], sympy.Basic | sympy.MatrixBase) else None
-
-
-def _exact(node: Any) -> Any:
-    if isinstance(node, sympy.Float):
-        return Rational(str(node))
-    if not node.has(sympy.Float):
-        return node
-    if isinstance(node, sympy.MatrixBase):
-        return node.applyfunc(_exact)
-    parts = [_exact(part) for part in _parts(node)]
-    if isinstance(node, FiniteSet | And):  # these keep the order in which they are written
-        return type(node)(*parts)
-    with sympy.evaluate(False):
-        return node.func(*parts)
-
-
-def _parts(node: Any) -> Sequence[Any]:
-    """Arguments in the order they are written in, where math-verify keeps it."""
-    return getattr(node, "_unsorted_args", node.args)  # type: ignore[no-any-return]
 
 
 def _bits(node: Any) -> float:
@@ -237,11 +191,11 @@ def _elements(a: Any) -> Sequence[Any]:
 
 
 def _is_relation(a: Any) -> bool:
-    return isinstance(a, Relational) or (isinstance(a, And) and all(map(_is_relation, _parts(a))))
+    return isinstance(a, Relational) or (isinstance(a, And) and all(map(_is_relation, parts_of(a))))
 
 
 def _chain(a: Any) -> Sequence[Any]:
-    return _parts(a) if isinstance(a, And) else (a,)
+    return parts_of(a) if isinstance(a, And) else (a,)
 
 
 def _value(a: Any, other: Any) -> Any:
@@ -249,7 +203,7 @@ def _value(a: Any, other: Any) -> Any:
     if not _is_relation(a) or not all(isinstance(part, Eq) for part in _chain(a)):
         return a
     first, last = _chain(a)[0].lhs, _chain(a)[-1].rhs
-    if is_expr_of_only_symbols(first):
+    if isinstance(first, AppliedUndef) or is_expr_of_only_symbols(first):
         return Eq(first, last, evaluate=False) if isinstance(_chain(other)[-1], Eq) else last
     computed = isinstance(first, Expr) and not first.free_symbols and _compare(first, last, EXACT)
     return last if computed else a
@@ -327,8 +281,6 @@ def _roots_differ(a: Poly, b: Poly) -> bool:
 def _scalars(a: Expr, b: Expr, tolerance: Tolerance) -> Verdict:
     if a == b and not a.has(sympy.nan, sympy.zoo):
         return True
-    if _is_word(a) and _is_word(b):
-        return None
     percent_a, percent_b = _percent(a), _percent(b)
     if percent_a is not None and percent_b is not None:
         return _scalars(percent_a, percent_b, tolerance)
@@ -344,13 +296,10 @@ def _scalars(a: Expr, b: Expr, tolerance: Tolerance) -> Verdict:
         return verdict
     if any(_constants(x.subs(values), y.subs(values)) is False for values in _points(x, y)):
         return False
-    return True if sympy.expand(x - y) == 0 else None
-
-
-def _is_word(a: Expr) -> bool:
-    """A name, or letters that may be one: math-verify reads ``yes`` as e*s*y."""
-    parts = a.args if isinstance(a, Mul) else (a,)
-    return all(isinstance(part, Symbol) or part == sympy.E for part in parts)
+    difference = sympy.expand(x - y)
+    if difference.has(sympy.factorial, sympy.binomial):
+        difference = sympy.combsimp(difference)
+    return True if difference == 0 else None
 
 
 def _percent(a: Expr) -> Expr | None:
@@ -360,9 +309,10 @@ def _percent(a: Expr) -> Expr | None:
 
 
 def _plain(a: Expr) -> Expr:
-    """Computed as far as that is exact; a letter is the same letter in every text."""
+    """Computed as far as that is exact; a letter is the same in every text, and f(2) a name as it is."""
     computed = a.doit()
-    return computed.xreplace({symbol: Symbol(symbol.name) for symbol in computed.free_symbols})
+    names = {symbol: Symbol(symbol.name) for symbol in computed.free_symbols}
+    return computed.xreplace(names | {value: Symbol(str(value)) for value in computed.atoms(AppliedUndef)})
 
 
 def _points(x: Expr, y: Expr) -> list[dict[Symbol, Rational]]:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 from rewardkit.primitives.extractor import WHICH, Extractor, Span, Which, trim
-from rewardkit.primitives.factories import one_of
+from rewardkit.primitives.factories import one_of, true_or_false
 
 __all__ = ["boxed", "check_tag_name", "tag", "tag_tokens"]
 
@@ -17,9 +17,11 @@ __all__ = ["boxed", "check_tag_name", "tag", "tag_tokens"]
 def tag_tokens(name: str) -> re.Pattern[str]:
     """Opening and closing tags called `name`, in any case, attributes allowed.
 
-    Group 1 is the slash of a closing one; one that ends in ``/>`` is both, with nothing in it.
+    Group 1 is the slash of a closing one; one that ends in ``/>`` is both, with nothing in it. A value in
+    quotes may hold a ">".
     """
-    return re.compile(rf"<(/?){re.escape(name)}(?:/|\s[^<>]*)?>", re.IGNORECASE)
+    attributes = r"""(?:=\s*+(?:"[^"<]*+"|'[^'<]*+')|[^<>])*+"""
+    return re.compile(rf"<(/?){re.escape(name)}(?:/|\s{attributes})?>", re.IGNORECASE)
 
 
 def check_tag_name(name: Any) -> None:
@@ -38,8 +40,7 @@ class Tag(Extractor):
     def __post_init__(self) -> None:
         check_tag_name(self.name)
         one_of("which", self.which, WHICH)
-        one_of("unclosed", self.unclosed, (False, True))
-        one_of("prefilled", self.prefilled, (False, True))
+        true_or_false(unclosed=self.unclosed, prefilled=self.prefilled)
 
     def occurrences(self, completion: str) -> list[Span]:
         found: list[Span] = []

@@ -15,6 +15,7 @@ __all__ = [
     "is_missing",
     "normal_form",
     "normal_text",
+    "plain_quotes",
     "standing",
     "words",
 ]
@@ -36,7 +37,8 @@ def is_missing(value: Any) -> bool:
     return value is None or (isinstance(value, float) and value != value)
 
 
-_MANY_MARKS = regex.compile(r"(\p{M}{31,}+)")
+# Two signs of kana, too, become marks when compatibility forms are folded.
+_MANY_MARKS = regex.compile(r"([\p{M}\uff9e\uff9f]{31,}+)")
 
 FOLDED = 100_000
 """Characters of a text whose compatibility forms are folded, at the most: one can become eighteen."""
@@ -57,6 +59,19 @@ def normal_form(text: str, form: Any) -> str:
     )
 
 
+_TYPOGRAPHIC = {"'": "\u2018\u2019\u201a\u201b\u02bc\uff07", '"': "\u201c\u201d\u201e\u201f\uff02"}
+
+
+def plain_quotes(text: str) -> str:
+    """The text with typographic quotes and apostrophes as a keyboard has them."""
+    if text.isascii():
+        return text
+    for plain, others in _TYPOGRAPHIC.items():
+        for other in others:
+            text = text.replace(other, plain)
+    return text
+
+
 def normal_text(
     text: str,
     *,
@@ -68,12 +83,14 @@ def normal_text(
     """The text without the differences that do not count; each option says that one does."""
     text = normal_form(text, unicode_form)
     text = text if case else normal_form(text.casefold(), unicode_form)
-    text = text if punctuation else _strip_punctuation(text, spaces=not white_space)
+    text = text if punctuation else _strip_punctuation(plain_quotes(text), spaces=not white_space)
     return text if white_space else " ".join(text.split())
 
 
-# What is not left out at the ends: all but punctuation, and of that what makes another number.
-_KEPT = r"[^\p{P}]|[-%\u066a\u2030\u2031\ufe6a\uff05\u2032\u2033]"
+# What is never left out at the ends: all but punctuation, and of that what is a part of the word it stands
+# at: an underscore, what makes another number, and the signs of names and paths beside a letter or digit.
+_SIGNS = r"[#&@/\\\u00a7\u2020\u2021\uff03\uff06\uff20\uff0f\uff3c]"
+_KEPT = rf"[^\p{{P}}]|[-_%\u066a\u2030\u2031\ufe6a\uff05\u2032\u2033]|(?<=\w){_SIGNS}|{_SIGNS}(?=\w)"
 _OUTER = {
     False: (regex.compile(_KEPT), regex.compile(f"(?r){_KEPT}")),
     True: (
@@ -82,13 +99,19 @@ _OUTER = {
     ),
 }
 _SIGN = regex.compile(r"[\p{Pd}.\uff0e](?=\p{Nd})")
+_WORD = rf"[\p{{L}}\p{{M}}]{{2}}|[{CJK}]"
+_WORD_STARTS, _WORD_ENDS = regex.compile(_WORD), regex.compile(f"(?r){_WORD}")
+_SEVERAL = regex.compile(r"[\s,;\u3001\uff0c\uff1b]")
+_BRACKETS = ("(", ")", "[", "]", "{", "}", "\uff08", "\uff09", "\uff3b", "\uff3d")
+_MARKS = ("!", "\uff01", "..", "\u2026")
+_PAIRED = ("'", '"', "*")
 
 
 def _strip_punctuation(text: str, *, spaces: bool) -> str:
     """Without punctuation and white space at its ends, unless nothing else is there.
 
-    Signs and currency are symbols: kept, and so is what makes another number: a percent sign, and a dash or
-    point in front of a digit.
+    Kept is what is a part of a word (C#, -5, .5, 5%), and beside a digit or a lone letter, where punctuation
+    says something: "5!", "0.33...", "x'" (but not "'x'"), and the brackets of "(1, 2]" (but not of "(B)").
     """
     first, last = (pattern.search(text) for pattern in _OUTER[spaces])
     if first is None or last is None:
@@ -96,6 +119,13 @@ def _strip_punctuation(text: str, *, spaces: bool) -> str:
     start, end = first.start(), last.end()
     if start and _SIGN.match(text, start - 1):
         start -= 1
+    before, behind = text[:start], text[end:]
+    brackets = _BRACKETS if (before or behind) and _SEVERAL.search(text, start, end) else ()
+    if before and brackets and not _WORD_STARTS.match(text, start):
+        start = min((at for at in map(before.find, brackets) if at >= 0), default=start)
+    if behind and not _WORD_ENDS.match(text, 0, end):
+        marks = (*_MARKS, *(mark for mark in _PAIRED if mark not in before), *brackets)
+        end += max((behind.rfind(mark) + len(mark) for mark in marks if mark in behind), default=0)
     return text[start:end]
 
 
@@ -118,7 +148,7 @@ def words(text: str) -> list[str]:
     return found
 
 
-_BARE = re.compile(rf"[{CJK}]|[^\W{CJK}]+(?:['’][^\W{CJK}]+)*")
+_BARE = re.compile(rf"[{CJK}]|[^\W{CJK}]+(?:'[^\W{CJK}]+)*")
 
 
 def bare_words(text: str) -> list[str]:
@@ -127,7 +157,7 @@ def bare_words(text: str) -> list[str]:
     >>> bare_words("It's the end. The END!")
     ["it's", 'the', 'end', 'the', 'end']
     """
-    return _BARE.findall(text.casefold())
+    return _BARE.findall(plain_quotes(text).casefold())
 
 
 _SIGN_BEFORE = r"(?<!\A[-+\u2212])(?<![^\w)\]}][-+\u2212])(?<![-+\u2212][$€£¥])"

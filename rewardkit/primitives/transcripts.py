@@ -1,33 +1,27 @@
 """The messages of an agent's rollout as turns, tool calls with their results, and a final answer.
 
 Messages are those of OpenAI's chat form, with `tool_calls` or the old `function_call`, or with the calls as
-text, ``<tool_call>{"name": ..., "arguments": {...}}</tool_call>``, and results in tool messages or in
-``<tool_response>``. A text is one assistant turn. Nothing that stands in messages raises, and nothing that an
-assistant writes can pass for a result: those come from tool, function and user messages only.
+text, ``<tool_call>{"name": ..., "arguments": {...}}</tool_call>`` (or Llama's "parameters", or what
+`read_function` reads), and results in tool messages or in ``<tool_response>``. A text is one assistant turn.
+Nothing that stands in messages raises, and nothing that an assistant writes can pass for a result: those come
+from tool, function and user messages only.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
+from rewardkit.primitives.messages import arguments_of, as_list, content_text, plain_value, read_function
 
-__all__ = ["Failed", "ToolCall", "Turn", "as_list", "final_answer", "read_calls", "read_turns", "says_error"]
+__all__ = ["Failed", "ToolCall", "Turn", "final_answer", "read_calls", "read_turns", "says_error"]
 
 Failed = Callable[[str], bool]
 """What says of the text of a result whether its call failed."""
-
-MAX_DEPTH = 100
-"""How deep arguments may nest before a call counts as malformed. Our choice: tools' schemas end at a few."""
-
-MAX_BITS = 4096
-"""How large a whole number in them may be. Our choice, below what Python refuses to write."""
 
 
 @dataclass(frozen=True)
@@ -148,15 +142,9 @@ def final_answer(turns: list[Turn]) -> str | None:
     """What is said in the last turn, without reasoning and calls; ``None`` where no assistant speaks."""
     if len(turns) < 2:
         return None
-    text = _text(turns[-1].message.get("content"))
+    text = content_text(turns[-1].message.get("content"))
     said = (piece for kind, piece in _segments(text, _MARKS, _opening(text)) if kind == "text")
     return "\n".join(said).strip()
-
-
-def as_list(value: Any) -> list[Any] | None:
-    """The items of a list, tuple or array (which is how tables hold lists); ``None`` for all else."""
-    items = value.tolist() if isinstance(value, np.ndarray) else value
-    return list(items) if isinstance(items, list | tuple) else None
 
 
 # Results
@@ -164,7 +152,7 @@ def as_list(value: Any) -> list[Any] | None:
 
 def _results(message: Mapping[str, Any], role: str) -> Iterator[Result]:
     """The results in a message: its ``<tool_response>`` blocks; else, but for a user's, all its text."""
-    text = _text(message.get("content"))
+    text = content_text(message.get("content"))
     texts = [text]
     if role == "user" or text.lstrip().startswith("<tool_response>"):
         texts = [inner.strip() for kind, inner in _segments(text, _RESPONSES) if kind != "text"]
@@ -229,13 +217,13 @@ def _entries(turn: Turn) -> list[Any]:
     old = turn.message.get("function_call")
     if isinstance(old, Mapping):
         return [old]
-    text = _text(turn.message.get("content"))
+    text = content_text(turn.message.get("content"))
     if "<tool_call>" not in text:
         return []
     outside = [inner for kind, inner in _segments(text, _MARKS, _opening(text)) if kind == "tool_call"]
     if len(turn.results) > len(outside):  # then calls in the reasoning were run as well
         outside = [inner for kind, inner in _segments(text, _CALLS) if kind == "tool_call"]
-    return [_object_or_text(inner.strip()) for inner in outside]
+    return [read_function(inner) or _object_or_text(inner.strip()) for inner in outside]
 
 
 def _call(entry: Any, turn: int) -> _Call:
@@ -244,7 +232,7 @@ def _call(entry: Any, turn: int) -> _Call:
         return _Call("", entry if isinstance(entry, str) else None, None, turn)
     function = entry.get("function")
     inner = function if isinstance(function, Mapping) else entry
-    name, given = inner.get("name"), inner.get("arguments")
+    name, given = inner.get("name"), arguments_of(inner)
     arguments = _arguments(given)
     if arguments is None and isinstance(given, str):
         arguments = given
@@ -259,24 +247,9 @@ def _arguments(given: Any) -> Any:
     if not isinstance(value, Mapping):
         return None
     try:
-        return _plain(value)
+        return plain_value(value)
     except ValueError:
         return None
-
-
-def _plain(value: Any, depth: int = 0) -> Any:
-    """The value in JSON's own types, keys sorted, 1.0 as 1; ValueError where JSON cannot hold it."""
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
-    if isinstance(value, Mapping) and depth < MAX_DEPTH and all(isinstance(key, str) for key in value):
-        return {key: _plain(value[key], depth + 1) for key in sorted(value)}
-    if isinstance(value, list | tuple) and depth < MAX_DEPTH:
-        return [_plain(inner, depth + 1) for inner in value]
-    if isinstance(value, float) and math.isfinite(value):
-        return int(value) if value.is_integer() else value
-    if value is None or isinstance(value, str) or (isinstance(value, int) and value.bit_length() < MAX_BITS):
-        return value
-    raise ValueError(f"{type(value).__name__} is not JSON, or too deep or too large")
 
 
 _encode = json.JSONEncoder(sort_keys=True).encode
@@ -346,19 +319,13 @@ def _segments(text: str, marks: re.Pattern[str], kind: str = "text") -> Iterator
 
 
 def _opening(text: str) -> str:
-    """What a turn begins in: reasoning, where the template gave ``<think>`` and only its end is written."""
-    first = _THINK.search(text)
-    return "think" if first and first[1] else "text"
+    """What a turn begins in: reasoning, where the template gave ``<think>`` and only its end is written.
 
-
-def _text(content: Any) -> str:
-    """The text of a message's content: as it is, its text parts one a line, or an object as JSON."""
-    if isinstance(content, str):
-        return content
-    if isinstance(content, Mapping):
-        try:
-            return json.dumps(_plain(content), ensure_ascii=False)
-        except ValueError:
-            return ""
-    parts = [part.get("text") if isinstance(part, Mapping) else part for part in as_list(content) or []]
-    return "\n".join(part for part in parts if isinstance(part, str))
+    Not in a call: there it is an argument.
+    """
+    if "</think>" in text:
+        for _, piece in _segments(text, _CALLS):
+            first = _THINK.search(piece)
+            if first and isinstance(_object_or_text(piece.strip()), str):
+                return "think" if first[1] else "text"
+    return "text"

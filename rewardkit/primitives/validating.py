@@ -15,6 +15,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from jsonschema import FormatChecker, validators
@@ -25,7 +26,7 @@ from referencing.jsonschema import UnknownDialect, specification_with
 
 from rewardkit.primitives.expressions import compiled
 
-__all__ = ["TooMuch", "bounded_validator", "spend", "working"]
+__all__ = ["TooMuch", "bounded_validator", "errors", "working"]
 
 CHECKS = 40_000
 """Of keywords against values, at the most: under a second. Our choice; a usual document takes hundreds."""
@@ -46,7 +47,16 @@ class _Work:
 _work: ContextVar[_Work] = ContextVar("rewardkit_schema_work")
 
 
-def spend(checks: int = 1) -> None:
+def errors(validator: Any, value: Any, at_most: int | None) -> list[ValidationError]:
+    """The first errors of a value, in a `working` block. TooMuch: there is too much to check."""
+    found = []
+    for error in islice(validator.iter_errors(value), at_most):
+        _spend(2)  # what an error takes beyond its check
+        found.append(error)
+    return found
+
+
+def _spend(checks: int = 1) -> None:
     """Count work on the document at hand; TooMuch where it was all it may take."""
     work = _work.get()
     work.checks -= checks
@@ -95,7 +105,7 @@ def _unique_items(validator: Any, unique: bool, value: Any, schema: Any) -> Erro
 
 def _key(value: Any) -> tuple[Any, Any]:
     """Equal for equal JSON values: 1 and 1.0, but not 1 and true."""
-    spend()
+    _spend()
     if isinstance(value, dict):
         return dict, frozenset((key, _key(item)) for key, item in value.items())
     if isinstance(value, list):
@@ -113,7 +123,7 @@ def _unevaluated(function: Keyword) -> Keyword:
 
     def check(validator: Any, inner: Any, value: Any, schema: Any) -> Errors:
         if isinstance(value, dict | list):
-            spend(len(value) ** 2 // 1500)
+            _spend(len(value) ** 2 // 1500)
         yield from function(validator, inner, value, schema) or ()
 
     return check
@@ -121,7 +131,7 @@ def _unevaluated(function: Keyword) -> Keyword:
 
 def _counted(function: Keyword) -> Keyword:
     def check(validator: Any, keyword: Any, value: Any, schema: Any) -> Errors:
-        spend()
+        _spend()
         yield from function(validator, keyword, value, schema) or ()
 
     return check

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import regex
 
-from rewardkit.primitives.factories import one_of
+from rewardkit.primitives.factories import one_of, true_or_false
 from rewardkit.primitives.json_values import json_equal
 from rewardkit.primitives.letters import read_choice
 from rewardkit.primitives.lists import lists_equal, sets_equal
@@ -31,7 +31,7 @@ from rewardkit.primitives.numbers import (
     read_number,
     times,
 )
-from rewardkit.primitives.texts import is_missing, normal_form, normal_text, standing, words
+from rewardkit.primitives.texts import is_missing, normal_form, normal_text, plain_quotes, standing, words
 
 __all__ = [
     "choice_equal",
@@ -151,16 +151,22 @@ def matches(
 ) -> bool | None:
     """Whether two texts are the same after normalisation; each option says that the difference *counts*.
 
-    By default case, white space (runs become one space) and punctuation at the ends do not count, and
-    composed and decomposed letters are the same; ``unicode_form="NFKC"`` also folds full-width forms (in
-    texts up to 100,000 characters).
-    ``exact=True`` is all of them at once: the same characters. Signs, decimal points and percent signs are no
-    punctuation (".5" is not "5"). A prediction of ``None`` is wrong, a missing truth is not judged.
-    ValueError: unknown `unicode_form`, or NFKC beside `exact`.
+    By default case, white space (runs become one space), the shape of quotes and punctuation at the ends do
+    not count, and composed and decomposed letters are the same; ``unicode_form="NFKC"`` also folds full-width
+    forms (in texts up to 100,000 characters). ``exact=True`` is all of them at once: the same characters.
+
+    Punctuation that is a part of what it stands at is kept: C#, @home, -5, .5, 5%. Beside a digit or a lone
+    letter only stops, question marks and what encloses one word go ("5." and "(B)", not "5!", "x'", "0.3...",
+    "(1, 2]"). A prediction of ``None`` is wrong, a missing truth is not judged. ValueError: an option that is
+    no bool, unknown `unicode_form`, or NFKC beside `exact`.
 
     >>> matches(" Paris. ", "paris"), matches("Paris", "paris", case=True), matches("in Paris", "Paris")
     (True, False, False)
+    >>> matches("C#", "C"), matches("5!", "5"), matches("Paris!", "Paris"), matches("(B).", "B")
+    (False, False, True, True)
     """
+    if not (exact is case is white_space is punctuation is False):
+        true_or_false(exact=exact, case=case, white_space=white_space, punctuation=punctuation)
     one_of("unicode_form", unicode_form, ("NFC", "NFKC", None))
     if exact and unicode_form == "NFKC":
         raise ValueError("exact=True and unicode_form='NFKC' exclude each other: exact texts are not folded")
@@ -190,34 +196,40 @@ def contains(prediction: Any, ground_truth: Any, *, case: bool = False) -> bool 
     question, earns full credit. Use it to look at data, or behind an extractor that leaves no room for a
     list.
 
-    "5" is not in "15", "5.2", "1,500", "-5", "1/5" or "5%". Case and the kind of white space do not count
-    unless ``case=True``; between Chinese or Japanese characters there are no borders of words, so there any
-    place counts. A prediction of ``None`` is wrong, a missing or empty truth is not judged.
+    "5" is not in "15", "5.2", "1,500", "-5", "1/5" or "5%". Case (unless ``case=True``), the kind of white
+    space and the shape of quotes do not count; between Chinese or Japanese characters there are no borders of
+    words, so there any place counts. A prediction of ``None`` is wrong, a missing or empty truth is not
+    judged. ValueError: `case` is no bool.
 
     >>> contains("It is Paris.", "paris"), contains("15", "5"), contains("Rome or Paris or Oslo", "Paris")
     (True, False, True)
     """
+    if case is not False:
+        true_or_false(case=case)
     if is_missing(ground_truth):
         return None
-    truth = normal_text(str(ground_truth), case=case, punctuation=True)
+    truth = plain_quotes(normal_text(str(ground_truth), case=case, punctuation=True))
     if not truth:
         return None
     if prediction is None:
         return False
-    text = normal_text(str(prediction), case=case, punctuation=True)
+    text = plain_quotes(normal_text(str(prediction), case=case, punctuation=True))
     return next(standing(truth, text), None) is not None
 
 
 def f1(prediction: Any, ground_truth: Any) -> float | None:
     """Share of words that prediction and truth have in common: F1 over bags of words, as SQuAD has it.
 
-    Texts are put in lower case, punctuation is deleted, and so are "a", "an" and "the"; each Chinese or
-    Japanese character is a word. Where nothing is left of a text, 1.0 if the two match as `matches` has it
-    and 0.0 otherwise. Signs and decimal points are punctuation here ("-5" is "5"): for numbers use
-    `numbers_equal`. A prediction of ``None`` earns 0.0, a missing truth is not judged.
+    Texts are put in lower case, "a", "an" and "the" are left out, and so is punctuation at the ends of a word
+    and between its letters; each Chinese or Japanese character is a word. Unlike SQuAD's, a word that is a
+    number counts by its value ("1,500" is "1500.0", but "-5" and "1.5" are not "5" and "15"), and what
+    `matches` keeps is kept ("C#" is not "C"). Where nothing is left of a text, 1.0 if the two match as
+    `matches` has it and 0.0 otherwise. A prediction of ``None`` earns 0.0, a missing truth is not judged.
 
     >>> f1("the red house", "A house, red."), f1("red", "the red house"), f1("", "")
     (1.0, 0.6666666666666666, 1.0)
+    >>> f1("in 1.5 hours", "in 15 hours"), f1("$1,500.00", "1500")
+    (0.6666666666666666, 1.0)
     """
     if is_missing(ground_truth):
         return None
@@ -229,23 +241,39 @@ def f1(prediction: Any, ground_truth: Any) -> float | None:
     return 2.0 * (found & expected).total() / (found.total() + expected.total())
 
 
-_DELETED = regex.compile(r"[\p{P}$+<=>^`|~]+")
+_BETWEEN_LETTERS = regex.compile(r"(?<=[\p{L}\p{M}])[\p{P}$+<=>^`|~]+(?=\p{L})")
+_SPACED_PERCENT = regex.compile(r"(?<=\d)\s+(?=[%\u066a\ufe6a\uff05])")
 _ARTICLES = frozenset(("a", "an", "the"))
 
 
-def _bag(text: str) -> Counter[str]:
+def _bag(text: str) -> Counter[Any]:
     """How often each word of a text stands in it, as `f1` counts them."""
-    found = words(_DELETED.sub("", normal_form(text, "NFC").lower()))
-    return Counter(word for word in found if word not in _ARTICLES)
+    bag: Counter[Any] = Counter()
+    text = _SPACED_PERCENT.sub("", normal_form(text, "NFC").lower().replace("`", ""))
+    for word, count in Counter(words(text)).items():
+        key = word if word.isalpha() else _bare(word)
+        if key != "" and key not in _ARTICLES:
+            bag[key] += count
+    return bag
+
+
+def _bare(word: str) -> Any:
+    """A word without punctuation, or the number that it is; "" where neither letter nor digit is in it."""
+    word = normal_text(word, case=True)
+    if any(map(str.isdigit, word)):
+        number = read_number(word)
+        return word if number is None else number
+    return _BETWEEN_LETTERS.sub("", word) if any(map(str.isalnum, word)) else ""
 
 
 def choice_equal(prediction: Any, ground_truth: Any, *, options: str = "ABCD") -> bool | None:
     """Whether two texts name the same choice: "(B)", "B.", "b", "option B", "B) Paris" beside "B".
 
-    Letters stand alone and as they are written in `options`; in the other case they count in brackets, after
-    "option" or "choice", or as all there is. "A" before a word in lower case is an article. A prediction with
-    two different letters, or none, is wrong; a truth that is not one of the options is not judged. For the
-    letter of a whole sentence put `extract.choice` before it. ValueError: fewer than two options.
+    Letters are named as `letters.named_letters` has it, in any case, or all there is: a letter that is denied
+    ("not B", "B is wrong") is none, and "A" is a letter before words that cannot follow an article. A
+    prediction that names no letter, or several, is wrong; a truth that is not one of the options is not
+    judged. For the answer of a whole solution put `extract.choice` before it. ValueError: fewer than two
+    options.
 
     >>> choice_equal("(b)", "B"), choice_equal("A or B", "B"), choice_equal("B", "E")
     (True, False, None)

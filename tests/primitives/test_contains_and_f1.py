@@ -60,15 +60,25 @@ def table(*cases):
         ("Paris", " \n", None, "and so is one of white space"),
         ("Paris", None, None, "no truth"),
         (42, 42, True, "numbers as they print"),
+        ("I don’t know", "don't", True, "a typographic apostrophe"),
+        ("I don't know", "don’t", True, "in the truth"),
+        ("the “big” one", 'the "big" one', True, "typographic quotes"),
     ),
 )
 def test_contains_finds_the_truth_as_words_of_its_own(prediction, ground_truth, expected):
     assert contains(prediction, ground_truth) is expected
 
 
+@pytest.mark.parametrize("option", ["yes", 1, 0, None], ids=repr)
+def test_contains_refuses_what_is_no_bool(option):
+    with pytest.raises(ValueError, match=f"case={option!r} does not fit; give True or False"):
+        contains("Paris", None, case=option)
+
+
 def test_contains_with_case():
     assert contains("it is paris", "Paris", case=True) is False
     assert contains("it is Paris", "Paris", case=True) is True
+    assert contains("I Don’t", "Don't", case=True) is True
 
 
 LARGER = st.sampled_from(
@@ -107,7 +117,39 @@ def test_contains_finds_every_word_of_a_text(words, at):
         ("London", "Paris", 0.0, "nothing in common"),
         ("Parisian", "Paris", 0.0, "parts of words are nothing in common"),
         ("well-known", "wellknown", 1.0, "punctuation is deleted, not a space: SQuAD's rule"),
-        ("-5", "5", 1.0, "the documented hole: a sign is punctuation"),
+        ("don't", "dont", 1.0, "an apostrophe is deleted"),
+        ("don’t", "don't", 1.0, "of whatever shape"),
+        ("`red`, **house**", "red house", 1.0, "Markdown around words"),
+        ("x < 5", "x > 5", 1.0, "signs between spaces are no words"),
+        ("<5", ">5", 0.0, "those at a number are a part of it"),
+        ("-5", "5", 0.0, "fault in the wild: a sign that is deleted"),
+        ("\u22125", "-5", 1.0, "a typographic minus"),
+        ("-$5", "$5", 0.0, "a sign before the currency"),
+        ("1.5", "15", 0.0, "fault in the wild: a point that is deleted"),
+        ("in 1.5 hours", "in 15 hours", 2 / 3, "also among words"),
+        (".5", "5", 0.0, "a point in front"),
+        ("1,5", "15", 0.0, "a comma that separates no thousands"),
+        ("1,500.00", "1500", 1.0, "numbers count by their values"),
+        ("(15).", "15.0", 1.0, "without what stands around them"),
+        ("1/2", "0.5", 1.0, "a fraction"),
+        ("1/2", "12", 0.0, "whose bar is not deleted"),
+        ("3-5", "35", 0.0, "a range"),
+        ("10:30", "1030", 0.0, "a time"),
+        ("2024-01-05", "20240105", 0.0, "a date"),
+        ("5%", "5", 0.0, "a percentage"),
+        ("5 %", "5", 0.0, "with a space"),
+        ("5 %", "5%", 1.0, "which is the same one"),
+        ("x=-5", "x=5", 0.0, "a sign in an equation"),
+        ("我有1.5个", "我有15个", 0.75, "a number between Chinese characters"),
+        ("C#", "C", 0.0, "a sign that is a part of a name"),
+        ("C++", "C", 0.0, "and another"),
+        ("in C#, not C", "not c, in c#", 1.0, "in any order"),
+        ("5!", "5", 0.0, "a factorial"),
+        ("Paris!", "Paris", 1.0, "an exclamation"),
+        ("U.S.", "US", 1.0, "stops between letters"),
+        ("2 + 2", "2 2", 1.0, "signs by themselves are no words"),
+        ("5 5", "5 5.0", 1.0, "the same number twice"),
+        ("5 5", "5", 2 / 3, "counts as often as it stands"),
         ("巴黎", "巴黎市", 0.8, "Chinese by characters: two of three, two of two"),
         ("我在Paris", "Paris", 0.5, "Chinese and Latin words together"),
         ("「巴黎」。", "巴黎", 1.0, "Chinese punctuation"),
@@ -128,7 +170,15 @@ def test_f1_of_words(prediction, ground_truth, expected):
     assert f1(prediction, ground_truth) == expected
 
 
-TEXTS = st.lists(st.sampled_from(["red", "house", "the", "5", "-", "中", "文"]), max_size=8).map(" ".join)
+TEXTS = st.lists(
+    st.sampled_from(["red", "house", "the", "5", "5.0", "-5", "C#", "-", "中", "文"]), max_size=8
+).map(" ".join)
+
+
+@given(number=st.decimals(-9999, 9999, places=2), other=st.decimals(-9999, 9999, places=2))
+def test_f1_holds_numbers_equal_by_their_values(number, other):
+    assert f1(f"It is {number}.", f"it is {number:,}") == 1.0
+    assert (f1(str(number), str(other)) == 1.0) is (number == other)
 
 
 @given(a=TEXTS, b=TEXTS)
@@ -150,7 +200,25 @@ def test_f1_is_the_harmonic_mean_of_precision_and_recall(a, b):
 
 
 @pytest.mark.parametrize(
-    "piece", ["5", "5,", "-", "Paris", "a ", "中", "\u0301\u0316", "$", "\ud800", " "], ids=ascii
+    "piece",
+    [
+        "5",
+        "5,",
+        "-",
+        "Paris",
+        "a ",
+        "中",
+        "\u0301\u0316",
+        "$",
+        "\ud800",
+        " ",
+        "5 ",
+        "a-",
+        "’",
+        "中1.5,",
+        "% 5  ",
+    ],
+    ids=ascii,
 )
 def test_a_megabyte_of_anything_is_no_trouble(bounded, piece):
     text = piece * (1_000_000 // len(piece))

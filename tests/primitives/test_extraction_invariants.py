@@ -93,14 +93,17 @@ ALL = (*LAST, *CUT_OFF, *OTHERS, *WITH_PATH)
 PIECES = (
     "<answer>|</answer>|<answer/>|<ANSWER x=1>|\\boxed{|\\boxed|{|}|\\|####|####\n|```\n|```python\n|~~~\n"
     '|(B)|answer is |A|B.|1|2|-|,234|.|$|e5| |\n|\r\n|\t|[1, "]|[2]|{"a": |"a"|"|:|\ud800|\u202e|\x00|\u00e9'
+    '|    |> |not | or | is wrong|, |<answer n=">">'
     "|Answer:|\u7b54\u6848\u662f|[Source: a, b]|[See also: |]|<tool_call>|</tool_call>"
     '|{"name": "f", "arguments": {"a": 1}}|{\'a\': 3|(1, |\'|)|**|1/2|10^|%'
 ).split("|")
 COMBINED = (FirstOf, Within)
+CODE = tuple(x for x in LAST + CUT_OFF + OTHERS if "code_block" in repr(x))  # indented with its fence
+VERBATIM = tuple(x for x in LAST + CUT_OFF + OTHERS if x not in CODE)
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=25).map("".join) | st.text(max_size=60)
 
 
-@pytest.mark.parametrize("extractor", LAST + CUT_OFF + OTHERS, ids=repr)
+@pytest.mark.parametrize("extractor", VERBATIM, ids=repr)
 @settings(max_examples=60)
 @given(completion=TEXTS)
 def test_the_value_is_the_text_of_the_span_and_there_is_no_span_without_a_value(extractor, completion):
@@ -108,7 +111,7 @@ def test_the_value_is_the_text_of_the_span_and_there_is_no_span_without_a_value(
     assert [completion[start:end] for start, end in spans] == ([] if value is None else [value])
 
 
-@pytest.mark.parametrize("extractor", WITH_PATH, ids=repr)
+@pytest.mark.parametrize("extractor", WITH_PATH + CODE, ids=repr)
 @settings(max_examples=60)
 @given(completion=TEXTS)
 def test_with_a_path_too_there_is_a_span_exactly_where_there_is_a_value(extractor, completion):
@@ -299,6 +302,10 @@ PAIRS = [
     ],
     *[
         ("answer:", " "),
+        ("not ", "A "),
+        ("A", ", "),
+        ("1-", "1:"),
+        ('<answer n="', "'"),
         ("####", " "),
         ("$", "a. "),
         ("<tool_call>", '{"a":'),
@@ -343,11 +350,11 @@ HOSTILE = {
     ),
     "100,000 brackets": ("[" * 100_000, {}),
     "100,000 fences": ("```\n" * 100_000, {"code_block": ""}),
-    "800 open lists, a megabyte of numbers": ("[" * 800 + "1," * 500_000, {"number": "1", "first_of": "1"}),
+    "800 open lists, a megabyte of numbers": ("[" * 800 + "1," * 500_000, {}),
     "20,000 markers before white space": ("####" * 20_000 + " " * 200_000, {"after": "", "gsm8k": ""}),
     "a fence before a megabyte and a backtick": ("```" + "a" * ONE_MEGABYTE + "`", {}),
     "a fence before a megabyte of spaces and a backtick": ("```" + " " * ONE_MEGABYTE + "`", {}),
-    "100,000 lone capitals": ("A " * 100_000, {"choice": "A"}),
+    "100,000 lone capitals": ("A " * 100_000, {}),
     "100,000 words that announce a choice": ("answer is " * 100_000, {"answer_phrase": ""}),
     "a thousands separator every third digit": (
         "1" + ",111" * 100_000,
@@ -414,6 +421,7 @@ ERRORS = [
     (lambda: pattern(b"a"), "does not compile", "a pattern of bytes, which no completion can be"),
     (lambda: pattern("a", group=1), "has no group 1; it has [0]", "a group that is not there"),
     (lambda: pattern("(?P<n>a)", group="m"), "has no group 'm'; it has [0, 1, 'n']", "a missing name"),
+    (lambda: pattern("(a)", group=True), "has no group True; it has [0, 1]", "a truth value for a group"),
     (lambda: pattern("a", timeout=0), "timeout=0 is not a time", "no time at all"),
     (lambda: pattern("a", timeout=float("nan")), "timeout=nan is not a time", "a timeout that is no number"),
     (lambda: json_value(""), "path='' has an empty key", "an empty path"),
@@ -421,25 +429,44 @@ ERRORS = [
     (lambda: json_value(()), "path=() has an empty key", "a path without keys"),
     (lambda: choice("A"), "options='A' are not choices", "one option"),
     (lambda: choice("AA"), "options='AA' are not choices", "one option twice"),
+    (lambda: choice("AaBb", case=False), "options='AaBb' are not choices", "letters that differ in case"),
+    (lambda: choice(case=1), "case=1 does not fit", "case as a number"),
+    (
+        lambda: after("#", case="no"),
+        "case='no' does not fit; give True or False",
+        "case in words, of a marker",
+    ),
+    (lambda: tag("a", unclosed=1), "unclosed=1 does not fit", "unclosed as a number"),
+    (lambda: number(percent=0), "percent=0 does not fit", "percent as a number"),
+    (lambda: code_block(unclosed="yes"), "unclosed='yes' does not fit", "unclosed in words"),
+    (lambda: json_value(repair=1), "repair=1 does not fit", "repair as a number"),
+    (lambda: json_value(-1), "path=-1 is no path", "a position from the end"),
+    (lambda: json_value(("a", -1)), "with positions from 0", "a position from the end in a tuple"),
+    (lambda: json_value(True), "path=True is no path", "a truth value for a path"),
+    (lambda: tool_call(path=("a", False)), "path=('a', False) is no path", "one in a tuple"),
     (lambda: choice("A-D"), "two or more different letters or digits", "a range"),
     (lambda: json_value(1.5), "path=1.5 is no path", "a path that is a number with a point"),
     (lambda: json_value({"a"}), "path={'a'} is no path", "a path that is a set"),
     (
         lambda: json_value(repair="yes"),
-        "repair='yes' is not known; use one of False, True",
+        "repair='yes' does not fit; give True or False",
         "repair in words",
     ),
     (lambda: python_literal("a."), "path='a.' has an empty key", "a full stop at the end"),
     (lambda: tool_call(path=""), "path='' has an empty key", "an empty path of a call"),
     (lambda: tool_call(""), "name='' is not the name of a tool", "an empty name of a tool"),
     (lambda: tool_call(3), "name=3 is not the name of a tool", "a number for a name"),
-    (lambda: tag("a", unclosed=1.5), "unclosed=1.5 is not known", "neither open nor closed"),
-    (lambda: tag("a", prefilled="no"), "prefilled='no' is not known", "prefilled in words"),
+    (
+        lambda: tag("a", unclosed=1.5),
+        "unclosed=1.5 does not fit; give True or False",
+        "neither open nor closed",
+    ),
+    (lambda: tag("a", prefilled="no"), "prefilled='no' does not fit", "prefilled in words"),
     (lambda: code_block(""), "language='' is not what stands behind a fence", "an empty language"),
     (lambda: code_block("a b"), "language='a b' is not what stands", "a language of two words"),
-    (lambda: code_block(unclosed=None), "unclosed=None is not known", "unclosed as None"),
-    (lambda: number(percent="%"), "percent='%' is not known", "percent as its sign"),
-    (lambda: choice(case="upper"), "case='upper' is not known", "case in words"),
+    (lambda: code_block(unclosed=None), "unclosed=None does not fit", "unclosed as None"),
+    (lambda: number(percent="%"), "percent='%' does not fit", "percent as its sign"),
+    (lambda: choice(case="upper"), "case='upper' does not fit", "case in words"),
     (lambda: gsm8k("loose"), "mode='loose' is not known; use one of 'strict', 'flexible'", "an unknown mode"),
     (lambda: answer_phrase(language="de"), "language='de' is not known; use one of 'any'", "a language"),
     (lambda: citation(""), "label='' is not the label of a citation", "an empty label"),

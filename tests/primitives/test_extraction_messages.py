@@ -46,7 +46,10 @@ SAID = {"role": "assistant", "content": "3"}
         (np.array([SAID]), "3", "an array of messages"),
         ([{"role": "assistant", "content": np.array(["a", "b"])}], "a\nb", "an array of parts"),
         ([{"role": "assistant", "content": 4}], "", "content that is a number"),
-        ([{"role": "assistant", "content": {"text": "4"}}], "", "content that is a part without a list"),
+        ([{"role": "assistant", "content": {"text": "4"}}], "4", "content that is a part without a list"),
+        ([{"role": "assistant", "content": {"a": 1.0}}], '{"a": 1}', "content that is an object"),
+        ([{"role": "assistant", "content": {"text": "4", "a": 1}}], '{"a": 1, "text": "4"}', "no part"),
+        ([{"role": "assistant", "content": {1: 2}}], "", "content that JSON has not"),
         (
             [{"role": "assistant", "content": [{"text": None}, {"text": "a"}, [], 3]}],
             "a",
@@ -102,6 +105,7 @@ def test_assistant_text_of_all_turns_is_joined_by_empty_lines(messages, expected
         ),
         (said(tool_calls=[{"name": "f", "arguments": {"a": 1}}]), WRITTEN, "a call without a type"),
         (said(tool_calls=np.array([CALL])), WRITTEN, "an array of calls"),
+        (said(tool_calls=[{"name": "f", "parameters": {"a": 1}}]), WRITTEN, "arguments as Llama calls them"),
         (said(function_call=CALL["function"]), WRITTEN, "the form of 2023"),
         (
             said(tool_calls=[{"name": "f"}]),
@@ -185,6 +189,12 @@ def test_messages_of_any_shape_are_a_text_or_none(messages, message):
 def test_turns_of_another_name_are_refused():
     with pytest.raises(ValueError, match="turns='first' is not known; use one of 'last', 'all'"):
         assistant_text([], turns="first")
+
+
+@pytest.mark.parametrize("wrong", [1, "yes", None], ids=repr)
+def test_tool_calls_that_are_no_bool_are_refused(wrong):
+    with pytest.raises(ValueError, match=r"tool_calls=.* does not fit; give True or False"):
+        assistant_text("as it is", tool_calls=wrong)
 
 
 def test_it_is_bound_with_partial_in_a_field_of_messages():

@@ -55,6 +55,9 @@ def table(*cases):
         (None, '"text"', None, "a text alone is no object"),
         (None, "```json\n[1]\n```", "[1]", "in a code block"),
         (("a", 0), '{"a": [1, 2]}', "1", "position 0 as a number"),
+        ("-1", '{"-1": 2}', "2", "a key that looks like a position from the end"),
+        ("a", "[x," * 10 + '{"a": 1}' + "]" * 10, "1", "in ten broken arrays"),
+        (None, '[1, x] {"a": [2]}', '{"a": [2]}', "an object is before the array in it"),
     ),
 )
 def test_json_value_gives_the_last_object_or_the_value_at_the_path(path, completion, expected):
@@ -141,6 +144,13 @@ def test_how_json_was_read_is_noted_and_can_be_asked_for(completion, reading):
     with listen() as notes:
         json_value("a")(completion)
     assert notes == {}, "without repair there is nothing to tell apart"
+
+
+def test_of_what_is_repaired_there_is_one_value():
+    text = "{'a': 1} {'a': 2}"
+    assert every(json_value("a", repair=True))(text) == ["2"]
+    assert every(json_value("a", repair=True, which="first"))(text) == ["1"]
+    assert every(json_value("a", repair=True))('{"a": 1} {"a": 2}') == ["1", "2"], "of strict JSON all"
 
 
 def test_the_span_of_repaired_json_is_the_region_it_was_made_of():
@@ -241,6 +251,9 @@ def test_the_value_at_a_path_of_a_literal_is_the_value_there(value):
 WEATHER = '{"name": "weather", "arguments": {"city": "Oslo", "days": 3}}'
 
 
+CODER = "<function=f>\n<parameter=a>\nso\n it is\n</parameter>\n<parameter=b>3</parameter>\n</function>"
+
+
 def call(text):
     return f"<tool_call>\n{text}\n</tool_call>"
 
@@ -279,6 +292,23 @@ def call(text):
             "arguments that are text",
         ),
         (tool_call(path="arguments.a"), call('{"name": "f"}'), None, "no arguments"),
+        (
+            tool_call(path="arguments.a"),
+            call('{"name": "f", "parameters": {"a": 1}}'),
+            "1",
+            "arguments as Llama calls them",
+        ),
+        (
+            tool_call(path="arguments.a"),
+            call('{"name": "f", "arguments": {"a": 1}, "parameters": {"a": 2}}'),
+            "1",
+            "arguments before parameters",
+        ),
+        (tool_call(), call(CODER), CODER, "a call as Qwen3-Coder writes it"),
+        (tool_call("f", "arguments.a"), call(CODER), "so\n it is", "an argument of it"),
+        (tool_call("f", "arguments.b"), call(CODER), "3", "another, as text"),
+        (tool_call("g"), call(CODER), None, "of another tool"),
+        (tool_call(), call("<function=>"), None, "a function without a name"),
         (tool_call(), f"<TOOL_CALL id='1'>{WEATHER}</Tool_Call>", WEATHER, "case and attributes of the tag"),
         (tool_call(), call("{'name': 'f'}"), None, "JSON that is not strict"),
         (tool_call(), call('{"arguments": {}}'), None, "no name"),

@@ -138,6 +138,12 @@ def test_a_text_option_that_is_unknown_is_refused_in_a_sentence():
         json_equal("1", "1", text="loose")
 
 
+@pytest.mark.parametrize("partial", ["yes", 1, 0, None], ids=repr)
+def test_an_option_that_is_no_bool_is_refused(partial):
+    with pytest.raises(ValueError, match=f"partial={partial!r} does not fit; give True or False"):
+        json_equal("1", None, partial=partial)
+
+
 def test_an_object_that_holds_itself_is_no_json():
     endless = {}
     endless["a"] = endless

@@ -75,6 +75,25 @@ def test_short_texts_lose_from_nothing_on_where_only_the_top_is_given():
 
 
 @pytest.mark.parametrize(
+    ("size", "options", "expected"),
+    table(
+        (0, {}, 0.0, "nothing"),
+        (10, {}, 0.5, "half of the way"),
+        (19, {}, 0.95, "one short"),
+        (20, {}, 1.0, "enough"),
+        (100_000, {}, 1.0, "however long"),
+        (10, {"zero_until": 10}, 0.0, "the last length that earns nothing"),
+        (15, {"zero_until": 10}, 0.5, "half of the way from there"),
+        (10, {"fall": "exponential"}, 1 / (1 + math.exp(2)), "another way down"),
+    ),
+)
+def test_where_no_upper_limit_is_given_long_texts_lose_nothing(size, options, expected):
+    measure = length(full_from=20, **options)
+    assert measure("w " * size) == pytest.approx(expected, rel=1e-12, abs=1e-15)
+    assert eval(repr(measure)) == measure
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     table(
         ("我有三个苹果", 6, "Chinese characters are words"),
@@ -218,6 +237,18 @@ ERRORS = [
     (lambda: length(full_until=5, zero_from=9, full_from=3, zero_until=3), "zero_until=3", "a wall"),
     (lambda: length(full_until=5, zero_from=9, zero_until=3), "zero_until=3", "no way between"),
     (lambda: length(full_until=5, zero_from=9, full_from=3, zero_until=-1), "zero_until=-1", "below nothing"),
+    (lambda: length(), "got full_until=None, zero_from=None, full_from=0", "no limit at all"),
+    (lambda: length(full_until=5), "full_until=5, zero_from=None", "a top without an end"),
+    (lambda: length(zero_from=5), "full_until=None, zero_from=5", "an end without a top"),
+    (lambda: length(full_from=2, zero_from=5), "full_until=None, zero_from=5", "and with a lower limit"),
+    (lambda: length(full_from=2, full_until=5), "full_until=5, zero_from=None", "or the other way round"),
+    (lambda: length(zero_until=5), "zero_until=5", "short texts lose, and nothing is long enough"),
+    (lambda: length(full_from=5, zero_until=5), "zero_until=5", "a wall on the short side"),
+    (lambda: length(full_from=INF), "full_from=inf", "never long enough"),
+    (lambda: length(full_until=True, zero_from=5), "full_until=True", "a limit that is a bool"),
+    (lambda: length(full_from=True), "full_from=True", "a lower one"),
+    (lambda: overlong(limit=5, buffer=True), "buffer=True", "a buffer that is a bool"),
+    (lambda: overlong(limit=True, buffer=True), "limit=True", "and a limit"),
     (lambda: length(full_until=1, zero_from=5, fall="steep"), "fall='steep' is not known", "a fall"),
     (lambda: length(full_until=1, zero_from=5, unit="lines"), "unit='lines' is not known", "a unit"),
     (lambda: length(full_until=1, zero_from=5, unit="tokens"), "and a tokenizer", "tokens alone"),

@@ -72,6 +72,8 @@ def test_however_it_is_written_it_is_the_same_list(written):
         ("1/3, 0.5", "2/6, 1/2", 1.0, 1.0, 1.0, 1.0, "fractions"),
         (r"\frac{1}{2}, \frac{1}{3}", "[0.5, 1/3]", 1.0, 1.0, 1.0, 1.0, "fractions in LaTeX"),
         ("Paris, ROME", "paris, 'Rome'", 1.0, 1.0, 1.0, 1.0, "texts as matches compares them"),
+        ("C, c#", "C", 0.0, 0.0, 0.5, 0.5, "signs of names are a part of them"),
+        ("don’t", ["don't"], 1.0, 1.0, 1.0, 1.0, "apostrophes of any shape"),
         ("'a, b', c", '["a, b", "c"]', 1.0, 1.0, 1.0, 1.0, "a comma in quotes"),
         ('["a\\"b", "c"]', ['a"b', "c"], 1.0, 1.0, 1.0, 1.0, "an escaped quote in JSON"),
         ("['it\\'s', 'b']", ["it's", "b"], 1.0, 1.0, 1.0, 1.0, "an escaped quote in Python"),
@@ -153,6 +155,13 @@ def test_partial_credit_is_symmetric_and_full_only_for_what_is_equal(a, b, one):
 def test_an_added_wrong_element_never_pays(items, more):
     for equal in (sets_equal, lists_equal):
         assert equal([*items, more], items, partial=True) < equal(items, items, partial=True)
+
+
+@pytest.mark.parametrize("partial", ["yes", 1, 0, None], ids=repr)
+@pytest.mark.parametrize("equal", [sets_equal, lists_equal])
+def test_an_option_that_is_no_bool_is_refused(equal, partial):
+    with pytest.raises(ValueError, match=f"partial={partial!r} does not fit; give True or False"):
+        equal("1", None, partial=partial)
 
 
 @given(text=st.text("()[]{},;'\"\\$ and1.x", max_size=40))

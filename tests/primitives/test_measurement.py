@@ -61,6 +61,8 @@ def test_keywords_counts_whole_words(completion, share, every, some):
         (keywords("in fact"), "in \n fact", 1.0, "white space of any kind between words"),
         (keywords("stra\u00dfe"), "STRASSE", 1.0, "case folding, not lower case"),
         (keywords("\u00e9t\u00e9"), "e\u0301te\u0301", 1.0, "composed and decomposed letters"),
+        (keywords("don't"), "I don\u2019t know", 1.0, "a typographic apostrophe"),
+        (keywords("don\u2019t", case=True), "I don't know", 1.0, "in the word, where case counts"),
         (keywords("\u56e0\u4e3a"), "\u662f\u56e0\u4e3a\u4e8c", 1.0, "a Chinese word anywhere"),
         (keywords("\u6b63\u786e"), "\u4e0d\u6b63\u786e", 1.0, "also behind a not: documented"),
         (keywords("apple"), "\u7528apple\u505a", 1.0, "a Latin word between Chinese characters"),
@@ -215,9 +217,23 @@ STEP_LINES = st.sampled_from(
 )
 
 
+@pytest.mark.parametrize("kind", ["steps", "lines"])
+@given(lines=st.lists(STEP_LINES, max_size=8), more=STEP_LINES, at=st.integers(0, 8))
+def test_steps_and_lines_never_fall_wherever_a_line_is_added(kind, lines, more, at):
+    measure = steps(5, kind=kind)
+    assert measure("\n".join(lines)) <= measure("\n".join([*lines[:at], more, *lines[at:]]))
+
+
+def test_sections_fall_where_a_line_higher_up_parts_a_heading_from_its_text():
+    measure = steps(2, kind="sections")
+    assert measure("# One\ntext\n# Two\nmore") == 1.0
+    assert measure("# One\n# Two\ntext\n# Two\nmore") == 0.5
+    assert measure("# One\nmore\ntext\n# Two\nmore") == 0.5
+
+
 @pytest.mark.parametrize("kind", ["steps", "lines", "sections"])
 @given(lines=st.lists(STEP_LINES, max_size=8), more=st.lists(STEP_LINES, max_size=4))
-def test_steps_never_fall_when_lines_are_added(kind, lines, more):
+def test_steps_never_fall_when_lines_are_added_at_the_end(kind, lines, more):
     measure = steps(5, kind=kind)
     assert 0.0 <= measure("\n".join(lines)) <= measure("\n".join(lines + more)) <= 1.0
 
@@ -258,6 +274,7 @@ ALONE = (
     tags("answer", partial=True),
     tags("think?", "step+(answer)", partial=True, outside="before", prefilled=True),
     length(full_until=2, zero_from=6),
+    length(full_from=3),
     length(full_until=0, zero_from=10.5, unit="characters"),
     length(full_from=2, full_until=4, zero_from=6, zero_until=1, fall="cosine"),
     overlong(limit=8, buffer=4),
@@ -338,6 +355,14 @@ ERRORS = [
     (lambda: keywords("a", mode="most"), "mode='most' is not known; use one of 'share'", "an unknown mode"),
     (lambda: keywords("a", mode="count"), "full_at=None do not go together", "a count without end"),
     (lambda: keywords("a", full_at=3), "mode='share' and full_at=3 do not go together", "a share of a count"),
+    (lambda: keywords("a", case="no"), "case='no' does not fit; give True or False", "a text for a bool"),
+    (lambda: keywords("a", case=1), "case=1 does not fit", "a number for a bool"),
+    (lambda: tags("a", partial=1), "partial=1 does not fit; give True or False", "a number for a bool"),
+    (lambda: tags("a", prefilled="think"), "prefilled='think' does not fit", "a name for a bool"),
+    (lambda: tags("a{b}"), "'{b}' in 'a{b}' is not a count", "a name with braces"),
+    (lambda: tags("{0}"), "'{0}' is not the name of a tag", "a count without a name"),
+    (lambda: json_schema({}, partial="yes"), "partial='yes' does not fit", "a text for a bool"),
+    (lambda: json_schema({}, partial=None), "partial=None does not fit", "nothing for a bool"),
     (lambda: keywords("a", mode="count", full_at=0), "full_at=0 does not fit", "none"),
     (lambda: similarity("cosine"), "method='cosine' is not known; use one of 'ratio'", "an unknown method"),
     (lambda: steps(0), "full_at=0 does not fit", "no step"),
@@ -348,6 +373,7 @@ ERRORS = [
     (lambda: regex(None), "pattern None does not compile: it is no text", "a pattern that is no text"),
     (lambda: regex("a", mode="match"), "mode='match' is not known; use one of 'search'", "an unknown mode"),
     (lambda: regex("a", timeout=-1), "timeout=-1 is not a time; give seconds above 0", "no time"),
+    (lambda: regex("a", timeout=True), "timeout=True is not a time", "a bool"),
     (lambda: regex("a", timeout="1"), "timeout='1' is not a time", "a time in quotes"),
 ]
 

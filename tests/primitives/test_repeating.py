@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import random
 from collections import Counter
 
 import pytest
@@ -32,7 +34,10 @@ ORDINARY = "The total is the sum of the parts, and the parts are the two boxes o
         ("no " * 1001, 4, 1 - 1 / 998, "a long loop comes near 1"),
         ("a b c", 4, 0.0, "fewer words than a run"),
         ("", 4, 0.0, "empty completion"),
-        ("x" * 1_000_000, 4, 0.0, "one long word"),
+        ("x" * 200, 4, 0.0, "one long word"),
+        ("x" * 1_000_000, 4, 1 - 2 / (166_667 - 3), "no word any more: pieces of six characters"),
+        ("x" * 201, 4, 1 - 2 / 31, "34 of them, the last of three"),
+        ("x" * 204 + " y", 4, 1 - 2 / 32, "beside other words"),
         ("\ud800 \x00 \ud800 \x00 \ud800", 2, 0.5, "lone surrogate and control character"),
         (None, 4, None, "no completion is not judged"),
     ),
@@ -73,6 +78,44 @@ def name(shape):
 """
 ARGUMENT = "So x = 4. So y = 5. So x + y = 9. Yes. The sum of x and y is 9. Yes."
 CHINESE = "答案是四，因为二加二等于四。我们先算二加二，得到四。"
+
+
+THAI = "ฉันจะลองใหม่อีกครั้งแล้วคิดให้ดี"
+FORMULA = "+".join(rf"\\frac{{x_{{{at}}}^2+y_{at}}}{{z_{at}-{at * at}}}" for at in range(30))
+RECORDS = "[" + ",".join(f'{{"id":{at},"name":"n{at * 7}","ok":true}}' for at in range(30)) + "]"
+ENCODED = base64.b64encode(random.Random(20261203).randbytes(3000)).decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "least"),
+    table(
+        ("The answer is 0." + "3" * 1000, 0.95, "digits without end"),
+        ("The answer is 0." + "142857" * 100, 0.9, "a period"),
+        (THAI * 20, 0.7, "Thai has no spaces between words"),
+        ("ฉันจะลอง " * 50, 0.9, "but between sentences"),
+        ("答案是0." + "3" * 1000, 0.95, "digits behind Chinese"),
+        ("我再试一次" * 40, 0.9, "Chinese"),
+        ("no" * 500, 0.9, "a word without its spaces"),
+    ),
+)
+def test_a_loop_without_spaces_is_one(text, least):
+    assert repetition()(text) > least
+    assert repetition(kind="loop")(text) > least
+
+
+@pytest.mark.parametrize(
+    "text",
+    table(
+        (ENCODED, "what is encoded"),
+        (FORMULA, "a long formula"),
+        (RECORDS, "JSON without spaces"),
+        ("https://example.org/" + "/".join(f"part-{at}" for at in range(40)), "an address"),
+        ("=" * 80 + "\none two three four\n" + "=" * 80, "lines of signs"),
+        ("AGCT" * 50, "200 characters"),
+    ),
+)
+def test_what_has_no_spaces_by_nature_is_no_loop(text):
+    assert repetition()(text) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -218,6 +261,7 @@ def test_lines_agree_with_counting(lines):
         ("a a", 50, 0.5, "fewer words, the same"),
         ("yes", 50, 1.0, "one word is all different: documented"),
         ("it's its", 2, 1.0, "an apostrophe is a part of a word"),
+        ("it's it’s", 2, 0.5, "in any shape"),
         ("我们我们", 2, 1.0, "Chinese by characters"),
         ("我我我我", 2, 0.5, "one Chinese character"),
         ("", 50, 0.0, "nothing"),

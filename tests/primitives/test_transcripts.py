@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rewardkit.primitives.messages import as_list
 from rewardkit.primitives.transcripts import (
     ToolCall,
-    as_list,
     final_answer,
     read_calls,
     read_turns,
@@ -140,6 +140,22 @@ STRUCTURED = table(
         "tool_calls come before it",
     ),
     ([calling({"name": "f", "arguments": {"a": 1}})], [("f", {"a": 1}, None, None, 0)], "without function"),
+    (
+        [calling({"name": "f", "parameters": {"a": 1}},
+                 {"name": "f", "arguments": None, "parameters": '{"a": 1}'})],
+        [("f", {"a": 1}, None, None, 0)] * 2,
+        "arguments as Llama calls them",
+    ),
+    (
+        [calling(call("f")), result({"type": "text", "text": "cold"})],
+        [("f", {}, "cold", False, 0)],
+        "a part that is in no list",
+    ),
+    (
+        [calling(call("f")), result({"text": "cold", "error": "none"})],
+        [("f", {}, '{"error": "none", "text": "cold"}', True, 0)],
+        "an object with a text is no part",
+    ),
     (
         [calling(call("f", ""), call("f", None), call("f", " ")), calling({"function": {"name": "f"}})],
         [*[("f", {}, None, None, 0)] * 3, ("f", {}, None, None, 1)],
@@ -280,6 +296,38 @@ WRITTEN = table(
         "thought that the template began",
     ),
     (f"<think>Hm. {SEARCH}", [], "thought that never ends"),
+    (
+        hermes("write", {"text": "a </think> b"}) + SEARCH,
+        [("write", {"text": "a </think> b"}, None, None, 0), ("search", OSLO, None, None, 0)],
+        "an end of thought in an argument ends none",
+    ),
+    (
+        f"Hm. {hermes('write', {'text': '</think>'})}</think>{SEARCH}",
+        [("search", OSLO, None, None, 0)],
+        "one in an argument in thought that the template began",
+    ),
+    (
+        f"I write <tool_call> and then.</think>{SEARCH}",
+        [("search", OSLO, None, None, 0)],
+        "a tag that is only named in it",
+    ),
+    (
+        '<tool_call>{"name": "f", "parameters": {"a": 1}}</tool_call>',
+        [("f", {"a": 1}, None, None, 0)],
+        "Llama's",
+    ),
+    (
+        "<tool_call>\n<function=f>\n<parameter=a>\nso\n it is\n</parameter>\n<parameter=b>3</parameter>\n"
+        "</function>\n</tool_call>",
+        [("f", {"a": "so\n it is", "b": "3"}, None, None, 0)],
+        "Qwen3-Coder's",
+    ),
+    ("<tool_call><function=f></function></tool_call>", [("f", {}, None, None, 0)], "without arguments"),
+    (
+        "<tool_call><function=f><parameter=a>1",
+        [("f", {}, None, None, 0)],
+        "a parameter that is cut off",
+    ),
     (
         [said(f"{SEARCH}</think>"), result("cold")],
         [("search", OSLO, "cold", False, 0)],

@@ -217,6 +217,58 @@ def test_a_wide_closeness_does_not_pay_more_for_the_farther_answer(near, far, tr
         ("\u3010\u5df4\u9ece\u3011\u3002", "\u5df4\u9ece", {}, True, "Chinese brackets and full stop"),
         ("\uff30aris", "paris", {"unicode_form": "NFKC"}, True, "NFKC and case together"),
         ("\u0390", "\u03aa\u0301", {}, True, "a letter that case folding takes apart"),
+        ("C#", "C", {}, False, "a sign that is a part of a name"),
+        ("C#.", "c#", {}, True, "with a stop behind it"),
+        ("#5", "5", {}, False, "or of a number"),
+        ("# Paris", "Paris", {}, True, "not one that stands by itself"),
+        ("@home", "home", {}, False, "an address"),
+        ("/etc/", "home", {}, False, "a path"),
+        ("\\n", "n", {}, False, "an escape"),
+        ("__init__", "init", {}, False, "underscores are letters of names"),
+        ("**Paris**", "Paris", {}, True, "Markdown around a word"),
+        ("**B.**", "B", {}, True, "or a letter"),
+        ("C++", "C", {}, False, "a symbol is no punctuation"),
+        ("5!", "5", {}, False, "a factorial"),
+        ("5!.", "5!", {}, True, "with a stop behind it"),
+        ('"5!"', "5!", {}, True, "and in quotes"),
+        ("n!", "n", {}, False, "of a letter"),
+        ("2n!", "2n", {}, False, "behind a digit"),
+        ("(n+1)!", "(n+1)", {}, False, "of brackets"),
+        ("x = 5!", "x = 5", {}, False, "at the end of an equation"),
+        ("5\uff01", "5", {}, False, "in full width"),
+        ("Paris!", "Paris", {}, True, "an exclamation"),
+        ("是！", "是", {}, True, "of one Chinese character, which is a word"),
+        ("5?", "5", {}, True, "a question mark says nothing of the number"),
+        ("5,", "5", {}, True, "nor does a comma"),
+        ("x'", "x", {}, False, "a derivative"),
+        ("x’", "x'", {}, True, "with a typographic sign"),
+        ("x''", "x'", {}, False, "of the second order"),
+        ("'x'", "x", {}, True, "quotes around a letter"),
+        ("“5”", "5", {}, True, "and around a digit"),
+        ("5'", '5"', {}, False, "feet and inches"),
+        ("p*", "p", {}, False, "a star behind a letter"),
+        ("0.33...", "0.33", {}, False, "digits that go on"),
+        ("0.33…", "0.33", {}, False, "behind another sign for it"),
+        ("1, 2, 3, ...", "1, 2, 3", {}, False, "a list that goes on"),
+        ("Well...", "well", {}, True, "a word that goes on"),
+        ("(1, 2]", "[1, 2)", {}, False, "two intervals"),
+        ("(1, 2)", "[1, 2]", {}, False, "open and closed"),
+        ("((1, 2), 3)", "(1, 2), 3)", {}, False, "a pair in a pair"),
+        ("[0, infinity)", "(0, infinity)", {}, False, "with a number at one end"),
+        ("(minus one, 2]", "(minus one, 2)", {}, False, "and at the other"),
+        ("[1, 2].", "[1, 2]", {}, True, "with a stop behind it"),
+        ("{a,b}", "(a,b)", {}, False, "a set and a pair"),
+        ("(5)", "5", {}, True, "brackets around one number"),
+        ("(-5)", "-5", {}, True, "with its sign"),
+        ("(B).", "B", {}, True, "around one letter"),
+        ("B)", "b", {}, True, "as lists have it"),
+        ("(in Paris)", "in Paris", {}, True, "around words"),
+        ("(Paris, Rome)", "Paris, Rome", {}, True, "of which there are several"),
+        ("don’t", "don't", {}, True, "a typographic apostrophe"),
+        ("the “big” one", 'the "big" one', {}, True, "typographic quotes inside"),
+        ("don’t", "don't", {"punctuation": True}, False, "where punctuation counts, so does its shape"),
+        ("don’t", "don't", {"exact": True}, False, "exact: the shape counts"),
+        ("it’s", "its", {}, False, "it is punctuation inside all the same"),
         ("Paris", "Paris", {"exact": True}, True, "exact: the same characters"),
         ("Paris ", "Paris", {"exact": True}, False, "exact: white space counts"),
         ("paris", "Paris", {"exact": True}, False, "exact: case counts"),
@@ -298,6 +350,7 @@ def test_a_text_matches_itself_in_any_case_and_white_space(text, white):
 
 
 ERRORS = [
+    (partial(numbers_equal, "1", "1", absolute=True), "absolute=True", "a tolerance that is a bool"),
     (partial(numbers_equal, "1", "1", absolute=-1), "absolute=-1", "a negative absolute tolerance"),
     (partial(numbers_equal, "1", "1", relative=-0.1), "relative=-0.1", "a negative relative tolerance"),
     (partial(numbers_equal, "1", None, relative=-0.1), "must be 0 or above", "where nothing is judged"),
@@ -320,6 +373,10 @@ ERRORS = [
     (partial(closeness, "1", "1", steps=STEPS_DOWN, zero_at=2), "exclude each other", "steps and a line"),
     (partial(matches, "a", "a", exact=True, unicode_form="NFKC"), "exclude each other", "exact and folded"),
     (partial(closeness, "1", "1", scale="log"), "scale='log' is not known; use one of 'relative'", "a scale"),
+    (partial(matches, "a", "a", exact="yes"), "exact='yes' does not fit; give True or False", "no bool"),
+    (partial(matches, "a", "a", case=1), "case=1 does not fit", "a number for a bool"),
+    (partial(matches, "a", None, white_space=None), "white_space=None does not fit", "nothing for a bool"),
+    (partial(matches, "a", "a", punctuation="ends"), "punctuation='ends' does not fit", "a text for a bool"),
     (partial(matches, "a", "a", unicode_form="NFX"), "unicode_form='NFX' is not known", "a form"),
 ]
 
@@ -356,6 +413,18 @@ def test_hostile_predictions_earn_nothing(bounded, verify):
     ):
         assert verify(piece * (1_000_000 // len(piece)) + "x", "7") == 0.0
     assert verify("1/0", "7") == 0.0
+
+
+def test_compatibility_forms_are_folded_in_texts_of_up_to_100_000_characters():
+    for size, same in ((100_000, True), (100_001, False)):
+        assert matches("\uff21" * size, "a" * size, unicode_form="NFKC") is same
+
+
+@pytest.mark.parametrize("unit", ["\uff9e\u0301", "\uff9f\u0316\u0301", "\ufdfa", "\u0344"], ids=ascii)
+def test_signs_that_folding_turns_into_marks_take_no_time(bounded, unit):
+    text = unit * (100_000 // len(unit))
+    assert matches(f"x{text}", f"x{text}", unicode_form="NFKC") is True
+    assert matches(f"x{text}", f"y{text}", unicode_form="NFKC") is False
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFKC"])
