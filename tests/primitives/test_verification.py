@@ -222,7 +222,7 @@ def test_a_wide_closeness_does_not_pay_more_for_the_farther_answer(near, far, tr
         ("#5", "5", {}, False, "or of a number"),
         ("# Paris", "Paris", {}, True, "not one that stands by itself"),
         ("@home", "home", {}, False, "an address"),
-        ("/etc/", "home", {}, False, "a path"),
+        ("/etc/", "etc", {}, False, "a path"),
         ("\\n", "n", {}, False, "an escape"),
         ("__init__", "init", {}, False, "underscores are letters of names"),
         ("**Paris**", "Paris", {}, True, "Markdown around a word"),
