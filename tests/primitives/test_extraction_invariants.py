@@ -329,16 +329,17 @@ DIFFERENT = (
 
 @pytest.mark.parametrize("extractor", [x for x in DIFFERENT if not isinstance(x, Pattern)], ids=repr)
 def test_awkward_texts_take_a_time_that_grows_with_their_length(extractor):
-    """50,000 characters take some 0.02 s; where the time grows with the square it is above 1 s."""
+    """50,000 characters take some 0.02 s, the slowest 0.15 s; where it grows with the square it is above 1 s.
+
+    In seconds of the processor, of which coverage doubles what a call takes.
+    """
     for text in AWKWARD:
         seconds = []
-        while not seconds or (
-            seconds[-1] > 0.3 and len(seconds) < 3
-        ):  # again: another process may slow it down
+        while not seconds or (seconds[-1] > 0.6 and len(seconds) < 3):  # another process may slow it down
             started = time.process_time()
             extractor(text)
             seconds.append(time.process_time() - started)
-        assert min(seconds) < 0.3, ascii(text[:20])
+        assert min(seconds) < 0.6, ascii(text[:20])
 
 
 HOSTILE = {

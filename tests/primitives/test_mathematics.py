@@ -741,12 +741,12 @@ def test_numbers_of_millions_of_digits_are_told_apart_without_being_computed():
 )
 def test_a_megabyte_is_not_read(bounded, piece):
     text = piece * (1_000_000 // len(piece)) + "x"
-    started = time.perf_counter()
+    started = time.process_time()
     assert math_equal(text, "7") is False
     assert math_equal(text, r"\pi") is False
     assert math_equal("7", text) is None
     assert normal_form(text) is None
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1
 
 
 @pytest.mark.parametrize(
