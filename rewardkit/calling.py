@@ -8,11 +8,11 @@ from __future__ import annotations
 import asyncio
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MappingView, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -147,15 +147,20 @@ async def answer_all(calls: Iterable[OneCall], notes: Notes | None) -> list[Any]
     return list(await asyncio.gather(*(one_after(at, one) for at, one in enumerate(calls))))
 
 
-def as_list(answer: Any, count: int) -> list[Any] | Failure:
-    """The answer of a batch as a list of `count` values, or a Failure that says what it is instead."""
+def as_field(answer: Any) -> Any:
+    """The value of a field: what can be gone through only once is a list, as several may ask for it."""
+    once = type(answer) is not str and isinstance(answer, Iterator | MappingView)
+    return guarded((list, [answer], {})) if once else answer
+
+
+def as_batch(answer: Any) -> list[Any] | Failure:
+    """The answer of a batch as a list of scores, or a Failure that says what it is instead."""
+    if isinstance(answer, Failure):
+        return answer
     try:
-        values = list(answer)
-    except CAUGHT as error:
-        return Failure(f"returned {short(answer)}, not a list of {count} scores ({type(error).__name__})")
-    if len(values) != count:
-        return Failure(f"returned {len(values)} values for {count} completions")
-    return values
+        return [as_score(value) for value in answer]
+    except BaseException as error:
+        return Failure(f"returned {short(answer)}, not a list of scores ({failed(error).message})")
 
 
 def short(value: Any) -> str:
@@ -174,6 +179,17 @@ def decision(answer: Any) -> bool | Failure | None:
     if isinstance(answer, bool | np.bool_):
         return bool(answer)
     return Failure(f"its predicate returned {short(answer)}; a predicate returns True, False or None")
+
+
+PLAIN_SCORES = (float, int, bool, type(None))
+
+
+def as_score(value: Any) -> float | int | Failure | None:
+    """A result as the plain number it is, ``None``, or a Failure that says why it is no score."""
+    if type(value) in PLAIN_SCORES or isinstance(value, Failure):
+        return cast(float | int | Failure | None, value)
+    why = problem(value, None)
+    return Failure(why) if why else float(value)
 
 
 def problem(value: Any, allowed: tuple[float, float] | None) -> str | None:

@@ -67,6 +67,7 @@ class _Process:
     known: dict[int, bytes] = field(default_factory=dict)  # functions it was sent, as they were pickled
     pending: dict[int, None] = field(default_factory=dict)  # calls it was sent and has not answered, in order
     at: int | None = None  # of calls that run together, the one that is at work
+    begun: set[int] = field(default_factory=set)  # and those that have been
     since: float = 0.0  # when it last gave a sign of life
     starting: bool = True
 
@@ -113,7 +114,9 @@ class _Process:
 def _unpacked(fine: bool, packed: bytes) -> Any:
     try:
         value = pickle.loads(packed)
-    except Exception as error:  # a class that is only known over there
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a class that is only known over there, or what an object does instead
         return Raised(CannotSend(f"{type(error).__name__}: {error}"))
     return value if fine else Raised(value)
 
@@ -123,8 +126,9 @@ class Workers:
 
     They start with the first call, are kept for the next ones, and end with `close`, the ``with`` block or
     this process. `cpu_seconds` bounds the processor time of a call, so that what comes out does not depend on
-    the load of the machine; `seconds` is then the backstop. One thread at a time has the workers; a fork of
-    this process starts its own. ValueError: `seconds` is no time.
+    the load of the machine; `seconds` is then the backstop. What a call has started ends with its worker, but
+    for a process in a session of its own. One thread at a time has the workers; a fork of this process starts
+    its own. ValueError: `seconds` is no time.
     """
 
     def __init__(self, *, seconds: float, cpu_seconds: float | None = None, count: int = 1) -> None:
@@ -178,7 +182,7 @@ class Workers:
         if self._pid != os.getpid():
             self._forget()
         with self._lock:
-            self._together, self._some_late = together, False
+            self._together, self._some_late, self._suspects = together, False, set[int]()
             try:
                 yield from self._run(function, calls)
             except BaseException:  # the caller has left, or was interrupted: nothing half-done stays behind
@@ -204,24 +208,21 @@ class Workers:
             kind, index, *rest = message
             if kind == "at":
                 process.at = index
+                process.begun.add(index)
             elif kind in ("done", "late", "unsendable"):
                 del process.pending[index]
-                yield (
-                    index,
-                    (
-                        _unpacked(*rest)
-                        if kind == "done"
-                        else Killed(self._late)
-                        if kind == "late"
-                        else Raised(CannotSend(*rest))
-                    ),
-                )
+                yield index, self._outcome(kind, rest)
             else:
                 process.starting = False
                 if kind == "refused":
                     self._send_by_value(key, process.known.pop(key), *rest)
                     waiting.extendleft(reversed(process.pending))
                     process.pending.clear()
+
+    def _outcome(self, kind: str, rest: list[Any]) -> Any:
+        if kind == "done":
+            return _unpacked(*rest)
+        return Killed(self._late) if kind == "late" else Raised(CannotSend(*rest))
 
     def _key(self, function: Callable[..., Any]) -> int:
         """Under which the workers know the function; pickled once."""
@@ -265,6 +266,8 @@ class Workers:
                 process.starting = True
                 process.send(("load", key, content, modules))
             share = len(waiting) if self._together else -(-len(waiting) // len(self._processes))
+            if waiting[0] in self._suspects:
+                share = 1
             chunk: list[tuple[int, bytes]] = []
             for index in [waiting.popleft() for _ in range(min(share, chunk_size))]:
                 try:
@@ -272,7 +275,7 @@ class Workers:
                 except CannotSend as error:
                     yield index, Killed(error)
             process.pending.update(dict.fromkeys(index for index, _ in chunk))
-            process.since, process.at = time.monotonic(), None
+            process.since, process.at, process.begun = time.monotonic(), None, set()
             process.send(("run", key, chunk, self._cpu, self._together and (self._together, self.seconds)))
 
     @property
@@ -289,7 +292,7 @@ class Workers:
         if process.starting:
             return START_SECONDS
         idle = self._together and process.at is None  # all calls wait, and the worker looks at their clocks
-        return 2 * self.seconds + 1 if idle else self.seconds
+        return self.seconds + 0.5 if idle else self.seconds
 
     def _patience(self) -> float:
         """Seconds until the first worker is late."""
@@ -324,7 +327,11 @@ class Workers:
         """End a worker; the call it was at is lost, those behind it go back to the others."""
         self._processes.remove(process)
         process.end()
-        lost = next(iter(process.pending), None) if process.at is None else process.at
+        lost, begun = process.at, process.begun & process.pending.keys()
+        if lost is None and len(begun) > 1:  # which of them was it? each once more, alone
+            self._suspects |= begun
+        elif lost is None:
+            lost = next(iter(process.pending), None)
         waiting.extendleft(index for index in reversed(process.pending) if index != lost)
         if lost in process.pending:  # not one that was late before and held up the others since
             yield lost, Killed(error)

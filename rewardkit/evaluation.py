@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 from rewardkit.calling import (
     Failure,
     Notes,
-    as_list,
+    as_batch,
+    as_field,
+    as_score,
     calls,
     decision,
     guarded,
@@ -130,7 +132,7 @@ class _Pass:
         values = [None] * self.rows
         reasons: list[str | None] = [None] * self.rows
         rows = self.without_failures(call, np.arange(self.rows), reasons)
-        for row, value in zip(rows, self.values(call, rows), strict=True):
+        for row, value in zip(rows, map(as_field, self.values(call, rows, as_field)), strict=True):
             if isinstance(value, Failure):
                 reasons[row] = value.message
             else:
@@ -170,7 +172,7 @@ class _Pass:
             results = (
                 self.lists(component, rows)
                 if component.batch or component.group
-                else self.values(component.call, rows)
+                else self.values(component.call, rows, as_score)
             )
             self.take(component, rows, results, scores, status, reasons)
         for row, reason in enumerate(reasons):
@@ -214,7 +216,7 @@ class _Pass:
         fit = self.without_failures(call, rows, reasons)
         unknown = np.zeros(self.rows, dtype=np.int8)
         fit = self.with_scores(call, fit, unknown, reasons)
-        answers: dict[int, Any] = dict(zip(fit.tolist(), self.values(call, fit), strict=True))
+        answers: dict[int, Any] = dict(zip(fit.tolist(), self.values(call, fit, decision), strict=True))
         for row in rows.tolist():
             if unknown[row]:
                 decided.append(False if unknown[row] == GATED else None)
@@ -290,15 +292,15 @@ class _Pass:
             return columns
         return [[column[row] for row in rows] for column in columns]
 
-    def values(self, call: Call, rows: Rows) -> list[Any]:
-        """What the function returns for each row, or a Failure."""
+    def values(self, call: Call, rows: Rows, settle: Callable[[Any], Any]) -> list[Any]:
+        """What the function returns for each row, or a Failure; `settle` as in `TimeLimit.run`."""
         count = len(rows)
         if count == 0:
             return []
         positional = self.arguments(call.positional, rows)
         keywords = dict(zip(call.keywords, self.arguments(list(call.keywords.values()), rows), strict=True))
         notes = None if self.found.notes is None else [self.found.notes[row] for row in rows]
-        return self.answers(call, positional, keywords, count, notes)
+        return self.answers(call, positional, keywords, count, notes, settle)
 
     def answers(
         self,
@@ -307,11 +309,14 @@ class _Pass:
         keywords: Mapping[str, Sequence[Any]],
         count: int,
         notes: Notes | None,
+        settle: Callable[[Any], Any],
     ) -> list[Any]:
         """What the function returns for each of `count` calls, or a Failure."""
         function = call.function
         if self.limit and self.limit.needed(function):
-            return self.limit.run(function, positional, keywords, count, notes, is_async=call.is_async)
+            return self.limit.run(
+                function, positional, keywords, count, notes, settle=settle, is_async=call.is_async
+            )
         if call.is_async:
             return run_async(calls(function, positional, keywords, count), notes)
         if notes is not None:
@@ -339,11 +344,13 @@ class _Pass:
         heard = self.found.notes
         notes = None if heard is None else [heard[batch[0]] if len(batch) == 1 else {} for batch in batches]
         results: dict[int, Any] = {}
-        answers = self.answers(call, positional, keywords, len(batches), notes)
+        answers = self.answers(call, positional, keywords, len(batches), notes, as_batch)
         for batch, answer in zip(batches, answers, strict=True):
-            if not isinstance(answer, Failure):
-                answer = as_list(answer, len(batch))
-            values = [answer] * len(batch) if isinstance(answer, Failure) else answer
+            values = as_batch(answer)
+            if isinstance(values, list) and len(values) != len(batch):
+                values = Failure(f"returned {len(values)} values for {len(batch)} completions")
+            if isinstance(values, Failure):
+                values = [values] * len(batch)
             results.update(zip(batch.tolist(), values, strict=True))
         return [results[row] for row in rows.tolist()]
 

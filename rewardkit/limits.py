@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, MappingView, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
@@ -70,7 +70,7 @@ class TimeLimit:
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self._workers = Workers(seconds=seconds, count=min(PROCESSES, os.cpu_count() or 1))
-        self._made: dict[tuple[int, bool], Callable[..., Any]] = {}
+        self._made: dict[tuple[int, Callable[[Any], Any], bool], Callable[..., Any]] = {}
 
     def __enter__(self) -> TimeLimit:
         return self
@@ -92,17 +92,18 @@ class TimeLimit:
         count: int,
         notes: Notes | None,
         *,
+        settle: Callable[[Any], Any],
         is_async: bool = False,
     ) -> list[Any]:
         """What the function returns for each of `count` rows, or a Failure; what it notes goes to `notes`.
 
+        `settle` makes plain values of them, over there: to go through a lazy list may take long, too.
         CannotLimit: it cannot be sent to another process.
         """
         rows = calls(function, positional, keywords, count)
-        way = _one_awaited if is_async else _one
-        made = self._made.setdefault(
-            (id(function), notes is not None), partial(way, function, notes is not None)
-        )
+        way, listening = _one_awaited if is_async else _one, notes is not None
+        key = (id(function), settle, listening)
+        made = self._made.setdefault(key, partial(way, function, settle, listening))
         results: list[Any] = [None] * count
         try:
             for place, value in self._workers.map(
@@ -134,22 +135,28 @@ class TimeLimit:
 
 
 def _one(
-    function: Callable[..., Any], listening: bool, positional: Sequence[Any], keywords: Mapping[str, Any]
+    function: Callable[..., Any],
+    settle: Callable[[Any], Any],
+    listening: bool,
+    positional: Sequence[Any],
+    keywords: Mapping[str, Any],
 ) -> Answer:
     """In the worker: one call."""
     with listen(listening) as heard:
-        value = guarded((function, positional, keywords))
-        if isinstance(value, Iterator | MappingView):  # what a generator does takes its time here
-            value = guarded((list, [value], {}))
+        value = settle(guarded((function, positional, keywords)))
     return value, _sendable(heard)
 
 
 async def _one_awaited(
-    function: Callable[..., Any], listening: bool, positional: Sequence[Any], keywords: Mapping[str, Any]
+    function: Callable[..., Any],
+    settle: Callable[[Any], Any],
+    listening: bool,
+    positional: Sequence[Any],
+    keywords: Mapping[str, Any],
 ) -> Answer:
     """In the worker: one call of a coroutine function."""
     with listen(listening) as heard:
-        value = await awaited((function, positional, keywords))
+        value = settle(await awaited((function, positional, keywords)))
     return value, _sendable(heard)
 
 

@@ -131,7 +131,7 @@ def _run_together(
         def left() -> float:
             return seconds - (monotonic() - started) + (working - before - own)
 
-        task = asyncio.ensure_future(_stepped(function(*pickle.loads(arguments)), at_work))
+        task = asyncio.ensure_future(_stepped(_called(function, arguments), at_work))
         while not task.done() and left() > 0:
             await asyncio.wait([task], timeout=left())
         if left() <= 0:
@@ -156,6 +156,10 @@ def _run_together(
         await asyncio.gather(*(when_free(*call) for call in calls))
 
     _loop().run(every())
+
+
+async def _called(function: Callable[..., Any], arguments: bytes) -> Any:
+    return await function(*pickle.loads(arguments))
 
 
 @coroutine

@@ -16,6 +16,7 @@ from functools import partial
 
 import pytest
 
+from rewardkit import deadlines
 from rewardkit.deadlines import DeadlinePassed, Killed, Raised, WorkerEnded, Workers
 from rewardkit.sending import CannotSend
 
@@ -82,6 +83,20 @@ def test_the_other_calls_of_a_pass_are_unharmed(workers):
     assert isinstance(found[1], Killed) and isinstance(found[1].error, DeadlinePassed)
     assert isinstance(found[3], Killed) and isinstance(found[6].error, WorkerEnded)
     assert isinstance(found[4], Raised) and isinstance(found[4].error, KeyError)
+
+
+def test_where_one_call_hangs_the_others_are_shared(monkeypatch):
+    most = []
+    with Workers(seconds=0.5, count=2) as two:
+
+        def start(inbox):
+            most.append(len(two._processes) + 1)
+            return deadlines_start(inbox)
+
+        deadlines_start = deadlines._start
+        monkeypatch.setattr(deadlines, "_start", start)
+        assert all(isinstance(value, Killed) for _, value in two.map(awkward, [("sleep",)] * 4))
+    assert max(most) == 2 and most[0] == 1  # four calls would be few for one worker
 
 
 def test_each_call_is_made_once_and_answered_in_its_own_place():
@@ -188,6 +203,16 @@ async def waits(how, seconds):
             time.sleep(10**6)
     if how == "raise":
         raise KeyError("no such thing")
+    loop = asyncio.get_running_loop()
+    if how == "later":
+        loop.call_soon(time.sleep, seconds)
+    if how == "stop":
+        loop.stop()
+    if how == "cancel":
+        for task in asyncio.all_tasks():
+            task.cancel()
+    if how == "interrupt":
+        raise KeyboardInterrupt
     await asyncio.sleep(seconds)
     return how
 
@@ -210,11 +235,25 @@ def test_a_coroutine_that_waits_too_long_costs_its_own_call(workers):
     assert ways(workers.map(waits, calls, together=16)) == ["wait", "DeadlinePassed", "KeyError", "wait"]
 
 
-@pytest.mark.parametrize("how", ["block", "exit", "stubborn"])
+@pytest.mark.parametrize("how", ["block", "exit", "stubborn", "later", "stop", "cancel", "interrupt"])
 def test_a_coroutine_that_holds_up_the_others_costs_its_own_call_alone(workers, how):
     calls = [("wait", 0.1), ("wait", 0.9 * SECONDS), (how, 10**6), ("wait", 0.2), ("wait", 0.9 * SECONDS)]
-    lost = "WorkerEnded" if how == "exit" else "DeadlinePassed"
+    lost = "DeadlinePassed" if how in ("block", "stubborn", "later") else "WorkerEnded"
     assert ways(workers.map(waits, calls, together=16)) == ["wait", "wait", lost, "wait", "wait"]
+
+
+class Unreadable:
+    def __reduce__(self):
+        return int, ("not a number",)
+
+
+def test_an_argument_that_cannot_be_read_there_costs_its_own_call(workers):
+    async def takes(argument):
+        return 1
+
+    for function, together in ((type, 0), (takes, 16)):
+        found = ways(workers.map(function, [(1,), (Unreadable(),), (2,)], together=together))
+        assert found[1] == "ValueError" and found[0] == found[2]
 
 
 def test_what_others_compute_does_not_count_as_a_coroutine_s_time(workers):

@@ -51,8 +51,8 @@ def test_a_batch_may_come_back_as_any_sequence(make):
 @pytest.mark.parametrize("kind", ["batch", "group"])
 @pytest.mark.parametrize(
     ("answer", "reason"),
-    [([1.0], "returned 1 values for 3 completions"), (0.5, "returned 0.5, not a list of 3 scores"),
-     (None, "returned None, not a list of 3 scores"), (NoRepr(), "not a list of 3 scores")],
+    [([1.0], "returned 1 values for 3 completions"), (0.5, "returned 0.5, not a list of scores"),
+     (None, "returned None, not a list of scores"), (NoRepr(), "not a list of scores")],
 )  # fmt: skip
 def test_a_list_of_another_length_is_an_error_for_all_rows(kind, answer, reason):
     scores = scored(rk.Component("c", lambda completion: answer, **{kind: True}))

@@ -142,6 +142,60 @@ def test_a_batch_may_give_anything_that_can_be_listed():
             assert scores.table["error/c"].tolist() == [None], give
 
 
+class Slow(float):
+    """A number that takes its time to say which."""
+
+    def __float__(self):
+        time.sleep(10**6)
+
+    __repr__ = __float__
+
+
+class Lazy:
+    """A list that is made while one goes through it."""
+
+    def __init__(self, length):
+        self.length = length
+
+    def __len__(self):
+        return self.length
+
+    def __getitem__(self, at):
+        time.sleep(10**6)
+
+
+@pytest.mark.parametrize(
+    ("give", "options"),
+    [
+        (lambda completion: Slow(0.5), {}),
+        (lambda completion: Lazy(len(completion)), {"batch": True}),
+        (lambda completion: [Slow(0.5) for _ in completion], {"batch": True}),
+    ],
+    ids=["number", "lazy list", "batch of numbers"],
+)
+def test_a_result_that_takes_its_time_is_bounded_too(give, options):
+    scores = rk.score(one(give, **options), rows(), timeout=SECONDS)
+    assert scores.table["error/c"].tolist() == ["took longer than 1 s"] * 2
+
+
+def test_a_gate_s_answer_is_made_plain_over_there():
+    gate = rk.gate(lambda completion: Slow(0.5))
+    scores = rk.score(one(lambda completion: 0.5, gate=gate), rows(), timeout=SECONDS)
+    assert scores.table["error/c"].tolist() == ["its gate failed: took longer than 1 s"] * 2
+
+
+def test_a_field_that_can_be_gone_through_once_serves_all_that_ask_for_it():
+    for give in (lambda text: (word for word in text.split()), lambda text: {1: text}.values()):
+        reward = rk.Reward(
+            "limited",
+            fields={"words": lambda completion, give=give: give(completion)},
+            components=[rk.Component(name, lambda words: len(list(words)) / 4) for name in ("c", "d")],
+        )
+        for timeout in (None, SECONDS):
+            scores = rk.score(reward, rows()[:1], timeout=timeout)
+            assert scores.score("c").tolist() == scores.score("d").tolist() == [0.25]
+
+
 def test_what_cannot_be_sent_back_is_said_without_addresses():
     reward = rk.Reward(
         "limited",
