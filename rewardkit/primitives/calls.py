@@ -58,10 +58,11 @@ def tool_call(
 ) -> ToolCall:
     """JSON of a call in ``<tool_call>{"name": ..., "arguments": {...}}</tool_call>``, or the value at `path`.
 
-    By default of the last call, or of the last one of the tool called `name`. What is no strict JSON object
-    with a name is no call, but for ``<function=name><parameter=key>...``, as Qwen3-Coder writes them. `path`
-    as in `json_value`, such as "arguments.city", also where they are called "parameters" or are a text of
-    JSON. ValueError: `name` is empty, the path has an empty key, or `which` is unknown.
+    By default of the last call, or of the last one of the tool called `name`. Each call has its own tag: two
+    in one tag, one a line or as a list, and one in a code fence are none (a limit of ours). What is no strict
+    JSON object with a name is no call, but for ``<function=name><parameter=key>...``, as Qwen3-Coder writes
+    them. `path` as in `json_value`, such as "arguments.city", also where they are called "parameters" or are
+    a text of JSON. ValueError: `name` is empty, the path has an empty key, or `which` is unknown.
 
     >>> text = '<tool_call>{"name": "weather", "arguments": {"city": "Oslo"}}</tool_call>'
     >>> tool_call("weather", "arguments.city")(text), tool_call("search")(text) is None

@@ -66,7 +66,20 @@ class CodeBlock(Extractor):
         return found
 
     def _is_wanted(self, fence: re.Match[str]) -> bool:
-        return self.language is None or fence["language"].lower() == self.language.lower()
+        return self.language is None or _language(fence["language"]) == _language(self.language)
+
+
+_SHORT_NAMES = {
+    **dict.fromkeys(("py", "py3", "python3"), "python"),
+    **{"js": "javascript", "ts": "typescript", "c++": "cpp"},
+}
+
+
+def _language(word: str) -> str:
+    """The language that the word behind a fence names: python for py, Python3, {python} and {.python,."""
+    name = word.lower()
+    name = name.strip("{}.,") if name.startswith("{") else name
+    return _SHORT_NAMES.get(name, name)
 
 
 def _closes(fence: re.Match[str], opened: re.Match[str]) -> bool:
@@ -97,13 +110,14 @@ def _alike(line: str, margin: str) -> int:
 def code_block(language: str | None = None, *, which: Which = "last", unclosed: bool = False) -> CodeBlock:
     r"""Content of a code block fenced by ````` ``` ````` or ``~~~``; by default of the last one.
 
-    Of any language, or of `language` in any case and as it is written: "py" is not "python"; write
-    ``first_of(code_block("python"), code_block("py"))`` for both. As in CommonMark a fence has its line to
-    itself, and may stand in lists and block quotes: the quote marks and the indentation of the fence are then
-    no part of the code. A closing fence that is indented four columns more than the opening one is code. A
-    block that is never closed counts for nothing; with ``unclosed=True`` (a completion cut off at its token
-    limit) the one that is still open at the end holds the rest. ValueError: `language` is no word, or an
-    option is unknown.
+    Of any language, or of `language` in any case: py, py3, python3 and {python} are python, js is javascript,
+    ts typescript and c++ cpp; other names count as they are written. What stands behind the language on the
+    line of the fence is no code, as in CommonMark ("```python x=1" holds none). As in CommonMark a fence has
+    its line to itself, and may stand in lists and block quotes: the quote marks and the indentation of the
+    fence are then no part of the code. A closing fence that is indented four columns more than the opening
+    one is code. A block that is never closed counts for nothing; with ``unclosed=True`` (a completion cut off
+    at its token limit) the one that is still open at the end holds the rest. ValueError: `language` is no
+    word, or an option is unknown.
 
     >>> code_block("python")("```python\nprint(1)\n```")
     'print(1)'

@@ -84,6 +84,7 @@ _WRAPPINGS = [
     for pattern in (
         r"\*\*(.+)\*\*",
         r"'([^']+)'",
+        r"`([^`]+)`",
         r'"([^"]+)"',
         r"\\(?:displaystyle|textstyle|small|large|Large|huge|bf|rm)(?![A-Za-z])(.*)",
         r"\\(?:text|textbf|textit|textrm|mathrm|mathbf|mathit|boldsymbol|bm|mbox)\s*\{([^A-Za-z\\{}]*)\}",
@@ -189,7 +190,10 @@ _SPELLINGS: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] =
         (r"[({]\s+|\s+(?=[)}])", lambda match: match[0].strip()),  # math-verify cannot read \frac{1}{ e }
         # 1\,000 and 1{,}000
         (r"(?<=\d)(?:\{,\}|\\[, ])(?=\d{3}(?!\d))", ""),
+        (r"^~", r"\\sim "),  # about, and no space
         (r"~|\\(?:q?quad|enspace|thinspace)(?![A-Za-z])|(?<!\\)\\[,;: ]", " "),
+        (r"\\varnothing(?![A-Za-z])", r"\\emptyset"),
+        (r"\\(?:text|mathrm|mbox)\s*\{\s*\\?%\s*\}", r"\\%"),
         (r"\\degree(?![A-Za-z])", r"^\\circ "),
         (r"\^\s*(?:\{\s*\\circ\s*\}|\\circ)\s*(?:[CF](?![A-Za-z]))?", r"^\\circ "),
         (r":=|\\coloneqq(?![A-Za-z])", "="),

@@ -67,17 +67,25 @@ def after(
     return After(marker, which, until, case)
 
 
-# Markdown may close behind each word; "answer is" does not begin "answer is not", nor 答案是 "答案是否".
-_ENGLISH = r"""(?<!\w)(?i:answer)[*_]{0,3}
-               (?: (?: [ \t]+(?i:to|for|of)(?:[ \t]+[\w'’-]{1,30}){1,8}? )?
+# Markdown may close behind each word; "answer is" does not begin "answer is not", nor 答案是 "答案是否". What
+# the wrong answer is, or whether there is one, is not what the answer is.
+_OF_WHAT = r"(?:[^\s.,:;!?=。，：；！？]|[.,](?=\w)){1,30}"
+_ENGLISH = rf"""(?<!\w)(?i:answer)(?<!\b(?i:no)[ ]......)(?<!\b(?i:wrong|false|worst)[ ]......)
+               (?<!\b(?i:incorrect)[ ]......)[*_]{{0,3}}
+               (?: (?: [ \t]+(?i:to|for|of)(?:[ \t]+{_OF_WHAT}){{1,8}}? )?
                    [ \t]+(?i:is|was|equals|(?:should|would|must|will|has[ \t]to)[ \t]+be)\b
                    (?![ \t]+(?i:not)\b)
-                   [*_]{0,3} (?:[ \t]*[:：][*_]{0,3})?
-                 | [ \t]*[:：][*_]{0,3} )
-             | (?<!\w)(?i:final[ \t]+answer)[*_]{0,3}[ \t]*$"""
-_CHINESE = r"""(?: 最[终終]答案[*_]{0,3}[ \t]* (?!(?:应该|應該|应|應)?是否) (?:(?:应该|應該|应|應)?[是为為])?
-                 | 答案[*_]{0,3}[ \t]* (?:(?:应该|應該|应|應)?(?:是(?!否)|为|為)|(?=[:：])) )
-               [*_]{0,3} (?:[ \t]*[:：][*_]{0,3})?"""
+                   [*_]{{0,3}} (?:[ \t]*[:：][*_]{{0,3}})?
+                 | [ \t]*(?:[:：]|=(?!=))[*_]{{0,3}} )
+             | (?<!\w)(?i:final[ \t]+answer)[*_]{{0,3}}[ \t]*$
+             | ^\#{{1,6}}[ \t]+[*_]{{0,3}}(?i:answer)[*_]{{0,3}}[ \t]*$"""
+_NO_ANSWER = "(?:否|什么|什麼|多少|哪|(?:错误|錯誤|不?正确|不?正確|不?对|不?對|错|錯)的)"
+_CHINESE = rf"""(?: 最[终終]答案[*_]{{0,3}}[ \t]* (?!(?:应该|應該|应|應)?就?是{_NO_ANSWER})
+                     (?:(?:应该|應該|应|應)?就?[是为為])?
+                   | (?<!错误)(?<!錯誤)(?<!错误的)(?<!錯誤的)(?<!没有)(?<!沒有)答案 (?: [*_]{{0,3}}[ \t]*
+                     (?: (?:应该|應該|应|應)?就?[是为為](?!{_NO_ANSWER}) | (?=[:：]) ) | 】 )
+                   | ^\#{{1,6}}[ \t]+[*_]{{0,3}}答案(?=[*_]{{0,3}}[ \t]*$) )
+               [*_]{{0,3}} (?:[ \t]*[:：][*_]{{0,3}})?"""
 _PHRASES = {
     language: re.compile(expression, re.VERBOSE | re.MULTILINE)
     for language, expression in {"en": _ENGLISH, "zh": _CHINESE, "any": f"{_ENGLISH} | {_CHINESE}"}.items()
@@ -85,12 +93,14 @@ _PHRASES = {
 _BRACES = r"\{[^{}\n]*+\}"
 _BRACES = rf"\{{(?:[^{{}}\n]|{_BRACES})*+\}}"
 _BRACES = rf"\{{(?:[^{{}}\n]|{_BRACES})*+\}}"  # three deep
+_MARK = r"</think(?:ing)?> | </s> | <\|\w{1,30}\|> | 【(?=解析|分析|详解|詳解|点评|考点)"
 _PIECE = re.compile(
     rf"""\$(?![\s$])[^$\n]*+(?<!\s)\$ | {_BRACES}                # mathematics, whatever stops are in it
       | (?<![^\W_]) (?: (?:[^\W\d_]\.){{2,}}(?=[ \t]+[^\sA-Z]) | (?:Mr|Mrs|Ms|Dr|Prof|St)\.(?=[ ]) )
-      | (?P<end> \n | [。！？] | [.!?](?=[*_`"'”’)\]]*+(?:\s|\Z)) )""",
+      | (?P<end> \n | [。！？] | {_MARK} | [.!?](?=[*_`"'”’)\]]*+(?:\s|\Z)) )""",
     re.VERBOSE,
 )
+_DISPLAY = re.compile(r"(\$\$|\\\[)[ \t]*\n")
 _INITIALS = re.compile(r"(?<![^\W_])(?:[^\W\d_]\.)+[^\W\d_]\Z")
 _BEFORE = " \t\r\n*_`\"'“‘"
 _BEHIND = " \t\r\n*_`\"'”’.,;:!?。，；：！？、"
@@ -115,7 +125,12 @@ class AnswerPhrase(Extractor):
 
 
 def _sentence(text: str, start: int, limit: int) -> Span:
-    """The sentence that starts here, without the marks around it."""
+    """The sentence that starts here, or the formula on lines of its own, without the marks around it."""
+    display = _DISPLAY.match(text, start, limit)
+    if display:
+        close = text.find("$$" if display[1] == "$$" else "\\]", display.end(), limit)
+        if close >= 0:
+            return trim(text, display.end(), close)
     ends = (piece.start() for piece in _PIECE.finditer(text, start, limit) if piece["end"])
     inner = text[start : next(ends, limit)].rstrip(_BEHIND)
     if text.startswith(".", start + len(inner)) and _INITIALS.search(inner):
@@ -129,14 +144,16 @@ def _sentence(text: str, start: int, limit: int) -> Span:
 
 
 def answer_phrase(*, which: Which = "last", language: Literal["any", "en", "zh"] = "any") -> AnswerPhrase:
-    """What follows "the answer is", "Final answer:", 答案是, 答案为, 答案： or 最终答案; by default the last.
+    r"""What follows "the answer is", "Final answer:", 答案是, 答案： or 最终答案; by default the last.
 
-    Also "was", "should be", "must be" and the like, and "the answer to ... is"; not "is not", 是否. Up to the
-    end of the sentence or line; where nothing follows on the line, of the next one that is not empty. A stop
-    ends a sentence before white space only, so "3.5" is whole, but not within ``$...$`` or braces, nor in
-    "10 a.m. today". Punctuation and Markdown around it are left out. The words count in any case, in bold,
-    and with either colon; ``language="en"`` or ``"zh"`` takes those of one language. ValueError: an option is
-    unknown.
+    Also "was", "should be", "must be" and the like, "the answer to ... is", "answer =", 答案为, 【答案】,
+    and a heading "# Answer"; not "is not", 是否, "the wrong answer is", "no answer". Up to the end of
+    the sentence or line; where nothing follows on the line, of the next one that is not empty; of a
+    formula on lines of its own, within ``\[`` or ``$$``, all of it. A stop ends a sentence before
+    white space only, so "3.5" is whole, but not within ``$...$`` or braces, nor in "10 a.m. today";
+    marks such as ``</think>``, ``</s>`` and ``<|im_end|>`` end it, too. Punctuation and Markdown
+    around it are left out. The words count in any case, in bold, and with either colon;
+    ``language="en"`` or ``"zh"`` takes those of one language. ValueError: an option is unknown.
 
     >>> answer_phrase()("So **the answer is:** $3.5$ kg. Done."), answer_phrase()("因此答案是：42。谢谢")
     ('$3.5$ kg', '42')

@@ -42,6 +42,12 @@ def math_equal(
     - Units do not count, whichever they are: words set as text behind a value (``5\text{ m}``), and bare ones
       of four letters (``5 apples``) or short known ones (``5 cm``). Bare letters are letters: ``5 m`` is 5
       times m. Number words count: ``5 million`` is 5000000, ``5 dozen`` 60; ``5 or more`` is not 5.
+      Words that say another value are no units (``5 permille``, ``5 grand``, ``5 twice``, ``3 below``); the
+      list of them is ours, and may lack some.
+    - A base or index behind a number (``101_2``), a transpose and the prime of ``5'`` are told from none. A
+      tilde in front is "about", and no truth that can be judged; ``\approx`` is left out.
+    - ``{1,2}`` is equal to ``(1,2)``: bare braces are often LaTeX's. Groups of three digits parted by spaces
+      are one number.
     - ``x=5``, ``f(x)=2x`` and ``P(X=1)=0.5`` are equal to the value alone. Of two equations the names count,
       with what is in their brackets.
     - ``0.333\ldots`` is 1/3, and ``0.1234\ldots`` is equal only to itself.

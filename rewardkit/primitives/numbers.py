@@ -36,10 +36,11 @@ LONGEST = 1000
 def read_number(value: Any) -> Number | None:
     r"""The exact number a text or number stands for, or ``None``: a Decimal, for a fraction a Fraction.
 
-    Reads signs, thousands separators (1,234, ``1{,}234``, ``1\,234``, thin spaces; India's 1,00,000), "10."
-    and ".5", 6.02e23, ``6.02 \times 10^{23}`` and ``10^{5}``, a percent sign (50% is 1/2), 3/4, 1 1/2, ½,
-    ``\frac{3}{4}``, a currency sign in front, digits of all scripts, ``$...$`` around it and a full stop
-    behind it. Floats are read as they print (0.1 is 1/10). Bools, NaN, infinities, other words or units,
+    Reads signs, thousands separators (1,234, ``1{,}234``, ``1\,234``, spaces as in 1 234 and 250 000, but
+    "128 256" is two numbers: all groups have three digits, and none is 000; India's 1,00,000), "10." and
+    ".5", 6.02e23, ``6.02 \times 10^{23}`` and ``10^{5}``, a percent sign (50% is 1/2), 3/4, 1 1/2, ½,
+    ``\frac{3}{4}``, a currency sign or 负 in front, digits of all scripts, ``$...$`` around it and a full
+    stop behind it. Floats are read as they print (0.1 is 1/10). Bools, NaN, infinities, other words or units,
     misplaced separators, decimals that go on (0.333...) and text over 1,000 characters are no numbers.
 
     >>> read_number("$1,234.50."), read_number("50%"), read_number("1 1/2"), read_number("1,23")
@@ -60,15 +61,18 @@ def read_number(value: Any) -> Number | None:
     return value if value.is_finite() else None
 
 
+# Plain spaces part thousands, too; but where all groups have three digits and none is 000, they list.
+_SPACED = r"(?:[1-9][0-9]?|[1-9][0-9]{2}(?=(?:[ ][0-9]{3})*?[ ]000))(?:[ ][0-9]{3})+"
 _DIGITS = (
-    r"(?:[1-9][0-9]{0,2}(?:(?:,[0-9]{3})+|(?:\u2009[0-9]{3})+)|[1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3}|[0-9]+)"
+    rf"(?:[1-9][0-9]{{0,2}}(?:(?:,[0-9]{{3}})+|(?:\u2009[0-9]{{3}})+)|{_SPACED}"
+    r"|[1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3}|[0-9]+)"
 )
 _PLAIN = rf"(?:{_DIGITS}(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{{1,6}})?"
 _SIMPLE = re.compile(r"[-+]?(?:[1-9][0-9]{0,2}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?")
 _WRITTEN = re.compile(
     rf"""
     (?: (?P<sign>[-+]?) \s? \\?[$£¥\u20a0-\u20cf] \s? (?P<inner>[-+]?) | (?P<bare>[-+]?) )
-    (?: (?P<whole>{_DIGITS}) [ \u2009] (?P<part>[0-9]+)/(?P<of>[0-9]+)
+    (?: (?P<whole>{_DIGITS}) [ \u2009] (?!0[0-9]{{2}}) (?P<part>[0-9]+)/(?P<of>[0-9]+)
       | (?P<above>{_PLAIN}) (?: \s*/\s* (?P<below>[-+]?{_PLAIN}) )? )
     (?P<percent> \s*\\?% )?
     """,
@@ -97,7 +101,9 @@ def _read_text(text: str) -> Number | None:
 
 def _decimal(text: str, shift: int = 0) -> Decimal:
     """A plain number, its exponent moved by `shift`."""
-    mantissa, _, exponent = text.replace(",", "").replace("\u2009", "").lower().partition("e")
+    mantissa, _, exponent = (
+        text.replace(",", "").replace("\u2009", "").replace(" ", "").lower().partition("e")
+    )
     return Decimal(f"{mantissa}e{int(exponent or 0) + shift}")
 
 
@@ -119,7 +125,7 @@ _MATHEMATICS = (("$$", "$$"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]"))
 _RAISED = str.maketrans("⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "+-0123456789")
 _ALIKE = str.maketrans(
     {
-        **dict.fromkeys("\u2212\u2010\u2011\u2012\u2013\ufe63\uff0d", "-"),
+        **dict.fromkeys("\u2212\u2010\u2011\u2012\u2013\ufe63\uff0d负", "-"),
         **dict.fromkeys("\ufe62\uff0b", "+"),
         **dict.fromkeys("\uff0c\u066c", ","),
         **dict.fromkeys("\uff0e\u066b", "."),
@@ -140,9 +146,11 @@ _RAISED_POWER = re.compile(r"(?<=10)[⁺⁻]?[⁰¹²³⁴-⁹]+")
 _SEPARATOR = re.compile(r"(?<=[0-9])(?:(\{,\}|,\\!)|\\,)(?=[0-9]{3})")
 _FRACTION = re.compile(  # behind a whole number, a sign or nothing; what could run into it is not allowed
     r"(?:(?P<mixed>(?<=[0-9])\s*)|(?<![^-+\s$£¥\u20a0-\u20cf]))\\[dtc]?frac"
-    r"(?:\s*\{\s*(?P<above>[-+]?[0-9.,\u2009]+)\s*\}|\s*(?P<a>[0-9]))"
-    r"(?:\s*\{\s*(?P<below>[-+]?[0-9.,\u2009]+)\s*\}|\s*(?P<b>[0-9]))(?![0-9.,eE])"
+    r"(?:\s*\{\s*(?P<above>[-+]?(?:[0-9.,\u2009]|(?<=[0-9])[ ](?=[0-9]))+)\s*\}|\s*(?P<a>[0-9]))"
+    r"(?:\s*\{\s*(?P<below>[-+]?(?:[0-9.,\u2009]|(?<=[0-9])[ ](?=[0-9]))+)\s*\}|\s*(?P<b>[0-9]))(?![0-9.,eE])"
 )
+_GAPS = re.compile("[ \u2009]")
+_GROUPS = re.compile(r"[-+]?[0-9]{1,3}(?:[ \u2009][0-9]{3})+(?:\.[0-9]*)?")
 _POWER = re.compile(
     r"(?P<times>\s*(?:\\times|\\cdot|[*x])\s*)?(?<![0-9.])10\s?\^"
     r"(?:\{\s*([-+]?[0-9]{1,6})\s*\}|([-+]?[0-9]{1,6}))"
@@ -176,6 +184,9 @@ def _without_stop(text: str) -> str:
 
 def _with_slash(fraction: re.Match[str]) -> str:
     above, below = fraction["above"] or fraction["a"], fraction["below"] or fraction["b"]
+    above, below = (_GAPS.sub("", side) if _GROUPS.fullmatch(side) else side for side in (above, below))
+    if _GAPS.search(above + below):  # 1 2 is none, and would be read as the whole of a mixed number
+        return fraction[0]
     if above[0] in "+-":  # one sign, and that below: there may be another in front
         below = ("-" if (above[0] == "-") != (below[0] == "-") else "") + below.lstrip("+-")
         above = above[1:]

@@ -17,7 +17,6 @@ from latex2sympy2_extended.latex2sympy2 import (
     latex2sympy,
     normalize_latex,
 )
-from latex2sympy2_extended.logic import And
 from latex2sympy2_extended.sets import FiniteSet
 from math_verify.grader import should_treat_as_complex
 from sympy import Eq, Rational, Symbol
@@ -77,7 +76,7 @@ def _exact(node: Any) -> Any:
     if isinstance(node, sympy.MatrixBase):
         return node.applyfunc(_exact)
     parts = [_exact(part) for part in parts_of(node)]
-    if isinstance(node, FiniteSet | And):  # these keep the order in which they are written
+    if isinstance(node, FiniteSet):  # it keeps the order in which it is written
         return type(node)(*parts)
     with sympy.evaluate(False):
         return node.func(*parts)

@@ -85,6 +85,8 @@ def decide(prediction: str | None, truth: str, absolute: float = 0.0, relative: 
     expected = read(truth)
     if expected is None:
         return None
+    if prediction is not None and _unread(prediction) != _unread(truth):
+        return False
     answer = None if prediction is None or ELLIPSIS in prediction else read(prediction)
     if answer is None:
         return False
@@ -95,6 +97,19 @@ def decide(prediction: str | None, truth: str, absolute: float = 0.0, relative: 
     except Exception:  # whatever sympy raises where it is asked for what it cannot do
         verdict = None
     return _held_equal(answer, expected) if verdict is None else verdict
+
+
+_UNREAD = re.compile(
+    r"""(?<![A-Za-z0-9_.])([0-9.]+)\s*_\s*(\{[^{}]*\}|\\[A-Za-z]+|[A-Za-z0-9])  # 101_2
+    | \^\s*(\{\s*)?(T|\\top|\\intercal)(?![A-Za-z])\s*(?(3)\})  # a transpose
+    | (?<=[0-9])\s*('+|\^\s*\{?\s*\\prime(?![A-Za-z]))""",  # feet or minutes
+    re.VERBOSE,
+)
+
+
+def _unread(text: str) -> set[str]:
+    r"""What the parser leaves out of a normal form though it tells two apart, as in ``101_2`` and ``A^T``."""
+    return {re.sub(r"[{}\s]", "", found[0]) for found in _UNREAD.finditer(text)}
 
 
 def _held_equal(a: Any, b: Any) -> bool:

@@ -59,13 +59,15 @@ def normal_form(text: str, form: Any) -> str:
     )
 
 
+_MINUS = re.compile(r"\u2212(?=[.\uff0e]?\d)")
 _TYPOGRAPHIC = {"'": "\u2018\u2019\u201a\u201b\u02bc\uff07", '"': "\u201c\u201d\u201e\u201f\uff02"}
 
 
 def plain_quotes(text: str) -> str:
-    """The text with typographic quotes and apostrophes as a keyboard has them."""
+    """The text with typographic quotes, apostrophes and minus signs of numbers as a keyboard has them."""
     if text.isascii():
         return text
+    text = _MINUS.sub("-", text)
     for plain, others in _TYPOGRAPHIC.items():
         for other in others:
             text = text.replace(other, plain)
@@ -117,7 +119,7 @@ def _strip_punctuation(text: str, *, spaces: bool) -> str:
     if first is None or last is None:
         return text
     start, end = first.start(), last.end()
-    if start and _SIGN.match(text, start - 1):
+    if start and (_SIGN.match(text, start - 1) or _is_part(text, start, end)):
         start -= 1
     before, behind = text[:start], text[end:]
     brackets = _BRACKETS if (before or behind) and _SEVERAL.search(text, start, end) else ()
@@ -127,6 +129,15 @@ def _strip_punctuation(text: str, *, spaces: bool) -> str:
         marks = (*_MARKS, *(mark for mark in _PAIRED if mark not in before), *brackets)
         end += max((behind.rfind(mark) + len(mark) for mark in marks if mark in behind), default=0)
     return text[start:end]
+
+
+def _is_part(text: str, start: int, end: int) -> bool:
+    """Whether the sign before the word at `start` is a part of it: .NET, and !x and *p (but not *p*)."""
+    sign = text[start - 1]
+    if sign == ".":
+        return text[start].isalpha() and not text.startswith("..", max(0, start - 2))
+    alone = text[start].isalpha() and not (text[start + 1 : end][:1]).isalpha()
+    return alone and sign in ("!", "*") and sign not in text[end:] and not _WORD_STARTS.match(text, start)
 
 
 def words(text: str) -> list[str]:

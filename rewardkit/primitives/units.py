@@ -35,6 +35,12 @@ _LETTER_UNITS = frozenset("mshgdlLNJWVAKCFTHΩ")
 _NO_UNIT = re.compile(  # words that say another number, or more than one
     r"(?:hundred|thousand|milli(?:on|ard)|millon|billi?on|trilli?on|quadrilli|lakh|crore|dozen|gross|score|pair"
     r"|couple|half|halve|third|quarter|fourth|fifth|sixth|seventh|eighth|ninth|tenth|twelfth)\w*"
+    r"|(?:twent|thirt|fort|fift|sixt|sevent|eight|ninet)ieths?|\w+teenths?|double\w*|twice|thrice|triple\w*"
+    r"|quadruple\w*|fold|grand|basis|bps|mille|permil\w*|yotta|zetta|exa|peta|tera|giga|mega|kilo|hecto|deca"
+    r"|deci|centi|milli|micro|nano|pico|femto|divided|multiplied|factorials|roots|radicals?|remainders?"
+    r"|negative|wrong|incorrect|false|approx\w*|about|around|roughly|nearly|almost"
+    r"|exclusive|excluded|excluding|inclusive|included|minimum|maximum|minimal|maximal|below|above|under|down"
+    r"|less|fewer|lower"
     r"|zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|(?:twen|thir|for|fif|six|seven"
     r"|eigh|nine)ty|percent\w*|pct|squared|cubed|factorial|root|choose|infinit\w*|or|and|nor|not|but|if|when|where"
     r"|because|since|is|are|plus|minus|times|over|mod|modulo|than|least|most|odd|even"

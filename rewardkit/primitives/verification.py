@@ -155,10 +155,12 @@ def matches(
     not count, and composed and decomposed letters are the same; ``unicode_form="NFKC"`` also folds full-width
     forms (in texts up to 100,000 characters). ``exact=True`` is all of them at once: the same characters.
 
-    Punctuation that is a part of what it stands at is kept: C#, @home, -5, .5, 5%. Beside a digit or a lone
-    letter only stops, question marks and what encloses one word go ("5." and "(B)", not "5!", "x'", "0.3...",
-    "(1, 2]"). A prediction of ``None`` is wrong, a missing truth is not judged. ValueError: an option that is
-    no bool, unknown `unicode_form`, or NFKC beside `exact`.
+    Punctuation that is a part of what it stands at is kept: C#, @home, .NET, -5, .5, 5%. Beside a digit or a
+    lone letter only stops, question marks and what encloses one word go ("5." and "(B)", not "5!", "!x",
+    "*p", "x'", "0.3...", "(1, 2]"). A minus before digits is one in any font; and without ``case=True``
+    letters that only lower case has are written out (\u00df is ss, the ligature \ufb01 is fi). A prediction
+    of ``None`` is wrong, a missing truth is not judged. ValueError: an option that is no bool, unknown
+    `unicode_form`, or NFKC beside `exact`.
 
     >>> matches(" Paris. ", "paris"), matches("Paris", "paris", case=True), matches("in Paris", "Paris")
     (True, False, False)
@@ -222,9 +224,11 @@ def f1(prediction: Any, ground_truth: Any) -> float | None:
 
     Texts are put in lower case, "a", "an" and "the" are left out, and so is punctuation at the ends of a word
     and between its letters; each Chinese or Japanese character is a word. Unlike SQuAD's, a word that is a
-    number counts by its value ("1,500" is "1500.0", but "-5" and "1.5" are not "5" and "15"), and what
-    `matches` keeps is kept ("C#" is not "C"). Where nothing is left of a text, 1.0 if the two match as
-    `matches` has it and 0.0 otherwise. A prediction of ``None`` earns 0.0, a missing truth is not judged.
+    number counts by its value ("1,500" is "1500.0", but "-5" and "1.5" are not "5" and "15"), what `matches`
+    keeps is kept ("C#" is not "C"), and a sign that stands alone is a word ("x > 5" is not "x < 5"), but for
+    the mark of a list before a word at the start of a line. Where nothing is left of a text, 1.0 if the two
+    match as `matches` has it and 0.0 otherwise. A prediction of ``None`` earns 0.0, a missing truth is not
+    judged.
 
     >>> f1("the red house", "A house, red."), f1("red", "the red house"), f1("", "")
     (1.0, 0.6666666666666666, 1.0)
@@ -241,15 +245,17 @@ def f1(prediction: Any, ground_truth: Any) -> float | None:
     return 2.0 * (found & expected).total() / (found.total() + expected.total())
 
 
-_BETWEEN_LETTERS = regex.compile(r"(?<=[\p{L}\p{M}])[\p{P}$+<=>^`|~]+(?=\p{L})")
+_BETWEEN_LETTERS = regex.compile(r"(?<=[\p{L}\p{M}])[\p{P}$`|~]+(?=\p{L})")
 _SPACED_PERCENT = regex.compile(r"(?<=\d)\s+(?=[%\u066a\ufe6a\uff05])")
+_SIGNS = regex.compile(r"[-+<>=*/^\u00ac\u00b1\u00d7\u00f7\u2212\u2208-\u220b\u2227\u2228\u2260-\u226b]{1,2}")
+_LIST_MARK = regex.compile(r"^[^\S\n]*+[-*+](?=[^\S\n]++(?:an? )?\p{L}{2})", regex.MULTILINE)
 _ARTICLES = frozenset(("a", "an", "the"))
 
 
 def _bag(text: str) -> Counter[Any]:
     """How often each word of a text stands in it, as `f1` counts them."""
     bag: Counter[Any] = Counter()
-    text = _SPACED_PERCENT.sub("", normal_form(text, "NFC").lower().replace("`", ""))
+    text = _SPACED_PERCENT.sub("", _LIST_MARK.sub("", normal_form(text, "NFC").lower().replace("`", "")))
     for word, count in Counter(words(text)).items():
         key = word if word.isalpha() else _bare(word)
         if key != "" and key not in _ARTICLES:
@@ -258,7 +264,9 @@ def _bag(text: str) -> Counter[Any]:
 
 
 def _bare(word: str) -> Any:
-    """A word without punctuation, or the number that it is; "" where neither letter nor digit is in it."""
+    """A word without punctuation, a sign, or the number that it is; "" where nothing is left of it."""
+    if _SIGNS.fullmatch(word):
+        return word.replace("\u2212", "-")
     word = normal_text(word, case=True)
     if any(map(str.isdigit, word)):
         number = read_number(word)

@@ -450,6 +450,52 @@ NAMES = [
 ]
 
 UNITS = [
+    ("5 permille", "5", False, "a word that says another value: thousandths"),
+    ("5 per mille", "5", False, "a word that says another value: in two words"),
+    ("5 basis points", "5", False, "a word that says another value: hundredths of a percent"),
+    ("5 grand", "5", False, "a word that says another value: thousands"),
+    ("5 twentieths", "5", False, "a word that says another value: parts"),
+    ("5 thirtieths", "5", False, "a word that says another value: more parts"),
+    ("5 double", "5", False, "a word that says another value: a multiple"),
+    ("5 twice", "5", False, "a word that says another value: an adverb of it"),
+    ("5 factorials", "5", False, "a word that says another value: several factorials"),
+    ("5 roots", "5", False, "a word that says another value: several roots"),
+    ("5 radicals", "5", False, "a word that says another value: by another name"),
+    ("5 mega", "5", False, "a word that says another value: a prefix alone"),
+    ("5 kilo", "5", False, "a word that says another value: another"),
+    ("5 divided", "5", False, "a word that says another value: an operation"),
+    ("5 negative", "5", False, "a word that says another value: a sign"),
+    ("5 wrong", "5", False, "a word that says another value: a denial"),
+    ("5 approx", "5", False, "a word that says another value: rounded"),
+    ("5 approximately", "5", False, "a word that says another value: in full"),
+    ("5 exclusive", "5", False, "a word that says another value: an open end"),
+    ("5 excluded", "5", False, "a word that says another value: a hole"),
+    ("5 minimum", "5", False, "a word that says another value: a bound"),
+    ("5 maximum", "5", False, "a word that says another value: another bound"),
+    ("5 fold", "5", False, "a word that says another value: a factor"),
+    ("5 remainder", "5", False, "a word that says another value: what is left over"),
+    (r"3\text{ below}", "3", False, "a side that is a sign"),
+    (r"5\text{-fold}", "5", False, "a factor as text"),
+    ("5 square units", "5", True, "squares are a unit"),
+    ("5 millions", "5000000", True, "a number word with an s"),
+    ("5 ripe apples green pears soft plums", "5", False, "more words than a unit has"),
+    ("5\\text{ cm\u2460}", "5", False, "a digit in what would be a unit"),
+    ("5'", "5", False, "feet, or minutes"),
+    (r"5^\prime", "5", False, "the same in LaTeX"),
+    ("101_2", "101", False, "a base"),
+    ("101_2", "101_3", False, "another base"),
+    ("101_2", "101_{2}", True, "the same base"),
+    ("5_n", "5", False, "an index behind a number"),
+    ("x_1", "x_2", False, "indices of a letter"),
+    ("A^T", "A", False, "a transpose"),
+    ("A^T", r"A^{T}", True, "in braces"),
+    (r"A^{T}B", "AB", False, "in a product"),
+    ("5^T", "5", False, "of a number"),
+    (r"\varnothing", r"\emptyset", True, "two signs for the empty set"),
+    (r"5\text{%}", r"5\%", True, "a percent sign as text"),
+    ("`5`", "5", True, "backticks"),
+    ("1 000", "1000", True, "a plain space between thousands"),
+    ("0.5<x<1.5", "1/2<x<3/2", True, "decimals in a chain"),
     ("2t", "2", False, "a letter behind a number"),
     ("2m", "2", False, "a letter that could be a unit"),
     ("5 m", "5", False, "a bare letter is a letter"),
@@ -561,6 +607,11 @@ def test_math_equal_is_right_and_symmetric(prediction, ground_truth, expected):
     assert math_equal(prediction, ground_truth) is expected
     assert math_equal(ground_truth, prediction) is expected
     assert math_equal(prediction, prediction) is True
+
+
+def test_about_a_number_is_not_the_number():
+    assert math_equal("~5", "5") is False
+    assert math_equal("5", "~5") is not True
 
 
 def test_the_table_is_as_large_as_it_should_be():
