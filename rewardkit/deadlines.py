@@ -249,15 +249,15 @@ class Workers:
         self, key: int, waiting: deque[int], calls: Sequence[Sequence[Any]]
     ) -> Iterator[tuple[int, Killed]]:
         """Give every idle worker something to do, and start those that are missing."""
+        count = 1 if self._together else self.count
         chunk_size = CHUNK * max(1, self._together)
         wanted = sum(bool(process.pending) for process in self._processes) + -(-len(waiting) // chunk_size)
-        if self._together:
-            wanted = 1
-        elif self._some_late:  # where one call hangs others may, and their waiting is better shared
+        if self._some_late:  # where one call hangs others may, and their waiting is better shared
             wanted = len(self._processes) + len(waiting)
-        while len(self._processes) < min(self.count, wanted):
+        while len(self._processes) < min(count, wanted):
             self._processes.append(_start(self._inbox))
-        for process in self._processes[:1] if self._together else self._processes:
+        processes = self._processes[:count]
+        for process in processes:
             if process.pending or not waiting:
                 continue
             _, content, modules = self._functions[key]
@@ -265,11 +265,11 @@ class Workers:
                 process.known[key] = content
                 process.starting = True
                 process.send(("load", key, content, modules))
-            share = len(waiting) if self._together else -(-len(waiting) // len(self._processes))
+            share = min(chunk_size, -(-len(waiting) // len(processes)))
             if waiting[0] in self._suspects:
                 share = 1
             chunk: list[tuple[int, bytes]] = []
-            for index in [waiting.popleft() for _ in range(min(share, chunk_size))]:
+            for index in [waiting.popleft() for _ in range(share)]:
                 try:
                     chunk.append((index, pickled(tuple(calls[index]), "an argument")))
                 except CannotSend as error:
