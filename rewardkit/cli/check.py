@@ -1,0 +1,45 @@
+"""`rewardkit check`: a reward against written cases."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import redirect_stdout
+
+import click
+
+import rewardkit as rk
+from rewardkit.cli.group import main
+from rewardkit.cli.options import REWARD, json_option, limit_for, timeout_option
+from rewardkit.cli.output import emit
+from rewardkit.markup import aligned
+
+
+@main.command("check", epilog=REWARD)
+@click.argument("reward")
+@click.argument("cases")
+@timeout_option
+@json_option
+@click.pass_context
+def check_command(ctx: click.Context, reward: str, cases: str, timeout: float | None, as_json: bool) -> None:
+    """Check REWARD against the written CASES (JSONL); exit 1 when one is missed."""
+    with redirect_stdout(sys.stderr):
+        loaded = rk.load_reward(reward)
+        result = rk.check(loaded, rk.load_cases(cases), timeout=limit_for(timeout, loaded))
+    emit(result.record(), _check_text(result), as_json)
+    ctx.exit(1 if result.misses else 0)
+
+
+def _check_text(result: rk.CheckResult) -> str:
+    lines = [f"{result.passed} of {len(result.cases)} cases passed for {result.reward!r}"]
+    if result.misses:
+        rows = [("case", "what", "expected", "got", "fields")]
+        for miss in result.misses:
+            fields = ", ".join(f"{name}={value!r}" for name, value in miss.fields.items())
+            rows.append((miss.case, miss.what, str(miss.expected), str(miss.got), fields[:60]))
+        lines += ["", *aligned(rows), ""]
+        lines += [
+            f"{miss.case}: {miss.completion[:300]!r} (truth {miss.ground_truth!r})"
+            + (f": {miss.why}" if miss.why else "")
+            for miss in result.misses
+        ]
+    return "\n".join(lines)

@@ -1,0 +1,36 @@
+"""What commands print: text for a person or one JSON object, as every terminal can take it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+__all__ = ["emit", "printable"]
+
+
+def emit(record: Mapping[str, Any], text: str, as_json: bool) -> None:
+    """Print what a command found: the record as one JSON object, or the text."""
+    shown = json.dumps(plain(record), ensure_ascii=True, allow_nan=False) if as_json else text
+    click.echo(printable(shown))
+
+
+def printable(text: str) -> str:
+    """The text as every terminal can take it: lone surrogates as escapes."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def plain(value: Any) -> Any:
+    """Values as JSON has them; a number that is not finite is null."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if isinstance(value, str | int | float | bool | None) else str(value)
