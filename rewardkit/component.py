@@ -11,12 +11,14 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from rewardkit.errors import RewardError, did_you_mean
 from rewardkit.primitives.gating import Gate
 
 __all__ = ["Call", "Component"]
+
+KINDS = {False: "row", True: "batch", "group": "batch by group"}
 
 SOURCE_HASH = "__rewardkit_source_hash__"
 """Under this name a module that `load_reward` ran holds the hash of the text it was made from."""
@@ -83,10 +85,19 @@ class Call:
     @property
     def is_async(self) -> bool:
         """Whether it has to be awaited: an `async def`, or an object whose `__call__` is one."""
-        function = self.function
-        while isinstance(function, functools.partial):
-            function = function.func
-        return any(map(inspect.iscoroutinefunction, (function, type(function).__call__)))
+        return is_async(self.function)
+
+
+def is_async(function: Any) -> bool:
+    """Whether what a function returns has to be awaited.
+
+    An object that calls another may say so itself, by an attribute `is_async`.
+    """
+    while isinstance(function, functools.partial):
+        function = function.func
+    return getattr(function, "is_async", False) is True or any(
+        map(inspect.iscoroutinefunction, (function, type(function).__call__))
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,9 +108,10 @@ class Component:
     for "not judged". Its parameters name the columns it needs: rollout columns, fields, earlier components'
     scores; `columns` maps a parameter to a column of another name. `weight` is its share of the reward,
     negative for a penalty, 0 to record only; `why` says what it is paid for; behind a closed `gate` it is not
-    run. ``batch=True``: columns in, list out; ``group=True``: the same for the siblings of one group whose
-    gate is open. An `async def` is run on an event loop. `primary` marks the task itself (by default the
-    component of the largest weight). RewardError: inconsistent options.
+    run. ``batch=True``: columns in, list out; ``batch="group"``: the same, a call a group where there are
+    groups, and row by row where that call fails; ``group=True``: lists of the siblings of one group whose
+    gate is open, and without groups not judged. An `async def` is run on an event loop. `primary` marks the
+    task itself (by default the component of the largest weight). RewardError: inconsistent options.
 
     >>> Component("short", lambda completion: len(completion) < 10, weight=0.1).asks_for
     ('completion',)
@@ -112,7 +124,7 @@ class Component:
     gate: Gate | None = field(default=None, kw_only=True)
     columns: Mapping[str, str] | None = field(default=None, kw_only=True)
     range: tuple[float, float] | None = field(default=(0.0, 1.0), kw_only=True)
-    batch: bool = field(default=False, kw_only=True)
+    batch: bool | Literal["group"] = field(default=False, kw_only=True)
     group: bool = field(default=False, kw_only=True)
     primary: bool = field(default=False, kw_only=True)
 
@@ -134,6 +146,8 @@ class Component:
                 f"{owner}: range={self.range!r} is not (low, high) with low below high; use None for "
                 "unbounded"
             )
+        if self.batch not in (True, False, "group"):
+            raise RewardError(f"{owner}: batch={self.batch!r} is not known; use True, False or 'group'")
         if self.batch and self.group:
             raise RewardError(f"{owner}: batch and group exclude each other; group=True already gets lists")
         self.call  # noqa: B018  read now, so that a bad signature is an error where the component is written
@@ -163,12 +177,16 @@ class Component:
             "gate": describe(self.gate) if self.gate else None,
             "columns": dict(self.columns or {}),
             "range": [low if math.isfinite(low) else str(low) for low in self.range] if self.range else None,
-            "kind": "group" if self.group else "batch" if self.batch else "row",
+            "kind": "group" if self.group else KINDS[self.batch],
         }
 
     def paying_record(self) -> dict[str, Any]:
         """What it is paid and why, as plain data."""
         return {"weight": self.weight, "why": self.why, "primary": self.primary}
+
+
+HOLDERS = ("rewardkit.primitives.", "rewardkit.targets.")
+"""Where rewardkit's callables that may hold a user's function are defined."""
 
 
 def _is_range(value: Any) -> bool:
@@ -304,13 +322,13 @@ def of_rewardkit(code: Any) -> bool:
 
 
 def user_code(function: Any) -> list[Any]:
-    """The functions or classes behind a callable that rewardkit's primitives do not account for."""
+    """The functions or classes behind a callable that rewardkit's own code does not account for."""
     if isinstance(function, functools.partial):
         return _code_in((function.func, *function.args, *function.keywords.values()))
     if isinstance(function, Gate):
         return _code_in((function.on,))
     code = function if hasattr(function, "__qualname__") else type(function)
-    if not of_rewardkit(code) or not code.__module__.startswith("rewardkit.primitives."):
+    if not of_rewardkit(code) or not code.__module__.startswith(HOLDERS):
         return [function]
     values = [getattr(function, item.name) for item in fields(function)] if is_dataclass(function) else []
     return _code_in(

@@ -33,14 +33,21 @@ from rewardkit.component import Call, Component
 from rewardkit.limits import TimeLimit
 from rewardkit.primitives.gating import Gate
 
-__all__ = ["STATUSES", "Evaluation", "evaluate"]
+__all__ = ["ROLLOUT", "STATUSES", "Evaluation", "evaluate"]
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 Columns = Mapping[str, Sequence[Any]]
 
+ROLLOUT: Final = "rollout"
+"""Who asks for this column, where there is none of the name, gets the whole row as a dict of columns."""
+
 STATUSES: Final = ("scored", "gated", "abstained", "error")
 SCORED, GATED, ABSTAINED, ERROR = range(4)
+
+
+class BatchFailure(Failure):
+    """The failure of a call that was for several rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +106,7 @@ class _Pass:
         limit: TimeLimit | None,
     ) -> None:
         self.known: dict[str, Sequence[Any] | Floats] = dict(columns)
+        self.given = columns
         self.failed: dict[str, Rows] = {}  # field -> rows where it has no value
         self.rows = rows
         self.groups = groups
@@ -284,6 +292,11 @@ class _Pass:
 
     def arguments(self, names: Sequence[str], rows: Rows) -> list[Sequence[Any]]:
         """The columns' values at these rows, a list a column; scores as Python floats."""
+        if ROLLOUT in names and ROLLOUT not in self.known:
+            self.known[ROLLOUT] = [
+                dict(zip(self.given, values, strict=True))
+                for values in zip(*self.given.values(), strict=True)
+            ]
         columns = [
             column.tolist() if isinstance(column, np.ndarray) else column
             for column in (self.known[name] for name in names)
@@ -327,9 +340,24 @@ class _Pass:
 
     def lists(self, component: Component, rows: Rows) -> list[Any]:
         """What a batch or group component returns for these rows, in their order, or Failures."""
-        batches = [rows] if component.batch else _by_group(rows, self.groups)
-        batches = [batch for batch in batches if len(batch)]
-        call, every = component.call, np.arange(self.rows)
+        if component.batch == "group" and self.groups is None:
+            batches = list(rows[:, None])
+        else:
+            batches = [rows] if component.batch is True else _by_group(rows, self.groups)
+        results = self.listed(component.call, [batch for batch in batches if len(batch)])
+        if component.batch == "group":
+            apart = [
+                np.array([row])
+                for batch in batches
+                if len(batch) > 1 and isinstance(results[batch[0]], BatchFailure)
+                for row in batch
+            ]
+            results.update(self.listed(component.call, apart))
+        return [results[row] for row in rows.tolist()]
+
+    def listed(self, call: Call, batches: list[Rows]) -> dict[int, Any]:
+        """Row -> what the function returned for it, called once for each of these batches of rows."""
+        every = np.arange(self.rows)
         positional: list[Sequence[Any]] = [
             [[column[row] for row in batch] for batch in batches]
             for column in self.arguments(call.positional, every)
@@ -350,9 +378,9 @@ class _Pass:
             if isinstance(values, list) and len(values) != len(batch):
                 values = Failure(f"returned {len(values)} values for {len(batch)} completions")
             if isinstance(values, Failure):
-                values = [values] * len(batch)
+                values = [BatchFailure(values.message)] * len(batch)
             results.update(zip(batch.tolist(), values, strict=True))
-        return [results[row] for row in rows.tolist()]
+        return results
 
     @staticmethod
     def take(

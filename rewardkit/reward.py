@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rewardkit.calling import CAUGHT, said
 from rewardkit.component import Call, Component, check_name, describe, gate_asks_for, read_gate, sources
 from rewardkit.errors import InputError, RewardError, did_you_mean
-from rewardkit.evaluation import GATED, STATUSES, Columns, Evaluation, Floats, Rows, evaluate
+from rewardkit.evaluation import GATED, ROLLOUT, STATUSES, Columns, Evaluation, Floats, Rows, evaluate
 from rewardkit.limits import TimeLimit
 from rewardkit.primitives.gating import Gate
 from rewardkit.primitives.weighting import aggregate, check_weights
@@ -73,6 +73,8 @@ class Reward:
     on_missing: str = field(default="nan", kw_only=True)
     gate: Gate | None = field(default=None, kw_only=True)
     transform: Callable[[Floats, Rows], Floats] | None = field(default=None, kw_only=True)
+    origin: str = field(default="", kw_only=True, repr=False)
+    """How `load_reward` read it, where it was a trainer's function and not a Reward."""
     recorded: Mapping[str, Any] | None = field(default=None, kw_only=True, repr=False)
     """The scoring record of a reward that was read from a run record, whose functions are not at hand."""
 
@@ -184,11 +186,12 @@ class Reward:
     def check_columns(self, available: Sequence[str]) -> None:
         """RewardError where a column is asked for that is not there.
 
-        Or one has the name of a field or component.
+        Or where one that is asked for has the name of a field or component.
         """
         own = [*self.fields, *self.names]
+        asked = {name for _, names in self._asks() for name in names}
         for name in own:
-            if name in available:
+            if name in available and name in asked:
                 kind = "field" if name in self.fields else "component"
                 raise RewardError(
                     f"reward {self.name!r}: {name!r} is a {kind} and also a column of the rollouts; rename "
@@ -197,7 +200,7 @@ class Reward:
         known = [*available, *own]
         for owner, names in self._asks():
             for name in names:
-                if name not in known:
+                if name not in known and name != ROLLOUT:
                     raise RewardError(
                         f"{owner} asks for {name!r}; this table has "
                         f"{sorted(known)}{did_you_mean(name, known) or '; add it, or map a column to it'}"
@@ -353,6 +356,7 @@ class Reward:
         }
         return {
             "name": self.name,
+            "origin": self.origin,
             **scoring,
             **paying,
             "components": [

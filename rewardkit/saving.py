@@ -79,7 +79,9 @@ def _definition(reward: Reward) -> str:
     def plain(record: Any) -> Any:
         if isinstance(record, dict):
             return {
-                key: plain(value) for key, value in record.items() if key not in ("sources", "fingerprints")
+                key: plain(value)
+                for key, value in record.items()
+                if key not in ("sources", "fingerprints", "origin")
             }
         return [plain(item) for item in record] if isinstance(record, list) else record
 
@@ -144,7 +146,9 @@ class _Writer:
             lines.append(f"columns={dict(item.columns)!r}")
         if item.range != (0.0, 1.0):
             lines.append(f"range={_literal(item.range)}")
-        lines += [f"{name}=True" for name in ("batch", "group", "primary") if getattr(item, name)]
+        lines += [
+            f"{name}={getattr(item, name)!r}" for name in ("batch", "group", "primary") if getattr(item, name)
+        ]
         return "rk.Component(\n" + "".join(f"    {line},\n" for line in lines) + ")"
 
     def gate(self, gate: Gate, owner: str) -> str:

@@ -24,7 +24,7 @@ from tqdm.auto import tqdm
 from rewardkit.calling import short
 from rewardkit.columns import as_column, column_values
 from rewardkit.errors import RewardError, RolloutsError
-from rewardkit.evaluation import GATED, STATUSES, Evaluation, Floats
+from rewardkit.evaluation import GATED, ROLLOUT, STATUSES, Evaluation, Floats
 from rewardkit.limits import time_limit
 from rewardkit.reward import Reward
 from rewardkit.rollouts import Rollouts, load_rollouts
@@ -193,7 +193,8 @@ def score(
             "with load_scores"
         )
     reward.check_columns(names)
-    all_columns = {name: rollouts.table[name] for name in reward.needs}
+    whole = ROLLOUT in reward.needs and ROLLOUT not in names
+    all_columns = {name: rollouts.table[name] for name in (names if whole else reward.needs)}
     columns = Rollouts(pd.DataFrame(all_columns), {}, ()).columns()
     steps = len(reward.fields) + len(reward.components)
     with (

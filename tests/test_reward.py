@@ -107,14 +107,37 @@ def test_an_unknown_name_is_an_error_that_lists_what_there_is_with_the_nearest(w
 
 
 @pytest.mark.parametrize("kind", ["field", "component"])
-def test_a_column_named_like_a_field_or_component_is_an_error(kind):
-    reward = rk.Reward("r", {"size": yes}, [part("correct")])
+def test_a_name_that_is_asked_for_and_is_a_column_and_a_field_or_component_is_an_error(kind):
     name = "size" if kind == "field" else "correct"
+    reward = rk.Reward("r", {"size": yes}, [part("correct"), part("good", gate=rk.gate(name, at_least=1))])
     said = f"'{name}' is a {kind} and also a column of the rollouts; rename the {kind}"
     with pytest.raises(rk.RewardError, match=said):
         rk.score(reward, [{"completion": "x", name: 1}])
     with pytest.raises(rk.RewardError, match=said):
         reward(completion="x", **{name: 1})
+
+
+def test_a_column_named_like_a_component_that_nobody_asks_for_does_no_harm():
+    reward = rk.Reward("r", {"size": yes}, [part("correct")])
+    scores = rk.score(reward, [{"completion": "x", "correct": 0.25, "size": 7}])
+    assert scores.table["correct"].tolist() == [0.25] and scores.score("correct").tolist() == [1.0]
+    assert reward(completion="x", correct=0.25).scores == {"correct": 1.0}
+
+
+def test_who_asks_for_the_rollout_gets_the_whole_row():
+    def columns(rollout):
+        return len(rollout)
+
+    reward = rk.Reward("r", components=[rk.Component("columns", columns, range=None)])
+    rows = [{"completion": "a", "x": 1}, {"completion": "b", "y": [2], "ground_truth": "z"}]
+    assert rk.score(reward, rows).score("columns").tolist() == [5, 5]  # with rollout_id; missing ones as None
+    assert reward(completion="x", extra=None).reward == 2
+    assert rk.explain(reward, rk.load_rollouts(rows)[1]).result.reward == 5
+
+
+def test_a_column_called_rollout_comes_before_the_row():
+    reward = rk.Reward("r", components=[rk.Component("same", lambda rollout: rollout == "mine")])
+    assert reward(completion="x", rollout="mine").reward == 1
 
 
 def test_rollouts_without_ground_truth_where_one_is_asked_for_are_an_error():
