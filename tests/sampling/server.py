@@ -1,0 +1,146 @@
+"""A real HTTP server that answers as /v1/chat/completions does and fails as it is told; runs against it."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from rewardkit.sampling import sample
+
+SOON = {"retry-after-ms": "10"}
+"""A header by which the client asks again at once, not after half a second."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What the server sends: a body, whole or cut off in the middle, after a while."""
+
+    body: Any = None
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    delay: float = 0.0
+    cut: bool = False
+
+
+def said(content: Any, finish_reason: str = "stop", **message: Any) -> Reply:
+    """A chat completion with this content."""
+    choice = {"message": {"role": "assistant", "content": content, **message}, "finish_reason": finish_reason}
+    usage = {"prompt_tokens": 3, "completion_tokens": 5}
+    return Reply({"object": "chat.completion", "choices": [choice], "usage": usage})
+
+
+def error(status: int, message: str = "no", **more: Any) -> Reply:
+    """An error as OpenAI words it; a client may ask again soon."""
+    return Reply({"error": {"message": message, **more}}, status=status, headers=SOON)
+
+
+def four(text: str, attempt: int) -> Reply:
+    """The answer to every prompt."""
+    return said("<think>2+2</think><answer>4</answer>")
+
+
+class ModelServer:
+    """The server; `answer(text, attempt)` says what it replies to the prompt's last text.
+
+    `attempt` counts the requests with that text and seed from 0. `asked` holds the requests in their order,
+    `keys` the Authorization headers, `most_at_once` how many were at work together.
+    """
+
+    def __init__(self, answer: Callable[[str, int], Reply] = four, models: Reply | None = None) -> None:
+        self.answer = answer
+        self.models = models or Reply({"data": [{"id": "tiny"}, {"id": "tiny-2"}]})
+        self.asked: list[dict[str, Any]] = []
+        self.keys: list[str | None] = []
+        self.most_at_once = 0
+        self._at_work = 0
+        self._attempts: Counter[str] = Counter()
+        self._lock = threading.Lock()
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, *arguments: Any) -> None:
+                pass
+
+            def do_GET(self) -> None:
+                server.keys.append(self.headers["Authorization"])
+                self.send(server.models)
+
+            def do_POST(self) -> None:
+                request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                server.keys.append(self.headers["Authorization"])
+                with server._lock:
+                    server._at_work += 1
+                    server.most_at_once = max(server.most_at_once, server._at_work)
+                try:
+                    self.send(
+                        server.reply(request) if self.path == "/v1/chat/completions" else Reply(status=404)
+                    )
+                finally:
+                    with server._lock:
+                        server._at_work -= 1
+
+            def send(self, reply: Reply) -> None:
+                time.sleep(reply.delay)
+                body = reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()
+                try:
+                    self.send_response(reply.status)
+                    for name, value in {"Content-Type": "application/json", **reply.headers}.items():
+                        self.send_header(name, value)
+                    self.send_header("Content-Length", str(len(body)))
+                    self.end_headers()
+                    self.wfile.write(body[: len(body) // 2] if reply.cut else body)
+                except (BrokenPipeError, ConnectionResetError):  # the client has gone
+                    self.close_connection = True
+                if reply.cut:
+                    self.close_connection = True
+
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._http.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._http.server_port}/v1"
+        threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+
+    def reply(self, request: dict[str, Any]) -> Reply:
+        text = request["messages"][-1]["content"]
+        with self._lock:
+            self.asked.append(request)
+            mark = f"{text} {request.get('seed')}"
+            attempt = self._attempts[mark]
+            self._attempts[mark] += 1
+        return self.answer(text, attempt)
+
+    def close(self) -> None:
+        """Stop; its address is then one where nobody answers."""
+        self._http.shutdown()
+        self._http.server_close()
+
+
+PROMPTS = [
+    {"prompt_id": f"q{i}", "prompt": f"{i}+2?", "ground_truth": str(i + 2), "level": i} for i in range(3)
+]
+
+
+def run(server, prompts=PROMPTS, output="log.jsonl", **options):
+    """A run with few retries."""
+    url = server if isinstance(server, str) else server.url
+    given = {"model": "tiny", "n": 2, "retries": 2, "timeout": 5.0}
+    return sample(prompts, base_url=url, output=output, **{**given, **options})
+
+
+def rows(path="log.jsonl"):
+    return [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
+
+
+def ids(path="log.jsonl"):
+    return sorted(row["rollout_id"] for row in rows(path))
+
+
+ALL = sorted(f"q{i}#{k}" for i in range(3) for k in range(2))

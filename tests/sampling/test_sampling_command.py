@@ -1,0 +1,154 @@
+"""Sampling from Python, in a notebook, and from the command line."""
+
+import asyncio
+import json
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import rewardkit as rk
+from rewardkit import sampling
+from rewardkit.cli import main
+from rewardkit.sampling import sample
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from server import PROMPTS, error, four, rows, run, said
+
+
+def test_it_works_under_a_running_event_loop(serve):
+    server = serve()
+
+    async def cell():
+        return run(server)
+
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(asyncio.run, cell()).result().sampled == 6
+
+
+def test_prompts_come_from_tables_too_and_are_not_changed(serve):
+    table = pd.DataFrame(PROMPTS)
+    before = table.copy(deep=True)
+    assert run(serve(), table).sampled == 6
+    pd.testing.assert_frame_equal(table, before)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"n": 0}, "n is 0; it is a whole number from 1"),
+        ({"n": 2.0}, "n is 2.0; it is a whole number from 1"),
+        ({"n": True}, "n is True"),
+        ({"limit": 0}, "limit is 0"),
+        ({"concurrency": 0}, "concurrency is 0"),
+        ({"retries": -1}, "retries is -1; it is a whole number from 0"),
+        ({"seed": "a"}, "seed is 'a'"),
+        ({"max_tokens": 0}, "max_tokens is 0"),
+        ({"temperature": -1}, "temperature is -1; it is a number from 0"),
+        ({"temperature": float("nan")}, "temperature is nan"),
+        ({"top_p": 0}, "top_p is 0; it is a number above 0, up to 1"),
+        ({"timeout": 0}, "timeout is 0; it is a number of seconds above 0"),
+        ({"timeout": float("inf")}, "timeout is inf"),
+        ({"extra_body": {"n": 8}}, "extra_body has 'n', which sample sets itself"),
+        ({"extra_body": {"stream": True}}, "extra_body has 'stream'"),
+        ({"extra_body": {"x": {1}}}, "extra_body is .*; it is a JSON object"),
+        ({"extra_body": []}, "extra_body is .*; it is a JSON object"),
+        ({"model": ""}, "model is ''"),
+        ({"base_url": "localhost:8000/v1"}, "base_url is 'localhost:8000/v1'; give one such as 'http://"),
+        ({"base_url": "http://[x"}, "base_url is"),
+        ({"base_url": None}, "base_url is None"),
+        ({"output": "log.csv"}, "the log is JSONL: 'log.csv' should end in .jsonl"),
+        ({"columns": {"prompt": "promt"}}, "columns= asks for 'promt'.*did you mean 'prompt'"),
+        ({"columns": {"completion": "prompt"}}, "columns= maps 'completion'; of prompts it maps"),
+    ],
+)
+def test_an_option_that_cannot_be_is_said_in_one_sentence_before_anything_is_asked(options, expected):
+    with pytest.raises(rk.InputError, match=expected):
+        sample(
+            PROMPTS, **{"model": "m", "base_url": "http://localhost:1/v1", "output": "log.jsonl", **options}
+        )
+    assert list(Path().iterdir()) == []
+
+
+def test_without_openai_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "openai", None)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'reward-workbench\[sample\]'"):
+        run("http://localhost:1/v1")
+
+
+def invoke(server, *arguments):
+    return CliRunner().invoke(
+        main,
+        ["sample", "p.jsonl", "--base-url", server.url, "--model", "tiny", "-o", "log.jsonl", *arguments],
+    )
+
+
+@pytest.fixture
+def prompts_file():
+    Path("p.jsonl").write_text("".join(json.dumps(row) + "\n" for row in PROMPTS))
+
+
+def test_the_command_prints_one_object_and_exits_1_when_completions_are_missing(serve, prompts_file):
+    server = serve(lambda text, attempt: error(500) if "1" in text else four(text, attempt))
+    result = invoke(server, "-n", "3", "--retries", "0", "--json")
+    got = json.loads(result.stdout)
+    assert result.exit_code == 1
+    expected = {
+        "rows": 6, "prompts": 3, "n": 3, "sampled": 6, "kept": 0, "failed": 3,
+        "tokens": {"prompt": 18, "completion": 30}, "output": "log.jsonl",
+    }  # fmt: skip
+    assert {name: got[name] for name in expected} == expected
+    assert got["seconds"] > 0 and got["failures"][0]["rollout_id"] == "q1#0"
+    server.answer = four
+    again = invoke(server, "-n", "3")
+    assert again.exit_code == 0
+    assert "log.jsonl has 9 completions: 3 sampled now" in again.stdout and "6 were there" in again.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("--extra-body", "{"), "is not JSON"),
+        (("--extra-body", "[1]"), "is no JSON object"),
+        (("--temperature", "hot"), "is not a valid float"),
+        (("--prompt", "text"), "columns= asks for 'text'"),
+        (("-n", "0"), "n is 0"),
+    ],
+)
+def test_the_command_ends_with_one_line_and_status_2_for_what_it_cannot_use(
+    serve, prompts_file, arguments, expected
+):
+    result = invoke(serve(), *arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert expected in result.stderr and len(result.stderr.splitlines()) == 1
+
+
+def test_the_command_hands_every_option_on(serve, prompts_file):
+    server = serve()
+    words = (
+        "-n 1 --limit 1 --seed 1 --system S --top-p 0.5 --max-tokens 9 --policy P --prompt ground_truth "
+        "--prompt-id level --concurrency 2 --timeout 9 --temperature 0.5"
+    )
+    assert invoke(server, *words.split(), "--extra-body", '{"top_k": 2}').exit_code == 0
+    (row,) = rows()
+    expected = {
+        "prompt_id": 0, "policy": "P", "model": "tiny", "top_p": 0.5, "max_tokens": 9, "temperature": 0.5,
+        "extra_body": {"top_k": 2},
+    }  # fmt: skip
+    assert expected.items() <= row.items()
+    assert row["prompt"] == [{"role": "system", "content": "S"}, {"role": "user", "content": "2"}]
+
+
+def test_a_bar_is_shown_on_request(serve, capsys):
+    run(serve(), progress=True)
+    assert "6/6" in capsys.readouterr().err
+
+
+def test_reserved_columns_are_those_that_a_row_has(serve):
+    server = serve(lambda *_: said("4", reasoning_content="a", refusal="b", tool_calls=[1]))
+    run(server, [{"prompt": "a"}], policy="p", top_p=0.5, max_tokens=1, seed=1, extra_body={"a": 1})
+    assert set(rows()[0]) == set(sampling.RESERVED) - {"messages", "conversation", "transcript"}
