@@ -30,9 +30,11 @@ from rewardkit.primitives import measurement as measure
 from rewardkit.primitives import verification as verify
 from rewardkit.primitives import weighting as weigh
 from rewardkit.primitives.gating import gate
+from rewardkit.recorded import recorded
 from rewardkit.reward import Reward, RewardResult
 from rewardkit.rollouts import Rollouts, load_rollouts
 from rewardkit.route import Route
+from rewardkit.sampling import Sampled, sample
 from rewardkit.saving import save_reward
 from rewardkit.scoring import Scores, load_scores, score
 from rewardkit.trace import note
@@ -52,6 +54,7 @@ __all__ = [
     "Rollouts",
     "RolloutsError",
     "Route",
+    "Sampled",
     "Scores",
     "Suggestion",
     "Suggestions",
@@ -67,6 +70,8 @@ __all__ = [
     "load_scores",
     "measure",
     "note",
+    "recorded",
+    "sample",
     "save_reward",
     "score",
     "suggest",

@@ -6,7 +6,7 @@ import hashlib
 import json
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,29 +18,20 @@ from numpy.typing import NDArray
 
 from rewardkit.columns import as_column, column_values, present
 from rewardkit.errors import RolloutsError, did_you_mean
+from rewardkit.joining import Joined, fill_columns, join_columns
+from rewardkit.log_forms import read_log
+from rewardkit.logs import Log, Logged
+from rewardkit.mapping import ALIASES, TEXTS, known_names, mapped, with_truth
 from rewardkit.primitives.extraction import assistant_text
-from rewardkit.reading import Numbered, Rejected, read_rows
+from rewardkit.reading import Rejected, read_pieces
 
-__all__ = ["Rejected", "Rollouts", "load_rollouts"]
+__all__ = ["ALIASES", "TEXTS", "Rejected", "Rollouts", "load_rollouts"]
 
 log = logging.getLogger(__name__)
 
-ALIASES: dict[str, tuple[str, ...]] = {
-    "rollout_id": ("rollout_id", "completion_id", "sample_id"),
-    "prompt_id": ("prompt_id", "problem_id", "question_id", "uid"),
-    "prompt": ("prompt", "question", "query", "input", "instruction", "problem"),
-    "completion": ("completion", "response", "solution_str", "output", "generated_text", "model_output"),
-    "messages": ("messages", "conversation", "transcript"),
-    "ground_truth": ("ground_truth", "answer", "solution", "gts", "target", "reference", "gold"),
-    "data_source": ("data_source", "dataset", "source"),
-    "policy": ("policy", "checkpoint", "model"),
-    "step": ("step", "global_step", "training_step"),
-}
-"""Canonical column -> the names it is known by, in the order in which they are tried."""
-
 GROUP_WITH = ("policy", "step", "data_source")
-TEXTS = ("rollout_id", "prompt_id", "prompt", "completion", "ground_truth", "data_source", "policy")
 REJECTED_SHOWN = 3
+NOT_LOGGED = Logged()
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +40,10 @@ class Rollouts:
 
     `table` has one row a completion, canonical columns first and `rollout_id` in front. `mapping` says which
     source column each canonical one was taken from; `group_key` which columns make a group; `rejected` what
-    was kept out. `rollouts[i]` is row i as a dict, missing values as ``None``.
+    was kept out. `kind` is the form that the source was recognised as, `logged` the scores that stand in it,
+    as columns called ``logged/...``; `notes` say what else was taken for what, `cautions` what of it to be
+    careful with, and `joined` is the count of a join. `rollouts[i]` is row i as a dict, missing values as
+    ``None``.
     """
 
     table: pd.DataFrame
@@ -57,6 +51,11 @@ class Rollouts:
     group_key: tuple[str, ...]
     rejected: tuple[Rejected, ...] = ()
     source: str = "memory"
+    kind: str = "rollouts"
+    logged: Logged = NOT_LOGGED
+    notes: tuple[str, ...] = ()
+    cautions: tuple[str, ...] = ()
+    joined: Joined | None = None
 
     def __len__(self) -> int:
         return len(self.table)
@@ -124,7 +123,7 @@ class Rollouts:
         """What a person should know before trusting figures on these rollouts, a sentence each."""
         sentences = []
         if self.rejected:
-            shown = "; ".join(f"line {item.line}: {item.reason}" for item in self.rejected[:REJECTED_SHOWN])
+            shown = "; ".join(f"{item.place}: {item.reason}" for item in self.rejected[:REJECTED_SHOWN])
             more = (
                 f"; and {len(self.rejected) - REJECTED_SHOWN} more"
                 if len(self.rejected) > REJECTED_SHOWN
@@ -133,6 +132,7 @@ class Rollouts:
             sentences.append(
                 f"{len(self.rejected)} of {len(self) + len(self.rejected)} rows kept out ({shown}{more})"
             )
+        sentences += self.cautions
         key = ", ".join(self.group_key) or "none"
         if set(self.group_sizes) == {1}:
             sentences.append(
@@ -152,15 +152,21 @@ class Rollouts:
         return digest.hexdigest()[:16]
 
     def summary(self) -> dict[str, Any]:
-        """What was read and how: rows, groups, group key, sizes, mapping, rejected rows, warnings."""
+        """What was read and how: kind, rows, groups and their key, mapping, scores, rejected, warnings."""
         return {
             "source": self.source,
+            "kind": self.kind,
             "rows": len(self),
-            "rejected": [{"line": item.line, "reason": item.reason} for item in self.rejected],
+            "rejected": [
+                {"line": item.line, "reason": item.reason} | ({"file": item.file} if item.file else {})
+                for item in self.rejected
+            ],
             "mapping": self.mapping,
             "group_key": list(self.group_key),
             "groups": int(self.groups.max(initial=-1)) + 1,
             "group_sizes": {str(size): count for size, count in self.group_sizes.items()},
+            "logged": self.logged.record(),
+            "notes": list(self.notes),
             "warnings": list(self.warnings),
         }
 
@@ -172,10 +178,12 @@ class Rollouts:
         sizes = (
             f" of {next(iter(self.group_sizes))}" if len(self.group_sizes) == 1 else ""
         )  # else a warning says
+        kind = f" ({self.kind})" if self.kind != "rollouts" else ""
         lines = [
-            f"{len(self)} rollouts from {self.source} in {groups} groups{sizes} "
+            f"{len(self)} rollouts from {self.source}{kind} in {groups} groups{sizes} "
             f"by {', '.join(self.group_key) or 'row'}",
             f"columns: {', '.join(map(str, self.table.columns))}" + (f" ({renamed})" if renamed else ""),
+            *self.notes,
             *(f"note: {sentence}" for sentence in self.warnings),
         ]
         return "\n".join(lines)
@@ -186,37 +194,65 @@ def load_rollouts(
     *,
     columns: Mapping[str, str] | None = None,
     group: str | Sequence[str] | None = None,
+    join: str | Path | pd.DataFrame | Iterable[Mapping[str, Any]] | None = None,
+    on: str = "prompt",
+    fill: Mapping[str, Any] | None = None,
 ) -> Rollouts:
-    """Rollouts from a JSONL, Parquet or CSV file, a DataFrame, or dicts.
+    """Rollouts from a JSONL, JSON, Parquet, Arrow or CSV file, a folder of them, a DataFrame, or dicts.
 
-    See `ALIASES` for the column names it knows.
+    The logs of TRL, verl, siiRL, verifiers and Inspect are recognised by their columns, and data sets that
+    `datasets` saved by their files (`.kind` says which); see `ALIASES` for the column names it knows. Scores
+    that stand in a log become columns ``logged/<name>`` (`.logged`).
 
     `columns` maps canonical names to the source's own ({"completion": "text"}) and comes before the known
     aliases. "gallery:arithmetic" stands for the bundled rollouts of that name. `group` names the columns that
     make a group; by default `prompt_id` (else the prompt's text) with policy, step and data_source where
-    present. A completion in the form of chat messages becomes the text of its last assistant turn. Rows
-    without a completion, with one of the wrong type, broken lines and repeated `rollout_id` (default: the
-    line) are kept out and listed in `.rejected`. RolloutsError: nothing usable, unknown column, unknown kind
-    of file.
+    present. `join` is a data set with columns that the log lacks, of the rows with the same `on` (prompts in
+    any form, see `join_columns`); `fill` gives constants for what the log lacks. A completion in the form
+    of chat messages becomes the text of its last assistant turn. Rows without a completion, with one of the
+    wrong type, broken lines and repeated `rollout_id` (default: the line, with the file's name in a folder)
+    are kept out and listed in `.rejected`. RolloutsError: nothing usable, unknown column, unknown kind of
+    file, a data set without completions, a join that matches nothing.
 
     >>> load_rollouts([{"question": "2+2?", "response": "4", "answer": "4"}]).mapping
     {'prompt': 'question', 'completion': 'response', 'ground_truth': 'answer'}
     """
     name = str(source) if isinstance(source, str | Path) else "memory"
     wanted = dict(columns or {})
-    texts = {alias for canonical in TEXTS for alias in (*ALIASES[canonical], wanted.get(canonical, ""))}
-    completions = {*ALIASES["completion"], wanted.get("completion", "")}
-    numbered, rejected = read_rows(source, texts=texts, completions=completions)
-    if not numbered:
+    texts = {known for canonical in TEXTS for known in known_names(canonical, wanted)}
+    pieces = read_pieces(source, texts=texts, completions=known_names("completion", wanted))
+    read = read_log(pieces, keep=set(wanted.values()))
+    rejected = [item for piece in read.pieces for item in piece.rejected]
+    placed = _placed(read)
+    if not placed:
         raise RolloutsError(_nothing_usable(name, rejected))
-    names = list(dict.fromkeys(column for _, row in numbered for column in row))
-    mapping = _mapping(names, wanted)
-    rows, bad = _validate(numbered, mapping)
-    rejected = sorted([*rejected, *bad], key=lambda item: item.line)
+    mapping = _mapping(
+        list(dict.fromkeys(column for *_, row in placed for column in row)), wanted, read.usual
+    )
+    rows, bad = _validate(placed, mapping)
+    order = {piece.file: place for place, piece in enumerate(read.pieces)}
+    rejected = sorted([*rejected, *bad], key=lambda item: (order[item.file], item.line))
     if not rows:
         raise RolloutsError(_nothing_usable(name, rejected))
+    joined: Joined | None = None
+    filled: tuple[str, ...] = ()
+    if fill:
+        rows, filled = fill_columns(rows, fill)
+    if join is not None:
+        rows, joined = join_columns(rows, join, on=on, without=fill or ())
     table = _table(rows)
-    rollouts = Rollouts(table, mapping, _group_key(list(table.columns), group), tuple(rejected), name)
+    rollouts = Rollouts(
+        table,
+        mapping,
+        _group_key(list(table.columns), group),
+        tuple(rejected),
+        name,
+        read.kind,
+        read.logged.among(set(table.columns)),
+        (*read.notes, *filled, *(joined.notes if joined else ())),
+        (*read.warnings, *(joined.warnings if joined else ())),
+        joined,
+    )
     for sentence in rollouts.warnings:
         log.warning("%s: %s", name, sentence)
     return rollouts
@@ -226,38 +262,25 @@ def _nothing_usable(name: str, rejected: Sequence[Rejected]) -> str:
     if not rejected:
         return f"{name} has no rows; a rollout file has one completion a row"
     return (
-        f"{name} has no usable row; line {rejected[0].line}: {rejected[0].reason} ({len(rejected)} rows "
-        "kept out)"
+        f"{name} has no usable row; {rejected[0].place}: {rejected[0].reason} ({len(rejected)} rows kept out)"
     )
 
 
-def _mapping(names: Sequence[str], wanted: Mapping[str, str]) -> dict[str, str]:
-    """Canonical column -> the source's name for it, for the columns that are there."""
-    for canonical, name in wanted.items():
-        if canonical not in ALIASES:
-            raise RolloutsError(
-                f"columns= maps {canonical!r}, which is not one of "
-                f"{list(ALIASES)}{did_you_mean(canonical, ALIASES)}"
-            )
-        if name not in names:
-            raise RolloutsError(
-                f"columns= asks for {name!r}; the rollouts have {list(names)}{did_you_mean(name, names)}"
-            )
-    mapping = {}
-    for canonical, aliases in ALIASES.items():
-        found = wanted.get(canonical) or next(
-            (name for name in aliases if name in names and name not in wanted.values()), None
-        )
-        if found is not None:
-            mapping[canonical] = found
-    for canonical in wanted:
-        if canonical in names and wanted[canonical] != canonical:
-            log.warning(
-                "columns= takes %r from %r, so the column that was called %r is left out",
-                canonical,
-                wanted[canonical],
-                canonical,
-            )
+Placed = tuple[str, int, dict[str, Any]]
+"""A row with its file ("" where there is only one source) and its line."""
+
+
+def _placed(read: Log) -> list[Placed]:
+    """The rows of all pieces, with the truth that is inside of ``reward_model`` as a column."""
+    placed = [(piece.file, line, row) for piece in read.pieces for line, row in piece.rows]
+    names = list(dict.fromkeys(column for *_, row in placed for column in row))
+    lifted = with_truth((row for *_, row in placed), names)
+    return [(file, line, row) for (file, line, _), row in zip(placed, lifted, strict=True)]
+
+
+def _mapping(names: Sequence[str], wanted: Mapping[str, str], usual: Mapping[str, str]) -> dict[str, str]:
+    """Canonical column -> the source's name for it; RolloutsError where none holds the completions."""
+    mapping = mapped(names, wanted, usual)
     if "completion" not in mapping and "messages" not in mapping:
         raise RolloutsError(
             f"no column holds the completions; the rollouts have {list(names)}: "
@@ -266,38 +289,60 @@ def _mapping(names: Sequence[str], wanted: Mapping[str, str]) -> dict[str, str]:
     return mapping
 
 
-def _validate(numbered: Numbered, mapping: Mapping[str, str]) -> tuple[list[dict[str, Any]], list[Rejected]]:
+def _validate(
+    placed: Sequence[Placed], mapping: Mapping[str, str]
+) -> tuple[list[dict[str, Any]], list[Rejected]]:
     """Rows under canonical names with a text as completion and a rollout_id of their own; and the others."""
     rows, rejected = [], []
-    seen: dict[Any, int] = {}
+    seen: dict[Any, str] = {}
     taken = {*mapping, *mapping.values()}
-    ids = mapping.get("rollout_id")
-    given_ids = {raw[ids] for _, raw in numbered if isinstance(raw.get(ids), int | str)} if ids else set()
-    for line, raw in numbered:
+    own_id = _ids(placed, mapping.get("rollout_id", ""))
+    for file, line, raw in placed:
+        place = Rejected(line, "", file)
         row = {canonical: present(raw.get(source)) for canonical, source in mapping.items() if source in raw}
         row |= {name: present(value) for name, value in raw.items() if name not in taken}
         given = row.get("completion") if row.get("completion") is not None else row.get("messages")
         completion = assistant_text(given)
-        rollout_id = row.get("rollout_id")
-        if rollout_id is None:
-            rollout_id = line if line not in given_ids else f"line-{line}"
+        rollout_id = own_id(file, line, row.get("rollout_id"))
         if completion is None:
             reason = (
                 "has no completion"
                 if given is None
                 else f"has a completion of type {type(given).__name__}, not text or chat messages"
             )
-            rejected.append(Rejected(line, reason))
         elif not isinstance(rollout_id, str | int | float):
-            rejected.append(
-                Rejected(line, f"has a rollout_id of type {type(rollout_id).__name__}, not text or a number")
-            )
+            reason = f"has a rollout_id of type {type(rollout_id).__name__}, not text or a number"
         elif rollout_id in seen:
-            rejected.append(Rejected(line, f"repeats rollout_id {rollout_id!r} of line {seen[rollout_id]}"))
+            reason = f"repeats rollout_id {rollout_id!r} of {seen[rollout_id]}"
         else:
-            seen[rollout_id] = line
+            seen[rollout_id] = place.place
             rows.append({**row, "rollout_id": rollout_id, "completion": completion})
+            continue
+        rejected.append(replace(place, reason=reason))
     return rows, rejected
+
+
+def _ids(placed: Sequence[Placed], name: str) -> Callable[[str, int, Any], Any]:
+    """What a row is called, by its file, line and what it calls itself: no other row's name.
+
+    In a folder that is its line behind the name of its file, and also what it calls itself where an id comes
+    in several files.
+    """
+    files: dict[Any, str] = {}
+    repeated = False
+    for file, _, raw in placed if name else ():
+        given = raw.get(name)
+        if isinstance(given, int | str):
+            repeated |= files.setdefault(given, file) != file
+
+    def own(file: str, line: int, given: Any) -> Any:
+        inside = f"{file.rpartition('.')[0]}:" if file else ""
+        if given is not None:
+            return f"{inside}{given}" if repeated and isinstance(given, int | str) else given
+        unnamed = f"{inside}{line}" if file else line
+        return f"line-{unnamed}" if unnamed in files else unnamed
+
+    return own
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:

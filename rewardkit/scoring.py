@@ -26,6 +26,7 @@ from rewardkit.columns import as_column, column_values
 from rewardkit.errors import RewardError, RolloutsError
 from rewardkit.evaluation import GATED, ROLLOUT, STATUSES, Evaluation, Floats
 from rewardkit.limits import time_limit
+from rewardkit.logs import Logged
 from rewardkit.reward import Reward
 from rewardkit.rollouts import Rollouts, load_rollouts
 from rewardkit.route import reward_from_record
@@ -311,6 +312,17 @@ def _umask() -> int:
     return mask
 
 
+def is_scored(path: str | Path) -> bool:
+    """Whether `load_scores` is to read this: what `Scores.save` wrote, or a path where nothing is."""
+    file = Path(path)
+    if file.is_dir() or not file.exists():
+        return not file.exists() or (file / "scores.parquet").is_file()
+    try:
+        return b"rewardkit" in (pq.read_schema(file).metadata or {})
+    except (pa.ArrowInvalid, OSError):
+        return False
+
+
 def load_scores(path: str | Path) -> Scores:
     """Scores from the folder or Parquet file that `Scores.save` wrote.
 
@@ -347,6 +359,9 @@ def load_scores(path: str | Path) -> Scores:
             columns[name] = as_column(values)
     table = pd.DataFrame(columns)
     own = [name for name in table.columns if name not in OWN_COLUMNS and not name.startswith(OWN_PREFIXES)]
-    rollouts = Rollouts(table[own], mapping, group_key, (), source)
+    kind, logged = about.get("kind", "rollouts"), Logged(**about.get("logged", {}))
+    rollouts = Rollouts(
+        table[own], mapping, group_key, (), source, kind, logged, tuple(about.get("notes", ()))
+    )
     run = {key: record[key] for key in ("versions", "ignore_gates", "timeout") if key in record}
     return Scores(table, reward, rollouts, run)

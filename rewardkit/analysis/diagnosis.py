@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rewardkit.analysis import component_findings, reward_findings
+from rewardkit.analysis import component_findings, log_findings, reward_findings
 from rewardkit.analysis.findings import SEVERITIES, Finding
 from rewardkit.analysis.grouping import Bootstrap, between_share, group_stats
 from rewardkit.analysis.view import THRESHOLDS, View, make_view
@@ -27,7 +27,7 @@ __all__ = ["Diagnosis", "diagnose", "make_views"]
 
 @dataclass(frozen=True, eq=False)
 class Diagnosis:
-    """What was found in scores: `findings`, most severe first.
+    """What was found in scores: `findings`, most severe first behind what the log itself contradicts.
 
     `views` hold the arrays they were computed from, one a data source.
     """
@@ -131,6 +131,9 @@ def diagnose(
     found += _unmatched(scores, views)
     order = {severity: place for place, severity in enumerate(SEVERITIES)}
     ranked = sorted(found, key=lambda item: (order[item.severity], bool(item.evidence.get("inconclusive"))))
+    of_log = log_findings.find(scores)  # first: where the log says otherwise, all else is of another reward
+    first = [finding for finding in of_log if finding.severity != "info"]
+    ranked = [*first, *ranked, *(finding for finding in of_log if finding.severity == "info")]
     return Diagnosis(scores, tuple(ranked), scale_rewards, seed, views)
 
 

@@ -109,7 +109,25 @@ def _split(e: Mapping[str, Any]) -> str:
     return ", ".join(f"{percent(share)} {kind}" for kind, share in kinds if share > 0)
 
 
+def _mismatch(e: Mapping[str, Any]) -> str:
+    """Logged against recomputed: the rows that differ, and those that the log alone has."""
+    told = []
+    if e["rows"]:
+        told.append(
+            f"is not the one in the log ({e['column']}) in {e['rows']} of {e['compared']} rows "
+            f"({percent(e['value'])}), by up to {e['largest']:.4g}: mean {e['mean_here']:.4g} here, "
+            f"{e['mean_logged']:.4g} in the log"
+        )
+    if e["missing"]:
+        told.append(f"is missing in {e['missing']} rows where the log has one ({e['column']})")
+    return " and ".join(told) + "; the run was trained on another reward, or the log has other columns"
+
+
 SENTENCES: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    "log_mismatch": _mismatch,
+    "log_not_compared": lambda e: (
+        f"cannot be held against the log: it has {e['logged']}, no total, and no component here is called so"
+    ),
     "constant": _constant,
     "sparse": lambda e: (
         f"is sparse: {_share(e)} of the completions earn its minimum and in "

@@ -10,6 +10,8 @@ import click
 import rewardkit as rk
 from rewardkit.cli.output import printable
 from rewardkit.limits import cannot_limit
+from rewardkit.mapping import TEXTS
+from rewardkit.reading import cell_number
 
 TIMEOUT = 10.0
 """Seconds. Our choice: beyond what one completion's check should take, below what people wait for."""
@@ -20,33 +22,94 @@ REWARD = (
 )
 
 
-def _columns(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+def _pairs(values: tuple[str, ...], form: str) -> dict[str, str]:
     pairs = {}
     for value in values:
         name, equals, source = value.partition("=")
         if not equals or not name or not source:
-            raise click.BadParameter(f"{value!r} is not canonical=source, such as completion=text")
+            raise click.BadParameter(f"{value!r} is not {form}")
         pairs[name] = source
     return pairs
 
 
+def _columns(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    return _pairs(values, "canonical=source, such as completion=text")
+
+
+def _constants(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, Any]:
+    """Constants by column: numbers where they are written as such, but for columns that hold text."""
+    pairs = _pairs(values, "column=value, such as data_source=gsm8k")
+    numbers = {name: None if name in TEXTS else cell_number(value) for name, value in pairs.items()}
+    return {name: value if numbers[name] is None else numbers[name] for name, value in pairs.items()}
+
+
+def _weights(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, float]:
+    weights = {}
+    for name, value in _pairs(values, "name=number, such as accuracy=2").items():
+        try:
+            weights[name] = float(value)
+        except ValueError:
+            raise click.BadParameter(f"{name}={value!r} is not a number") from None
+    return weights
+
+
+def _no_join_no_key(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str:
+    if value is not None and not ctx.params.get("join"):
+        raise click.BadParameter("it names the key of a join; give --join too")
+    return value or "prompt"
+
+
 def rollout_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The command with the options that say how a file of rollouts is read."""
-    command = click.option(
-        "--group",
-        multiple=True,
-        help="A column that makes groups; repeat for more. Default: prompt_id, policy, step, data_source.",
-    )(command)
-    return click.option(
-        "--column",
-        "columns",
-        multiple=True,
-        callback=_columns,
-        metavar="NAME=SOURCE",
-        help="Take a canonical column from another, such as completion=text.",
-    )(command)
+    options = [
+        click.option(
+            "--column",
+            "columns",
+            multiple=True,
+            callback=_columns,
+            metavar="NAME=SOURCE",
+            help="Take a canonical column from another, such as completion=text.",
+        ),
+        click.option(
+            "--group",
+            multiple=True,
+            help="A column that makes groups; repeat for more. Default: prompt_id, policy, step, "
+            "data_source.",
+        ),
+        click.option(
+            "--join",
+            metavar="TRAIN",
+            is_eager=True,
+            help="The data set of the run, for columns that the log lacks: ground_truth, data_source ...",
+        ),
+        click.option(
+            "--on",
+            callback=_no_join_no_key,
+            metavar="COLUMN",
+            help="What a row of the log and of TRAIN have in common.  [default: prompt]",
+        ),
+        click.option(
+            "--set",
+            "fill",
+            multiple=True,
+            callback=_constants,
+            metavar="COLUMN=VALUE",
+            help="A constant for what the log lacks, such as data_source=gsm8k.",
+        ),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
 
 
+weights_option = click.option(
+    "--log-weight",
+    "log_weights",
+    multiple=True,
+    callback=_weights,
+    metavar="NAME=NUMBER",
+    help="What a score of the log counts, where the log itself is the reward; repeat for more.",
+)
 scaling_option = click.option(
     "--scale-rewards",
     type=click.Choice(["group", "batch", "none"]),

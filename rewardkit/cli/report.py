@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -18,8 +19,10 @@ from rewardkit.cli.options import (
     scaling_option,
     seed_option,
     timeout_option,
+    weights_option,
 )
 from rewardkit.cli.output import emit
+from rewardkit.recorded import LOGGED_REWARD
 
 
 @main.command("report", epilog=REWARD)
@@ -27,11 +30,12 @@ from rewardkit.cli.output import emit
     "--reward",
     "rewards",
     multiple=True,
-    required=True,
-    help="The reward; may be repeated for several in one report.",
+    help='The reward; may be repeated for several. Without one, or as "logged": the scores in the log.',
 )
 @click.option(
-    "--rollouts", required=True, help="A JSONL, Parquet or CSV file of completions, or gallery:name."
+    "--rollouts",
+    required=True,
+    help="A file of completions (JSONL, Parquet, CSV), a trainer's log (file or folder), or gallery:name.",
 )
 @click.option("--cases", help="A JSONL file of cases, or gallery:name.")
 @click.option(
@@ -47,6 +51,7 @@ from rewardkit.cli.output import emit
 @click.option("--single-file", is_flag=True, help="Put everything into index.html, one page to send.")
 @click.option("--redact", is_flag=True, help="Leave out prompts and completions.")
 @rollout_options
+@weights_option
 @timeout_option
 @json_option
 @click.pass_context
@@ -62,6 +67,10 @@ def report_command(
     redact: bool,
     columns: dict[str, str],
     group: tuple[str, ...],
+    join: str | None,
+    on: str,
+    fill: dict[str, Any],
+    log_weights: dict[str, float],
     timeout: float | None,
     as_json: bool,
 ) -> None:
@@ -69,6 +78,7 @@ def report_command(
     from rewardkit.notebook.report import report  # papermill takes seconds to import
 
     with redirect_stdout(sys.stderr):
+        loaded = [rk.load_reward(name) for name in rewards if name != LOGGED_REWARD]
         made = report(
             rewards,
             rollouts,
@@ -76,9 +86,13 @@ def report_command(
             cases=cases,
             columns=columns,
             group=group,
+            join=join,
+            on=on,
+            fill=fill,
+            log_weights=log_weights,
             scale_rewards=scale_rewards,
             seed=seed,
-            timeout=limit_for(timeout, *map(rk.load_reward, rewards)),
+            timeout=limit_for(timeout, *loaded),
             single_file=single_file,
             redact=redact,
             progress=not as_json,

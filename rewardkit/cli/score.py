@@ -6,6 +6,7 @@ import sys
 import time
 from contextlib import redirect_stdout
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -14,6 +15,7 @@ from rewardkit.cli.group import main
 from rewardkit.cli.options import REWARD, json_option, limit_for, rollout_options, timeout_option
 from rewardkit.cli.output import emit
 from rewardkit.evaluation import STATUSES
+from rewardkit.recorded import LOGGED_REWARD
 
 
 @main.command("score", epilog=REWARD)
@@ -34,13 +36,23 @@ def score_command(
     output: Path | None,
     columns: dict[str, str],
     group: tuple[str, ...],
+    join: str | None,
+    on: str,
+    fill: dict[str, Any],
     timeout: float | None,
     as_json: bool,
 ) -> None:
-    """Score every completion of ROLLOUTS (JSONL, Parquet or CSV) with REWARD."""
+    """Score every completion of ROLLOUTS with REWARD.
+
+    ROLLOUTS is a JSONL, Parquet or CSV file, or what a trainer wrote: a file or folder of TRL, verl, siiRL,
+    verifiers, Inspect or datasets. REWARD may be "logged": the scores that stand in the log.
+    """
     with redirect_stdout(sys.stderr):  # what the user's code prints is not the result
-        loaded = rk.load_reward(reward)
-        read = rk.load_rollouts(rollouts, columns=columns, group=list(group) or None)
+        given = rk.load_reward(reward) if reward != LOGGED_REWARD else None
+        read = rk.load_rollouts(
+            rollouts, columns=columns, group=list(group) or None, join=join, on=on, fill=fill
+        )
+        loaded = given or rk.recorded(read)
         started = time.perf_counter()
         progress = not as_json and sys.stderr.isatty()
         scores = rk.score(loaded, read, timeout=limit_for(timeout, loaded), progress=progress)

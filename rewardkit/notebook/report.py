@@ -21,6 +21,7 @@ from rewardkit.cases import check, load_cases
 from rewardkit.errors import InputError
 from rewardkit.loading import load_reward
 from rewardkit.notebook.pages import Page, Summary, index_page, notebook_body, notebook_page, summary_markdown
+from rewardkit.recorded import LOGGED_REWARD, recorded
 from rewardkit.rollouts import load_rollouts
 from rewardkit.scoring import score, write_whole
 
@@ -61,6 +62,10 @@ def report(
     cases: str | Path | None = None,
     columns: Mapping[str, str] | None = None,
     group: Sequence[str] = (),
+    join: str | Path | None = None,
+    on: str = "prompt",
+    fill: Mapping[str, Any] | None = None,
+    log_weights: Mapping[str, float] | None = None,
     scale_rewards: str = "group",
     seed: int = 0,
     timeout: float | None = None,
@@ -72,17 +77,27 @@ def report(
 
     These are ``index.html``, a page a notebook, and ``summary.md``.
 
+    `rewards` are names as `load_reward` takes them; "logged", or none at all, stands for the scores that are
+    in the log, with `log_weights`. `columns`, `group`, `join`, `on` and `fill` are as in `load_rollouts`.
     Without `cases` the check notebook is left out. ``single_file=True`` puts all pages into ``index.html``.
     ``redact=True`` leaves out prompts and completions. `timeout` is as in `score`. All input is read before
     the first notebook runs. A notebook that fails leaves its page with the error (`Report.failed`).
     InputError: input that cannot be used.
     """
-    names = list(dict.fromkeys(rewards))
-    if not names:
-        raise InputError("a report needs at least one reward, such as file.py:name")
-    loaded = {name: load_reward(name) for name in names}
+    names = list(dict.fromkeys(rewards)) or [LOGGED_REWARD]
+    if LOGGED_REWARD in names and cases is not None:
+        raise InputError(
+            "the scores of a log cannot be checked against cases; leave them out, or give a reward"
+        )
+    if log_weights and LOGGED_REWARD not in names:
+        raise InputError(
+            f"log_weights={dict(log_weights)!r} weigh the scores of the log, which is not among the rewards "
+            f"{names}"
+        )
+    given = {name: load_reward(name) for name in names if name != LOGGED_REWARD}  # before a large log is read
+    logged = load_rollouts(rollouts, columns=columns, group=list(group) or None, join=join, on=on, fill=fill)
+    loaded = {name: given.get(name) or recorded(logged, log_weights) for name in names}
     components = sorted({name for reward in loaded.values() for name in reward.names})
-    logged = load_rollouts(rollouts, columns=columns, group=list(group) or None)
     written = load_cases(cases) if cases is not None else None
     diagnoses = [
         diagnose(score(reward, logged, timeout=timeout), scale_rewards=scale_rewards, seed=seed)
@@ -105,6 +120,10 @@ def report(
         "rollouts": str(rollouts),
         "columns": dict(columns or {}),
         "group": list(group),
+        "join": str(join or ""),
+        "on": on,
+        "fill": dict(fill or {}),
+        "log_weights": dict(log_weights or {}),
         "cases": str(cases),
         "ignore": components,
         "fail_on_miss": False,
@@ -121,9 +140,9 @@ def report(
     ):
         running = {}
         for at, stem, title in jobs:
-            given = {**shared, "reward": names[at]}
+            values = {**shared, "reward": names[at]}
             out = Path(scratch) / f"{at}-{stem}.ipynb"
-            running[pool.submit(_run, stem, title, out, given, slugs[at], redact)] = (at, stem)
+            running[pool.submit(_run, stem, title, out, values, slugs[at], redact)] = (at, stem)
         for future in as_completed(running):
             made[running[future]] = future.result()
             bar.update()

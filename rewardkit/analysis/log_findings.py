@@ -1,0 +1,77 @@
+"""Findings on the log itself: what the trainer recorded against what the reward gives now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from rewardkit.analysis.findings import Finding
+from rewardkit.analysis.grouping import Floats
+from rewardkit.analysis.view import SHOWN_IDS
+from rewardkit.columns import column_values
+from rewardkit.recorded import is_recorded
+from rewardkit.scoring import Scores
+
+RTOL = 1e-6
+"""Trainers hold rewards as float32, whose numbers lie 1.2e-7 apart, and add a few of them."""
+ATOL = 1e-6
+"""For sums that come near 0. Our choice."""
+SEVERE = 0.01
+"""Share of the rows that differ from which on the finding is high. Our choice."""
+
+
+def find(scores: Scores) -> list[Finding]:
+    """Where the log's reward, and its scores of the components' names, are not what was computed here.
+
+    Nothing where they agree, where the log has none, and for a reward that is read from the log itself.
+    """
+    logged = scores.rollouts.logged
+    if not logged or is_recorded(scores.reward):
+        return []
+    found: list[Finding] = []
+    if logged.total is not None:
+        ours = scores.table["reward_raw"].to_numpy(dtype=float)
+        found += _mismatch(scores, None, logged.total, ours)
+    same = [name for name in scores.reward.names if name in logged.components]
+    for name in same:
+        found += _mismatch(scores, name, logged.components[name], scores.score(name))
+    if logged.total is None and not same:
+        found.append(_not_compared(scores))
+    return found
+
+
+def _mismatch(scores: Scores, component: str | None, column: str, ours: Floats) -> Iterator[Finding]:
+    values = column_values(scores.rollouts.table[column])
+    theirs = np.array([np.nan if value is None else float(value) for value in values])
+    both = ~np.isnan(theirs) & ~np.isnan(ours)
+    gap = np.where(both, np.abs(ours - theirs), 0.0)
+    differs = both & ~np.isclose(ours, theirs, rtol=RTOL, atol=ATOL)
+    missing = ~np.isnan(theirs) & np.isnan(ours)
+    if not differs.any() and not missing.any():
+        return
+    compared = int(both.sum())
+    share = float(differs.sum() / compared) if compared else float("nan")
+    order = np.argsort(np.where(differs, -gap, np.where(missing, 0.0, np.inf)), kind="stable")
+    rows = order[: min(SHOWN_IDS, int((differs | missing).sum()))]
+    evidence = {
+        "value": share,
+        "rows": int(differs.sum()),
+        "compared": compared,
+        "largest": float(gap.max()),
+        "mean_logged": float(theirs[both].mean()) if compared else None,
+        "mean_here": float(ours[both].mean()) if compared else None,
+        "missing": int(missing.sum()),
+        "column": column,
+    }
+    lost = (differs | missing).sum() / max((~np.isnan(theirs)).sum(), 1)
+    ids = tuple(scores.table["rollout_id"].iloc[rows])
+    severity = "high" if lost >= SEVERE else "warn"
+    yield Finding("log_mismatch", severity, component, evidence, compared, RTOL, ids)
+
+
+def _not_compared(scores: Scores) -> Finding:
+    logged = scores.rollouts.logged
+    names = ", ".join(map(repr, list(logged.components)[:5])) + (" ..." if len(logged.components) > 5 else "")
+    evidence = {"logged": names, "kind": scores.rollouts.kind}
+    return Finding("log_not_compared", "info", None, evidence, len(scores))

@@ -1,0 +1,96 @@
+"""Rows out of an evaluation log of Inspect, by its own reader: a sample (of one epoch) is a rollout."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rewardkit.errors import RolloutsError
+
+__all__ = ["is_inspect_log", "number_of", "read_inspect_log"]
+
+LETTERS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+"""What Inspect's `value_to_float` takes its grades for: correct, incorrect, partial, no answer."""
+
+
+def is_inspect_log(content: Any) -> bool:
+    """Whether a JSON value is a log of Inspect: its specification beside its status."""
+    return isinstance(content, dict) and isinstance(content.get("eval"), dict) and "status" in content
+
+
+def read_inspect_log(path: Path) -> tuple[list[tuple[int, dict[str, Any]]], list[tuple[int, str]]]:
+    """The samples of a log as numbered rows; scores as ``logged/<scorer>``, missing where they are no number.
+
+    Beside them the samples that ended in an error before there was an output, with the error. RolloutsError:
+    inspect_ai is not installed, or cannot read the file.
+    """
+    try:
+        from inspect_ai.log import read_eval_log
+    except ModuleNotFoundError as error:
+        raise RolloutsError(
+            f"{str(path)!r} is a log of Inspect, which needs {error.name} to be read: pip install inspect-ai"
+        ) from None
+    try:
+        log = read_eval_log(str(path), resolve_attachments=True)
+    except Exception as error:  # whatever it raises, the file is what the person has to look at
+        raise RolloutsError(
+            f"{str(path)!r} is not a log that Inspect can read: {type(error).__name__}: {error}"
+        ) from None
+    rows, rejected = [], []
+    for at, sample in enumerate(log.samples or (), start=1):
+        if sample.error and not sample.output.completion:
+            rejected.append((at, f"ended in an error: {' '.join(sample.error.message.split())[:200]}"))
+        else:
+            rows.append((at, _row(sample, log.eval)))
+    return rows, rejected
+
+
+def _row(sample: Any, about: Any) -> dict[str, Any]:
+    target = sample.target
+    row = {
+        "rollout_id": sample.uuid or f"{sample.id}:{sample.epoch}",
+        "prompt_id": str(sample.id),
+        "prompt": sample.input if isinstance(sample.input, str) else [_plain(item) for item in sample.input],
+        "completion": sample.output.completion if sample.output.choices else None,
+        "messages": [_plain(item) for item in sample.messages] or None,
+        "ground_truth": target[0] if isinstance(target, list) and len(target) == 1 else target,
+        "data_source": about.task,
+        "policy": about.model,
+        "epoch": sample.epoch,
+        "metadata": dict(sample.metadata) or None,
+        "sample_error": sample.error.message if sample.error else None,
+    }
+    for scorer, score in (sample.scores or {}).items():
+        values = score.value if isinstance(score.value, Mapping) else {"": score.value}
+        for key, value in values.items():
+            row[f"logged/{scorer}{'_' if key else ''}{key}"] = number_of(value)
+    return {name: value for name, value in row.items() if value is not None or name.startswith("logged/")}
+
+
+def _plain(message: Any) -> dict[str, Any]:
+    """A chat message with what rewardkit reads of it."""
+    plain: dict[str, Any] = message.model_dump(exclude_none=True, mode="json")
+    kept = ("role", "content", "tool_calls", "tool_call_id", "error")
+    return {name: plain[name] for name in kept if name in plain}
+
+
+def number_of(value: Any) -> float | None:
+    """A score of Inspect as a number; ``None`` where it is none, or not finite ("unscored").
+
+    >>> [number_of(value) for value in ("C", True, "0.5", float("nan"), "refused")]
+    [1.0, 1.0, 0.5, None, None]
+    """
+    if isinstance(value, str):
+        text = value.strip()
+        known = LETTERS.get(text, LETTERS.get(text.lower()))
+        if known is not None:
+            return known
+        try:
+            value = float(text)
+        except ValueError:
+            return None
+    if not isinstance(value, bool | int | float) or not math.isfinite(value):
+        return None
+    return float(value)

@@ -1,0 +1,81 @@
+"""Columns by their canonical names: what each is known as, and which of a table's own is taken for it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from rewardkit.errors import RolloutsError, did_you_mean
+
+__all__ = ["ALIASES", "TEXTS", "known_names", "mapped", "with_truth"]
+
+log = logging.getLogger(__name__)
+
+ALIASES: dict[str, tuple[str, ...]] = {
+    "rollout_id": ("rollout_id", "completion_id", "sample_id"),
+    "prompt_id": ("prompt_id", "problem_id", "question_id", "uid"),
+    "prompt": ("prompt", "question", "query", "input", "instruction", "problem"),
+    "completion": ("completion", "response", "solution_str", "output", "generated_text", "model_output"),
+    "messages": ("messages", "conversation", "transcript"),
+    "ground_truth": ("ground_truth", "answer", "solution", "gts", "target", "reference", "gold"),
+    "data_source": ("data_source", "dataset", "source"),
+    "policy": ("policy", "checkpoint", "model"),
+    "step": ("step", "global_step", "training_step"),
+}
+"""Canonical column -> the names it is known by, in the order in which they are tried."""
+
+TEXTS = ("rollout_id", "prompt_id", "prompt", "completion", "ground_truth", "data_source", "policy")
+
+
+def known_names(canonical: str, wanted: Mapping[str, str]) -> set[str]:
+    """The names a canonical column may have in a source, the one that was asked for among them."""
+    return {*ALIASES[canonical], wanted.get(canonical, canonical)}
+
+
+def mapped(
+    names: Sequence[str], wanted: Mapping[str, str], usual: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Canonical column -> the source's name for it, for the columns that are there.
+
+    `wanted` is what a person asked for, `usual` what the trainer that wrote the source calls them; both come
+    before `ALIASES`. RolloutsError: `wanted` names what there is not.
+    """
+    for canonical, name in wanted.items():
+        if canonical not in ALIASES:
+            raise RolloutsError(
+                f"columns= maps {canonical!r}, which is not one of "
+                f"{list(ALIASES)}{did_you_mean(canonical, ALIASES)}"
+            )
+        if name not in names:
+            raise RolloutsError(
+                f"columns= asks for {name!r}; the rollouts have {list(names)}{did_you_mean(name, names)}"
+            )
+    usual = {canonical: name for canonical, name in (usual or {}).items() if name in names}
+    taken = {*wanted.values(), *(name for canonical, name in usual.items() if canonical not in wanted)}
+    mapping = {}
+    for canonical, aliases in ALIASES.items():
+        found = wanted.get(canonical) or usual.get(canonical)
+        found = found or next((name for name in aliases if name in names and name not in taken), None)
+        if found is not None:
+            mapping[canonical] = found
+    for canonical in wanted:
+        if canonical in names and wanted[canonical] != canonical:
+            log.warning(
+                "columns= takes %r from %r, so the column that was called %r is left out",
+                canonical,
+                wanted[canonical],
+                canonical,
+            )
+    return mapping
+
+
+def with_truth(rows: Iterable[dict[str, Any]], names: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """The rows with the ``ground_truth`` that verl and siiRL keep inside ``reward_model`` as a column.
+
+    Only where the rows, whose columns are `names`, have no such column.
+    """
+    for row in rows:
+        inner = row.get("reward_model") if "ground_truth" not in names else None
+        truth = inner.get("ground_truth") if isinstance(inner, Mapping) else None
+        yield row if truth is None else {"ground_truth": truth, **row}
