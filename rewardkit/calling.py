@@ -157,6 +157,8 @@ def as_batch(answer: Any) -> list[Any] | Failure:
     """The answer of a batch as a list of scores, or a Failure that says what it is instead."""
     if isinstance(answer, Failure):
         return answer
+    if isinstance(answer, str | bytes | Mapping):
+        return Failure(f"returned {short(answer)}, not a list of scores")
     try:
         return [as_score(value) for value in answer]
     except BaseException as error:

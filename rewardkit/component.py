@@ -10,6 +10,7 @@ import operator
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
+from keyword import iskeyword
 from pathlib import Path
 from typing import Any, Literal
 
@@ -198,10 +199,10 @@ def _is_range(value: Any) -> bool:
 
 def check_name(name: Any, what: str) -> None:
     """RewardError unless `name` can be a parameter name, which is how others ask for it."""
-    if not isinstance(name, str) or not name.isidentifier():
+    if not isinstance(name, str) or not name.isidentifier() or iskeyword(name):
         raise RewardError(
-            f"{what} {name!r}: a name must be a Python identifier (letters, digits, _), so that others can "
-            "ask for it"
+            f"{what} {name!r}: a name must be a Python identifier (letters, digits, _; no keyword), so that "
+            "others can ask for it"
         )
 
 

@@ -18,36 +18,22 @@ from numpy.typing import NDArray
 from rewardkit.calling import (
     Failure,
     Notes,
-    as_batch,
     as_field,
-    as_score,
-    calls,
     decision,
     guarded,
-    noted,
     problem,
-    run_all,
-    run_async,
 )
 from rewardkit.component import Call, Component
 from rewardkit.limits import TimeLimit
+from rewardkit.passes import ROLLOUT, Floats, Passes, Rows
 from rewardkit.primitives.gating import Gate
 
-__all__ = ["ROLLOUT", "STATUSES", "Evaluation", "evaluate"]
+__all__ = ["ROLLOUT", "STATUSES", "Columns", "Evaluation", "Floats", "Rows", "evaluate"]
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.intp]
 Columns = Mapping[str, Sequence[Any]]
-
-ROLLOUT: Final = "rollout"
-"""Who asks for this column, where there is none of the name, gets the whole row as a dict of columns."""
 
 STATUSES: Final = ("scored", "gated", "abstained", "error")
 SCORED, GATED, ABSTAINED, ERROR = range(4)
-
-
-class BatchFailure(Failure):
-    """The failure of a call that was for several rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,12 +92,11 @@ class _Pass:
         limit: TimeLimit | None,
     ) -> None:
         self.known: dict[str, Sequence[Any] | Floats] = dict(columns)
-        self.given = columns
+        self.passes = Passes(columns, self.known, rows, groups, notes, limit)
         self.failed: dict[str, Rows] = {}  # field -> rows where it has no value
         self.rows = rows
         self.groups = groups
         self.ignore_gates = ignore_gates
-        self.limit = limit
         self.found = Evaluation({}, {}, {}, {}, np.ones(rows), notes)
 
     def run(
@@ -140,7 +125,8 @@ class _Pass:
         values = [None] * self.rows
         reasons: list[str | None] = [None] * self.rows
         rows = self.without_failures(call, np.arange(self.rows), reasons)
-        for row, value in zip(rows, map(as_field, self.values(call, rows, as_field)), strict=True):
+        found = self.passes.fields(call, rows)
+        for row, value in zip(rows, map(as_field, found), strict=True):
             if isinstance(value, Failure):
                 reasons[row] = value.message
             else:
@@ -177,11 +163,7 @@ class _Pass:
         if component.group and self.groups is None:
             self.abstain(rows, "needs the siblings of its group", status, reasons)
         else:
-            results = (
-                self.lists(component, rows)
-                if component.batch or component.group
-                else self.values(component.call, rows, as_score)
-            )
+            results = self.passes.scores(component, rows)
             self.take(component, rows, results, scores, status, reasons)
         for row, reason in enumerate(reasons):
             if reason is not None and status[row] == SCORED:
@@ -224,7 +206,9 @@ class _Pass:
         fit = self.without_failures(call, rows, reasons)
         unknown = np.zeros(self.rows, dtype=np.int8)
         fit = self.with_scores(call, fit, unknown, reasons)
-        answers: dict[int, Any] = dict(zip(fit.tolist(), self.values(call, fit, decision), strict=True))
+        answers: dict[int, Any] = dict(
+            zip(fit.tolist(), self.passes.values(call, fit, decision), strict=True)
+        )
         for row in rows.tolist():
             if unknown[row]:
                 decided.append(False if unknown[row] == GATED else None)
@@ -290,98 +274,6 @@ class _Pass:
                 rows = np.setdiff1d(rows, missing)
         return rows
 
-    def arguments(self, names: Sequence[str], rows: Rows) -> list[Sequence[Any]]:
-        """The columns' values at these rows, a list a column; scores as Python floats."""
-        if ROLLOUT in names and ROLLOUT not in self.known:
-            self.known[ROLLOUT] = [
-                dict(zip(self.given, values, strict=True))
-                for values in zip(*self.given.values(), strict=True)
-            ]
-        columns = [
-            column.tolist() if isinstance(column, np.ndarray) else column
-            for column in (self.known[name] for name in names)
-        ]
-        if len(rows) == self.rows:
-            return columns
-        return [[column[row] for row in rows] for column in columns]
-
-    def values(self, call: Call, rows: Rows, settle: Callable[[Any], Any]) -> list[Any]:
-        """What the function returns for each row, or a Failure; `settle` as in `TimeLimit.run`."""
-        count = len(rows)
-        if count == 0:
-            return []
-        positional = self.arguments(call.positional, rows)
-        keywords = dict(zip(call.keywords, self.arguments(list(call.keywords.values()), rows), strict=True))
-        notes = None if self.found.notes is None else [self.found.notes[row] for row in rows]
-        return self.answers(call, positional, keywords, count, notes, settle)
-
-    def answers(
-        self,
-        call: Call,
-        positional: list[Sequence[Any]],
-        keywords: Mapping[str, Sequence[Any]],
-        count: int,
-        notes: Notes | None,
-        settle: Callable[[Any], Any],
-    ) -> list[Any]:
-        """What the function returns for each of `count` calls, or a Failure."""
-        function = call.function
-        if self.limit and self.limit.needed(function):
-            return self.limit.run(
-                function, positional, keywords, count, notes, settle=settle, is_async=call.is_async
-            )
-        if call.is_async:
-            return run_async(calls(function, positional, keywords, count), notes)
-        if notes is not None:
-            return list(map(noted, calls(function, positional, keywords, count), notes))
-        if keywords or not positional:
-            return [guarded(one) for one in calls(function, positional, keywords, count)]
-        return run_all(function, positional, count)
-
-    def lists(self, component: Component, rows: Rows) -> list[Any]:
-        """What a batch or group component returns for these rows, in their order, or Failures."""
-        if component.batch == "group" and self.groups is None:
-            batches = list(rows[:, None])
-        else:
-            batches = [rows] if component.batch is True else _by_group(rows, self.groups)
-        results = self.listed(component.call, [batch for batch in batches if len(batch)])
-        if component.batch == "group":
-            apart = [
-                np.array([row])
-                for batch in batches
-                if len(batch) > 1 and isinstance(results[batch[0]], BatchFailure)
-                for row in batch
-            ]
-            results.update(self.listed(component.call, apart))
-        return [results[row] for row in rows.tolist()]
-
-    def listed(self, call: Call, batches: list[Rows]) -> dict[int, Any]:
-        """Row -> what the function returned for it, called once for each of these batches of rows."""
-        every = np.arange(self.rows)
-        positional: list[Sequence[Any]] = [
-            [[column[row] for row in batch] for batch in batches]
-            for column in self.arguments(call.positional, every)
-        ]
-        keywords = {
-            name: [[column[row] for row in batch] for batch in batches]
-            for name, column in zip(
-                call.keywords, self.arguments(list(call.keywords.values()), every), strict=True
-            )
-        }
-        # a note of a batch can only be heard where it means one row
-        heard = self.found.notes
-        notes = None if heard is None else [heard[batch[0]] if len(batch) == 1 else {} for batch in batches]
-        results: dict[int, Any] = {}
-        answers = self.answers(call, positional, keywords, len(batches), notes, as_batch)
-        for batch, answer in zip(batches, answers, strict=True):
-            values = as_batch(answer)
-            if isinstance(values, list) and len(values) != len(batch):
-                values = Failure(f"returned {len(values)} values for {len(batch)} completions")
-            if isinstance(values, Failure):
-                values = [BatchFailure(values.message)] * len(batch)
-            results.update(zip(batch.tolist(), values, strict=True))
-        return results
-
     @staticmethod
     def take(
         component: Component,
@@ -408,10 +300,3 @@ class _Pass:
                 reasons[row] = why
             else:
                 scores[row] = float(value)
-
-
-def _by_group(rows: Rows, groups: Rows | None) -> list[Rows]:
-    """These rows split by group, in order of the group codes."""
-    assert groups is not None
-    order = rows[np.argsort(groups[rows], kind="stable")]
-    return np.split(order, np.flatnonzero(np.diff(groups[order])) + 1) if len(order) else []

@@ -109,6 +109,7 @@ def test_async_functions_objects_and_partials_are_known_as_such():
         ),
         (lambda: rk.Component("c", lambda a=1, b=2, /: 1, columns={"b": "x"}), "name that in columns="),
         (lambda: rk.Component("a b", len), "must be a Python identifier"),
+        (lambda: rk.Component("class", len), "no keyword"),
         (lambda: rk.Component("", len), "must be a Python identifier"),
         (
             lambda: rk.Component("c", lambda completion: 1, weight=float("nan")),

@@ -128,18 +128,24 @@ def test_a_coroutine_that_blocks_harms_no_neighbour():
 def test_a_batch_may_give_anything_that_can_be_listed():
     for give in (
         iter,
-        dict.fromkeys,
         tuple,
         lambda scores: (s for s in scores),
         lambda s: {1: s[0]}.values(),
     ):
 
         def listing(completion, give=give):
-            return give([0.5 if give is not dict.fromkeys else 1.0])
+            return give([0.5])
 
         for timeout in (None, SECONDS):
             scores = rk.score(one(listing, batch=True), rows()[:1], timeout=timeout)
             assert scores.table["error/c"].tolist() == [None], give
+
+
+@pytest.mark.parametrize("given", ["1", b"1", {0.5: 1}])
+def test_a_batch_may_not_give_a_text_or_a_dict_though_both_can_be_listed(given):
+    for timeout in (None, SECONDS):
+        scores = rk.score(one(lambda completion: given, batch=True), rows()[:1], timeout=timeout)
+        assert "not a list of scores" in scores.table["error/c"][0]
 
 
 class Slow(float):
