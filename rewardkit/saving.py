@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import functools
 import inspect
 import json
 import re
-import symtable
 import sys
-import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
-from rewardkit.calling import short
+from rewardkit.calling import CAUGHT, short
 from rewardkit.component import Component
+from rewardkit.copying import Piece, function_names, pieces, renamed
 from rewardkit.errors import RewardError
 from rewardkit.loading import FILE_MODULE, load_reward
 from rewardkit.primitives import extraction, measurement, verification, weighting
@@ -25,8 +23,9 @@ from rewardkit.primitives.gating import Gate
 from rewardkit.reward import Reward
 from rewardkit.route import Route
 from rewardkit.scoring import write_whole
+from rewardkit.targets.adapter import Adapter, Key, parameters
 
-__all__ = ["save_reward"]
+__all__ = ["Writer", "import_order", "save_reward"]
 
 ROOMS = {
     "rk.extract": extraction,
@@ -42,14 +41,14 @@ def save_reward(reward: Reward, path: str | Path) -> Path:
     The file is loaded once to see that it says the same.
 
     rewardkit's own functions are written as the calls that made them; a function from an importable module is
-    imported, one from a notebook or file is copied, if it uses nothing from outside itself but ``rk``.
-    RewardError, and no file, where a function cannot be written (a lambda, a closure, one that needs other
-    names).
+    imported, one from a file is copied with all that it uses there, one from a notebook if it uses nothing
+    from outside itself but ``rk``. RewardError, and no file, where a function cannot be written (a lambda, a
+    closure, one that needs names that are not there).
     """
     path = Path(path)
     if path.suffix != ".py":
         raise RewardError(f"{str(path)!r} does not end in .py; a reward is saved as a Python file")
-    text = _Writer().file(reward)
+    text = Writer(path.parent).file(reward)
 
     def write(temporary: Path) -> None:
         trial = temporary.with_name(f"{temporary.name.strip('.').replace('.', '_')}_trial.py")
@@ -88,22 +87,33 @@ def _definition(reward: Reward) -> str:
     return json.dumps(plain(reward.record()), sort_keys=True, default=str)
 
 
-class _Writer:
-    """Collects imports and copied functions while the parts of a reward are written."""
+class Writer:
+    """Collects imports and copied functions while the parts of a reward are written.
 
-    def __init__(self) -> None:
+    What is copied and is called as one of the names that are `taken` gets another, with an underscore in
+    front; so do all functions where the file's public ones are not to be theirs (`private`).
+    """
+
+    def __init__(self, folder: Path, *, taken: Collection[str] = (), private: bool = False) -> None:
+        self.folder = folder
+        self.taken = taken
+        self.private = private
         self.imports = {"import rewardkit as rk"}
-        self.functions: dict[str, str] = {}
+        self.copied: list[str] = []
         self.named: dict[str, Any] = {}
+        self.bound: dict[str, str] = {}  # name -> the statement that binds it
+        self.hidden: dict[str, str] = {}  # name -> what it is called in the file
 
     def file(self, reward: Reward) -> str:
+        """The text of the file that gives the reward."""
         body = self.reward(reward)
-        parts = ["\n".join(sorted(self.imports)), *self.functions.values(), f"reward = {body}"]
+        parts = ["\n".join(sorted(self.imports, key=import_order)), *self.copied, f"reward = {body}"]
         about = f"Reward {reward.name!r}"
         about = about if about.isprintable() and not set(about) & set('\\"') else "A reward"
         return f'"""{about}, written by rewardkit."""\n\n' + "\n\n\n".join(parts) + "\n"
 
     def reward(self, reward: Reward) -> str:
+        """The expression that gives the reward."""
         if isinstance(reward, Route):
             inner = "".join(
                 f"        {key!r}: {_indented(self.reward(item), 8)},\n"
@@ -137,6 +147,7 @@ class _Writer:
         return "rk.Reward(\n" + "".join(f"    {line},\n" for line in lines) + ")"
 
     def component(self, item: Component) -> str:
+        """The expression that gives the component."""
         lines = [repr(item.name), self.call(item.function, item.name), f"weight={item.weight!r}"]
         if item.why:
             lines.append(f"why={item.why!r}")
@@ -152,6 +163,7 @@ class _Writer:
         return "rk.Component(\n" + "".join(f"    {line},\n" for line in lines) + ")"
 
     def gate(self, gate: Gate, owner: str) -> str:
+        """The expression that gives the gate."""
         return f"rk.gate({self.call(gate.on, owner)})" if callable(gate.on) else f"rk.{gate!r}"
 
     def call(self, function: Callable[..., Any], owner: str) -> str:
@@ -167,7 +179,10 @@ class _Writer:
                 return f"{room}.{name}"
             if isinstance(function, Made) and function.factory in public.__all__:
                 return f"{room}.{function.written(lambda value: self.argument(value, owner))}"
-        module = inspect.getmodule(function)
+        if isinstance(function, Adapter | Key):
+            return function.written(lambda value: self.argument(value, owner))
+        if not name and is_like_new(function):
+            return f"{self.call(type(function), owner)}()"
         if not name.isidentifier():
             raise RewardError(
                 f"{owner!r} uses {short(function)}, which has no name to write; give it a function with a "
@@ -177,11 +192,45 @@ class _Writer:
             raise RewardError(
                 f"{owner!r} uses a second function called {name!r}; give each a name of its own"
             )
-        if self._importable(module, name, function):
+        if self._importable(inspect.getmodule(function), name, function):
             self.imports.add(f"from {function.__module__} import {name}")
         else:
-            self.functions[name] = self._source(function, name, owner)
+            self.copy(pieces(function, name, owner, self.folder), owner)
+            return self.hidden.get(name, name)
         return name
+
+    @property
+    def statements(self) -> list[str]:
+        """What was copied, in its order, as it stands in the file."""
+        return [renamed(text, self.hidden) for text in self.copied]
+
+    def hide(self, piece: Piece) -> None:
+        """Give what a statement binds other names, where those it has are not for it."""
+        names = set(piece.binds) & set(self.taken)
+        if self.private:
+            names |= {name for name in function_names(piece.text) if not name.startswith("_")}
+        for name in sorted(names):
+            other = f"_{name}"
+            while other in self.taken or other in self.bound:
+                other = f"_{other}"
+            self.hidden[name] = other
+
+    def copy(self, found: list[Piece], owner: str) -> None:
+        """Take statements into the file, each once."""
+        for piece in found:
+            if all(self.bound.get(name) == piece.text for name in piece.binds) and piece.binds:
+                continue
+            if twice := [name for name in piece.binds if self.bound.get(name, piece.text) != piece.text]:
+                raise RewardError(
+                    f"{owner!r} uses a second {twice[0]!r}, which another file of this reward has, too; "
+                    "give each a name of its own"
+                )
+            self.bound.update(dict.fromkeys(piece.binds, piece.text))
+            if piece.is_import:
+                self.imports.add(piece.text)
+            else:
+                self.copied.append(piece.text)
+                self.hide(piece)
 
     def argument(self, value: Any, owner: str) -> str:
         """What is bound to a primitive: another primitive, a function, or a plain value."""
@@ -190,6 +239,8 @@ class _Writer:
         try:
             ast.parse(repr(value), mode="eval")
         except SyntaxError:
+            if is_like_new(value):
+                return f"{self.call(type(value), owner)}()"
             raise RewardError(
                 f"{owner!r} holds {short(value)}, which cannot be written; give it a function with a name at "
                 "the top of a file or cell"
@@ -202,41 +253,26 @@ class _Writer:
             return False
         return getattr(module, name, None) is function
 
-    @staticmethod
-    def _source(function: Any, name: str, owner: str) -> str:
-        try:
-            source = textwrap.dedent(inspect.getsource(function)).strip()
-        except (OSError, TypeError):
-            raise RewardError(
-                f"{owner!r} uses {name!r}, whose source cannot be read; put it into a file and load that"
-            ) from None
-        outside = _names_from_outside(source)
-        if outside or getattr(function, "__closure__", None):
-            needs = outside or "names of the function around it"
-            raise RewardError(
-                f"{owner!r} uses {name!r}, which needs {needs}; put it into a file with them and load that"
-            )
-        return source
+
+def import_order(line: str) -> tuple[bool, bool, str]:
+    """What Python wants first comes first, then others, then rewardkit's own."""
+    return not line.startswith("from __future__"), "rewardkit" in line, line
+
+
+def is_like_new(value: Any) -> bool:
+    """Whether an object of a user's class is one that the class makes without arguments."""
+    kind = type(value)
+    if kind.__module__ == "builtins" or "." in kind.__qualname__ or parameters(kind):
+        return False
+    try:
+        return bool(vars(kind()) == vars(value))
+    except CAUGHT:
+        return False
 
 
 def _literal(value: Any) -> str:
     """How a range is written: infinity has no literal of its own."""
     return re.sub(r"\binf\b", 'float("inf")', repr(value))
-
-
-def _names_from_outside(source: str) -> list[str]:
-    """Names that a piece of code takes from around it: not its own, not built in, and not ``rk``."""
-    used: set[str] = set()
-    tables = [symtable.symtable(source, "function", "exec")]
-    own = {symbol.get_name() for symbol in tables[0].get_symbols() if symbol.is_assigned()}
-    while tables:
-        table = tables.pop()
-        tables += table.get_children()
-        outermost = table.get_type() == "module"
-        used |= {
-            s.get_name() for s in table.get_symbols() if s.is_referenced() and (outermost or s.is_global())
-        }
-    return sorted(used - own - set(dir(builtins)) - {"rk"})
 
 
 def _indented(text: str, spaces: int) -> str:

@@ -1,6 +1,7 @@
 """save_reward(): a file that gives the same reward again, or a refusal and no file."""
 
 import importlib.util
+import linecache
 import subprocess
 import sys
 from functools import partial
@@ -139,38 +140,110 @@ def test_a_saved_file_runs_in_plain_python(tmp_path):
 
 FILE = "import rewardkit as rk\nimport math\n{}\nreward = rk.Reward('r', components=[rk.Component('f', f)])\n"
 
+WITH_WHAT_IT_USES = {
+    "module": "def f(completion):\n    return math.cos(0)",
+    "inner function": "def f(completion):\n    def inner():\n        return math.cos(0)\n    return inner()",
+    "generator": "def f(completion):\n    return max(math.cos(0) for _ in completion)",
+    "default": "def f(completion, k=math.cos(0)):\n    return k",
+    "decorator": "import functools\ndef deco(g):\n"
+    "    return functools.wraps(g)(lambda completion: g(completion))\n"
+    "@deco\n@deco\ndef f(completion):\n    return 1.0",
+    "constants": "LOW, HIGH = 0.25, 4\ndef g():\n    return LOW * HIGH\ndef f(completion):\n    return g()",
+    "pattern": "import re\nDIGIT = re.compile(r'x')\ndef f(completion):\n"
+    "    return bool(DIGIT.match(completion))",
+    "bound twice": "try:\n    import nothing_here as found\nexcept ImportError:\n    found = None\n"
+    "def f(completion):\n    return found is None",
+    "class": "class Base:\n    worth = 1.0\nclass F(Base):\n    def __call__(self, completion):\n"
+    "        return self.worth\nf = F()",
+    "tokenizer": "class T:\n    def encode(self, text):\n        return text.split()\n"
+    "f = rk.measure.length(full_until=3, zero_from=6, unit='tokens', tokenizer=T())",
+    "typed": "from typing import Any\ndef f(completion: Any) -> float:\n    return 1.0",
+    "recursive": "def even(n):\n    return n == 0 or odd(n - 1)\n"
+    "def odd(n):\n    return n > 0 and even(n - 1)\n"
+    "def f(completion):\n    return even(4)",
+}
+
+
+@pytest.mark.parametrize("kind", WITH_WHAT_IT_USES)
+def test_a_function_is_copied_with_what_it_uses_in_its_file_and_nothing_else(kind, tmp_path):
+    unused = "UNUSED = 1\n"
+    original = written(tmp_path, FILE.format(unused + WITH_WHAT_IT_USES[kind]))
+    path = rk.save_reward(original, tmp_path / "out" / "saved.py")
+    (tmp_path / "mine.py").unlink()
+    again = rk.load_reward(str(path))
+    assert again(completion="x").reward == original(completion="x").reward == 1.0
+    assert "UNUSED" not in path.read_text()
+    result = subprocess.run([sys.executable, str(path)], timeout=60, capture_output=True)
+    assert result.returncode == 0, result.stderr
+
+
+def test_future_imports_of_the_file_come_first(tmp_path):
+    source = "from __future__ import annotations\n" + FILE.format(
+        "def f(completion: Missing):\n    return 1.0"
+    )
+    path = rk.save_reward(written(tmp_path, source), tmp_path / "out" / "saved.py")
+    assert rk.load_reward(str(path))(completion="x").reward == 1.0
+
+
+def test_what_is_imported_from_beside_the_file_can_be_saved_beside_it_only(tmp_path):
+    (tmp_path / "helper_beside.py").write_text("def half():\n    return 0.5\n")
+    source = FILE.format("from helper_beside import half\ndef f(completion):\n    return half()")
+    original = written(tmp_path, source)
+    with pytest.raises(
+        rk.RewardError, match="imports 'helper_beside' from beside its file; write the new file"
+    ):
+        rk.save_reward(original, tmp_path / "out" / "saved.py")
+    path = rk.save_reward(original, tmp_path / "saved.py")
+    assert rk.load_reward(str(path))(completion="x").reward == 0.5
+
+
+def test_two_files_with_helpers_of_one_name_are_not_mixed_up(tmp_path):
+    functions = []
+    for number, value in enumerate((1.0, 0.25)):
+        path = tmp_path / f"part{number}.py"
+        path.write_text(
+            f"def worth():\n    return {value}\n\ndef f{number}(completion):\n    return worth()\n"
+        )
+        functions.append(rk.load_reward(f"{path}:f{number}").components[0].function)
+    original = rk.Reward("r", components=[rk.Component(f"c{i}", f) for i, f in enumerate(functions)])
+    with pytest.raises(rk.RewardError, match="uses a second 'worth', which another file"):
+        rk.save_reward(original, tmp_path / "saved.py")
+
+
+def test_a_function_of_a_notebook_cell_is_copied_if_it_uses_nothing_else(tmp_path):
+    cell = "def f(completion):\n    return 1.0\n\ndef g(completion):\n    return f(completion)\n"
+    linecache.cache["<cell 1>"] = (len(cell), None, cell.splitlines(keepends=True), "<cell 1>")
+    names = {"__name__": "__main__"}
+    exec(compile(cell, "<cell 1>", "exec"), names)
+    path = rk.save_reward(rk.Reward("r", components=[rk.Component("f", names["f"])]), tmp_path / "saved.py")
+    assert rk.load_reward(str(path))(completion="x").reward == 1.0
+    with pytest.raises(rk.RewardError, match=r"needs \['f'\]; put it into a file with them"):
+        rk.save_reward(rk.Reward("r", components=[rk.Component("g", names["g"])]), tmp_path / "saved.py")
+
 
 @pytest.mark.parametrize(
     ("source", "said"),
     [
         ("f = lambda completion: 1.0", "no name to write"),
-        ("def f(completion):\n    return math.pi", "'math'"),
-        ("def f(completion):\n    return sum(math.pi for _ in completion)", "'math'"),
-        ("def f(completion):\n    def inner():\n        return math.pi\n    return inner()", "'math'"),
-        ("def f(completion, k=math.pi):\n    return k", "'math'"),
         (
             "def made(k):\n    def f(completion):\n        return k\n    return f\nf = made(1)",
             "no name to write",
         ),
-        ("class F:\n    def __call__(self, completion):\n        return 1.0\nf = F()", "no name to write"),
         (
-            "class T:\n    def encode(self, text):\n        return text.split()\n"
+            "class F:\n    def __init__(self, k=1):\n        self.k = k\n"
+            "    def __call__(self, completion):\n"
+            "        return 1.0\nf = F(2)",
+            "no name to write",
+        ),
+        (
+            "class T:\n    def __init__(self):\n        self.seen = object()\n    def encode(self, text):\n"
+            "        return text.split()\n"
             "f = rk.measure.length(full_until=3, zero_from=6, unit='tokens', tokenizer=T())",
             "holds <",
         ),
-        ("def deco(g):\n    return g\n@deco\ndef f(completion):\n    return 1.0", "'deco'"),
+        ("def f(completion):\n    return nowhere", "'nowhere'"),
     ],
-    ids=[
-        "lambda",
-        "global",
-        "generator",
-        "inner function",
-        "default",
-        "closure",
-        "object",
-        "tokenizer",
-        "decorator",
-    ],
+    ids=["lambda", "closure", "object with state", "tokenizer with state", "unbound name"],
 )
 def test_a_function_that_cannot_be_written_is_refused_and_no_file_is_left(source, said, tmp_path):
     original = written(tmp_path, FILE.format(source))
@@ -227,7 +300,7 @@ def test_a_transform_of_ones_own_without_a_name_is_refused(tmp_path):
 
 def test_a_file_that_would_say_something_else_is_not_written(tmp_path, monkeypatch):
     monkeypatch.setattr(
-        "rewardkit.saving._Writer.component", lambda *_: "rk.Component('c', rk.verify.matches)"
+        "rewardkit.saving.Writer.component", lambda *_: "rk.Component('c', rk.verify.matches)"
     )
     with pytest.raises(rk.RewardError, match="differs"):
         rk.save_reward(reward(correct()), tmp_path / "saved.py")
