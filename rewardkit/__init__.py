@@ -17,6 +17,7 @@ else:
         "files; uninstall both, then install reward-workbench alone (or use separate environments)"
     )
 
+from rewardkit import targets
 from rewardkit.analysis.diagnosis import Diagnosis, diagnose
 from rewardkit.analysis.findings import Finding
 from rewardkit.analysis.suggestions import Suggestion, Suggestions, suggest
@@ -24,6 +25,7 @@ from rewardkit.cases import Case, CheckResult, assert_cases, check, load_cases
 from rewardkit.component import Component
 from rewardkit.errors import CasesError, InputError, RewardError, RolloutsError
 from rewardkit.explain import Explanation, explain
+from rewardkit.exporting import Exported, export
 from rewardkit.loading import load_reward
 from rewardkit.primitives import extraction as extract
 from rewardkit.primitives import measurement as measure
@@ -37,6 +39,7 @@ from rewardkit.route import Route
 from rewardkit.sampling import Sampled, sample
 from rewardkit.saving import save_reward
 from rewardkit.scoring import Scores, load_scores, score
+from rewardkit.targets.registry import get_reward_function, register_reward_function
 from rewardkit.trace import note
 
 __all__ = [
@@ -46,6 +49,7 @@ __all__ = [
     "Component",
     "Diagnosis",
     "Explanation",
+    "Exported",
     "Finding",
     "InputError",
     "Reward",
@@ -62,8 +66,10 @@ __all__ = [
     "check",
     "diagnose",
     "explain",
+    "export",
     "extract",
     "gate",
+    "get_reward_function",
     "load_cases",
     "load_reward",
     "load_rollouts",
@@ -71,10 +77,12 @@ __all__ = [
     "measure",
     "note",
     "recorded",
+    "register_reward_function",
     "sample",
     "save_reward",
     "score",
     "suggest",
+    "targets",
     "verify",
     "weigh",
 ]

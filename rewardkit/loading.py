@@ -9,16 +9,20 @@ import inspect
 import re
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Iterable, Mapping
+from itertools import islice
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from rewardkit.calling import CAUGHT, said
-from rewardkit.component import SOURCE_HASH, Component, source_hash
+from rewardkit.calling import CAUGHT, said, short
+from rewardkit.component import SOURCE_HASH, source_hash
 from rewardkit.errors import InputError, RewardError, did_you_mean
 from rewardkit.reward import Reward
 from rewardkit.sending import MODULE_SOURCE
+from rewardkit.targets import TARGETS
+from rewardkit.targets.adapter import named
+from rewardkit.targets.recognising import SAMPLED, parts, read
 
 __all__ = ["load_reward"]
 
@@ -28,15 +32,19 @@ FILE_MODULE = (
 )
 
 
-def load_reward(name: str) -> Reward:
+def load_reward(
+    name: str, *, as_: str | None = None, rollouts: Iterable[Mapping[str, Any]] | None = None
+) -> Reward:
     """The reward called `file.py:name`, `package.module:name` or `gallery:module[.name]`.
 
-    Attribute `reward` by default.
-
-    What stands there may be a Reward, a function without arguments that returns one, or a plain function that
-    asks for columns by parameter name, such as f(completion, ground_truth): it becomes the one component of a
-    Reward, unbounded. The file is run anew at each call. RewardError: no such file or name, an error while it
-    runs (with file and line), or something else under that name.
+    Attribute `reward` by default. What stands there may be a Reward, a function without arguments that
+    returns one, a plain f(completion, ground_truth), or a reward function, class, environment or list of
+    functions as a trainer takes it (`rk.targets`): it is recognised by its signature and by what it returns
+    for a few of the `rollouts` (without any, for a made-up completion), or read as the target `as_`. Its
+    components are the function, the keys of the dict that it returns, or the functions of the list, all
+    unbounded; `Reward.origin` says what it was taken for and why, and which column fills each argument. A
+    file is run anew at each call. RewardError: no such file or name, an error while it runs (with file and
+    line), something else under that name, or what several targets could mean.
 
     >>> load_reward("gallery:arithmetic").name
     'arithmetic-v1'
@@ -53,7 +61,7 @@ def load_reward(name: str) -> Reward:
             f"{place} has no {attribute!r}; it has "
             f"{candidates or 'no reward and no function'}{did_you_mean(attribute, candidates)}"
         )
-    return _as_reward(getattr(module, attribute), attribute, name)
+    return _as_reward(getattr(module, attribute), attribute, name, as_, rollouts)
 
 
 def _split(name: str) -> tuple[str, str]:
@@ -174,36 +182,32 @@ def _failed(place: str, error: BaseException) -> str:
     return f"{where}: {' '.join(text.split())}"
 
 
-def _as_reward(value: Any, attribute: str, name: str) -> Reward:
+def _as_reward(
+    value: Any, attribute: str, name: str, as_: str | None, rollouts: Iterable[Mapping[str, Any]] | None
+) -> Reward:
     if isinstance(value, Reward):
         return value
-    if not callable(value) or isinstance(value, type):
-        raise RewardError(
-            f"{name} is {value!r}, not a reward; give a Reward, a function that returns one, or "
-            "f(completion, ground_truth)"
-        )
-    if not _required(value):
+    if as_ is None and _makes_a_reward(value):
         try:
             made = value()
         except CAUGHT as error:
             raise RewardError(_failed(inspect.getsourcefile(value) or name, error)) from error
         if not isinstance(made, Reward):
             raise RewardError(
-                f"{name} returned {made!r}, not a Reward; a function without arguments must return one"
+                f"{name} returned {short(made)}, not a Reward; a function without arguments must return one"
             )
         return made
-    return Reward(attribute, components=[Component(attribute, value, range=None, why=_first_line(value))])
+    if not callable(value) and not isinstance(value, list | tuple) and not parts(value, TARGETS):
+        raise RewardError(
+            f"{name} is {short(value)}, not a reward; give a Reward, a function that returns one, "
+            "f(completion, ground_truth), or a trainer's reward function"
+        )
+    rows = list(islice(rollouts, SAMPLED)) if rollouts is not None else []
+    return read(value, attribute, TARGETS, as_=as_, rows=rows)
 
 
-def _required(function: Callable[..., Any]) -> list[str]:
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return ["unknown"]
-    return [
-        p.name for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
-    ]
-
-
-def _first_line(function: Callable[..., Any]) -> str:
-    return (inspect.getdoc(function) or "").partition("\n")[0]
+def _makes_a_reward(value: Any) -> bool:
+    """Whether it is a function that can be called without arguments, and no trainer's reward function."""
+    if not callable(value) or isinstance(value, type) or named(value):
+        return False
+    return not any(target.readings(value, ()) for target in TARGETS)

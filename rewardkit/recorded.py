@@ -72,9 +72,13 @@ def is_recorded(reward: Reward) -> bool:
     return all(describe(item.function) == describe(as_logged) for item in reward.components)
 
 
-def reward_named(name: str, rollouts: Rollouts, weights: Mapping[str, float] | None = None) -> Reward:
+def reward_named(
+    name: str, rollouts: Rollouts, weights: Mapping[str, float] | None = None, *, as_: str | None = None
+) -> Reward:
     """The reward that `load_reward` finds under a name, or for "logged" the scores of these rollouts."""
-    return recorded(rollouts, weights) if name == LOGGED_REWARD else load_reward(name)
+    if name == LOGGED_REWARD:
+        return recorded(rollouts, weights)
+    return load_reward(name, as_=as_ or None, rollouts=rollouts)
 
 
 def _why(name: str, column: str, logged: Logged) -> str:

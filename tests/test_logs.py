@@ -316,21 +316,6 @@ def test_a_log_that_inspect_cannot_read_is_one_sentence(tmp_path, inspect_says):
         rk.load_rollouts(tmp_path / "log.eval")
 
 
-def test_inspects_own_reader_gives_the_same_where_it_is_installed(tmp_path):
-    log = pytest.importorskip("inspect_ai.log", reason="inspect_ai is not installed here")
-    scorer = pytest.importorskip("inspect_ai.scorer")
-    output = pytest.importorskip("inspect_ai.model").ModelOutput.from_content("m/1", "4")
-    about = log.EvalSpec(created="2026-11-22T00:00:00+00:00", task="sums", model="m/1",
-                         dataset=log.EvalDataset(), config=log.EvalConfig())  # fmt: skip
-    one = log.EvalSample(id="x", epoch=1, input="2+2?", target="4", output=output,
-                         scores={"match": scorer.Score(value="C")})  # fmt: skip
-    for kind in ("eval", "json"):
-        path = tmp_path / f"log.{kind}"
-        log.write_eval_log(log.EvalLog(status="success", eval=about, samples=[one]), str(path))
-        (row,) = rk.load_rollouts(path)
-        assert (row["completion"], row["ground_truth"], row["logged/match"]) == ("4", "4", 1.0)
-
-
 @pytest.mark.parametrize(
     ("value", "expected"),
     [("C", 1.0), ("P", 0.5), ("I", 0.0), ("N", 0.0), ("yes", 1.0), (" 0.25 ", 0.25), (3, 3.0), (True, 1.0),

@@ -30,11 +30,17 @@ def find(scores: Scores) -> list[Finding]:
     if not logged or is_recorded(scores.reward):
         return []
     found: list[Finding] = []
+    ours = scores.table["reward_raw"].to_numpy(dtype=float)
     if logged.total is not None:
-        ours = scores.table["reward_raw"].to_numpy(dtype=float)
         found += _mismatch(scores, None, logged.total, ours)
     same = [name for name in scores.reward.names if name in logged.components]
     for name in same:
+        if (
+            found
+            and logged.components[name] == logged.total
+            and np.array_equal(scores.score(name), ours, equal_nan=True)
+        ):
+            continue  # it is the whole reward, of which that has been said
         found += _mismatch(scores, name, logged.components[name], scores.score(name))
     if logged.total is None and not same:
         found.append(_not_compared(scores))

@@ -9,7 +9,7 @@ import click
 
 import rewardkit as rk
 from rewardkit.cli.group import main
-from rewardkit.cli.options import REWARD, json_option, limit_for, timeout_option
+from rewardkit.cli.options import REWARD, as_option, json_option, limit_for, timeout_option
 from rewardkit.cli.output import emit
 from rewardkit.markup import aligned
 
@@ -17,15 +17,20 @@ from rewardkit.markup import aligned
 @main.command("check", epilog=REWARD)
 @click.argument("reward")
 @click.argument("cases")
+@as_option
 @timeout_option
 @json_option
 @click.pass_context
-def check_command(ctx: click.Context, reward: str, cases: str, timeout: float | None, as_json: bool) -> None:
+def check_command(
+    ctx: click.Context, reward: str, cases: str, as_: str | None, timeout: float | None, as_json: bool
+) -> None:
     """Check REWARD against the written CASES (JSONL); exit 1 when one is missed."""
     with redirect_stdout(sys.stderr):
-        loaded = rk.load_reward(reward)
-        result = rk.check(loaded, rk.load_cases(cases), timeout=limit_for(timeout, loaded))
-    emit(result.record(), _check_text(result), as_json)
+        written = rk.load_cases(cases)
+        loaded = rk.load_reward(reward, as_=as_, rollouts=[case.columns for case in written])
+        result = rk.check(loaded, written, timeout=limit_for(timeout, loaded))
+    head = f"{loaded.origin}\n" if loaded.origin else ""
+    emit({**result.record(), "origin": loaded.origin}, head + _check_text(result), as_json)
     ctx.exit(1 if result.misses else 0)
 
 

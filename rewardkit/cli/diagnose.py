@@ -36,11 +36,7 @@ from rewardkit.scoring import is_scored
 def diagnose_command(
     ctx: click.Context,
     scores: str,
-    columns: dict[str, str],
-    group: tuple[str, ...],
-    join: str | None,
-    on: str,
-    fill: dict[str, Any],
+    reading: dict[str, Any],
     log_weights: dict[str, float],
     scale_rewards: str,
     seed: int,
@@ -52,13 +48,6 @@ def diagnose_command(
     SCORES is the folder that `rewardkit score -o` wrote, or its Parquet file; or the log of a trainer, whose
     own scores are diagnosed then, and which the options for reading are for.
     """
-    reading: dict[str, Any] = {
-        "columns": columns,
-        "group": list(group) or None,
-        "join": join,
-        "on": on,
-        "fill": fill,
-    }
     about: dict[str, Any] = {}
     head = ""
     if is_scored(scores):

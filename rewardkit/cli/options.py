@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from rewardkit.cli.output import printable
 from rewardkit.limits import cannot_limit
 from rewardkit.mapping import TEXTS
 from rewardkit.reading import cell_number
+from rewardkit.targets import TARGETS
 
 TIMEOUT = 10.0
 """Seconds. Our choice: beyond what one completion's check should take, below what people wait for."""
@@ -60,7 +62,10 @@ def _no_join_no_key(ctx: click.Context, parameter: click.Parameter, value: str |
 
 
 def rollout_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The command with the options that say how a file of rollouts is read."""
+    """The command with the options that say how rollouts are read.
+
+    It gets them as `reading`, the keyword arguments of `load_rollouts`.
+    """
     options = [
         click.option(
             "--column",
@@ -97,11 +102,34 @@ def rollout_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="A constant for what the log lacks, such as data_source=gsm8k.",
         ),
     ]
+
+    @functools.wraps(command)
+    def with_reading(*arguments: Any, **given: Any) -> Any:
+        reading = {name: given.pop(name) for name in ("columns", "join", "on", "fill")}
+        reading["group"] = list(given.pop("group")) or None
+        return command(*arguments, reading=reading, **given)
+
+    decorated: Callable[..., Any] = with_reading
     for option in reversed(options):
-        command = option(command)
-    return command
+        decorated = option(decorated)
+    return decorated
 
 
+names_option = click.option(
+    "--name",
+    "names",
+    multiple=True,
+    callback=_columns,
+    metavar="NAME=SOURCE",
+    help="What the training set calls a canonical column, such as ground_truth=label; repeat for more.",
+)
+as_option = click.option(
+    "--as",
+    "as_",
+    type=click.Choice([target.name for target in TARGETS]),
+    metavar="TARGET",
+    help=f"Read REWARD as this trainer's: {', '.join(target.name for target in TARGETS)}.",
+)
 weights_option = click.option(
     "--log-weight",
     "log_weights",

@@ -9,10 +9,10 @@ from typing import Any
 
 import click
 
-import rewardkit as rk
 from rewardkit.cli.group import main
 from rewardkit.cli.options import (
     REWARD,
+    as_option,
     json_option,
     limit_for,
     rollout_options,
@@ -22,7 +22,6 @@ from rewardkit.cli.options import (
     weights_option,
 )
 from rewardkit.cli.output import emit
-from rewardkit.recorded import LOGGED_REWARD
 
 
 @main.command("report", epilog=REWARD)
@@ -50,6 +49,7 @@ from rewardkit.recorded import LOGGED_REWARD
 @seed_option
 @click.option("--single-file", is_flag=True, help="Put everything into index.html, one page to send.")
 @click.option("--redact", is_flag=True, help="Leave out prompts and completions.")
+@as_option
 @rollout_options
 @weights_option
 @timeout_option
@@ -65,11 +65,8 @@ def report_command(
     seed: int,
     single_file: bool,
     redact: bool,
-    columns: dict[str, str],
-    group: tuple[str, ...],
-    join: str | None,
-    on: str,
-    fill: dict[str, Any],
+    as_: str | None,
+    reading: dict[str, Any],
     log_weights: dict[str, float],
     timeout: float | None,
     as_json: bool,
@@ -78,21 +75,17 @@ def report_command(
     from rewardkit.notebook.report import report  # papermill takes seconds to import
 
     with redirect_stdout(sys.stderr):
-        loaded = [rk.load_reward(name) for name in rewards if name != LOGGED_REWARD]
         made = report(
             rewards,
             rollouts,
             output,
             cases=cases,
-            columns=columns,
-            group=group,
-            join=join,
-            on=on,
-            fill=fill,
+            as_=as_,
+            **reading,
             log_weights=log_weights,
             scale_rewards=scale_rewards,
             seed=seed,
-            timeout=limit_for(timeout, *loaded),
+            timeout=lambda loaded: limit_for(timeout, *loaded),
             single_file=single_file,
             redact=redact,
             progress=not as_json,
@@ -103,13 +96,17 @@ def report_command(
         "summary": str(made.summary),
         "verdicts": verdicts,
         "failed": made.failed,
+        "origins": [summary.diagnosis.scores.reward.origin for summary in made.summaries],
     }
     text = "\n".join(
-        [
+        line
+        for line in [
+            *(summary.diagnosis.scores.reward.origin for summary in made.summaries),
             *(f"{name}: {verdict}" for name, verdict in verdicts.items()),
             *(f"page failed: {line}" for line in made.failed),
             f"report: {made.index}",
         ]
+        if line
     )
     emit(record, text, as_json)
     ctx.exit(1 if made.failed else 0)

@@ -12,10 +12,10 @@ import click
 
 import rewardkit as rk
 from rewardkit.cli.group import main
-from rewardkit.cli.options import REWARD, json_option, limit_for, rollout_options, timeout_option
+from rewardkit.cli.options import REWARD, as_option, json_option, limit_for, rollout_options, timeout_option
 from rewardkit.cli.output import emit
 from rewardkit.evaluation import STATUSES
-from rewardkit.recorded import LOGGED_REWARD
+from rewardkit.recorded import reward_named
 
 
 @main.command("score", epilog=REWARD)
@@ -27,6 +27,7 @@ from rewardkit.recorded import LOGGED_REWARD
     type=click.Path(file_okay=False, path_type=Path),
     help="A folder for scores.parquet and run.json.",
 )
+@as_option
 @rollout_options
 @timeout_option
 @json_option
@@ -34,11 +35,8 @@ def score_command(
     reward: str,
     rollouts: str,
     output: Path | None,
-    columns: dict[str, str],
-    group: tuple[str, ...],
-    join: str | None,
-    on: str,
-    fill: dict[str, Any],
+    as_: str | None,
+    reading: dict[str, Any],
     timeout: float | None,
     as_json: bool,
 ) -> None:
@@ -48,11 +46,8 @@ def score_command(
     verifiers, Inspect or datasets. REWARD may be "logged": the scores that stand in the log.
     """
     with redirect_stdout(sys.stderr):  # what the user's code prints is not the result
-        given = rk.load_reward(reward) if reward != LOGGED_REWARD else None
-        read = rk.load_rollouts(
-            rollouts, columns=columns, group=list(group) or None, join=join, on=on, fill=fill
-        )
-        loaded = given or rk.recorded(read)
+        read = rk.load_rollouts(rollouts, **reading)
+        loaded = reward_named(reward, read, as_=as_)
         started = time.perf_counter()
         progress = not as_json and sys.stderr.isatty()
         scores = rk.score(loaded, read, timeout=limit_for(timeout, loaded), progress=progress)
@@ -70,5 +65,7 @@ def score_command(
         "output": str(folder) if folder else None,
         "components": scores.counts,
         "rollouts": read.summary(),
+        "origin": loaded.origin,
     }
-    emit(record, f"{read}\n{scores}" + (f"\nwritten to {folder}" if folder else ""), as_json)
+    lines = [str(read), *([loaded.origin] if loaded.origin else []), str(scores)]
+    emit(record, "\n".join([*lines, *([f"written to {folder}"] if folder else [])]), as_json)

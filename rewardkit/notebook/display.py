@@ -198,8 +198,8 @@ class Show:
             part=finding.part,
         ).sentence
 
-    def frame(self, frame: pd.DataFrame, caption: str) -> HTML:
-        """A table of figures."""
+    def frame(self, frame: pd.DataFrame, caption: str, below: str = "") -> HTML:
+        """A table of figures, and a sentence below it, which is left out where texts are."""
         rows = [[_figure(value) for value in row] for row in frame.itertuples(index=False)]
         numeric = [str(name) for name in frame.columns if pd.api.types.is_numeric_dtype(frame[name])]
         return _html(
@@ -207,7 +207,8 @@ class Show:
                 [str(name).replace("_", " ") for name in frame.columns],
                 rows,
                 numeric=[name.replace("_", " ") for name in numeric],
-            ),
+            )
+            + (f"<p>{markup.escaped(below)}</p>" if below and not self.redact else ""),
             caption,
         )
 

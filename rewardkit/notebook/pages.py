@@ -147,7 +147,7 @@ def index_page(summaries: Sequence[Summary], *, redact: bool, inline: bool = Fal
     """
     scores = summaries[0].diagnosis.scores
     cards = "".join(_card(summary, redact=redact, inline=inline) for summary in summaries)
-    body = f"<h1>Reward report</h1>{_about(summaries[0])}{cards}"
+    body = f"<h1>Reward report</h1>{_about(summaries, redact=redact)}{cards}"
     if inline:
         for summary in summaries:
             for item in summary.pages:
@@ -156,7 +156,10 @@ def index_page(summaries: Sequence[Summary], *, redact: bool, inline: bool = Fal
     return page(f"Reward report: {scores.reward.name}", body)
 
 
-def _about(summary: Summary) -> str:
+def _about(summaries: Sequence[Summary], *, redact: bool) -> str:
+    """What the report is of: the rollouts, and how rewards that were trainers' functions were read."""
+    summary = summaries[0]
+    origins = [item.diagnosis.scores.reward.origin for item in summaries]
     rollouts = summary.diagnosis.scores.rollouts
     about = rollouts.summary()
     sizes = ", ".join(f"{count} of {size}" for size, count in about["group_sizes"].items())
@@ -167,10 +170,12 @@ def _about(summary: Summary) -> str:
         (
             "Rollouts",
             f"{about['rows']:,} from {about['source']}"
+            + (f" ({about['kind']})" if about["kind"] else "")
             + (f", {len(about['rejected'])} rows kept out" if about["rejected"] else ""),
         ),
         ("Groups", f"{about['groups']:,} by {', '.join(about['group_key']) or 'row'} (sizes: {sizes})"),
         *([("Columns", renamed)] if renamed else []),
+        *(("Reward", origin) for origin in origins if origin and not redact),
         (
             "Advantages",
             f'GRPO with scale_rewards="{summary.diagnosis.scale_rewards}", which all figures are for',

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,9 +19,9 @@ from rewardkit.analysis.diagnosis import diagnose
 from rewardkit.bundle import bundled
 from rewardkit.cases import check, load_cases
 from rewardkit.errors import InputError
-from rewardkit.loading import load_reward
 from rewardkit.notebook.pages import Page, Summary, index_page, notebook_body, notebook_page, summary_markdown
-from rewardkit.recorded import LOGGED_REWARD, recorded
+from rewardkit.recorded import LOGGED_REWARD, reward_named
+from rewardkit.reward import Reward
 from rewardkit.rollouts import load_rollouts
 from rewardkit.scoring import score, write_whole
 
@@ -61,14 +61,15 @@ def report(
     *,
     cases: str | Path | None = None,
     columns: Mapping[str, str] | None = None,
-    group: Sequence[str] = (),
+    group: Sequence[str] | None = None,
     join: str | Path | None = None,
     on: str = "prompt",
     fill: Mapping[str, Any] | None = None,
+    as_: str | None = None,
     log_weights: Mapping[str, float] | None = None,
     scale_rewards: str = "group",
     seed: int = 0,
-    timeout: float | None = None,
+    timeout: float | Callable[[Sequence[Reward]], float | None] | None = None,
     single_file: bool = False,
     redact: bool = False,
     progress: bool = False,
@@ -77,11 +78,12 @@ def report(
 
     These are ``index.html``, a page a notebook, and ``summary.md``.
 
-    `rewards` are names as `load_reward` takes them; "logged", or none at all, stands for the scores that are
-    in the log, with `log_weights`. `columns`, `group`, `join`, `on` and `fill` are as in `load_rollouts`.
-    Without `cases` the check notebook is left out. ``single_file=True`` puts all pages into ``index.html``.
-    ``redact=True`` leaves out prompts and completions. `timeout` is as in `score`. All input is read before
-    the first notebook runs. A notebook that fails leaves its page with the error (`Report.failed`).
+    `rewards` are names as `load_reward` takes them, with the target `as_`; "logged", or none at all, stands
+    for the scores that are in the log, with `log_weights`. `columns`, `group`, `join`, `on` and `fill` are as
+    in `load_rollouts`. Without `cases` the check notebook is left out. ``single_file=True`` puts all pages
+    into ``index.html``. ``redact=True`` leaves out prompts and completions. `timeout` is as in `score`, or a
+    function that gives it for the loaded rewards. All input is read before the first notebook runs. A
+    notebook that fails leaves its page with the error (`Report.failed`).
     InputError: input that cannot be used.
     """
     names = list(dict.fromkeys(rewards)) or [LOGGED_REWARD]
@@ -94,9 +96,11 @@ def report(
             f"log_weights={dict(log_weights)!r} weigh the scores of the log, which is not among the rewards "
             f"{names}"
         )
-    given = {name: load_reward(name) for name in names if name != LOGGED_REWARD}  # before a large log is read
-    logged = load_rollouts(rollouts, columns=columns, group=list(group) or None, join=join, on=on, fill=fill)
-    loaded = {name: given.get(name) or recorded(logged, log_weights) for name in names}
+    logged = load_rollouts(
+        rollouts, columns=columns, group=list(group or []) or None, join=join, on=on, fill=fill
+    )
+    loaded = {name: reward_named(name, logged, log_weights, as_=as_) for name in names}
+    timeout = timeout(list(loaded.values())) if callable(timeout) else timeout
     components = sorted({name for reward in loaded.values() for name in reward.names})
     written = load_cases(cases) if cases is not None else None
     diagnoses = [
@@ -119,10 +123,11 @@ def report(
     shared = {
         "rollouts": str(rollouts),
         "columns": dict(columns or {}),
-        "group": list(group),
+        "group": list(group or []),
         "join": str(join or ""),
         "on": on,
         "fill": dict(fill or {}),
+        "read_as": as_ or "",
         "log_weights": dict(log_weights or {}),
         "cases": str(cases),
         "ignore": components,

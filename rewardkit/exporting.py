@@ -1,0 +1,264 @@
+"""export(): a reward as a file that a trainer loads unchanged, with what is lost there, and the proof."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rewardkit.calling import CAUGHT, said
+from rewardkit.copying import bound
+from rewardkit.errors import InputError, RewardError
+from rewardkit.evaluation import Floats
+from rewardkit.reward import Reward
+from rewardkit.rollouts import Rollouts, load_rollouts
+from rewardkit.route import Route
+from rewardkit.saving import Writer, import_order
+from rewardkit.scoring import score, versions, write_whole
+from rewardkit.targets import named
+from rewardkit.targets.calling import loaded
+from rewardkit.targets.exported import identifier
+from rewardkit.targets.losses import losses
+from rewardkit.targets.target import Export, Target, Written
+
+__all__ = ["Exported", "Proof", "export", "prove"]
+
+RTOL = 1e-9
+RTOL_CAST = 1e-6
+"""Where the trainer casts to float32, whose steps are 6e-8 of a value."""
+
+
+@dataclass(frozen=True)
+class Proof:
+    """The trainer's own code against rewardkit's on the same rollouts.
+
+    `caller` is the code that ran; `compared` counts values (rewards, and scores of components that the
+    trainer shows), of which `differ` do; NaN equals NaN. `max_abs_difference` is over all of them.
+    """
+
+    caller: str
+    rows: int
+    compared: int
+    differ: int
+    max_abs_difference: float
+    examples: tuple[str, ...] = ()
+
+    @property
+    def equal(self) -> bool:
+        """Whether no value differs."""
+        return self.differ == 0
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A file that was written: for which target, what is lost there, how it is used, and the proof if any."""
+
+    target: str
+    path: Path
+    losses: tuple[str, ...]
+    usage: str
+    functions: tuple[str, ...] = ()
+    proof: Proof | None = None
+    plan: tuple[Export, Written] | None = field(default=None, repr=False)
+
+    def record(self) -> dict[str, Any]:
+        """As plain data."""
+        record: dict[str, Any] = {
+            "target": self.target,
+            "path": str(self.path),
+            "losses": list(self.losses),
+            "usage": self.usage,
+        }
+        if self.proof is not None:
+            record |= {
+                "caller": self.proof.caller,
+                "rows": self.proof.rows,
+                "compared": self.proof.compared,
+                "differ": self.proof.differ,
+                "max_abs_difference": self.proof.max_abs_difference,
+            }
+        return record
+
+    def __repr__(self) -> str:
+        lines = [f"written for {self.target}: {self.path}"]
+        lines += [f"lost there: {sentence}" for sentence in self.losses] or ["nothing is lost there"]
+        lines += ["", textwrap.indent(self.usage, "    ")]
+        if self.proof is not None:
+            verdict = "equal" if self.proof.equal else f"{self.proof.differ} DIFFER"
+            lines += [
+                "",
+                f"{self.proof.caller}: {self.proof.compared} values on {self.proof.rows} rollouts, "
+                f"{verdict}, at most {self.proof.max_abs_difference:.3g} apart",
+                *(f"  {line}" for line in self.proof.examples),
+            ]
+        return "\n".join(lines)
+
+
+def export(
+    reward: Reward,
+    *,
+    to: str,
+    path: str | Path,
+    columns: Mapping[str, str] | None = None,
+    missing: float = 0.0,
+    separate: bool = False,
+    verify: Rollouts | str | Path | Iterable[Mapping[str, Any]] | None = None,
+) -> Exported:
+    """Write a reward as a Python file that the trainer `to` loads unchanged.
+
+    There it needs the light core of rewardkit only. `columns` maps canonical columns to the names that the
+    training set has ({"ground_truth": "solution"}), where they are not among the usual ones; `missing` is
+    what a completion without a reward gets where the trainer needs a number; ``separate=True`` writes a
+    function a component, for the trainer to weigh (TRL). With rollouts to `verify` on, the trainer's own code
+    loads the file and its rewards are compared with rewardkit's (`Exported.proof`); a file that differs is
+    kept, so that it can be looked at. RewardError, and no file: no such target, a function that cannot be
+    written, a reward that the trainer cannot express.
+    """
+    target = named(to)
+    if target.write is None:
+        raise RewardError(f"{target.title} is a target to read only; nothing is written for it")
+    path = Path(path)
+    if path.suffix != ".py" or not path.stem.isidentifier():
+        raise RewardError(
+            f"{str(path)!r} is not the name of a Python module; give one such as "
+            f"my_reward_{identifier(to)}.py"
+        )
+    if not np.isfinite(missing):
+        raise RewardError(f"missing={missing!r} is not a finite number, which {target.title} needs")
+    wanted = Export(reward, dict(columns or {}), float(missing), separate)
+    if separate and target.abilities.weights != "kept":
+        raise RewardError(f"{target.title} takes one reward, without weights; export without separate")
+    lost = tuple(losses(wanted, target))
+    alone = target.abilities.siblings == "none"
+    prepared = replace(wanted, reward=_without_transform(reward)) if alone else wanted
+    written = target.write(prepared)
+    usage = written.usage.format(path=path, module=path.stem)
+    text = _text(prepared, reward, target, written, usage, lost, path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, lambda temporary: _checked(temporary, text, target, written))
+    made = Exported(target.name, path, lost, usage, written.functions, plan=(prepared, written))
+    return made if verify is None else replace(made, proof=prove(made, verify))
+
+
+def _without_transform(reward: Reward) -> Reward:
+    if isinstance(reward, Route):
+        inner = {key: _without_transform(item) for key, item in reward.rewards.items()}
+        default = _without_transform(reward.default) if reward.default is not None else None
+        return Route(reward.column, inner, default, name=reward.name)
+    return replace(reward, transform=None)
+
+
+def _text(
+    export: Export,
+    reward: Reward,
+    target: Target,
+    written: Written,
+    usage: str,
+    lost: tuple[str, ...],
+    path: Path,
+) -> str:
+    """The whole file: what it is, how it is used, what is lost; the reward; what the trainer calls."""
+    prints = reward.record()["fingerprints"]
+    about = [
+        f"Reward {reward.name!r} for {target.title}, written by rewardkit {versions()['reward-workbench']}.",
+        "",
+        f"Fingerprints: scoring {prints['scoring']}, reward {prints['reward']}.",
+        f"It needs the package reward-workbench; tried with {target.title} {target.versions}.",
+        "",
+        *usage.splitlines(),
+        "",
+        *(
+            [f"Lost on this trainer: {sentence}." for sentence in lost]
+            or ["Nothing is lost on this trainer."]
+        ),
+    ]
+    header = "\n".join(f"# {line}".rstrip() for paragraph in about for line in _wrapped(paragraph))
+    writer = Writer(path.parent, taken={"_reward", *bound(written.code)}, private=written.private)
+    body = writer.reward(export.reward)
+    writer.imports.update(written.imports)
+    imports = "\n".join(sorted(writer.imports, key=import_order))
+    return (
+        header
+        + "\n\n"
+        + "\n\n\n".join([imports, *writer.statements, f"_reward = {body}", written.code])
+        + "\n"
+    )
+
+
+def _wrapped(paragraph: str) -> list[str]:
+    """Sentences in lines of 100; what is to be pasted as it is."""
+    return textwrap.wrap(paragraph, 100) if paragraph.endswith(".") else [paragraph]
+
+
+def _checked(temporary: Path, text: str, target: Target, written: Written) -> None:
+    """The file, once it has been seen that it runs and has what the trainer is pointed at."""
+    trial = temporary.with_name(f"{temporary.name.strip('.').replace('.', '_')}_trial.py")
+    try:
+        trial.write_text(text, encoding="utf-8")
+        module = loaded(trial)
+        missing = [name for name in written.functions if not hasattr(module, name)]
+        assert not missing, f"{target.name} wrote no {missing}"
+        del sys.modules[module.__name__]
+    except InputError:
+        raise
+    except CAUGHT as error:
+        raise RewardError(f"the file for {target.title} does not run: {said(error)}") from error
+    finally:
+        trial.unlink(missing_ok=True)
+    temporary.write_text(text, encoding="utf-8")
+
+
+def prove(made: Exported, rollouts: Rollouts | str | Path | Iterable[Mapping[str, Any]]) -> Proof:
+    """The trainer's own code on a file that `export` wrote, beside rewardkit's on the same rollouts.
+
+    RewardError: the trainer is not installed here, or has no caller.
+    """
+    target = named(made.target)
+    assert made.plan is not None
+    export, written = made.plan
+    if target.call is None:
+        raise RewardError(f"{target.title} has no caller to prove the file with; export without verify")
+    rollouts = rollouts if isinstance(rollouts, Rollouts) else load_rollouts(rollouts)
+    called = target.call(made.path, written, list(rollouts))
+    ours = expected(export, target, rollouts)
+    compared = differ = 0
+    largest = 0.0
+    examples: list[str] = []
+    theirs = {**({"reward": called.rewards} if len(called.rewards) else {}), **called.components}
+    for name, values in theirs.items():
+        if name not in ours:
+            continue
+        left, right = np.asarray(values, dtype=float), ours[name]
+        if name in called.cast:
+            right = right.astype(np.float32).astype(float)
+        same = np.isclose(
+            left, right, rtol=RTOL_CAST if name in called.cast else RTOL, atol=0, equal_nan=True
+        )
+        compared += len(same)
+        differ += int((~same).sum())
+        apart = np.abs(left - right)
+        largest = max(largest, float(np.nanmax(apart, initial=0.0)))
+        for row in np.flatnonzero(~same)[:3]:
+            examples.append(
+                f"{name} of rollout {rollouts[int(row)].get('rollout_id')!r}: {target.title} {left[row]:g}, "
+                f"rewardkit {right[row]:g}"
+            )
+    return Proof(called.caller, len(rollouts), compared, differ, largest, tuple(examples))
+
+
+def expected(export: Export, target: Target, rollouts: Rollouts) -> dict[str, Floats]:
+    """What the trainer should show: rewardkit's rewards and scores, what is missing by the target's rule."""
+    scores = score(export.reward, rollouts)
+    shown = {"reward": scores.rewards.copy()}
+    for name in export.reward.names:
+        values = scores.score(name).copy()
+        values[scores.table[f"status/{name}"] == "gated"] = 0.0
+        shown.setdefault(name, values)
+    if target.abilities.missing == "number":
+        shown = {name: np.where(np.isnan(values), export.missing, values) for name, values in shown.items()}
+    return shown

@@ -1,0 +1,199 @@
+"""Adapters: a trainer's reward function as a function of the whole row, called as the trainer would."""
+
+from __future__ import annotations
+
+import dis
+import inspect
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import CodeType
+from typing import Any, ClassVar
+
+from rewardkit.calling import short
+from rewardkit.component import is_async
+from rewardkit.mapping import ALIASES
+from rewardkit.primitives.factories import Made
+
+__all__ = [
+    "Adapter",
+    "Key",
+    "Row",
+    "alike",
+    "column_of",
+    "fill",
+    "named",
+    "parameters",
+    "plain",
+    "required",
+    "uses",
+]
+
+Row = Mapping[str, Any]
+"""One rollout: column -> value, under canonical names."""
+
+CANONICAL = {alias: canonical for canonical, aliases in ALIASES.items() for alias in aliases}
+
+
+@dataclass(frozen=True, repr=False)
+class Adapter(Made):
+    """Base of the callables that hold a trainer's function and call it with what its parameters mean there.
+
+    A subclass says in `arguments` how a row (a list of rows where `batch`) is handed over and in `result`
+    what comes back. `needs` are the columns without which it cannot be called. `siblings`: the list is a
+    whole group.
+    """
+
+    function: Any
+    needs: tuple[str, ...] = field(default=(), kw_only=True)
+    batch: ClassVar[bool] = False
+    siblings: ClassVar[bool] = False
+
+    @property
+    def together(self) -> str:
+        """How it is called as a field: "batch" with rows that may be one, "group" with all siblings."""
+        return "group" if self.siblings else "batch" if self.batch else ""
+
+    @property
+    def factory(self) -> str:
+        """How a file writes it: by its module, so that a name of the user's code is never another thing."""
+        return f"rk.targets.{type(self).__module__.rpartition('.')[2]}.{type(self).__name__}"
+
+    @property
+    def called(self) -> Any:
+        """What is called: the function itself, if a subclass does not say otherwise (say a method)."""
+        return self.function
+
+    @property
+    def is_async(self) -> bool:
+        """Whether its answer has to be awaited."""
+        return is_async(self.called)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        return inspect.Signature([inspect.Parameter(name, kind) for name in ("rollout", *self.needs)])
+
+    def __call__(self, rollout: Any, *_: Any) -> Any:
+        """What the function gives for a row (for a list of rows), or an awaitable of it."""
+        positional, keywords = self.arguments(rollout)
+        answer = self.called(*positional, **keywords)
+        return self._later(answer, rollout) if self.is_async else self.result(answer, rollout)
+
+    async def _later(self, answer: Any, rollout: Any) -> Any:
+        return self.result(await answer, rollout)
+
+    def arguments(self, rollout: Any) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        """Positional and keyword arguments for a row (for a list of rows)."""
+        raise NotImplementedError
+
+    def result(self, answer: Any, rollout: Any) -> Any:
+        """The answer as plain values."""
+        return plain(answer)
+
+
+@dataclass(frozen=True, repr=False)
+class Key(Made):
+    """The number under one key of what a trainer's function gave.
+
+    A bare number stands for the key that is `main`. ValueError: it did not give that key.
+    """
+
+    key: str
+    main: bool = field(default=False, kw_only=True)
+
+    @property
+    def factory(self) -> str:
+        """How a file writes it."""
+        return "rk.targets.adapter.Key"
+
+    def __call__(self, result: Any) -> Any:
+        """The number under the key."""
+        if isinstance(result, Mapping):
+            if self.key in result:
+                return result[self.key]
+            raise ValueError(f"it returned the keys {list(result)}, without {self.key!r}")
+        if self.main or result is None:
+            return result
+        raise ValueError(f"it returned {short(result)}, not a dict with {self.key!r}")
+
+
+def parameters(function: Any) -> dict[str, inspect.Parameter]:
+    """Name -> parameter, of a function or an object that can be called; empty where they cannot be read."""
+    try:
+        return dict(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return {}
+
+
+def column_of(parameter: str, rows: Sequence[Row] = ()) -> str:
+    """The column that a parameter of this name takes: that one, or the canonical one it is a name for."""
+    if any(parameter in row for row in rows):
+        return parameter
+    return CANONICAL.get(parameter, parameter)
+
+
+def alike(row: Row) -> dict[str, Any]:
+    """The row with each column also under the other names it is known by, and what its `extra_info` holds.
+
+    >>> alike({"ground_truth": "4"})["answer"]
+    '4'
+    """
+    info = row.get("extra_info")
+    inner = {str(name): value for name, value in info.items()} if isinstance(info, Mapping) else {}
+    names = {alias: row[canonical] for alias, canonical in CANONICAL.items() if canonical in row}
+    return {**names, **inner, **row}
+
+
+def fill(function: Any, row: Row, own: Mapping[str, Any]) -> dict[str, Any]:
+    """Keyword arguments for a function that asks for a data set's columns by name.
+
+    `own` are the trainer's. Then come the row's columns, each also under the other names it is known by
+    (`ground_truth` as answer, solution ...); ``**kwargs`` gets all. A column that is not there is left to the
+    parameter's default; KeyError-free: one without a default is among the adapter's `needs`.
+    """
+    asked = parameters(function)
+    names = [name for name, p in asked.items() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    everything = any(p.kind is p.VAR_KEYWORD for p in asked.values())
+    filled = {name: value for name, value in own.items() if everything or name in names}
+    for name in [*names, *(row if everything else ()), *(CANONICAL if everything else ())]:
+        column = name if name in row else CANONICAL.get(name, name)
+        if name not in filled and name not in own and column in row:
+            filled[name] = row[column]
+    return filled
+
+
+def named(function: Any) -> list[str]:
+    """The parameters without a default that have a name to ask by."""
+    return [
+        name
+        for name, p in parameters(function).items()
+        if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+    ]
+
+
+def required(function: Any, own: Collection[str], rows: Sequence[Row] = ()) -> tuple[str, ...]:
+    """The columns that a function's parameters without a default take, beside the trainer's `own`."""
+    return tuple(dict.fromkeys(column_of(name, rows) for name in named(function) if name not in own))
+
+
+def uses(function: Any, parameter: str) -> bool:
+    """Whether the function's own code reads the parameter; true where that cannot be told."""
+    code = getattr(function, "__code__", None)
+    if not isinstance(code, CodeType):
+        return True
+    return any(
+        parameter == item or (isinstance(item, tuple) and parameter in item)
+        for instruction in dis.get_instructions(code)
+        if not instruction.opname.startswith(("STORE", "DELETE", "COPY_FREE", "MAKE_CELL"))
+        for item in (instruction.argval,)
+    )
+
+
+def plain(value: Any) -> Any:
+    """A result as plain Python values: arrays and tensors as lists, those of one number as the number."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    to_list: Callable[[], Any] | None = getattr(value, "tolist", None)
+    return to_list() if callable(to_list) else value

@@ -1,0 +1,109 @@
+"""EasyR1's rewards: compute_score(reward_inputs) -> [{"overall": ..., ...}], or of one dict by itself.
+
+Source: `AutoRewardManager` in verl/workers/reward/function.py of EasyR1 (2026-07), which pays ``overall`` and
+logs the other keys. REWARD_TYPE in the file says whether it takes a list ("batch", the default) or one dict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rewardkit.targets.adapter import Adapter, Row, named, plain
+from rewardkit.targets.calling import loaded
+from rewardkit.targets.exported import Exported, finite
+from rewardkit.targets.reading import Reading
+from rewardkit.targets.target import Abilities, Called, Export, Target, Written
+from rewardkit.targets.writing import options
+
+__all__ = ["TARGET", "ComputeScore", "Function", "functions"]
+
+FORM = 'compute_score(reward_inputs) -> [{"overall": float, ...}]'
+LENGTH = "response_length"
+
+
+@dataclass(frozen=True, repr=False)
+class Function(Adapter):
+    """A function of a dict with response, its length in tokens and truth; of a list of them (`many`)."""
+
+    many: bool = field(default=False, kw_only=True)
+
+    def arguments(self, rollout: Row) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        """The dict of one rollout; the length is counted in words where there is no such column."""
+        text, truth = rollout.get("completion"), rollout.get("ground_truth")
+        length = rollout[LENGTH] if LENGTH in rollout else len(str(text).split())
+        one = {"response": text, LENGTH: length, "ground_truth": deepcopy(truth)}
+        return [[one] if self.many else one], {}
+
+    def result(self, answer: Any, rollout: Any) -> Any:
+        """The dict of the one rollout. ValueError: it is something else, or lacks what is paid."""
+        found = plain(answer)
+        one = found[0] if self.many and isinstance(found, list) and len(found) == 1 else found
+        if not isinstance(one, Mapping) or "overall" not in one:
+            expected = "a list of 1 dict" if self.many else "a dict"
+            raise ValueError(f"returned {found!r} for 1 response; EasyR1 expects {expected} with 'overall'")
+        return one
+
+
+def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
+    """Those of a function whose one argument is called so, or whose file has a REWARD_TYPE: both ways."""
+    kind, asked = getattr(value, "__globals__", {}).get("REWARD_TYPE"), named(value)
+    if (
+        isinstance(value, type)
+        or len(asked) != 1
+        or not (kind or asked[0] in ("reward_input", "reward_inputs"))
+    ):
+        return []
+    many = kind != "sequential" if kind else asked[0] == "reward_inputs"
+    counted = LENGTH if any(LENGTH in row for row in rows) else "the words of completion"
+    mapping = {"response": "completion", LENGTH: counted, "ground_truth": "ground_truth"}
+    ways = [Function(value, needs=("completion",), many=way) for way in (many, not many)]
+    return [
+        Reading("easyr1", FORM, f"it takes {asked[0]}", way, mapping, main="overall", sure=True)
+        for way in ways
+    ]
+
+
+@dataclass(frozen=True, repr=False)
+class ComputeScore(Exported):
+    """The reward as a function of a list of dicts: finite numbers, always under the same keys."""
+
+    def __call__(self, reward_inputs: Sequence[Mapping[str, Any]]) -> list[dict[str, float]]:
+        """For each ``overall``, ``judged`` (1.0, or 0.0 where there was no reward) and the scores."""
+        given = {name: [one.get(name) for one in reward_inputs] for name in ("ground_truth", LENGTH)}
+        given["completion"] = [one["response"] for one in reward_inputs]
+        found = finite(self.rate(given, len(reward_inputs)), self.missing)
+        return [one | {"overall": one.pop("score")} for one in found]
+
+
+functions = ComputeScore.holding
+
+
+def write(export: Export) -> Written:
+    """A `compute_score` for lists, and the line that says so."""
+    code = f'''REWARD_TYPE = "batch"
+
+_score = rk.targets.easyr1.ComputeScore(_reward{options(export)})
+
+
+def compute_score(reward_inputs):
+    """For each response the reward as overall, judged (1, or 0 where there is none), and the scores."""
+    return _score(reward_inputs)'''
+    return Written(code, (), "worker.reward.reward_function={path}:compute_score", ("compute_score",))
+
+
+def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
+    """What the lines of `compute_reward_batch`, written again here, make of the file."""
+    module = loaded(path)
+    assert module.REWARD_TYPE == "batch"
+    found = module.compute_score([Function(None).arguments(row)[0][0] for row in rows])
+    scores = {name: [one[name] for one in found] for name in found[0] if name not in ("overall", "judged")}
+    caller = "a copy in small of compute_reward_batch (EasyR1 has no wheel)"
+    return Called(caller, [one["overall"] for one in found], scores)
+
+
+ABLE = Abilities(waits="together", columns=("completion", "ground_truth", LENGTH))
+TARGET = Target("easyr1", "EasyR1", "2026-07", FORM, readings, ABLE, functions, write, call)

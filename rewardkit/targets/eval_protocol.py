@@ -1,0 +1,116 @@
+"""eval-protocol's reward functions: f(messages, ground_truth=None, **kwargs) -> EvaluateResult.
+
+Source: `reward_function` of eval-protocol 0.3.33 and its `EvaluateResult`: a score, whether it is valid, and
+metrics by name. Functions in its "batch" mode are not read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rewardkit.targets.adapter import Adapter, Row, fill, named, parameters, required
+from rewardkit.targets.calling import each, installed, loaded
+from rewardkit.targets.exported import Exported, identifier
+from rewardkit.targets.reading import Reading
+from rewardkit.targets.target import Abilities, Called, Export, Target, Written
+from rewardkit.targets.turns import from_messages, transcript
+from rewardkit.targets.writing import answer, options, taken, waits
+
+__all__ = ["TARGET", "Evaluate", "Function", "functions"]
+
+FORM = "f(messages, ground_truth=None, **kwargs) -> EvaluateResult"
+
+
+@dataclass(frozen=True, repr=False)
+class Function(Adapter):
+    """A function of a conversation."""
+
+    def arguments(self, rollout: Row) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        """The conversation, and the columns it asks for."""
+        row = {name: value for name, value in deepcopy(dict(rollout)).items() if name != "messages"}
+        return (), fill(self.function, row, {"messages": deepcopy(transcript(rollout))})
+
+    def result(self, answer: Any, rollout: Any) -> Any:
+        """The score and the metrics, ``None`` where they are not valid. ValueError: it is no such result."""
+        found = answer.model_dump() if hasattr(answer, "model_dump") else answer
+        if not isinstance(found, Mapping) or "score" not in found:
+            raise ValueError(f"returned {found!r}; eval-protocol expects an EvaluateResult")
+        return {
+            **{name: _valid(one) for name, one in (found.get("metrics") or {}).items()},
+            "score": _valid(found),
+        }
+
+
+def _valid(one: Mapping[str, Any]) -> Any:
+    return one["score"] if one.get("is_score_valid", True) else None
+
+
+def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
+    """That of a function that is decorated, or asks for messages and takes what else there is."""
+    asked, mode = parameters(value), getattr(value, "_reward_function_mode", None)
+    everything = any(p.kind is p.VAR_KEYWORD for p in asked.values())
+    if isinstance(value, type) or named(value)[:1] != ["messages"] or not everything or mode == "batch":
+        return []
+    needs = required(value, ("messages",), rows)
+    mapping = {
+        "messages": "prompt and completion",
+        **{name: name for name in ("ground_truth",) if name in asked},
+    }
+    reason = "it is a @reward_function" if mode else "it takes messages and keywords"
+    adapter = Function(value, needs=("completion", *needs))
+    return [Reading("eval-protocol", FORM, reason, adapter, mapping, main="score", sure=mode is not None)]
+
+
+@dataclass(frozen=True, repr=False)
+class Evaluate(Exported):
+    """The reward of a conversation as the fields of an `EvaluateResult`."""
+
+    def __call__(self, messages: Sequence[Any], ground_truth: Any = None, **kwargs: Any) -> dict[str, Any]:
+        """Score and metrics; what is not judged is marked as not valid."""
+        turns = [one.model_dump(exclude_none=True) if hasattr(one, "model_dump") else one for one in messages]
+        given = {**kwargs, "ground_truth": ground_truth, **from_messages(turns)}
+        rated = self.rate({name: [value] for name, value in given.items()}, 1)
+        metrics = {name: self._result(scores[0]) for name, scores in rated.scores.items()}
+        return {**self._result(rated.rewards[0]), "metrics": metrics}
+
+    def _result(self, score: float | None) -> dict[str, Any]:
+        judged = score is not None
+        reason = "" if judged else "not judged"
+        return {"score": score if judged else self.missing, "is_score_valid": judged, "reason": reason}
+
+
+functions = Evaluate.holding
+
+
+def write(export: Export) -> Written:
+    """A decorated function, asynchronous where the reward has async components."""
+    name, awaited = identifier(export.reward.name), waits(export)
+    code = f'''{taken("eval_protocol", {"EvaluateResult": "dict", "reward_function": "lambda made: made"})}
+
+_evaluate = rk.targets.eval_protocol.Evaluate(_reward{options(export)})
+
+
+@reward_function
+{"async def" if awaited else "def"} {name}(messages, ground_truth=None, **kwargs):
+    """The reward as score, the scores of its components as metrics."""
+    return EvaluateResult(**{answer("_evaluate(messages, ground_truth, **kwargs)", awaited=awaited)})'''
+    usage = f"from {{module}} import {name}\n{name}(messages=[...], ground_truth=...)"
+    return Written(code, ("import asyncio",) if awaited else (), usage, (name,))
+
+
+def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
+    """What the file's function gives, behind eval-protocol's own decorator."""
+    version = installed("eval-protocol", "eval_protocol")
+    function = getattr(loaded(path), written.functions[0])
+    assert function._reward_function_mode == "pointwise"
+    found = each(Function(function), rows)
+    scores = {name: [one[name] for one in found] for name in found[0] if name != "score"} if found else {}
+    return Called(f"reward_function of {version}", [one["score"] for one in found], scores)
+
+
+ABLE = Abilities(missing="None", turns=True)
+TARGET = Target("eval-protocol", "eval-protocol", "0.3", FORM, readings, ABLE, functions, write, call)

@@ -1,0 +1,164 @@
+"""The reward as trainers call it: columns of theirs in, rewards and scores of ours out."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from keyword import iskeyword
+from typing import Any, Self
+
+import numpy as np
+
+from rewardkit.errors import RewardError
+from rewardkit.evaluation import ERROR, GATED, SCORED, Evaluation
+from rewardkit.mapping import ALIASES
+from rewardkit.primitives.factories import Made
+from rewardkit.reward import Reward
+
+__all__ = ["Exported", "Rated", "canonical", "finite"]
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Rated:
+    """What a list of completions got: `rewards` and, by component, `scores`, a list each.
+
+    Rewards are ``None`` where not judged. A gated component counts 0.0; one that is missing is ``None``.
+    """
+
+    rewards: list[float | None]
+    scores: dict[str, list[float | None]]
+    notes: list[dict[str, Any]]
+
+
+@dataclass(frozen=True, repr=False)
+class Exported(Made):
+    """Base of the callables that a trainer calls: they hold a reward and can be pickled.
+
+    `columns` maps canonical columns to the data set's own names; `missing` is what a row without a reward
+    gets where the trainer needs a number.
+    """
+
+    reward: Reward
+    columns: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+    missing: float = field(default=0.0, kw_only=True)
+
+    @property
+    def __name__(self) -> str:
+        return identifier(self.reward.name)
+
+    @classmethod
+    def holding(
+        cls, reward: Reward, *, columns: Mapping[str, str] | None = None, missing: float = 0.0
+    ) -> Self:
+        """The reward as this callable; `columns` and `missing` are those of the class."""
+        return cls(reward, columns=dict(columns or {}), missing=missing)
+
+    def rate(self, given: Mapping[str, Sequence[Any]], count: int) -> Rated:
+        """Rewards and scores of `count` completions, siblings being those of one prompt.
+
+        RewardError: a column is asked for that the trainer did not give.
+        """
+        return rate(self.reward, canonical(given, self.columns), count)
+
+    def numbers(self, given: Mapping[str, Sequence[Any]], count: int) -> list[float]:
+        """The rewards alone, with `missing` where there is none."""
+        rewards = self.rate(given, count).rewards
+        return [self.missing if reward is None else reward for reward in rewards]
+
+    def rate_one(self, given: Mapping[str, Any]) -> dict[str, float]:
+        """The same of one completion, every value finite: the reward as ``score``, ``judged``, the scores."""
+        rated = self.rate({name: [value] for name, value in given.items()}, 1)
+        return finite(rated, self.missing)[0]
+
+
+def rate(reward: Reward, columns: Mapping[str, Sequence[Any]], count: int) -> Rated:
+    """Rewards and scores of canonical columns; what went wrong is logged, once for each reason."""
+    try:
+        reward.check_columns(list(columns))
+    except RewardError as error:
+        raise RewardError(
+            f"{error}; give the data set that column, or export again with columns={{canonical: its name}}"
+        ) from None
+    groups = _groups(columns, count)
+    found = reward.evaluate(columns, rows=count, groups=groups, notes=True)
+    gated = {name: status == GATED for name, status in found.statuses.items()}
+    raw = reward.combine(found.scores, gated, found.gate, columns)
+    final = reward.transformed(raw, groups, columns)
+    _log_errors(reward, found)
+    return Rated(
+        _listed(final),
+        {
+            name: [
+                0.0 if status == GATED else score if status == SCORED else None
+                for score, status in zip(scores.tolist(), found.statuses[name].tolist(), strict=True)
+            ]
+            for name, scores in found.scores.items()
+        },
+        found.notes or [],
+    )
+
+
+def _log_errors(reward: Reward, found: Evaluation) -> None:
+    """A warning for each reason why a component failed; not for what it chose not to judge."""
+    for name, status in found.statuses.items():
+        reasons = {found.errors[name][row] for row in np.flatnonzero(status == ERROR)}
+        for reason in sorted(map(str, reasons)):
+            log.warning("reward %r: component %r failed: %s", reward.name, name, reason)
+
+
+def _listed(rewards: Any) -> list[float | None]:
+    return [None if math.isnan(value) else value for value in rewards.tolist()]
+
+
+def finite(rated: Rated, missing: float) -> list[dict[str, float]]:
+    """For each completion ``score``, ``judged`` (1.0 or 0.0) and the scores, always under the same keys.
+
+    All are finite: what is missing becomes `missing`.
+    """
+    rows = []
+    for row, reward in enumerate(rated.rewards):
+        record = {
+            "score": missing if reward is None else reward,
+            "judged": float(reward is not None),
+        }
+        for name, scores in rated.scores.items():
+            score = scores[row]
+            record.setdefault(name, missing if score is None else score)
+        rows.append(record)
+    return rows
+
+
+def canonical(given: Mapping[str, Sequence[Any]], columns: Mapping[str, str]) -> dict[str, list[Any]]:
+    """The trainer's columns under canonical names; `columns` comes before the names that are known.
+
+    What a column is called there is kept, too, unless it is canonical.
+    """
+    found: dict[str, list[Any]] = {name: list(values) for name, values in given.items()}
+    for name, aliases in ALIASES.items():
+        source = columns.get(name) or next((alias for alias in aliases if alias in given), None)
+        if source is not None and source in given:
+            found[name] = list(given[source])
+    return found
+
+
+def _groups(columns: Mapping[str, Sequence[Any]], count: int) -> np.ndarray[Any, np.dtype[np.intp]]:
+    """Group codes: completions of one prompt (and data source) are siblings."""
+    keys = [columns[name] for name in ("prompt_id", "prompt") if name in columns][:1]
+    keys += [columns["data_source"]] if "data_source" in columns else []
+    if not keys:
+        return np.arange(count)
+    seen: dict[str, int] = {}
+    texts = [json.dumps(key, sort_keys=True, default=str) for key in zip(*keys, strict=True)]
+    return np.array([seen.setdefault(text, len(seen)) for text in texts], dtype=np.intp)
+
+
+def identifier(name: str) -> str:
+    """The name as one that Python, a log and a configuration can take, and no other in a file has."""
+    text = "".join(letter if letter.isalnum() and letter.isascii() else "_" for letter in name).strip("_")
+    text = text if text.isidentifier() else f"reward_{text}".rstrip("_")
+    return f"{text}_" if iskeyword(text) or text in ("rk", "asyncio") else text

@@ -1,0 +1,130 @@
+"""Inspect's scorers: async score(state, target) -> Score, given back by a function with @scorer.
+
+Source: `scorer`, `TaskState` and `value_to_float` of inspect-ai 0.3: the values "C", "I", "P", "N" are 1, 0,
+0.5, 0 as there, and NaN is "unscored". A turn's tool calls are not handed over, its text is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rewardkit.calling import short
+from rewardkit.targets.adapter import Adapter, Row, parameters, plain
+from rewardkit.targets.calling import installed, loaded
+from rewardkit.targets.exported import Exported, identifier
+from rewardkit.targets.inspect_state import evaluated, state_of, target_of
+from rewardkit.targets.making import made
+from rewardkit.targets.reading import Reading
+from rewardkit.targets.target import Abilities, Called, Export, Target, Written
+from rewardkit.targets.turns import from_messages
+from rewardkit.targets.writing import options, taken
+
+__all__ = ["TARGET", "Score", "Scorer", "functions"]
+
+FORM = "async score(state, target) -> Score"
+VALUES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+
+
+@dataclass(frozen=True, repr=False)
+class Scorer(Adapter):
+    """A scorer, or the function that makes it."""
+
+    @property
+    def called(self) -> Any:
+        """The scorer, made once in a process."""
+        return self.function if "state" in parameters(self.function) else made(self.function)
+
+    def arguments(self, rollout: Row) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        """State and target, Inspect's own where it is installed."""
+        return [state_of(rollout), target_of(rollout)], {}
+
+    def result(self, answer: Any, rollout: Any) -> Any:
+        """The value as a number, or a dict of them. ValueError: a text that stands for none."""
+        value = answer["value"] if isinstance(answer, Mapping) and "value" in answer else answer
+        value = plain(getattr(value, "value", value))
+        return {k: _number(v) for k, v in value.items()} if isinstance(value, Mapping) else _number(value)
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, str):
+        known = value if value in VALUES else value.lower()
+        try:
+            value = VALUES[known] if known in VALUES else float(value)
+        except ValueError:
+            raise ValueError(
+                f"its value is {short(value)}, neither a number nor C, I, P, N, yes, no"
+            ) from None
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
+    """That of a function of state and target, or of a @scorer that can be made without arguments."""
+    if isinstance(value, type) and {"state", "target"} <= parameters(value.__call__).keys():
+        value = made(value)
+    marked = getattr(getattr(value, "__registry_info__", None), "type", None) == "scorer"
+    makes = marked and "state" not in parameters(value)
+    if (
+        isinstance(value, type)
+        or not {"state", "target"} <= parameters(made(value) if makes else value).keys()
+    ):
+        return []
+    mapping = {"state": "all columns", "target": "ground_truth"}
+    reason = "it is a @scorer" if marked else "it takes state and target"
+    return [Reading("inspect", FORM, reason, Scorer(value, needs=("completion",)), mapping, sure=True)]
+
+
+@dataclass(frozen=True, repr=False)
+class Score(Exported):
+    """The reward of one state as the fields of a `Score`."""
+
+    def __call__(self, state: Any, target: Any) -> dict[str, Any]:
+        """``value``, NaN where there is no reward, and the scores as ``metadata``."""
+        told = from_messages([{"role": turn.role, "content": turn.text} for turn in state.messages])
+        prompt = state.input if isinstance(state.input, str) else told["prompt"]
+        own = {"prompt": prompt, "completion": state.output.completion}
+        given = {"ground_truth": target.text, "messages": told["messages"], **state.metadata, **own}
+        rated = self.rate({name: [value] for name, value in given.items()}, 1)
+        scores = {name: scores[0] for name, scores in rated.scores.items()}
+        return {"value": math.nan if rated.rewards[0] is None else rated.rewards[0], "metadata": scores}
+
+
+functions = Score.holding
+INSTEAD = {"Score": "dict", "mean": "list", "scorer": "lambda **_: lambda make: make()", "stderr": "list"}
+
+
+def write(export: Export) -> Written:
+    """A function with @scorer."""
+    name = identifier(export.reward.name)
+    code = f'''{taken("inspect_ai.scorer", INSTEAD)}
+
+_rate = rk.targets.inspect_ai.Score(_reward{options(export)})
+
+
+async def _score(state, target):
+    return Score(**await asyncio.to_thread(_rate, state, target))
+
+
+@scorer(metrics=[mean(), stderr()])
+def {name}():
+    """The reward as value, the scores of its components as metadata."""
+    return _score'''
+    return Written(
+        code, ("import asyncio",), f"from {{module}} import {name}\nTask(..., scorer={name}())", (name,)
+    )
+
+
+def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
+    """What Inspect's own `eval` gives, with a solver that says the completions again."""
+    version = installed("inspect-ai", "inspect_ai")
+    found = evaluated(getattr(loaded(path), written.functions[0])(), rows)
+    names = found[0].metadata if found else {}
+    scores = {name: [one.metadata[name] for one in found] for name in names}
+    return Called(f"eval of {version}", [one.value for one in found], scores)
+
+
+ABLE = Abilities(missing="None", waits="each")
+TARGET = Target("inspect", "Inspect", "0.3", FORM, readings, ABLE, functions, write, call)

@@ -1,0 +1,58 @@
+"""OpenAI's Python graders: grade(sample, item) -> float. They are read; none is written.
+
+Source: the graders guide of OpenAI's API (2025-05-08 image). A grader is one file under 256 kB that runs
+without a network beside a fixed list of packages. rewardkit is not among them, so that no reward of ours
+could run there unchanged.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+from rewardkit.targets.adapter import Adapter, Row, alike, named
+from rewardkit.targets.reading import Reading
+from rewardkit.targets.target import Target
+
+__all__ = ["TARGET", "Grader"]
+
+FORM = "grade(sample, item) -> float"
+
+
+@dataclass(frozen=True, repr=False)
+class Grader(Adapter):
+    """A function of what was sampled and of the data set's row."""
+
+    def arguments(self, rollout: Row) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        """The sample with its text, and as JSON; the row, also under other names of its columns."""
+        text = rollout.get("completion")
+        message = {"role": "assistant", "content": text}
+        sample = {
+            "output_text": text,
+            "output_json": _json(text),
+            "output_tools": [],
+            "choices": [{"index": 0, "message": message}],
+        }
+        return [sample, deepcopy({"reference_answer": rollout.get("ground_truth"), **alike(rollout)})], {}
+
+
+def _json(text: Any) -> Any:
+    try:
+        return json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        return None
+
+
+def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
+    """That of a function of exactly these two."""
+    if isinstance(value, type) or named(value) != ["sample", "item"]:
+        return []
+    mapping = {'sample["output_text"]': "completion", "item": "all columns"}
+    reason = "it takes sample and item"
+    return [Reading("openai", FORM, reason, Grader(value, needs=("completion",)), mapping, sure=True)]
+
+
+TARGET = Target("openai", "OpenAI's graders", "2025-05", FORM, readings)

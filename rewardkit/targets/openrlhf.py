@@ -1,0 +1,245 @@
+"""OpenRLHF's reward functions: reward_func(queries, prompts, labels) -> {"rewards", "scores", "extra_logs"}.
+
+Source: `SingleTurnAgentExecutor` of OpenRLHF 0.11.2: called for one completion at a time, by position. A
+query is the decoded prompt with the completion behind it, special tokens and all; what a function raises is
+logged, and the completion left without a reward. A label is a value of the training set's one label column.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rewardkit.primitives.messages import content_text
+from rewardkit.reward import Reward
+from rewardkit.targets.adapter import Adapter, Row, fill, parameters, plain, required
+from rewardkit.targets.calling import awaited, installed
+from rewardkit.targets.exported import Exported, finite
+from rewardkit.targets.reading import Reading
+from rewardkit.targets.target import Abilities, Called, Export, Target, Written
+from rewardkit.targets.turns import asked
+from rewardkit.targets.writing import options
+
+__all__ = ["ENDS", "TARGET", "Function", "Rewards", "completion_of", "functions"]
+
+log = logging.getLogger(__name__)
+
+FORM = 'reward_func(queries, prompts, labels) -> {"rewards": tensor, "scores": tensor, "extra_logs": {...}}'
+OWN = ("queries", "prompts", "labels")
+
+ENDS = (
+    "<|im_end|>",
+    "<|endoftext|>",
+    "<|end_of_text|>",
+    "<|eot_id|>",
+    "<|end|>",
+    "<end_of_turn>",
+    "<eos>",
+    "</s>",
+    "<｜end▁of▁sentence｜>",
+    "<pad>",
+)
+"""What the vocabularies of the usual models end a turn or a text with; cut off at the end of a query only."""
+
+OVERLAP = 32
+"""Characters that the query must share with a prompt cut from the left. Our choice: no accident."""
+
+
+@dataclass(frozen=True, repr=False)
+class Function(Adapter):
+    """A function of lists with one query, prompt and label each."""
+
+    def arguments(self, rollout: Row) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        """The three by position, columns for what else it asks for."""
+        prompt = text_of(rollout)
+        query = f"{prompt}{rollout.get('completion')}"
+        own = {"queries": [query], "prompts": [prompt], "labels": [rollout.get("ground_truth")]}
+        others = fill(self.function, rollout, own)
+        return tuple(own.values()), {name: [one] for name, one in others.items() if name not in own}
+
+    def result(self, answer: Any, rollout: Any) -> Any:
+        """A dict of the reward and all that is shown beside it; the bare reward where there is no more."""
+        if not isinstance(answer, Mapping):
+            return _only(plain(answer))
+        found = {name: _only(plain(answer[name])) for name in ("rewards", "scores") if name in answer}
+        extra = answer.get("extra_logs") or {}
+        return found | {name: _only(value) for name, value in plain(extra).items() if name not in found}
+
+
+def _only(value: Any) -> Any:
+    """The number in a list of one, however deep; everything else as it is."""
+    while isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    return value
+
+
+def text_of(row: Row) -> str:
+    """The prompt as text; chat messages as their texts, one a line, as no chat template is at hand."""
+    prompt = row.get("prompt")
+    if isinstance(prompt, str) or prompt is None:
+        return prompt or ""
+    return "\n".join(content_text(turn.get("content")) for turn in asked(row)) + "\n"
+
+
+def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
+    """That of a function that asks for `queries`."""
+    if isinstance(value, type) or "queries" not in parameters(value):
+        return []
+    mapping = {"queries": "prompt and completion", "prompts": "prompt", "labels": "ground_truth"}
+    adapter = Function(value, needs=("completion", *required(value, OWN, rows)))
+    return [Reading("openrlhf", FORM, "it takes queries", adapter, mapping, main="rewards", sure=True)]
+
+
+def completion_of(query: str, prompt: str, ends: Sequence[str] = ENDS) -> str | None:
+    """The completion in a query: what stands behind the prompt, without the tokens that end it.
+
+    The prompt is found as it is, else without regard to white space (decoding may change it), else as its
+    end where it was cut from the left to fit. ``None`` where it is not there.
+
+    >>> completion_of("<s>2+2?4</s>", "<s>2+2?"), completion_of("<s> 2+2? 4</s>", "<s>2+2?")
+    ('4', ' 4')
+    """
+    at = len(prompt) if query.startswith(prompt) else _behind(query, prompt)
+    if at is None:
+        return None
+    text = query[at:]
+    while end := next((end for end in ends if end and text.endswith(end)), ""):
+        text = text[: -len(end)]
+    return text
+
+
+def _behind(query: str, prompt: str) -> int | None:
+    """Where in the query the prompt ends that is there with other white space, or without its start."""
+    places = [at for at, letter in enumerate(query) if not letter.isspace()]
+    dense = "".join(query[at] for at in places)
+    wanted = "".join(prompt.split())
+    if dense.startswith(wanted):
+        return places[len(wanted) - 1] + 1 if wanted else 0
+    head = dense[:OVERLAP]
+    start = wanted.find(head, 1) if len(head) == OVERLAP else -1
+    while start > 0:
+        if dense.startswith(wanted[start:]):
+            return places[len(wanted) - start - 1] + 1
+        start = wanted.find(head, start + 1)
+    return None
+
+
+@dataclass(frozen=True, repr=False)
+class Rewards(Exported):
+    """The reward as a `reward_func`: tensors. `ends` are the tokens that end a completion."""
+
+    ends: tuple[str, ...] = field(default=ENDS, kw_only=True)
+
+    def __call__(
+        self, queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any], **columns: Any
+    ) -> dict[str, Any]:
+        """`rewards`, the same as `scores`, and in `extra_logs` each component and `judged` (1, or 0)."""
+        import torch
+
+        texts = [completion_of(*one, self.ends) for one in zip(queries, prompts, strict=True)]
+        rows = self.judged(texts, prompts, labels)
+        rewards = torch.tensor([row.pop("score") for row in rows], dtype=torch.float32)
+        names = dict.fromkeys(name for row in rows for name in row)
+        extra = {_free(name): torch.tensor([row[name] for row in rows]) for name in names}
+        return {"rewards": rewards, "scores": rewards.clone(), "extra_logs": extra}
+
+    def judged(
+        self, texts: Sequence[str | None], prompts: Sequence[str], labels: Sequence[Any]
+    ) -> list[dict[str, float]]:
+        """Score, judged and components; a query in which the prompt was not found is not judged.
+
+        A label that is a dict holds columns.
+        """
+        if None in texts:
+            log.warning(
+                "reward %r: in %d of %d queries the prompt was not found, so that the completion is not "
+                "known; they are not judged",
+                self.reward.name,
+                texts.count(None),
+                len(texts),
+            )
+        rows = [
+            {
+                **(label if isinstance(label, Mapping) else {"ground_truth": label}),
+                "prompt": prompt,
+                "completion": text,
+            }
+            for text, prompt, label in zip(texts, prompts, labels, strict=True)
+            if text is not None
+        ]
+        names = dict.fromkeys(name for row in rows for name in row)
+        given = {name: [row.get(name) for row in rows] for name in names}
+        rated = iter(finite(self.rate(given, len(rows)), self.missing) if rows else ())
+        lost = {"score": self.missing, "judged": 0.0, **dict.fromkeys(self.reward.names, self.missing)}
+        return [dict(lost) if text is None else next(rated) for text in texts]
+
+
+TAKEN = ("reward", "score", "response_clip_ratio")
+"""What OpenRLHF itself logs under; a component of that name would overwrite the reward."""
+
+
+def _free(name: str) -> str:
+    return f"component_{name}" if name in TAKEN else name
+
+
+def functions(reward: Reward, *, ends: Sequence[str] = ENDS, **options: Any) -> Rewards:
+    """The reward as a `reward_func` that can be pickled; other options are those of `Rewards.holding`."""
+    held = Rewards.holding(reward, **options)
+    return Rewards(reward, columns=held.columns, missing=held.missing, ends=tuple(ends))
+
+
+GIVEN = ("prompt", "completion", "ground_truth", "rollout")
+
+
+def write(export: Export) -> Written:
+    """A module-level `reward_func`."""
+    listed = "".join(f"    {end!r},\n" for end in ENDS)
+    code = f'''# the tokens that end a turn, cut off at the end of a query: the model's own must be among them
+_ends = (
+{listed})
+_rewards = rk.targets.openrlhf.Rewards(_reward{options(export)}, ends=_ends)
+
+
+def reward_func(queries, prompts, labels, **kwargs):
+    """Tensors: rewards, the same as scores, and each component in extra_logs."""
+    return _rewards(queries, prompts, labels)'''
+    more = [name for name in export.reward.needs if name not in GIVEN]
+    listed = ", ".join(("ground_truth", *more))
+    column = f"columns   # of dicts with {listed}" if more else "ground_truth   # the column it is in"
+    usage = f"--reward.remote_url {{path}} --data.label_key {column}"
+    return Written(code, (), usage, ("reward_func",))
+
+
+def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
+    """What OpenRLHF's `SingleTurnAgentExecutor` makes of the file."""
+    version = installed("openrlhf", "torch", "openrlhf", "aiohttp")
+    from openrlhf.utils.agent import SingleTurnAgentExecutor
+
+    executor = SingleTurnAgentExecutor(str(path.resolve()))
+    prompts = [text_of(row) for row in rows]
+    queries = [f"{prompt}{row['completion']}<|im_end|>" for prompt, row in zip(prompts, rows, strict=True)]
+    labels = [{name: value for name, value in row.items() if name not in GIVEN[:2]} for row in rows]
+
+    async def run() -> list[dict[str, Any]]:
+        return list(await executor._fetch_rewards_via_func(queries, prompts, labels))
+
+    found = awaited(run())
+    names = [name for name in found[0]["extra_logs"] if name != "judged"]
+    return Called(
+        f"SingleTurnAgentExecutor of {version}",
+        [one["rewards"].item() for one in found],
+        {name: [one["extra_logs"][name].item() for one in found] for name in names},
+        cast=("reward", *names),
+    )
+
+
+ALSO = (
+    "the completion is the query without the prompt and without the tokens that end it (_ends in the file); "
+    "where the prompt is not found in the query, it is not judged",
+    "OpenRLHF catches and only logs what a function raises: look for 'Failed to fetch reward' in its log",
+)
+ABLE = Abilities(also=ALSO)
+TARGET = Target("openrlhf", "OpenRLHF", "0.11.2", FORM, readings, ABLE, functions, write, call)

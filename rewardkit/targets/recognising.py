@@ -1,0 +1,224 @@
+"""read(): what a value is as a reward, by its signature and by what it does on a tiny sample."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from rewardkit.calling import Failure, short
+from rewardkit.component import Component
+from rewardkit.errors import RewardError, did_you_mean
+from rewardkit.limits import TimeLimit
+from rewardkit.reward import Reward
+from rewardkit.targets.adapter import Key, Row, named, parameters
+from rewardkit.targets.exported import identifier
+from rewardkit.targets.reading import SAMPLE, SECONDS, Reading, Trial, tried
+from rewardkit.targets.target import Target
+
+__all__ = ["parts", "read"]
+
+SAMPLED = 4
+"""Rows on which a function is tried, where there are rollouts. Our choice: a judge may be among them."""
+
+
+def read(
+    value: Any, name: str, targets: Sequence[Target], *, as_: str | None = None, rows: Sequence[Row] = ()
+) -> Reward:
+    """The reward that a trainer's function, object, class or list of functions is.
+
+    `rows` are some of the rollouts it will see; without any a right and a wrong made-up completion are taken.
+    RewardError: it is none, or several trainers' (`as_` names the one); it asks for what nobody gives; it
+    returns what no reward can be.
+    """
+    chosen = [target for target in targets if as_ in (None, target.name)]
+    if not chosen:
+        known = [target.name for target in targets]
+        raise RewardError(f"there is no target {as_!r}; known are {known}{did_you_mean(str(as_), known)}")
+    listed = isinstance(value, list | tuple)
+    items = list(value) if listed else parts(value, chosen) or [value]
+    if not items:
+        raise RewardError(f"{name} is an empty list; a list of reward functions has at least one")
+    fields: dict[str, Callable[..., Any]] = {}
+    components: list[Component] = []
+    said: list[str] = []
+    several = len(items) > 1
+    with TimeLimit(SECONDS) as limit:
+        for item in items:
+            label = _label(item, name) if several else name
+            trial = _chosen(item, label, chosen, as_, list(rows)[:SAMPLED] or SAMPLE, limit)
+            if several and not listed and trial.is_empty:
+                said.append(f"{label} is left out: it gave nothing for the sample")
+                continue
+            _check_needs(trial.reading, label, rows)
+            _check(trial, label, chosen)
+            _add(trial, label, fields, components, prefix=several and listed)
+            said.append(_origin(trial, label, chosen, bool(rows)))
+    if not components:
+        raise RewardError(f"{name} gave nothing for the sample: {chosen[0].title} expects {chosen[0].form}")
+    if several and listed:
+        said.append("a completion that only some of the functions judge is paid by those")
+    missing = "skip" if several and listed else "nan"
+    return Reward(identifier(name), fields, components, on_missing=missing, origin="; ".join(said))
+
+
+def parts(value: Any, targets: Sequence[Target]) -> list[Any]:
+    """The reward functions in a value that holds several, such as the hooks of an environment."""
+    found = (target.parts(value) for target in targets if target.parts is not None)
+    return next((list(items) for items in found if items), [])
+
+
+def _chosen(
+    value: Any,
+    name: str,
+    targets: Sequence[Target],
+    as_: str | None,
+    rows: Sequence[Row],
+    limit: TimeLimit,
+) -> Trial:
+    """The reading that is the only one, or the only one that works, or that tells completions apart."""
+    proposed: list[Reading] = []
+    for target in targets:
+        for reading in target.readings(value, rows if rows is not SAMPLE else ()):
+            if all(reading.adapter != other.adapter for other in proposed):
+                proposed.append(reading)
+    sure = [reading for reading in proposed if reading.sure]
+    proposed = sure or proposed
+    if not proposed:
+        raise RewardError(_unknown(value, name, targets, as_))
+    trials = [tried(reading, rows, limit) for reading in proposed]
+    left = [trial for trial in trials if trial.works] or trials
+    if len({trial.reading.target for trial in left}) > 1 or len(left) > 1:
+        left = [trial for trial in left if trial.tells_apart] or left
+        left = [trial for at, trial in enumerate(left) if not any(map(trial.is_like, left[:at]))]
+    if len({trial.reading.target for trial in left}) > 1:
+        candidates = "; ".join(
+            f"{trial.reading.target}, {trial.reading.form} ({trial.reading.reason}"
+            + ("" if trial.works else f"; on a sample: {trial.why_not}")
+            + ")"
+            for trial in left
+        )
+        raise RewardError(f"{name} can be read in more ways than one: {candidates}; choose with --as TARGET")
+    return left[0]
+
+
+def _unknown(value: Any, name: str, targets: Sequence[Target], as_: str | None) -> str:
+    asked = list(parameters(value))
+    what = f"its parameters are {asked}" if callable(value) else f"it is {short(value)}"
+    if as_:
+        return f"{name} cannot be read as {targets[0].title}: {what}; expected {targets[0].form}"
+    return (
+        f"{name} is not a reward: {what}; give a Reward, a function that returns one, f(completion, "
+        "ground_truth), or a reward function of one of "
+        f"{', '.join(target.title for target in targets if target.name != 'plain')}"
+    )
+
+
+def _check_needs(reading: Reading, name: str, rows: Sequence[Row]) -> None:
+    """RewardError where it cannot be called without a column that the rollouts do not have."""
+    known = {column for row in rows for column in row}
+    lacking = [column for column in reading.adapter.needs if column not in known]
+    if rows and lacking:
+        raise RewardError(
+            f"{name} asks for {lacking[0]!r}; the rollouts have {sorted(known)}"
+            f"{did_you_mean(lacking[0], known) or '; set a constant, join it, or map a column to it'}"
+        )
+
+
+def _check(trial: Trial, name: str, targets: Sequence[Target]) -> None:
+    """RewardError where nothing that came back can be a reward, though calls went well."""
+    if trial.works or any(isinstance(answer, Failure) for answer in trial.answers):
+        return
+    raise RewardError(
+        f"{name} returned {short(trial.answers[0])} of type {type(trial.answers[0]).__name__} for a "
+        f"completion; {_title(trial.reading.target, targets)} expects {trial.reading.form}"
+    )
+
+
+def _add(
+    trial: Trial,
+    name: str,
+    fields: dict[str, Callable[..., Any]],
+    components: list[Component],
+    *,
+    prefix: bool,
+) -> None:
+    """The components of one function: itself, or a number for each key of what it gives."""
+    reading, adapter = trial.reading, trial.reading.adapter
+    taken = {item.name for item in components} | set(fields)
+    why = (getattr(adapter.called, "__doc__", None) or "").strip().partition("\n")[0]
+    if not trial.works and reading.main is not None and not adapter.batch and not reading.group:
+        field = _free(f"{identifier(name)}_result", taken)  # a number or a dict: that will be seen
+        fields[field] = adapter
+        paid_key = Key(str(reading.main), main=True)
+        label = _free(identifier(name), taken | {field})
+        components.append(
+            Component(label, paid_key, weight=reading.weight, why=why, range=None, columns={"result": field})
+        )
+        return
+    if not trial.keys:
+        function: Any = adapter
+        columns = None
+        if reading.target == "plain" and list(reading.mapping) == named(adapter.function):
+            function, columns = adapter.function, dict(reading.mapping)  # it is a component as it is
+        components.append(
+            Component(
+                _free(identifier(name), taken),
+                function,
+                weight=reading.weight,
+                why=why,
+                range=None,
+                columns=columns,
+                batch="group" if adapter.batch else False,
+                group=reading.group,
+            )
+        )
+        return
+    field = _free(identifier(name), taken | set(trial.keys))
+    fields[field] = adapter
+    for key in trial.keys:
+        paid = reading.main is None or key == reading.main
+        label = _free(identifier(f"{name}_{key}" if prefix else key), taken | set(fields))
+        taken.add(label)
+        components.append(
+            Component(
+                label,
+                Key(key, main=key == reading.main),
+                weight=reading.weight if paid else 0.0,
+                why=why if paid else "returned beside the score",
+                range=None,
+                columns={"result": field},
+            )
+        )
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """The name, with a number behind it where it is taken."""
+    number, free = 2, name
+    while free in taken:
+        free, number = f"{name}_{number}", number + 1
+    return free
+
+
+def _label(item: Any, name: str) -> str:
+    return str(getattr(item, "__name__", None) or type(item).__name__ or name)
+
+
+def _title(target: str, targets: Sequence[Target]) -> str:
+    return next(item.title for item in targets if item.name == target)
+
+
+def _origin(trial: Trial, name: str, targets: Sequence[Target], real: bool) -> str:
+    """How it was read, in a sentence: as what, why, and which column each argument is taken from."""
+    reading = trial.reading
+    taken = ", ".join(f"{argument} from {column}" for argument, column in reading.mapping.items())
+    failed = [answer for answer in trial.answers if isinstance(answer, Failure)]
+    sample = "of the rollouts" if real else "of a made-up sample"
+    trouble = (
+        f"; on {len(failed)} of {len(trial.answers)} rows {sample} it failed: {failed[0].message}"
+        if failed
+        else ""
+    )
+    dicts = [answer for answer in trial.answers if isinstance(answer, Mapping)]
+    if changing := [key for key in trial.keys if any(key not in answer for answer in dicts)]:
+        trouble += f"; keys that are not always there: {', '.join(changing)} (a trainer may mix rows up)"
+    return f"{name} read as {_title(reading.target, targets)}: {reading.reason}; {taken}{trouble}"

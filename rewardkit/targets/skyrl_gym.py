@@ -1,0 +1,138 @@
+"""SkyRL-gym's environments: class E(BaseTextEnv) with step(action) -> {"reward": float, "done": bool, ...}.
+
+Source: `BaseTextEnv` and `make` of skyrl-gym 0.4, and SkyRL's generator, which makes an environment for each
+completion, with the data set's row as `extras`, and gives its `step` the turns as they are generated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rewardkit.errors import RewardError
+from rewardkit.targets.adapter import Adapter, Row, named, parameters
+from rewardkit.targets.calling import installed, loaded
+from rewardkit.targets.exported import Exported, identifier
+from rewardkit.targets.reading import Reading
+from rewardkit.targets.target import Abilities, Called, Export, Target, Written
+from rewardkit.targets.turns import asked, from_messages, spoken
+from rewardkit.targets.writing import class_name, options, taken
+
+__all__ = ["TARGET", "Env", "Step", "functions"]
+
+FORM = 'class E(BaseTextEnv): step(self, action) -> {"reward": float, "done": bool, ...}'
+ASKED = 'extras["reward_spec"]["ground_truth"]'
+
+
+def _extras(row: Row) -> dict[str, Any]:
+    """What SkyRL hands over of a row: its columns, and the truth where environments look for it."""
+    truth = {"method": "rule", "ground_truth": row.get("ground_truth")}
+    return deepcopy({"reward_spec": truth, "reward_model": truth, "max_turns": len(spoken(row)), **row})
+
+
+@dataclass(frozen=True, repr=False)
+class Env(Adapter):
+    """A class of environments: one is made for each rollout and steps through its turns."""
+
+    def __call__(self, rollout: Row, *_: Any) -> float:
+        """The sum of the rewards of the steps. ValueError: a step gives none."""
+        given = {"env_config": {}, "extras": _extras(rollout)}
+        env = self.function(**{name: given[name] for name in parameters(self.function) if name in given})
+        if hasattr(env, "init"):
+            env.init(asked(rollout))
+        total = 0.0
+        for action in spoken(rollout):
+            found = env.step(action)
+            found = found if isinstance(found, Mapping) else vars(found) if hasattr(found, "__dict__") else {}
+            if found.get("reward") is None:
+                raise ValueError(f"step returned {found!r}, without a reward; SkyRL expects {FORM}")
+            total += float(found["reward"])
+            if found.get("done"):
+                break
+        return total
+
+
+def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
+    """That of a class whose `step` takes an action, made with `extras`."""
+    step = parameters(getattr(value, "step", None))
+    if not isinstance(value, type) or "action" not in step or "extras" not in parameters(value):
+        return []
+    if lacking := [name for name in named(value) if name not in ("env_config", "extras")]:
+        raise RewardError(
+            f"{value.__name__} is made with {lacking[0]!r}, too, and SkyRL-gym hands over env_config and "
+            "extras; give it a default"
+        )
+    mapping = {"action": "completion", ASKED: "ground_truth"}
+    reason = "it is a class with step(action), made with extras"
+    return [Reading("skyrl-gym", FORM, reason, Env(value, needs=("completion",)), mapping, sure=True)]
+
+
+@dataclass(frozen=True, repr=False)
+class Step(Exported):
+    """The reward of one completion as what `step` returns."""
+
+    def __call__(self, action: str, prompt: Sequence[Any], extras: Mapping[str, Any]) -> dict[str, Any]:
+        """``reward``, and as ``metadata`` the reward as ``score``, ``judged`` and the scores."""
+        spec = extras.get("reward_spec") or extras.get("reward_model") or {}
+        truth = {"ground_truth": spec["ground_truth"]} if "ground_truth" in spec else {}
+        turns = from_messages([*(prompt or []), {"role": "assistant", "content": action}])
+        own = {name: turns[name] for name in ("prompt", "completion")}
+        found = self.rate_one({**truth, "messages": turns["messages"], **extras, **own})
+        return {"observations": [], "reward": found["score"], "done": True, "metadata": found}
+
+
+functions = Step.holding
+
+
+def write(export: Export) -> Written:
+    """A class of environments that are done after one step."""
+    name = identifier(export.reward.name)
+    kind = f"{class_name(name)}Env"
+    code = f'''{taken("skyrl_gym.envs.base_text_env", {"BaseTextEnv": "object"})}
+
+_step = rk.targets.skyrl_gym.Step(_reward{options(export)})
+
+
+class {kind}(BaseTextEnv):
+    """One step: the reward, and as metadata the scores of its components."""
+
+    def __init__(self, env_config=None, extras=None):
+        super().__init__()
+        self.extras = dict(extras or {{}})
+        self.prompt = None
+
+    def init(self, prompt):
+        self.prompt = prompt
+        return prompt, {{}}
+
+    def step(self, action):
+        return _step(action, self.prompt, self.extras)'''
+    usage = f'skyrl_gym.register(id="{name}", entry_point="{{module}}:{kind}")\nenvironment.env_class={name}'
+    return Written(code, (), usage, (kind,))
+
+
+def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
+    """What `make` makes of the file's class, and its `step` of each completion."""
+    version = installed("skyrl-gym", "skyrl_gym")
+    import skyrl_gym
+    from skyrl_gym.envs.registration import deregister
+
+    name = f"rewardkit/{path.stem}"
+    skyrl_gym.register(id=name, entry_point=getattr(loaded(path), written.functions[0]))
+    found = []
+    try:
+        for row in rows:
+            env = skyrl_gym.make(name, env_config={}, extras=_extras(row))
+            env.init(asked(row))
+            found.append(env.step(row["completion"]))
+    finally:
+        deregister(name)
+    names = [key for key in found[0]["metadata"] if key not in ("score", "judged")] if found else []
+    scores = {key: [one["metadata"][key] for one in found] for key in names}
+    return Called(f"make and step of {version}", [one["reward"] for one in found], scores)
+
+
+TARGET = Target("skyrl-gym", "SkyRL-gym", "0.4", FORM, readings, Abilities(), functions, write, call)

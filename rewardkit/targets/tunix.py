@@ -1,0 +1,169 @@
+"""Tunix's reward functions, f(prompts, completions, **columns) -> list, and agent-tunix's, f(response, ...).
+
+Source: `SequenceRewardManager` and the command line's `obtain_reward_fn` of Tunix 0.1.7, which takes each
+public function of the file for a reward; `rewards.py` and the documentation of agent-tunix, whose documented
+functions are for one response, and whose code calls `get_reward_functions()`.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from rewardkit.primitives.factories import Made
+from rewardkit.reward import Reward
+from rewardkit.targets import plain, trl
+from rewardkit.targets.adapter import Adapter, Row, alike, column_of, fill, named, parameters, required
+from rewardkit.targets.calling import installed, loaded
+from rewardkit.targets.exported import Exported, identifier
+from rewardkit.targets.reading import SAMPLE, Reading
+from rewardkit.targets.target import Abilities, Called, Export, Target, Written
+from rewardkit.targets.writing import options
+
+__all__ = ["TARGET", "Function", "Listed", "Rewards", "functions"]
+
+FORM = "f(prompts, completions, **columns) -> list[float], or f(response, answer='', **kwargs) -> float"
+OWN = ("metadata",)
+
+
+@dataclass(frozen=True, repr=False)
+class Function(Adapter):
+    """A function of one response that asks for `metadata`, a dict of all that is known of it."""
+
+    def arguments(self, rollout: Row) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        """The columns under the names that it asks for, and all of them as `metadata`."""
+        return (), fill(self.function, rollout, {"metadata": alike(rollout)})
+
+
+def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
+    """TRL's with texts, of a batch function; that of a function of one `response`."""
+    batches = [
+        replace(item, target="tunix", form=FORM, reason="it takes completions, as texts")
+        for item in trl.readings(value, rows)
+        if not getattr(item.adapter, "conversational", True)
+    ]
+    asked = parameters(value)
+    if batches or isinstance(value, type) or "response" not in asked:
+        return batches
+    whole = "metadata" in asked and asked["metadata"].kind is not inspect.Parameter.VAR_KEYWORD
+    adapter: Adapter = (Function if whole else plain.Function)(value, needs=required(value, OWN, rows))
+    mapping = {name: column_of(name, rows) for name in asked if _is_filled(value, name, rows)}
+    mapping |= {"metadata": "all columns"} if whole else {}
+    return [Reading("tunix", FORM, "it takes one response", adapter, mapping)]
+
+
+def _is_filled(function: Any, name: str, rows: Sequence[Row]) -> bool:
+    """Whether a parameter is given a column: asked for, there, or one of those that logs have."""
+    p = parameters(function)[name]
+    if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) or name in OWN:
+        return False
+    return name in named(function) or any(column_of(name, rows) in row for row in rows or SAMPLE)
+
+
+@dataclass(frozen=True, repr=False)
+class Rewards(Exported):
+    """The reward of a batch, as numbers."""
+
+    def __call__(self, prompts: Any, completions: Any, **columns: Any) -> list[float]:
+        """Rewards, with `missing` where there is none; siblings are those of one prompt."""
+        count = len(completions)
+        given = {name: values for name, one in columns.items() if len(values := _listed(one)) == count}
+        return self.numbers(given | {"prompt": _listed(prompts), "completion": _listed(completions)}, count)
+
+
+def _listed(values: Any) -> list[Any]:
+    """A column as plain values: an array's as Python's, bytes (as data pipelines give them) as text."""
+    if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__len__"):
+        return []
+    plain_values = values.tolist() if hasattr(values, "tolist") else list(values)
+    return [one.decode("utf-8", "replace") if isinstance(one, bytes) else one for one in plain_values]
+
+
+@dataclass(frozen=True, repr=False)
+class Listed(Made):
+    """What agent-tunix calls as `get_reward_functions`: no function, which Tunix would take for a reward."""
+
+    listed: tuple[Callable[..., Any], ...] = field(metadata={"star": True})
+
+    @property
+    def factory(self) -> str:
+        """How a file writes it."""
+        return "rk.targets.tunix.Listed"
+
+    def __call__(self) -> list[Callable[..., Any]]:
+        """The reward functions."""
+        return list(self.listed)
+
+
+def functions(reward: Reward, **options: Any) -> list[Rewards]:
+    """The reward for `GRPOLearner(reward_fns=...)`: one callable; options are those of `Rewards.holding`."""
+    return [Rewards.holding(reward, **options)]
+
+
+def write(export: Export) -> Written:
+    """A function of a batch, the only public one of the file, and `get_reward_functions`."""
+    name = identifier(export.reward.name).lstrip("_") or "reward"
+    code = f'''_rewards = rk.targets.tunix.Rewards(_reward{options(export)})
+
+
+def {name}(prompts, completions, **columns):
+    """Rewards of a batch, a list of floats."""
+    return _rewards(prompts, completions, **columns)
+
+
+# agent-tunix calls this; it is no function, as Tunix takes each public one of a file for a reward
+get_reward_functions = rk.targets.tunix.Listed(({name},))'''
+    usage = f"""Tunix's command line:   reward_functions=["{{path}}"]   # or the module's name
+Tunix in Python:        from {{module}} import {name}; GRPOLearner(..., reward_fns=[{name}])
+agent-tunix, train.py:  from {{module}} import get_reward_functions"""
+    return Written(code, (), usage, (name,), private=True)
+
+
+def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
+    """What Tunix's `SequenceRewardManager` gives for the functions that its command line would take."""
+    version = installed("google-tunix", "tunix", "absl")
+    _without_jax()
+    from tunix.rl.algorithm_config import AlgorithmConfig
+    from tunix.rl.reward_manager import SequenceRewardManager
+
+    taken = public_functions(loaded(path))
+    manager = SequenceRewardManager(reward_fns=taken, algo_config=AlgorithmConfig())
+    left = dict.fromkeys(name for row in rows for name in row if name not in ("prompt", "completion"))
+    found = manager(
+        prompts=[row.get("prompt") for row in rows],
+        completions=[row["completion"] for row in rows],
+        **{name: [row.get(name) for row in rows] for name in left},
+    )
+    return Called(f"SequenceRewardManager of {version}", found["rewards"].tolist())
+
+
+def public_functions(module: ModuleType) -> list[Callable[..., Any]]:
+    """The functions that Tunix's command line takes from a file: those of its own without a leading _."""
+    found = inspect.getmembers(module, inspect.isfunction)
+    return [one for name, one in found if not name.startswith("_") and one.__module__ == module.__name__]
+
+
+def _without_jax() -> None:
+    """Let the reward manager be imported where JAX, which it does not use, is not installed."""
+    spec = importlib.util.find_spec("tunix")
+    if importlib.util.find_spec("jax") is not None or spec is None or "tunix.rl" in sys.modules:
+        return
+    for name in ("tunix", "tunix.rl"):
+        package = ModuleType(name)
+        package.__spec__ = ModuleSpec(name, None, is_package=True)
+        inner = name.split(".")[1:]
+        package.__path__ = [str(Path(place, *inner)) for place in spec.submodule_search_locations or ()]
+        package.__spec__.submodule_search_locations = package.__path__
+        sys.modules[name] = package
+
+
+ALSO = ("Tunix adds functions up without weights: list no other function beside this one",)
+ABLE = Abilities(siblings="batch", waits="together", also=ALSO)
+TARGET = Target("tunix", "Tunix", "0.1.7", FORM, readings, ABLE, functions, write, call)

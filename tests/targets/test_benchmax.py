@@ -1,0 +1,429 @@
+"""benchmax: environments of its three APIs, and the classes that are written for two of them."""
+
+import asyncio
+import copy
+import subprocess
+import sys
+import threading
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import rewardkit as rk
+from rewardkit.exporting import export
+from rewardkit.targets import benchmax
+from rewardkit.targets.calling import loaded
+from rewardkit.targets.turns import transcript
+
+BASE = """
+from abc import ABC, abstractmethod
+
+class BaseEnv(ABC):
+    @abstractmethod
+    async def create_dataset(self, split): ...
+    async def compute_reward(self, rollout):
+        return None
+    async def compute_group_rewards(self, rollouts):
+        return None
+"""
+
+# source of the class f, the weights, the rewards of the four rows, what of the mapping is said
+READ = {
+    "0.1: the text": (
+        """
+        class f:
+            async def compute_reward(self, rollout_id, completion, ground_truth, **kwargs):
+                assert isinstance(rollout_id, str) and kwargs["level"]
+                return {"right": float(ground_truth in completion), "penalty": -0.5 * (not completion)}
+        """,
+        {"right": 1.0, "penalty": 1.0},
+        [1, 0, -0.5, 1],
+        "rollout_id from rollout_id, completion from completion, ground_truth from ground_truth",
+    ),
+    "0.1: messages": (
+        """
+        class f:
+            async def compute_reward(self, rollout_id, completion, ground_truth):
+                return {"right": float(ground_truth in completion[-1]["content"])}
+        """,
+        {"right": 1.0},
+        [1, 0, 0, 1],
+        "takes a completion, as in 0.1 to dev22",
+    ),
+    "dev36: messages and the row": (
+        """
+        class f:
+            async def compute_reward(self, rollout_id, messages, task, **kwargs):
+                assert [turn["role"] for turn in messages] == ["user", "assistant"]
+                assert task["prompt"] == messages[0]["content"] and "completion" not in task
+                return {"right": float(task["answer"] in messages[-1]["content"]), "level": task["level"]}
+        """,
+        {"right": 1.0, "level": 1.0},
+        [3, 2, 1, 2],
+        "messages from prompt and completion, task from the row",
+    ),
+    "dev36, by other names": (
+        """
+        class f:
+            async def compute_reward(self, rid, messages, row):
+                return {"right": float(row["ground_truth"] in messages[-1]["content"])}
+        """,
+        {"right": 1.0},
+        [1, 0, 0, 1],
+        "takes messages, as in 0.1.2.dev36",
+    ),
+    "between both: example_args and how it ended": (
+        """
+        class f:
+            async def compute_reward(self, rollout_id, messages, example_args, termination_reason):
+                return {"done": float(termination_reason == "finished"), "level": example_args["level"]}
+        """,
+        {"done": 1.0, "level": 1.0},
+        [3, 3, 2, 2],
+        "example_args from the row, termination_reason from the row",
+    ),
+    "0.2: a rollout": (
+        BASE
+        + """
+class f(BaseEnv):
+    async def create_dataset(self, split): ...
+    async def compute_reward(self, rollout):
+        assert rollout.termination_reason == "finished" and rollout.split == "train"
+        text = rollout.messages[-1]["content"]
+        return {"right": float(rollout.example_args["ground_truth"] in text)} if text else None
+""",
+        {"right": 1.0},
+        [1, 0, None, 1],
+        "takes a rollout, as in 0.2",
+    ),
+    "0.2, abstract and without a data set": (
+        BASE + "\nclass f(BaseEnv):\n    async def compute_reward(self, rollout): return {'x': 0.25}\n",
+        {"x": 1.0},
+        [0.25] * 4,
+        "rollout from prompt, completion and the row",
+    ),
+    "no coroutine": (
+        "class f:\n    def compute_reward(self, rollout_id, messages, task): return {'x': task['level'] / 2}",
+        {"x": 1.0},
+        [1, 1, 0.5, 0.5],
+        "takes messages",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", READ)
+def test_an_environment_is_read_by_what_its_hook_takes(kind, load, rewards, rollouts):
+    source, weights, expected, mapping = READ[kind]
+    reward = load(source)
+    assert "read as benchmax: its compute_reward takes " in reward.origin and mapping in reward.origin
+    assert "weight 1 here, as the weights are in the training configuration" in reward.origin
+    assert reward.weights == weights
+    assert rewards(reward) == expected
+
+
+def test_an_object_and_a_mixin_are_read_alike(load, rewards):
+    source = """
+    class Mixin:
+        async def compute_reward(self, rollout_id, messages, task):
+            return {"right": self.pay * (task["answer"] in messages[-1]["content"])}
+
+    class Env(Mixin):
+        def __init__(self, pay):
+            self.pay = pay
+
+    f = Env(0.5)
+    """
+    assert rewards(load(source)) == [0.5, 0, 0, 0.5]
+    with pytest.raises(
+        rk.RewardError, match=r"mine.py:7: Env\(\) failed with TypeError.*give an object of it"
+    ):
+        load(source, "Env")
+
+
+GROUPS = {
+    "0.1": """
+        class f:
+            async def compute_reward(self, rollout_id, completion, ground_truth):
+                return {"right": float(ground_truth in completion)}
+            async def compute_group_reward(self, rollout_ids, completions, ground_truths, **kwargs):
+                return [{"short": float(len(text) == min(map(len, completions)))} for text in completions]
+        """,
+    "dev36": """
+        class f:
+            async def compute_reward(self, rollout_id, messages, task):
+                return {"right": float(task["answer"] in messages[-1]["content"])}
+            async def compute_group_reward(self, rollout_ids, messages_list, tasks, **kwargs):
+                lengths = [len(turns[-1]["content"]) for turns in messages_list]
+                assert len(rollout_ids) == len(tasks) and tasks[0]["level"]
+                return [{"short": float(length == min(lengths))} for length in lengths]
+        """,
+    "0.2": """
+        class f:
+            async def compute_reward(self, rollout):
+                said = rollout.messages[-1]["content"]
+                return {"right": float(rollout.example_args["answer"] in said)}
+            async def compute_group_rewards(self, rollouts):
+                lengths = {one.rollout_id: len(one.messages[-1]["content"]) for one in rollouts}
+                least = min(lengths.values())
+                return {name: {"short": float(n == least)} for name, n in reversed(lengths.items())}
+        """,
+}
+
+
+@pytest.mark.parametrize("kind", GROUPS)
+def test_the_hook_of_a_group_gets_the_siblings_and_its_rewards_are_added(kind, load, rollouts):
+    reward = load(GROUPS[kind])
+    assert reward.weights == {"right": 1.0, "short": 1.0}
+    scores = rk.score(reward, rollouts)
+    assert scores.score("right").tolist() == [1, 0, 0, 1]
+    assert scores.score("short").tolist() == [1, 1, 1, 0]
+    alone = reward(completion="4", ground_truth="4", prompt="2+2?")
+    assert alone.status["short"] == "error" and "siblings of its group" in alone.errors["short"]
+
+
+def test_the_hook_of_a_group_is_called_once_for_each(load, rollouts, tmp_path):
+    reward = load(f"""
+        class f:
+            async def compute_group_reward(self, rollout_ids, messages_list, tasks):
+                with open({str(tmp_path / "calls")!r}, "a") as calls:
+                    calls.write("x")
+                return [{{"a": 1.0, "b": 2.0}} for _ in rollout_ids]
+    """)
+    (tmp_path / "calls").unlink()
+    assert rk.score(reward, rollouts).rewards.tolist() == [3.0] * 4
+    assert (tmp_path / "calls").read_text() == "xx"
+
+
+def test_a_hook_that_leaves_all_to_the_group_is_left_out_and_that_is_said(load, rewards):
+    reward = load("""
+        class f:
+            async def compute_reward(self, rollout_id, messages, task): return {}
+            async def compute_group_reward(self, rollout_ids, messages_list, tasks):
+                return [{"n": len(rollout_ids)} for _ in tasks]
+    """)
+    assert "compute_reward is left out: it gave nothing" in reward.origin and rewards(reward) == [2.0] * 4
+
+
+BAD_GROUPS = {
+    "one too few": ("return [{'a': 1.0}]", "returned 1 values for 2 completions"),
+    "an id is missing": ("return {rollout_ids[0]: {'a': 1.0}}", "gave no rewards for the rollouts"),
+    "an error": ("return [{'a': 1 / 0}]", "division by zero"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_GROUPS)
+def test_a_groups_hook_that_fails_gives_no_scores(kind, load, rollouts):
+    body, said = BAD_GROUPS[kind]
+    reward = load(f"""
+        class f:
+            async def compute_group_reward(self, rollout_ids, messages_list, tasks):
+                if len(rollout_ids) == 4:
+                    return [{{"a": 1.0}} for _ in tasks]
+                {body}
+    """)
+    scores = rk.score(reward, rollouts)
+    assert np.isnan(scores.rewards).all() and said in scores.table["error/a"][0]
+
+
+ODD = {
+    "not finite": ("{'a': float('nan') if not task['level'] - 1 else 1.0}", [1, 1, None, None]),
+    "a key that comes and goes": ("{'a': 1.0} if task['level'] == 1 else {'b': 1.0}", [None] * 4),
+    "an error": ("{'a': 1 / (task['level'] - 1)}", [1, 1, None, None]),
+    "not judged": ("None if task['level'] == 1 else {'a': 0.5}", [0.5, 0.5, None, None]),
+}
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_odd_values_are_never_a_score(kind, load, rewards):
+    answer, expected = ODD[kind]
+    source = f"class f:\n    async def compute_reward(self, rollout_id, messages, task): return {answer}"
+    assert rewards(load(source)) == expected
+
+
+def test_nothing_at_all_is_refused(load):
+    with pytest.raises(rk.RewardError, match=r"returned \{\} of type dict|gave nothing"):
+        load("class f:\n    async def compute_reward(self, rollout_id, messages, task): return {}")
+
+
+def test_rows_are_not_touched(load, rollouts):
+    reward = load("""
+        class f:
+            async def compute_reward(self, rollout_id, messages, task):
+                messages.clear()
+                task.clear()
+                return {"a": 1.0}
+    """)
+    rows = rk.load_rollouts(
+        [{"prompt": [{"role": "user", "content": "2+2?"}], "completion": "4", "info": {"deep": [1]}}]
+    )
+    before = copy.deepcopy(list(rows))
+    assert rk.score(reward, rows).rewards.tolist() == [1.0]
+    assert list(rows) == before
+
+
+def test_a_loaded_environment_can_be_saved_and_sent_to_another_process(load, rewards, tmp_path, rollouts):
+    reward = load(GROUPS["dev36"])
+    path = rk.save_reward(reward, tmp_path / "saved.py")
+    assert rewards(rk.load_reward(str(path))) == rewards(reward) == rewards(reward, timeout=20)
+
+
+# ---- writing
+
+
+def run(coroutine):
+    """What it gives, on a loop in a thread of its own."""
+    found = []
+    thread = threading.Thread(target=lambda: found.append(asyncio.run(coroutine)))
+    thread.start()
+    thread.join()
+    return found[0]
+
+
+def rollout(name, row):
+    return SimpleNamespace(
+        rollout_id=name,
+        messages=transcript(row),
+        example_args=benchmax.task_of(row),
+        termination_reason="finished",
+    )
+
+
+def test_one_file_serves_both_apis(rollouts, tmp_path):
+    reward = rk.load_reward("gallery:arithmetic")
+    module = loaded(export(reward, to="benchmax", path=tmp_path / "out.py").path)
+    for row, expected in zip(rollouts, rk.score(reward, rollouts).rewards, strict=True):
+        new = run(module.RolloutReward().compute_reward(rollout("r", row)))
+        arguments = "r", transcript(row), benchmax.task_of(row)
+        documented = module.MessagesReward().compute_reward(*arguments, extra=1)
+        assert new == run(documented) == {"reward": expected}
+        assert type(new["reward"]) is float
+
+
+def test_components_are_keys_where_separate_and_their_weights_are_told(rollouts, tmp_path):
+    reward = rk.load_reward("gallery:arithmetic")
+    made = export(reward, to="benchmax", path=tmp_path / "out.py", separate=True)
+    assert "training configuration: correct: 1, format: 0.2, concise: 0.1, repetition: -0.2" in made.usage
+    given = run(loaded(made.path).RolloutReward().compute_reward(rollout("r", rollouts[0])))
+    assert given == reward(**rollouts[0]).scores and set(given) == set(reward.names)
+    assert any("penalties (repetition) are high where a completion is bad" in one for one in made.losses)
+
+
+def of_group(completion):
+    return [len(text) / sum(map(len, completion)) for text in completion]
+
+
+def test_what_needs_siblings_goes_to_the_groups_hook_of_both(rollouts, tmp_path):
+    reward = rk.Reward("g", components=[rk.Component("share", of_group, group=True)])
+    module = loaded(export(reward, to="benchmax", path=tmp_path / "out.py").path)
+    rows = list(rollouts)[:2]
+    assert not hasattr(module.RolloutReward, "compute_reward")
+    group = [rollout(str(at), row) for at, row in enumerate(rows)]
+    new = run(module.RolloutReward().compute_group_rewards(group))
+    assert new == {"0": {"reward": 0.5}, "1": {"reward": 0.5}}
+    environment, turns = module.MessagesReward(), [transcript(row) for row in rows]
+    tasks = [benchmax.task_of(row) for row in rows]
+    assert run(environment.compute_group_reward(["0", "1"], turns, tasks)) == list(new.values())
+    assert run(environment.compute_reward("0", turns[0], tasks[0])) == {}
+
+
+def test_a_transform_goes_to_the_groups_hook(tmp_path):
+    reward = rk.load_reward("gallery:arithmetic")
+    scaled = rk.Reward("s", reward.fields, reward.components, transform=rk.weigh.standardise())
+    text = export(scaled, to="benchmax", path=tmp_path / "out.py").path.read_text()
+    assert "async def compute_group_rewards(self, rollouts):" in text
+
+
+def test_every_value_is_a_finite_number_as_a_missing_one_would_empty_the_group(load, tmp_path):
+    reward = load("def f(completion): return None")
+    for separate in (False, True):
+        made = export(reward, to="benchmax", path=tmp_path / "out.py", missing=-0.5, separate=separate)
+        row = {"prompt": "p", "completion": "x"}
+        given = run(loaded(made.path).RolloutReward().compute_reward(rollout("r", row)))
+        assert list(given.values()) == [-0.5]
+        assert any("gets -0.5" in sentence for sentence in made.losses)
+
+
+LOST = {
+    "a sum above 1": (
+        rk.load_reward("gallery:arithmetic"),
+        False,
+        "rewards in [0, 1]: the sum goes from -0.2 to 1.3",
+    ),
+    "an unbounded component": (
+        rk.Reward("u", components=[rk.Component("u", of_group, range=None)]),
+        False,
+        "rewards in [0, 1]: the sum may leave it",
+    ),
+    "a component of its own": (
+        rk.Reward("u", components=[rk.Component("u", of_group, range=(0, 5))]),
+        True,
+        "rewards in [0, 1]: u may leave it",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", LOST)
+def test_what_leaves_the_range_that_benchmax_asks_for_is_said(kind, tmp_path):
+    reward, separate, said = LOST[kind]
+    made = export(reward, to="benchmax", path=tmp_path / "out.py", separate=separate)
+    assert any(said in sentence for sentence in made.losses), made.losses
+
+
+def test_nothing_leaves_it_where_the_weights_add_up_to_one(tmp_path):
+    reward = rk.Reward("one", components=[rk.Component("a", of_group, weight=0.5)])
+    made = export(reward, to="benchmax", path=tmp_path / "out.py")
+    assert not any("[0, 1]" in sentence for sentence in made.losses)
+
+
+def test_an_environment_that_is_sent_whole_scores_where_its_file_is_not(tmp_path):
+    """As benchmax bundles one: by cloudpickle, classes and globals by value."""
+    made = export(rk.load_reward("gallery:arithmetic"), to="benchmax", path=tmp_path / "out.py")
+    code = (
+        "import sys, cloudpickle; sys.path.insert(0, sys.argv[1]); import out\n"
+        "class Env(out.MessagesReward): pass\n"
+        "cloudpickle.register_pickle_by_value(out); print(cloudpickle.dumps(Env()).hex())"
+    )
+    sent = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, timeout=60, check=True
+    ).stdout.strip()
+    made.path.unlink()
+    read = (
+        "import asyncio, pickle, sys; env = pickle.loads(bytes.fromhex(sys.argv[1]))\n"
+        "turns = [dict(role='user', content='2+2?'), dict(role='assistant', content='<answer>4</answer>')]\n"
+        "print(asyncio.run(env.compute_reward('r', turns, {'answer': '4'}))['reward'])"
+    )
+    done = subprocess.run([sys.executable, "-c", read, sent], capture_output=True, text=True, timeout=60)
+    expected = rk.load_reward("gallery:arithmetic")(completion="<answer>4</answer>", ground_truth="4").reward
+    assert done.stdout.strip() and float(done.stdout) == expected, done.stderr
+
+
+@pytest.mark.parametrize("name", ["RolloutReward", "MessagesReward"])
+@pytest.mark.parametrize("separate", [False, True])
+def test_an_export_that_is_loaded_back_gives_the_same(name, separate, tmp_path):
+    rollouts = rk.load_rollouts("gallery:arithmetic").select(range(40))
+    reward = rk.load_reward("gallery:arithmetic")
+    made = export(reward, to="benchmax", path=tmp_path / "out.py", separate=separate)
+    again = rk.load_reward(f"{made.path}:{name}", rollouts=rollouts)
+    again = again.reweigh(reward.weights) if separate else again
+    ours, theirs = rk.score(reward, rollouts).rewards, rk.score(again, rollouts).rewards
+    np.testing.assert_allclose(theirs, ours, rtol=1e-9)
+
+
+def test_a_groups_export_that_is_loaded_back_gives_the_same(tmp_path):
+    rollouts = rk.load_rollouts("gallery:arithmetic").select(range(40))
+    reward = rk.Reward("g", components=[rk.Component("share", of_group, group=True)])
+    made = export(reward, to="benchmax", path=tmp_path / "out.py")
+    for name in made.functions:
+        again = rk.load_reward(f"{made.path}:{name}", rollouts=rollouts)
+        ours, theirs = rk.score(reward, rollouts).rewards, rk.score(again, rollouts).rewards
+        np.testing.assert_allclose(theirs, ours, rtol=1e-9)
+
+
+def test_the_small_caller_is_labelled_as_ours(tmp_path):
+    rollouts = rk.load_rollouts("gallery:arithmetic").select(range(40))
+    made = export(rk.load_reward("gallery:arithmetic"), to="benchmax", path=tmp_path / "out.py")
+    called = benchmax.documented(made.path, made.plan[1], list(rollouts))
+    assert "a caller of ours" in called.caller and "not its own code" in called.caller
+    ours = rk.score(rk.load_reward("gallery:arithmetic"), rollouts).rewards
+    np.testing.assert_array_equal(called.rewards, ours)

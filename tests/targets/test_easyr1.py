@@ -1,0 +1,107 @@
+"""EasyR1's compute_score, for lists and for one, read and written."""
+
+import copy
+
+import pytest
+
+import rewardkit as rk
+from rewardkit.errors import RewardError
+from rewardkit.exporting import export
+from rewardkit.targets import easyr1
+
+BATCH = """
+REWARD_NAME = "math"
+REWARD_TYPE = "batch"
+def f(reward_inputs, format_weight=0.5):
+    scores = []
+    for one in reward_inputs:
+        right = float(one["ground_truth"] in one["response"])
+        tidy = float(one["response"].startswith("<"))
+        scores.append({"overall": 2 * right - 1 + format_weight * tidy, "accuracy": right, "format": tidy})
+    return scores
+"""
+ONE = """
+def f(reward_input):
+    one = reward_input
+    return {"overall": -1.0 if not one["response"] else float(one["response_length"])}
+"""
+
+
+@pytest.mark.parametrize(
+    "source, expected",
+    [
+        pytest.param(BATCH, [1.5, -0.5, -1, 1], id="a list, as its documentation has it"),
+        pytest.param(ONE, [1, 1, -1, 1], id="one dict, told by the parameter's name"),
+        pytest.param(
+            'REWARD_TYPE = "sequential"\n'
+            + ONE.replace("reward_input)", "data)").replace("reward_input", "data"),
+            [1, 1, -1, 1],
+            id="one dict, told by REWARD_TYPE",
+        ),
+        pytest.param('REWARD_TYPE = "batch"\n' + ONE, [1, 1, -1, 1], id="a REWARD_TYPE that is wrong"),
+    ],
+)
+def test_a_function_is_read_whether_it_takes_one_or_a_list(load, rewards, source, expected):
+    reward = load(source)
+    assert (
+        "read as EasyR1" in reward.origin and "response_length from the words of completion" in reward.origin
+    )
+    assert rewards(reward) == expected
+
+
+def test_only_overall_is_paid_and_the_other_keys_are_recorded(load, rollouts):
+    reward = load(BATCH)
+    assert reward.weights == {"overall": 1.0, "accuracy": 0.0, "format": 0.0}
+    assert rk.score(reward, rollouts).score("accuracy").tolist() == [1, 0, 0, 1]
+
+
+def test_a_column_with_the_length_in_tokens_is_taken(load, rollouts):
+    longer = rk.load_rollouts([{**row, "response_length": 40} for row in rollouts])
+    reward = load(ONE, rollouts=longer)
+    assert "response_length from response_length" in reward.origin
+    assert rk.score(reward, longer).rewards.tolist() == [40, 40, -1, 40]
+
+
+@pytest.mark.parametrize(
+    "gives, said",
+    [
+        pytest.param("[]", r"returned \[\] for 1 response; EasyR1 expects a list of 1 dict", id="no score"),
+        pytest.param('[{"score": 1.0}]', "with 'overall'", id="without overall"),
+        pytest.param("[1.0]", r"returned \[1.0\]", id="a number"),
+        pytest.param("None", "returned None", id="nothing"),
+    ],
+)
+def test_what_is_no_such_result_is_an_error_and_no_score(load, rollouts, gives, said):
+    reward = load(f'REWARD_TYPE = "batch"\ndef f(reward_inputs):\n    return {gives}')
+    scores = rk.score(reward, rollouts)
+    assert set(scores.table["status/f"]) == {"error"}
+    assert scores.table["error/f"].str.contains(said).all()
+
+
+def close(completion, ground_truth, response_length):
+    if not completion:
+        return None
+    return (ground_truth == completion) + response_length / 100
+
+
+CLOSE = rk.Reward("close", components=[rk.Component("overall", close, range=None, weight=-2)])
+
+
+def test_the_function_gives_the_same_finite_keys_for_every_response():
+    score = easyr1.functions(CLOSE, missing=-9.0)
+    inputs = [
+        {"response": "4", "response_length": 50, "ground_truth": "4"},
+        {"response": "", "response_length": 0, "ground_truth": "4"},
+    ]
+    before = copy.deepcopy(inputs)
+    assert score(inputs) == [{"judged": 1.0, "overall": -3.0}, {"judged": 0.0, "overall": -9.0}]
+    assert inputs == before
+
+
+def test_a_reward_that_needs_another_column_cannot_be_written(tmp_path):
+    reward = rk.Reward("r", components=[rk.Component("p", lambda completion, prompt: 1.0)])
+    with pytest.raises(
+        RewardError, match="'r' cannot be written for EasyR1: it needs 'prompt', and EasyR1 hands"
+    ):
+        export(reward, to="easyr1", path=tmp_path / "r.py")
+    assert not list(tmp_path.iterdir())

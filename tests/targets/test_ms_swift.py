@@ -1,0 +1,161 @@
+"""ms-swift's ORM classes, read and written without ms-swift."""
+
+import asyncio
+import copy
+from types import SimpleNamespace
+
+import pytest
+
+import rewardkit as rk
+from rewardkit.errors import RewardError
+from rewardkit.exporting import export
+from rewardkit.targets import ms_swift
+from rewardkit.targets.calling import loaded
+
+ORM = """
+class ORM:
+    def __init__(self, args=None, **kwargs):
+        self.args = args
+"""
+
+
+@pytest.mark.parametrize(
+    "body, expected",
+    [
+        pytest.param(
+            "def __call__(self, completions, solution, **kwargs):\n"
+            "        return [1.5 if s in c else -0.5 for c, s in zip(completions, solution)]",
+            [1.5, -0.5, -0.5, 1.5],
+            id="a column under another name, negative values and values above one",
+        ),
+        pytest.param(
+            "async def __call__(self, completions, **kwargs):\n"
+            "        return [float(len(c)) for c in completions]",
+            [18, 18, 0, 1],
+            id="an AsyncORM",
+        ),
+        pytest.param(
+            "def __call__(self, completions, messages, **kwargs):\n"
+            "        return [len(m) + (m[-1]['content'] == c) for c, m in zip(completions, messages)]",
+            [3, 3, 3, 3],
+            id="the conversation, which the rollouts do not have as a column",
+        ),
+        pytest.param(
+            "def __call__(self, completions, level=None, **kwargs):\n"
+            "        return [None if c == '' else n for c, n in zip(completions, level)]",
+            [2, 2, None, 1],
+            id="a None stays not judged",
+        ),
+        pytest.param(
+            "def __call__(self, completions, **kwargs):\n        return (float('nan') for c in completions)",
+            [None] * 4,
+            id="a NaN from a generator is not judged",
+        ),
+    ],
+)
+def test_a_class_is_read_as_ms_swift_calls_its_objects(load, rewards, body, expected):
+    reward = load(f"{ORM}\nclass f(ORM):\n    {body}\n")
+    assert "read as ms-swift: its objects take completions" in reward.origin
+    assert rewards(reward) == expected
+
+
+@pytest.mark.parametrize(
+    "source, said",
+    [
+        pytest.param(
+            "class f:\n    def __init__(self, args):\n        self.w = args\n"
+            "    def __call__(self, completions, **kwargs):\n        return [1.0]",
+            r"mine\.py:2: f\(\) failed with TypeError: .*'args'; give an object of it",
+            id="a class that needs an argument",
+        ),
+        pytest.param(
+            "class f:\n    def __init__(self, args=None):\n        self.w = args.weight\n"
+            "    def __call__(self, completions, **kwargs):\n        return [1.0]",
+            r"mine\.py:3: f\(\) failed with AttributeError: 'NoneType' .*'weight'",
+            id="a class whose making fails",
+        ),
+        pytest.param(
+            "class f:\n    def __call__(self, completions, **kwargs):\n"
+            "        return ['good' for _ in completions]",
+            r"f returned 'good' of type str for a completion; ms-swift expects class R\(ORM\)",
+            id="texts instead of numbers",
+        ),
+        pytest.param(
+            "class f:\n    def __call__(self, completions, level_of, **kwargs):\n        return [1.0]",
+            r"f asks for 'level_of'; the rollouts have",
+            id="a column that is not there",
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_told_in_a_sentence(load, source, said):
+    with pytest.raises(RewardError, match=said):
+        load(source)
+
+
+def test_a_list_of_another_length_is_no_reward(load, rewards):
+    reward = load("class f:\n    def __call__(self, completions, **kwargs):\n        return [1.0] * 3")
+    assert "it failed: returned 3 values for 1 completion" in reward.origin
+    assert rewards(reward) == [None] * 4
+
+
+def level(level, prompt, step):
+    return level + len(prompt) + step
+
+
+async def slow(completion):
+    await asyncio.sleep(0)
+    return None if not completion else float(len(completion))
+
+
+def siblings(completion):
+    return [float(len(completion))] * len(completion)
+
+
+def test_the_function_takes_columns_as_ms_swift_hands_them_over():
+    reward = rk.Reward("r", components=[rk.Component("score", level, range=None)])
+    (function,) = ms_swift.functions(reward)
+    turns = [[{"role": "user", "content": "2+2?"}, {"role": "assistant", "content": text}] for text in "ab"]
+    given = {
+        "messages": turns,
+        "level": [1, 2],
+        "prompt_id": ["", ""],
+        "trainer_state": SimpleNamespace(global_step=7),
+    }
+    before = copy.deepcopy(given)
+    assert function(["a", "b"], **given) == [12.0, 13.0]
+    assert given == before
+
+
+def test_siblings_are_those_of_one_prompt_id_and_an_empty_one_is_none():
+    reward = rk.Reward("r", components=[rk.Component("size", siblings, range=None, group=True)])
+    (function,) = ms_swift.functions(reward, missing=-9.0)
+    assert function(["a", "b", "c"], prompt_id=["x", "x", "y"]) == [2.0, 2.0, 1.0]
+    turns = [[{"role": "user", "content": q}, {"role": "assistant", "content": "-"}] for q in "ppq"]
+    assert function(["a", "b", "c"], prompt_id=["", "", ""], messages=turns) == [2.0, 2.0, 1.0]
+
+
+def said(completion):
+    return float(len(completion))
+
+
+def test_what_a_tool_said_last_is_no_completion():
+    (function,) = ms_swift.functions(rk.Reward("r", components=[rk.Component("said", said, range=None)]))
+    turns = [{"role": "assistant", "content": "ab"}, {"role": "tool", "content": "<answer>4</answer>"}]
+    assert function(["<answer>4</answer>", "ab"], messages=[turns, turns[:1]]) == [2.0, 2.0]
+    assert function(["<answer>4</answer>"], messages=[[{"role": "user", "content": "2+2?"}]]) == [18.0]
+
+
+def test_an_async_reward_becomes_an_async_class_and_not_judged_becomes_the_number_for_it(tmp_path):
+    reward = rk.Reward("slow-one", components=[rk.Component("slow", slow, range=None)])
+    made = export(reward, to="ms-swift", path=tmp_path / "slow.py", missing=-3.0)
+    assert "one that is not judged gets -3" in " ".join(made.losses)
+    module = loaded(made.path)
+    found = []
+    import threading
+
+    thread = threading.Thread(
+        target=lambda: found.extend(asyncio.run(module.orms["slow_one"]()(["abc", ""], solution=[1, 2])))
+    )
+    thread.start()
+    thread.join()
+    assert found == [3.0, -3.0]

@@ -1,0 +1,49 @@
+"""The table of targets in rewardkit/targets/README.md says what the code does."""
+
+import inspect
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from rewardkit import targets
+
+ROOT = Path(__file__).parents[2]
+TEXT = (Path(targets.__file__).parent / "README.md").read_text(encoding="utf-8")
+ROWS = [
+    [cell.strip() for cell in line.strip("|").split("|")]
+    for line in TEXT.splitlines()
+    if line.startswith("|")
+]
+HEAD = ["name", "reads", "written", "called by"]
+TABLE = {row[0]: row for row in ROWS[ROWS.index(HEAD) + 2 :] if len(row) == len(HEAD)}
+
+
+def module_of(target):
+    return inspect.getmodule(target.readings)
+
+
+def test_the_table_has_every_target_in_the_order_in_which_they_are_asked():
+    assert list(TABLE) == [target.name for target in targets.TARGETS]
+
+
+@pytest.mark.parametrize("target", targets.TARGETS, ids=lambda target: target.name)
+def test_a_target_can_do_what_the_table_says(target):
+    _, _, written, called = TABLE[target.name]
+    assert (written == "yes") is (target.write is not None) is (target.functions is not None)
+    assert (called == "-") is (target.call is None)
+    source = inspect.getsource(inspect.getmodule(target.call or target.readings))
+    for name in re.findall("`(.*?)`", called):
+        assert name.rpartition(".")[2] in source, f"{target.name} does not call {name}"
+    assert ("copy in small" in called) is ("copy in small" in source)
+
+
+@pytest.mark.parametrize(
+    "target", [one for one in targets.TARGETS if one.call], ids=lambda target: target.name
+)
+def test_a_caller_is_run_by_a_test_in_an_environment_that_has_the_trainer(target):
+    described = tomllib.loads((ROOT / "tests/trainers/environments.toml").read_text(encoding="utf-8"))
+    run = [Path(test).name for one in described["environment"].values() for test in one["tests"]]
+    assert f"test_{module_of(target).__name__.rpartition('.')[2]}.py" in run
+    assert all((ROOT / "tests/trainers" / name).is_file() for name in run)

@@ -1,0 +1,208 @@
+"""What holds for every target that was added by the recipe: written without the trainer, and loaded back."""
+
+import asyncio
+import copy
+import pickle
+import subprocess
+import sys
+import threading
+
+import cloudpickle
+import numpy as np
+import pytest
+
+import rewardkit as rk
+from rewardkit.exporting import export
+from rewardkit.targets import named
+
+WRITTEN = ["ms-swift", "easyr1", "atropos", "inspect", "skyrl-gym", "eval-protocol"]
+GATED = """
+import asyncio
+import rewardkit as rk
+
+async def judged(completion, ground_truth):
+    await asyncio.sleep(0)
+    return None if completion == "" else 1.5 * (ground_truth in completion) - 0.5
+
+def length(completion):
+    return float(len(completion))
+
+reward = rk.Reward(
+    "with-a-gate",
+    components=[
+        rk.Component("judged", judged, range=None, weight=2),
+        rk.Component("length", length, range=None, weight=-0.1, gate=rk.gate("judged", at_least=1.0)),
+    ],
+)
+"""
+
+
+def back(made, rollouts):
+    """The file that was written, loaded back."""
+    return rk.load_reward(f"{made.path}:{made.functions[0]}", rollouts=rollouts)
+
+
+@pytest.mark.parametrize("target", WRITTEN)
+def test_a_file_can_be_written_and_loaded_back_where_the_trainer_is_not_installed(target, tmp_path):
+    rollouts = rk.load_rollouts("gallery:arithmetic").select(range(40))
+    reward = rk.load_reward("gallery:arithmetic")
+    made = export(reward, to=target, path=tmp_path / "back.py")
+    again = back(made, rollouts)
+    assert f"read as {named(target).title}: " in again.origin
+    ours, theirs = rk.score(reward, rollouts).rewards, rk.score(again, rollouts).rewards
+    assert len(set(ours)) > 3
+    np.testing.assert_allclose(theirs, ours, rtol=1e-9, atol=0)
+
+
+@pytest.mark.parametrize("target", WRITTEN)
+def test_an_async_component_a_gate_and_what_is_not_judged_survive(target, load, rollouts, tmp_path):
+    reward = load(GATED, "reward")
+    ours = rk.score(reward, rollouts).rewards
+    assert np.isnan(ours).sum() == 1 and (ours == -1).sum() == 1 and (ours > 0).sum() == 2
+    made = export(reward, to=target, path=tmp_path / "back.py", missing=-7.0)
+    theirs = rk.score(back(made, rollouts), rollouts).rewards
+    needs_a_number = named(target).abilities.missing == "number"
+    expected = np.where(np.isnan(ours), -7.0, ours) if needs_a_number else ours
+    np.testing.assert_allclose(theirs, expected, rtol=1e-9, atol=0, equal_nan=True)
+    assert ("one that is not judged gets -7" in " ".join(made.losses)) is needs_a_number
+    blocks = named(target).abilities.waits != "each"
+    assert any("async components (judged)" in sentence for sentence in made.losses) is blocks
+
+
+@pytest.mark.parametrize("target", WRITTEN)
+def test_a_transform_and_a_group_are_told_or_refused_where_siblings_are_not_seen(target, tmp_path):
+    reward = rk.load_reward("gallery:arithmetic")
+    scaled = rk.Reward("scaled", reward.fields, reward.components, transform=rk.weigh.rank())
+    made = export(scaled, to=target, path=tmp_path / "scaled.py")
+    seen = named(target).abilities.siblings
+    assert any("transform is left out" in sentence for sentence in made.losses) is (seen == "none")
+    grouped = rk.Reward("grouped", components=[rk.Component("best", alone, group=True)])
+    if seen != "none":
+        assert export(grouped, to=target, path=tmp_path / "grouped.py").functions
+        return
+    with pytest.raises(rk.RewardError, match="'best' needs the siblings of a group"):
+        export(grouped, to=target, path=tmp_path / "grouped.py")
+
+
+def alone(completion):
+    return [1.0 for _ in completion]
+
+
+RESTORED = """
+import pickle, sys
+from rewardkit.targets import named
+
+for form, content in pickle.load(sys.stdin.buffer):
+    made = pickle.loads(content)
+    print(form, made.reward.name, made.missing, made.columns)
+"""
+
+
+def test_functions_in_memory_survive_pickle_and_cloudpickle_in_another_process():
+    reward = rk.load_reward("gallery:arithmetic")
+    content = []
+    for target in WRITTEN:
+        made = named(target).functions(reward, missing=-2.0, columns={"ground_truth": "truth"})
+        one = made[0] if isinstance(made, list) else made
+        content += [(f"{target} {way.__name__}", way.dumps(one)) for way in (pickle, cloudpickle)]
+    found = subprocess.run(
+        [sys.executable, "-c", RESTORED], input=pickle.dumps(content), capture_output=True, check=True
+    )
+    told = found.stdout.decode().splitlines()
+    assert told == [f"{form} arithmetic-v1 -2.0 {{'ground_truth': 'truth'}}" for form, _ in content]
+
+
+def test_an_awaited_function_of_a_file_does_not_block_its_loop(load, tmp_path):
+    from rewardkit.targets.calling import loaded
+
+    made = export(load(GATED, "reward"), to="eval-protocol", path=tmp_path / "back.py")
+    function = getattr(loaded(made.path), made.functions[0])
+    messages = [{"role": "assistant", "content": "4"}]
+    found = []
+
+    async def two():
+        found.extend(await asyncio.gather(function(messages, "4"), function(messages, "5")))
+
+    run_in_a_thread(two)
+    assert [one["score"] for one in found] == pytest.approx([1.9, -1.0])
+
+
+def run_in_a_thread(function):
+    """A coroutine function on an event loop of its own, in a thread of its own."""
+    thread = threading.Thread(target=lambda: asyncio.run(function()))
+    thread.start()
+    thread.join()
+
+
+class Rude:
+    """Functions of several trainers that change what they are handed."""
+
+    def __init__(self, env_config=None, extras=None):
+        spoil(extras or {})
+
+    def compute(self, completions, **kwargs):
+        spoil(kwargs)
+        return [1.0]
+
+    def step(self, action):
+        return {"reward": 1.0, "done": True}
+
+
+def spoil(value):
+    """Empty every list and dict in it."""
+    for inner in (
+        list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else ()
+    ):
+        spoil(inner)
+    if isinstance(value, dict | list):
+        value.clear()
+
+
+async def rude_score(state, target):
+    spoil(state.metadata)
+    return 1.0
+
+
+def rude_score_of_messages(messages, **kwargs):
+    spoil(messages)
+    spoil(kwargs)
+    return {"score": 1.0}
+
+
+def rude_grade(sample, item):
+    spoil(sample)
+    spoil(item)
+    return 1.0
+
+
+def rude_inputs(reward_inputs):
+    spoil(reward_inputs[0])
+    return [{"overall": 1.0}]
+
+
+@pytest.mark.parametrize(
+    "target, value",
+    [
+        ("atropos", Rude),
+        ("skyrl-gym", Rude),
+        ("inspect", rude_score),
+        ("eval-protocol", rude_score_of_messages),
+        ("openai", rude_grade),
+        ("easyr1", rude_inputs),
+    ],
+)
+def test_a_function_that_changes_what_it_is_handed_does_not_change_the_rollout(target, value):
+    row = {
+        "prompt": [{"role": "user", "content": "2+2?"}],
+        "completion": "4",
+        "ground_truth": ["4", "four"],
+        "extra_info": {"index": [1]},
+        "messages": [{"role": "user", "content": "2+2?"}, {"role": "assistant", "content": "4"}],
+    }
+    before = copy.deepcopy(row)
+    (reading, *_) = named(target).readings(value, [row])
+    if reading.adapter.is_async:
+        run_in_a_thread(lambda: reading.adapter(row))
+    else:
+        reading.adapter(row)
+    assert row == before

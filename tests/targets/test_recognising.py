@@ -1,0 +1,397 @@
+"""load_reward() on trainers' functions: what they are taken for, why, and what comes of others."""
+
+import asyncio
+import textwrap
+
+import numpy as np
+import pytest
+
+import rewardkit as rk
+
+ROWS = [
+    {"prompt_id": 1, "prompt": "2+2?", "completion": "<answer>4</answer>", "ground_truth": "4", "level": 2},
+    {"prompt_id": 1, "prompt": "2+2?", "completion": "<answer>5</answer>", "ground_truth": "4", "level": 2},
+    {"prompt_id": 2, "prompt": "1+1?", "completion": "", "ground_truth": "2", "level": 1},
+    {"prompt_id": 2, "prompt": "1+1?", "completion": "2", "ground_truth": "2", "level": 1},
+]
+ROLLOUTS = rk.load_rollouts(ROWS)
+
+
+def load(folder, source, name="f", **options):
+    (folder / "mine.py").write_text(textwrap.dedent(source))
+    return rk.load_reward(f"{folder / 'mine.py'}:{name}", **options)
+
+
+def rewards(reward, rollouts=ROLLOUTS, **options):
+    return [None if np.isnan(value) else value for value in rk.score(reward, rollouts, **options).rewards]
+
+
+# source, what it is read as, the rewards of the four rows
+READ = {
+    "TRL with a column": (
+        """
+        def f(completions, answer, **kwargs):
+            return [float(truth in text) for text, truth in zip(completions, answer)]
+        """,
+        "TRL",
+        [1, 0, 0, 1],
+    ),
+    "TRL that is given all": (
+        """
+        def f(prompts, completions, **kwargs):
+            assert len(prompts) == len(kwargs["level"]) and kwargs["solution"] == kwargs["ground_truth"]
+            return [None if not text else level for text, level in zip(completions, kwargs["level"])]
+        """,
+        "TRL",
+        [2, 2, None, 1],
+    ),
+    "TRL over conversations": (
+        """
+        def f(completions, **kwargs):
+            return [float("answer" in turns[0]["content"]) for turns in completions]
+        """,
+        "TRL",
+        [1, 1, 0, 0],
+    ),
+    "TRL, asynchronous": (
+        """
+        import asyncio
+        async def f(prompts, completions, **kwargs):
+            await asyncio.sleep(0)
+            return [len(text) / 2 for text in completions]
+        """,
+        "TRL",
+        [9, 9, 0, 0.5],
+    ),
+    "a callable object with as_fn": (
+        """
+        class Config:
+            name = "short"
+        class Short:
+            config = Config()
+            __name__ = "short"
+            def __call__(self, prompts, completions, **kwargs):
+                return [1.5 if len(text) < 5 else -0.5 for text in completions]
+            def as_fn(self):
+                return lambda prompts, completions, **kwargs: self(prompts, completions, **kwargs)
+        f = Short()
+        """,
+        "TRL",
+        [-0.5, -0.5, 1.5, 1.5],
+    ),
+    "a class with as_fn": (
+        """
+        class f:
+            def __call__(self, prompts, completions, **kwargs):
+                return [float(len(text)) for text in completions]
+            def as_fn(self):
+                return self.__call__
+        """,
+        "TRL",
+        [18, 18, 0, 1],
+    ),
+    "verl": (
+        """
+        def f(data_source, solution_str, ground_truth, extra_info=None):
+            return 2.0 if ground_truth in solution_str else -1.0
+        """,
+        "verl",
+        [2, -1, -1, 2],
+    ),
+    "verl with a dict": (
+        """
+        def f(solution_str, ground_truth, **kwargs):
+            right = ground_truth in solution_str
+            return {"score": 2.0 * right - 1, "acc": right, "said": solution_str}
+        """,
+        "verl",
+        [1, -1, -1, 1],
+    ),
+    "verl, asynchronous": (
+        """
+        async def f(data_source, solution_str, ground_truth, extra_info=None):
+            return {"score": float(len(solution_str))}
+        """,
+        "verl",
+        [18, 18, 0, 1],
+    ),
+    "verl in batches": (
+        """
+        def f(data_sources, solution_strs, ground_truths, extra_infos):
+            return [{"score": float(truth in text)} for text, truth in zip(solution_strs, ground_truths)]
+        """,
+        "verl",
+        [1, 0, 0, 1],
+    ),
+    "plain": (
+        """
+        def f(completion, ground_truth):
+            return ground_truth in completion
+        """,
+        "a plain function of columns",
+        [1, 0, 0, 1],
+    ),
+    "plain under other names": (
+        """
+        def f(output, solution):
+            return solution in output
+        """,
+        "a plain function of columns",
+        [1, 0, 0, 1],
+    ),
+    "plain with a dict": (
+        """
+        def f(output, level):
+            return {"score": level * 1.0, "long": len(output) > 3}
+        """,
+        "a plain function of columns",
+        [2, 2, 1, 1],
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", READ)
+@pytest.mark.parametrize("given", [True, False], ids=["on rollouts", "on the sample"])
+def test_a_function_is_recognised_and_gives_what_its_trainer_would_get(kind, given, tmp_path):
+    source, title, expected = READ[kind]
+    reward = load(tmp_path, source, rollouts=ROLLOUTS if given else None)
+    assert f"f read as {title}: " in reward.origin
+    assert rewards(reward) == expected
+    assert rewards(reward, timeout=5) == expected
+    for row, value in zip(ROWS, expected, strict=True):
+        assert reward(**row).reward == (value if value is not None else pytest.approx(np.nan, nan_ok=True))
+
+
+def test_the_keys_of_a_dict_are_components_and_only_the_score_is_paid(tmp_path):
+    reward = load(tmp_path, READ["verl with a dict"][0], rollouts=ROLLOUTS)
+    assert reward.weights == {"score": 1.0, "acc": 0.0}  # `said` is no number
+    assert all(item.range is None for item in reward.components)
+    scores = rk.score(reward, ROLLOUTS)
+    assert scores.score("acc").tolist() == [1, 0, 0, 1]
+    assert scores.table["field/f"][1]["said"] == "<answer>5</answer>"
+
+
+def test_a_list_of_functions_is_a_component_each(tmp_path):
+    source = """
+        def right(completions, answer, **kwargs):
+            return [float(a in c) if c else None for c, a in zip(completions, answer)]
+        async def tagged(completions, **kwargs):
+            return [float("<" in turns[-1]["content"]) / 2 for turns in completions]
+        f = [right, tagged]
+    """
+    reward = load(tmp_path, source, rollouts=ROLLOUTS)
+    assert reward.weights == {"right": 1.0, "tagged": 1.0}
+    assert rewards(reward) == [
+        1.5,
+        0.5,
+        0.0,
+        1.0,
+    ]  # None of one function counts nothing, as the trainer's nansum
+    assert reward.origin.count("read as TRL") == 2
+
+
+def test_a_default_gives_way_to_a_column_that_logs_have_and_to_no_other(tmp_path):
+    source = """
+        def f(completion, answer="", level=9):
+            return (answer in completion) + level / 10 if answer else None
+    """
+    reward = load(tmp_path, source, rollouts=ROLLOUTS)
+    assert rewards(reward) == [1.9, 0.9, 0.9, 1.9]
+    assert "answer from ground_truth" in reward.origin and "level" not in reward.origin
+    rows = [{"completion": "4", "level": 1}]
+    assert rewards(load(tmp_path, source, rollouts=rk.load_rollouts(rows)), rows) == [None]
+
+
+def test_two_functions_of_one_name_in_a_list_get_names_of_their_own(tmp_path):
+    source = "def made(k):\n    def g(completions, **kwargs):\n"
+    source += "        return [k] * len(completions)\n    return g\n"
+    reward = load(tmp_path, source + "f = [made(1.0), made(2.0)]\n")
+    assert reward.names == ("g", "g_2") and rewards(reward) == [3, 3, 3, 3]
+
+
+def test_the_mapping_of_columns_is_told(tmp_path):
+    said = load(tmp_path, READ["verl"][0]).origin
+    assert "solution_str from completion" in said and "ground_truth from ground_truth" in said
+    assert (
+        "answer from ground_truth" in load(tmp_path, READ["TRL with a column"][0], rollouts=ROLLOUTS).origin
+    )
+
+
+def test_what_the_trainer_reads_but_the_log_lacks_is_asked_for(tmp_path):
+    source = """
+        def f(data_source, solution_str, ground_truth, extra_info=None):
+            return 1.0 if data_source == "gsm8k" else 0.0
+    """
+    with pytest.raises(rk.RewardError, match="asks for 'data_source'; this table has"):
+        rk.score(load(tmp_path, source), ROLLOUTS)
+    rows = [{**row, "data_source": "gsm8k"} for row in ROWS]
+    assert rewards(load(tmp_path, source), rows) == [1, 1, 1, 1]
+
+
+def test_arguments_are_copies_that_a_function_may_change(tmp_path):
+    source = """
+        def f(data_source, solution_str, ground_truth, extra_info=None):
+            extra_info["seen"] = extra_info.get("seen", 0) + 1
+            return float(extra_info["seen"])
+    """
+    rows = [{**row, "extra_info": {"index": 1}} for row in ROWS]
+    reward = load(tmp_path, source)
+    assert rewards(reward, rows) == rewards(reward, rows) == [1, 1, 1, 1]
+    assert all(row["extra_info"] == {"index": 1} for row in rows)
+
+
+def test_a_batch_function_is_called_for_a_group_at_a_time(tmp_path):
+    source = """
+        def f(prompts, completions, **kwargs):
+            assert len(set(prompts)) == 1
+            return [float(len(completions))] * len(completions)
+    """
+    assert rewards(load(tmp_path, source)) == [2, 2, 2, 2]
+
+
+def test_where_a_batch_fails_only_the_rows_that_fail_alone_are_errors(tmp_path):
+    source = """
+        def f(completions, **kwargs):
+            return [1.0 / len(text) for text in completions]
+    """
+    for timeout in (None, 5):
+        scores = rk.score(load(tmp_path, source), ROLLOUTS, timeout=timeout)
+        assert scores.counts["f"] == {"scored": 3, "gated": 0, "abstained": 0, "error": 1}
+        assert scores.table["error/f"][2] == "ZeroDivisionError: float division by zero"
+        assert scores.table["reward"][3] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("back", "reason"),
+    [
+        ("[1.0] * (3 - len(completions))", "returned 2 values for 1 completions"),
+        ("'high'", "returned 'high', not a list of scores"),
+        ("{'a': 1.0}", "not a list of scores"),
+        ("None", "not a list of scores"),
+        ("[float('inf')] * len(completions)", "a score must be finite"),
+    ],
+    ids=["wrong length", "text", "dict", "nothing", "infinite"],
+)
+def test_a_batch_that_goes_wrong_is_an_error_of_its_rows(back, reason, tmp_path):
+    source = "def f(completions, **kwargs):\n    if len(completions[0]) < 9:\n        return "
+    source += f"{back}\n    return [1.0] * len(completions)"
+    rows = [
+        {"prompt": text, "completion": text} for text in ("a long completion", "a long other one", "short")
+    ]
+    scores = rk.score(load(tmp_path, source), rows)
+    assert scores.counts["f"] == {"scored": 2, "gated": 0, "abstained": 0, "error": 1}
+    assert reason in scores.table["error/f"][2]
+
+
+# what it says, for what can be no reward
+REFUSED = {
+    "a number": ("f = 3", "is 3, not a reward"),
+    "an empty list": ("f = []", "is an empty list"),
+    "a list with a number": (READ["plain"][0] + "\n        f = [f, 3]", "is not a reward: it is 3"),
+    "text back": ("def f(completion):\n    return 'good'", "returned 'good' of type str for a completion"),
+    "text back to verl": (
+        "def f(data_source, solution_str, ground_truth):\n    return 'good'",
+        "verl expects compute_score(data_source, solution_str",
+    ),
+    "a dict of texts": (
+        "def f(data_source, solution_str, ground_truth):\n    return {'score': 'good'}",
+        "of type dict for a completion",
+    ),
+    "a class that needs arguments": (
+        "class f:\n    def __init__(self, config):\n        pass\n"
+        "    def __call__(self, completions, **kwargs):\n        return []",
+        "give an object of it, made with what it needs",
+    ),
+    "a class that fails": (
+        "class f:\n    def __init__(self):\n        raise OSError('no disk')\n"
+        "    def __call__(self, completions, **kwargs):\n        return []",
+        "mine.py:3: f() failed with OSError: no disk",
+    ),
+    "a file that raises": (
+        "x = 1\nraise OSError('no disk')\ndef f(completion):\n    return 1",
+        "mine.py:2: OSError",
+    ),
+    "a file that is not Python": ("def f(:", "mine.py:1: SyntaxError"),
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_what_can_be_no_reward_is_one_clear_sentence(kind, tmp_path):
+    source, said = REFUSED[kind]
+    with pytest.raises(rk.RewardError) as raised:
+        load(tmp_path, source, rollouts=ROLLOUTS)
+    assert said in str(raised.value) and "\n" not in str(raised.value)
+
+
+def test_a_function_that_asks_for_what_nobody_gives_names_it(tmp_path):
+    source = "def f(completion, gpu_handle):\n    return 1.0"
+    with pytest.raises(rk.RewardError, match=r"f asks for 'gpu_handle'; the rollouts have \['completion', "):
+        load(tmp_path, source, rollouts=ROLLOUTS)
+    with pytest.raises(rk.RewardError, match=r"asks for 'gpu_handle'; this table has"):
+        rk.score(load(tmp_path, source), ROLLOUTS)
+
+
+def test_an_unknown_target_and_one_that_does_not_fit_are_errors(tmp_path):
+    with pytest.raises(rk.RewardError, match=r"there is no target 'tlr'; known are .*did you mean 'trl'"):
+        load(tmp_path, READ["plain"][0], as_="tlr")
+    with pytest.raises(
+        rk.RewardError, match=r"cannot be read as TRL: its parameters are \['completion', 'ground_"
+    ):
+        load(tmp_path, READ["plain"][0], as_="trl")
+
+
+def test_keys_that_come_and_go_are_errors_of_their_rows_and_not_of_the_score(tmp_path):
+    source = """
+        def f(solution_str, ground_truth, **kwargs):
+            found = {"score": 1.0}
+            if solution_str:
+                found["length"] = len(solution_str)
+            return found
+    """
+    reward = load(tmp_path, source, rollouts=ROLLOUTS)
+    scores = rk.score(reward, ROLLOUTS)
+    assert scores.rewards.tolist() == [1, 1, 1, 1]
+    assert scores.counts["length"]["error"] == 1
+    assert "returned the keys ['score'], without 'length'" in scores.table["error/length"][2]
+    assert "keys that are not always there: length" in reward.origin
+
+
+def test_a_function_that_fails_on_the_sample_says_so_and_is_read_all_the_same(tmp_path):
+    source = """
+        def f(data_source, solution_str, ground_truth, extra_info=None):
+            return extra_info["difficulty"] * 1.0
+    """
+    reward = load(tmp_path, source)
+    assert "on 2 of 2 rows of a made-up sample it failed: KeyError: 'difficulty'" in reward.origin
+    rows = [{**row, "extra_info": {"difficulty": 3}} for row in ROWS]
+    assert rewards(reward, rows) == [3, 3, 3, 3]
+
+
+def test_a_function_that_hangs_does_not_hang_the_loading(tmp_path, monkeypatch):
+    monkeypatch.setattr("rewardkit.targets.recognising.SECONDS", 0.3)
+    reward = load(tmp_path, "import time\ndef f(completions, **kwargs):\n    time.sleep(60)")
+    assert "took longer than 0.3 s" in reward.origin
+
+
+def test_async_functions_can_be_loaded_where_a_loop_is_running(tmp_path):
+    source, _, expected = READ["TRL, asynchronous"]
+    found = []
+
+    async def inside():
+        found.append(rewards(load(tmp_path, source)))
+
+    from threading import Thread
+
+    thread = Thread(target=lambda: asyncio.run(inside()))
+    thread.start()
+    thread.join()
+    assert found == [expected]
+
+
+def test_the_source_of_the_user_is_in_the_fingerprint(tmp_path):
+    prints = []
+    for bonus in (0, 1, 1):
+        source = READ["verl"][0].replace("2.0", f"2.0 + {bonus}")
+        prints.append(load(tmp_path, source).record()["fingerprints"]["scoring"])
+    assert prints[0] != prints[1] == prints[2]
+    assert load(tmp_path, READ["verl"][0]).record()["sources"].keys() == {"mine.py"}

@@ -1,0 +1,146 @@
+"""SkyRL-gym's environments, read and written without SkyRL."""
+
+import copy
+
+import pytest
+
+import rewardkit as rk
+from rewardkit.errors import RewardError
+from rewardkit.exporting import export
+from rewardkit.targets import skyrl_gym
+from rewardkit.targets.calling import loaded
+
+ENV = """
+class BaseTextEnv:
+    def __init__(self):
+        self.turns = 0
+    def init(self, prompt):
+        return prompt, {}
+
+class f(BaseTextEnv):
+    def __init__(self, env_config=None, extras={}):
+        super().__init__()
+        assert "ground_truth" in extras["reward_spec"], "ground_truth is required"
+        self.truth = extras["reward_spec"].pop("ground_truth")
+    def step(self, action):
+        reward = 2.5 if self.truth in action else -1
+        return {"observations": [], "reward": reward, "done": True, "metadata": {}}
+
+class Talk(BaseTextEnv):
+    def __init__(self, extras):
+        super().__init__()
+        self.left = extras["max_turns"]
+    def init(self, prompt):
+        assert prompt == [{"role": "user", "content": "2+2?"}], prompt
+        return prompt, {}
+    def step(self, action):
+        self.left -= 1
+        return {"observations": [], "reward": len(action), "done": self.left == 0 or "stop" in action}
+
+class Result:
+    def __init__(self, reward):
+        self.reward, self.done = reward, True
+
+class Object(f):
+    def step(self, action):
+        return Result(0.25)
+
+class Nothing(f):
+    def step(self, action):
+        return {"observations": [], "reward": None, "done": True}
+
+class Tuple(f):
+    def step(self, action):
+        return [], 1.0, True, {}
+
+class Judge(f):
+    def __init__(self, env_config, extras, judge):
+        pass
+"""
+
+
+def test_an_environment_is_made_for_each_completion(load, rewards, rollouts):
+    reward = load(ENV)
+    assert "read as SkyRL-gym: it is a class with step(action), made with extras" in reward.origin
+    assert 'extras["reward_spec"]["ground_truth"] from ground_truth' in reward.origin
+    assert rewards(reward) == [2.5, -1, -1, 2.5]
+    assert rewards(reward) == [2.5, -1, -1, 2.5]  # nothing of the rollouts was changed
+
+
+@pytest.mark.parametrize(
+    "turns, expected",
+    [
+        pytest.param(
+            [("assistant", "abc"), ("user", "and?"), ("assistant", "de")], 5, id="the rewards add up"
+        ),
+        pytest.param(
+            [("assistant", "stop"), ("user", "and?"), ("assistant", "de")], 4, id="until it is done"
+        ),
+    ],
+)
+def test_an_environment_steps_through_the_turns_of_a_transcript(load, turns, expected):
+    messages = [{"role": role, "content": text} for role, text in [("user", "2+2?"), *turns]]
+    rollouts = rk.load_rollouts([{"prompt": "2+2?", "completion": "de", "messages": messages}])
+    reward = load(ENV, "Talk", rollouts=rollouts)
+    assert rk.score(reward, rollouts).rewards.tolist() == [expected]
+
+
+@pytest.mark.parametrize(
+    "name, expected, error",
+    [
+        pytest.param("Object", [0.25] * 4, None, id="an object with the reward"),
+        pytest.param("Nothing", [None] * 4, "without a reward", id="no reward"),
+        pytest.param("Tuple", [None] * 4, "without a reward", id="another library's step"),
+    ],
+)
+def test_odd_steps(load, rewards, rollouts, name, expected, error):
+    reward = load(ENV, name)
+    assert rewards(reward) == expected
+    if error:
+        assert rk.score(reward, rollouts).table[f"error/{name}"].str.contains(error).all()
+
+
+def test_a_class_that_is_made_with_more_cannot_be_read(load):
+    with pytest.raises(
+        RewardError, match="Judge is made with 'judge', too, and SkyRL-gym hands over env_config"
+    ):
+        load(ENV, "Judge")
+
+
+def fits(completion, ground_truth, prompt, level):
+    return (completion == ground_truth) * level - len(prompt) if completion else None
+
+
+FITS = rk.Reward("fits", components=[rk.Component("fits", fits, range=None)])
+
+
+@pytest.mark.parametrize("place", ["reward_spec", "reward_model"])
+def test_the_file_has_an_environment_that_is_done_after_a_step(tmp_path, place):
+    made = export(FITS, to="skyrl-gym", path=tmp_path / "fits.py", missing=-9.0)
+    assert 'entry_point="fits:FitsEnv"' in made.usage and "judged = 0" in " ".join(made.losses)
+    kind = loaded(made.path).FitsEnv
+    extras = {place: {"ground_truth": "4"}, "level": 6}
+    before = copy.deepcopy(extras)
+    for action, reward, judged in (("4", 2.0, 1.0), ("5", -4.0, 1.0), ("", -9.0, 0.0)):
+        env = kind(env_config=None, extras=extras)
+        env.init([{"role": "user", "content": "2+2?"}])
+        step = env.step(action)
+        assert (step["reward"], step["done"], step["observations"]) == (reward, True, [])
+        assert step["metadata"] == {"score": reward, "judged": judged, "fits": reward}
+    assert extras == before
+
+
+def test_a_group_component_cannot_be_written(tmp_path):
+    reward = rk.Reward("r", components=[rk.Component("best", lambda completion: completion, group=True)])
+    with pytest.raises(RewardError, match="needs the siblings of a group"):
+        export(reward, to="skyrl-gym", path=tmp_path / "r.py")
+
+
+def test_functions_of_the_module_can_be_called_in_memory():
+    step = skyrl_gym.functions(FITS)
+    assert (
+        step("4", [{"role": "user", "content": "2?"}], {"reward_spec": {"ground_truth": "4"}, "level": 1})[
+            "reward"
+        ]
+        == -1
+    )

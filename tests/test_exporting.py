@@ -1,0 +1,306 @@
+"""export(): the file, what it says, what is refused; and the functions in memory."""
+
+import copy
+import importlib.util
+import json
+import pickle
+import subprocess
+import sys
+from dataclasses import replace
+from functools import partial
+
+import cloudpickle
+import numpy as np
+import pytest
+
+import rewardkit as rk
+from rewardkit.exporting import export
+from rewardkit.targets import named, trl, verl
+
+SEVEN = ("trl", "verl", "siirl", "benchmax", "tunix", "verifiers", "openrlhf")
+ROWS = rk.load_rollouts("gallery:arithmetic").select(range(32))
+
+
+def arithmetic():
+    return rk.load_reward("gallery:arithmetic")
+
+
+def module_of(path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def abstains(completion):
+    return None
+
+
+def fails(completion):
+    return 1 / len(completion)
+
+
+def siblings(completion):
+    return [1.0] * len(completion)
+
+
+@pytest.mark.parametrize("target", SEVEN)
+def test_a_file_says_what_it_is_how_it_is_used_and_what_is_lost(target, tmp_path):
+    made = export(arithmetic(), to=target, path=tmp_path / "deep" / "mine.py")
+    text = made.path.read_text()
+    prints = arithmetic().record()["fingerprints"]
+    assert prints["scoring"] in text and prints["reward"] in text and "written by rewardkit" in text
+    flat = " ".join(text.replace("#", " ").split())
+    for sentence in (*made.losses, *made.usage.splitlines()):
+        assert " ".join(sentence.replace("#", " ").split()) in flat
+    assert list(made.path.parent.iterdir()) == [made.path]
+    assert str(made.path) in repr(made) and made.record()["target"] == target
+
+
+@pytest.mark.parametrize("target", SEVEN)
+def test_a_file_needs_the_light_core_only(target, tmp_path):
+    """What the notebook, the tests and the trainers bring along is not imported by it."""
+    export(arithmetic(), to=target, path=tmp_path / "mine.py")
+    heavy = ["IPython", "jupyterlab", "matplotlib", "papermill", "torch", "trl", "openai", "ipywidgets"]
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import mine; "
+    code += f"print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_trl_gets_one_function_of_lists_with_none_where_nothing_is_judged(tmp_path):
+    reward = rk.Reward(
+        "half", components=[rk.Component("length", lambda completion: len(completion) / 10 or None)]
+    )
+    (combined,) = trl.functions(reward)
+    given = combined(
+        prompts=["p", "p"], completions=["abc", ""], completion_ids=[[1], [2]], trainer_state=None
+    )
+    assert given == [0.3, None] and type(given) is list and type(given[0]) is float
+
+
+def test_the_names_that_a_data_set_has_are_known_or_given():
+    rows = {"prompts": ["2+2", "2+2"], "completions": ["<answer>4</answer>", "<answer>5</answer>"]}
+    for column in ("answer", "solution", "ground_truth", "target"):
+        given = trl.functions(arithmetic())[0](**rows, **{column: ["4", "4"]})
+        assert given[0] > 1 > given[1]
+    (named_so,) = trl.functions(arithmetic(), columns={"ground_truth": "label_17"})
+    assert named_so(**rows, label_17=["5", "5"], answer=["4", "4"])[1] > 1
+    with pytest.raises(rk.RewardError, match=r"asks for 'ground_truth'.*or export again with columns="):
+        trl.functions(arithmetic())[0](**rows)
+
+
+def test_siblings_are_the_completions_of_one_prompt():
+    reward = rk.Reward("g", components=[rk.Component("share", share_of_group, group=True)])
+    (function,) = trl.functions(reward)
+    assert function(prompts=["a", "b", "a"], completions=["x", "y", "z"]) == [0.5, 1.0, 0.5]
+    chat = [[{"role": "user", "content": name}] for name in ("a", "b", "a")]
+    turns = [[{"role": "assistant", "content": "x"}]] * 3
+    assert function(prompts=chat, completions=turns) == [0.5, 1.0, 0.5]
+
+
+def share_of_group(completion):
+    return [1 / len(completion)] * len(completion)
+
+
+def test_an_error_is_no_score_and_is_logged(caplog):
+    reward = rk.Reward("e", components=[rk.Component("fails", fails, range=None)])
+    assert trl.functions(reward)[0](prompts=["p"] * 2, completions=["ab", ""]) == [0.5, None]
+    assert "component 'fails' failed: ZeroDivisionError: division by zero" in caplog.text
+    assert verl.functions(reward)("s", "", "t") == {"score": 0.0, "judged": 0.0, "fails": 0.0}
+    assert verl.functions(reward, missing=-2.0)("s", "", "t") == {"score": -2.0, "judged": 0.0, "fails": -2.0}
+
+
+def test_what_abstains_is_not_logged(caplog):
+    reward = rk.Reward("a", components=[rk.Component("abstains", abstains)])
+    assert trl.functions(reward)[0](prompts=["p"], completions=["x"]) == [None]
+    assert caplog.text == ""
+
+
+def test_verl_finds_columns_in_extra_info_and_gated_components_count_nothing():
+    reward = rk.Reward(
+        "v",
+        components=[
+            rk.Component("grade", lambda completion, level: level / 4),
+            rk.Component("late", lambda completion: 1.0, gate=rk.gate("grade", at_least=0.75)),
+        ],
+    )
+    function = verl.functions(reward)
+    assert function("s", "x", None, {"level": 2}) == {"score": 0.5, "judged": 1.0, "grade": 0.5, "late": 0.0}
+    assert function("s", "x", None, {"level": 3})["score"] == 1.75
+    batch = verl.functions(reward, batch=True)
+    found = batch(["s"] * 2, ["x", "y"], [None] * 2, [{"level": 2}, {"level": 4}])
+    assert [one["score"] for one in found] == [0.5, 2.0]
+
+
+def test_arguments_are_not_touched():
+    arguments = {
+        "prompts": [[{"role": "user", "content": "2+2"}]],
+        "completions": [[{"role": "assistant", "content": "<answer>4</answer>"}]],
+        "answer": ["4"],
+    }
+    before = copy.deepcopy(arguments)
+    trl.functions(arithmetic())[0](**arguments)
+    info = {"level": 1, "nested": {"a": [1]}}
+    verl.functions(arithmetic())("s", "<answer>4</answer>", "4", info)
+    assert arguments == before and info == {"level": 1, "nested": {"a": [1]}}
+
+
+@pytest.mark.parametrize("dumps", [pickle.dumps, cloudpickle.dumps])
+@pytest.mark.parametrize("target", SEVEN)
+def test_functions_in_memory_survive_pickling(target, dumps):
+    function = named(target).functions(arithmetic())
+    assert pickle.loads(dumps(function)) is not None
+
+
+@pytest.mark.parametrize("how", ["pickle", "cloudpickle"])
+@pytest.mark.parametrize("target", ["trl", "verl", "siirl", "tunix", "openrlhf"])
+def test_functions_of_a_file_survive_pickling_into_another_process(target, how, tmp_path):
+    made = export(arithmetic(), to=target, path=tmp_path / "mine.py")
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import {how}, mine; "
+        f"sys.stdout.buffer.write({how}.dumps(mine.{made.functions[0]}))"
+    )
+    sent = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60, check=True).stdout
+    read = f"import sys, pickle; sys.path.insert(0, {str(tmp_path)!r}); "
+    read += "print(pickle.loads(sys.stdin.buffer.read()).__name__)"
+    done = subprocess.run([sys.executable, "-c", read], input=sent, capture_output=True, timeout=60)
+    assert done.stdout.decode().strip() == made.functions[0], done.stderr
+
+
+REFUSED = {
+    "unknown target": (dict(to="tlr"), "there is no target 'tlr'; known are .* did you mean 'trl'"),
+    "only read": (dict(to="plain"), "is a target to read only"),
+    "no module name": (dict(to="trl", path="my-reward.py"), "is not the name of a Python module"),
+    "no Python file": (dict(to="trl", path="mine.txt"), "is not the name of a Python module"),
+    "infinite missing": (dict(to="verl", missing=float("nan")), "is not a finite number"),
+    "separate for verl": (dict(to="verl", separate=True), "takes one reward, without weights"),
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_what_cannot_be_exported_is_one_sentence_and_no_file(kind, tmp_path):
+    options, said = REFUSED[kind]
+    options = {**options, "path": tmp_path / options.get("path", "mine.py")}
+    with pytest.raises(rk.RewardError, match=said):
+        export(arithmetic(), **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("reward", "said"),
+    [
+        (
+            rk.Reward("g", components=[rk.Component("siblings", siblings, group=True)]),
+            "cannot be written for verl: 'siblings' needs the siblings of a group",
+        ),
+        (rk.Reward("l", components=[rk.Component("c", lambda completion: 1.0)]), "no name to write"),
+        (rk.Reward("p", components=[rk.Component("c", partial(abstains))]), None),
+    ],
+    ids=["siblings", "lambda", "partial"],
+)
+def test_a_reward_that_a_trainer_cannot_have_is_refused_before_any_training(reward, said, tmp_path):
+    if said is None:
+        assert export(reward, to="verl", path=tmp_path / "mine.py").path.is_file()
+        return
+    with pytest.raises(rk.RewardError, match=said):
+        export(reward, to="verl", path=tmp_path / "mine.py")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_old_file_is_kept_where_the_new_one_is_refused(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text("old = 1\n")
+    with pytest.raises(rk.RewardError):
+        export(rk.Reward("l", components=[rk.Component("c", lambda completion: 1.0)]), to="trl", path=path)
+    assert path.read_text() == "old = 1\n"
+
+
+def test_a_transform_is_left_out_where_completions_are_scored_alone_and_that_is_said(tmp_path):
+    reward = replace(arithmetic(), transform=rk.weigh.standardise())
+    made = export(reward, to="verl", path=tmp_path / "mine.py")
+    assert any(sentence.startswith("the transform is left out: verl") for sentence in made.losses)
+    one = module_of(made.path).compute_score(solution_str="<answer>4</answer>", ground_truth="4")
+    assert one["score"] == arithmetic()(completion="<answer>4</answer>", ground_truth="4").reward
+    kept = export(reward, to="trl", path=tmp_path / "kept.py")
+    assert "standardise" in kept.path.read_text()
+
+
+def test_a_loaded_function_goes_to_another_trainer_with_all_that_it_uses(tmp_path):
+    (tmp_path / "theirs.py").write_text(
+        "import re\nPATTERN = re.compile('<answer>(.*?)</answer>')\n\n"
+        "def found(text):\n    return PATTERN.findall(text)\n\n"
+        "def compute_score(data_source, solution_str, ground_truth, extra_info=None):\n"
+        "    return {'score': 1.0 if found(solution_str)[-1:] == [ground_truth] else -0.5}\n"
+    )
+    reward = rk.load_reward(f"{tmp_path / 'theirs.py'}:compute_score", rollouts=ROWS)
+    made = export(reward, to="trl", path=tmp_path / "mine" / "mine_trl.py")
+    (tmp_path / "theirs.py").unlink()
+    function = getattr(module_of(made.path), made.functions[0])
+    columns = ROWS.columns()
+    given = function(
+        prompts=columns["prompt"], completions=columns["completion"], answer=columns["ground_truth"]
+    )
+    expected = rk.score(reward, ROWS).rewards.tolist()
+    assert given == expected and set(expected) == {1.0, -0.5}
+
+
+def test_a_function_called_as_the_trainers_makes_room_for_it(tmp_path):
+    """verl's compute_score for verl again: what is pickled by its name must be found under it."""
+    (tmp_path / "theirs.py").write_text(
+        "_score = 0.25\n\ndef compute_score(data_source, solution_str, ground_truth, extra_info=None):\n"
+        "    return len(solution_str) * _score\n\ndef twice(data_source, solution_str, ground_truth):\n"
+        "    return 2 * compute_score(data_source, solution_str, ground_truth)\n"
+    )
+    reward = rk.load_reward(f"{tmp_path / 'theirs.py'}:twice")
+    made = export(reward, to="verl", path=tmp_path / "mine.py")
+    text = made.path.read_text()
+    assert text.count("def compute_score(") == 1 and text.count("def _compute_score(") == 1
+    function = module_of(made.path).compute_score
+    assert function(data_source=None, solution_str="abcd", ground_truth="")["score"] == 2.0
+    code = "import pickle, mine; print(pickle.loads(pickle.dumps(mine._reward)).name)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout.strip() == "twice", done.stderr
+
+
+def test_separate_functions_give_scores_and_the_weights_go_to_the_trainer(tmp_path):
+    made = export(arithmetic(), to="trl", path=tmp_path / "mine.py", separate=True)
+    assert f"reward_weights={list(arithmetic().weights.values())!r}" in made.usage
+    assert made.functions == arithmetic().names
+    module, columns = module_of(made.path), ROWS.columns()
+    scores = rk.score(arithmetic(), ROWS)
+    for name in made.functions:
+        given = getattr(module, name)(
+            prompts=columns["prompt"], completions=columns["completion"], answer=columns["ground_truth"]
+        )
+        expected = scores.score(name)
+        gated = (scores.table[f"status/{name}"] == "gated").to_numpy()
+        np.testing.assert_array_equal(np.array(given, dtype=float), np.where(gated, 0.0, expected))
+
+
+def test_a_component_may_be_called_as_the_reward_in_the_file(tmp_path):
+    reward = rk.Reward(
+        "rk", components=[rk.Component("reward", half), rk.Component("trl", rk.measure.regex("b"))]
+    )
+    made = export(reward, to="trl", path=tmp_path / "mine.py", separate=True)
+    module = module_of(made.path)
+    given = {"prompts": ["p"], "completions": ["abc"]}
+    assert (module.reward(**given), module.trl(**given)) == ([0.5], [1.0])
+    assert export(reward, to="trl", path=tmp_path / "whole.py").functions == ("rk_",)
+
+
+def half(completion):
+    return 0.5
+
+
+def test_a_proof_without_the_trainer_says_what_to_install(tmp_path):
+    with pytest.raises(rk.RewardError, match=r"runs verl's own code; missing here: verl, .*; install that"):
+        export(arithmetic(), to="verl", path=tmp_path / "mine.py", verify=ROWS)
+    assert (tmp_path / "mine.py").is_file()
+
+
+def test_a_record_is_plain_data(tmp_path):
+    made = export(arithmetic(), to="trl", path=tmp_path / "mine.py")
+    assert set(json.loads(json.dumps(made.record()))) == {"target", "path", "losses", "usage"}

@@ -1,0 +1,178 @@
+"""Two ways in, as the README tells them: from a trainer's log and its reward to a report, and back."""
+
+import json
+import re
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import rewardkit as rk
+from rewardkit.cli import main
+
+ROWS = list(rk.load_rollouts("gallery:arithmetic").select(range(160)))
+
+VERL = '''
+import re
+
+
+def extract(text):
+    found = re.findall(r"<answer>(.*?)</answer>", text)
+    return found[-1].strip() if found else None
+
+
+def compute_score(data_source, solution_str, ground_truth, extra_info=None):
+    """One point for the right answer in its tag."""
+    if data_source != "countdown":
+        raise NotImplementedError(data_source)
+    right = extract(solution_str) == ground_truth
+    return {"score": 1.0 if right else 0.0, "tagged": "<answer>" in solution_str}
+'''
+
+TRL = '''
+def right(completions, solution, **kwargs):
+    """The right answer in its tag."""
+    return [float(f"<answer>{truth}</answer>" in text) for text, truth in zip(completions, solution)]
+
+
+def short(completions, **kwargs):
+    return [max(0.0, 1 - len(text) / 200) for text in completions]
+
+
+functions = [right, short]
+'''
+
+
+def score(row):
+    found = re.findall(r"<answer>(.*?)</answer>", row["completion"])
+    return float(found[-1].strip() == row["ground_truth"]) if found else 0.0
+
+
+def run(folder, monkeypatch, *command, status=0):
+    monkeypatch.chdir(folder)
+    done = CliRunner().invoke(main, command)
+    assert done.exit_code == status, done.output
+    return done.output
+
+
+@pytest.fixture
+def verl(tmp_path):
+    (tmp_path / "rollouts").mkdir()
+    for step in (1, 2):
+        rows = ROWS[(step - 1) * 80 : step * 80]
+        dump = [
+            {
+                "input": f"user\n{row['prompt']}\nassistant\n",
+                "output": row["completion"],
+                "gts": None,
+                "score": score(row),
+                "step": step,
+            }
+            for row in rows
+        ]
+        text = "\n".join(json.dumps(row) for row in dump)
+        (tmp_path / "rollouts" / f"{step}.jsonl").write_text(text)
+    training = {
+        row["prompt"]: {
+            "data_source": "countdown",
+            "prompt": [{"role": "user", "content": row["prompt"]}],
+            "reward_model": {"style": "rule", "ground_truth": row["ground_truth"]},
+            "extra_info": {"index": at},
+        }
+        for at, row in enumerate(ROWS)
+    }
+    pd.DataFrame(list(training.values())).to_parquet(tmp_path / "train.parquet")
+    (tmp_path / "my_reward.py").write_text(VERL)
+    return tmp_path
+
+
+@pytest.fixture
+def trl(tmp_path):
+    (tmp_path / "completions").mkdir()
+    for step in (1, 2):
+        rows = ROWS[(step - 1) * 80 : step * 80]
+        table = {
+            "step": [step] * len(rows),
+            "prompt": [row["prompt"] for row in rows],
+            "completion": [row["completion"] for row in rows],
+            "right": [score(row) for row in rows],
+            "short": [max(0.0, 1 - len(row["completion"]) / 200) for row in rows],
+            "advantage": [0.0] * len(rows),
+        }
+        pd.DataFrame(table).astype({"right": "float32", "short": "float32"}).astype(
+            {"right": "float64", "short": "float64"}
+        ).to_parquet(tmp_path / "completions" / f"completions_{step:05d}.parquet")
+    training = {row["prompt"]: row["ground_truth"] for row in ROWS}
+    pd.DataFrame({"prompt": list(training), "solution": list(training.values())}).to_parquet(
+        tmp_path / "train.parquet"
+    )
+    (tmp_path / "rewards.py").write_text(TRL)
+    return tmp_path
+
+
+def test_a_verl_dump_and_a_compute_score(verl, monkeypatch):
+    said = run(verl, monkeypatch, "diagnose", "rollouts")
+    assert "verl rollout dump" in said and "zero_std_groups" in said
+    given = ("my_reward.py:compute_score", "rollouts", "--join", "train.parquet")
+    said = run(verl, monkeypatch, "score", *given, "-o", "run1")
+    assert "160 of 160 rows matched" in said and "read as verl" in said
+    scores = rk.load_scores(verl / "run1")
+    assert scores.rewards.tolist() == [score(row) for row in ROWS]
+    assert "log_mismatch" not in run(verl, monkeypatch, "diagnose", "run1")
+    said = run(
+        verl, monkeypatch, "export", given[0], "--to", "trl", "-o", "mine_trl.py", "--set", "a=1", status=2
+    )
+    assert "give it, too" in said
+    run(verl, monkeypatch, "export", given[0], "--to", "trl", "-o", "mine_trl.py")
+    (loaded,) = rk.load_reward(f"{verl}/mine_trl.py:compute_score").components
+    assert callable(loaded.function)
+
+
+def test_a_reward_that_is_not_what_was_logged_is_the_first_finding(verl, monkeypatch):
+    file = verl / "my_reward.py"
+    file.write_text(file.read_text().replace("found[-1]", "found[0]").replace("1.0 if", "2.0 if"))
+    given = ("my_reward.py:compute_score", "rollouts", "--join", "train.parquet")
+    run(verl, monkeypatch, "score", *given, "-o", "run1")
+    found = json.loads(run(verl, monkeypatch, "diagnose", "run1", "--json"))["findings"]
+    assert found[0]["code"] == "log_mismatch" and found[0]["severity"] == "high"
+    assert [item["code"] for item in found].count("log_mismatch") == 1  # the score is the whole reward here
+
+
+def test_what_the_log_lacks_is_named(verl, monkeypatch):
+    said = run(verl, monkeypatch, "score", "my_reward.py:compute_score", "rollouts", status=2)
+    assert "asks for" in said and "join" in said
+
+
+def test_a_trl_folder_its_training_set_and_a_list_of_functions(trl, monkeypatch):
+    given = ("rewards.py:functions", "completions", "--join", "train.parquet")
+    said = run(trl, monkeypatch, "score", *given, "-o", "run1")
+    assert "TRL completions" in said and said.count("read as TRL") == 2
+    assert "log_mismatch" not in run(trl, monkeypatch, "diagnose", "run1")
+    loaded = rk.load_scores(trl / "run1")
+    assert loaded.score("right").tolist() == [score(row) for row in ROWS]
+    made = json.loads(
+        run(
+            trl,
+            monkeypatch,
+            "report",
+            "--reward",
+            given[0],
+            "--rollouts",
+            *given[1:],
+            "-o",
+            "pages",
+            "--json",
+        )
+    )
+    assert made["failed"] == [] and "read as TRL" in made["origins"][0]
+    assert "right read as TRL" in (trl / "pages" / "index.html").read_text()
+    made = json.loads(run(trl, monkeypatch, "export", given[0], "--to", "verl", "--json"))
+    assert made["path"] == "functions_verl.py" and (trl / "functions_verl.py").is_file()
+
+
+def test_an_unknown_trainer_and_one_that_does_not_fit_end_in_one_line(trl, monkeypatch):
+    given = ("score", "rewards.py:right", "completions", "--join", "train.parquet")
+    assert "'tlr' is not one of" in run(trl, monkeypatch, *given, "--as", "tlr", status=2)
+    said = run(trl, monkeypatch, *given, "--as", "verl", status=2)
+    assert "cannot be read as verl" in said and said.count("\n") == 1
+    assert "read as TRL" in run(trl, monkeypatch, *given, "--as", "trl")
