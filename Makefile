@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: report test lab lint bench fuzz clean
+.PHONY: report test test-trainers lab lint bench fuzz clean
 
 report: $(VENV)/.notebook
 	$(BIN)/rewardkit report --reward gallery:arithmetic --reward gallery:arithmetic.flawed \
@@ -15,6 +15,10 @@ test: $(VENV)/.test
 	$(BIN)/python -m pytest -n 2 --dist loadscope --cov --cov-report= $(PYTEST)
 	$(BIN)/python -m coverage report
 	$(BIN)/python -m pytest --nbval-lax --nbval-current-env -p no:cacheprovider notebooks
+
+# The trainers' own code on what is read and written for them; environments in .venv-trainers. TRAINERS names some.
+test-trainers: | $(BIN)/python
+	$(BIN)/python tests/trainers/run.py $(TRAINERS)
 
 lab: $(VENV)/.notebook
 	$(BIN)/python -m jupyter lab notebooks
@@ -35,7 +39,7 @@ fuzz: $(VENV)/.test
 	$(BIN)/python tests/fuzz.py $(FUZZ)
 
 clean:
-	rm -rf $(VENV) reports build dist
+	rm -rf $(VENV) .venv-trainers reports build dist
 
 # One stamp for each set of extras: made again only when pyproject.toml or the pinned versions change.
 $(VENV)/.notebook: pyproject.toml constraints.txt | $(BIN)/python

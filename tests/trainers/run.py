@@ -1,0 +1,114 @@
+"""Run the tests that need trainers, each in an environment of its own; print what was proved of which target.
+
+`make test-trainers`; arguments name environments of `environments.toml`, all by default.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent.parent
+VENVS = ROOT / ".venv-trainers"
+GALLERY = "tests/trainers/test_gallery_exports.py"
+STEPS = ("recognised", "read", "written", "called", "equal")
+
+
+def interpreter(version):
+    """A Python of this version: the one that runs, else one that can be found; None where there is none."""
+    if sys.version.startswith(f"{version}."):
+        return sys.executable
+    places = [f"python{version}"]
+    roots = [os.environ.get("PYENV_ROOT", ""), str(Path.home() / ".pyenv")]
+    places += [
+        str(path) for root in roots if root for path in Path(root).glob(f"versions/{version}.*/bin/python")
+    ]
+    for place in places:
+        try:
+            subprocess.run([place, "-c", ""], check=True, capture_output=True)
+        except (OSError, subprocess.CalledProcessError):
+            continue
+        return place
+    return None
+
+
+def made(name, wanted):
+    """The Python of an environment, made anew when what it needs has changed."""
+    folder = VENVS / name
+    python = folder / "bin" / "python"
+    stamp = folder / "made-of.json"
+    content = json.dumps(
+        [wanted, (ROOT / "pyproject.toml").read_text(), (ROOT / "constraints.txt").read_text()]
+    )
+    if stamp.is_file() and stamp.read_text() == content:
+        return python
+    base = interpreter(wanted["python"])
+    if base is None:
+        sys.exit(f"environment {name!r} needs Python {wanted['python']}, which is not on this machine")
+    subprocess.run([base, "-m", "venv", "--clear", str(folder)], check=True)
+    pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "-e", str(ROOT), "pytest", "hypothesis", *wanted["install"]], check=True)
+    if wanted.get("no_deps"):
+        subprocess.run([*pip, "--no-deps", *wanted["no_deps"]], check=True)
+    stamp.write_text(content)
+    return python
+
+
+def tested(name, wanted, table):
+    """Whether the tests of an environment pass: its own, and every gallery reward for each of its targets."""
+    python = made(name, wanted)
+    environment = {
+        **os.environ,
+        "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # eval-protocol would ask the network for it
+        "REWARDKIT_TABLE": str(table),
+        "REWARDKIT_TRAINERS": name,
+        "REWARDKIT_TARGETS": " ".join(wanted["targets"]),
+    }
+    print(f"== {name}: {', '.join([*wanted['install'], *wanted.get('no_deps', [])])}", flush=True)
+    options = ["-q", "-rs", "-W", "default", "--disable-warnings", "-p", "no:cacheprovider"]
+    command = [str(python), "-m", "pytest", *options, *wanted["tests"], GALLERY]
+    return subprocess.run(command, cwd=ROOT, env=environment).returncode == 0
+
+
+def text_of(table, reasons):
+    """The table: target by step, and by whose code; what is not proved with its reason."""
+    lines = [json.loads(line) for line in table.read_text().splitlines()] if table.exists() else []
+    targets = list(dict.fromkeys([*(line["target"] for line in lines), *reasons]))
+    rows = [("target", *STEPS, "by")]
+    for target in targets:
+        steps = {line["step"] for line in lines if line["target"] == target}
+        by = [
+            line["by"]
+            for line in lines
+            if line["target"] == target and line["step"] == "called" and line["by"]
+        ]
+        told = "; ".join(dict.fromkeys([*by, *([reasons[target]] if target in reasons else [])]))
+        rows.append((target, *("yes" if step in steps else "-" for step in STEPS), told))
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )
+
+
+def main(names):
+    """Run the environments of these names; the exit status is 1 where a test failed."""
+    described = tomllib.loads((HERE / "environments.toml").read_text())
+    environments = described["environment"]
+    if unknown := [name for name in names if name not in environments]:
+        sys.exit(f"no environment {unknown[0]!r}; there are {', '.join(environments)}")
+    with tempfile.TemporaryDirectory() as folder:
+        table = Path(folder) / "table.jsonl"
+        chosen = names or list(environments)
+        passed = {name: tested(name, environments[name], table) for name in chosen}
+        print(text_of(table, described.get("reason", {}) if not names else {}))
+    failed = [name for name, well in passed.items() if not well]
+    if failed:
+        sys.exit(f"failed: {', '.join(failed)}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,72 @@
+"""benchmax 0.2.5's own loop; and a caller of ours for the form that 0.1.2.dev36 documents."""
+
+import numpy as np
+import pytest
+from benchmax.envs import BaseEnv
+from table import proved
+
+import rewardkit as rk
+from rewardkit.exporting import export
+from rewardkit.targets.benchmax_calling import _run_groups, documented
+from rewardkit.targets.calling import awaited
+
+
+def rollouts():
+    return rk.load_rollouts("gallery:arithmetic").select(range(64))
+
+
+class Arithmetic(BaseEnv):
+    """An environment as the documentation has it: one hook for a completion and one for its group."""
+
+    async def create_dataset(self, split, base_dir, *, max_examples=None):
+        raise NotImplementedError
+
+    async def compute_reward(self, rollout):
+        text = rollout.messages[-1]["content"]
+        right = float(rollout.example_args["ground_truth"] in text)
+        return {"right": right, "penalty": -0.5 * (rollout.split == "train" and "<answer>" not in text)}
+
+    async def compute_group_rewards(self, rollouts):
+        lengths = {one.rollout_id: len(one.messages[-1]["content"]) for one in rollouts}
+        longest = max(lengths.values())
+        return {name: {"short": 1 - length / longest} for name, length in lengths.items()}
+
+
+def test_an_environment_of_ones_own_is_scored_as_benchmax_does():
+    reward = rk.load_reward(f"{__file__}:Arithmetic", rollouts=rollouts())
+    assert reward.weights == {"right": 1.0, "penalty": 1.0, "short": 1.0}
+    scores = rk.score(reward, rollouts())
+    theirs = awaited(_run_groups(Arithmetic, list(rollouts())))
+    for name in reward.names:
+        np.testing.assert_array_equal(scores.score(name), [one[name] for one in theirs])
+        assert len(set(scores.score(name))) > 1
+    proved("benchmax", "recognised")
+    proved("benchmax", "read")
+
+
+def share(completion):
+    return [len(text) / sum(map(len, completion)) for text in completion]
+
+
+def abstains(completion):
+    return None if len(completion) % 2 else 1.0
+
+
+REWARDS = {
+    "separate components": (rk.load_reward("gallery:arithmetic"), {"separate": True}),
+    "of a group": (rk.Reward("share", components=[rk.Component("share", share, group=True)]), {}),
+    "not judged": (rk.Reward("half", components=[rk.Component("abstains", abstains)]), {"missing": -0.25}),
+}
+
+
+@pytest.mark.parametrize("kind", REWARDS)
+def test_both_callers_give_what_rewardkit_gives(kind, tmp_path):
+    reward, options = REWARDS[kind]
+    made = export(reward, to="benchmax", path=tmp_path / "out.py", verify=rollouts(), **options)
+    assert made.proof.equal and made.proof.caller.startswith("Environment.run_group of benchmax 0.2.5")
+    ours = documented(made.path, made.plan[1], list(rollouts()))
+    theirs = rk.score(reward, rollouts())
+    for name, values in {**ours.components, **({} if ours.components else {"reward": ours.rewards})}.items():
+        expected = theirs.rewards if name == "reward" else theirs.score(name)
+        np.testing.assert_array_equal(values, np.nan_to_num(expected, nan=options.get("missing", 0.0)))
+    proved("benchmax", "called", ours.caller)

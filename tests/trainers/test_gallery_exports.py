@@ -1,0 +1,79 @@
+"""Every reward of the gallery, exported to each trainer that is installed here, through its own code."""
+
+import os
+
+import pytest
+from table import proved
+
+import rewardkit as rk
+from rewardkit.bundle import bundled
+from rewardkit.exporting import export, prove
+from rewardkit.targets import named
+from rewardkit.targets.exported import identifier
+
+TARGETS = os.environ.get("REWARDKIT_TARGETS", "").split()
+CASES = sorted(path.stem for path in bundled("data/gallery").glob("*.jsonl"))
+BUNDLED = ("arithmetic", "mixed")
+REFUSED = {
+    ("easyr1", name) for name in ("mixed", "routed", "curriculum", "tool_use")
+}  # it hands over no column
+
+
+def rollouts_of(name):
+    """The bundled rollouts; for the other rewards the completions of their cases."""
+    if name in BUNDLED:
+        return rk.load_rollouts(f"gallery:{name}")
+    rows = [
+        {"prompt_id": f"{name}-{at // 4}", **case.columns}
+        for at, case in enumerate(rk.load_cases(f"gallery:{name}"))
+    ]
+    return rk.load_rollouts(rows)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", [*BUNDLED, *CASES])
+def test_a_gallery_reward_through_the_trainers_own_code_is_the_same(name, target, tmp_path):
+    rollouts = rollouts_of(name)
+    if (target, name) in REFUSED:
+        with pytest.raises(rk.RewardError, match="cannot be written for EasyR1: it needs"):
+            export(rk.load_reward(f"gallery:{name}"), to=target, path=tmp_path / "refused.py")
+        return
+    made = export(
+        rk.load_reward(f"gallery:{name}"),
+        to=target,
+        path=tmp_path / f"{name}_{identifier(target)}.py",
+        verify=rollouts,
+    )
+    assert made.proof.equal, made
+    assert made.proof.rows == len(rollouts) and made.proof.compared >= len(rollouts)
+    proved(target, "written")
+    proved(target, "called", made.proof.caller)
+    proved(target, "equal")
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_an_export_that_is_loaded_back_gives_the_same_scores(target, tmp_path):
+    rollouts = rk.load_rollouts("gallery:arithmetic").select(range(64))
+    reward = rk.load_reward("gallery:arithmetic")
+    made = export(reward, to=target, path=tmp_path / "back.py")
+    name = made.functions[0]
+    again = rk.load_reward(f"{made.path}:{name}", rollouts=rollouts)
+    ours, theirs = rk.score(reward, rollouts).rewards, rk.score(again, rollouts).rewards
+    assert abs(ours - theirs).max() < (1e-6 if target == "openrlhf" else 1e-9), again.origin  # float32 there
+    assert named(target).title in again.origin or target in ("siirl", "tunix")  # read as verl's, as TRL's
+    proved(target, "recognised")
+    proved(target, "read")
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_difference_is_found_and_told(target, tmp_path):
+    rollouts = rk.load_rollouts("gallery:arithmetic").select(range(16))
+    reward = rk.load_reward("gallery:arithmetic")
+    made = export(reward, to=target, path=tmp_path / "other.py")
+    text = made.path.read_text()
+    assert text.count("weight=1.0") == 1
+    made.path.write_text(text.replace("weight=1.0", "weight=1.5"))
+    proof = prove(made, rollouts)
+    right = int((rk.score(reward, rollouts).score("correct") == 1).sum())
+    assert right > 0 and not proof.equal and proof.differ >= right
+    assert abs(proof.max_abs_difference - 0.5) < 1e-6

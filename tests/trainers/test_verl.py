@@ -1,0 +1,74 @@
+"""verl's own loader and managers."""
+
+import asyncio
+
+import numpy as np
+from table import proved
+
+import rewardkit as rk
+from rewardkit.exporting import export
+from rewardkit.targets import verl
+
+
+def compute_score(data_source, solution_str, ground_truth, extra_info=None, bonus=0.0):
+    """In the words of verl's documentation: a dict with the score, and what is logged beside it."""
+    right = solution_str.strip().endswith(f"{ground_truth}</answer>")
+    return {"score": (2.0 if right else -1.0) + bonus, "acc": right, "source": data_source}
+
+
+def test_a_documented_function_is_read_as_its_manager_calls_it(tmp_path):
+    rows = list(rk.load_rollouts("gallery:arithmetic").select(range(48)))
+    rollouts = rk.load_rollouts([{**row, "data_source": "countdown"} for row in rows])
+    read = rk.load_reward(f"{__file__}:compute_score", rollouts=rollouts)
+    assert "read as verl" in read.origin and read.names == ("score", "acc")
+    file = tmp_path / "mine.py"
+    file.write_text("from test_verl import compute_score\n")
+    called = verl.call(file, None, list(rollouts))
+    scores = rk.score(read, rollouts)
+    assert called.rewards == scores.rewards.tolist() and 2.0 in called.rewards and -1.0 in called.rewards
+    assert called.components["acc"] == scores.score("acc").tolist()
+    proved("verl", "recognised")
+    proved("verl", "read")
+
+
+async def slow(completion):
+    await asyncio.sleep(0.001)
+    return len(completion) / 100
+
+
+def waiting():
+    return rk.Reward(
+        "waiting", components=[rk.Component("slow", slow, range=None), rk.Component("none", nothing)]
+    )
+
+
+def nothing(completion):
+    return None
+
+
+def test_an_async_reward_is_a_coroutine_function_there_and_a_missing_one_is_marked(tmp_path):
+    rollouts = rk.load_rollouts("gallery:arithmetic").select(range(8))
+    made = export(
+        rk.load_reward(f"{__file__}:waiting"),
+        to="verl",
+        path=tmp_path / "w.py",
+        missing=-3.0,
+        verify=rollouts,
+    )
+    assert made.proof.equal
+    assert "async def compute_score" in made.path.read_text()
+    one = verl.functions(waiting(), missing=-3.0)("x", "abc", None)
+    assert one == {"score": -3.0, "judged": 0.0, "slow": 0.03, "none": -3.0}
+
+
+def test_the_batch_manager_takes_a_function_of_lists():
+    from verl.workers.reward_manager.batch import BatchRewardManager
+
+    rollouts = rk.load_rollouts("gallery:arithmetic").select(range(32))
+    rows = list(rollouts)
+    reward = rk.load_reward("gallery:arithmetic")
+    manager = BatchRewardManager(verl.Texts(rows), 0, verl.functions(reward, batch=True))
+    found = manager(verl.protocol(rows), return_dict=True)
+    ours = rk.score(reward, rollouts).rewards
+    np.testing.assert_allclose(found["reward_tensor"][:, 0].numpy(), ours.astype(np.float32), rtol=1e-6)
+    proved("verl", "called", "BatchRewardManager of verl 0.9.1")
