@@ -19,6 +19,7 @@ from rewardkit.calling import CAUGHT, said, short
 from rewardkit.component import SOURCE_HASH, source_hash
 from rewardkit.errors import InputError, RewardError, did_you_mean
 from rewardkit.reward import Reward
+from rewardkit.rollouts import Rollouts
 from rewardkit.sending import MODULE_SOURCE
 from rewardkit.targets import TARGETS
 from rewardkit.targets.adapter import named
@@ -202,7 +203,7 @@ def _as_reward(
             f"{name} is {short(value)}, not a reward; give a Reward, a function that returns one, "
             "f(completion, ground_truth), or a trainer's reward function"
         )
-    rows = list(islice(rollouts, SAMPLED)) if rollouts is not None else []
+    rows = _first(rollouts) if rollouts is not None else []
     return read(value, attribute, TARGETS, as_=as_, rows=rows)
 
 
@@ -211,3 +212,11 @@ def _makes_a_reward(value: Any) -> bool:
     if not callable(value) or isinstance(value, type) or named(value):
         return False
     return not any(target.readings(value, ()) for target in TARGETS)
+
+
+def _first(rollouts: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Some rows, as they are scored."""
+    if not isinstance(rollouts, Rollouts):
+        return list(islice(rollouts, SAMPLED))
+    columns = rollouts.select(range(min(SAMPLED, len(rollouts)))).as_logged()
+    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]

@@ -73,6 +73,14 @@ class Rollouts:
         """Every column as a list of Python values, missing ones as ``None``."""
         return {str(name): column_values(self.table[name]) for name in self.table.columns}
 
+    def as_logged(self) -> dict[str, list[Any]]:
+        """Every column as `columns`, and what was renamed under the name that it had in the source, too."""
+        columns = self.columns()
+        return {
+            **{source: columns[name] for name, source in self.mapping.items() if name in columns},
+            **columns,
+        }
+
     def select(self, rows: NDArray[np.bool_] | Sequence[int]) -> Rollouts:
         """The rollouts at these positions (or where the mask is true)."""
         return replace(self, table=self.table.iloc[np.arange(len(self))[np.asarray(rows)]])

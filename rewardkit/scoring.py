@@ -194,9 +194,11 @@ def score(
             "with load_scores"
         )
     reward.check_columns(names)
-    whole = ROLLOUT in reward.needs and ROLLOUT not in names
-    all_columns = {name: rollouts.table[name] for name in (names if whole else reward.needs)}
-    columns = Rollouts(pd.DataFrame(all_columns), {}, ()).columns()
+    if ROLLOUT in reward.needs and ROLLOUT not in names:
+        columns = rollouts.as_logged()
+    else:
+        asked = {name: rollouts.table[name] for name in reward.needs}
+        columns = Rollouts(pd.DataFrame(asked), {}, ()).columns()
     steps = len(reward.fields) + len(reward.components)
     with (
         time_limit(timeout) as limit,

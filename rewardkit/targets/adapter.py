@@ -25,6 +25,7 @@ __all__ = [
     "parameters",
     "plain",
     "required",
+    "source_of",
     "uses",
 ]
 
@@ -32,6 +33,17 @@ Row = Mapping[str, Any]
 """One rollout: column -> value, under canonical names."""
 
 CANONICAL = {alias: canonical for canonical, aliases in ALIASES.items() for alias in aliases}
+CANONICAL |= dict.fromkeys(
+    ("label", "labels", "gt", "truth", "expected", "expected_answer", "correct_answer", "reference_answer"),
+    "ground_truth",
+)
+"""A parameter's name -> the canonical column that it asks for."""
+
+OF_DATA = ("prompt", "completion", "ground_truth", "data_source")
+"""Canonical columns that training sets have; the others are a log's: a trainer does not hand them over."""
+
+FAMILIAR = ("answer", "solution", "question", "problem")
+"""What functions look for in their ``**kwargs``."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -127,9 +139,26 @@ def parameters(function: Any) -> dict[str, inspect.Parameter]:
 
 def column_of(parameter: str, rows: Sequence[Row] = ()) -> str:
     """The column that a parameter of this name takes: that one, or the canonical one it is a name for."""
-    if any(parameter in row for row in rows):
-        return parameter
-    return CANONICAL.get(parameter, parameter)
+    canonical = CANONICAL.get(parameter, parameter)
+    having = [row for row in rows if parameter in row]
+    same = all(canonical in row and row[canonical] is row[parameter] for row in having)
+    return canonical if same else parameter  # a log's own name for a column stands beside the canonical one
+
+
+def source_of(parameter: inspect.Parameter, row: Row) -> str | None:
+    """The column of a row that fills a parameter; ``None`` where it is left at its default.
+
+    One without a default takes the column of its name, else the canonical one that it is a name for. One with
+    a default is filled by the column of its name, if that is no column of the log alone; by a canonical one
+    only where the default says that there may be none: ``answer=""``, not ``target=100``.
+    """
+    name, canonical = parameter.name, CANONICAL.get(parameter.name)
+    if parameter.default is parameter.empty:
+        return name if name in row else canonical if canonical in row else None
+    if name in row and canonical in (None, *OF_DATA):
+        return name
+    empty = parameter.default is None or (isinstance(parameter.default, str) and not parameter.default)
+    return canonical if empty and canonical in OF_DATA and canonical in row else None
 
 
 def alike(row: Row) -> dict[str, Any]:
@@ -147,18 +176,20 @@ def alike(row: Row) -> dict[str, Any]:
 def fill(function: Any, row: Row, own: Mapping[str, Any]) -> dict[str, Any]:
     """Keyword arguments for a function that asks for a data set's columns by name.
 
-    `own` are the trainer's. Then come the row's columns, each also under the other names it is known by
-    (`ground_truth` as answer, solution ...); ``**kwargs`` gets all. A column that is not there is left to the
-    parameter's default; KeyError-free: one without a default is among the adapter's `needs`.
+    `own` are the trainer's. Each other parameter takes the column that `source_of` says; ``**kwargs`` gets all
+    columns, and the prompt and the truth also under the names that functions look for.
     """
     asked = parameters(function)
-    names = [name for name, p in asked.items() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     everything = any(p.kind is p.VAR_KEYWORD for p in asked.values())
-    filled = {name: value for name, value in own.items() if everything or name in names}
-    for name in [*names, *(row if everything else ()), *(CANONICAL if everything else ())]:
-        column = name if name in row else CANONICAL.get(name, name)
-        if name not in filled and name not in own and column in row:
-            filled[name] = row[column]
+    filled = {name: value for name, value in own.items() if everything or name in asked}
+    for name, p in asked.items():
+        if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) and name not in own:
+            source = source_of(p, row)
+            if source is not None:
+                filled[name] = row[source]
+    if everything:
+        others = {name: row[CANONICAL[name]] for name in FAMILIAR if CANONICAL[name] in row} | dict(row)
+        filled |= {name: value for name, value in others.items() if name not in asked and name not in own}
     return filled
 
 

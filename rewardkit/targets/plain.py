@@ -6,7 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rewardkit.targets.adapter import CANONICAL, Adapter, Row, column_of, fill, named, parameters, required
+from rewardkit.targets.adapter import (
+    OF_DATA,
+    Adapter,
+    Row,
+    column_of,
+    fill,
+    named,
+    parameters,
+    required,
+    source_of,
+)
 from rewardkit.targets.reading import Reading
 from rewardkit.targets.target import Target
 
@@ -38,8 +48,9 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     needs = required(value, (), rows) if callable(value) and not isinstance(value, type) else ()
     if not needs:
         return []
-    others = [name for name, p in parameters(value).items() if p.default is not p.empty]
-    known = [name for name in others if name in CANONICAL and CANONICAL[name] not in needs]
+    others = {name: p for name, p in parameters(value).items() if p.default is not p.empty}
+    whole = dict.fromkeys(OF_DATA)
+    known = [name for name, p in others.items() if (source_of(p, whole) or needs[0]) not in needs]
     adapter = Function(value, needs=needs, left=tuple(name for name in others if name not in known))
     mapping = {name: column_of(name, rows) for name in [*named(value), *known]}
     return [Reading("plain", FORM, f"it asks for {', '.join(mapping)}", adapter, mapping, main="score")]

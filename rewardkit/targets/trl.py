@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from rewardkit.primitives.extraction import assistant_text
 from rewardkit.reward import Reward
-from rewardkit.targets.adapter import Adapter, Row, column_of, fill, named, parameters, required
+from rewardkit.targets.adapter import Adapter, Row, column_of, fill, named, parameters, required, source_of
 from rewardkit.targets.calling import installed, loaded
 from rewardkit.targets.exported import Exported, identifier
 from rewardkit.targets.making import made
@@ -116,7 +116,7 @@ def _is_column(function: Any, name: str, rows: Sequence[Row]) -> bool:
     p = parameters(function)[name]
     if name in OWN or p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
         return False
-    return p.default is p.empty or any(column_of(name, rows) in row for row in rows)
+    return p.default is p.empty or any(source_of(p, row) is not None for row in rows)
 
 
 @dataclass(frozen=True, repr=False)

@@ -20,7 +20,7 @@ from typing import Any
 from rewardkit.primitives.factories import Made
 from rewardkit.reward import Reward
 from rewardkit.targets import plain, trl
-from rewardkit.targets.adapter import Adapter, Row, alike, column_of, fill, named, parameters, required
+from rewardkit.targets.adapter import Adapter, Row, alike, column_of, fill, parameters, required, source_of
 from rewardkit.targets.calling import installed, loaded
 from rewardkit.targets.exported import Exported, identifier
 from rewardkit.targets.reading import SAMPLE, Reading
@@ -64,7 +64,7 @@ def _is_filled(function: Any, name: str, rows: Sequence[Row]) -> bool:
     p = parameters(function)[name]
     if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) or name in OWN:
         return False
-    return name in named(function) or any(column_of(name, rows) in row for row in rows or SAMPLE)
+    return p.default is p.empty or any(source_of(p, row) is not None for row in rows or SAMPLE)
 
 
 @dataclass(frozen=True, repr=False)

@@ -202,6 +202,35 @@ def test_a_default_gives_way_to_a_column_that_logs_have_and_to_no_other(tmp_path
     assert rewards(load(tmp_path, source, rollouts=rk.load_rollouts(rows)), rows) == [None]
 
 
+def test_the_trainer_hands_over_columns_of_the_data_set_and_not_of_the_log(tmp_path):
+    """What stands in the log only, or is called like a column by chance, is left at its default."""
+    source = """
+        def f(completions, step=0.5, model="judge", target=100, source="web", level=9, answer=None, **kwargs):
+            assert (step, model, target, source, answer) == (0.5, "judge", 100, "web", kwargs["ground_truth"])
+            return [float(one) for one in level]
+    """
+    rows = [{**row, "step": 3, "policy": "m", "data_source": "d"} for row in ROWS]
+    reward = load(tmp_path, source, rollouts=rk.load_rollouts(rows))
+    assert rewards(reward, rows) == [2, 2, 1, 1]
+    assert "answer from ground_truth" in reward.origin and "model" not in reward.origin
+
+
+def test_a_column_can_be_had_under_the_name_that_it_has_in_the_log(tmp_path):
+    source = """
+        def f(completions, **kwargs):
+            return [float(truth in text) for text, truth in zip(completions, kwargs["gold"])]
+    """
+    rows = rk.load_rollouts([{"response": row["completion"], "gold": row["ground_truth"]} for row in ROWS])
+    assert rows.mapping["ground_truth"] == "gold"
+    assert rewards(load(tmp_path, source, rollouts=rows), rows) == [1, 0, 0, 1]
+    named = """
+        def f(completions, gold, label=None, **kwargs):
+            assert label == gold
+            return [float(truth in text) for text, truth in zip(completions, gold)]
+    """
+    assert rewards(load(tmp_path, named, rollouts=rows), rows) == [1, 0, 0, 1]
+
+
 def test_two_functions_of_one_name_in_a_list_get_names_of_their_own(tmp_path):
     source = "def made(k):\n    def g(completions, **kwargs):\n"
     source += "        return [k] * len(completions)\n    return g\n"
