@@ -176,8 +176,8 @@ def alike(row: Row) -> dict[str, Any]:
 def fill(function: Any, row: Row, own: Mapping[str, Any]) -> dict[str, Any]:
     """Keyword arguments for a function that asks for a data set's columns by name.
 
-    `own` are the trainer's. Each other parameter takes the column that `source_of` says; ``**kwargs`` gets all
-    columns, and the prompt and the truth also under the names that functions look for.
+    `own` are the trainer's. Each other parameter takes the column that `source_of` says; ``**kwargs`` gets
+    all columns, and the prompt and the truth also under the names that functions look for.
     """
     asked = parameters(function)
     everything = any(p.kind is p.VAR_KEYWORD for p in asked.values())
