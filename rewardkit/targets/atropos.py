@@ -14,7 +14,7 @@ from typing import Any
 
 from rewardkit.targets.adapter import Adapter, Row, fill, parameters, plain, required
 from rewardkit.targets.calling import installed, loaded
-from rewardkit.targets.exported import Exported, identifier
+from rewardkit.targets.exported import RewardHolder, identifier
 from rewardkit.targets.making import made
 from rewardkit.targets.reading import Reading
 from rewardkit.targets.target import Abilities, Called, Export, Target, Written
@@ -63,7 +63,7 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
 
 
 @dataclass(frozen=True, repr=False)
-class Compute(Exported):
+class Compute(RewardHolder):
     """The reward of the completions of one prompt, as numbers."""
 
     def __call__(self, completions: Sequence[Any], **columns: Any) -> list[float]:

@@ -16,7 +16,7 @@ from rewardkit.route import Route
 from rewardkit.targets.adapter import Adapter, Row, column_of, fill, named, parameters, plain, required
 from rewardkit.targets.benchmax_calling import call, documented
 from rewardkit.targets.benchmax_rows import GENERATED, id_of, rollout_of, task_of
-from rewardkit.targets.exported import Exported
+from rewardkit.targets.exported import RewardHolder
 from rewardkit.targets.making import made
 from rewardkit.targets.reading import Reading
 from rewardkit.targets.target import Abilities, Export, Target, Written
@@ -205,7 +205,7 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
 
 
 @dataclass(frozen=True, repr=False)
-class Rewards(Exported):
+class Rewards(RewardHolder):
     """The rewards of completions: a dict ``{"reward": ...}`` each, or where `separate` one of components."""
 
     separate: bool = field(default=False, kw_only=True)

@@ -14,7 +14,7 @@ from typing import Any
 
 from rewardkit.targets.adapter import Adapter, Row, named, plain
 from rewardkit.targets.calling import loaded
-from rewardkit.targets.exported import Exported, finite
+from rewardkit.targets.exported import RewardHolder, finite
 from rewardkit.targets.reading import Reading
 from rewardkit.targets.target import Abilities, Called, Export, Target, Written
 from rewardkit.targets.writing import options
@@ -68,7 +68,7 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
 
 
 @dataclass(frozen=True, repr=False)
-class ComputeScore(Exported):
+class ComputeScore(RewardHolder):
     """The reward as a function of a list of dicts: finite numbers, always under the same keys."""
 
     def __call__(self, reward_inputs: Sequence[Mapping[str, Any]]) -> list[dict[str, float]]:

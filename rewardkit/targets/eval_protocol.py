@@ -14,7 +14,7 @@ from typing import Any
 
 from rewardkit.targets.adapter import Adapter, Row, fill, named, parameters, required
 from rewardkit.targets.calling import each, installed, loaded
-from rewardkit.targets.exported import Exported, identifier
+from rewardkit.targets.exported import RewardHolder, identifier
 from rewardkit.targets.reading import Reading
 from rewardkit.targets.target import Abilities, Called, Export, Target, Written
 from rewardkit.targets.turns import from_messages, transcript
@@ -66,7 +66,7 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
 
 
 @dataclass(frozen=True, repr=False)
-class Evaluate(Exported):
+class Evaluate(RewardHolder):
     """The reward of a conversation as the fields of an `EvaluateResult`."""
 
     def __call__(self, messages: Sequence[Any], ground_truth: Any = None, **kwargs: Any) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from rewardkit.mapping import ALIASES
 from rewardkit.primitives.factories import Made
 from rewardkit.reward import Reward
 
-__all__ = ["Exported", "Rated", "canonical", "finite"]
+__all__ = ["Rated", "RewardHolder", "canonical", "finite"]
 
 log = logging.getLogger(__name__)
 
@@ -36,8 +36,8 @@ class Rated:
 
 
 @dataclass(frozen=True, repr=False)
-class Exported(Made):
-    """Base of the callables that a trainer calls: they hold a reward and can be pickled.
+class RewardHolder(Made):
+    """Base of what trainers call: callables that hold a reward and can be pickled.
 
     `columns` maps canonical columns to the data set's own names; `missing` is what a row without a reward
     gets where the trainer needs a number.

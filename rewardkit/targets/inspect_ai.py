@@ -15,7 +15,7 @@ from typing import Any
 from rewardkit.calling import short
 from rewardkit.targets.adapter import Adapter, Row, parameters, plain
 from rewardkit.targets.calling import installed, loaded
-from rewardkit.targets.exported import Exported, identifier
+from rewardkit.targets.exported import RewardHolder, identifier
 from rewardkit.targets.inspect_state import evaluated, state_of, target_of
 from rewardkit.targets.making import made
 from rewardkit.targets.reading import Reading
@@ -78,7 +78,7 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
 
 
 @dataclass(frozen=True, repr=False)
-class Score(Exported):
+class Score(RewardHolder):
     """The reward of one state as the fields of a `Score`."""
 
     def __call__(self, state: Any, target: Any) -> dict[str, Any]:

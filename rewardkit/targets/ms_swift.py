@@ -15,7 +15,7 @@ from rewardkit.reward import Reward
 from rewardkit.targets import trl
 from rewardkit.targets.adapter import Adapter, Row, parameters
 from rewardkit.targets.calling import installed, loaded
-from rewardkit.targets.exported import Exported, identifier
+from rewardkit.targets.exported import RewardHolder, identifier
 from rewardkit.targets.making import made
 from rewardkit.targets.reading import Reading
 from rewardkit.targets.target import Abilities, Called, Export, Target, Written
@@ -58,7 +58,7 @@ def _with_messages(adapter: Adapter) -> Adapter:
 
 
 @dataclass(frozen=True, repr=False)
-class Orm(Exported):
+class Orm(RewardHolder):
     """The reward of a batch, as numbers."""
 
     def __call__(self, completions: Sequence[Any], **columns: Any) -> list[float]:

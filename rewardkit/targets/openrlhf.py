@@ -17,7 +17,7 @@ from rewardkit.primitives.messages import content_text
 from rewardkit.reward import Reward
 from rewardkit.targets.adapter import Adapter, Row, fill, parameters, plain, required
 from rewardkit.targets.calling import awaited, installed
-from rewardkit.targets.exported import Exported, finite
+from rewardkit.targets.exported import RewardHolder, finite
 from rewardkit.targets.reading import Reading
 from rewardkit.targets.target import Abilities, Called, Export, Target, Written
 from rewardkit.targets.turns import asked
@@ -128,7 +128,7 @@ def _behind(query: str, prompt: str) -> int | None:
 
 
 @dataclass(frozen=True, repr=False)
-class Rewards(Exported):
+class Rewards(RewardHolder):
     """The reward as a `reward_func`: tensors. `ends` are the tokens that end a completion."""
 
     ends: tuple[str, ...] = field(default=ENDS, kw_only=True)

@@ -15,7 +15,7 @@ from typing import Any
 from rewardkit.errors import RewardError
 from rewardkit.targets.adapter import Adapter, Row, named, parameters
 from rewardkit.targets.calling import installed, loaded
-from rewardkit.targets.exported import Exported, identifier
+from rewardkit.targets.exported import RewardHolder, identifier
 from rewardkit.targets.reading import Reading
 from rewardkit.targets.target import Abilities, Called, Export, Target, Written
 from rewardkit.targets.turns import asked, from_messages, spoken
@@ -71,7 +71,7 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
 
 
 @dataclass(frozen=True, repr=False)
-class Step(Exported):
+class Step(RewardHolder):
     """The reward of one completion as what `step` returns."""
 
     def __call__(self, action: str, prompt: Sequence[Any], extras: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from rewardkit.primitives.extraction import assistant_text
 from rewardkit.reward import Reward
 from rewardkit.targets.adapter import Adapter, Row, column_of, fill, named, parameters, required, source_of
 from rewardkit.targets.calling import installed, loaded
-from rewardkit.targets.exported import Exported, identifier
+from rewardkit.targets.exported import RewardHolder, identifier
 from rewardkit.targets.making import made
 from rewardkit.targets.reading import Reading
 from rewardkit.targets.target import Abilities, Called, Export, Target, Written
@@ -120,7 +120,7 @@ def _is_column(function: Any, name: str, rows: Sequence[Row]) -> bool:
 
 
 @dataclass(frozen=True, repr=False)
-class Combined(Exported):
+class Combined(RewardHolder):
     """The whole reward as one function: ``None`` where a completion has none."""
 
     def __call__(
@@ -136,7 +136,7 @@ class Combined(Exported):
 
 
 @dataclass(frozen=True, repr=False)
-class Separate(Exported):
+class Separate(RewardHolder):
     """One component as a function of its own, before its weight: ``None`` where it is missing."""
 
     component: str = field(kw_only=True)

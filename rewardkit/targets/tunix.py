@@ -22,7 +22,7 @@ from rewardkit.reward import Reward
 from rewardkit.targets import plain, trl
 from rewardkit.targets.adapter import Adapter, Row, alike, column_of, fill, parameters, required, source_of
 from rewardkit.targets.calling import installed, loaded
-from rewardkit.targets.exported import Exported, identifier
+from rewardkit.targets.exported import RewardHolder, identifier
 from rewardkit.targets.reading import SAMPLE, Reading
 from rewardkit.targets.target import Abilities, Called, Export, Target, Written
 from rewardkit.targets.writing import options
@@ -68,7 +68,7 @@ def _is_filled(function: Any, name: str, rows: Sequence[Row]) -> bool:
 
 
 @dataclass(frozen=True, repr=False)
-class Rewards(Exported):
+class Rewards(RewardHolder):
     """The reward of a batch, as numbers."""
 
     def __call__(self, prompts: Any, completions: Any, **columns: Any) -> list[float]:

@@ -17,7 +17,7 @@ from rewardkit.primitives.extraction import assistant_text
 from rewardkit.reward import Reward
 from rewardkit.targets.adapter import Adapter, Row, named, parameters, plain
 from rewardkit.targets.calling import awaited, installed
-from rewardkit.targets.exported import Exported, identifier
+from rewardkit.targets.exported import RewardHolder, identifier
 from rewardkit.targets.reading import Reading
 from rewardkit.targets.target import Abilities, Called, Export, Target, Written
 from rewardkit.targets.verifiers_trace import data_of, legacy_of, trace_of
@@ -227,7 +227,7 @@ def _speaks(function: Any) -> bool:
 
 
 @dataclass(frozen=True, repr=False)
-class Rewards(Exported):
+class Rewards(RewardHolder):
     """The reward of a trace as a number, or the score of one `component` before its weight."""
 
     component: str | None = field(default=None, kw_only=True)

@@ -16,7 +16,7 @@ from typing import Any
 from rewardkit.reward import Reward
 from rewardkit.targets.adapter import Adapter, Row, column_of, named, parameters, plain, uses
 from rewardkit.targets.calling import installed
-from rewardkit.targets.exported import Exported, finite
+from rewardkit.targets.exported import RewardHolder, finite
 from rewardkit.targets.reading import Reading
 from rewardkit.targets.target import Abilities, Called, Export, Target, Written
 from rewardkit.targets.writing import answer, options, waits
@@ -90,7 +90,7 @@ def readings(value: Any, rows: Sequence[Row], target: str = "verl") -> list[Read
 
 
 @dataclass(frozen=True, repr=False)
-class ComputeScore(Exported):
+class ComputeScore(RewardHolder):
     """The reward as compute_score: a dict of finite numbers, always with the same keys."""
 
     def __call__(
@@ -115,7 +115,7 @@ def columns_of(
 
 
 @dataclass(frozen=True, repr=False)
-class ComputeScores(Exported):
+class ComputeScores(RewardHolder):
     """The same of lists, for verl's batch manager: there a group's siblings are seen."""
 
     def __call__(
