@@ -128,6 +128,10 @@ def export(
             f"{str(path)!r} is not the name of a Python module; give one such as "
             f"my_reward_{identifier(to)}.py"
         )
+    if path.exists() and not _is_export(path):
+        raise RewardError(
+            f"{str(path)!r} is there and is no file that export wrote; give another path, as it would be lost"
+        )
     if not np.isfinite(missing):
         raise RewardError(f"missing={missing!r} is not a finite number, which {target.title} needs")
     wanted = Export(reward, dict(columns or {}), float(missing), separate)
@@ -143,6 +147,18 @@ def export(
     write_whole(path, lambda temporary: _checked(temporary, text, target, written))
     made = Exported(target.name, path, lost, usage, written.functions, plan=(prepared, written))
     return made if verify is None else replace(made, proof=prove(made, verify))
+
+
+def _is_export(path: Path) -> bool:
+    """Whether a file begins as those do that are written here."""
+    start = path.read_text(encoding="utf-8", errors="replace")[:WITHIN]
+    return start.startswith("# Reward ") and "written by rewardkit" in " ".join(
+        start.replace("#", "").split()
+    )
+
+
+WITHIN = 1000
+"""Characters, in which an export has said what it is."""
 
 
 def _without_transform(reward: Reward) -> Reward:
@@ -198,6 +214,7 @@ def _wrapped(paragraph: str) -> list[str]:
 def _checked(temporary: Path, text: str, target: Target, written: Written) -> None:
     """The file, once it has been seen that it runs and has what the trainer is pointed at."""
     trial = temporary.with_name(f"{temporary.name.strip('.').replace('.', '_')}_trial.py")
+    written_there, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
         trial.write_text(text, encoding="utf-8")
         module = loaded(trial)
@@ -209,6 +226,7 @@ def _checked(temporary: Path, text: str, target: Target, written: Written) -> No
     except CAUGHT as error:
         raise RewardError(f"the file for {target.title} does not run: {said(error)}") from error
     finally:
+        sys.dont_write_bytecode = written_there
         trial.unlink(missing_ok=True)
     temporary.write_text(text, encoding="utf-8")
 

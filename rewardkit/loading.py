@@ -15,6 +15,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 from rewardkit.calling import CAUGHT, said, short
 from rewardkit.component import SOURCE_HASH, source_hash
 from rewardkit.errors import InputError, RewardError, did_you_mean
@@ -215,8 +217,9 @@ def _makes_a_reward(value: Any) -> bool:
 
 
 def _first(rollouts: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Some rows, as they are scored."""
+    """Some rows, as they are scored: of rollouts from all over them."""
     if not isinstance(rollouts, Rollouts):
         return list(islice(rollouts, SAMPLED))
-    columns = rollouts.select(range(min(SAMPLED, len(rollouts)))).as_logged()
+    places = np.unique(np.linspace(0, len(rollouts) - 1, SAMPLED).astype(int))
+    columns = rollouts.select(places.tolist()).as_logged()
     return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]

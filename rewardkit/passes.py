@@ -160,10 +160,10 @@ class Passes:
         answers = self.answers(call, positional, keywords, len(batches), notes, settle)
         for batch, answer in zip(batches, answers, strict=True):
             values = settle(answer)
-            if isinstance(values, list) and len(values) != len(batch):
-                values = Failure(f"returned {len(values)} values for {len(batch)} completions")
             if isinstance(values, Failure):
                 values = [BatchFailure(values.message)] * len(batch)
+            elif len(values) != len(batch):  # no fault of one row, so that none is tried alone
+                values = [Failure(f"returned {len(values)} values for {len(batch)} completions")] * len(batch)
             results.update(zip(batch.tolist(), values, strict=True))
         return results
 

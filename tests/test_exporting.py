@@ -208,12 +208,50 @@ def test_a_reward_that_a_trainer_cannot_have_is_refused_before_any_training(rewa
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_old_file_is_kept_where_the_new_one_is_refused(tmp_path):
-    path = tmp_path / "mine.py"
-    path.write_text("old = 1\n")
+def test_a_file_of_the_users_is_never_written_over(tmp_path):
+    theirs = tmp_path / "mine.py"
+    theirs.write_text("def compute_score(solution_str, ground_truth):\n    return 1.0  # my comment\n")
+    before = theirs.read_text()
+    with pytest.raises(rk.RewardError, match="is there and is no file that export wrote"):
+        export(rk.load_reward(f"{theirs}:compute_score"), to="verl", path=theirs)
+    assert theirs.read_text() == before
+    rk.save_reward(arithmetic(), tmp_path / "saved.py")
+    with pytest.raises(rk.RewardError, match="is no file that export wrote"):
+        export(arithmetic(), to="verl", path=tmp_path / "saved.py")
+    made = export(arithmetic(), to="verl", path=tmp_path / "ours.py")
+    assert (
+        export(arithmetic(), to="trl", path=made.path)
+        .path.read_text()
+        .startswith("# Reward 'arithmetic-v1' for TRL")
+    )
+
+
+def test_nothing_is_left_beside_the_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    export(arithmetic(), to="verl", path=tmp_path / "mine.py")
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.py"] and sys.dont_write_bytecode is False
+
+
+def test_a_trainers_async_function_is_a_loss_where_nothing_is_awaited(tmp_path):
+    (tmp_path / "theirs.py").write_text(
+        "async def compute_score(solution_str, ground_truth, data_source=None, extra_info=None):\n"
+        "    return {'score': 1.0, 'length': len(solution_str)}\n"
+    )
+    reward = rk.load_reward(f"{tmp_path / 'theirs.py'}:compute_score")
+    made = export(reward, to="siirl", path=tmp_path / "mine.py")
+    assert any("async components" in sentence for sentence in made.losses)
+    again = export(reward, to="verl", path=tmp_path / "awaited.py").path.read_text()
+    assert again.count("async def compute_score(") == 1 and "await asyncio.to_thread" in again
+
+
+def test_an_old_export_is_kept_where_the_new_one_is_refused(tmp_path):
+    made = export(arithmetic(), to="trl", path=tmp_path / "mine.py")
+    before = made.path.read_text()
     with pytest.raises(rk.RewardError):
-        export(rk.Reward("l", components=[rk.Component("c", lambda completion: 1.0)]), to="trl", path=path)
-    assert path.read_text() == "old = 1\n"
+        export(
+            rk.Reward("l", components=[rk.Component("c", lambda completion: 1.0)]), to="trl", path=made.path
+        )
+    assert made.path.read_text() == before
 
 
 def test_a_transform_is_left_out_where_completions_are_scored_alone_and_that_is_said(tmp_path):

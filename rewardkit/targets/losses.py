@@ -53,7 +53,7 @@ def _losses(reward: Reward, export: Export, target: Target) -> list[str]:
             f"{' and judged = 0' if target.name in WITH_JUDGED else ''}"
         )
     said += _siblings(reward, can, title)
-    waiting = [item.name for item in reward.components if item.call.is_async]
+    waiting = _async_parts(reward)
     if waiting and can.waits != "each":
         how = (
             "are awaited together, a batch at a time"
@@ -132,3 +132,9 @@ def _siblings(reward: Reward, can: Abilities, title: str) -> list[str]:
         said = "siblings are the completions of one prompt in the batch of one process: keep a group in one"
         return [said]
     return []
+
+
+def _async_parts(reward: Reward) -> list[str]:
+    """The names of the fields and components that have to be awaited."""
+    calls = {**reward.field_calls, **{item.name: item.call for item in reward.components}}
+    return [name for name, call in calls.items() if call.is_async]

@@ -53,6 +53,8 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     known = [name for name, p in others.items() if (source_of(p, whole) or needs[0]) not in needs]
     adapter = Function(value, needs=needs, left=tuple(name for name in others if name not in known))
     mapping = {name: column_of(name, rows) for name in [*named(value), *known]}
+    if len(set(mapping.values())) < len(mapping):
+        return []  # two parameters cannot mean one column
     return [Reading("plain", FORM, f"it asks for {', '.join(mapping)}", adapter, mapping, main="score")]
 
 

@@ -92,7 +92,8 @@ class Trial:
         return tuple(
             key
             for key, values in found.items()
-            if all(map(_is_number, values)) and any(value is not None for value in values)
+            if all(map(_is_number, values))
+            and (key == self.reading.main or any(value is not None for value in values))
         )
 
     @property

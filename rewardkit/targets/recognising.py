@@ -17,7 +17,7 @@ from rewardkit.targets.target import Target
 
 __all__ = ["parts", "read"]
 
-SAMPLED = 4
+SAMPLED = 16
 """Rows on which a function is tried, where there are rollouts. Our choice: a judge may be among them."""
 
 
@@ -45,7 +45,7 @@ def read(
     with TimeLimit(SECONDS) as limit:
         for item in items:
             label = _label(item, name) if several else name
-            trial = _chosen(item, label, chosen, as_, list(rows)[:SAMPLED] or SAMPLE, limit)
+            trial = _chosen(item, label, chosen, as_, list(rows) or SAMPLE, limit)
             if several and not listed and trial.is_empty:
                 said.append(f"{label} is left out: it gave nothing for the sample")
                 continue
@@ -126,6 +126,12 @@ def _check_needs(reading: Reading, name: str, rows: Sequence[Row]) -> None:
 
 def _check(trial: Trial, name: str, targets: Sequence[Target]) -> None:
     """RewardError where nothing that came back can be a reward, though calls went well."""
+    main = trial.reading.main
+    if trial.keys and main is not None and main not in trial.keys and trial.reading.target != "plain":
+        raise RewardError(
+            f"{name} returned a dict with {list(trial.keys)}, without {main!r}, which "
+            f"{_title(trial.reading.target, targets)} pays; expected {trial.reading.form}"
+        )
     if trial.works or any(isinstance(answer, Failure) for answer in trial.answers):
         return
     raise RewardError(
@@ -146,7 +152,8 @@ def _add(
     reading, adapter = trial.reading, trial.reading.adapter
     taken = {item.name for item in components} | set(fields)
     why = (getattr(adapter.called, "__doc__", None) or "").strip().partition("\n")[0]
-    if not trial.works and reading.main is not None and not adapter.batch and not reading.group:
+    numbers = reading.target != "plain" and not trial.keys  # of a trainer that takes a dict as well
+    if (not trial.works or numbers) and reading.main is not None and not reading.group:
         field = _free(f"{identifier(name)}_result", taken)  # a number or a dict: that will be seen
         fields[field] = adapter
         paid_key = Key(str(reading.main), main=True)
@@ -176,7 +183,7 @@ def _add(
     field = _free(identifier(name), taken | set(trial.keys))
     fields[field] = adapter
     for key in trial.keys:
-        paid = reading.main is None or key == reading.main
+        paid = reading.main not in trial.keys or key == reading.main
         label = _free(identifier(f"{name}_{key}" if prefix else key), taken | set(fields))
         taken.add(label)
         components.append(

@@ -217,7 +217,10 @@ def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
     import threading
 
     import torch
+    from accelerate import PartialState
     from trl import GRPOTrainer
+
+    PartialState(cpu=True)  # the trainer's warnings about rows that nothing judges ask it
 
     module = loaded(path)
     names = list(written.functions)

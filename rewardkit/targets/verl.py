@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from rewardkit.reward import Reward
-from rewardkit.targets.adapter import Adapter, Row, column_of, named, parameters, plain, uses
+from rewardkit.targets.adapter import Adapter, Row, column_of, named, parameters, uses
 from rewardkit.targets.calling import installed
 from rewardkit.targets.exported import RewardHolder, finite
 from rewardkit.targets.reading import Reading
@@ -59,17 +59,14 @@ LISTS = {f"{name}s": column for name, column in OWN.items()}
 
 @dataclass(frozen=True, repr=False)
 class BatchFunction(Adapter):
-    """A function that the batch manager calls with lists: here with lists of one."""
+    """A function that the batch manager calls with lists: here of a group."""
 
-    def arguments(self, rollout: Row) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        """Each of the four in a list."""
-        alone = Function(self.function).given(rollout)
-        return (), {f"{name}s": [value] for name, value in alone.items()}
+    batch: ClassVar[bool] = True
 
-    def result(self, answer: Any, rollout: Any) -> Any:
-        """The one result of the list."""
-        (one,) = plain(answer)
-        return one
+    def arguments(self, rollout: Sequence[Row]) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        """The four as lists."""
+        each = [Function.given(row) for row in rollout]
+        return (), {f"{name}s": [row[name] for row in each] for name in OWN}
 
 
 def readings(value: Any, rows: Sequence[Row], target: str = "verl") -> list[Reading]:
@@ -81,12 +78,18 @@ def readings(value: Any, rows: Sequence[Row], target: str = "verl") -> list[Read
         return [Reading(target, FORM_LISTS, "it takes solution_strs", lists, LISTS, main="score", sure=True)]
     if isinstance(value, type) or "solution_str" not in asked:
         return []
-    used = [column for name, column in OWN.items() if name in named(value) and uses(value, name)]
+    used = [column for name, column in OWN.items() if _is_needed(value, name)]
     others = {name: column_of(name, rows) for name in named(value) if name not in OWN}
     mapping = {name: column for name, column in OWN.items() if name in asked} | others
     adapter = Function(value, needs=tuple(dict.fromkeys([*used, *others.values()])))
     reason = f"it takes {', '.join(name for name in asked if name in OWN)}"
     return [Reading(target, FORM, reason, adapter, mapping, main="score", sure=True)]
+
+
+def _is_needed(function: Any, name: str) -> bool:
+    """Whether it cannot be called without: it reads it, and its default is not that there is none."""
+    p = parameters(function).get(name)
+    return p is not None and p.default is not None and uses(function, name)
 
 
 @dataclass(frozen=True, repr=False)

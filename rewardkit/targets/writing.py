@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from rewardkit.route import Route
 from rewardkit.targets.target import Export
 
 __all__ = ["answer", "class_name", "options", "taken", "waits"]
@@ -17,7 +18,11 @@ def options(export: Export) -> str:
 
 def waits(export: Export) -> bool:
     """Whether the reward has async components, so that its functions are best awaited."""
-    return any(item.call.is_async for item in export.reward.components)
+    reward = export.reward
+    inner = reward.inner if isinstance(reward, Route) else [reward]
+    calls = [call for one in inner for call in one.field_calls.values()]
+    calls += [item.call for one in inner for item in one.components]
+    return any(call.is_async for call in calls)
 
 
 def answer(call: str, *, awaited: bool) -> str:

@@ -231,6 +231,71 @@ def test_a_column_can_be_had_under_the_name_that_it_has_in_the_log(tmp_path):
     assert rewards(load(tmp_path, named, rollouts=rows), rows) == [1, 0, 0, 1]
 
 
+def test_a_list_of_the_wrong_length_is_an_error_of_the_whole_call(tmp_path):
+    """The trainer ends there: calls for one row each would hide it."""
+    for back in ("[1.0]", "[float(len(c)) for c in sorted(set(completions))][:1]"):
+        scores = rk.score(load(tmp_path, f"def f(completions, **kwargs):\n    return {back}"), ROLLOUTS)
+        assert scores.counts["f"]["error"] == 4
+        assert "returned 1 values for 2 completions" in scores.table["error/f"][0]
+
+
+def test_functions_of_lists_are_called_with_the_completions_of_a_prompt(tmp_path):
+    source = """
+        def f(data_sources, solution_strs, ground_truths, extra_infos):
+            longest = max(map(len, solution_strs))
+            return [{"score": len(text) / longest} for text in solution_strs]
+    """
+    rows = [{**row, "data_source": "x"} for row in ROWS]
+    assert rewards(load(tmp_path, source), rows) == [1, 1, 0, 1]
+
+
+def test_a_number_on_the_sample_and_a_dict_later_are_both_taken_as_the_trainer_takes_them(tmp_path):
+    source = """
+        def f(solution_str, ground_truth, **kwargs):
+            return {"score": 1.0, "acc": 1.0} if solution_str == "late" else 0.0
+    """
+    rows = [{"completion": text, "ground_truth": "t"} for text in ["a", "b"] * 40]
+    rows[57]["completion"] = "late"
+    reward = load(tmp_path, source, rollouts=rk.load_rollouts(rows))
+    assert rewards(reward, rows)[56:59] == [0.0, 1.0, 0.0]
+
+
+def test_the_sample_is_taken_from_all_over_the_rollouts(tmp_path):
+    source = """
+        def f(solution_str, ground_truth, **kwargs):
+            return {"score": 1.0, **({"late": 1.0} if solution_str == "b" else {})}
+    """
+    rows = [{"completion": "a" if at < 90 else "b", "ground_truth": "t"} for at in range(100)]
+    assert load(tmp_path, source, rollouts=rk.load_rollouts(rows)).names == ("score", "late")
+
+
+def test_a_dict_without_what_is_paid_is_an_error_where_the_trainer_has_a_key_for_it(tmp_path):
+    back = "return {'correct': 1.0, 'format': 0.2}"
+    with pytest.raises(rk.RewardError, match="without 'score', which verl pays"):
+        load(tmp_path, f"def f(solution_str, ground_truth, **kwargs):\n    {back}")
+    reward = load(tmp_path, f"def f(completion, ground_truth):\n    {back}")
+    assert reward.weights == {"correct": 1.0, "format": 1.0}
+
+
+def test_a_score_that_is_not_judged_on_the_sample_is_still_what_is_paid(tmp_path):
+    source = "def f(solution_str, ground_truth, **kwargs):\n    return {'score': None, 'acc': 1.0}"
+    assert load(tmp_path, source, rollouts=ROLLOUTS).weights == {"score": 1.0, "acc": 0.0}
+
+
+def test_a_default_that_is_a_value_is_not_put_aside_for_a_missing_column(tmp_path):
+    source = """
+        def f(solution_str, ground_truth, data_source="mine"):
+            return 1.0 if data_source == "mine" else -9.0
+    """
+    with pytest.raises(rk.RewardError, match="asks for 'data_source'"):
+        load(tmp_path, source, rollouts=ROLLOUTS)
+
+
+def test_two_arguments_cannot_mean_one_column(tmp_path):
+    with pytest.raises(rk.RewardError, match="is not a reward"):
+        load(tmp_path, "def f(solution, answer):\n    return float(solution == answer)", rollouts=ROLLOUTS)
+
+
 def test_two_functions_of_one_name_in_a_list_get_names_of_their_own(tmp_path):
     source = "def made(k):\n    def g(completions, **kwargs):\n"
     source += "        return [k] * len(completions)\n    return g\n"
