@@ -153,6 +153,26 @@ def test_functions_in_memory_survive_pickling(target, dumps):
     assert pickle.loads(dumps(function)) is not None
 
 
+@pytest.mark.parametrize("target", SEVEN)
+def test_functions_in_memory_of_a_users_file_can_be_had_in_another_process(target, tmp_path):
+    (tmp_path / "theirs.py").write_text(
+        "SHARE = 0.25\n\ndef half():\n    return 2 * SHARE\n\n"
+        "def f(completion, ground_truth):\n    return half()\n"
+    )
+    reward = rk.load_reward(f"{tmp_path / 'theirs.py'}:f")
+    sent = pickle.dumps(named(target).functions(reward))
+    (tmp_path / "theirs.py").unlink()
+    code = (
+        "import sys, pickle; made = pickle.loads(sys.stdin.buffer.read()); "
+        "one = made[0] if isinstance(made, list) else made; "
+        "print(one.reward(completion='x', ground_truth='y').reward)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], input=sent, capture_output=True, timeout=60, cwd=tmp_path
+    )
+    assert done.stdout.decode().strip() == "0.5", done.stderr
+
+
 @pytest.mark.parametrize("how", ["pickle", "cloudpickle"])
 @pytest.mark.parametrize("target", ["trl", "verl", "siirl", "tunix", "openrlhf"])
 def test_functions_of_a_file_survive_pickling_into_another_process(target, how, tmp_path):

@@ -157,6 +157,10 @@ WITH_WHAT_IT_USES = {
     "        return self.worth\nf = F()",
     "tokenizer": "class T:\n    def encode(self, text):\n        return text.split()\n"
     "f = rk.measure.length(full_until=3, zero_from=6, unit='tokens', tokenizer=T())",
+    "lambda": "f = lambda completion: math.cos(0)",
+    "object with state": "class F:\n    def __init__(self, k):\n        self.k = k\n"
+    "    def __call__(self, completion):\n        return self.k\nf = F(1.0)",
+    "closure": "def made(k):\n    def f(completion):\n        return k\n    return f\nf = made(1.0)",
     "typed": "from typing import Any\ndef f(completion: Any) -> float:\n    return 1.0",
     "recursive": "def even(n):\n    return n == 0 or odd(n - 1)\n"
     "def odd(n):\n    return n > 0 and even(n - 1)\n"
@@ -224,17 +228,6 @@ def test_a_function_of_a_notebook_cell_is_copied_if_it_uses_nothing_else(tmp_pat
 @pytest.mark.parametrize(
     ("source", "said"),
     [
-        ("f = lambda completion: 1.0", "no name to write"),
-        (
-            "def made(k):\n    def f(completion):\n        return k\n    return f\nf = made(1)",
-            "no name to write",
-        ),
-        (
-            "class F:\n    def __init__(self, k=1):\n        self.k = k\n"
-            "    def __call__(self, completion):\n"
-            "        return 1.0\nf = F(2)",
-            "no name to write",
-        ),
         (
             "class T:\n    def __init__(self):\n        self.seen = object()\n    def encode(self, text):\n"
             "        return text.split()\n"
@@ -242,11 +235,13 @@ def test_a_function_of_a_notebook_cell_is_copied_if_it_uses_nothing_else(tmp_pat
             "holds <",
         ),
         ("def f(completion):\n    return nowhere", "'nowhere'"),
+        ("g = [lambda completion: 1.0]\n\ndef made():\n    return g[0]\n\nf = None", "no name to write"),
     ],
-    ids=["lambda", "closure", "object with state", "tokenizer with state", "unbound name"],
+    ids=["tokenizer with state", "unbound name", "lambda in a list"],
 )
 def test_a_function_that_cannot_be_written_is_refused_and_no_file_is_left(source, said, tmp_path):
-    original = written(tmp_path, FILE.format(source))
+    file = FILE.format(source).replace("'f', f)", "'f', f or made())")
+    original = written(tmp_path, file)
     folder = tmp_path / "out"
     with pytest.raises(rk.RewardError) as raised:
         rk.save_reward(original, folder / "saved.py")

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from rewardkit.targets.adapter import Adapter, Row, fill, parameters, plain, required
+from rewardkit.targets.adapter import Adapter, Row, fill, parameters, required
 from rewardkit.targets.calling import installed, loaded
 from rewardkit.targets.exported import RewardHolder, identifier
 from rewardkit.targets.making import made
@@ -29,25 +29,20 @@ EACH = ("completion", "rollout_id")  # columns that differ between the completio
 
 @dataclass(frozen=True, repr=False)
 class Function(Adapter):
-    """An object whose `compute` gets one completion, as a list of one message, and the row's columns."""
+    """An object whose `compute` gets the completions of a prompt, each a list of messages, and its columns."""
+
+    batch: ClassVar[bool] = True
 
     @property
     def called(self) -> Any:
         """What its class defines: the wrapper around it makes 0 of an error."""
         return self.function.compute
 
-    def arguments(self, rollout: Row) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        """A list of one completion; the columns it asks for, and the row as `item`."""
-        turn = {"role": "assistant", "content": rollout.get("completion")}
-        row = deepcopy(dict(rollout))
-        return (), fill(self.called, row, {"completions": [[turn]], "item": row, "config": None})
-
-    def result(self, answer: Any, rollout: Any) -> Any:
-        """The one number. ValueError: it is not a list of one."""
-        found = plain(answer)
-        if not isinstance(found, list) or len(found) != 1:
-            raise ValueError(f"returned {found!r} for 1 completion; Atropos expects a list of 1 number")
-        return found[0]
+    def arguments(self, rollout: Sequence[Row]) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        """A list of completions; the columns of the prompt that it asks for, and all of them as `item`."""
+        turns = [[{"role": "assistant", "content": row.get("completion")}] for row in rollout]
+        item = {name: deepcopy(value) for name, value in rollout[0].items() if name not in EACH}
+        return (), fill(self.called, item, {"completions": turns, "item": item, "config": None})
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:

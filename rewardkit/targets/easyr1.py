@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from rewardkit.targets.adapter import Adapter, Row, named, plain
 from rewardkit.targets.calling import loaded
@@ -27,25 +27,46 @@ LENGTH = "response_length"
 
 @dataclass(frozen=True, repr=False)
 class Function(Adapter):
-    """A function of a dict with response, its length in tokens and truth; of a list of them (`many`)."""
-
-    many: bool = field(default=False, kw_only=True)
+    """A function of a dict with response, its length in tokens and truth."""
 
     def arguments(self, rollout: Row) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        """The dict of one rollout; the length is counted in words where there is no such column."""
-        text, truth = rollout.get("completion"), rollout.get("ground_truth")
-        length = rollout[LENGTH] if LENGTH in rollout else len(str(text).split())
-        one = {"response": text, LENGTH: length, "ground_truth": deepcopy(truth)}
-        return [[one] if self.many else one], {}
+        """The dict of one rollout."""
+        return [_input(rollout)], {}
 
     def result(self, answer: Any, rollout: Any) -> Any:
-        """The dict of the one rollout. ValueError: it is something else, or lacks what is paid."""
+        """The dict. ValueError: it is something else, or lacks what is paid."""
+        return _paid(plain(answer))
+
+
+@dataclass(frozen=True, repr=False)
+class Functions(Adapter):
+    """A function of a list of such dicts: here of a group."""
+
+    batch: ClassVar[bool] = True
+
+    def arguments(self, rollout: Sequence[Row]) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        """The dicts of the rollouts."""
+        return [[_input(row) for row in rollout]], {}
+
+    def result(self, answer: Any, rollout: Any) -> Any:
+        """The dicts. ValueError: it is no list of them."""
         found = plain(answer)
-        one = found[0] if self.many and isinstance(found, list) and len(found) == 1 else found
-        if not isinstance(one, Mapping) or "overall" not in one:
-            expected = "a list of 1 dict" if self.many else "a dict"
-            raise ValueError(f"returned {found!r} for 1 response; EasyR1 expects {expected} with 'overall'")
-        return one
+        if not isinstance(found, list):
+            raise ValueError(f"returned {found!r}; EasyR1 expects a list of dicts with 'overall'")
+        return [_paid(one) for one in found]
+
+
+def _input(row: Row) -> dict[str, Any]:
+    """What the function is told of a rollout; the length in words where there is no such column."""
+    text, truth = row.get("completion"), row.get("ground_truth")
+    length = row[LENGTH] if LENGTH in row else len(str(text).split())
+    return {"response": text, LENGTH: length, "ground_truth": deepcopy(truth)}
+
+
+def _paid(one: Any) -> Mapping[str, Any]:
+    if not isinstance(one, Mapping) or "overall" not in one:
+        raise ValueError(f"returned {one!r} for a response; EasyR1 expects a dict with 'overall'")
+    return one
 
 
 def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
@@ -60,7 +81,8 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     many = kind != "sequential" if kind else asked[0] == "reward_inputs"
     counted = LENGTH if any(LENGTH in row for row in rows) else "the words of completion"
     mapping = {"response": "completion", LENGTH: counted, "ground_truth": "ground_truth"}
-    ways = [Function(value, needs=("completion",), many=way) for way in (many, not many)]
+    kinds = (Functions, Function) if many else (Function, Functions)
+    ways = [kind(value, needs=("completion",)) for kind in kinds]
     return [
         Reading("easyr1", FORM, f"it takes {asked[0]}", way, mapping, main="overall", sure=True)
         for way in ways

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import logging
 import math
+import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from keyword import iskeyword
 from typing import Any, Self
 
+import cloudpickle
 import numpy as np
 
 from rewardkit.errors import RewardError
@@ -17,6 +19,7 @@ from rewardkit.evaluation import ERROR, GATED, SCORED, Evaluation
 from rewardkit.mapping import ALIASES
 from rewardkit.primitives.factories import Made
 from rewardkit.reward import Reward
+from rewardkit.sending import MODULE_SOURCE, by_value
 
 __all__ = ["Rated", "RewardHolder", "canonical", "finite"]
 
@@ -51,6 +54,13 @@ class RewardHolder(Made):
     def __name__(self) -> str:
         return identifier(self.reward.name)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Functions of a file that `load_reward` ran go along whole: elsewhere no import would find it."""
+        held = {item.name: getattr(self, item.name) for item in fields(self)}
+        files = [name for name, module in list(sys.modules.items()) if MODULE_SOURCE in vars(module)]
+        with by_value(files):
+            return _made_again, (type(self), cloudpickle.dumps(held))
+
     @classmethod
     def holding(
         cls, reward: Reward, *, columns: Mapping[str, str] | None = None, missing: float = 0.0
@@ -74,6 +84,10 @@ class RewardHolder(Made):
         """The same of one completion, every value finite: the reward as ``score``, ``judged``, the scores."""
         rated = self.rate({name: [value] for name, value in given.items()}, 1)
         return finite(rated, self.missing)[0]
+
+
+def _made_again(kind: type[RewardHolder], content: bytes) -> RewardHolder:
+    return kind(**cloudpickle.loads(content))
 
 
 def rate(reward: Reward, columns: Mapping[str, Sequence[Any]], count: int) -> Rated:

@@ -27,6 +27,7 @@ __all__ = ["TARGET", "Combined", "Function", "Separate", "functions"]
 
 FORM = "f(prompts, completions, **columns) -> list[float | None]"
 PLACED = ("prompt", "completion", "messages")
+ASKED = {"completions", "completion_ids"}
 OWN = ("prompts", "completions", "trainer_state", "log_extra", "log_metric", "environments")
 
 
@@ -91,7 +92,7 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     """Those of a function or object that asks for `completions`, with texts and with messages."""
     if isinstance(value, type) and hasattr(value, "as_fn"):  # llm-finetuning's classes
         value = made(value)
-    if isinstance(value, type) or "completions" not in parameters(value) or hasattr(value, "compute"):
+    if isinstance(value, type) or not ASKED & set(parameters(value)) or hasattr(value, "compute"):
         return []  # (Atropos' functions have a `compute`, which is read: their call makes 0 of an error)
     own = {name: name for name in OWN if name in named(value)}
     needs = required(value, OWN, rows)
@@ -99,6 +100,7 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
         needs = ("prompt", *needs)
     mapping = {"completions": "completion", **({"prompts": "prompt"} if "prompts" in own else {})}
     mapping |= {name: column_of(name, rows) for name in parameters(value) if _is_column(value, name, rows)}
+    taken = "completions" if "completions" in parameters(value) else "completion_ids"
     texts = Function(value, needs=needs)
     chat = replace(texts, conversational=True)
     ways = [(texts, "texts"), (chat, "lists of messages")]
@@ -107,7 +109,7 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     ):  # as the trainer does: conversational prompts
         ways.reverse()
     return [
-        Reading("trl", FORM, f"it takes completions, as {form}", adapter, mapping, sure=True)
+        Reading("trl", FORM, f"it takes {taken}, as {form}", adapter, mapping, sure=True)
         for adapter, form in ways
     ]
 

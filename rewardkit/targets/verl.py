@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -41,7 +42,7 @@ class Function(Adapter):
     def given(rollout: Row) -> dict[str, Any]:
         """What the trainer hands over, the extra_info as a copy."""
         info = rollout.get("extra_info")
-        copied = dict(info) if isinstance(info, Mapping) else info
+        copied = deepcopy(dict(info)) if isinstance(info, Mapping) else info
         return {name: rollout.get(column) for name, column in OWN.items()} | {"extra_info": copied}
 
     def arguments(self, rollout: Row) -> tuple[Sequence[Any], Mapping[str, Any]]:
@@ -80,7 +81,12 @@ def readings(value: Any, rows: Sequence[Row], target: str = "verl") -> list[Read
         return []
     used = [column for name, column in OWN.items() if _is_needed(value, name)]
     others = {name: column_of(name, rows) for name in named(value) if name not in OWN}
-    mapping = {name: column for name, column in OWN.items() if name in asked} | others
+    there = {name for row in rows for name in row}
+    mapping = {
+        name: column if column in there or not rows else "no column (None)"
+        for name, column in OWN.items()
+        if name in asked
+    } | others
     adapter = Function(value, needs=tuple(dict.fromkeys([*used, *others.values()])))
     reason = f"it takes {', '.join(name for name in asked if name in OWN)}"
     return [Reading(target, FORM, reason, adapter, mapping, main="score", sure=True)]

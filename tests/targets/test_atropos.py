@@ -53,14 +53,21 @@ def test_an_object_keeps_what_it_was_made_with_and_is_not_taken_for_trls(load, r
             id="an error is no 0, as it would be there",
         ),
         pytest.param(
-            "return []", [None] * 4, r"returned \[\] for 1 completion", id="a list of another length"
+            "return []", [None] * 4, "returned 0 values for 2 completions", id="a list of another length"
         ),
-        pytest.param("return 1.0", [None] * 4, "expects a list of 1 number", id="no list"),
+        pytest.param("return 1.0", [None] * 4, "not a list of scores", id="no list"),
         pytest.param(
-            "return [kwargs['item'].pop('level') + 0 * len(kwargs['ground_truth'])]",
+            "return [kwargs['item'].pop('level') + 0 * len(kwargs['ground_truth'])] * len(completions)",
             [2, 2, 1, 1],
             None,
             id="the row",
+        ),
+        pytest.param(
+            "longest = max(len(turns[0]['content']) for turns in completions)\n"
+            "        return [len(turns[0]['content']) / longest for turns in completions]",
+            [1, 1, 0, 1],
+            None,
+            id="the siblings",
         ),
     ],
 )

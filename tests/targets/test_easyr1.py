@@ -55,6 +55,14 @@ def test_only_overall_is_paid_and_the_other_keys_are_recorded(load, rollouts):
     assert rk.score(reward, rollouts).score("accuracy").tolist() == [1, 0, 0, 1]
 
 
+def test_a_function_of_a_list_sees_the_siblings(load, rollouts):
+    reward = load(
+        "def f(reward_inputs):\n    longest = max(len(one['response']) for one in reward_inputs)\n"
+        "    return [{'overall': len(one['response']) / longest} for one in reward_inputs]"
+    )
+    assert rk.score(reward, rollouts).rewards.tolist() == [1, 1, 0, 1]
+
+
 def test_a_column_with_the_length_in_tokens_is_taken(load, rollouts):
     longer = rk.load_rollouts([{**row, "response_length": 40} for row in rollouts])
     reward = load(ONE, rollouts=longer)
@@ -65,9 +73,9 @@ def test_a_column_with_the_length_in_tokens_is_taken(load, rollouts):
 @pytest.mark.parametrize(
     "gives, said",
     [
-        pytest.param("[]", r"returned \[\] for 1 response; EasyR1 expects a list of 1 dict", id="no score"),
+        pytest.param("[]", "returned 0 values for 2 completions", id="no score"),
         pytest.param('[{"score": 1.0}]', "with 'overall'", id="without overall"),
-        pytest.param("[1.0]", r"returned \[1.0\]", id="a number"),
+        pytest.param("[1.0]", "returned 1.0 for a response", id="a number"),
         pytest.param("None", "returned None", id="nothing"),
     ],
 )

@@ -296,6 +296,31 @@ def test_two_arguments_cannot_mean_one_column(tmp_path):
         load(tmp_path, "def f(solution, answer):\n    return float(solution == answer)", rollouts=ROLLOUTS)
 
 
+def test_token_ids_are_asked_for_where_the_log_has_none(tmp_path):
+    source = "def f(completion_ids, **kwargs):\n    return [float(len(ids)) for ids in completion_ids]"
+    with pytest.raises(rk.RewardError, match="asks for 'completion_ids'"):
+        load(tmp_path, source, rollouts=ROLLOUTS)
+    rows = [{**row, "completion_ids": [1] * at} for at, row in enumerate(ROWS)]
+    reward = load(tmp_path, source, rollouts=rk.load_rollouts(rows))
+    assert "read as TRL: it takes completion_ids" in reward.origin and rewards(reward, rows) == [0, 1, 2, 3]
+
+
+def test_what_is_changed_inside_of_extra_info_stays_in_the_call(tmp_path):
+    source = """
+        def f(solution_str, ground_truth, extra_info):
+            extra_info["tests"].append(1)
+            return float(len(extra_info["tests"]))
+    """
+    rows = [{**row, "extra_info": {"tests": []}} for row in ROWS]
+    assert rewards(load(tmp_path, source), rows) == [1, 1, 1, 1]
+
+
+def test_a_column_that_is_not_there_is_not_said_to_be_taken(tmp_path):
+    source = READ["verl"][0]
+    said = load(tmp_path, source, rollouts=ROLLOUTS).origin
+    assert "extra_info from no column (None)" in said and "solution_str from completion" in said
+
+
 def test_two_functions_of_one_name_in_a_list_get_names_of_their_own(tmp_path):
     source = "def made(k):\n    def g(completions, **kwargs):\n"
     source += "        return [k] * len(completions)\n    return g\n"
