@@ -17,7 +17,7 @@ from typing import Any
 from rewardkit.errors import RewardError
 from rewardkit.sending import MODULE_SOURCE
 
-__all__ = ["Piece", "bound", "function_names", "pieces", "renamed"]
+__all__ = ["Piece", "bound", "function_names", "held", "pieces", "renamed"]
 
 
 @dataclass(frozen=True)
@@ -137,6 +137,27 @@ def _check_import(
                     f"{owner!r} uses {name!r}, which imports {imported!r} from beside its file; write the "
                     f"new file into {str(beside)!r}, too"
                 )
+
+
+def held(value: Any, depth: int = 4) -> Any:
+    """What a name at the top of a file stands for, so far as two runs of it can be compared.
+
+    Plain values as they are, functions by their names, classes by their plain attributes.
+
+    >>> held({"a": (1, print)}) == held({"a": (1, print)}), held([1]) == held([1, 2])
+    (True, False)
+    """
+    if value is None or isinstance(value, str | bytes | int | float):
+        return repr(value)
+    if depth and isinstance(value, Mapping):
+        return [(held(key, 0), held(item, depth - 1)) for key, item in value.items()]
+    if depth and isinstance(value, list | tuple):
+        return [type(value).__name__, *(held(item, depth - 1) for item in value)]
+    if depth and isinstance(value, set | frozenset):
+        return sorted(str(held(item, 0)) for item in value)
+    if depth and isinstance(value, type):
+        return {name: held(item, 1) for name, item in vars(value).items() if not name.startswith("__")}
+    return str(getattr(value, "__qualname__", type(value).__qualname__)).lstrip("_")
 
 
 def outside(source: str) -> list[str]:

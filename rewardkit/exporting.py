@@ -142,9 +142,9 @@ def export(
     prepared = replace(wanted, reward=_without_transform(reward)) if alone else wanted
     written = target.write(prepared)
     usage = written.usage.format(path=path, module=path.stem)
-    text = _text(prepared, reward, target, written, usage, lost, path)
+    text, writer = _text(prepared, reward, target, written, usage, lost, path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, lambda temporary: _checked(temporary, text, target, written))
+    write_whole(path, lambda temporary: _checked(temporary, text, target, written, writer))
     made = Exported(target.name, path, lost, usage, written.functions, plan=(prepared, written))
     return made if verify is None else replace(made, proof=prove(made, verify))
 
@@ -177,8 +177,8 @@ def _text(
     usage: str,
     lost: tuple[str, ...],
     path: Path,
-) -> str:
-    """The whole file: what it is, how it is used, what is lost; the reward; what the trainer calls."""
+) -> tuple[str, Writer]:
+    """The file, and what wrote it: what it is, how it is used, what is lost; the reward; what is called."""
     prints = reward.record()["fingerprints"]
     about = [
         f"Reward {reward.name!r} for {target.title}, written by rewardkit {versions()['reward-workbench']}.",
@@ -198,12 +198,8 @@ def _text(
     body = writer.reward(export.reward)
     writer.imports.update(written.imports)
     imports = "\n".join(sorted(writer.imports, key=import_order))
-    return (
-        header
-        + "\n\n"
-        + "\n\n\n".join([imports, *writer.statements, f"_reward = {body}", written.code])
-        + "\n"
-    )
+    parts = [imports, *writer.statements, f"_reward = {body}", written.code]
+    return header + "\n\n" + "\n\n\n".join(parts) + "\n", writer
 
 
 def _wrapped(paragraph: str) -> list[str]:
@@ -211,7 +207,7 @@ def _wrapped(paragraph: str) -> list[str]:
     return textwrap.wrap(paragraph, 100) if paragraph.endswith(".") else [paragraph]
 
 
-def _checked(temporary: Path, text: str, target: Target, written: Written) -> None:
+def _checked(temporary: Path, text: str, target: Target, written: Written, writer: Writer) -> None:
     """The file, once it has been seen that it runs and has what the trainer is pointed at."""
     trial = temporary.with_name(f"{temporary.name.strip('.').replace('.', '_')}_trial.py")
     written_there, sys.dont_write_bytecode = sys.dont_write_bytecode, True
@@ -220,6 +216,7 @@ def _checked(temporary: Path, text: str, target: Target, written: Written) -> No
         module = loaded(trial)
         missing = [name for name in written.functions if not hasattr(module, name)]
         assert not missing, f"{target.name} wrote no {missing}"
+        writer.check(vars(module))
         del sys.modules[module.__name__]
     except InputError:
         raise

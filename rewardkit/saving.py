@@ -8,13 +8,13 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 from rewardkit.calling import CAUGHT, short
 from rewardkit.component import Component
-from rewardkit.copying import Piece, function_names, pieces, renamed
+from rewardkit.copying import Piece, function_names, held, pieces, renamed
 from rewardkit.errors import RewardError
 from rewardkit.loading import FILE_MODULE, load_reward
 from rewardkit.primitives import extraction, measurement, verification, weighting
@@ -48,7 +48,8 @@ def save_reward(reward: Reward, path: str | Path) -> Path:
     path = Path(path)
     if path.suffix != ".py":
         raise RewardError(f"{str(path)!r} does not end in .py; a reward is saved as a Python file")
-    text = Writer(path.parent).file(reward)
+    writer = Writer(path.parent)
+    text = writer.file(reward)
 
     def write(temporary: Path) -> None:
         trial = temporary.with_name(f"{temporary.name.strip('.').replace('.', '_')}_trial.py")
@@ -56,6 +57,8 @@ def save_reward(reward: Reward, path: str | Path) -> Path:
         try:
             trial.write_text(text, encoding="utf-8")
             again = load_reward(f"{trial}:reward")
+            (made,) = [name for name in set(sys.modules) - before if trial.stem in name]
+            writer.check(vars(sys.modules[made]))
         finally:
             trial.unlink(missing_ok=True)
             for name in set(sys.modules) - before:
@@ -102,6 +105,7 @@ class Writer:
         self.copied: list[str] = []
         self.named: dict[str, Any] = {}
         self.bound: dict[str, str] = {}  # name -> the statement that binds it
+        self.values: dict[str, Any] = {}  # name -> what it stands for where it was copied from
         self.hidden: dict[str, str] = {}  # name -> what it is called in the file
 
     def file(self, reward: Reward) -> str:
@@ -197,9 +201,28 @@ class Writer:
         if self._importable(inspect.getmodule(function), name, function):
             self.imports.add(f"from {function.__module__} import {name}")
         else:
-            self.copy(pieces(function, name, owner, self.folder), owner)
+            found = pieces(function, name, owner, self.folder)
+            self.copy(found, owner)
+            there = vars(sys.modules.get(function.__module__, object))
+            for copied in (one for piece in found if not piece.is_import for one in piece.binds):
+                self.values[copied] = there.get(copied)
             return self.hidden.get(name, name)
         return name
+
+    def check(self, written: Mapping[str, Any]) -> None:
+        """RewardError where a name stands for something else in the file that was written.
+
+        That is one whose value was changed after the statement that binds it, say by a decorator that
+        registers, or by ``append``.
+        """
+        for name, value in self.values.items():
+            there = written.get(self.hidden.get(name, name))
+            if type(there) is type(value) and held(there) != held(value):
+                raise RewardError(
+                    f"{name!r} was changed after it was made, which a copy of its statement does not do "
+                    f"({short(value)} here, {short(there)} in the new file); make it in one statement, or "
+                    "import it from a module"
+                )
 
     @property
     def statements(self) -> list[str]:

@@ -181,6 +181,25 @@ def test_a_function_is_copied_with_what_it_uses_in_its_file_and_nothing_else(kin
     assert result.returncode == 0, result.stderr
 
 
+CHANGED = {
+    "a decorator that registers": "REG = {}\ndef register(g):\n    REG[g.__name__] = g\n    return g\n"
+    "@register\ndef part(c):\n    return 1.0\n"
+    "def f(completion):\n    return sum(g(completion) for g in REG.values())",
+    "append": "PARTS = [1.0]\nPARTS.append(2.0)\ndef f(completion):\n    return sum(PARTS)",
+    "an attribute": "class Cfg:\n    w = 1.0\nCfg.w = 7.0\ndef f(completion):\n    return Cfg.w",
+    "global": "W = 1.0\ndef set_w():\n    global W\n    W = 4.0\nset_w()\ndef f(completion):\n    return W",
+}
+
+
+@pytest.mark.parametrize("kind", CHANGED)
+def test_what_was_changed_after_its_statement_is_not_copied_as_if_it_was_not(kind, tmp_path):
+    original = written(tmp_path, FILE.format(CHANGED[kind]))
+    for write in (rk.save_reward, lambda reward, path: rk.export(reward, to="verl", path=path)):
+        with pytest.raises(rk.RewardError, match="was changed after it was made"):
+            write(original, tmp_path / "out" / "saved.py")
+        assert not list((tmp_path / "out").iterdir())
+
+
 def test_future_imports_of_the_file_come_first(tmp_path):
     source = "from __future__ import annotations\n" + FILE.format(
         "def f(completion: Missing):\n    return 1.0"

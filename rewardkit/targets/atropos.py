@@ -29,7 +29,7 @@ EACH = ("completion", "rollout_id")  # columns that differ between the completio
 
 @dataclass(frozen=True, repr=False)
 class Function(Adapter):
-    """An object whose `compute` gets the completions of a prompt, each a list of messages, and its columns."""
+    """An object whose `compute` gets the completions of a prompt, each a list of messages, and columns."""
 
     batch: ClassVar[bool] = True
 
