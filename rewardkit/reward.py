@@ -179,6 +179,11 @@ class Reward:
         """Columns that decide which reward a row gets: none here."""
         return ()
 
+    @property
+    def inner(self) -> list[Reward]:
+        """The rewards it is made of: itself alone."""
+        return [self]
+
     def parts(self, columns: Columns, rows: int) -> list[Part]:
         """The rewards and the rows each is for: here one part with all rows."""
         return [Part("", self, np.arange(rows))]

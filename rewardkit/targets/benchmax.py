@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rewardkit.reward import Reward
-from rewardkit.route import Route
 from rewardkit.targets.adapter import Adapter, Row, column_of, fill, named, parameters, plain, required
 from rewardkit.targets.benchmax_calling import call, documented
 from rewardkit.targets.benchmax_rows import GENERATED, id_of, rollout_of, task_of
@@ -236,14 +235,14 @@ class Rewards(RewardHolder):
 
 def functions(reward: Reward, *, separate: bool = False, **options: Any) -> Rewards:
     """The reward with `of_messages` and `of_rollouts`, to call in a hook of an environment of one's own."""
-    held = Rewards.holding(reward, **options)
-    return Rewards(reward, columns=held.columns, missing=held.missing, separate=separate)
+    return Rewards.holding(reward, separate=separate, **options)
 
 
 def needs_siblings(reward: Reward) -> bool:
     """Whether a component or the transform is of a whole group, so that the group's hook must be used."""
-    inner = reward.inner if isinstance(reward, Route) else [reward]
-    return any(one.transform is not None or any(item.group for item in one.components) for one in inner)
+    return any(
+        one.transform is not None or any(item.group for item in one.components) for one in reward.inner
+    )
 
 
 HOOKS = {

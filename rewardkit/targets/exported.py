@@ -62,11 +62,9 @@ class RewardHolder(Made):
             return _made_again, (type(self), cloudpickle.dumps(held))
 
     @classmethod
-    def holding(
-        cls, reward: Reward, *, columns: Mapping[str, str] | None = None, missing: float = 0.0
-    ) -> Self:
-        """The reward as this callable; `columns` and `missing` are those of the class."""
-        return cls(reward, columns=dict(columns or {}), missing=missing)
+    def holding(cls, reward: Reward, *, columns: Mapping[str, str] | None = None, **others: Any) -> Self:
+        """The reward as this callable; the options are the fields of the class."""
+        return cls(reward, columns=dict(columns or {}), **others)
 
     def rate(self, given: Mapping[str, Sequence[Any]], count: int) -> Rated:
         """Rewards and scores of `count` completions, siblings being those of one prompt.

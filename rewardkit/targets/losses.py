@@ -5,10 +5,9 @@ from __future__ import annotations
 from rewardkit.component import Component
 from rewardkit.errors import RewardError
 from rewardkit.reward import Reward
-from rewardkit.route import Route
 from rewardkit.targets.target import Abilities, Export, Target
 
-__all__ = ["losses"]
+__all__ = ["async_parts", "losses"]
 
 
 def losses(export: Export, target: Target) -> list[str]:
@@ -17,7 +16,7 @@ def losses(export: Export, target: Target) -> list[str]:
     RewardError: the reward needs the siblings of a group, or a column, which the trainer does not hand over.
     """
     _check_columns(export, target)
-    rewards = export.reward.inner if isinstance(export.reward, Route) else [export.reward]
+    rewards = export.reward.inner
     found: dict[str, None] = {}
     for reward in rewards:
         for sentence in _losses(reward, export, target):
@@ -53,7 +52,7 @@ def _losses(reward: Reward, export: Export, target: Target) -> list[str]:
             f"{' and judged = 0' if target.name in WITH_JUDGED else ''}"
         )
     said += _siblings(reward, can, title)
-    waiting = _async_parts(reward)
+    waiting = async_parts(reward)
     if waiting and can.waits != "each":
         how = (
             "are awaited together, a batch at a time"
@@ -134,7 +133,7 @@ def _siblings(reward: Reward, can: Abilities, title: str) -> list[str]:
     return []
 
 
-def _async_parts(reward: Reward) -> list[str]:
+def async_parts(reward: Reward) -> list[str]:
     """The names of the fields and components that have to be awaited."""
     calls = {**reward.field_calls, **{item.name: item.call for item in reward.components}}
     return [name for name, call in calls.items() if call.is_async]

@@ -187,8 +187,7 @@ def _free(name: str) -> str:
 
 def functions(reward: Reward, *, ends: Sequence[str] = ENDS, **options: Any) -> Rewards:
     """The reward as a `reward_func` that can be pickled; other options are those of `Rewards.holding`."""
-    held = Rewards.holding(reward, **options)
-    return Rewards(reward, columns=held.columns, missing=held.missing, ends=tuple(ends))
+    return Rewards.holding(reward, ends=tuple(ends), **options)
 
 
 GIVEN = ("prompt", "completion", "ground_truth", "rollout")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rewardkit.route import Route
+from rewardkit.targets.losses import async_parts
 from rewardkit.targets.target import Export
 
 __all__ = ["answer", "class_name", "options", "taken", "waits"]
@@ -18,11 +18,7 @@ def options(export: Export) -> str:
 
 def waits(export: Export) -> bool:
     """Whether the reward has async components, so that its functions are best awaited."""
-    reward = export.reward
-    inner = reward.inner if isinstance(reward, Route) else [reward]
-    calls = [call for one in inner for call in one.field_calls.values()]
-    calls += [item.call for one in inner for item in one.components]
-    return any(call.is_async for call in calls)
+    return any(map(async_parts, export.reward.inner))
 
 
 def answer(call: str, *, awaited: bool) -> str:
