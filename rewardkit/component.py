@@ -169,6 +169,11 @@ class Component:
         """Names of the columns its function needs."""
         return self.call.asks_for
 
+    @property
+    def asked_for(self) -> tuple[str, ...]:
+        """The same, of a component from a run record as well: what it asked for there."""
+        return self.function.asked_for if isinstance(self.function, Recorded) else self.asks_for
+
     def scoring_record(self) -> dict[str, Any]:
         """What decides its scores, as plain data."""
         return {

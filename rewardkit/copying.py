@@ -38,8 +38,16 @@ def pieces(value: Any, name: str, owner: str, folder: Path | None = None) -> lis
     """
     module = inspect.getmodule(value)
     whole = _module_source(module, value)
-    if whole is None or getattr(module, name, None) is not value:
+    if whole is None:
         return [_alone(value, name, owner)]
+    if getattr(module, name, None) is not value:
+        try:
+            return [_alone(value, name, owner)]
+        except RewardError as error:
+            raise RewardError(
+                f"{owner!r} uses a function {name!r} that its file does not call so at its end: the name is "
+                "bound to something else there; give it a name of its own"
+            ) from error
     statements = _statements(whole)
     future = "\n".join(piece.text for piece in statements if piece.text.startswith(FUTURE))
     wanted, taken = [name], set()

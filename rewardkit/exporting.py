@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import textwrap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -11,47 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.calling import CAUGHT, said
+from rewardkit import proving
 from rewardkit.copying import bound
-from rewardkit.errors import InputError, RewardError
-from rewardkit.evaluation import Floats
+from rewardkit.errors import RewardError
+from rewardkit.proving import Proof
 from rewardkit.reward import Reward
 from rewardkit.rollouts import Rollouts, load_rollouts
 from rewardkit.route import Route
-from rewardkit.saving import Writer, import_order
-from rewardkit.scoring import score, versions, write_whole
+from rewardkit.saving import Writer, import_order, run_beside
+from rewardkit.scoring import versions, write_whole
 from rewardkit.targets import named
-from rewardkit.targets.calling import loaded
 from rewardkit.targets.exported import identifier
 from rewardkit.targets.losses import losses
 from rewardkit.targets.target import Export, Target, Written
 
-__all__ = ["Exported", "Proof", "export", "prove"]
-
-RTOL = 1e-9
-RTOL_CAST = 1e-6
-"""Where the trainer casts to float32, whose steps are 6e-8 of a value."""
-
-
-@dataclass(frozen=True)
-class Proof:
-    """The trainer's own code against rewardkit's on the same rollouts.
-
-    `caller` is the code that ran; `compared` counts values (rewards, and scores of components that the
-    trainer shows), of which `differ` do; NaN equals NaN. `max_abs_difference` is over all of them.
-    """
-
-    caller: str
-    rows: int
-    compared: int
-    differ: int
-    max_abs_difference: float
-    examples: tuple[str, ...] = ()
-
-    @property
-    def equal(self) -> bool:
-        """Whether no value differs."""
-        return self.differ == 0
+__all__ = ["Exported", "export", "prove"]
 
 
 @dataclass(frozen=True)
@@ -75,13 +48,7 @@ class Exported:
             "usage": self.usage,
         }
         if self.proof is not None:
-            record |= {
-                "caller": self.proof.caller,
-                "rows": self.proof.rows,
-                "compared": self.proof.compared,
-                "differ": self.proof.differ,
-                "max_abs_difference": self.proof.max_abs_difference,
-            }
+            record |= self.proof.record()
         return record
 
     def __repr__(self) -> str:
@@ -89,13 +56,7 @@ class Exported:
         lines += [f"lost there: {sentence}" for sentence in self.losses] or ["nothing is lost there"]
         lines += ["", textwrap.indent(self.usage, "    ")]
         if self.proof is not None:
-            verdict = "equal" if self.proof.equal else f"{self.proof.differ} DIFFER"
-            lines += [
-                "",
-                f"{self.proof.caller}: {self.proof.compared} values on {self.proof.rows} rollouts, "
-                f"{verdict}, at most {self.proof.max_abs_difference:.3g} apart",
-                *(f"  {line}" for line in self.proof.examples),
-            ]
+            lines += ["", *self.proof.lines()]
         return "\n".join(lines)
 
 
@@ -146,7 +107,7 @@ def export(
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, lambda temporary: _checked(temporary, text, target, written, writer))
     made = Exported(target.name, path, lost, usage, written.functions, plan=(prepared, written))
-    return made if verify is None else replace(made, proof=prove(made, verify))
+    return made if verify is None else prove(made, verify)
 
 
 def _is_export(path: Path) -> bool:
@@ -209,71 +170,18 @@ def _wrapped(paragraph: str) -> list[str]:
 
 def _checked(temporary: Path, text: str, target: Target, written: Written, writer: Writer) -> None:
     """The file, once it has been seen that it runs and has what the trainer is pointed at."""
-    trial = temporary.with_name(f"{temporary.name.strip('.').replace('.', '_')}_trial.py")
-    written_there, sys.dont_write_bytecode = sys.dont_write_bytecode, True
-    try:
-        trial.write_text(text, encoding="utf-8")
-        module = loaded(trial)
+    with run_beside(temporary, text, f"the file for {target.title}") as module:
         missing = [name for name in written.functions if not hasattr(module, name)]
         assert not missing, f"{target.name} wrote no {missing}"
         writer.check(vars(module))
-        del sys.modules[module.__name__]
-    except InputError:
-        raise
-    except CAUGHT as error:
-        raise RewardError(f"the file for {target.title} does not run: {said(error)}") from error
-    finally:
-        sys.dont_write_bytecode = written_there
-        trial.unlink(missing_ok=True)
     temporary.write_text(text, encoding="utf-8")
 
 
-def prove(made: Exported, rollouts: Rollouts | str | Path | Iterable[Mapping[str, Any]]) -> Proof:
-    """The trainer's own code on a file that `export` wrote, beside rewardkit's on the same rollouts.
+def prove(made: Exported, rollouts: Rollouts | str | Path | Iterable[Mapping[str, Any]]) -> Exported:
+    """The same with the proof: the trainer's own code on the file, beside rewardkit's on the same rollouts.
 
     RewardError: the trainer is not installed here, or has no caller.
     """
-    target = named(made.target)
     assert made.plan is not None
-    export, written = made.plan
-    if target.call is None:
-        raise RewardError(f"{target.title} has no caller to prove the file with; export without verify")
-    rollouts = rollouts if isinstance(rollouts, Rollouts) else load_rollouts(rollouts)
-    called = target.call(made.path, written, list(rollouts))
-    ours = expected(export, target, rollouts)
-    compared = differ = 0
-    largest = 0.0
-    examples: list[str] = []
-    theirs = {**({"reward": called.rewards} if len(called.rewards) else {}), **called.components}
-    for name, values in theirs.items():
-        if name not in ours:
-            continue
-        left, right = np.asarray(values, dtype=float), ours[name]
-        if name in called.cast:
-            right = right.astype(np.float32).astype(float)
-        same = np.isclose(
-            left, right, rtol=RTOL_CAST if name in called.cast else RTOL, atol=0, equal_nan=True
-        )
-        compared += len(same)
-        differ += int((~same).sum())
-        apart = np.abs(left - right)
-        largest = max(largest, float(np.nanmax(apart, initial=0.0)))
-        for row in np.flatnonzero(~same)[:3]:
-            examples.append(
-                f"{name} of rollout {rollouts[int(row)].get('rollout_id')!r}: {target.title} {left[row]:g}, "
-                f"rewardkit {right[row]:g}"
-            )
-    return Proof(called.caller, len(rollouts), compared, differ, largest, tuple(examples))
-
-
-def expected(export: Export, target: Target, rollouts: Rollouts) -> dict[str, Floats]:
-    """What the trainer should show: rewardkit's rewards and scores, what is missing by the target's rule."""
-    scores = score(export.reward, rollouts)
-    shown = {"reward": scores.rewards.copy()}
-    for name in export.reward.names:
-        values = scores.score(name).copy()
-        values[scores.table[f"status/{name}"] == "gated"] = 0.0
-        shown.setdefault(name, values)
-    if target.abilities.missing == "number":
-        shown = {name: np.where(np.isnan(values), export.missing, values) for name, values in shown.items()}
-    return shown
+    read = rollouts if isinstance(rollouts, Rollouts) else load_rollouts(rollouts)
+    return replace(made, proof=proving.prove(named(made.target), made.path, *made.plan, read))

@@ -24,10 +24,10 @@ from rewardkit.reward import Reward
 from rewardkit.rollouts import Rollouts
 from rewardkit.sending import MODULE_SOURCE
 from rewardkit.targets import TARGETS
-from rewardkit.targets.adapter import named
+from rewardkit.targets.adapter import named, takes_anything
 from rewardkit.targets.recognising import SAMPLED, parts, read
 
-__all__ = ["load_reward"]
+__all__ = ["load_reward", "run_file"]
 
 GALLERY = "rewardkit.gallery"
 FILE_MODULE = (
@@ -43,11 +43,12 @@ def load_reward(
     Attribute `reward` by default. What stands there may be a Reward, a function without arguments that
     returns one, a plain f(completion, ground_truth), or a reward function, class, environment or list of
     functions as a trainer takes it (`rk.targets`): it is recognised by its signature and by what it returns
-    for a few of the `rollouts` (without any, for a made-up completion), or read as the target `as_`. Its
-    components are the function, the keys of the dict that it returns, or the functions of the list, all
-    unbounded; `Reward.origin` says what it was taken for and why, and which column fills each argument. A
-    file is run anew at each call. RewardError: no such file or name, an error while it runs (with file and
-    line), something else under that name, or what several targets could mean.
+    for a few of the `rollouts` (without any, for a made-up completion), or read as the target `as_` ("trl",
+    or "trl:messages" where a trainer calls functions in several ways). Its components are the function, the
+    keys of the dict that it returns, or the functions of the list, all unbounded; `Reward.origin` says what
+    it was taken for and why, and which column fills each argument. A file is run anew at each call.
+    RewardError: no such file or name, an error while it runs (with file and line), something else under that
+    name, or what several targets could mean.
 
     >>> load_reward("gallery:arithmetic").name
     'arithmetic-v1'
@@ -95,7 +96,7 @@ def _module(place: str) -> ModuleType:
             raise RewardError(
                 f"there is no reward file {place!r}; give the path of a Python file, as file.py:name"
             )
-        return _run_file(path)
+        return run_file(path)
     if not re.fullmatch(r"\w+(\.\w+)*", place):
         raise RewardError(
             f"{place!r} is neither a Python file (ending in .py) nor a module; write file.py:name or "
@@ -120,7 +121,7 @@ def _no_module(place: str) -> str:
     return f"there is no module {place!r} to import; for a file write its path with .py"
 
 
-def _run_file(path: Path) -> ModuleType:
+def run_file(path: Path) -> ModuleType:
     """The module that running the file makes; its folder is importable while it runs."""
     path = path.resolve()
     name = f"{FILE_MODULE}{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
@@ -194,12 +195,15 @@ def _as_reward(
         try:
             made = value()
         except CAUGHT as error:
-            raise RewardError(_failed(inspect.getsourcefile(value) or name, error)) from error
-        if not isinstance(made, Reward):
+            if not takes_anything(value):
+                raise RewardError(_failed(inspect.getsourcefile(value) or name, error)) from error
+            made = None
+        if isinstance(made, Reward):
+            return made
+        if not takes_anything(value):
             raise RewardError(
                 f"{name} returned {short(made)}, not a Reward; a function without arguments must return one"
             )
-        return made
     if not callable(value) and not isinstance(value, list | tuple) and not parts(value, TARGETS):
         raise RewardError(
             f"{name} is {short(value)}, not a reward; give a Reward, a function that returns one, "
@@ -213,7 +217,7 @@ def _makes_a_reward(value: Any) -> bool:
     """Whether it is a function that can be called without arguments, and no trainer's reward function."""
     if not callable(value) or isinstance(value, type) or named(value):
         return False
-    return not any(target.readings(value, ()) for target in TARGETS)
+    return takes_anything(value) or not any(target.readings(value, ()) for target in TARGETS)
 
 
 def _first(rollouts: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

@@ -8,15 +8,17 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-from rewardkit.calling import CAUGHT, short
+from rewardkit.calling import CAUGHT, said, short
 from rewardkit.component import Component
 from rewardkit.copying import Piece, function_names, held, pieces, renamed
 from rewardkit.errors import RewardError
-from rewardkit.loading import FILE_MODULE, load_reward
+from rewardkit.loading import FILE_MODULE, run_file
 from rewardkit.primitives import extraction, measurement, verification, weighting
 from rewardkit.primitives.factories import Made
 from rewardkit.primitives.gating import Gate
@@ -25,7 +27,7 @@ from rewardkit.route import Route
 from rewardkit.scoring import write_whole
 from rewardkit.targets.adapter import Adapter, Key, parameters
 
-__all__ = ["Writer", "import_order", "save_reward"]
+__all__ = ["Writer", "import_order", "run_beside", "save_reward"]
 
 ROOMS = {
     "rk.extract": extraction,
@@ -52,19 +54,10 @@ def save_reward(reward: Reward, path: str | Path) -> Path:
     text = writer.file(reward)
 
     def write(temporary: Path) -> None:
-        trial = temporary.with_name(f"{temporary.name.strip('.').replace('.', '_')}_trial.py")
-        before = set(sys.modules)
-        try:
-            trial.write_text(text, encoding="utf-8")
-            again = load_reward(f"{trial}:reward")
-            (made,) = [name for name in set(sys.modules) - before if trial.stem in name]
-            writer.check(vars(sys.modules[made]))
-        finally:
-            trial.unlink(missing_ok=True)
-            for name in set(sys.modules) - before:
-                if name.startswith(FILE_MODULE):
-                    del sys.modules[name]
-        if _definition(again) != _definition(reward):
+        with run_beside(temporary, text, f"the file for reward {reward.name!r}") as module:
+            writer.check(vars(module))
+            same = _definition(module.reward) == _definition(reward)
+        if not same:
             raise RewardError(
                 f"reward {reward.name!r} cannot be written as a file: what the file gives differs from it"
             )
@@ -73,6 +66,29 @@ def save_reward(reward: Reward, path: str | Path) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, write)
     return path
+
+
+@contextmanager
+def run_beside(temporary: Path, text: str, what: str) -> Iterator[ModuleType]:
+    """The module that a text makes as a file beside `temporary`; the file and the module go with the block.
+
+    RewardError, which calls the file `what`: it does not run.
+    """
+    trial = temporary.with_name(f"{temporary.name.strip('.').replace('.', '_')}_trial.py")
+    before = set(sys.modules)
+    try:
+        trial.write_text(text, encoding="utf-8")
+        try:
+            module = run_file(trial)
+        except RewardError as error:
+            reason = said(error.__cause__) if error.__cause__ is not None else str(error)
+            raise RewardError(f"{what} does not run: {reason}") from error
+        yield module
+    finally:
+        trial.unlink(missing_ok=True)
+        for name in set(sys.modules) - before:
+            if name.startswith(FILE_MODULE):
+                del sys.modules[name]
 
 
 def _definition(reward: Reward) -> str:
@@ -247,8 +263,8 @@ class Writer:
                 continue
             if twice := [name for name in piece.binds if self.bound.get(name, piece.text) != piece.text]:
                 raise RewardError(
-                    f"{owner!r} uses a second {twice[0]!r}, which another file of this reward has, too; "
-                    "give each a name of its own"
+                    f"{owner!r} uses {twice[0]!r}, which is bound in two places, of its file or of two "
+                    "files; give each a name of its own"
                 )
             self.bound.update(dict.fromkeys(piece.binds, piece.text))
             if piece.is_import:

@@ -77,6 +77,14 @@ def record(result):
     return json.loads(result.stdout, parse_constant=lambda constant: pytest.fail(f"{constant} is not JSON"))
 
 
+def test_scores_without_one_reward_are_written_and_are_no_success(folder):
+    (folder / "fails.py").write_text("def reward(completion, ground_truth):\n    raise ValueError('no')\n")
+    result = run("score", "fails.py", GALLERY, "-o", "out", "--json")
+    assert result.exit_code == 1 and (folder / "out/scores.parquet").is_file()
+    assert record(result)["errors"] == record(result)["rows"] == 1600
+    assert result.stderr == "rewardkit: no rollout has a reward; the counts above say why\n"
+
+
 def test_score_writes_the_folder_and_says_what_happened(folder):
     result = run("score", "small.py", "rollouts.jsonl", "-o", "out/deep")
     assert result.exit_code == 0

@@ -359,6 +359,24 @@ def test_a_proof_without_the_trainer_says_what_to_install(tmp_path):
     assert (tmp_path / "mine.py").is_file()
 
 
+def test_a_name_that_is_bound_twice_in_a_file_is_no_function_of_another_file(tmp_path):
+    source = """
+def helper(text):
+    return len(text)
+def f(solution_str, ground_truth, **kwargs):
+    return helper(solution_str)
+first = f
+def f(solution_str, ground_truth, **kwargs):
+    return 2 * helper(solution_str)
+"""
+    (tmp_path / "mine.py").write_text(source)
+    for name, told in (("first", "does not call so at its end"), ("f", "'f', which is bound in two places")):
+        reward = rk.load_reward(f"{tmp_path / 'mine.py'}:{name}")
+        with pytest.raises(rk.RewardError, match=told):
+            export(reward, to="verl", path=tmp_path / "out.py")
+        assert not (tmp_path / "out.py").exists()
+
+
 def test_a_record_is_plain_data(tmp_path):
     made = export(arithmetic(), to="trl", path=tmp_path / "mine.py")
     assert set(json.loads(json.dumps(made.record()))) == {"target", "path", "losses", "usage"}

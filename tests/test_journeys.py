@@ -1,5 +1,6 @@
 """Two ways in, as the README tells them: from a trainer's log and its reward to a report, and back."""
 
+import importlib.util
 import json
 import re
 
@@ -110,6 +111,20 @@ def trl(tmp_path):
     return tmp_path
 
 
+def _proves_or_says_what_is_missing(run, folder, monkeypatch, given, target):
+    """The third command: proved where the trainer is installed, else written all the same, and said."""
+    reward, rollouts, *join = given
+    command = ("export", reward, "--to", target, "--verify", rollouts, *join)
+    there = importlib.util.find_spec(target) is not None
+    said = run(folder, monkeypatch, *command, status=0 if there else 2)
+    assert f"written for {target}: " in said and "read as" in said
+    assert (folder / f"{reward.partition(':')[2]}_{target}.py").is_file()
+    if there:
+        assert said.count(", equal, ") == 2 and "on the function as it was found" in said
+    else:
+        assert f"the proof runs {target}'s own code; missing here: {target}" in said
+
+
 def test_a_verl_dump_and_a_compute_score(verl, monkeypatch):
     said = run(verl, monkeypatch, "diagnose", "rollouts")
     assert "verl rollout dump" in said and "zero_std_groups" in said
@@ -119,6 +134,7 @@ def test_a_verl_dump_and_a_compute_score(verl, monkeypatch):
     scores = rk.load_scores(verl / "run1")
     assert scores.rewards.tolist() == [score(row) for row in ROWS]
     assert "log_mismatch" not in run(verl, monkeypatch, "diagnose", "run1")
+    _proves_or_says_what_is_missing(run, verl, monkeypatch, given, "verl")
     said = run(
         verl, monkeypatch, "export", given[0], "--to", "trl", "-o", "mine_trl.py", "--set", "a=1", status=2
     )
@@ -166,13 +182,14 @@ def test_a_trl_folder_its_training_set_and_a_list_of_functions(trl, monkeypatch)
     )
     assert made["failed"] == [] and "read as TRL" in made["origins"][0]
     assert "right read as TRL" in (trl / "pages" / "index.html").read_text()
+    _proves_or_says_what_is_missing(run, trl, monkeypatch, given, "trl")
     made = json.loads(run(trl, monkeypatch, "export", given[0], "--to", "verl", "--json"))
     assert made["path"] == "functions_verl.py" and (trl / "functions_verl.py").is_file()
 
 
 def test_an_unknown_trainer_and_one_that_does_not_fit_end_in_one_line(trl, monkeypatch):
     given = ("score", "rewards.py:right", "completions", "--join", "train.parquet")
-    assert "'tlr' is not one of" in run(trl, monkeypatch, *given, "--as", "tlr", status=2)
+    assert "no target 'tlr'; known are" in run(trl, monkeypatch, *given, "--as", "tlr", status=2)
     said = run(trl, monkeypatch, *given, "--as", "verl", status=2)
     assert "cannot be read as verl" in said and said.count("\n") == 1
     assert "read as TRL" in run(trl, monkeypatch, *given, "--as", "trl")

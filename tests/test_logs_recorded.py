@@ -330,7 +330,7 @@ def test_input_that_cannot_be_used_is_one_line_and_exit_2(folder, arguments, sai
 
 
 def test_reading_options_on_scores_are_refused(folder):
-    assert run("score", "mine.py", "dump", "-o", "run", "--timeout", 0).exit_code == 0
+    assert run("score", "logged", "dump", "-o", "run").exit_code == 0
     for options in (("--join", "train.parquet"), ("--log-weight", "score=1"), ("--set", "a=b")):
         result = run("diagnose", "run", *options)
         assert result.exit_code == 2 and "is scored already" in result.stderr
@@ -360,3 +360,33 @@ def test_without_a_reward_the_report_is_of_the_log(folder):
     result = run("report", "--rollouts", "trl", "-o", "pages", "--json")
     assert result.exit_code == 0, result.stderr
     assert list(json.loads(result.stdout)["verdicts"]) == ["logged"]
+
+
+# Keys of a function's dicts that came after the sample
+
+
+LATE = """
+def f(solution_str, ground_truth, **kwargs):
+    found = {"score": float(ground_truth in solution_str), "said": solution_str}
+    if solution_str == "late":
+        found["length"] = 4.0
+    return found
+"""
+
+
+def test_keys_that_the_sample_did_not_have_are_a_finding_and_not_lost_silently(tmp_path):
+    (tmp_path / "mine.py").write_text(LATE)
+    rows = [{"prompt": str(at // 4), "completion": str(at % 4), "ground_truth": "1"} for at in range(60)]
+    clean = rk.load_rollouts(rows)
+    rows[33]["completion"] = "late"  # none of the sixteen rows that the function is tried on
+    rollouts = rk.load_rollouts(rows)
+    reward = rk.load_reward(f"{tmp_path / 'mine.py'}:f", rollouts=rollouts)
+    assert reward.names == ("score",)
+    scores = rk.score(reward, rollouts)
+    (finding,) = rk.diagnose(scores)["unread_keys"]
+    assert finding.evidence["keys"] == {"length": 1} and finding.severity == "warn"
+    assert finding.rollout_ids == (rollouts[33]["rollout_id"],)
+    assert "'length' in 1 of 60 rows" in finding.sentence
+    again = rk.load_scores(scores.save(tmp_path / "run"))
+    assert rk.diagnose(again)["unread_keys"][0].record() == finding.record()
+    assert not rk.diagnose(rk.score(reward, clean))["unread_keys"]

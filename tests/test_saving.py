@@ -229,7 +229,7 @@ def test_two_files_with_helpers_of_one_name_are_not_mixed_up(tmp_path):
         )
         functions.append(rk.load_reward(f"{path}:f{number}").components[0].function)
     original = rk.Reward("r", components=[rk.Component(f"c{i}", f) for i, f in enumerate(functions)])
-    with pytest.raises(rk.RewardError, match="uses a second 'worth', which another file"):
+    with pytest.raises(rk.RewardError, match="uses 'worth', which is bound in two places"):
         rk.save_reward(original, tmp_path / "saved.py")
 
 

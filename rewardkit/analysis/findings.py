@@ -123,8 +123,18 @@ def _mismatch(e: Mapping[str, Any]) -> str:
     return " and ".join(told) + "; the run was trained on another reward, or the log has other columns"
 
 
+def _unread(e: Mapping[str, Any]) -> str:
+    """The keys of a function's dicts that were not there on the sample, and in how many rows they are."""
+    keys = ", ".join(f"{key!r} in {rows} of {e['rows']} rows" for key, rows in e["keys"].items())
+    return (
+        f"leaves out numbers that {e['function']} returned under keys which it did not give on the sample "
+        f"that it was read by: {keys}; have it return the same keys for every completion"
+    )
+
+
 SENTENCES: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "log_mismatch": _mismatch,
+    "unread_keys": _unread,
     "log_not_compared": lambda e: (
         f"cannot be held against the log: it has {e['logged']}, no total, and no component here is called so"
     ),

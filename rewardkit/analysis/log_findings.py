@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -10,6 +13,7 @@ from rewardkit.analysis.findings import Finding
 from rewardkit.analysis.grouping import Floats
 from rewardkit.analysis.view import SHOWN_IDS
 from rewardkit.columns import column_values
+from rewardkit.component import describe
 from rewardkit.recorded import is_recorded
 from rewardkit.scoring import Scores
 
@@ -22,10 +26,14 @@ SEVERE = 0.01
 
 
 def find(scores: Scores) -> list[Finding]:
-    """Where the log's reward, and its scores of the components' names, are not what was computed here.
+    """Where the log's reward and scores are not what was computed here; what a function gave and no one read.
 
     Nothing where they agree, where the log has none, and for a reward that is read from the log itself.
     """
+    return [*_mismatches(scores), *_unread(scores)]
+
+
+def _mismatches(scores: Scores) -> list[Finding]:
     logged = scores.rollouts.logged
     if not logged or is_recorded(scores.reward):
         return []
@@ -74,6 +82,32 @@ def _mismatch(scores: Scores, component: str | None, column: str, ours: Floats) 
     ids = tuple(scores.table["rollout_id"].iloc[rows])
     severity = "high" if lost >= SEVERE else "warn"
     yield Finding("log_mismatch", severity, component, evidence, compared, RTOL, ids)
+
+
+def _unread(scores: Scores) -> Iterator[Finding]:
+    """Numbers in dicts that a trainer's function returned under keys which it did not give on the sample."""
+    read: dict[str, set[str]] = defaultdict(set)
+    for item in scores.reward.components:
+        if key := KEY.match(describe(item.function)):
+            for name in item.asked_for:
+                read[name].add(ast.literal_eval(key[1]))
+    for name, keys in read.items():
+        rows: dict[str, list[int]] = defaultdict(list)
+        for row, value in enumerate(column_values(scores.table[f"field/{name}"])):
+            for key, number in value.items() if isinstance(value, Mapping) else ():
+                if key not in keys and isinstance(number, int | float):
+                    rows[key].append(row)
+        if rows:
+            counts = {key: len(found) for key, found in rows.items()}
+            first = [found[0] for found in rows.values()][:SHOWN_IDS]
+            share = max(counts.values()) / len(scores)
+            evidence = {"value": share, "function": name, "keys": counts, "rows": len(scores)}
+            ids = tuple(scores.table["rollout_id"].iloc[first])
+            yield Finding("unread_keys", "warn", None, evidence, len(scores), None, ids)
+
+
+KEY = re.compile(r"rk\.targets\.adapter\.Key\(('[^']*'|\"[^\"]*\")")
+"""How the number under a key of a trainer's function describes itself, in a record, too."""
 
 
 def _not_compared(scores: Scores) -> Finding:

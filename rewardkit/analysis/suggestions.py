@@ -16,7 +16,7 @@ from rewardkit.analysis.findings import percent
 from rewardkit.analysis.grouping import Floats, group_stats
 from rewardkit.analysis.normalization import Normalization, normalizations
 from rewardkit.analysis.view import View, make_view
-from rewardkit.component import Component, Recorded
+from rewardkit.component import Component
 from rewardkit.evaluation import ABSTAINED, SCORED
 from rewardkit.primitives.verification import closeness
 from rewardkit.reward import Part
@@ -223,7 +223,7 @@ def _prediction_column(scores: Scores, item: Component) -> str | None:
 
     The one other it asks for, a field or a rollout column.
     """
-    asked = item.function.asked_for if isinstance(item.function, Recorded) else item.asks_for
+    asked = item.asked_for
     if "ground_truth" not in asked or "ground_truth" not in scores.table:
         return None
     others = [name for name in asked if name != "ground_truth"]

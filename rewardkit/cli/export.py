@@ -14,6 +14,7 @@ import rewardkit as rk
 from rewardkit.cli.group import main
 from rewardkit.cli.options import REWARD, as_option, json_option, names_option, rollout_options
 from rewardkit.cli.output import emit
+from rewardkit.exporting import prove
 from rewardkit.targets import TARGETS
 from rewardkit.targets.exported import identifier
 
@@ -78,9 +79,14 @@ def export_command(
         rollouts = rk.load_rollouts(verify, **reading) if verify is not None else None
         loaded = rk.load_reward(reward, as_=as_, rollouts=rollouts)
         path = output or Path(f"{identifier(loaded.name)}_{identifier(target)}.py")
-        made = rk.export(
-            loaded, to=target, path=path, columns=names, missing=missing, separate=separate, verify=rollouts
-        )
+        made = rk.export(loaded, to=target, path=path, columns=names, missing=missing, separate=separate)
+        unproved = None
+        try:
+            made = made if rollouts is None else prove(made, rollouts)
+        except rk.InputError as error:
+            unproved = error
     head = f"{loaded.origin}\n" if loaded.origin else ""
     emit({**made.record(), "origin": loaded.origin}, f"{head}{made}", as_json)
+    if unproved is not None:
+        raise unproved  # behind what was written, which stays
     ctx.exit(1 if made.proof is not None and not made.proof.equal else 0)

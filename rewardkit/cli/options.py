@@ -126,9 +126,9 @@ names_option = click.option(
 as_option = click.option(
     "--as",
     "as_",
-    type=click.Choice([target.name for target in TARGETS]),
-    metavar="TARGET",
-    help=f"Read REWARD as this trainer's: {', '.join(target.name for target in TARGETS)}.",
+    metavar="TARGET[:WAY]",
+    help=f"Read REWARD as this trainer's: {', '.join(target.name for target in TARGETS)}; where it is called "
+    "in several ways, as this one, such as trl:messages.",
 )
 weights_option = click.option(
     "--log-weight",

@@ -31,7 +31,9 @@ from rewardkit.recorded import reward_named
 @rollout_options
 @timeout_option
 @json_option
+@click.pass_context
 def score_command(
+    ctx: click.Context,
     reward: str,
     rollouts: str,
     output: Path | None,
@@ -43,7 +45,8 @@ def score_command(
     """Score every completion of ROLLOUTS with REWARD.
 
     ROLLOUTS is a JSONL, Parquet or CSV file, or what a trainer wrote: a file or folder of TRL, verl, siiRL,
-    verifiers, Inspect or datasets. REWARD may be "logged": the scores that stand in the log.
+    verifiers, Inspect or datasets. REWARD may be "logged": the scores that stand in the log. The exit code is
+    1 where no completion has a reward.
     """
     with redirect_stdout(sys.stderr):  # what the user's code prints is not the result
         read = rk.load_rollouts(rollouts, **reading)
@@ -69,3 +72,6 @@ def score_command(
     }
     lines = [str(read), *([loaded.origin] if loaded.origin else []), str(scores)]
     emit(record, "\n".join([*lines, *([f"written to {folder}"] if folder else [])]), as_json)
+    if scores.record["rewards_missing"] == len(scores):
+        click.echo("rewardkit: no rollout has a reward; the counts above say why", err=True)
+        ctx.exit(1)

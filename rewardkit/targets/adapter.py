@@ -20,12 +20,14 @@ __all__ = [
     "Row",
     "alike",
     "column_of",
+    "columns_asked",
     "fill",
     "named",
     "parameters",
     "plain",
     "required",
     "source_of",
+    "takes_anything",
     "uses",
 ]
 
@@ -107,11 +109,16 @@ class Adapter(Made):
 class Key(Made):
     """The number under one key of what a trainer's function gave.
 
-    A bare number stands for the key that is `main`. ValueError: it did not give that key.
+    A bare number stands for the key that is `main`. With `judged`, a key as our own files give it, there is
+    no number (``None``) where that is 0. ValueError: it did not give that key.
+
+    >>> Key("score", judged="judged")({"score": 0.0, "judged": 0.0}) is None
+    True
     """
 
     key: str
     main: bool = field(default=False, kw_only=True)
+    judged: str = field(default="", kw_only=True)
 
     @property
     def factory(self) -> str:
@@ -121,6 +128,8 @@ class Key(Made):
     def __call__(self, result: Any) -> Any:
         """The number under the key."""
         if isinstance(result, Mapping):
+            if self.judged and result.get(self.judged) == 0:
+                return None
             if self.key in result:
                 return result[self.key]
             raise ValueError(f"it returned the keys {list(result)}, without {self.key!r}")
@@ -205,6 +214,32 @@ def named(function: Any) -> list[str]:
 def required(function: Any, own: Collection[str], rows: Sequence[Row] = ()) -> tuple[str, ...]:
     """The columns that a function's parameters without a default take, beside the trainer's `own`."""
     return tuple(dict.fromkeys(column_of(name, rows) for name in named(function) if name not in own))
+
+
+def columns_asked(function: Any, own: Collection[str], rows: Sequence[Row]) -> dict[str, str]:
+    """For the parameters that columns of these rows fill, beside the trainer's `own`: which column."""
+    asked = {name: p for name, p in parameters(function).items() if name not in own}
+    found = {
+        name: column_of(name, rows)
+        for name, p in asked.items()
+        if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+        and (p.default is p.empty or any(source_of(p, row) is not None for row in rows))
+    }
+    others = [f"**{name}" for name, p in asked.items() if p.kind is p.VAR_KEYWORD]
+    return found | dict.fromkeys(others, f"all columns, some also as {', '.join(FAMILIAR)}")
+
+
+def takes_anything(function: Any) -> bool:
+    """Whether it asks for nothing by name and takes all keywords, as what a decorator makes may do."""
+    kinds = {p.kind for p in parameters(function).values()}
+    return (
+        inspect.Parameter.VAR_KEYWORD
+        in kinds
+        <= {
+            inspect.Parameter.VAR_KEYWORD,
+            inspect.Parameter.VAR_POSITIONAL,
+        }
+    )
 
 
 def uses(function: Any, parameter: str) -> bool:

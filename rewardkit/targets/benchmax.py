@@ -200,7 +200,10 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     ways = [texts, *([replace(texts, conversational=True)] if form == "completion" else [])]
     what = "messages" if form == "messages" else f"a {form}"
     reason = f"its {value.method} takes {what}, as in {VERSIONS[form]}; {UNWEIGHTED}"
-    return [Reading("benchmax", FORM, reason, way, mapping, sure=True) for way in ways]
+    return [
+        Reading("benchmax", FORM, reason, way, mapping, sure=True, way=name)
+        for way, name in zip(ways, ("texts", "messages") if len(ways) > 1 else ("",), strict=True)
+    ]
 
 
 @dataclass(frozen=True, repr=False)

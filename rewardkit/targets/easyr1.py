@@ -82,10 +82,19 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     counted = LENGTH if any(LENGTH in row for row in rows) else "the words of completion"
     mapping = {"response": "completion", LENGTH: counted, "ground_truth": "ground_truth"}
     kinds = (Functions, Function) if many else (Function, Functions)
-    ways = [kind(value, needs=("completion",)) for kind in kinds]
+    ways: list[Adapter] = [kind(value, needs=("completion",)) for kind in kinds]
     return [
-        Reading("easyr1", FORM, f"it takes {asked[0]}", way, mapping, main="overall", sure=True)
-        for way in ways
+        Reading(
+            "easyr1",
+            FORM,
+            f"it takes {asked[0]}",
+            adapter,
+            mapping,
+            main="overall",
+            sure=True,
+            way="batch" if adapter.batch else "sequential",
+        )
+        for adapter in ways
     ]
 
 

@@ -20,6 +20,7 @@ from rewardkit.mapping import ALIASES
 from rewardkit.primitives.factories import Made
 from rewardkit.reward import Reward
 from rewardkit.sending import MODULE_SOURCE, by_value
+from rewardkit.targets.reading import JUDGED
 
 __all__ = ["Rated", "RewardHolder", "canonical", "finite"]
 
@@ -136,7 +137,7 @@ def finite(rated: Rated, missing: float) -> list[dict[str, float]]:
     for row, reward in enumerate(rated.rewards):
         record = {
             "score": missing if reward is None else reward,
-            "judged": float(reward is not None),
+            JUDGED: float(reward is not None),
         }
         for name, scores in rated.scores.items():
             score = scores[row]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rewardkit.component import Component
 from rewardkit.errors import RewardError
 from rewardkit.reward import Reward
+from rewardkit.targets.reading import JUDGED
 from rewardkit.targets.target import Abilities, Export, Target
 
 __all__ = ["async_parts", "losses"]
@@ -49,7 +50,7 @@ def _losses(reward: Reward, export: Export, target: Target) -> list[str]:
         what = "component and completion: what" if export.separate else "completion: one that"
         said.append(
             f"{title} needs a number for every {what} is not judged gets {export.missing:g}"
-            f"{' and judged = 0' if target.name in WITH_JUDGED else ''}"
+            f"{f' and {JUDGED} = 0' if target.name in WITH_JUDGED else ''}"
         )
     said += _siblings(reward, can, title)
     waiting = async_parts(reward)

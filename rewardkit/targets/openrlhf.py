@@ -220,13 +220,15 @@ def call(path: Path, written: Written, rows: Sequence[Row]) -> Called:
     executor = SingleTurnAgentExecutor(str(path.resolve()))
     prompts = [text_of(row) for row in rows]
     queries = [f"{prompt}{row['completion']}<|im_end|>" for prompt, row in zip(prompts, rows, strict=True)]
-    labels = [{name: value for name, value in row.items() if name not in GIVEN[:2]} for row in rows]
+    labels: list[Any] = [row.get("ground_truth") for row in rows]
+    if written.ours:  # all columns, as JSON would have them
+        labels = [{name: value for name, value in row.items() if name not in GIVEN[:2]} for row in rows]
 
     async def run() -> list[dict[str, Any]]:
         return list(await executor._fetch_rewards_via_func(queries, prompts, labels))
 
     found = awaited(run())
-    names = [name for name in found[0]["extra_logs"] if name != "judged"]
+    names = [name for name in found[0].get("extra_logs") or {} if name != "judged"]
     return Called(
         f"SingleTurnAgentExecutor of {version}",
         [one["rewards"].item() for one in found],

@@ -11,10 +11,13 @@ from rewardkit.component import is_async
 from rewardkit.limits import CannotLimit, TimeLimit
 from rewardkit.targets.adapter import Adapter, Row, plain
 
-__all__ = ["SAMPLE", "Reading", "Trial"]
+__all__ = ["JUDGED", "SAMPLE", "Reading", "Trial"]
 
 SECONDS = 10.0
 """One call on the sample may take. Our choice, as on the command line."""
+
+JUDGED = "judged"
+"""The key under which a dict says whether there was a reward, where the trainer needs a number for each."""
 
 RIGHT = "<think>6 * 7 = 42</think>\n<answer>42</answer>\nThe answer is \\boxed{42}.\n#### 42"
 SAMPLE: tuple[Row, ...] = tuple(
@@ -26,7 +29,7 @@ SAMPLE: tuple[Row, ...] = tuple(
         "data_source": "openai/gsm8k",
         "extra_info": {"index": 0, "split": "train"},
     }
-    for text in (RIGHT, RIGHT.replace("42", "41"))
+    for text in (RIGHT, RIGHT.replace("=", "may well be").replace("42", "41"))  # of another length, too
 )
 """Where no rollouts are given: one right and one wrong completion, in the usual forms of answers."""
 
@@ -37,7 +40,9 @@ class Reading:
 
     `form` is that trainer's signature, `reason` what of it was recognised, `mapping` which column each of the
     trainer's arguments is taken from. `main` is the key that is paid where a dict comes back, ``None`` where
-    all are. A `sure` reading needs no further evidence: its names are used by no other trainer.
+    all are. A `sure` reading needs no further evidence: its names are used by no other trainer. Where the
+    trainer calls a function in several ways, `way` names this one ("texts", "messages"); it is `given` where
+    the rollouts are such that the trainer takes this one.
     """
 
     target: str
@@ -48,6 +53,13 @@ class Reading:
     main: str | None = field(default=None, kw_only=True)
     weight: float = field(default=1.0, kw_only=True)
     sure: bool = field(default=False, kw_only=True)
+    way: str = field(default="", kw_only=True)
+    given: bool = field(default=False, kw_only=True)
+
+    @property
+    def name(self) -> str:
+        """What it is called to choose it: the target, and the way where there are several."""
+        return f"{self.target}:{self.way}" if self.way else self.target
 
     @property
     def group(self) -> bool:
@@ -95,6 +107,12 @@ class Trial:
             if all(map(_is_number, values))
             and (key == self.reading.main or any(value is not None for value in values))
         )
+
+    @property
+    def says_judged(self) -> bool:
+        """Whether a 1 stands beside what is paid, or a 0 where there is no reward, as in our own files."""
+        said = {answer.get(JUDGED) for answer in self.answers if isinstance(answer, Mapping)}
+        return {JUDGED, self.reading.main} <= set(self.keys) and said <= {0, 1}
 
     @property
     def why_not(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rewardkit.calling import Failure, short
@@ -10,9 +11,9 @@ from rewardkit.component import Component
 from rewardkit.errors import RewardError, did_you_mean
 from rewardkit.limits import TimeLimit
 from rewardkit.reward import Reward
-from rewardkit.targets.adapter import Key, Row, named, parameters
+from rewardkit.targets.adapter import OF_DATA, Key, Row, named, parameters
 from rewardkit.targets.exported import identifier
-from rewardkit.targets.reading import SAMPLE, SECONDS, Reading, Trial, tried
+from rewardkit.targets.reading import JUDGED, SAMPLE, SECONDS, Reading, Trial, tried
 from rewardkit.targets.target import Target
 
 __all__ = ["parts", "read"]
@@ -27,13 +28,14 @@ def read(
     """The reward that a trainer's function, object, class or list of functions is.
 
     `rows` are some of the rollouts it will see; without any a right and a wrong made-up completion are taken.
-    RewardError: it is none, or several trainers' (`as_` names the one); it asks for what nobody gives; it
-    returns what no reward can be.
+    RewardError: it is none, or can be read in several ways (`as_` names a target, or with a colon behind it
+    a way, "trl:messages"); it asks for what nobody gives; it returns what no reward can be.
     """
-    chosen = [target for target in targets if as_ in (None, target.name)]
+    asked, _, way = (as_ or "").partition(":")
+    chosen = [target for target in targets if asked in ("", target.name)]
     if not chosen:
         known = [target.name for target in targets]
-        raise RewardError(f"there is no target {as_!r}; known are {known}{did_you_mean(str(as_), known)}")
+        raise RewardError(f"there is no target {asked!r}; known are {known}{did_you_mean(asked, known)}")
     listed = isinstance(value, list | tuple)
     items = list(value) if listed else parts(value, chosen) or [value]
     if not items:
@@ -45,7 +47,7 @@ def read(
     with TimeLimit(SECONDS) as limit:
         for item in items:
             label = _label(item, name) if several else name
-            trial = _chosen(item, label, chosen, as_, list(rows) or SAMPLE, limit)
+            trial = _chosen(item, label, chosen, way, list(rows) or SAMPLE, limit)
             if several and not listed and trial.is_empty:
                 said.append(f"{label} is left out: it gave nothing for the sample")
                 continue
@@ -71,11 +73,15 @@ def _chosen(
     value: Any,
     name: str,
     targets: Sequence[Target],
-    as_: str | None,
+    way: str,
     rows: Sequence[Row],
     limit: TimeLimit,
 ) -> Trial:
-    """The reading that is the only one, or the only one that works, or that tells completions apart."""
+    """The reading that is the only one, or the only one that works, or that tells completions apart.
+
+    Of several ways of one trainer in which no completion differs from another the first is taken: the one
+    that the rollouts are like.
+    """
     proposed: list[Reading] = []
     for target in targets:
         for reading in target.readings(value, rows if rows is not SAMPLE else ()):
@@ -84,27 +90,53 @@ def _chosen(
     sure = [reading for reading in proposed if reading.sure]
     proposed = sure or proposed
     if not proposed:
-        raise RewardError(_unknown(value, name, targets, as_))
+        raise RewardError(_unknown(value, name, targets))
+    if way:
+        ways = [reading.way for reading in proposed if reading.way]
+        proposed = [reading for reading in proposed if reading.way == way]
+        if not proposed:
+            raise RewardError(
+                f"{name} cannot be read as {way!r}; {targets[0].name} has {ways or 'one way only'}"
+            )
     trials = [tried(reading, rows, limit) for reading in proposed]
     left = [trial for trial in trials if trial.works] or trials
-    if len({trial.reading.target for trial in left}) > 1 or len(left) > 1:
+    if len(left) > 1:
         left = [trial for trial in left if trial.tells_apart] or left
         left = [trial for at, trial in enumerate(left) if not any(map(trial.is_like, left[:at]))]
-    if len({trial.reading.target for trial in left}) > 1:
+    undecided = len(left) > 1 and left[0].tells_apart and not left[0].reading.given
+    if undecided:
+        left = [trial for trial in left if _reads_completion(trial, rows, limit)] or left
+    if len(left) > 1 and (undecided or len({trial.reading.target for trial in left}) > 1):
         candidates = "; ".join(
-            f"{trial.reading.target}, {trial.reading.form} ({trial.reading.reason}"
+            f"{trial.reading.name}, {trial.reading.form} ({trial.reading.reason}"
             + ("" if trial.works else f"; on a sample: {trial.why_not}")
             + ")"
             for trial in left
         )
-        raise RewardError(f"{name} can be read in more ways than one: {candidates}; choose with --as TARGET")
-    return left[0]
+        choice = " or ".join(f"--as {trial.reading.name}" for trial in left)
+        raise RewardError(f"{name} can be read in more ways than one: {candidates}; choose with {choice}")
+    return _with_others(left[0], left[1:])
 
 
-def _unknown(value: Any, name: str, targets: Sequence[Target], as_: str | None) -> str:
+def _reads_completion(trial: Trial, rows: Sequence[Row], limit: TimeLimit) -> bool:
+    """Whether anything changes where all completions are another text: what it was given was understood."""
+    others = tried(trial.reading, [{**row, "completion": "?"} for row in rows], limit)
+    return others.answers != trial.answers
+
+
+def _with_others(trial: Trial, others: Sequence[Trial]) -> Trial:
+    """The trial whose reason says that in other ways, of which it could not be told, other values came."""
+    names = [other.reading.name for other in others if other.works and other.answers != trial.answers]
+    if not names:
+        return trial
+    reason = f"{trial.reading.reason} (other values as {', '.join(names)}: choose that with --as)"
+    return replace(trial, reading=replace(trial.reading, reason=reason))
+
+
+def _unknown(value: Any, name: str, targets: Sequence[Target]) -> str:
     asked = list(parameters(value))
     what = f"its parameters are {asked}" if callable(value) else f"it is {short(value)}"
-    if as_:
+    if len(targets) == 1:
         return f"{name} cannot be read as {targets[0].title}: {what}; expected {targets[0].form}"
     return (
         f"{name} is not a reward: {what}; give a Reward, a function that returns one, f(completion, "
@@ -151,6 +183,7 @@ def _add(
     """The components of one function: itself, or a number for each key of what it gives."""
     reading, adapter = trial.reading, trial.reading.adapter
     taken = {item.name for item in components} | set(fields)
+    taken |= {"rollout", *OF_DATA, *adapter.needs, *reading.mapping.values()}  # what others may ask for
     why = (getattr(adapter.called, "__doc__", None) or "").strip().partition("\n")[0]
     numbers = reading.target != "plain" and not trial.keys  # of a trainer that takes a dict as well
     if (not trial.works or numbers) and reading.main is not None and not reading.group:
@@ -182,6 +215,7 @@ def _add(
         return
     field = _free(identifier(name), taken | set(trial.keys))
     fields[field] = adapter
+    judged = JUDGED if trial.says_judged else ""
     for key in trial.keys:
         paid = reading.main not in trial.keys or key == reading.main
         label = _free(identifier(f"{name}_{key}" if prefix else key), taken | set(fields))
@@ -189,7 +223,7 @@ def _add(
         components.append(
             Component(
                 label,
-                Key(key, main=key == reading.main),
+                Key(key, main=key == reading.main, judged=judged if key == reading.main else ""),
                 weight=reading.weight if paid else 0.0,
                 why=why if paid else "returned beside the score",
                 range=None,
@@ -225,6 +259,8 @@ def _origin(trial: Trial, name: str, targets: Sequence[Target], real: bool) -> s
         if failed
         else ""
     )
+    if trial.says_judged:
+        trouble += f"; no {trial.reading.main} where {JUDGED} is 0"
     dicts = [answer for answer in trial.answers if isinstance(answer, Mapping)]
     if changing := [key for key in trial.keys if any(key not in answer for answer in dicts)]:
         trouble += f"; keys that are not always there: {', '.join(changing)} (a trainer may mix rows up)"

@@ -59,7 +59,8 @@ class Written:
 
     `imports` are lines; `usage` are the configuration lines to paste, with ``{path}`` for the file's path;
     `functions` names what the trainer is to be pointed at: the `whole` reward, or a component each. Where it
-    takes each public function of the file for a reward, those that are copied in must be `private`.
+    takes each public function of the file for a reward, those that are copied in must be `private`. Where a
+    proof calls functions of the user's own, as they were found, they are not `ours`.
     """
 
     code: str
@@ -68,6 +69,7 @@ class Written:
     functions: tuple[str, ...]
     whole: bool = True
     private: bool = False
+    ours: bool = True
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,20 @@ from typing import Any, ClassVar
 
 from rewardkit.primitives.extraction import assistant_text
 from rewardkit.reward import Reward
-from rewardkit.targets.adapter import Adapter, Row, column_of, fill, named, parameters, required, source_of
+from rewardkit.targets.adapter import (
+    Adapter,
+    Row,
+    columns_asked,
+    fill,
+    named,
+    parameters,
+    required,
+    takes_anything,
+)
 from rewardkit.targets.calling import installed, loaded
 from rewardkit.targets.exported import RewardHolder, identifier
 from rewardkit.targets.making import made
-from rewardkit.targets.reading import Reading
+from rewardkit.targets.reading import SAMPLE, Reading
 from rewardkit.targets.target import Abilities, Called, Export, Target, Written
 from rewardkit.targets.writing import answer, options, waits
 from rewardkit.trace import note
@@ -27,6 +36,7 @@ __all__ = ["TARGET", "Combined", "Function", "Separate", "functions"]
 
 FORM = "f(prompts, completions, **columns) -> list[float | None]"
 PLACED = ("prompt", "completion", "messages")
+TOGETHER = "those of one prompt at a time"
 ASKED = {"completions", "completion_ids"}
 OWN = ("prompts", "completions", "trainer_state", "log_extra", "log_metric", "environments")
 
@@ -92,33 +102,26 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     """Those of a function or object that asks for `completions`, with texts and with messages."""
     if isinstance(value, type) and hasattr(value, "as_fn"):  # llm-finetuning's classes
         value = made(value)
-    if isinstance(value, type) or not ASKED & set(parameters(value)) or hasattr(value, "compute"):
+    sure = bool(ASKED & set(parameters(value)))
+    if isinstance(value, type) or not (sure or takes_anything(value)) or hasattr(value, "compute"):
         return []  # (Atropos' functions have a `compute`, which is read: their call makes 0 of an error)
     own = {name: name for name in OWN if name in named(value)}
     needs = required(value, OWN, rows)
     if "prompts" in own:
         needs = ("prompt", *needs)
     mapping = {"completions": "completion", **({"prompts": "prompt"} if "prompts" in own else {})}
-    mapping |= {name: column_of(name, rows) for name in parameters(value) if _is_column(value, name, rows)}
-    taken = "completions" if "completions" in parameters(value) else "completion_ids"
+    mapping |= columns_asked(value, OWN, rows or SAMPLE)
+    taken = next(
+        (name for name in ("completions", "completion_ids") if name in parameters(value)), "**kwargs"
+    )
     texts = Function(value, needs=needs)
     chat = replace(texts, conversational=True)
-    ways = [(texts, "texts"), (chat, "lists of messages")]
-    if any(
-        isinstance(row.get("prompt"), list) for row in rows
-    ):  # as the trainer does: conversational prompts
-        ways.reverse()
-    return [
-        Reading("trl", FORM, f"it takes {taken}, as {form}", adapter, mapping, sure=True)
-        for adapter, form in ways
+    conversational = any(isinstance(row.get(name), list) for row in rows for name in ("prompt", "messages"))
+    ways = [
+        Reading("trl", FORM, f"it takes {taken}, as {form}, {TOGETHER}", adapter, mapping, way=way, sure=sure)
+        for way, form, adapter in (("texts", "texts", texts), ("messages", "lists of messages", chat))
     ]
-
-
-def _is_column(function: Any, name: str, rows: Sequence[Row]) -> bool:
-    p = parameters(function)[name]
-    if name in OWN or p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
-        return False
-    return p.default is p.empty or any(source_of(p, row) is not None for row in rows)
+    return [replace(ways[1], given=True), ways[0]] if conversational else ways  # as the trainer decides
 
 
 @dataclass(frozen=True, repr=False)

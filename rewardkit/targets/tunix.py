@@ -20,7 +20,7 @@ from typing import Any
 from rewardkit.primitives.factories import Made
 from rewardkit.reward import Reward
 from rewardkit.targets import plain, trl
-from rewardkit.targets.adapter import Adapter, Row, alike, column_of, fill, parameters, required, source_of
+from rewardkit.targets.adapter import Adapter, Row, alike, columns_asked, fill, parameters, required
 from rewardkit.targets.calling import installed, loaded
 from rewardkit.targets.exported import RewardHolder, identifier
 from rewardkit.targets.reading import SAMPLE, Reading
@@ -45,7 +45,9 @@ class Function(Adapter):
 def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     """TRL's with texts, of a batch function; that of a function of one `response`."""
     batches = [
-        replace(item, target="tunix", form=FORM, reason="it takes completions, as texts")
+        replace(
+            item, target="tunix", form=FORM, reason=f"it takes completions, as texts, {trl.TOGETHER}", way=""
+        )
         for item in trl.readings(value, rows)
         if not getattr(item.adapter, "conversational", True)
     ]
@@ -54,17 +56,8 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
         return batches
     whole = "metadata" in asked and asked["metadata"].kind is not inspect.Parameter.VAR_KEYWORD
     adapter: Adapter = (Function if whole else plain.Function)(value, needs=required(value, OWN, rows))
-    mapping = {name: column_of(name, rows) for name in asked if _is_filled(value, name, rows)}
-    mapping |= {"metadata": "all columns"} if whole else {}
+    mapping = columns_asked(value, OWN, rows or SAMPLE) | ({"metadata": "all columns"} if whole else {})
     return [Reading("tunix", FORM, "it takes one response", adapter, mapping)]
-
-
-def _is_filled(function: Any, name: str, rows: Sequence[Row]) -> bool:
-    """Whether a parameter is given a column: asked for, there, or one of those that logs have."""
-    p = parameters(function)[name]
-    if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) or name in OWN:
-        return False
-    return p.default is p.empty or any(source_of(p, row) is not None for row in rows or SAMPLE)
 
 
 @dataclass(frozen=True, repr=False)

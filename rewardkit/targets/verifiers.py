@@ -207,7 +207,7 @@ def _legacy(function: Any, parser: Any, *, in_rubric: bool) -> list[Reading]:
     ways = [kind(function, needs=needs, parser=parser)]
     ways.append(replace(ways[0], conversational=False))
     return [
-        Reading("verifiers", FORM, f"{form}; as {what}", way, mapping, sure=sure)
+        Reading("verifiers", FORM, f"{form}; as {what}", way, mapping, sure=sure, way=what)
         for way, what in zip(ways, ("messages", "texts"), strict=True)
     ]
 

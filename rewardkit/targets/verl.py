@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from rewardkit.reward import Reward
-from rewardkit.targets.adapter import Adapter, Row, column_of, named, parameters, uses
+from rewardkit.targets.adapter import Adapter, Row, column_of, named, parameters, takes_anything, uses
 from rewardkit.targets.calling import installed
 from rewardkit.targets.exported import RewardHolder, finite
 from rewardkit.targets.reading import Reading
@@ -77,7 +77,8 @@ def readings(value: Any, rows: Sequence[Row], target: str = "verl") -> list[Read
         used = [column for name, column in LISTS.items() if name in named(value) and uses(value, name)]
         lists = BatchFunction(value, needs=tuple(used))
         return [Reading(target, FORM_LISTS, "it takes solution_strs", lists, LISTS, main="score", sure=True)]
-    if isinstance(value, type) or "solution_str" not in asked:
+    sure = "solution_str" in asked
+    if isinstance(value, type) or not (sure or takes_anything(value)):
         return []
     used = [column for name, column in OWN.items() if _is_needed(value, name)]
     others = {name: column_of(name, rows) for name in named(value) if name not in OWN}
@@ -85,11 +86,11 @@ def readings(value: Any, rows: Sequence[Row], target: str = "verl") -> list[Read
     mapping = {
         name: column if column in there or not rows else "no column (None)"
         for name, column in OWN.items()
-        if name in asked
+        if name in asked or not sure
     } | others
     adapter = Function(value, needs=tuple(dict.fromkeys([*used, *others.values()])))
-    reason = f"it takes {', '.join(name for name in asked if name in OWN)}"
-    return [Reading(target, FORM, reason, adapter, mapping, main="score", sure=True)]
+    reason = f"it takes {', '.join(name for name in asked if name in OWN) or 'any keyword'}"
+    return [Reading(target, FORM, reason, adapter, mapping, main="score", sure=sure)]
 
 
 def _is_needed(function: Any, name: str) -> bool:

@@ -123,6 +123,33 @@ READ = {
         "verl",
         [1, 0, 0, 1],
     ),
+    "TRL with keywords only": (
+        """
+        def f(**kwargs):
+            return [float(truth in text) for text, truth in zip(kwargs["completions"], kwargs["answer"])]
+        """,
+        "TRL",
+        [1, 0, 0, 1],
+    ),
+    "verl with keywords only": (
+        """
+        def f(**kwargs):
+            return {"score": float(kwargs["ground_truth"] in kwargs["solution_str"])}
+        """,
+        "verl",
+        [1, 0, 0, 1],
+    ),
+    "verl behind a decorator that does not name its parameters": (
+        """
+        def twice(function):
+            return lambda *args, **kwargs: 2 * function(*args, **kwargs)
+        @twice
+        def f(data_source, solution_str, ground_truth, extra_info=None):
+            return float(ground_truth in solution_str)
+        """,
+        "verl",
+        [2, 0, 0, 2],
+    ),
     "plain": (
         """
         def f(completion, ground_truth):
@@ -457,6 +484,85 @@ def test_an_unknown_target_and_one_that_does_not_fit_are_errors(tmp_path):
         rk.RewardError, match=r"cannot be read as TRL: its parameters are \['completion', 'ground_"
     ):
         load(tmp_path, READ["plain"][0], as_="trl")
+
+
+BOTH = """
+    def f(completions, **kwargs):
+        return [float(len(str(one))) for one in completions]
+"""
+
+
+def test_what_means_something_on_texts_and_on_messages_has_to_be_chosen(tmp_path):
+    with pytest.raises(rk.RewardError, match="choose with --as trl:texts or --as trl:messages"):
+        load(tmp_path, BOTH, rollouts=ROLLOUTS)
+    assert rewards(load(tmp_path, BOTH, rollouts=ROLLOUTS, as_="trl:texts")) == [18, 18, 0, 1]
+    assert min(rewards(load(tmp_path, BOTH, rollouts=ROLLOUTS, as_="trl:messages"))) > 30
+    with pytest.raises(rk.RewardError, match=r"cannot be read as 'text'; trl has \['texts', 'messages'\]"):
+        load(tmp_path, BOTH, rollouts=ROLLOUTS, as_="trl:text")
+
+
+def test_where_the_rollouts_are_conversations_the_trainer_hands_over_messages(tmp_path):
+    chats = [{**row, "prompt": [{"role": "user", "content": row["prompt"]}]} for row in ROWS]
+    reward = load(tmp_path, BOTH, rollouts=rk.load_rollouts(chats))
+    assert "as lists of messages" in reward.origin and min(rewards(reward, chats)) > 30
+
+
+def test_a_way_in_which_the_completion_is_not_read_is_not_the_trainers(tmp_path):
+    source = """
+        def f(completions, level, **kwargs):
+            return [at if one else None for one, at in zip(completions, level)]
+    """
+    reward = load(tmp_path, source, rollouts=ROLLOUTS)  # a list of messages is never empty: [2, 2, 2, 1]
+    assert "as texts" in reward.origin and rewards(reward) == [2, 2, None, 1]
+
+
+def test_that_another_way_would_give_other_values_is_said_where_no_row_tells(tmp_path):
+    source = "def f(completions, **kwargs):\n    return [float(isinstance(one, str)) for one in completions]"
+    assert "(other values as trl:messages: choose" in load(tmp_path, source, rollouts=ROLLOUTS).origin
+    same = "def f(completions, **kwargs):\n    return [0.5 for one in completions]"
+    assert "other values" not in load(tmp_path, same, rollouts=ROLLOUTS).origin
+
+
+def test_a_function_of_any_keywords_that_fails_for_every_trainer_is_not_guessed(tmp_path):
+    source = "def f(*args, **kwargs):\n    raise ValueError('not so')"
+    with pytest.raises(rk.RewardError, match=r"trl:texts.*on a sample: ValueError: not so.*or --as verl"):
+        load(tmp_path, source, rollouts=ROLLOUTS)
+
+
+def test_a_decorated_function_that_makes_a_reward_still_makes_it(tmp_path):
+    source = """
+        import rewardkit as rk
+        def logged(function):
+            return lambda *args, **kwargs: function(*args, **kwargs)
+        @logged
+        def f():
+            return rk.Reward("made", components=[rk.Component("length", rk.measure.regex("a"))])
+    """
+    assert load(tmp_path, source).name == "made"
+
+
+def test_names_of_columns_are_not_taken_for_components(tmp_path):
+    plain = "def completion(completion, ground_truth):\n    return ground_truth in completion"
+    reward = load(tmp_path, plain, name="completion", rollouts=ROLLOUTS)
+    assert reward.names == ("completion_2",) and rewards(reward) == [1, 0, 0, 1]
+    source = """
+        def f(solution_str, ground_truth, **kwargs):
+            return {"score": 1.0, "ground_truth": 0.5, "f": 2.0}
+    """
+    reward = load(tmp_path, source, rollouts=ROLLOUTS)
+    assert reward.names == ("score", "ground_truth_2", "f") and rewards(reward) == [1, 1, 1, 1]
+
+
+def test_a_score_is_missing_where_the_dict_says_that_there_is_none(tmp_path):
+    source = """
+        def f(solution_str, ground_truth, **kwargs):
+            judged = float(bool(solution_str))
+            return {"score": judged * len(solution_str), "judged": judged}
+    """
+    reward = load(tmp_path, source, rollouts=ROLLOUTS)
+    assert rewards(reward) == [18, 18, None, 1] and "no score where judged is 0" in reward.origin
+    graded = load(tmp_path, source.replace("float(bool(solution_str))", "len(solution_str) / 36"))
+    assert rewards(graded) == [9, 9, 0, 1 / 36]  # that key means something else
 
 
 def test_keys_that_come_and_go_are_errors_of_their_rows_and_not_of_the_score(tmp_path):

@@ -73,7 +73,7 @@ def test_a_difference_is_found_and_told(target, tmp_path):
     text = made.path.read_text()
     assert text.count("weight=1.0") == 1
     made.path.write_text(text.replace("weight=1.0", "weight=1.5"))
-    proof = prove(made, rollouts)
+    proof = prove(made, rollouts).proof
     right = int((rk.score(reward, rollouts).score("correct") == 1).sum())
     assert right > 0 and not proof.equal and proof.differ >= right
     assert abs(proof.max_abs_difference - 0.5) < 1e-6
