@@ -1,10 +1,15 @@
 """rewardkit: build reward functions for LLM reinforcement learning.
 
-And find out what they do before a GPU is rented.
+And find out what they do before a GPU is rented. A name is imported when it is first asked for, so that a
+reward in a trainer or in a worker process does not wait for pandas.
 """
 
+import ast as _ast
+from importlib import import_module as _import_module
 from importlib.metadata import PackageNotFoundError as _NotFound
 from importlib.metadata import distribution as _distribution
+from pathlib import Path as _Path
+from typing import Any as _Any
 
 try:
     _distribution("harbor-rewardkit")
@@ -17,72 +22,27 @@ else:
         "files; uninstall both, then install reward-workbench alone (or use separate environments)"
     )
 
-from rewardkit import targets
-from rewardkit.analysis.diagnosis import Diagnosis, diagnose
-from rewardkit.analysis.findings import Finding
-from rewardkit.analysis.suggestions import Suggestion, Suggestions, suggest
-from rewardkit.cases import Case, CheckResult, assert_cases, check, load_cases
-from rewardkit.component import Component
-from rewardkit.errors import CasesError, InputError, RewardError, RolloutsError
-from rewardkit.explain import Explanation, explain
-from rewardkit.exporting import Exported, export
-from rewardkit.loading import load_reward
-from rewardkit.primitives import extraction as extract
-from rewardkit.primitives import measurement as measure
-from rewardkit.primitives import verification as verify
-from rewardkit.primitives import weighting as weigh
-from rewardkit.primitives.gating import gate
-from rewardkit.recorded import recorded
-from rewardkit.reward import Reward, RewardResult
-from rewardkit.rollouts import Rollouts, load_rollouts
-from rewardkit.route import Route
-from rewardkit.sampling import Sampled, sample
-from rewardkit.saving import save_reward
-from rewardkit.scoring import Scores, load_scores, score
-from rewardkit.targets.registry import get_reward_function, register_reward_function
-from rewardkit.trace import note
+_PLACES = {
+    name.asname or name.name: (statement.module or __name__, name.name)
+    for statement in _ast.parse(_Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8")).body
+    if isinstance(statement, _ast.ImportFrom)
+    for name in statement.names
+}
+"""Public name -> the module that has it and its name there, as the stub beside this file imports them."""
 
-__all__ = [
-    "Case",
-    "CasesError",
-    "CheckResult",
-    "Component",
-    "Diagnosis",
-    "Explanation",
-    "Exported",
-    "Finding",
-    "InputError",
-    "Reward",
-    "RewardError",
-    "RewardResult",
-    "Rollouts",
-    "RolloutsError",
-    "Route",
-    "Sampled",
-    "Scores",
-    "Suggestion",
-    "Suggestions",
-    "assert_cases",
-    "check",
-    "diagnose",
-    "explain",
-    "export",
-    "extract",
-    "gate",
-    "get_reward_function",
-    "load_cases",
-    "load_reward",
-    "load_rollouts",
-    "load_scores",
-    "measure",
-    "note",
-    "recorded",
-    "register_reward_function",
-    "sample",
-    "save_reward",
-    "score",
-    "suggest",
-    "targets",
-    "verify",
-    "weigh",
-]
+__all__ = sorted(_PLACES)
+
+
+def __getattr__(name: str) -> _Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    place, inner = _PLACES[name]
+    module = _import_module(place)
+    is_package = hasattr(module, "__path__")  # then what is asked for is a module in it
+    found = _import_module(f"{place}.{inner}") if is_package else getattr(module, inner)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rewardkit as rk
-from rewardkit.matching import match_prompts, match_values, normal
+from rewardkit.joining import match_values
+from rewardkit.matching import match_prompts, normal
 
 _spec = importlib.util.spec_from_file_location("trainer_logs", Path(__file__).with_name("trainer_logs.py"))
 made = importlib.util.module_from_spec(_spec)
@@ -40,7 +41,6 @@ def values(rollouts, name):
         pytest.param(QUESTION.replace(" ", "\n", 1), id="white space inside"),
         pytest.param(CHAT, id="the same messages"),
         pytest.param(CHAT[1:], id="messages without the system prompt"),
-        pytest.param([{"role": "system", "content": "Other."}, CHAT[1]], id="another system prompt"),
         pytest.param(
             [{"role": "user", "content": [{"type": "text", "text": QUESTION}]}], id="content in parts"
         ),
@@ -297,6 +297,69 @@ def test_the_callers_tables_are_never_changed():
     before = copy.deepcopy((rows, data))
     rk.load_rollouts(rows, join=data, fill={"run": 1})
     assert (rows, data) == before
+
+
+# what a join says of prompts that are alike at their end only
+
+
+def chatml(messages):
+    turns = [f"<|im_start|>{item['role']}\n{item['content']}<|im_end|>\n" for item in messages]
+    return "".join(turns) + "<|im_start|>assistant\n"
+
+
+def chat(*texts, system=None):
+    above = [{"role": "system", "content": system}] if system else []
+    return above + [{"role": ("user", "assistant")[at % 2], "content": text} for at, text in enumerate(texts)]
+
+
+def test_another_conversation_with_the_same_last_message_gets_no_truth():
+    data = [{"prompt": chat("Is it 4?", "Yes.", "Sure?"), "ground_truth": "4"},
+            {"prompt": chat("Is it 5?", "Yes.", "Sure?"), "ground_truth": "5"}]  # fmt: skip
+    log = [{"prompt": chat(*texts, system="Be brief."), "completion": "c"}
+           for texts in (("Is it 5?", "Yes.", "Sure?"), ("Is it 6?", "Yes.", "Sure?"))]  # fmt: skip
+    rollouts = rk.load_rollouts(log, join=data)
+    assert values(rollouts, "ground_truth") == ["5", None]
+    assert (rollouts.joined.contradicted, rollouts.joined.last_only, rollouts.joined.ambiguous) == (1, 0, {})
+    (said,) = rollouts.joined.warnings
+    assert "1 of 2 rows match no row" in said and "1 of them because only the last user message" in said
+
+
+@pytest.mark.parametrize("render", [lambda messages: messages, chatml], ids=["messages", "rendered"])
+def test_rows_behind_turns_that_the_data_set_has_not_are_counted_in_a_warning(render):
+    data = [{"question": "5+5?", "answer": "10"}, {"question": "2+2?", "answer": "4"}]
+    prompts = [chat("1+1?", "2", "5+5?"), chat("2+2?", system="Be brief."), chat("2+2?")]
+    log = [{"prompt": render(prompt), "completion": "c"} for prompt in prompts]
+    rollouts = rk.load_rollouts(log, join=data)
+    assert values(rollouts, "ground_truth") == ["10", "4", "4"]
+    assert rollouts.joined.last_only == 1
+    (said,) = rollouts.joined.warnings
+    assert said.startswith("1 of 3 rows match by their last user message only: ")
+    assert said in rollouts.warnings
+    clean = rk.load_rollouts(log[1:], join=data)  # a system prompt is no turn
+    assert (clean.joined.last_only, clean.joined.warnings) == (0, ())
+
+
+def test_a_rendered_prompt_with_another_system_prompt_than_the_data_sets_is_said():
+    data = [{"prompt": chat("2+2?", system="Add."), "answer": "4"}]
+    log = [{"prompt": chatml(chat("2+2?", system=system)), "completion": "c"}
+           for system in ("Add.", "Multiply.", "Today is Monday.\n\nAdd.", None)]  # fmt: skip
+    rollouts = rk.load_rollouts(log, join=data)
+    assert values(rollouts, "ground_truth") == ["4"] * 4
+    assert rollouts.joined.other_system == 1
+    (said,) = rollouts.joined.warnings
+    assert said.startswith("1 of 4 rows match 'the joined table' but for the system prompt")
+
+
+def test_an_error_says_that_only_the_ends_are_the_same():
+    with pytest.raises(
+        rk.RolloutsError, match=r"\(1 have a last user message of it, behind other messages\)"
+    ):
+        rk.load_rollouts(
+            [{"prompt": chat("a", "b", "c"), "completion": "c"}], join=[{"prompt": chat("x", "y", "c")}]
+        )
+    with pytest.raises(rk.RolloutsError) as raised:
+        rk.load_rollouts([{"prompt": chat("a"), "completion": "c"}], join=[{"prompt": chat("x")}])
+    assert "last user message" not in str(raised.value)
 
 
 # fill

@@ -14,7 +14,7 @@ from rewardkit.analysis.grouping import Floats
 from rewardkit.analysis.view import SHOWN_IDS
 from rewardkit.columns import column_values
 from rewardkit.component import describe
-from rewardkit.recorded import is_recorded
+from rewardkit.recording import is_recorded
 from rewardkit.scoring import Scores
 
 RTOL = 1e-6

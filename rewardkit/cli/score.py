@@ -15,7 +15,7 @@ from rewardkit.cli.group import main
 from rewardkit.cli.options import REWARD, as_option, json_option, limit_for, rollout_options, timeout_option
 from rewardkit.cli.output import emit
 from rewardkit.evaluation import STATUSES
-from rewardkit.recorded import reward_named
+from rewardkit.recording import reward_named
 
 
 @main.command("score", epilog=REWARD)

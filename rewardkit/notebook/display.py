@@ -20,18 +20,29 @@ from rewardkit.analysis.normalization import Normalization
 from rewardkit.analysis.suggestions import Suggestions
 from rewardkit.cases import CheckResult
 from rewardkit.evaluation import STATUSES
-from rewardkit.explain import Explanation, explain
+from rewardkit.explanation import Explanation, explain
 from rewardkit.primitives.extraction import Extractor, Span
-from rewardkit.reward import Reward
 from rewardkit.rollouts import Rollouts
+from rewardkit.scoring import Scores
 
-__all__ = ["Show", "redacted_reason"]
+__all__ = ["Show", "redacted_reason", "scroll_what_is_printed"]
 
 SEVERITY_MARKS = {
     "high": "\u25cf high",
     "warn": "\u25b2 warn",
     "info": "\u25cb info",
 }  # shapes say it without colour
+
+
+def scroll_what_is_printed() -> HTML:
+    """A style for a live notebook, where a reward that prints for every row would push the rest out of sight.
+
+    Its lines stay, in a box that scrolls. A report page is shortened by itself.
+    """
+    return HTML(f"<style>{PRINTED} {{ max-height: 20em; overflow-y: auto; }}</style>")
+
+
+PRINTED = ".jp-OutputArea-output[data-mime-type^='application/vnd.jupyter.std']"
 
 
 @dataclass(frozen=True)
@@ -54,7 +65,7 @@ class Show:
         return HTML("".join(f"<p>{markup.escaped(line)}</p>" for line in lines))
 
     def rollouts(self, rollouts: Rollouts, *, limit: int = 8) -> HTML:
-        """The first rollouts as a table."""
+        """The first rollouts as a table; a prompt that stands in the row above is not shown again."""
         names = ["rollout_id", *rollouts.group_key, "completion", "ground_truth"]
         names = [
             name
@@ -62,9 +73,17 @@ class Show:
             if name in rollouts.table and (name != "prompt" or not self.redact)
         ]
         private = ("completion", "ground_truth", "prompt")
+        first = _first(rollouts, limit)
         rows = [
-            [self.text(row[name]) if name in private else row[name] for name in names]
-            for row in _first(rollouts, limit)
+            [
+                "as above"
+                if name == "prompt" and above and row[name] == above[name]
+                else self.text(row[name])
+                if name in private
+                else row[name]
+                for name in names
+            ]
+            for above, row in zip([None, *first], first, strict=False)
         ]
         return _html(markup.table(names, rows), f"{len(rollouts):,} rollouts, the first {len(rows)} of them")
 
@@ -90,10 +109,13 @@ class Show:
         )
         return _html(about + table, f"one group: {len(rows)} completions, {len(texts)} different")
 
-    def extraction(self, rollouts: Rollouts, extractors: Mapping[str, Extractor], *, limit: int = 6) -> HTML:
-        """Completions on which the extractors disagree most, their spans marked.
+    def extraction(
+        self, rollouts: Rollouts, extractors: Mapping[str, Extractor], *, limit: int = 6, note: str = ""
+    ) -> HTML:
+        """How often each extractor finds something, then the completions on which they disagree most.
 
-        Then how often each found something.
+        In these their spans are marked; an extractor that finds nothing anywhere is left out of them. `note`
+        is a sentence between.
         """
         texts = rollouts.table["completion"].tolist()
         marks = {name: [_spans(extractor, text) for text in texts] for name, extractor in extractors.items()}
@@ -103,7 +125,8 @@ class Show:
             ]
             for name, found in marks.items()
         }
-        variety = [len(set(found)) for found in zip(*values.values(), strict=True)]
+        finders = [name for name, found in values.items() if any(value is not None for value in found)]
+        variety = [len({values[name][row] for name in finders}) for row in range(len(texts))]
         chosen: dict[str, int] = {}
         for row in sorted(range(len(texts)), key=lambda row: (-variety[row], row)):
             if len(chosen) == limit:
@@ -111,9 +134,9 @@ class Show:
             chosen.setdefault(texts[row], row)
         blocks = []
         for text, row in chosen.items() if not self.redact else ():
-            spans = {name: found[row] for name, found in marks.items()}
+            spans = {name: marks[name][row] for name in finders}
             found = ", ".join(
-                f"{markup.escaped(name)} = {markup.escaped(repr(values[name][row]))}" for name in extractors
+                f"{markup.escaped(name)} = {markup.escaped(repr(values[name][row]))}" for name in finders
             )
             blocks.append(f"<li>{markup.marked(text, spans)}<small>{found}</small></li>")
         counts = [
@@ -126,24 +149,38 @@ class Show:
             for name, found in values.items()
         ]
         header = ("name", "extractor", "finds something", "differs from the first")
+        said = f"<p>{markup.escaped(note)}</p>" if note else ""
         return _html(
-            markup.table(header, counts, numeric=header[2:]) + f"<ol>{''.join(blocks)}</ol>",
+            markup.table(header, counts, numeric=header[2:]) + said + f"<ol>{''.join(blocks)}</ol>",
             "extractions, where they differ most" if blocks else "extractions",
         )
 
-    def explanation(self, reward: Reward, rollouts: Rollouts, row: int) -> HTML:
-        """Why one completion got its reward."""
-        explanation = explain(reward, rollouts[row])
-        return (
-            HTML(explanation._repr_html_())
-            if not self.redact
-            else _html(_redacted_explanation(explanation), "one completion")
-        )
+    def explanation(self, scores: Scores, row: int) -> HTML:
+        """Why one completion got its reward.
+
+        Where a component failed, what was found when it was scored: called again, it might not come back.
+        """
+        if any(scores.status(name)[row] == STATUSES.index("error") for name in scores.reward.names):
+            return self._failed(scores, row)
+        explanation = explain(scores.reward, scores.rollouts[row])
+        if self.redact:
+            return _html(_redacted_explanation(explanation), "one completion")
+        return HTML(f'<div class="rewardkit">{explanation._repr_html_()}</div>')
+
+    def _failed(self, scores: Scores, row: int) -> HTML:
+        rows = []
+        for name in scores.reward.names:
+            status, reason = STATUSES[scores.status(name)[row]], scores.table[f"error/{name}"].iloc[row]
+            why = "" if reason is None else redacted_reason(reason) if self.redact else reason
+            rows.append((name, status, _figure(float(scores.score(name)[row])), why))
+        text = f"<p>{markup.escaped(self.text(scores.rollouts[row]['completion']))}</p>"
+        table = markup.table(("component", "status", "score", "reason"), rows, numeric=("score",))
+        return _html(text + table, f"{scores.reward.name}: reward {_figure(float(scores.rewards[row]))}")
 
     def misses(self, result: CheckResult) -> HTML:
         """The outcome of a check: every miss with what was expected, what came and why it matters."""
         if not result.misses:
-            return _html("", f"all {len(result.cases)} cases passed")
+            return _html("", f"cases missed: none of {len(result.cases)}")
         header = ("case", "what", "expected", "got", "fields", "completion", "why")
         rows = []
         for miss in result.misses:
@@ -198,17 +235,24 @@ class Show:
             part=finding.part,
         ).sentence
 
-    def frame(self, frame: pd.DataFrame, caption: str, below: str = "") -> HTML:
-        """A table of figures, and a sentence below it, which is left out where texts are."""
+    def frame(self, frame: pd.DataFrame, caption: str, below: str = "", *, names: Sequence[str] = ()) -> HTML:
+        """A table of figures, and a sentence below it, which is left out where texts are.
+
+        Names of columns are shown as words, but for `names`, such as a component's, that they may end with.
+        """
+        if frame.empty:
+            return _html("", f"{caption}: none")
+
+        def words(column: object) -> str:
+            own = next((name for name in names if str(column).endswith(name)), "")
+            return str(column).removesuffix(own).replace("_", " ") + own
+
         rows = [[_figure(value) for value in row] for row in frame.itertuples(index=False)]
-        numeric = [str(name) for name in frame.columns if pd.api.types.is_numeric_dtype(frame[name])]
+        numeric = [words(name) for name in frame.columns if pd.api.types.is_numeric_dtype(frame[name])]
+        said = markup.escaped(below).replace("; ", ";<br>")
         return _html(
-            markup.table(
-                [str(name).replace("_", " ") for name in frame.columns],
-                rows,
-                numeric=[name.replace("_", " ") for name in numeric],
-            )
-            + (f"<p>{markup.escaped(below)}</p>" if below and not self.redact else ""),
+            markup.table([words(name) for name in frame.columns], rows, numeric=numeric)
+            + (f"<p>{said}</p>" if below and not self.redact else ""),
             caption,
         )
 

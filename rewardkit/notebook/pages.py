@@ -13,6 +13,8 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 from nbconvert import HTMLExporter
+from nbconvert.filters import strip_ansi
+from nbformat.v4 import new_output
 
 from rewardkit import markup
 from rewardkit.analysis.diagnosis import Diagnosis
@@ -20,28 +22,33 @@ from rewardkit.analysis.findings import percent
 from rewardkit.cases import CheckResult
 from rewardkit.notebook import plots
 from rewardkit.notebook.display import SEVERITY_MARKS, Show
+from rewardkit.recording import is_recorded
 
 __all__ = ["Page", "Summary", "index_page", "notebook_body", "page", "summary_markdown"]
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
+AGREES = "Log: wherever the log has a score to compare with, this reward gives the same."
 SHOWN_FINDINGS = 8
-LONGEST_STREAM = 3000  # characters of what one cell printed
+STREAM_LINES = 10  # of what one cell printed: a reward that prints tells it of every row
+LONGEST_STREAM = 3000  # characters of these lines
 STYLE = """
-:root { color-scheme: light; } * { box-sizing: border-box; } body { margin: 0 auto; max-width: 76rem; padding:
-1rem; font: 16px/1.5 system-ui, "DejaVu Sans", sans-serif; color: #1a1a1a; background: #fff; } h1 { font-size:
-1.6rem; line-height: 1.25; } h2 { font-size: 1.25rem; margin-top: 2rem; } h3 { font-size: 1.05rem; } a {
-color: #00558c; } nav { margin-bottom: 1rem; } nav a { margin-right: 1rem; } pre { overflow-x: auto;
-white-space: pre-wrap; overflow-wrap: anywhere; background: #f6f6f4; padding: .6rem; border-radius: 4px;
-font-size: .85rem; } code { font-size: .9em; overflow-wrap: anywhere; } table { border-collapse: collapse;
-font-size: .85rem; } th, td { border-bottom: 1px solid #ddd; vertical-align: top; } th { background: #f6f6f4;
-} img { max-width: 100%; height: auto; } figure { margin: .5rem 0; } details.code { margin: .2rem 0; }
-details.code > summary { color: #666; font-size: .75rem; cursor: pointer; } .card { border: 1px solid #ccc;
-border-radius: 6px; padding: .2rem 1rem 1rem; margin: 1rem 0; } .verdict { font-weight: 700; } .verdict.stop {
-color: #a33c00; } .verdict.care { color: #7a5500; } .verdict.go { color: #006b4f; } .failed { color: #a33c00;
-font-weight: 700; } .muted { color: #555; font-size: .9rem; } .jp-OutputArea-output, .output { overflow-x:
-auto; } ol > li { margin-bottom: .8rem; } .anchor-link { display: none; }
+:root { color-scheme: light; } * { box-sizing: border-box; } body { margin: 0 auto; max-width: 76rem;
+padding: 1rem; font: 16px/1.5 system-ui, "DejaVu Sans", sans-serif; color: #1a1a1a; background: #fff;
+overflow-wrap: break-word; } h1 { font-size: 1.6rem; line-height: 1.25; } h2 { font-size: 1.25rem;
+margin-top: 2rem; } h3 { font-size: 1.05rem; } a { color: #00558c; } nav { margin-bottom: 1rem; } nav a {
+margin-right: 1rem; } pre { overflow-x: auto; white-space: pre-wrap; overflow-wrap: anywhere; background:
+#f6f6f4; padding: .6rem; border-radius: 4px; font-size: .85rem; } code { font-size: .9em; overflow-wrap:
+anywhere; } table { border-collapse: collapse; font-size: .85rem; } th, td { border-bottom: 1px solid #ddd;
+vertical-align: top; } th { background: #f6f6f4; } img { max-width: 100%; height: auto; } figure { margin:
+.5rem 0; } details.code { margin: .2rem 0; } details.code > summary { color: #666; font-size: .75rem;
+cursor: pointer; } .card { border: 1px solid #ccc; border-radius: 6px; padding: .2rem 1rem 1rem; margin:
+1rem 0; } .verdict { font-weight: 700; } .verdict.stop { color: #a33c00; } .verdict.care { color: #7a5500; }
+.verdict.go { color: #006b4f; } .failed { color: #a33c00; font-weight: 700; } .muted { color: #555;
+font-size: .9rem; } .jp-OutputArea-output, .output { overflow-x: auto; } ol > li { margin-bottom: .8rem; }
+.anchor-link { display: none; }
 .pictures { display: flex; flex-wrap: wrap; gap: .5rem; }
 .pictures img { flex: 1 1 20rem; min-width: 0; max-width: 36rem; }
+.rewardkit table { margin-bottom: .6rem; }
 """
 
 
@@ -78,9 +85,7 @@ class Summary:
             reasons.append(f"{counts['high']} finding{'s' * (counts['high'] > 1)} of high severity")
         if reasons:
             return "stop", f"Not ready: {', and '.join(reasons)}."
-        unchecked = (
-            "" if self.checked is not None else " No cases were given, so nothing says that it is right."
-        )
+        unchecked = "" if self.checked is not None else f" {self._unchecked}"
         if not any((view.stats.count > 1).any() for view in self.diagnosis.views):
             return "care", "Too little to judge: no group has two completions to compare." + unchecked
         if counts["warn"]:
@@ -89,6 +94,23 @@ class Summary:
                 f"Read before use: {counts['warn']} warning{'s' * (counts['warn'] > 1)}." + unchecked,
             )
         return "go", "No objection found." + unchecked
+
+    @property
+    def _unchecked(self) -> str:
+        if self.recorded:
+            return "These are the scores in the log, so nothing says that they are right."
+        return "No cases were given, so nothing says that it is right."
+
+    @property
+    def recorded(self) -> bool:
+        """Whether the reward is what stands in the log."""
+        return is_recorded(self.diagnosis.scores.reward)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the log has scores, the reward was computed anew, and no score differs."""
+        against = any(item.code in ("log_mismatch", "log_not_compared") for item in self.diagnosis.findings)
+        return bool(self.diagnosis.scores.rollouts.logged) and not self.recorded and not against
 
 
 def page(title: str, body: str, *, root: str = "") -> str:
@@ -109,12 +131,11 @@ def notebook_body(notebook: Any, *, redact: bool) -> tuple[str, str | None]:
     """
     error = None
     for cell in notebook.cells:
-        kept = []
-        for output in cell.get("outputs", []):
-            if WIDGET in output.get("data", {}) or (redact and output.output_type == "stream"):
-                continue  # what the reward's own code prints may quote a completion
-            if output.output_type == "stream":
-                output.text = shown(output.text)
+        outputs = cell.get("outputs", [])
+        kept = [] if redact else _streams(outputs)  # what the reward's own code prints may quote a completion
+        for output in outputs:
+            if WIDGET in output.get("data", {}) or output.output_type == "stream":
+                continue
             if output.output_type == "error":
                 error = f"{output.ename}: {output.evalue}" if not redact else output.ename
                 if redact:
@@ -133,11 +154,32 @@ def notebook_body(notebook: Any, *, redact: bool) -> tuple[str, str | None]:
     return body, error
 
 
+def _streams(outputs: Sequence[Any]) -> list[Any]:
+    """What a cell printed: one output a stream, however many pieces it came in, and short."""
+    printed: dict[str, str] = {}
+    for output in outputs:
+        if output.output_type == "stream":
+            printed[output.name] = printed.get(output.name, "") + output.text
+    return [new_output("stream", name=name, text=shown(text)) for name, text in printed.items()]
+
+
 def shown(text: str) -> str:
-    """What a cell printed, without control characters, and cut where it is long."""
-    clean = "".join(character for character in text if character in "\n\t" or character >= " ")
-    more = len(clean) - LONGEST_STREAM
-    return clean if more <= 0 else f"{clean[:LONGEST_STREAM]}\n... {more:,} more characters\n"
+    r"""The first lines of what a cell printed, without control characters, and how much more there was.
+
+    Of a line that was written over, such as a progress bar's, the last state counts.
+
+    >>> print(shown("row\n" * 1600).splitlines()[-1])
+    [1,590 more lines are left out of this page]
+    """
+    lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
+    first = "\n".join(_clean(line.rstrip("\r").rpartition("\r")[2]) for line in lines[:STREAM_LINES])
+    left = {"characters": len(first) - LONGEST_STREAM, "lines": len(lines) - STREAM_LINES}
+    more = " and ".join(f"{count:,} more {what}" for what, count in left.items() if count > 0)
+    return first[:LONGEST_STREAM] + (f"\n[{more} are left out of this page]" if more else "") + "\n"
+
+
+def _clean(line: str) -> str:
+    return "".join(character for character in strip_ansi(line) if character == "\t" or character >= " ")
 
 
 def index_page(summaries: Sequence[Summary], *, redact: bool, inline: bool = False) -> str:
@@ -175,7 +217,8 @@ def _about(summaries: Sequence[Summary], *, redact: bool) -> str:
         ),
         ("Groups", f"{about['groups']:,} by {', '.join(about['group_key']) or 'row'} (sizes: {sizes})"),
         *([("Columns", renamed)] if renamed else []),
-        *(("Reward", origin) for origin in origins if origin and not redact),
+        *([("Log", "\n".join(about["notes"]))] if about["notes"] else []),
+        *(("Reward", origin.replace("; ", ";\n")) for origin in origins if origin and not redact),
         (
             "Advantages",
             f'GRPO with scale_rewards="{summary.diagnosis.scale_rewards}", which all figures are for',
@@ -196,13 +239,14 @@ def _card(summary: Summary, *, redact: bool, inline: bool) -> str:
     more = len(diagnosis.findings) - len(shown)
     rest = f"<p class='muted'>and {more} more, on the last page</p>" if more > 0 else ""
     cases = _cases(summary.checked) if summary.checked is not None else ""
+    log = f"<p>{AGREES}</p>" if summary.agrees else ""
     links = ""
     for item in summary.pages:
         target = f"#{_anchor(item.file)}" if inline else item.file
         links += f'<li><a href="{target}">{html.escape(item.title)}</a>{_flag(item)}</li>'
     return (
         f'<section class="card"><h2>{markup.escaped(summary.name)}</h2>'
-        f'<p class="verdict {kind}">{markup.escaped(sentence)}</p>{cases}'
+        f'<p class="verdict {kind}">{markup.escaped(sentence)}</p>{cases}{log}'
         f"<h3>Findings</h3><ul>{findings or '<li>nothing found</li>'}</ul>{rest}{_picture(diagnosis)}"
         f"<h3>Pages</h3><ul>{links}</ul></section>"
     )
@@ -288,6 +332,8 @@ def summary_markdown(summaries: Sequence[Summary], *, redact: bool) -> str:
         lines += [f"### {_plain(summary.name)}", "", f"**{_plain(summary.verdict[1])}**", ""]
         if summary.checked is not None:
             lines.append(f"- cases: {summary.checked.passed} of {len(summary.checked.cases)} passed")
+        if summary.agrees:
+            lines.append(f"- {AGREES}")
         for view in diagnosis.views:
             dead, counted = int(view.stats.dead.sum()), int((view.stats.dead | view.stats.live).sum())
             if counted:

@@ -5,6 +5,7 @@ Colours are Okabe and Ito's, shapes say the same without colour.
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -16,6 +17,7 @@ from rewardkit.analysis.findings import percent
 from rewardkit.analysis.grouping import Floats, group_stats
 from rewardkit.analysis.suggestions import Suggestion
 from rewardkit.analysis.view import View
+from rewardkit.recording import is_recorded
 from rewardkit.scoring import Scores
 
 __all__ = [
@@ -29,6 +31,7 @@ __all__ = [
 
 BLUE, GREY, RED = "#0072b2", "#8c8c8c", "#d55e00"
 FEW_ATOMS = 12  # up to here every value gets a bar of its own
+NAME_WIDTH = 32  # characters of a component's name in a line
 
 
 def _axes(ax: Axes | None, *, width: float = 7.0, height: float = 3.2) -> Axes:
@@ -36,6 +39,11 @@ def _axes(ax: Axes | None, *, width: float = 7.0, height: float = 3.2) -> Axes:
         _, ax = plt.subplots(figsize=(width, height), layout="constrained")
     ax.spines[["top", "right"]].set_visible(False)
     return ax
+
+
+def _wrapped(text: str) -> str:
+    """A text that holds a name, in lines that fit, broken behind underscores where it can be."""
+    return "\n".join(textwrap.wrap(text.replace("_", "_ "), NAME_WIDTH)).replace("_ ", "_")
 
 
 def distribution(
@@ -69,9 +77,8 @@ def distribution(
 
 def reward_histogram(scores: Scores, *, ax: Axes | None = None) -> Axes:
     """Distribution of the reward over all completions."""
-    return distribution(
-        scores.rewards, title=f"Reward of {scores.reward.name}", label="reward (weighted scores)", ax=ax
-    )
+    title = "Reward in the log" if is_recorded(scores.reward) else f"Reward of {scores.reward.name}"
+    return distribution(scores.rewards, title=title, label="reward (weighted scores)", ax=ax)
 
 
 def component_histograms(diagnosis: Diagnosis) -> list[Axes]:
@@ -88,7 +95,7 @@ def component_histograms(diagnosis: Diagnosis) -> list[Axes]:
         item = view.components[name]
         distribution(
             view.scores[name],
-            title=f"{title}, weight {item.weight:g}",
+            title=_wrapped(f"{title}, weight {item.weight:g}"),
             label="score",
             span=item.range,
             ax=_axes(ax),
@@ -138,9 +145,13 @@ def group_picture(view: View, *, ax: Axes | None = None) -> Axes:
 
 
 def effective_weights(view: View, *, ax: Axes | None = None) -> Axes:
-    """Declared share of the weight beside the share of the squared advantage that each component holds."""
-    names = list(view.names)
-    ax = _axes(ax, height=0.9 + 0.55 * len(names))
+    """Declared share of the weight beside the share of the squared advantage that each component holds.
+
+    Components of weight 0 are left out beside others: they are recorded, not paid.
+    """
+    paid = [name for name in view.names if view.components[name].weight]
+    names = paid or list(view.names)
+    ax = _axes(ax, height=1.3 + 0.55 * len(names))
     place = np.arange(len(names))
     held = [view.effective_weights.get(name, np.nan) for name in names]
     bars = (
@@ -166,13 +177,14 @@ def effective_weights(view: View, *, ax: Axes | None = None) -> Axes:
                 va="center",
                 fontsize=8,
             )
-    ax.set_yticks(place, names)
+    ax.set_yticks(place, [_wrapped(name) for name in names])
     ax.invert_yaxis()
     ax.set_xlim(min(0.0, *np.nan_to_num(held)) * 1.1, 1.12 * max(1.0, *np.nan_to_num(held)))
-    ax.set_xlabel("share")
+    left_out = len(view.names) - len(names)
+    ax.set_xlabel("share" + (f" ({left_out} of weight 0 not shown)" if left_out else ""))
     title = f"{view.part}: declared" if view.part else "Declared"
     ax.set_title(f"{title} weight, and share of the squared advantage", loc="left", fontsize=11)
-    ax.legend(loc="lower right", fontsize=8, frameon=False)
+    ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8, frameon=False)
     return ax
 
 

@@ -20,7 +20,7 @@ from rewardkit.bundle import bundled
 from rewardkit.cases import check, load_cases
 from rewardkit.errors import InputError
 from rewardkit.notebook.pages import Page, Summary, index_page, notebook_body, notebook_page, summary_markdown
-from rewardkit.recorded import LOGGED_REWARD, reward_named
+from rewardkit.recording import LOGGED_REWARD, reward_named
 from rewardkit.reward import Reward
 from rewardkit.rollouts import load_rollouts
 from rewardkit.scoring import score, write_whole

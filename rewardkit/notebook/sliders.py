@@ -13,9 +13,11 @@ from rewardkit.analysis.diagnosis import make_views
 from rewardkit.analysis.grouping import Floats
 from rewardkit.scoring import Scores
 
-__all__ = ["WeightSliders", "histogram_svg"]
+__all__ = ["UNMOVED", "WeightSliders", "histogram_svg"]
 
 BINS = 40
+UNMOVED = "scores"
+LABEL = (8, 20)  # em that the names beside the sliders take at least and at the most
 
 
 @dataclass
@@ -30,9 +32,9 @@ class WeightSliders:
 
     def __post_init__(self) -> None:
         self.scores = self.start
-        self._sliders = {
-            name: self._slider(name, weight) for name, weight in self.start.reward.weights.items()
-        }
+        weights = self.start.reward.weights
+        label = min(max(LABEL[0], 0.6 * max(map(len, weights))), LABEL[1])
+        self._sliders = {name: self._slider(name, weight, label) for name, weight in weights.items()}
         self._picture = widgets.HTML()
         self._picture.add_class("rewardkit-weights-picture")
         for slider in self._sliders.values():
@@ -40,7 +42,7 @@ class WeightSliders:
         self._draw()
 
     @staticmethod
-    def _slider(name: str, weight: float) -> Any:
+    def _slider(name: str, weight: float, label: float) -> Any:
         reach = max(1.0, 2 * abs(weight))
         slider = widgets.FloatSlider(
             value=weight,
@@ -48,8 +50,10 @@ class WeightSliders:
             max=reach,
             step=0.01,
             description=name,
+            tooltip=name,
             continuous_update=False,
-            style={"description_width": "8em"},
+            style={"description_width": f"{label:g}em"},
+            layout={"width": f"{label + 16:g}em", "flex": "0 0 auto"},
         )
         slider.add_class(f"rewardkit-weight-{name}")
         return slider
@@ -61,17 +65,18 @@ class WeightSliders:
 
     @property
     def line(self) -> str:
-        """Code that gives these weights."""
+        """Code that gives these weights: `UNMOVED`, as long as no slider was moved."""
         changed = {
             name: round(weight, 4)
             for name, weight in self.weights.items()
             if weight != self.start.reward.weights[name]
         }
-        return f"scores.reweigh({changed})" if changed else "scores"
+        return f"scores.reweigh({changed})" if changed else UNMOVED
 
     def panel(self) -> Any:
         """The widget: sliders on the left, what they do on the right."""
-        return widgets.HBox([widgets.VBox(list(self._sliders.values())), self._picture])
+        sliders = widgets.VBox(list(self._sliders.values()), layout={"flex": "0 0 auto"})
+        return widgets.HBox([sliders, self._picture], layout={"flex_flow": "row wrap"})
 
     def _moved(self, change: Any) -> None:
         self.scores = self.start.reweigh(self.weights)
@@ -90,7 +95,8 @@ class WeightSliders:
             int(sum(count))
             for count in zip(*((view.stats.dead.sum(), len(view.stats.count)) for view in views), strict=True)
         )
-        figures = f"<p>{tied} of {groups} groups tied. <code>{markup.escaped(self.line)}</code></p>"
+        moved = "" if self.line == UNMOVED else f" <code>{markup.escaped(self.line)}</code>"
+        figures = f"<p>{tied} of {groups} groups tied.{moved}</p>"
         self._picture.value = histogram_svg(self.scores.rewards) + table + figures
 
 

@@ -43,16 +43,18 @@ def _rewards(reward: Reward) -> list[Reward]:
     return [*reward.rewards.values(), *([reward.default] if reward.default else [])]
 
 
-def gates(scores: Scores) -> pd.DataFrame:
+def gates(scores: Scores, *, timeout: float | None = None) -> pd.DataFrame:
     """One row a gated component.
 
-    Share of rows it counts for, its mean there, and its mean as if the gate were open.
+    Share of rows it counts for, its mean there, and its mean as if the gate were open, for which everything
+    is scored again; `timeout` is as in `score`.
     """
-    everywhere = score(scores.reward, scores.rollouts, ignore_gates=True)
+    gated = [item.name for part in _rewards(scores.reward) for item in part.components if item.gate]
+    everywhere = scores
+    if gated:
+        everywhere = score(scores.reward, scores.rollouts, ignore_gates=True, timeout=timeout)
     rows = []
-    for name in dict.fromkeys(
-        item.name for part in _rewards(scores.reward) for item in part.components if item.gate
-    ):
+    for name in dict.fromkeys(gated):
         behind, counted = everywhere.score(name), scores.score(name)
         rows.append(
             {

@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 
 import rewardkit as rk
@@ -39,7 +40,9 @@ def reward():
 
 def everything(show, reward, rollouts):
     """All that is shown of these rollouts, as one HTML text."""
-    diagnosis = rk.diagnose(rk.score(reward, rollouts))
+    scores = rk.score(reward, rollouts)
+    diagnosis = rk.diagnose(scores)
+    fine = rk.score(rk.Reward("fine", reward.fields, reward.components[:1]), rollouts)
     result = rk.check(
         reward,
         rk.load_cases(
@@ -57,7 +60,8 @@ def everything(show, reward, rollouts):
         show.rollouts(rollouts),
         show.group(rollouts),
         show.extraction(rollouts, {"n": rk.extract.number(), "all": rk.extract.pattern(".*")}),
-        show.explanation(reward, rollouts, 0),
+        show.explanation(scores, 0),
+        show.explanation(fine, 0),
         show.misses(result),
         show.findings(diagnosis.findings),
         show.suggestions(rk.suggest(diagnosis)),
@@ -117,6 +121,66 @@ def test_the_extraction_table_counts_what_each_extractor_finds():
     assert page.count("<mark") == 3 + 0  # spans of both extractors at one place are one mark with two labels
 
 
+def test_an_extractor_that_finds_nothing_anywhere_is_counted_but_not_shown_at_every_completion():
+    rollouts = rk.load_rollouts([{"completion": "a 1"}, {"completion": "b 2"}])
+    extractors = {"number": rk.extract.number(), "box": rk.extract.boxed()}
+    page = Show().extraction(rollouts, extractors, note="read <here>").data
+    assert "boxed()" in page and "0.0%" in page
+    assert "number = &#x27;1&#x27;" in page and "box = None" not in page
+    assert "<p>read &lt;here&gt;</p>" in page
+
+
+def test_a_prompt_is_written_once_for_siblings_that_follow_each_other():
+    prompts = ["2+2?", "2+2?", "5+5?", "2+2?"]
+    rollouts = rk.load_rollouts([{"prompt": prompt, "completion": "x"} for prompt in prompts])
+    page = Show().rollouts(rollouts).data
+    assert page.count("2+2?") == 2
+    assert page.count("as above") == 1
+
+
+def test_a_row_whose_component_failed_is_explained_by_what_was_found_and_not_run_again():
+    calls = []
+
+    def once(completion):
+        calls.append(completion)
+        raise ValueError("<b>SECRET</b>")
+
+    reward = rk.Reward("r", components=[rk.Component("once", once)])
+    scores = rk.score(reward, [{"completion": "text of the completion"}])
+    page = Show().explanation(scores, 0).data
+    assert len(calls) == 1
+    assert "ValueError: &lt;b&gt;SECRET" in page and "text of the completion" in page
+    redacted = Show(redact=True).explanation(scores, 0).data
+    assert "ValueError" in redacted and "SECRET" not in redacted and "text of" not in redacted
+
+
+def test_a_component_keeps_its_own_spelling_in_the_head_of_a_table():
+    frame = pd.DataFrame({"mean_reward": [1.0], "mean_right_answer": [0.5]})
+    page = Show().frame(frame, "groups", names=["right_answer"]).data
+    assert ">mean reward<" in page and ">mean right_answer<" in page
+    assert "<table" not in Show().frame(frame[:0], "groups").data
+    assert "groups: none" in Show().frame(frame[:0], "groups").data
+
+
+def test_gates_are_opened_only_where_there_is_one():
+    calls = []
+
+    def counted(completion):
+        calls.append(completion)
+        return 1.0
+
+    def table(gate):
+        reward = rk.Reward(
+            "r", components=[rk.Component("a", counted), rk.Component("b", counted, gate=gate)]
+        )
+        scores = rk.score(reward, [{"completion": "x"}])
+        calls.clear()
+        return tables.gates(scores)
+
+    assert table(None).empty and calls == []
+    assert len(table(rk.gate("a", at_least=2.0))) == 1 and len(calls) == 2
+
+
 def test_tables_of_figures_hold_what_they_say():
     scores = rk.score(rk.load_reward("gallery:arithmetic"), "gallery:arithmetic")
     (gated,) = tables.gates(scores).itertuples()
@@ -145,6 +209,7 @@ def test_moving_a_slider_weighs_anew_without_scoring():
     sliders = WeightSliders(scores)
     assert sliders.line == "scores"
     before = sliders._picture.value
+    assert "<code>" not in before  # no line of code that changes nothing
     sliders._sliders["a"].value = -0.5
     assert len(calls) == 16
     np.testing.assert_allclose(sliders.scores.rewards, scores.reweigh({"a": -0.5}).rewards)
@@ -157,3 +222,15 @@ def test_the_histogram_says_in_words_what_it_shows():
     svg = histogram_svg(np.array([0.0, 0.0, 1.0, np.nan]))
     assert 'aria-label="reward from 0 to 1, 3 completions, up to 2 a bar"' in svg
     assert histogram_svg(np.array([np.nan])) == "<p>no reward was judged</p>"
+
+
+def test_the_names_beside_the_sliders_have_room_and_are_told_in_full():
+    long = "negative_length_in_characters_compared_with_the_shortest_sibling"
+
+    def label(name):
+        reward = rk.Reward("r", components=[rk.Component(name, lambda completion: 1.0)])
+        (slider,) = WeightSliders(rk.score(reward, [{"completion": "x"}]))._sliders.values()
+        assert slider.tooltip == name
+        return float(slider.style.description_width.removesuffix("em"))
+
+    assert label("a") < label("answer_in_its_tag_only") < label(long) < 0.6 * len(long)

@@ -12,7 +12,9 @@ import time
 import urllib.request
 from pathlib import Path
 
+import nbformat
 import pytest
+from nbformat.v4 import new_code_cell, new_notebook
 
 from rewardkit.bundle import bundled
 
@@ -25,6 +27,11 @@ def lab(tmp_path_factory):
     """Address of a JupyterLab on a copy of the notebooks, with settings of its own."""
     home = tmp_path_factory.mktemp("lab")
     shutil.copytree(bundled("notebooks"), home / "work")
+    cells = ["from rewardkit.notebook import display", "display.scroll_what_is_printed()"]
+    cells += ["print('row\\n' * 5000)", "print('one line')"]
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    printing = new_notebook(cells=[new_code_cell(cell) for cell in cells], metadata=kernel)
+    nbformat.write(printing, home / "work/printing.ipynb")
     settings = home / "settings/@jupyterlab/apputils-extension"
     settings.mkdir(parents=True)
     quiet = {"fetchNews": "false", "checkForUpdates": False}
@@ -147,3 +154,11 @@ def test_a_weight_that_is_moved_in_the_browser_changes_the_picture(page, lab):
     page.locator(".rewardkit-weights-picture", has_text="scores.reweigh({'format': 0.35})").wait_for()
     assert picture.inner_text() != before
     assert picture.locator("svg rect").count() == 40
+
+
+def test_what_a_cell_prints_scrolls_in_a_box_and_nothing_of_it_is_lost(page, lab):
+    run_all(page, lab, "printing.ipynb")
+    long, short = page.locator(".jp-OutputArea-output[data-mime-type*='stdout']").all()
+    assert long.inner_text().count("row") == 5000
+    assert 100 < long.bounding_box()["height"] < 400
+    assert short.bounding_box()["height"] < 40

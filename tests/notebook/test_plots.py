@@ -75,6 +75,57 @@ def test_effective_weights_are_drawn_beside_the_declared_ones(diagnosis):
     assert widths == pytest.approx([*declared, *held])
 
 
+LONG = "negative_length_in_characters_compared_with_the_shortest_sibling"
+
+
+@pytest.fixture(scope="module")
+def of_a_trainer():
+    """Scores as a trainer's function gives them: unbounded, one paid and with a long name, one recorded."""
+    rows = [{"prompt_id": str(n // 4), "completion": "x" * n} for n in range(40)]
+    functions = {LONG: lambda completion: -len(completion) / 10, "n": lambda completion: len(completion)}
+    components = [
+        rk.Component(name, f, weight=float(name == LONG), range=None) for name, f in functions.items()
+    ]
+    return rk.diagnose(rk.score(rk.Reward("r", components=components), rows))
+
+
+def test_names_are_broken_into_lines_that_fit_and_nothing_of_them_is_lost(of_a_trainer):
+    titles = [ax.get_title(loc="left") for ax in plots.component_histograms(of_a_trainer)]
+    labels = [item.get_text() for item in plots.effective_weights(of_a_trainer.views[0]).get_yticklabels()]
+    for text in (titles[0], labels[0]):
+        assert max(map(len, text.splitlines())) <= plots.NAME_WIDTH
+        assert LONG in text.replace("\n", "")
+    assert titles[1] == "n, weight 0"
+
+
+def test_the_title_of_a_small_histogram_stays_within_its_column(of_a_trainer):
+    first = plots.component_histograms(of_a_trainer)[0]
+    first.figure.canvas.draw()
+    width = first.figure.bbox.width / 2
+    assert first._left_title.get_window_extent().x1 <= width
+
+
+def test_what_is_recorded_only_takes_no_room_beside_the_weights_and_is_counted(of_a_trainer):
+    ax = plots.effective_weights(of_a_trainer.views[0])
+    assert len(ax.patches) == 2
+    assert "1 of weight 0 not shown" in ax.get_xlabel()
+
+
+def test_the_legend_of_the_weights_covers_no_bar(of_a_trainer):
+    ax = plots.effective_weights(of_a_trainer.views[0])
+    ax.figure.canvas.draw()
+    legend = ax.get_legend().get_window_extent()
+    assert not any(bar.get_window_extent().overlaps(legend) for bar in ax.patches)
+    assert not any(text.get_window_extent().overlaps(legend) for text in ax.texts)
+
+
+def test_the_reward_of_a_log_is_called_so():
+    dump = [{"input": "2+2?", "output": "4", "gts": "4", "score": float(n % 2), "step": 1} for n in range(4)]
+    rollouts = rk.load_rollouts(dump)
+    ax = plots.reward_histogram(rk.score(rk.recorded(rollouts), rollouts))
+    assert ax.get_title(loc="left") == "Reward in the log"
+
+
 def test_a_plot_is_drawn_into_the_axes_it_is_given(diagnosis):
     _, ax = plots.plt.subplots()
     assert plots.group_picture(diagnosis.views[0], ax=ax) is ax

@@ -3,12 +3,15 @@
 import json
 import os
 import re
+from copy import deepcopy
 
+import pandas as pd
 import pytest
 from click.testing import CliRunner
+from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from rewardkit.cli import main
-from rewardkit.notebook.pages import _plain
+from rewardkit.notebook.pages import AGREES, STREAM_LINES, _plain, notebook_body, shown
 from rewardkit.notebook.report import _slugs, report
 
 REWARDS = ("gallery:arithmetic", "gallery:arithmetic.flawed")
@@ -233,13 +236,125 @@ def test_rewards_of_one_name_get_folders_of_their_own():
     assert _slugs(["a b", "a/b", "a b", "..", ""]) == ["a-b", "a-b-2", "a-b-3", "reward", "reward-2"]
 
 
-def test_what_the_users_code_prints_is_cut_and_cleaned_on_the_page():
-    from rewardkit.notebook.pages import shown
+LEFT_OUT = "are left out of this page"
 
-    assert shown("a\x00b\n") == "ab\n"
-    text = shown("x" * 10_000)
-    assert len(text) < 3100
-    assert "7,000 more characters" in text
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("a\x00b\n", "ab\n", id="control characters go"),
+        pytest.param("\x1b[31mred\x1b[0m\n", "red\n", id="and colours as a whole"),
+        pytest.param("10 %\r90 %\rdone\r\nnext", "done\nnext\n", id="the last state of a progress bar"),
+        pytest.param("row\n" * 10, "row\n" * 10, id="ten lines are all shown"),
+        pytest.param("row\n" * 11, "row\n" * 10 + f"[1 more lines {LEFT_OUT}]\n", id="of eleven one is not"),
+        pytest.param("\n" * 4000, "\n" * 10 + f"[3,990 more lines {LEFT_OUT}]\n", id="empty lines count"),
+        pytest.param("x" * 10_000, "x" * 3000 + f"\n[7,000 more characters {LEFT_OUT}]\n", id="a long line"),
+        pytest.param(
+            ("x" * 1000 + "\n") * 30,
+            ("x" * 1000 + "\n") * 2 + "x" * 998 + f"\n[7,009 more characters and 20 more lines {LEFT_OUT}]\n",
+            id="long lines, and many",
+        ),
+    ],
+)
+def test_what_the_users_code_prints_is_cut_and_cleaned_on_the_page(text, expected):
+    assert shown(text) == expected
+
+
+def test_a_reward_that_prints_for_every_row_gets_pages_of_a_few_lines(tmp_path, monkeypatch):
+    monkeypatch.delenv("PYTEST_CURRENT_TEST")  # under which a kernel does not hear its workers
+    printing = "    print('Question:', completion); print('odd\\n' * 3, file=sys.stderr)\n"
+    code = "import sys\ndef right(completion, ground_truth):\n{}    return completion == ground_truth\n"
+    (tmp_path / "loud.py").write_text(code.format(printing))
+    (tmp_path / "quiet.py").write_text(code.format(""))
+    rows = [{"prompt": f"p{n // 4}", "completion": f"says {n % 3}", "ground_truth": "1"} for n in range(400)]
+    (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    rewards = [f"{tmp_path}/{name}.py:right" for name in ("loud", "quiet")]
+    made = report(rewards, tmp_path / "log.jsonl", tmp_path / "out", timeout=10.0)
+    assert made.failed == []
+    loud, quiet = ([page.body for page in summary.pages] for summary in made.summaries)
+    for body in loud:
+        streams = re.findall("<div[^>]*output_stream.*?</pre>", body, flags=re.DOTALL)
+        assert streams and any(LEFT_OUT in item for item in streams)
+        assert max(item.count("\n") for item in streams) <= STREAM_LINES + 4
+    assert 0 < sum(body.count("Question:") for body in loud) < 60
+    for body in quiet:
+        assert "output_stream" not in body
+        assert LEFT_OUT not in body
+
+
+def test_pieces_of_a_stream_are_one_and_what_was_printed_is_left_out_of_a_redacted_page():
+    pieces = [
+        new_output("stream", name=name, text=f"{name} SECRET {n}\n")
+        for n in range(30)
+        for name in ("stdout", "stderr")
+    ]
+    cells = [new_code_cell("x", outputs=[*pieces, new_output("display_data", {"text/plain": "a figure"})])]
+    body, _ = notebook_body(new_notebook(cells=deepcopy(cells)), redact=False)
+    assert body.count("SECRET") == 2 * STREAM_LINES
+    assert body.count(f"20 more lines {LEFT_OUT}") == 2
+    body, _ = notebook_body(new_notebook(cells=cells), redact=True)
+    assert "SECRET" not in body and LEFT_OUT not in body
+    assert "a figure" in body
+
+
+NAME = "negative_length_in_characters_compared_with_the_shortest_sibling"
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A TRL log with a score of a long name, its function, and reports of the function and of the log."""
+    folder = tmp_path_factory.mktemp("trained")
+    (folder / "rewards.py").write_text(
+        f"def {NAME}(completions, **kwargs):\n    return [-len(text) / 10 for text in completions]\n"
+        f"def other(completions, **kwargs):\n    return [len(text) / 10 for text in completions]\n"
+        f"other.__name__ = {NAME!r}\n"
+    )
+    texts = ["x" * (n * n % 37) for n in range(48)]
+    columns = {"prompt": [f"p{n // 8}" for n in range(48)], "completion": texts}
+    logged = {"step": 1, **columns, NAME: [-len(text) / 10 for text in texts], "advantage": 0.0}
+    (folder / "completions").mkdir()
+    pd.DataFrame(logged).to_parquet(folder / "completions/completions_00001.parquet")
+    rewards = [f"{folder}/rewards.py:{NAME}", "logged", f"{folder}/rewards.py:other"]
+    return report(rewards, folder / "completions", folder / "out")
+
+
+def test_a_report_says_whether_the_log_has_the_same_scores(trained):
+    same, log, other = trained.summaries
+    assert trained.failed == []
+    assert [summary.agrees for summary in (same, log, other)] == [True, False, False]
+    assert log.verdict[1].endswith("These are the scores in the log, so nothing says that they are right.")
+    assert other.verdict[0] == "stop" and other.diagnosis.findings[0].code == "log_mismatch"
+    assert trained.index.read_text().count(AGREES) == trained.summary.read_text().count(AGREES) == 1
+
+
+@pytest.mark.browser
+def test_long_names_fit_a_phone(trained, browser):
+    files = ["index.html", *(page.file for page in trained.summaries[0].pages)]
+    for file in files:
+        page, trouble = opened(browser, trained.index.parent / file, 390)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, file
+        assert trouble == []
+        page.context.close()
+
+
+def test_a_call_that_takes_too_long_is_ended_on_every_page(tmp_path):
+    (tmp_path / "slow.py").write_text(
+        "import time\nfrom pathlib import Path\nimport rewardkit as rk\n"
+        "def slow(completion):\n"
+        "    if completion == '0':\n"
+        "        time.sleep(5)\n"
+        f"        Path({str(tmp_path / 'waited')!r}).touch()\n"
+        "    return completion == '1'\n"
+        "first = rk.Component('first', rk.measure.length(full_until=1, zero_from=9))\n"
+        "gated = rk.Component('slow', slow, gate=rk.gate('first', at_least=1.0))\n"
+        "reward = rk.Reward('slow', components=[first, gated])\n"
+    )
+    rows = [{"prompt": "p", "completion": text} for text in "0000"]
+    (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    made = report([f"{tmp_path}/slow.py"], tmp_path / "log.jsonl", tmp_path / "out", timeout=0.2)
+    assert made.failed == []
+    assert "errors" in {item.code for item in made.summaries[0].diagnosis.findings}
+    assert not (tmp_path / "waited").exists()
 
 
 def test_the_verdict_is_no_go_where_nothing_can_be_said(tmp_path):

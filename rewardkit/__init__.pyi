@@ -1,0 +1,71 @@
+"""The names of rewardkit, and where each comes from; `__init__.py` imports one when it is asked for."""
+
+from rewardkit import targets
+from rewardkit.analysis.diagnosis import Diagnosis, diagnose
+from rewardkit.analysis.findings import Finding
+from rewardkit.analysis.suggestions import Suggestion, Suggestions, suggest
+from rewardkit.cases import Case, CheckResult, assert_cases, check, load_cases
+from rewardkit.component import Component
+from rewardkit.errors import CasesError, InputError, RewardError, RolloutsError
+from rewardkit.explanation import Explanation, explain
+from rewardkit.exporting import Exported, export
+from rewardkit.loading import load_reward
+from rewardkit.primitives import extraction as extract
+from rewardkit.primitives import measurement as measure
+from rewardkit.primitives import verification as verify
+from rewardkit.primitives import weighting as weigh
+from rewardkit.primitives.gating import gate
+from rewardkit.recording import recorded
+from rewardkit.reward import Reward, RewardResult
+from rewardkit.rollouts import Rollouts, load_rollouts
+from rewardkit.route import Route
+from rewardkit.sampling import Sampled, sample
+from rewardkit.saving import save_reward
+from rewardkit.scoring import Scores, load_scores, score
+from rewardkit.targets.registry import get_reward_function, register_reward_function
+from rewardkit.trace import note
+
+__all__ = [
+    "Case",
+    "CasesError",
+    "CheckResult",
+    "Component",
+    "Diagnosis",
+    "Explanation",
+    "Exported",
+    "Finding",
+    "InputError",
+    "Reward",
+    "RewardError",
+    "RewardResult",
+    "Rollouts",
+    "RolloutsError",
+    "Route",
+    "Sampled",
+    "Scores",
+    "Suggestion",
+    "Suggestions",
+    "assert_cases",
+    "check",
+    "diagnose",
+    "explain",
+    "export",
+    "extract",
+    "gate",
+    "get_reward_function",
+    "load_cases",
+    "load_reward",
+    "load_rollouts",
+    "load_scores",
+    "measure",
+    "note",
+    "recorded",
+    "register_reward_function",
+    "sample",
+    "save_reward",
+    "score",
+    "suggest",
+    "targets",
+    "verify",
+    "weigh",
+]

@@ -1,0 +1,52 @@
+"""The names of `rewardkit`: all there, imported when they are asked for."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import rewardkit as rk
+
+STUB = Path(rk.__file__).with_suffix(".pyi")
+
+
+def test_every_name_is_what_the_stub_says_and_is_found_by_completion():
+    stub = ast.parse(STUB.read_text())
+    (listed,) = (ast.literal_eval(item.value) for item in stub.body if isinstance(item, ast.Assign))
+    assert rk.__all__ == sorted(listed) and set(listed) <= set(dir(rk))
+    for item in stub.body:
+        for name in item.names if isinstance(item, ast.ImportFrom) else ():
+            value = getattr(rk, name.asname or name.name)
+            assert value.__name__ in (name.name, f"{item.module}.{name.name}")
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="module 'rewardkit' has no attribute 'rewards'"):
+        rk.rewards  # noqa: B018
+
+
+def test_a_module_that_was_imported_before_does_not_stand_for_a_name():
+    code = """
+import importlib, pkgutil, rewardkit as rk
+for found in pkgutil.walk_packages(rk.__path__, "rewardkit."):
+    if not found.name.startswith(("rewardkit.notebook", "rewardkit.cli")):
+        importlib.import_module(found.name)
+print([name for name in rk.__all__ if type(getattr(rk, name)).__name__ == "module"])
+"""
+    assert run(code) == "['extract', 'measure', 'targets', 'verify', 'weigh']"
+
+
+def test_a_reward_in_a_trainer_does_not_wait_for_pandas():
+    asked = (
+        "rk.Reward, rk.Component, rk.extract, rk.verify, rk.measure, rk.weigh, rk.gate, rk.Route, rk.targets"
+    )
+    heavy = "{'pandas', 'pyarrow', 'matplotlib', 'jsonschema', 'openai'}"
+    assert run(f"import sys, rewardkit as rk; {asked}; print({heavy} & set(sys.modules))") == "set()"
+
+
+def run(code):
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.strip()
