@@ -32,9 +32,10 @@ OUT_OF_RANGE = "out of range: "
 
 @dataclass(frozen=True)
 class Failure:
-    """What stands in place of a value that a user's function failed to give."""
+    """What stands in place of a value that a user's function failed to give; `late`: within its time."""
 
     message: str
+    late: bool = False
 
 
 def calls(

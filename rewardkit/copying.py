@@ -17,7 +17,7 @@ from typing import Any
 from rewardkit.errors import RewardError
 from rewardkit.sending import MODULE_SOURCE
 
-__all__ = ["Piece", "bound", "function_names", "held", "pieces", "renamed"]
+__all__ = ["Piece", "bound", "function_names", "held", "name_at_the_top", "pieces", "renamed"]
 
 
 @dataclass(frozen=True)
@@ -285,3 +285,10 @@ def _locals(node: Any) -> frozenset[str]:
         elif not isinstance(item, ast.Lambda):
             waiting += ast.iter_child_nodes(item)
     return frozenset(own - given)
+
+
+def name_at_the_top(value: Any) -> str:
+    """What an object or a lambda is called at the top of the file that made it; "" where it has no name."""
+    made_in = getattr(value, "__module__", None) or type(value).__module__
+    names = vars(sys.modules[made_in]) if made_in in sys.modules and made_in != "__main__" else {}
+    return next((name for name, item in names.items() if item is value and name.isidentifier()), "")

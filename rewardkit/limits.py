@@ -125,7 +125,7 @@ class TimeLimit:
 
     def _failure(self, lost: Killed | Raised) -> Failure:
         if isinstance(lost.error, DeadlinePassed):
-            return Failure(f"took longer than {self.seconds:g} s")
+            return Failure(f"took longer than {self.seconds:g} s", late=True)
         if isinstance(lost, Raised) and isinstance(lost.error, CannotSend):
             return Failure(
                 "returned what cannot be sent from the process that a time limit needs "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.calling import CAUGHT, said
+from rewardkit.calling import CAUGHT, said, short
 from rewardkit.component import is_async
-from rewardkit.errors import InputError, RewardError
+from rewardkit.copying import name_at_the_top
+from rewardkit.errors import RewardError
 from rewardkit.evaluation import Floats
 from rewardkit.reward import Reward
 from rewardkit.rollouts import Rollouts
@@ -39,7 +39,8 @@ class Proof:
     `caller` is the code that ran; `judged` counts the rollouts that got a reward from rewardkit, `compared`
     the values (rewards, and scores of components that the trainer shows), of which `differ` do; NaN equals
     NaN. `max_abs_difference` is over all of them. Where the reward is a function of that very trainer,
-    `original` is the same of that function as it was found, and `not_original` why it could not be called.
+    `original` is the same of that function as it was found, `not_original` why it could not be called, and
+    `original_failed` what the trainer said that failed on it.
     """
 
     caller: str
@@ -51,17 +52,21 @@ class Proof:
     examples: tuple[str, ...] = ()
     original: Proof | None = None
     not_original: str = ""
+    original_failed: str = ""
 
     @property
     def equal(self) -> bool:
         """Whether there was something to compare and no value differs, the original's neither."""
-        return self.differ == 0 and self.judged > 0 and (self.original is None or self.original.equal)
+        if self.differ or not self.judged or self.original_failed:
+            return False
+        return self.original is None or self.original.equal
 
     def record(self) -> dict[str, Any]:
         """As plain data."""
         names = ("caller", "rows", "judged", "compared", "differ", "max_abs_difference")
         found = {name: getattr(self, name) for name in names}
-        return found | ({"original": self.original.record()} if self.original is not None else {})
+        found["original"] = self.original.record() if self.original is not None else None
+        return found | {"not_original": self.not_original, "original_failed": self.original_failed}
 
     def lines(self, what: str = "") -> list[str]:
         """What was found, for a person."""
@@ -75,6 +80,8 @@ class Proof:
             found.append("  no rollout has a reward: each failed or was not judged")
         if self.original is not None:
             found += self.original.lines(", on the function as it was found")
+        if self.original_failed:
+            found.append(f"it FAILS on the function as it was found: {self.original_failed}")
         if self.not_original:
             found.append(f"the function as it was found was not compared: {self.not_original}")
         return found
@@ -90,15 +97,23 @@ def prove(target: Target, path: Path, export: Export, written: Written, rollouts
     rows = list(rollouts)
     ours = expected(export, target, rollouts)
     judged = int((~np.isnan(score(export.reward, rollouts).rewards)).sum())
-    proof = _compared(target, target.call(path, written, rows), ours, rollouts, judged)
+    try:
+        called = target.call(path, written, rows)
+    except ImportError as error:
+        raise RewardError(
+            f"the proof runs {target.title}'s own code, which cannot be imported here ({error}); install "
+            "what it needs, or export without --verify"
+        ) from error
+    proof = _compared(target, called, ours, rollouts, judged)
     found = _trainers_own(export.reward, target, written, rows)
     if not found:
         return proof
     try:
         called = _called_as_found(target, found, written, rows)
+    except RewardError as error:
+        return replace(proof, not_original=str(error))
     except CAUGHT as error:
-        reason = str(error) if isinstance(error, InputError) else f"called by {target.title}, {said(error)}"
-        return replace(proof, not_original=reason)
+        return replace(proof, original_failed=f"called by {target.title}, {said(error)}")
     if len(called.rewards):
         called = replace(called, components={})  # what else the trainer shows is not ours to know
     return replace(proof, original=_compared(target, called, ours, rollouts, judged))
@@ -189,9 +204,10 @@ def _called_as_found(
     text = "import sys\n\n"
     for entry, adapter in adapters.items():
         function = adapter.function
-        module, name = getattr(function, "__module__", ""), getattr(function, "__qualname__", "")
-        if not name.isidentifier() or getattr(sys.modules.get(module), name, None) is not function:
-            raise RewardError(f"{target.title} takes functions of a module, which {entry!r} is not")
+        module = getattr(function, "__module__", "") or type(function).__module__
+        name = name_at_the_top(function)
+        if not name:
+            raise RewardError(f"{short(function)} has no name at the top of a module, by which it could be")
         waits = is_async(function)
         begin, wait = ("async ", "await ") if waits else ("", "")
         text += AS_FOUND.format(module=module, name=name, entry=entry, begin=begin, wait=wait)
@@ -200,4 +216,10 @@ def _called_as_found(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "as_found.py")
         path.write_text(text, encoding="utf-8")
-        return target.call(path, asked, rows)
+        return target.call(path, asked, [_as_asked(row, adapters) for row in rows])
+
+
+def _as_asked(row: Any, adapters: Mapping[str, Adapter]) -> dict[str, Any]:
+    """A row with its columns also under the names that the functions ask for."""
+    others = [adapter.columns(row) for adapter in adapters.values()]
+    return {**{name: value for found in others for name, value in found.items()}, **row}

@@ -16,7 +16,7 @@ from typing import Any
 
 from rewardkit.calling import CAUGHT, said, short
 from rewardkit.component import Component
-from rewardkit.copying import Piece, function_names, held, pieces, renamed
+from rewardkit.copying import Piece, function_names, held, name_at_the_top, pieces, renamed
 from rewardkit.errors import RewardError
 from rewardkit.loading import FILE_MODULE, run_file
 from rewardkit.primitives import extraction, measurement, verification, weighting
@@ -202,7 +202,7 @@ class Writer:
         if isinstance(function, Adapter | Key):
             return function.written(lambda value: self.argument(value, owner))
         if not name.isidentifier():
-            name = _name_at_the_top(function) or name
+            name = name_at_the_top(function) or name
         if not name and is_like_new(function):
             return f"{self.call(type(function), owner)}()"
         if not name.isidentifier():
@@ -298,13 +298,6 @@ class Writer:
 def import_order(line: str) -> tuple[bool, bool, str]:
     """What Python wants first comes first, then others, then rewardkit's own."""
     return not line.startswith("from __future__"), "rewardkit" in line, line
-
-
-def _name_at_the_top(value: Any) -> str:
-    """What an object or a lambda is called at the top of the file that made it; "" where it has no name."""
-    made_in = getattr(value, "__module__", None) or type(value).__module__
-    names = vars(sys.modules[made_in]) if made_in in sys.modules and made_in != "__main__" else {}
-    return next((name for name, item in names.items() if item is value and name.isidentifier()), "")
 
 
 def is_like_new(value: Any) -> bool:

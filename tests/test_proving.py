@@ -101,7 +101,8 @@ def test_a_file_that_was_changed_after_it_was_written_differs(tmp_path):
 
 def batch_caller(path, written, rows):
     """As TRL calls a function on a data set of texts: the whole batch, by keyword."""
-    batch = {name: [row[name] for row in rows] for name in ("ground_truth", "prompt_id")}
+    names = [name for name in rows[0] if name not in ("prompt", "completion")]
+    batch = {name: [row[name] for row in rows] for name in names}
     batch |= {f"{name}s": [row[name] for row in rows] for name in ("prompt", "completion")}
     found = {}
     for name in written.functions:
@@ -168,7 +169,7 @@ def test_what_is_no_function_of_a_module_is_not_called_as_found_and_that_is_said
     """
     proof = proved_as_trl(trl_function(tmp_path, source), tmp_path)
     assert proof.equal and proof.original is None
-    assert "as it was found was not compared: TRL takes functions of a module" in proof.lines()[-1]
+    assert "was not compared: functools.partial" in proof.lines()[-1] and proof.record()["not_original"]
 
 
 @pytest.mark.parametrize(
@@ -183,6 +184,81 @@ def test_a_reward_that_is_more_than_the_function_is_proved_by_its_file_alone(rew
     made = export(reward(trl_function(tmp_path, LENGTHS)), to="trl", path=tmp_path / "b.py")
     proof = prove_with(replace(trl.TARGET, call=batch_caller), made.path, *made.plan, ROLLOUTS)
     assert proof.original is None and not proof.not_original
+
+
+def test_columns_have_the_names_that_the_function_asks_for(tmp_path):
+    source = """
+        def f(completions, answer, **kwargs):
+            return [float(truth in text) for text, truth in zip(completions, answer)]
+    """
+    proof = proved_as_trl(trl_function(tmp_path, source), tmp_path)  # the log calls it ground_truth
+    assert proof.equal and proof.original.compared == 3
+
+
+def test_an_object_at_the_top_of_a_module_is_called_as_found(tmp_path):
+    source = """
+        class Length:
+            def __call__(self, completions, **kwargs):
+                return [float(len(text)) for text in completions]
+        f = Length()
+    """
+    assert proved_as_trl(trl_function(tmp_path, source), tmp_path).original.equal
+
+
+def test_a_function_on_which_the_trainer_fails_is_not_proved(tmp_path):
+    source = """
+        def f(completions, prompts=None, **kwargs):
+            if len(completions) == 3:  # the whole batch, which no group is
+                raise ValueError("boom")
+            return [float(len(text)) for text in completions]
+    """
+    proof = proved_as_trl(trl_function(tmp_path, source), tmp_path)
+    assert proof.differ == 0 and not proof.equal and "ValueError: boom" in proof.record()["original_failed"]
+    assert "it FAILS on the function as it was found: called by TRL, ValueError: boom" in proof.lines()[-1]
+
+
+def test_a_function_of_another_trainer_is_not_called_as_found(tmp_path):
+    source = """
+        def f(solution_str, ground_truth, **kwargs):
+            return float(len(solution_str))
+    """
+
+    def as_texts(path, written, rows):
+        given = getattr(loaded(path), written.functions[0])(
+            prompts=[row["prompt"] for row in rows], completions=[row["completion"] for row in rows],
+            ground_truth=[row["ground_truth"] for row in rows],
+        )  # fmt: skip
+        return Called("a trainer", given)
+
+    made = export(trl_function(tmp_path, source), to="trl", path=tmp_path / "b.py")
+    proof = prove_with(replace(trl.TARGET, call=as_texts), made.path, *made.plan, ROLLOUTS)
+    assert proof.equal and (proof.original, proof.not_original, proof.original_failed) == (None, "", "")
+
+
+def test_a_gated_score_is_the_0_that_a_trainer_shows(tmp_path):
+    reward = rk.Reward(
+        "gated",
+        components=[
+            rk.Component("short", lambda_free_short),
+            rk.Component("one", half, gate=rk.gate("short", at_least=1.0)),
+        ],
+    )
+    proof = export(reward, to="easyr1", path=tmp_path / "mine.py", verify=ROLLOUTS).proof
+    assert proof.compared == 9 and proof.equal
+
+
+def lambda_free_short(completion):
+    return len(completion) < 3
+
+
+def test_what_the_trainer_needs_to_be_imported_is_named(tmp_path):
+    def call(path, written, rows):
+        raise ModuleNotFoundError("No module named 'torchvision'")
+
+    with pytest.raises(
+        rk.RewardError, match=r"own code, which cannot be imported here \(No module named 'torchv"
+    ):
+        proof_of(call, tmp_path)
 
 
 def test_a_record_of_a_proof_holds_that_of_the_original(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import Counter
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,16 @@ import click
 import rewardkit as rk
 from rewardkit.cli.group import main
 from rewardkit.cli.options import REWARD, as_option, json_option, limit_for, rollout_options, timeout_option
-from rewardkit.cli.output import emit
+from rewardkit.cli.output import emit, printable
 from rewardkit.evaluation import STATUSES
 from rewardkit.recording import reward_named
+
+
+def _most_often(scores: rk.Scores) -> str:
+    """The most frequent reason why a component was not scored."""
+    columns = [scores.table[f"error/{name}"].dropna().tolist() for name in scores.reward.names]
+    found = Counter(reason for reasons in columns for reason in reasons if reason)
+    return printable(f"; most often: {found.most_common(1)[0][0]}") if found else ""
 
 
 @main.command("score", epilog=REWARD)
@@ -73,5 +81,5 @@ def score_command(
     lines = [str(read), *([loaded.origin] if loaded.origin else []), str(scores)]
     emit(record, "\n".join([*lines, *([f"written to {folder}"] if folder else [])]), as_json)
     if scores.record["rewards_missing"] == len(scores):
-        click.echo("rewardkit: no rollout has a reward; the counts above say why", err=True)
+        click.echo(f"rewardkit: no rollout has a reward{_most_often(scores)}", err=True)
         ctx.exit(1)

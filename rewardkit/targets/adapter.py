@@ -22,6 +22,7 @@ __all__ = [
     "column_of",
     "columns_asked",
     "fill",
+    "is_atropos",
     "named",
     "parameters",
     "plain",
@@ -103,6 +104,10 @@ class Adapter(Made):
     def result(self, answer: Any, rollout: Any) -> Any:
         """The answer as plain values."""
         return plain(answer)
+
+    def columns(self, row: Row) -> dict[str, Any]:
+        """What a data set must call by the function's own names for the trainer to hand it over."""
+        return {}
 
 
 @dataclass(frozen=True, repr=False)
@@ -214,6 +219,12 @@ def named(function: Any) -> list[str]:
 def required(function: Any, own: Collection[str], rows: Sequence[Row] = ()) -> tuple[str, ...]:
     """The columns that a function's parameters without a default take, beside the trainer's `own`."""
     return tuple(dict.fromkeys(column_of(name, rows) for name in named(function) if name not in own))
+
+
+def is_atropos(value: Any) -> bool:
+    """Whether it is one of Atropos' reward functions, whose call makes 0 of an error: `compute` is read."""
+    kind = value if isinstance(value, type) else type(value)
+    return any(base.__name__ == "RewardFunction" for base in kind.__mro__)
 
 
 def columns_asked(function: Any, own: Collection[str], rows: Sequence[Row]) -> dict[str, str]:

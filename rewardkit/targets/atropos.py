@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from rewardkit.targets.adapter import Adapter, Row, fill, parameters, required
+from rewardkit.targets.adapter import Adapter, Row, fill, is_atropos, parameters, required
 from rewardkit.targets.calling import installed, loaded
 from rewardkit.targets.exported import RewardHolder, identifier
 from rewardkit.targets.making import made
@@ -54,7 +54,8 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     needs = required(value.compute, ("completions", "item", "config"), rows)
     mapping = {"completions": "completion", **{name: name for name in needs}}
     reason = f"its compute takes completions; weight {weight:g}"
-    return [Reading("atropos", FORM, reason, Function(value, needs=needs), mapping, weight=weight, sure=True)]
+    sure = is_atropos(value)
+    return [Reading("atropos", FORM, reason, Function(value, needs=needs), mapping, weight=weight, sure=sure)]
 
 
 @dataclass(frozen=True, repr=False)

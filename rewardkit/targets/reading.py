@@ -19,6 +19,9 @@ SECONDS = 10.0
 JUDGED = "judged"
 """The key under which a dict says whether there was a reward, where the trainer needs a number for each."""
 
+LATE = 2
+"""Calls that take too long, after which no other is tried. Our choice: one may be chance."""
+
 RIGHT = "<think>6 * 7 = 42</think>\n<answer>42</answer>\nThe answer is \\boxed{42}.\n#### 42"
 SAMPLE: tuple[Row, ...] = tuple(
     {
@@ -139,13 +142,20 @@ def tried(reading: Reading, rows: Sequence[Row], limit: TimeLimit) -> Trial:
     Under the limit where the function can be sent.
     """
     adapter = reading.adapter
-    batch = adapter.batch
+    batch, waits = adapter.batch, is_async(adapter)
     handed: list[Any] = [[dict(row)] if batch else dict(row) for row in rows]
     if reading.group:
         handed = [[dict(row) for row in rows]]
+
+    def under_limit(some: list[Any]) -> list[Any]:
+        return limit.run(adapter, [some], {}, len(some), None, settle=plain, is_async=waits)
+
     try:
-        waits = is_async(adapter)
-        answers = limit.run(adapter, [handed], {}, len(handed), None, settle=plain, is_async=waits)
+        answers = under_limit(handed[:LATE])
+        if all(isinstance(one, Failure) and one.late for one in answers):
+            answers += answers[:1] * len(handed[LATE:])  # the others would take as long, each
+        else:
+            answers += under_limit(handed[LATE:])
     except CannotLimit:
         one_by_one = calls(adapter, [handed], {}, len(handed))
         found = run_async(one_by_one, None) if is_async(adapter) else [guarded(one) for one in one_by_one]

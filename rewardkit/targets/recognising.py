@@ -12,7 +12,7 @@ from rewardkit.errors import RewardError, did_you_mean
 from rewardkit.limits import TimeLimit
 from rewardkit.reward import Reward
 from rewardkit.targets.adapter import OF_DATA, Key, Row, named, parameters
-from rewardkit.targets.exported import identifier
+from rewardkit.targets.exported import RewardHolder, identifier
 from rewardkit.targets.reading import JUDGED, SAMPLE, SECONDS, Reading, Trial, tried
 from rewardkit.targets.target import Target
 
@@ -100,6 +100,8 @@ def _chosen(
             )
     trials = [tried(reading, rows, limit) for reading in proposed]
     left = [trial for trial in trials if trial.works] or trials
+    if taken := [trial for trial in left if trial.works and trial.reading.given]:
+        return _with_others(taken[0], [trial for trial in left if trial is not taken[0]])
     if len(left) > 1:
         left = [trial for trial in left if trial.tells_apart] or left
         left = [trial for at, trial in enumerate(left) if not any(map(trial.is_like, left[:at]))]
@@ -125,7 +127,7 @@ def _reads_completion(trial: Trial, rows: Sequence[Row], limit: TimeLimit) -> bo
 
 
 def _with_others(trial: Trial, others: Sequence[Trial]) -> Trial:
-    """The trial whose reason says that in other ways, of which it could not be told, other values came."""
+    """The trial whose reason says that in other ways other values came, of which they cannot tell."""
     names = [other.reading.name for other in others if other.works and other.answers != trial.answers]
     if not names:
         return trial
@@ -215,7 +217,7 @@ def _add(
         return
     field = _free(identifier(name), taken | set(trial.keys))
     fields[field] = adapter
-    judged = JUDGED if trial.says_judged else ""
+    judged = JUDGED if trial.says_judged and _is_ours(adapter) else ""
     for key in trial.keys:
         paid = reading.main not in trial.keys or key == reading.main
         label = _free(identifier(f"{name}_{key}" if prefix else key), taken | set(fields))
@@ -230,6 +232,12 @@ def _add(
                 columns={"result": field},
             )
         )
+
+
+def _is_ours(adapter: Any) -> bool:
+    """Whether the function is one that export wrote: what it calls holds a reward."""
+    names = getattr(adapter.function, "__globals__", {})
+    return any(isinstance(value, RewardHolder) for value in names.values())
 
 
 def _free(name: str, taken: set[str]) -> str:
@@ -259,7 +267,7 @@ def _origin(trial: Trial, name: str, targets: Sequence[Target], real: bool) -> s
         if failed
         else ""
     )
-    if trial.says_judged:
+    if trial.says_judged and _is_ours(reading.adapter):
         trouble += f"; no {trial.reading.main} where {JUDGED} is 0"
     dicts = [answer for answer in trial.answers if isinstance(answer, Mapping)]
     if changing := [key for key in trial.keys if any(key not in answer for answer in dicts)]:

@@ -19,6 +19,7 @@ from rewardkit.targets.adapter import (
     Row,
     columns_asked,
     fill,
+    is_atropos,
     named,
     parameters,
     required,
@@ -53,7 +54,7 @@ class Function(Adapter):
         own: dict[str, Any] = {
             "prompts": [_prompt(row) if self.conversational else row.get("prompt") for row in rollout],
             "completions": [_turns(row) if self.conversational else row.get("completion") for row in rollout],
-            "trainer_state": SimpleNamespace(global_step=rollout[0].get("step") if rollout else None),
+            "trainer_state": SimpleNamespace(global_step=_step(rollout)),
             "log_extra": note,
             "log_metric": note,
         }
@@ -62,6 +63,10 @@ class Function(Adapter):
         for name in dict.fromkeys(name for row in columns for name in row if name not in OWN):
             filled[name] = [row.get(name) for row in columns]
         return (), filled
+
+    def columns(self, row: Row) -> dict[str, Any]:
+        """The columns that it asks for, which the trainer knows by these names only."""
+        return {name: value for name, value in fill(self.function, row, {}).items() if name not in OWN}
 
     def result(self, answer: Any, rollout: Any) -> Any:
         """A list; a NaN there is a ``None``, as the trainer takes it."""
@@ -72,6 +77,12 @@ class Function(Adapter):
             if not isinstance(plain, list)
             else [None if isinstance(one, float) and math.isnan(one) else one for one in plain]
         )
+
+
+def _step(rollout: Sequence[Row]) -> Any:
+    """The step, which the trainer always has; where the log has none, the first."""
+    step = rollout[0].get("step") if rollout else None
+    return 0 if step is None else step
 
 
 def _prompt(row: Row) -> list[Any]:
@@ -103,8 +114,8 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     if isinstance(value, type) and hasattr(value, "as_fn"):  # llm-finetuning's classes
         value = made(value)
     sure = bool(ASKED & set(parameters(value)))
-    if isinstance(value, type) or not (sure or takes_anything(value)) or hasattr(value, "compute"):
-        return []  # (Atropos' functions have a `compute`, which is read: their call makes 0 of an error)
+    if isinstance(value, type) or not (sure or takes_anything(value)) or is_atropos(value):
+        return []
     own = {name: name for name in OWN if name in named(value)}
     needs = required(value, OWN, rows)
     if "prompts" in own:

@@ -505,6 +505,41 @@ def test_where_the_rollouts_are_conversations_the_trainer_hands_over_messages(tm
     chats = [{**row, "prompt": [{"role": "user", "content": row["prompt"]}]} for row in ROWS]
     reward = load(tmp_path, BOTH, rollouts=rk.load_rollouts(chats))
     assert "as lists of messages" in reward.origin and min(rewards(reward, chats)) > 30
+    dead = (
+        "def f(completions, **kwargs):\n    return [1.0 if '<answer>' in one else 0.0 for one in completions]"
+    )
+    reward = load(tmp_path, dead, rollouts=rk.load_rollouts(chats))  # it reads texts, which it will not get
+    assert rewards(reward, chats) == [0, 0, 0, 0] and "(other values as trl:texts" in reward.origin
+    assert rewards(load(tmp_path, dead, rollouts=rk.load_rollouts(chats), as_="trl:texts"), chats) == [
+        1,
+        1,
+        0,
+        0,
+    ]
+
+
+def test_a_function_that_asks_for_the_step_gets_a_number_where_the_log_has_none(tmp_path):
+    source = """
+        def f(completions, trainer_state, **kwargs):
+            return [len(one) * min(1.0, trainer_state.global_step / 100) for one in completions]
+    """
+    assert rewards(load(tmp_path, source, rollouts=ROLLOUTS)) == [0, 0, 0, 0]
+    rows = [{**row, "step": 50} for row in ROWS]
+    assert rewards(load(tmp_path, source, rollouts=rk.load_rollouts(rows)), rows) == [9, 9, 0, 0.5]
+
+
+def test_an_object_with_a_compute_of_its_own_is_called_as_it_is(tmp_path):
+    source = """
+        class Base:
+            def __call__(self, completions, **kwargs):
+                return [self.compute(one, **kwargs) for one in completions]
+        class F(Base):
+            def compute(self, completions, **kwargs):
+                return float(len(completions))
+        f = F()
+    """
+    reward = load(tmp_path, source, rollouts=ROLLOUTS)
+    assert "read as TRL" in reward.origin and rewards(reward) == [18, 18, 0, 1]
 
 
 def test_a_way_in_which_the_completion_is_not_read_is_not_the_trainers(tmp_path):
@@ -553,16 +588,25 @@ def test_names_of_columns_are_not_taken_for_components(tmp_path):
     assert reward.names == ("score", "ground_truth_2", "f") and rewards(reward) == [1, 1, 1, 1]
 
 
-def test_a_score_is_missing_where_the_dict_says_that_there_is_none(tmp_path):
+def test_a_score_is_missing_where_our_own_file_says_that_there_is_none(tmp_path):
+    made = rk.Reward("ours", components=[rk.Component("length", length_if_any, range=None)])
+    path = rk.export(made, to="verl", path=tmp_path / "ours.py", missing=-1.0).path
+    again = rk.load_reward(f"{path}:compute_score", rollouts=ROLLOUTS)
+    assert rewards(again) == [18, 18, None, 1] and "no score where judged is 0" in again.origin
+
+
+def length_if_any(completion):
+    return len(completion) or None
+
+
+def test_a_key_of_the_users_own_that_is_called_judged_is_a_component_like_others(tmp_path):
     source = """
         def f(solution_str, ground_truth, **kwargs):
-            judged = float(bool(solution_str))
-            return {"score": judged * len(solution_str), "judged": judged}
+            right = float(ground_truth in solution_str)
+            return {"score": right, "judged": right}
     """
     reward = load(tmp_path, source, rollouts=ROLLOUTS)
-    assert rewards(reward) == [18, 18, None, 1] and "no score where judged is 0" in reward.origin
-    graded = load(tmp_path, source.replace("float(bool(solution_str))", "len(solution_str) / 36"))
-    assert rewards(graded) == [9, 9, 0, 1 / 36]  # that key means something else
+    assert rewards(reward) == [1, 0, 0, 1] and "judged is 0" not in reward.origin
 
 
 def test_keys_that_come_and_go_are_errors_of_their_rows_and_not_of_the_score(tmp_path):
@@ -594,8 +638,17 @@ def test_a_function_that_fails_on_the_sample_says_so_and_is_read_all_the_same(tm
 
 def test_a_function_that_hangs_does_not_hang_the_loading(tmp_path, monkeypatch):
     monkeypatch.setattr("rewardkit.targets.recognising.SECONDS", 0.3)
-    reward = load(tmp_path, "import time\ndef f(completions, **kwargs):\n    time.sleep(60)")
-    assert "took longer than 0.3 s" in reward.origin
+    count = tmp_path / "count"
+    source = f"""
+        import time
+        def f(completions, **kwargs):
+            with open({str(count)!r}, "a") as file:
+                file.write("x")
+            time.sleep(60)
+    """
+    reward = load(tmp_path, source, rollouts=ROLLOUTS)
+    assert "on 4 of 4 rows of the rollouts it failed: took longer than 0.3 s" in reward.origin
+    assert len(count.read_text()) == 4  # two as texts, two as messages: the others would hang as well
 
 
 def test_async_functions_can_be_loaded_where_a_loop_is_running(tmp_path):

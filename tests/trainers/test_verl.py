@@ -55,7 +55,8 @@ def test_an_async_reward_is_a_coroutine_function_there_and_a_missing_one_is_mark
         missing=-3.0,
         verify=rollouts,
     )
-    assert made.proof.equal
+    assert made.proof.differ == 0 and made.proof.compared == 24
+    assert made.proof.judged == 0 and not made.proof.equal  # what nothing judges proves nothing
     assert "async def compute_score" in made.path.read_text()
     one = verl.functions(waiting(), missing=-3.0)("x", "abc", None)
     assert one == {"score": -3.0, "judged": 0.0, "slow": 0.03, "none": -3.0}
