@@ -24,6 +24,7 @@ from rewardkit.saving import save_reward
 from rewardkit.scoring import Scores, load_scores, score
 from rewardkit.targets.registry import get_reward_function, register_reward_function
 from rewardkit.trace import note
+from rewardkit.training import Training
 
 __all__ = [
     "Case",
@@ -45,6 +46,7 @@ __all__ = [
     "Scores",
     "Suggestion",
     "Suggestions",
+    "Training",
     "assert_cases",
     "check",
     "diagnose",

@@ -82,7 +82,8 @@ def test_scores_without_one_reward_are_written_and_are_no_success(folder):
     result = run("score", "fails.py", GALLERY, "-o", "out", "--json")
     assert result.exit_code == 1 and (folder / "out/scores.parquet").is_file()
     assert record(result)["errors"] == record(result)["rows"] == 1600
-    assert result.stderr == "rewardkit: no rollout has a reward; the counts above say why\n"
+    said = "rewardkit: no rollout has a reward; most often: field 'reward_result' failed: ValueError: no\n"
+    assert result.stderr == said
 
 
 def test_score_writes_the_folder_and_says_what_happened(folder):
@@ -259,7 +260,7 @@ def test_input_that_cannot_be_used_is_one_line_on_stderr_and_exit_2(folder, argu
         (("score", "small.py", "rollouts.jsonl", "--nope"), "--nope"),
         (("score", "small.py", "rollouts.jsonl", "--column", "text"), "'text' is not canonical=source"),
         (("score", "small.py", "rollouts.jsonl", "-o", "small.py"), "'small.py' is a file"),
-        (("diagnose", "x", "--scale-rewards", "all"), "'all' is not one of"),
+        (("diagnose", "x", "--training", "a.yaml", "--training", "b.yaml"), "'b.yaml' is a second file"),
         (("diagnose", "x", "--fail-on", "info"), "'info' is not one of"),
         (("diagnose", "x", "--seed", "one"), "'one'"),
         (("report", "--rollouts", GALLERY), "holds no scores of a trainer"),

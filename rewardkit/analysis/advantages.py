@@ -1,61 +1,92 @@
-"""Advantages as trainers compute them from the rewards of groups.
+"""Advantages as trainers compute them from the rewards of groups. Arrays only.
 
-NaN rewards are left out and have no advantage (NaN).
+NaN rewards are left out of every mean and standard deviation and have no advantage (NaN; TRL makes 0 of it).
+A group of one has advantage 0. The figure that trainers weigh by tokens (the batch standardisation of
+REINFORCE++ and GDPO in verl) is taken over completions here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
-from rewardkit.analysis.grouping import Codes, Floats, group_stats
+from rewardkit.analysis.grouping import Codes, Floats, group_stats, within
 
-__all__ = ["ESTIMATORS", "batch", "dr_grpo", "grpo", "normalize_then_sum"]
+__all__ = ["batch", "dapo", "dr_grpo", "gdpo", "grpo", "reinforce_pp", "rloo"]
 
-EPSILON = 1e-4  # TRL 1.16, GRPOTrainer: added to every standard deviation it divides by
+EPSILON = 1e-4
+"""TRL 1.16, GRPOTrainer: added to every standard deviation it divides by. verl: 1e-6."""
 
 
-def grpo(rewards: Floats, groups: Codes) -> Floats:
-    """(r - mean_g) / (std_g + 1e-4), std with ddof 1.
+def grpo(rewards: Floats, groups: Codes, *, eps: float = EPSILON) -> Floats:
+    """(r - mean_g) / (std_g + eps), std with ddof 1: (rows,) from rewards and group codes, (rows,) each.
 
-    TRL's ``scale_rewards="group"``, DeepSeekMath (arXiv 2402.03300).
+    TRL's ``scale_rewards="group"``, verl's ``grpo``, DeepSeekMath (arXiv 2402.03300).
     """
     stats = group_stats(rewards, groups)
-    return np.asarray((rewards - stats.mean[groups]) / (stats.std[groups] + EPSILON), dtype=float)
+    return np.asarray((rewards - stats.mean[groups]) / (stats.std[groups] + eps), dtype=float)
 
 
 def dr_grpo(rewards: Floats, groups: Codes) -> Floats:
-    """R - mean_g: TRL's ``scale_rewards="none"``, Dr. GRPO (arXiv 2503.20783)."""
-    return np.asarray(rewards - group_stats(rewards, groups).mean[groups], dtype=float)
+    """The reward minus the mean of its group.
 
-
-def batch(rewards: Floats, groups: Codes) -> Floats:
-    """(r - mean_g) / (std of all rewards + 1e-4).
-
-    TRL's ``scale_rewards="batch"``, with all rows as one batch.
+    TRL's ``scale_rewards="none"``, verl's ``norm_adv_by_std_in_grpo=False``, Dr. GRPO (arXiv 2503.20783).
     """
-    known = rewards[~np.isnan(rewards)]
-    spread = known.std(ddof=1) if len(known) > 1 else 0.0
-    return np.asarray(dr_grpo(rewards, groups) / (spread + EPSILON), dtype=float)
+    return within(rewards, groups)
 
 
-def normalize_then_sum(scores: Floats, weights: Floats, groups: Codes) -> Floats:
+def batch(rewards: Floats, groups: Codes, batches: Codes | None = None, *, eps: float = EPSILON) -> Floats:
+    """(r - mean_g) / (std of all rewards of the batch + eps): TRL's ``scale_rewards="batch"``.
+
+    `batches` are codes (rows,) of what is trained on together, such as one step; ``None``: all rows are.
+    """
+    stats = group_stats(rewards, _batches(rewards, batches))
+    return np.asarray(within(rewards, groups) / (stats.std[_batches(rewards, batches)] + eps), dtype=float)
+
+
+def reinforce_pp(
+    rewards: Floats, groups: Codes, batches: Codes | None = None, *, eps: float = EPSILON
+) -> Floats:
+    """The reward minus the mean of its group, then standardised over the batch.
+
+    REINFORCE++ with a group baseline (arXiv 2501.03262), verl's ``reinforce_plus_plus_baseline``.
+    """
+    return grpo(within(rewards, groups), _batches(rewards, batches), eps=eps)
+
+
+def rloo(rewards: Floats, groups: Codes) -> Floats:
+    """The reward minus the mean of the others of its group: G / (G - 1) (r - mean_g).
+
+    RLOO (arXiv 2402.14740), verl's ``rloo``. G counts the rewards that are there.
+    """
+    count = group_stats(rewards, groups).count[groups]
+    return np.asarray(within(rewards, groups) * count / np.maximum(count - 1, 1), dtype=float)
+
+
+def gdpo(
+    scores: Floats, weights: Floats, groups: Codes, batches: Codes | None = None, *, eps: float = EPSILON
+) -> Floats:
     """Each component standardised in its group, weighted sum, standardised over the batch.
 
-    GDPO (arXiv 2601.05242).
-
-    `scores` is (rows, components); TRL's ``multi_objective_aggregation="normalize_then_sum"``, 1e-4 at both
-    steps. A missing component of a row counts 0, as in TRL's nansum; a row without any is NaN.
+    `scores` are (rows, components), `weights` (components,). TRL's
+    ``multi_objective_aggregation="normalize_then_sum"``, verl's ``gdpo``, arXiv 2601.05242. A missing score
+    of a row counts 0, as in TRL's nansum; a row without any is NaN.
     """
-    each = np.column_stack([grpo(column, groups) for column in scores.T])
-    total = np.where(np.isnan(each), 0.0, each) @ weights
+    total = np.zeros(len(groups))
+    for column, weight in zip(scores.T, weights, strict=True):
+        total += weight * np.nan_to_num(grpo(column, groups, eps=eps))
     total[np.isnan(scores).all(axis=1)] = np.nan
-    known = total[~np.isnan(total)]
-    spread = known.std(ddof=1) if len(known) > 1 else 0.0
-    mean = known.mean() if len(known) else 0.0
-    return np.asarray((total - mean) / (spread + EPSILON), dtype=float)
+    return grpo(total, _batches(total, batches), eps=eps)
 
 
-ESTIMATORS: dict[str, Callable[[Floats, Codes], Floats]] = {"group": grpo, "batch": batch, "none": dr_grpo}
-"""By the trainer's word for it: `scale_rewards`."""
+def dapo(rewards: Floats, groups: Codes, metric: Floats | None = None, *, eps: float = EPSILON) -> Floats:
+    """`grpo` in the groups that are kept, NaN in those that are dropped and sampled anew.
+
+    Dropped are groups of several whose `metric` (rows,) does not vary; ``None``: whose reward does not. verl
+    filters by ``algorithm.filter_groups.metric``, which need not be the reward. DAPO (arXiv 2503.14476).
+    """
+    dead = group_stats(rewards if metric is None else metric, groups).dead
+    return np.where(dead[groups], np.nan, grpo(rewards, groups, eps=eps))
+
+
+def _batches(rewards: Floats, batches: Codes | None) -> Codes:
+    return np.zeros(len(rewards), dtype=np.intp) if batches is None else batches

@@ -12,7 +12,8 @@ import numpy as np
 
 from rewardkit.analysis.findings import Finding
 from rewardkit.analysis.grouping import ZERO_STD, Floats, group_stats, within
-from rewardkit.analysis.view import FEWEST_GROUPS, View
+from rewardkit.analysis.thresholds import FEWEST_GROUPS
+from rewardkit.analysis.view import View
 from rewardkit.calling import OUT_OF_RANGE
 from rewardkit.evaluation import ABSTAINED, ERROR, GATED
 

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rewardkit.analysis import component_findings, log_findings, reward_findings
+from rewardkit.analysis import component_findings, hacking_findings, log_findings, reward_findings, slices
 from rewardkit.analysis.findings import SEVERITIES, Finding
 from rewardkit.analysis.grouping import Bootstrap, between_share, group_stats
-from rewardkit.analysis.view import THRESHOLDS, View, make_view
+from rewardkit.analysis.thresholds import THRESHOLDS
+from rewardkit.analysis.view import View, make_view
 from rewardkit.calling import short
 from rewardkit.columns import column_values
 from rewardkit.errors import InputError, did_you_mean
-from rewardkit.primitives.factories import one_of
+from rewardkit.reward import Part
 from rewardkit.scoring import Scores
+from rewardkit.training import Training
 
 __all__ = ["Diagnosis", "diagnose", "make_views"]
 
@@ -34,7 +36,7 @@ class Diagnosis:
 
     scores: Scores
     findings: tuple[Finding, ...]
-    scale_rewards: str
+    training: Training
     seed: int
     views: tuple[View, ...] = field(repr=False)
 
@@ -90,7 +92,7 @@ class Diagnosis:
         return {
             "reward": self.scores.reward.name,
             "rows": len(self.scores),
-            "scale_rewards": self.scale_rewards,
+            "training": self.training.record(),
             "findings": [finding.record() for finding in self.findings],
         }
 
@@ -109,32 +111,64 @@ class Diagnosis:
 def diagnose(
     scores: Scores,
     *,
-    scale_rewards: str = "group",
+    training: Any = None,
+    label: str | None = None,
+    columns: Sequence[str] | None = None,
+    by: Sequence[str] | None = None,
     seed: int = 0,
     thresholds: Mapping[str, float] | None = None,
 ) -> Diagnosis:
     """Findings on what these scores would do to training under group advantages.
 
-    `scale_rewards` is the trainer's ("group", "batch", "none"): which advantages the figures are of.
-    Intervals are a bootstrap over prompts, seeded. `thresholds` overrides entries of
-    `analysis.view.THRESHOLDS`. A route is diagnosed one reward at a time. ValueError: unknown option;
-    InputError: unknown threshold, or no row was judged.
+    `training` says which advantages the figures are of, as `Training.of` takes it. `label` names a column
+    that is trusted to say which completions are good, of two values; `columns` the columns of numbers that
+    are held against the advantages (all that the rollouts have). Each value of the columns `by` is looked at
+    as well, by itself (data_source, task, policy and step, where the rollouts have them), at a level that
+    holds for all of them together; what is true of the whole is not said again. Intervals are a bootstrap
+    over prompts, seeded. `thresholds` overrides entries of `analysis.view.THRESHOLDS`. A route is diagnosed
+    one reward at a time. InputError: unknown setting or threshold, or no row was judged.
     """
     if not isinstance(scores, Scores):
         raise InputError(
             f"diagnose takes Scores, as rk.score or rk.load_scores give them, not {short(scores)}"
         )
-    views = make_views(scores, scale_rewards=scale_rewards, seed=seed, thresholds=thresholds)
-    found = [
-        finding for view in views for finding in (*reward_findings.find(view), *component_findings.find(view))
-    ]
+    training = Training.of(training)
+    views = make_views(
+        scores, training=training, label=label, columns=columns, seed=seed, thresholds=thresholds
+    )
+    found = [finding for view in views for finding in _findings(view)]
+    names = slices.chosen(scores, by)
+    for view in views:
+
+        def of(part: Part, tests: int, like: View = view) -> list[Finding]:
+            return _findings(
+                make_view(
+                    scores,
+                    part,
+                    training=training,
+                    seed=seed,
+                    thresholds=like.thresholds,
+                    label=label,
+                    columns=columns,
+                    tests=tests,
+                )
+            )
+
+        whole = Part(view.part, view.reward, view.rows)
+        said = [item for item in found if item.part == view.part]
+        found += slices.news(slices.parts_of(scores, whole, names), said, of)
     found += _unmatched(scores, views)
     order = {severity: place for place, severity in enumerate(SEVERITIES)}
     ranked = sorted(found, key=lambda item: (order[item.severity], bool(item.evidence.get("inconclusive"))))
     of_log = log_findings.find(scores)  # first: where the log says otherwise, all else is of another reward
     first = [finding for finding in of_log if finding.severity != "info"]
     ranked = [*first, *ranked, *(finding for finding in of_log if finding.severity == "info")]
-    return Diagnosis(scores, tuple(ranked), scale_rewards, seed, views)
+    return Diagnosis(scores, tuple(ranked), training, seed, views)
+
+
+def _findings(view: View) -> list[Finding]:
+    modules = (reward_findings, component_findings, hacking_findings)
+    return [finding for module in modules for finding in module.find(view)]
 
 
 def _unmatched(scores: Scores, views: tuple[View, ...]) -> list[Finding]:
@@ -161,7 +195,9 @@ def _unmatched(scores: Scores, views: tuple[View, ...]) -> list[Finding]:
 def make_views(
     scores: Scores,
     *,
-    scale_rewards: str = "group",
+    training: Any = None,
+    label: str | None = None,
+    columns: Sequence[str] | None = None,
     seed: int = 0,
     thresholds: Mapping[str, float] | None = None,
 ) -> tuple[View, ...]:
@@ -169,24 +205,25 @@ def make_views(
 
     Errors as in `diagnose`.
     """
-    one_of("scale_rewards", scale_rewards, ("group", "batch", "none"))
+    training = Training.of(training)
     for name in thresholds or {}:
         if name not in THRESHOLDS:
             raise InputError(
                 f"there is no threshold {name!r}; there are "
                 f"{sorted(THRESHOLDS)}{did_you_mean(name, THRESHOLDS)}"
             )
-    columns = {name: column_values(scores.rollouts.table[name]) for name in scores.reward.split_by}
-    parts = scores.reward.parts(columns, len(scores))
+    split = {name: column_values(scores.rollouts.table[name]) for name in scores.reward.split_by}
+    parts = scores.reward.parts(split, len(scores))
     if not parts:
         raise InputError(
             f"no row of these scores has a reward: {scores.reward.name!r} has none for the values of "
-            f"{list(columns)}"
+            f"{list(split)}"
         )
     limits = {**THRESHOLDS, **(thresholds or {})}
-    return tuple(
-        make_view(scores, part, scale_rewards=scale_rewards, seed=seed, thresholds=limits) for part in parts
+    make = partial(
+        make_view, scores, training=training, seed=seed, thresholds=limits, label=label, columns=columns
     )
+    return tuple(map(make, parts))
 
 
 def _component_row(view: View, name: str) -> dict[str, Any]:

@@ -135,6 +135,24 @@ def _unread(e: Mapping[str, Any]) -> str:
 SENTENCES: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "log_mismatch": _mismatch,
     "unread_keys": _unread,
+    "label_disagrees": lambda e: (
+        f"orders two siblings as {e['label']!r} does in only {_share(e)} of the pairs that it tells apart "
+        "(ties count half): the others push the policy the wrong way, or not at all"
+    ),
+    "label_unusable": lambda e: f"cannot be held against the label: {e['reason']}",
+    "length_bias": lambda e: (
+        f"pays for {'longer' if e['longer'] else 'shorter'} completions: of two siblings {e['alike']} the "
+        f"longer (in {e['unit']}) has the higher advantage in {_share(e)} of the pairs"
+        + (f", as {e['declared']!r} declares" if e.get("declared") else "")
+    ),
+    "column_bias": lambda e: (
+        f"pays for {'more' if e['longer'] else 'less'} {e['column']}: of two siblings {e['alike']} the one "
+        f"with more has the higher advantage in {_share(e)} of the pairs"
+    ),
+    "truncated_paid": lambda e: (
+        f"pays completions that were cut at their greatest length ({percent(e['cut'])} of all): {_share(e)} "
+        "of them earn more than their siblings on average without having earned the task"
+    ),
     "log_not_compared": lambda e: (
         f"cannot be held against the log: it has {e['logged']}, no total, and no component here is called so"
     ),

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
+
+FEWEST_BEYOND = 5
+"""Resamples beyond the end of an interval; with fewer it is that of a normal distribution. Our choice."""
 
 ZERO_STD = 1e-8
 """A group whose standard deviation is at most this has no signal.
@@ -121,11 +125,21 @@ class Bootstrap:
 
     CELLS = 50_000_000  # of the weights; more prompts get fewer resamples, at least 100
 
-    def __init__(self, prompts: Codes, *, seed: int = 0, resamples: int = 1000, level: float = 0.95) -> None:
+    def __init__(
+        self,
+        prompts: Codes,
+        *,
+        seed: int = 0,
+        resamples: int = 1000,
+        level: float = 0.95,
+        tests: int = 1,
+    ) -> None:
         self.prompts = prompts
         self.total = int(prompts.max(initial=-1)) + 1
         self.level = level
-        self.resamples = int(np.clip(self.CELLS // max(self.total, 1), 100, resamples))
+        self.tests = tests  # intervals that the level is to hold for together, whatever `interval` is told
+        wanted = max(resamples, int(2 * FEWEST_BEYOND * tests / (1 - level)))
+        self.resamples = int(np.clip(self.CELLS // max(self.total, 1), 100, wanted))
         self.seed = seed
 
     @cached_property
@@ -146,11 +160,13 @@ class Bootstrap:
         sums: list[Floats],
         owner: Codes,
         statistic: Callable[..., Floats] = lambda above, below: above / below,
+        tests: int = 1,
     ) -> tuple[float, float]:
         """Interval of `statistic`, which gets each of `sums` added up over a resample, (resamples,).
 
-        `sums` are arrays over rows or groups, whose prompt is `owner`. (NaN, NaN) where fewer than two
-        prompts have values.
+        `sums` are arrays over rows or groups, whose prompt is `owner`. It is one of so many `tests`: the
+        level holds for all of them together (Bonferroni). (NaN, NaN) where fewer than two prompts have
+        values.
         """
         if self.total < 2:
             return float("nan"), float("nan")
@@ -167,6 +183,9 @@ class Bootstrap:
         values = values[np.isfinite(values)]
         if len(values) == 0:
             return float("nan"), float("nan")
-        tail = (1 - self.level) / 2
+        tail = (1 - self.level) / 2 / (tests * self.tests)
+        if tail * len(values) < FEWEST_BEYOND:
+            half = NormalDist().inv_cdf(1 - tail) * float(values.std())
+            return float(values.mean()) - half, float(values.mean()) + half
         low, high = np.quantile(values, [tail, 1 - tail])
         return float(low), float(high)

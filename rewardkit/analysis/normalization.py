@@ -5,12 +5,11 @@ Measured on the user's own rollouts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 
-from rewardkit.analysis.advantages import ESTIMATORS, normalize_then_sum
 from rewardkit.analysis.findings import percent
 from rewardkit.analysis.grouping import Floats, group_stats
 from rewardkit.analysis.view import View
@@ -22,6 +21,8 @@ NO_EFFECT = (
     0.005  # share of the advantage that moves; less is rounding and the 1e-4 in the denominators: our choice
 )
 CLIP = 3.0
+SUMMED: dict[str, Any] = {"estimator": None, "multi_objective_aggregation": "sum_then_normalize"}
+GDPO: dict[str, Any] = {"estimator": None, "multi_objective_aggregation": "normalize_then_sum"}
 
 
 @dataclass(frozen=True)
@@ -65,13 +66,19 @@ def normalizations(view: View) -> list[Normalization]:
     rows = [_measure(view, "as_is", "as it is", "", base, base)]
     for code, what, line, transform in _transforms():
         changed = transform(view.rewards, view.groups)
-        after = ESTIMATORS[view.scale_rewards](changed, view.groups)
+        after = view.advantages_of(changed)
         cut = _cut_successes(view.rewards, transform) if "3 sigma" in what else ""
         rows.append(_measure(view, code, what, line, base, after, cut))
     rows += list(_by_component(view, base))
-    for scaling, line in (("group", "group std"), ("batch", "batch std"), ("none", "no std")):
-        if scaling != view.scale_rewards:
-            after = ESTIMATORS[scaling](view.rewards, view.groups)
+    scalings: tuple[tuple[Literal["group", "batch", "none"], str], ...] = (
+        ("group", "group std"),
+        ("batch", "batch std"),
+        ("none", "no std"),
+    )
+    for scaling, line in scalings:
+        other = replace(view.training, **SUMMED, scale_rewards=scaling)
+        if other.name != view.training.name:
+            after = view.advantages_of(view.rewards, other)
             rows.append(
                 _measure(
                     view,
@@ -82,7 +89,9 @@ def normalizations(view: View) -> list[Normalization]:
                     after,
                 )
             )
-    after = normalize_then_sum(_score_columns(view), _weights(view), view.groups)
+    if view.training.name == "gdpo":
+        return rows
+    after = view.advantages_of(view.rewards, replace(view.training, **GDPO))
     line = 'GRPOConfig(multi_objective_aggregation="normalize_then_sum")'
     rows.append(
         _measure(
@@ -117,7 +126,7 @@ def _by_component(view: View, base: Floats) -> list[Normalization]:
 
     Over the batch min-max is a change of weights, and its line says so.
     """
-    columns, weights = _score_columns(view), _weights(view)
+    columns, weights = view.score_columns, view.weights
     scale = {
         name: np.nanmax(column) - np.nanmin(column)
         for name, column in zip(view.names, columns.T, strict=True)
@@ -144,18 +153,9 @@ def _by_component(view: View, base: Floats) -> list[Normalization]:
         changed = np.column_stack([transform(column, view.groups) for column in columns.T])
         total = np.where(np.isnan(changed), 0.0, changed) @ weights
         total[np.isnan(view.rewards)] = np.nan
-        after = ESTIMATORS[view.scale_rewards](total, view.groups)
+        after = view.advantages_of(total, columns=changed)
         rows.append(_measure(view, f"{code}_components", f"each component: {what}", line, base, after))
     return rows
-
-
-def _score_columns(view: View) -> Floats:
-    """Scores, (rows, components), NaN where not scored."""
-    return np.column_stack([view.scores[name] for name in view.names])
-
-
-def _weights(view: View) -> Floats:
-    return np.array([view.components[name].weight for name in view.names], dtype=float)
 
 
 def _measure(
@@ -175,7 +175,7 @@ def _measure(
         code,
         what,
         line,
-        _effect(code, view.scale_rewards, float(moved), float(flipped)) + remark,
+        _effect(code, view, float(moved), float(flipped)) + remark,
         float(moved),
         float(flipped),
         float(np.sort(held)[-max(1, len(held) // 10) :].sum() / whole),
@@ -186,14 +186,15 @@ def _measure(
     )
 
 
-def _effect(code: str, scale_rewards: str, moved: float, flipped: float) -> str:
+def _effect(code: str, view: View, moved: float, flipped: float) -> str:
     if code == "as_is":
         return "the advantages as they are now"
     if moved < NO_EFFECT:
+        if view.training.name == "gdpo":
+            return "no effect: GDPO standardises each component by itself"
+        scales = view.training.scales_groups
         return (
-            "no effect: group scaling cancels it"
-            if scale_rewards == "group"
-            else "no effect: it only rescales all advantages alike"
+            f"no effect: {'group scaling cancels it' if scales else 'it only rescales all advantages alike'}"
         )
     signs = f", and the sign of {percent(flipped)} of the rows" if flipped > 0 else ""
     return f"moves {percent(moved)} of the advantage{signs}"

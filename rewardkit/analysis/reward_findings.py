@@ -189,7 +189,7 @@ def _spread(view: View) -> Iterator[Finding]:
     if len(live) < 10:
         return
     typical = float(np.median(stats.std[live]))
-    if view.scale_rewards == "none":
+    if not view.training.scales_groups:
         mass = np.where(stats.live, np.nan_to_num(stats.std) * stats.count, 0.0)
         cut = np.sort(mass[live])[-max(1, len(live) // 10)]
         top = mass >= cut
@@ -208,7 +208,7 @@ def _spread(view: View) -> Iterator[Finding]:
             )
     small = stats.live & (stats.std < limits["small_std"] * typical)
     value = float(small.sum() / len(live))
-    if view.scale_rewards == "group" and value >= limits["amplified_noise"]:
+    if view.training.scales_groups and value >= limits["amplified_noise"]:
         size = np.abs(np.nan_to_num(grpo(view.rewards, view.groups)))
         share = float(size[small[view.groups]].sum() / size.sum())
         interval = view.bootstrap.interval([small.astype(float), stats.live.astype(float)], view.owner)

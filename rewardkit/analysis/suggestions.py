@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rewardkit.analysis.advantages import ESTIMATORS
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.findings import percent
 from rewardkit.analysis.grouping import Floats, group_stats
@@ -151,7 +150,7 @@ def _scores_of(scores: Scores, view: View) -> Scores:
 def _view_of(scores: Scores, like: View) -> View:
     part = Part(like.part, scores.reward, np.arange(len(scores)))
     return make_view(
-        scores, part, scale_rewards=like.scale_rewards, seed=like.bootstrap.seed, thresholds=like.thresholds
+        scores, part, training=like.training, seed=like.bootstrap.seed, thresholds=like.thresholds
     )
 
 
@@ -345,7 +344,7 @@ def _remove(view: View, scores: Scores, codes: set[tuple[str, str | None]]) -> l
         if fault is None or name == view.primary or weight <= 0 or not rest:
             continue
         changed = scores.reweigh({name: 0.0})
-        after = ESTIMATORS[view.scale_rewards](changed.rewards, view.groups)
+        after = _view_of(changed, view).advantages
         size = np.abs(np.nan_to_num(view.advantages))
         moved = float(np.nansum(np.abs(after - view.advantages)) / size.sum()) if size.sum() else 0.0
         stats = group_stats(changed.rewards, view.groups)

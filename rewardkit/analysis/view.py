@@ -4,49 +4,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.analysis.advantages import ESTIMATORS
+from rewardkit.analysis import advantages
+from rewardkit.analysis.context import Context, context_of
 from rewardkit.analysis.findings import Finding
-from rewardkit.analysis.grouping import Bootstrap, Codes, Floats, GroupStats, group_stats, within
+from rewardkit.analysis.grouping import Bootstrap, Codes, Floats, GroupStats, group_stats
+from rewardkit.analysis.influence import group_shares, products, shapley
+from rewardkit.analysis.thresholds import FEWEST_GROUPS
 from rewardkit.component import Component
+from rewardkit.errors import InputError, did_you_mean
 from rewardkit.evaluation import GATED, STATUSES
 from rewardkit.reward import Part, Reward
 from rewardkit.scoring import Scores
+from rewardkit.training import Training
 
-THRESHOLDS: dict[str, float] = {
-    # Share of rows at the minimum: with a quarter right and 8 siblings one group in ten is all wrong even if
-    # all prompts are alike ((3/4)^8).
-    "sparse": 0.75,
-    "sparse_groups_high": 0.5,  # half of the batch gives the task no gradient: our choice
-    "starved": 0.05,  # mean as a share of the range: our choice
-    "saturated": 0.95,  # likewise
-    "tie_rate": 0.8,  # share of sibling pairs that earn the same: our choice
-    "identical_pairs": 0.25,  # share of sibling pairs with the same text: our choice
-    # Robust z. Our choice, far beyond the usual 3.5 (Iglewicz and Hoaglin 1993): rewards are rarely normal.
-    "outlier_z": 6.0,
-    "top_decile": 0.5,  # share of the unscaled advantage in a tenth of the groups: our choice
-    "small_std": 0.1,  # of the typical live group: our choice
-    "amplified_noise": 0.05,  # share of live groups that small: our choice
-    # Our choice: DAPO (arXiv 2503.14476) resamples such groups, and at 30 % draws 1.4 batches for one.
-    "zero_std": 0.3,
-    "zero_std_high": 0.6,
-    "dominant": 0.5,  # a component that is not primary holds more than half
-    "outweighs": 0.1,  # by how much it holds more than one declared heavier: our choice
-    "redundant": 0.9,  # correlation
-    "opposed": 0.05,  # share of groups where components cancel: our choice
-    "gate_open": 0.05,  # our choice
-    "abstained": 0.01,  # from here a warning, below only information: our choice
-    "error": 0.01,
-    "lost_rows_high": 0.2,  # abstentions or errors: our choice
-}
-FEWEST_GROUPS = 10  # fewer give no verdict on a share of groups: our choice
+__all__ = ["View", "make_view"]
+
 SHOWN_IDS = 5
+TINY = 1e-9
+"""An advantage under this is a rounding error."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +47,9 @@ class View:
     rollout_ids: Sequence[Any]
     completions: Sequence[str]
     bootstrap: Bootstrap
-    scale_rewards: str
+    training: Training
+    batches: Codes
+    context: Context
     thresholds: Mapping[str, float]
 
     def __len__(self) -> int:
@@ -98,8 +82,48 @@ class View:
 
     @cached_property
     def advantages(self) -> Floats:
-        """Advantage of each row under the chosen scaling."""
-        return ESTIMATORS[self.scale_rewards](self.rewards, self.groups)
+        """Advantage of each row as the trainer computes it."""
+        return self.advantages_of(self.rewards)
+
+    def advantages_of(
+        self, rewards: Floats, training: Training | None = None, columns: Floats | None = None
+    ) -> Floats:
+        """Advantages of other rewards of the same rows, or under other settings.
+
+        GDPO has them from the scores of the components, (rows, components), `columns` where these are others,
+        whatever the rewards are.
+        """
+        training = training or self.training
+        eps = training.eps
+        found: Floats
+        match training.name:
+            case "gdpo":
+                each = self.score_columns if columns is None else columns
+                found = advantages.gdpo(each, self.weights, self.groups, self.batches, eps=eps)
+            case "batch":
+                found = advantages.batch(rewards, self.groups, self.batches, eps=eps)
+            case "reinforce_pp":
+                found = advantages.reinforce_pp(rewards, self.groups, self.batches, eps=eps)
+            case "rloo":
+                found = advantages.rloo(rewards, self.groups)
+            case "dr_grpo":
+                found = advantages.dr_grpo(rewards, self.groups)
+            case _:
+                found = advantages.grpo(rewards, self.groups, eps=eps)
+        if training.filter_metric is None:
+            return found
+        metric = rewards if training.filter_metric == "reward" else self.scores[training.filter_metric]
+        return np.where(group_stats(metric, self.groups).dead[self.groups], np.nan, found)
+
+    @cached_property
+    def score_columns(self) -> Floats:
+        """Scores, (rows, components), NaN where not scored."""
+        return np.column_stack([self.scores[name] for name in self.names])
+
+    @property
+    def weights(self) -> Floats:
+        """Declared weights, (components,)."""
+        return np.array([item.weight for item in self.reward.components], dtype=float)
 
     @cached_property
     def owner(self) -> Codes:
@@ -139,8 +163,36 @@ class View:
 
     @property
     def additive(self) -> bool:
-        """Whether the reward is the sum of what its components add: no product or minimum, no transform."""
-        return self.reward.aggregation in ("weighted_sum", "weighted_mean") and self.reward.transform is None
+        """Whether the reward is the sum of what its components add, before a transform."""
+        return self.reward.aggregation in ("weighted_sum", "weighted_mean")
+
+    @property
+    def gated(self) -> dict[str, NDArray[np.bool_]]:
+        """The rows whose gate kept a component from running."""
+        return {name: status == GATED for name, status in self.status.items()}
+
+    def under(self, reward: Reward) -> View:
+        """The view of the same scores under other weights, gates or transform of the reward as a whole."""
+        rewards = reward.combine(self.scores, self.gated, self.gate, {})
+        return replace(self, reward=reward, rewards=reward.transformed(rewards, self.groups, {}))
+
+    @cached_property
+    def sign_influence(self) -> dict[str, float]:
+        """Share of the advantages whose sign is another, or gone, without the component.
+
+        NaN where the reward has no other component.
+        """
+        return {name: self._sign_influence(name) for name in self.names}
+
+    def _sign_influence(self, name: str) -> float:
+        others = [other for other, item in self.components.items() if item.weight and other != name]
+        signs = _signs(self.advantages)
+        if not self.components[name].weight:
+            return 0.0
+        if not others or not signs.any():
+            return math.nan
+        without = _signs(self.under(self.reward.reweigh({name: 0.0})).advantages)
+        return float((signs != without)[signs != 0].mean())
 
     def span(self, name: str) -> tuple[float, float]:
         """The declared range of a component, else the observed one."""
@@ -155,33 +207,43 @@ class View:
         return dict(zip(STATUSES, np.bincount(self.status[name], minlength=4).tolist(), strict=True))
 
     @cached_property
-    def group_shares(self) -> dict[str, Floats]:
-        """Share of each component in each live group's variance, (groups,): cov_g(w s_k, r) / var_g(r).
+    def pieces(self) -> dict[str, Floats]:
+        """What each component adds to what advantages are made of, (rows,), up to a constant of the group.
 
-        0 in dead groups.
-
-        Empty where the reward is not `additive`.
+        Empty where that cannot be said: a product or minimum of too many components.
         """
-        if not self.additive:
-            return {}
-        centred = within(self.rewards, self.groups)
-        variance = np.bincount(self.groups, np.nan_to_num(centred) ** 2, minlength=len(self.stats.count))
-        shares = {}
-        for name, paid in self.paid.items():
-            product = np.nan_to_num(within(paid, self.groups) * centred)
-            covariance = np.bincount(self.groups, product, minlength=len(variance))
-            shares[name] = np.where(self.stats.live, covariance / np.where(variance > 0, variance, 1.0), 0.0)
-        return shares
+        if self.training.name == "gdpo":
+            eps = self.training.eps
+            each = {
+                name: advantages.grpo(scores, self.groups, eps=eps) for name, scores in self.scores.items()
+            }
+            return {name: item.weight * np.nan_to_num(each[name]) for name, item in self.components.items()}
+        if self.additive:
+            return self.paid
+        return shapley(
+            self.scores,
+            self.gated,
+            self.weights,
+            self.groups,
+            aggregation=self.reward.aggregation,
+            on_missing=self.reward.on_missing,
+        )
+
+    @cached_property
+    def group_shares(self) -> dict[str, Floats]:
+        """Share of each component in the squared advantage of each group, (groups,); 0 in dead groups."""
+        return group_shares(self.pieces, self.advantages, self.groups) if self.pieces else {}
 
     @cached_property
     def group_mass(self) -> Floats:
         """How much each group counts in an effective weight.
 
-        1 a live group under group scaling, else its squared deviation.
+        1 a live group where groups are scaled, else its squared advantage.
         """
-        if self.scale_rewards == "group":
-            return self.stats.live.astype(float)
-        return np.where(self.stats.live, np.nan_to_num(self.stats.std) ** 2 * (self.stats.count - 1), 0.0)
+        if self.training.name == "grpo":
+            moving = products(self.advantages, self.advantages, self.groups) > 0
+            return moving.astype(float)
+        return products(self.advantages, self.advantages, self.groups)
 
     @cached_property
     def effective_weights(self) -> dict[str, float]:
@@ -240,9 +302,18 @@ class View:
 
 
 def make_view(
-    scores: Scores, part: Part, *, scale_rewards: str, seed: int, thresholds: Mapping[str, float]
+    scores: Scores,
+    part: Part,
+    *,
+    training: Training,
+    seed: int,
+    thresholds: Mapping[str, float],
+    label: str | None = None,
+    columns: Sequence[str] | None = None,
+    tests: int = 1,
 ) -> View:
-    """The view of one part of the scores."""
+    """The view of one part of the scores, one of so many whose findings are looked at. InputError: a label, column or filter metric that is not there."""
+    check_metric(training, part.reward)
     rows = part.rows
     _, groups = np.unique(scores.groups[rows], return_inverse=True)
     _, prompts = np.unique(scores.rollouts.prompts[rows], return_inverse=True)
@@ -259,10 +330,37 @@ def make_view(
         groups=groups,
         rollout_ids=table["rollout_id"].tolist(),
         completions=table["completion"].tolist(),
-        bootstrap=Bootstrap(prompts, seed=seed),
-        scale_rewards=scale_rewards,
+        bootstrap=Bootstrap(prompts, seed=seed, tests=tests),
+        training=training,
+        batches=_batches(scores, rows, prompts, training),
+        context=context_of(scores, rows, label=label, columns=columns),
         thresholds=thresholds,
     )
 
 
-__all__ = ["FEWEST_GROUPS", "THRESHOLDS", "View", "make_view"]
+def check_metric(training: Training, reward: Reward) -> None:
+    """InputError where groups are to be dropped by what is no component."""
+    metric, known = training.filter_metric, ["reward", *reward.names]
+    if metric is not None and metric not in known:
+        raise InputError(
+            f"filter_metric={metric!r} is neither 'reward' nor a component of {reward.name!r}: {known[1:]}"
+            f"{did_you_mean(metric, known)}"
+        )
+
+
+def _signs(advantages: Floats) -> Floats:
+    """-1, 0 or 1; 0 where there is none, or only the last digits of a sum."""
+    return np.sign(np.where(np.abs(np.nan_to_num(advantages)) < TINY, 0.0, np.nan_to_num(advantages)))
+
+
+def _batches(scores: Scores, rows: NDArray[np.intp], prompts: Codes, training: Training) -> Codes:
+    """What is trained on together: a step; without steps so many prompts as a batch has; else all rows."""
+    if "step" in scores.table:
+        _, codes = np.unique(scores.table["step"].iloc[rows].to_numpy(), return_inverse=True)
+        return np.asarray(codes, dtype=np.intp)
+    if training.prompts_per_batch is None:
+        return np.zeros(len(rows), dtype=np.intp)
+    _, first, inverse = np.unique(prompts, return_index=True, return_inverse=True)
+    order = np.empty(len(first), dtype=np.intp)
+    order[np.argsort(first)] = np.arange(len(first))  # prompts in the order in which they come
+    return order[inverse] // training.prompts_per_batch

@@ -12,8 +12,8 @@ from rewardkit.cli.group import main
 from rewardkit.cli.options import (
     json_option,
     rollout_options,
-    scaling_option,
     seed_option,
+    training_option,
     weights_option,
 )
 from rewardkit.cli.output import emit
@@ -24,7 +24,7 @@ from rewardkit.scoring import is_scored
 @click.argument("scores")
 @rollout_options
 @weights_option
-@scaling_option
+@training_option
 @seed_option
 @click.option(
     "--fail-on",
@@ -38,7 +38,7 @@ def diagnose_command(
     scores: str,
     reading: dict[str, Any],
     log_weights: dict[str, float],
-    scale_rewards: str,
+    training: rk.Training,
     seed: int,
     fail_on: str | None,
     as_json: bool,
@@ -62,7 +62,7 @@ def diagnose_command(
         log = rk.load_rollouts(scores, **reading)
         about, head = {"rollouts": log.summary()}, f"{log}\n\n"
         scored = rk.score(rk.recorded(log, log_weights), log)
-    diagnosis = rk.diagnose(scored, scale_rewards=scale_rewards, seed=seed)
+    diagnosis = rk.diagnose(scored, training=training, seed=seed)
     advice = rk.suggest(diagnosis)
     record = {**diagnosis.record(), "suggestions": advice.record(), **about}
     emit(record, f"{head}{diagnosis}\n\n{advice}", as_json)

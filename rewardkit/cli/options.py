@@ -55,6 +55,20 @@ def _weights(ctx: click.Context, parameter: click.Parameter, values: tuple[str, 
     return weights
 
 
+def _training(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> rk.Training:
+    """The settings of a file, if any, with those that were named put in their place."""
+    files = [value for value in values if "=" not in value]
+    if len(files) > 1:
+        raise click.BadParameter(f"{files[1]!r} is a second file; give one, and NAME=VALUE for what differs")
+    pairs = _pairs(tuple(value for value in values if "=" in value), "NAME=VALUE, such as scale_rewards=none")
+    given: dict[str, Any] = {}
+    for name, value in pairs.items():
+        number = cell_number(value)
+        given[name] = value if number is None else number
+    base = rk.Training.of(files[0]).record() if files else {}
+    return rk.Training.of({**base, **given})
+
+
 def _no_join_no_key(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str:
     if value is not None and not ctx.params.get("join"):
         raise click.BadParameter("it names the key of a join; give --join too")
@@ -138,12 +152,13 @@ weights_option = click.option(
     metavar="NAME=NUMBER",
     help="What a score of the log counts, where the log itself is the reward; repeat for more.",
 )
-scaling_option = click.option(
-    "--scale-rewards",
-    type=click.Choice(["group", "batch", "none"]),
-    default="group",
-    show_default=True,
-    help="The trainer's advantage scaling.",
+training_option = click.option(
+    "--training",
+    multiple=True,
+    callback=_training,
+    metavar="FILE|NAME=VALUE",
+    help="The trainer's settings: verl's YAML, a GRPOConfig as YAML or JSON, or one such as "
+    "scale_rewards=none; repeat for more.  [default: TRL's]",
 )
 seed_option = click.option("--seed", type=int, default=0, show_default=True, help="Of the bootstrap.")
 timeout_option = click.option(

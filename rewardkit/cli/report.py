@@ -16,12 +16,13 @@ from rewardkit.cli.options import (
     json_option,
     limit_for,
     rollout_options,
-    scaling_option,
     seed_option,
     timeout_option,
+    training_option,
     weights_option,
 )
 from rewardkit.cli.output import emit
+from rewardkit.training import Training
 
 
 @main.command("report", epilog=REWARD)
@@ -45,7 +46,7 @@ from rewardkit.cli.output import emit
     show_default=True,
     help="Folder for the pages.",
 )
-@scaling_option
+@training_option
 @seed_option
 @click.option("--single-file", is_flag=True, help="Put everything into index.html, one page to send.")
 @click.option("--redact", is_flag=True, help="Leave out prompts and completions.")
@@ -61,7 +62,7 @@ def report_command(
     rollouts: str,
     cases: str | None,
     output: Path,
-    scale_rewards: str,
+    training: Training,
     seed: int,
     single_file: bool,
     redact: bool,
@@ -83,7 +84,7 @@ def report_command(
             as_=as_,
             **reading,
             log_weights=log_weights,
-            scale_rewards=scale_rewards,
+            training=training,
             seed=seed,
             timeout=lambda loaded: limit_for(timeout, *loaded),
             single_file=single_file,

@@ -219,10 +219,7 @@ def _about(summaries: Sequence[Summary], *, redact: bool) -> str:
         *([("Columns", renamed)] if renamed else []),
         *([("Log", "\n".join(about["notes"]))] if about["notes"] else []),
         *(("Reward", origin.replace("; ", ";\n")) for origin in origins if origin and not redact),
-        (
-            "Advantages",
-            f'GRPO with scale_rewards="{summary.diagnosis.scale_rewards}", which all figures are for',
-        ),
+        ("Advantages", f"{summary.diagnosis.training}, which all figures are for"),
         *(("Note", sentence) for sentence in about["warnings"]),
     ]
     return markup.table(("", ""), rows)
@@ -320,8 +317,8 @@ def summary_markdown(summaries: Sequence[Summary], *, redact: bool) -> str:
     lines = ["## Reward report", ""]
     about = summaries[0].diagnosis.scores.rollouts.summary()
     lines += [
-        f"{about['rows']:,} rollouts in {about['groups']:,} groups, GRPO with "
-        f"{summaries[0].diagnosis.scale_rewards} scaling.",
+        f"{about['rows']:,} rollouts in {about['groups']:,} groups, advantages as of "
+        f"{_plain(str(summaries[0].diagnosis.training))}.",
         "",
     ]
     lines += [f"- note: {_plain(sentence)}" for sentence in about["warnings"]] + [""] * bool(

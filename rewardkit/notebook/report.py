@@ -24,6 +24,7 @@ from rewardkit.recording import LOGGED_REWARD, reward_named
 from rewardkit.reward import Reward
 from rewardkit.rollouts import load_rollouts
 from rewardkit.scoring import score, write_whole
+from rewardkit.training import Training
 
 __all__ = ["Report", "report"]
 
@@ -67,7 +68,7 @@ def report(
     fill: Mapping[str, Any] | None = None,
     as_: str | None = None,
     log_weights: Mapping[str, float] | None = None,
-    scale_rewards: str = "group",
+    training: Any = None,
     seed: int = 0,
     timeout: float | Callable[[Sequence[Reward]], float | None] | None = None,
     single_file: bool = False,
@@ -82,8 +83,8 @@ def report(
     for the scores that are in the log, with `log_weights`. `columns`, `group`, `join`, `on` and `fill` are as
     in `load_rollouts`. Without `cases` the check notebook is left out. ``single_file=True`` puts all pages
     into ``index.html``. ``redact=True`` leaves out prompts and completions. `timeout` is as in `score`, or a
-    function that gives it for the loaded rewards. All input is read before the first notebook runs. A
-    notebook that fails leaves its page with the error (`Report.failed`).
+    function that gives it for the loaded rewards, `training` as in `diagnose`. All input is read before the
+    first notebook runs. A notebook that fails leaves its page with the error (`Report.failed`).
     InputError: input that cannot be used.
     """
     names = list(dict.fromkeys(rewards)) or [LOGGED_REWARD]
@@ -103,8 +104,9 @@ def report(
     timeout = timeout(list(loaded.values())) if callable(timeout) else timeout
     components = sorted({name for reward in loaded.values() for name in reward.names})
     written = load_cases(cases) if cases is not None else None
+    training = Training.of(training)
     diagnoses = [
-        diagnose(score(reward, logged, timeout=timeout), scale_rewards=scale_rewards, seed=seed)
+        diagnose(score(reward, logged, timeout=timeout), training=training, seed=seed)
         for reward in loaded.values()
     ]
     checks = [
@@ -132,7 +134,7 @@ def report(
         "cases": str(cases),
         "ignore": components,
         "fail_on_miss": False,
-        "scale_rewards": scale_rewards,
+        "training": training.record(),
         "seed": seed,
         "timeout": timeout or 0,
         "redact": redact,

@@ -1,15 +1,10 @@
-import importlib.util
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
+import score_tables as tables
 
 import rewardkit as rk
-
-_spec = importlib.util.spec_from_file_location("tables", Path(__file__).with_name("tables.py"))
-tables = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(tables)
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +139,9 @@ def test_a_clip_that_cuts_rare_successes_says_so():
 
 def test_without_scaling_a_rescaling_is_no_effect_but_group_std_is():
     parts = {"a": np.random.default_rng(1).random(640) * np.repeat(np.linspace(0.1, 1, 80), 8)}
-    diagnosis = rk.diagnose(tables.scores_of(parts, np.repeat(np.arange(80), 8)), scale_rewards="none")
+    diagnosis = rk.diagnose(
+        tables.scores_of(parts, np.repeat(np.arange(80), 8)), training={"scale_rewards": "none"}
+    )
     rows = by_code(rk.suggest(diagnosis))
     assert rows["min_max"].effect == "no effect: it only rescales all advantages alike"
     assert rows["group_std"].changed > 0.1

@@ -1,0 +1,121 @@
+"""Context: what is known of the completions beside their scores: label, length, end, step, other numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from rewardkit.analysis.grouping import Floats
+from rewardkit.columns import column_values
+from rewardkit.errors import InputError, did_you_mean
+from rewardkit.logs import numeric
+from rewardkit.scoring import Scores
+
+__all__ = ["Context", "context_of"]
+
+TOKENS = "completion_tokens"
+ENDED, CUT = "finish_reason", "length"
+KNOWN_OTHERWISE = ("rollout_id", "prompt_id", "step", "generation", TOKENS)
+"""Columns of numbers that name rows, or are looked at by themselves."""
+
+
+@dataclass(frozen=True, eq=False)
+class Context:
+    """Columns of the rows of one part of the scores, each (rows,).
+
+    `label` is 0 or 1, NaN where it is missing; ``None`` where none was asked for or `why_no_label` says why
+    it cannot be used. `columns` are the numbers that were asked for, else all that the rollouts have and the
+    reward does not ask for: what it asks for it may well pay.
+    """
+
+    table: pd.DataFrame
+    label: Floats | None
+    label_name: str
+    why_no_label: str
+    named: Sequence[str] | None
+    own: frozenset[str]
+
+    @cached_property
+    def lengths(self) -> Floats:
+        """Length of each completion in `length_unit`."""
+        if self.length_unit == "tokens":
+            return numbers(self.table[TOKENS])
+        return np.fromiter(map(len, self.table["completion"]), dtype=float, count=len(self.table))
+
+    @property
+    def length_unit(self) -> str:
+        """What lengths are counted in: "tokens" where each completion has a count, else "characters"."""
+        counted = TOKENS in self.table and not np.isnan(numbers(self.table[TOKENS])).any()
+        return "tokens" if counted else "characters"
+
+    @cached_property
+    def truncated(self) -> NDArray[np.bool_] | None:
+        """Whether the completion was cut at its greatest length; ``None`` where nothing says it."""
+        if ENDED not in self.table:
+            return None
+        return np.asarray(self.table[ENDED] == CUT, dtype=bool)
+
+    @cached_property
+    def steps(self) -> Floats | None:
+        """The step of each row; ``None`` where there are none, or they are no numbers."""
+        if "step" not in self.table or not numeric(column_values(self.table["step"])):
+            return None
+        return numbers(self.table["step"])
+
+    @cached_property
+    def columns(self) -> Mapping[str, Floats]:
+        """Further numbers of each row, by name."""
+        if self.named is not None:
+            return {name: numbers(self.table[name]) for name in self.named}
+        others = [name for name in self.table.columns if name in self.own and name != self.label_name]
+        found = {str(name): self.table[name] for name in others if name not in KNOWN_OTHERWISE}
+        return {name: numbers(column) for name, column in found.items() if numeric(column_values(column))}
+
+
+def context_of(
+    scores: Scores, rows: NDArray[np.intp], *, label: str | None = None, columns: Sequence[str] | None = None
+) -> Context:
+    """The context of these rows. InputError: a label or column that is not there, or holds no numbers."""
+    known = list(map(str, scores.rollouts.table.columns))
+    for name in [*([label] if label is not None else []), *(columns or ())]:
+        if name not in known:
+            raise InputError(
+                f"the rollouts have no column {name!r}; they have {known}{did_you_mean(name, known)}"
+            )
+    for name in columns or ():
+        if not numeric(column_values(scores.rollouts.table[name])):
+            raise InputError(f"column {name!r} holds no numbers; give one that does")
+    table = scores.table.iloc[rows]
+    asked = {name for item in scores.reward.components for name in item.asked_for} | set(scores.reward.needs)
+    own = frozenset(known) - set(scores.rollouts.logged.components.values()) - asked
+    values, why = _label(table, label, scores.reward.names) if label is not None else (None, "")
+    return Context(table, values, label or "", why, columns, own)
+
+
+def _label(table: pd.DataFrame, name: str, components: Sequence[str]) -> tuple[Floats | None, str]:
+    """The label as 0 and 1; ``None`` and why it cannot be used."""
+    column = table[name]
+    if not numeric(column_values(column)):
+        return None, f"{name!r} holds no numbers"
+    values = numbers(column)
+    levels = np.unique(values[~np.isnan(values)])
+    if len(levels) != 2:
+        found = ", ".join(f"{level:g}" for level in levels[:5]) + (" ..." if len(levels) > 5 else "")
+        return None, f"{name!r} is not one of two values: it has {found or 'none'}"
+    label = np.where(np.isnan(values), np.nan, (values == levels[1]).astype(float))
+    for component in components:
+        scored = table[f"score/{component}"].to_numpy(dtype=float)
+        both = ~np.isnan(scored) & ~np.isnan(label)
+        if both.any() and np.array_equal(scored[both], values[both]):
+            return None, f"{name!r} equals the component {component!r}, so that it would confirm itself"
+    return label, ""
+
+
+def numbers(column: pd.Series) -> Floats:
+    """A column as numbers, NaN where it has none."""
+    return np.asarray(pd.to_numeric(column, errors="coerce"), dtype=float)

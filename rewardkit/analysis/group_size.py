@@ -1,0 +1,177 @@
+"""The share of groups without a signal that another number of generations would have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rewardkit.analysis.grouping import Bootstrap, Codes, Floats
+
+__all__ = ["DeadShare", "dead_share"]
+
+FEWEST_PROMPTS = 30
+"""From fewer no distribution of pass rates is fitted. Our choice."""
+FARTHEST = 4
+"""Times the size that was sampled, beyond which nothing is said. Our choice."""
+LEVELS = 10
+"""Values of the reward that are fitted; a group tied at a rarer one is not foreseen. Our choice."""
+MEANS = 161
+SPREADS = 81
+"""Points of the grid on which a beta distribution is fitted."""
+REFINED = 4
+"""Times that the grid is drawn again, a tenth as wide, around the best point."""
+
+
+@dataclass(frozen=True)
+class DeadShare:
+    """The share of groups of `size` whose siblings all earn the same, with its interval over prompts.
+
+    `sampled` is the largest group there is. `method`: "exact", the mean over all subsets of the siblings that
+    were sampled; "fitted", a beta distribution of each value's rate over `prompts`. NaN where it cannot be
+    said: `why` says why.
+    """
+
+    size: int
+    value: float
+    interval: tuple[float, float]
+    method: str
+    sampled: int
+    prompts: int
+    why: str = ""
+
+    @property
+    def batches(self) -> float:
+        """Batches to be sampled for a full one, where such groups are dropped and sampled anew (DAPO)."""
+        return 1 / (1 - self.value) if self.value < 1 else float("inf")
+
+    def record(self) -> dict[str, Any]:
+        """As plain data."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__} | {"batches": self.batches}
+
+
+def dead_share(rewards: Floats, groups: Codes, bootstrap: Bootstrap, size: int) -> DeadShare:
+    """The share of dead groups of `size` siblings, from `rewards` (rows,) and group codes (rows,).
+
+    For sizes up to that of a group by the hypergeometric distribution of its own ties, which needs no model;
+    a larger one by a beta distribution of the rate of each of the `LEVELS` most frequent values over prompts
+    (a plug-in p^G + (1-p)^G per prompt takes the luck of a few siblings for certainty, and is far too high).
+    ValueError: a size under 2.
+    """
+    if size < 2:
+        raise ValueError(f"size={size!r}: a group has at least 2 siblings")
+    known = ~np.isnan(rewards)
+    values, atoms = np.unique(np.round(rewards[known], 12), return_inverse=True)
+    owner = bootstrap.of_groups(groups)
+    counts = np.bincount(groups[known], minlength=len(owner))
+    sampled = int(counts.max(initial=0))
+    keys, ties = np.unique(groups[known] * max(len(values), 1) + atoms, return_counts=True)
+    of_group, of_value = np.divmod(keys, max(len(values), 1))
+    enough = counts >= size
+    nothing = (float("nan"), float("nan"))
+    if enough.any():
+        alike = _all_of(ties, counts[of_group], size)
+        dead = np.bincount(of_group, np.where(enough[of_group], alike, 0.0), minlength=len(owner))
+        value = float(dead.sum() / enough.sum())
+        prompts = len(np.unique(owner[enough]))
+        interval = bootstrap.interval([np.asarray(dead, dtype=float), enough.astype(float)], owner)
+        return DeadShare(size, value, interval, "exact", sampled, prompts)
+    several = counts > 1
+    prompts = len(np.unique(owner[several]))
+    if sampled < 2:
+        why = "no prompt has two siblings with a reward"
+    elif size > FARTHEST * sampled:
+        why = f"{size} siblings are more than {FARTHEST} times the {sampled} that were sampled"
+    elif prompts < FEWEST_PROMPTS:
+        why = f"{prompts} prompts are too few to fit their pass rates; {FEWEST_PROMPTS} would do"
+    else:
+        return _fitted(of_group, of_value, ties, counts, several, bootstrap, owner, size)
+    return DeadShare(size, float("nan"), nothing, "fitted", sampled, prompts, why)
+
+
+def _all_of(ties: Any, counts: Any, size: int) -> Floats:
+    """Probability that `size` of `counts` siblings, drawn without replacement, are all of these `ties`."""
+    product = np.ones(len(ties))
+    for drawn in range(size):
+        product *= np.maximum(ties - drawn, 0) / np.maximum(counts - drawn, 1)
+    return product
+
+
+def _fitted(
+    of_group: Codes,
+    of_value: Codes,
+    ties: Any,
+    counts: Any,
+    several: Any,
+    bootstrap: Bootstrap,
+    owner: Codes,
+    size: int,
+) -> DeadShare:
+    weights = bootstrap.weights.astype(np.float64)
+    total, drawn = 0.0, np.zeros(len(weights))
+    frequent = np.argsort(-np.bincount(of_value, ties))[:LEVELS]
+    for value in frequent:
+        of_this = np.zeros(len(owner), dtype=np.intp)
+        here = of_value == value
+        of_this[of_group[here]] = ties[here]
+        pairs, code, seen = np.unique(
+            np.column_stack([of_this[several], counts[several]]),
+            axis=0,
+            return_inverse=True,
+            return_counts=True,
+        )
+        by_prompt = np.zeros((bootstrap.total, len(pairs)))
+        np.add.at(by_prompt, (owner[several], code.ravel()), 1.0)
+        total += _tied(pairs, seen.astype(float)[None], size, REFINED)[0]
+        drawn += _tied(pairs, weights @ by_prompt, size, 0)
+    tail = (1 - bootstrap.level) / 2
+    low, high = np.quantile(np.minimum(drawn, 1.0), [tail, 1 - tail])
+    prompts = len(np.unique(owner[several]))
+    sampled = int(counts.max())
+    return DeadShare(size, min(total, 1.0), (float(low), float(high)), "fitted", sampled, prompts)
+
+
+def _tied(pairs: Any, weights: Floats, size: int, refined: int) -> Floats:
+    """Probability that all of `size` siblings are successes, for each row of weights of (successes, trials).
+
+    Under the beta-binomial of the highest likelihood: mean m and intraclass correlation rho, rates
+    m (1 - rho) / rho and (1 - m) (1 - rho) / rho.
+    """
+    means, spreads = np.linspace(-9, 9, MEANS), np.linspace(-9, 6, SPREADS)  # as logits
+    likelihood = weights @ _log_likelihood(pairs, *_grid(means, spreads))
+    best = likelihood.argmax(axis=1)
+    mean, spread = means[best // SPREADS], spreads[best % SPREADS]
+    width = np.array([means[1] - means[0], spreads[1] - spreads[0]])
+    for _ in range(refined):  # of one row only
+        near = [at[0] + step * np.linspace(-1, 1, 21) for at, step in ((mean, width[0]), (spread, width[1]))]
+        at = int((weights @ _log_likelihood(pairs, *_grid(*near)))[0].argmax())
+        mean, spread, width = near[0][[at // 21]], near[1][[at % 21]], width / 10
+    m, rho = _logistic(mean), _logistic(spread)
+    product = np.ones(len(m))
+    for drawn in range(size):
+        product *= (m * (1 - rho) + rho * drawn) / (1 - rho + rho * drawn)
+    return product
+
+
+def _grid(means: Floats, spreads: Floats) -> tuple[Floats, Floats]:
+    first, second = np.meshgrid(_logistic(means), _logistic(spreads), indexing="ij")
+    return first.ravel(), second.ravel()
+
+
+def _logistic(x: Floats) -> Floats:
+    return np.asarray(1 / (1 + np.exp(-x)), dtype=float)
+
+
+def _log_likelihood(pairs: Any, m: Floats, rho: Floats) -> Floats:
+    """Of each pair of (successes, trials), up to a constant: (pairs, points)."""
+    most = int(pairs[:, 1].max())
+    steps = np.arange(most)[:, None]
+
+    def sums(start: Floats) -> Floats:  # of log(start (1 - rho) + rho i), i = 0, 1 ...: (most + 1, points)
+        logs = np.log(start * (1 - rho) + rho * steps)
+        return np.vstack([np.zeros(len(m)), logs.cumsum(axis=0)])
+
+    hits, misses, trials = sums(m), sums(1 - m), sums(np.ones(len(m)))
+    found = hits[pairs[:, 0]] + misses[pairs[:, 1] - pairs[:, 0]] - trials[pairs[:, 1]]
+    return np.asarray(found, dtype=float)

@@ -1,0 +1,191 @@
+"""Findings on what the reward pays for beside the task: length, other columns, cut answers; the label."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from rewardkit.analysis.findings import Finding
+from rewardkit.analysis.grouping import Floats
+from rewardkit.analysis.pairs import concordance
+from rewardkit.analysis.view import View
+from rewardkit.component import Component, describe
+
+FEWEST_PAIRS = 100
+"""Sibling pairs under which no order is measured. Our choice."""
+FEWEST_CUT = 10
+"""Cut completions under which nothing is said of them. Our choice."""
+SAME_THING = 0.9
+"""Concordance with the length from which on another column is taken for it. Our choice."""
+
+
+def find(view: View) -> list[Finding]:
+    """All findings on what is paid beside the task, and against the label where one is given."""
+    if np.isnan(view.rewards).all():
+        return []
+    length = list(_length(view))
+    return [*_label(view), *length, *_columns(view, length), *_truncated(view)]
+
+
+def _label(view: View) -> Iterator[Finding]:
+    """How often the reward orders two siblings as the label does, which is what a group advantage sees."""
+    context = view.context
+    if context.why_no_label:
+        yield Finding(
+            "label_unusable", "warn", None, {"reason": context.why_no_label}, len(view), part=view.part
+        )
+    if context.label is None:
+        return
+    agree, pairs = concordance(view.rewards, context.label, view.groups)
+    count = int(pairs.sum())
+    if count < FEWEST_PAIRS:
+        reason = f"only {count} pairs of siblings have different labels; {FEWEST_PAIRS} would do"
+        yield Finding("label_unusable", "info", None, {"reason": reason}, len(view), part=view.part)
+        return
+    value, limits = float(agree.sum() / count), view.thresholds
+    if value >= limits["label_auc"]:
+        return
+    interval = view.bootstrap.interval([agree, pairs], view.owner)
+    evidence = {"value": value, "interval": interval, "label": context.label_name}
+    wrong = (view.advantages > 0) & (context.label == 0)
+    yield view.graded(
+        "label_disagrees",
+        "high" if interval[1] < limits["label_auc_high"] else "warn",
+        None,
+        evidence,
+        n=count,
+        threshold=limits["label_auc"],
+        above=False,
+        rollout_ids=view.ids(wrong),
+    )
+
+
+def _control(view: View) -> tuple[Floats | None, str]:
+    """What two siblings must be equal in for a difference in pay to be no matter of the task."""
+    if view.context.label is not None:
+        return view.context.label, f"of one {view.context.label_name}"
+    if len(view.names) > 1:
+        return view.scores[view.primary], f"that earn the same {view.primary}"
+    return None, ""
+
+
+def _length(view: View) -> Iterator[Finding]:
+    control, alike = _control(view)
+    if control is None:  # a lone component: longer answers may be the better ones
+        return
+    found = _bias(view, view.context.lengths, control, view.thresholds["order_bias"], tests=1)
+    if found is not None:
+        value, interval, count, rows = found
+        evidence = {
+            "value": value,
+            "interval": interval,
+            "alike": alike,
+            "longer": value > 0.5,
+            "unit": view.context.length_unit,
+        }
+        if declared := [name for name in view.names if _is_of_length(view.components[name])]:
+            evidence["declared"] = declared[0]
+        finding = _order_finding(view, "length_bias", None, evidence, count, rows)
+        yield replace(finding, severity="info") if declared else finding
+
+
+def _is_of_length(item: Component) -> bool:
+    """Whether a component is paid for measuring the length, which the reward declares with it."""
+    return bool(item.weight) and describe(item.function).startswith(OF_LENGTH)
+
+
+OF_LENGTH = ("rk.measure.length", "rk.measure.overlong", "length(", "overlong(")
+
+
+def _columns(view: View, length: list[Finding]) -> Iterator[Finding]:
+    control, alike = _control(view)
+    columns = view.context.columns
+    if control is None:
+        return
+    for name, values in columns.items():
+        if length and _is_like(values, view.context.lengths, view):
+            continue  # that has been said
+        found = _bias(view, values, control, view.thresholds["order_bias"], tests=len(columns))
+        if found is not None:
+            value, interval, count, rows = found
+            evidence = {
+                "value": value,
+                "interval": interval,
+                "alike": alike,
+                "longer": value > 0.5,
+                "column": name,
+            }
+            yield _order_finding(view, "column_bias", None, evidence, count, rows)
+
+
+def _bias(
+    view: View, values: Floats, control: Floats, limit: float, *, tests: int
+) -> tuple[float, tuple[float, float], int, Floats] | None:
+    """AUC of the values for the advantage among siblings that are alike; ``None`` within the limits."""
+    agree, pairs = concordance(values, view.advantages, view.groups, control)
+    count = int(pairs.sum())
+    if count < FEWEST_PAIRS:
+        return None
+    value = float(agree.sum() / count)
+    if max(value, 1 - value) < limit:
+        return None
+    low, high = view.bootstrap.interval([agree, pairs], view.owner, tests=tests)
+    interval = (max(low, 0.0), min(high, 1.0))
+    return value, interval, count, np.abs(np.nan_to_num(view.advantages))
+
+
+def _order_finding(
+    view: View, code: str, component: str | None, evidence: dict[str, object], count: int, size: Floats
+) -> Finding:
+    limit = view.thresholds["order_bias"]
+    above = bool(evidence["longer"])
+    widest = np.argsort(-size, kind="stable")[: max(1, len(size) // 20)]
+    return view.graded(
+        code,
+        "warn",
+        component,
+        evidence,
+        n=count,
+        threshold=limit if above else 1 - limit,
+        above=above,
+        rollout_ids=view.ids(np.sort(widest)),
+        suggestions=("soften_length",) if code == "length_bias" else (),
+    )
+
+
+def _is_like(values: Floats, lengths: Floats, view: View) -> bool:
+    """Whether a column orders siblings as their length does, or the other way round."""
+    agree, pairs = concordance(values, lengths, view.groups)
+    value = agree.sum() / pairs.sum() if pairs.sum() else 0.5
+    return bool(max(value, 1 - value) >= SAME_THING)
+
+
+def _truncated(view: View) -> Iterator[Finding]:
+    """Completions that were cut at their greatest length and earn more than their siblings on average."""
+    cut = view.context.truncated
+    if cut is None:
+        return
+    judged = cut & ~np.isnan(view.advantages)
+    if judged.sum() < FEWEST_CUT:
+        return
+    _, top = view.span(view.primary)
+    right = view.scores[view.primary] == top  # it had said what it was asked for before it was cut
+    alone = len(view.names) == 1
+    paid = judged & (np.nan_to_num(view.advantages) > 0) & (~right | alone)
+    value = float(paid.sum() / judged.sum())
+    limit = view.thresholds["truncated_paid"]
+    if value < limit:
+        return
+    interval = view.bootstrap.interval([paid.astype(float), judged.astype(float)], view.bootstrap.prompts)
+    evidence = {"value": value, "interval": interval, "cut": float(cut.mean())}
+    yield view.graded(
+        "truncated_paid",
+        "info" if alone else "warn",
+        None,
+        evidence,
+        n=int(judged.sum()),
+        threshold=limit,
+        rollout_ids=view.ids(paid),
+    )

@@ -1,0 +1,86 @@
+"""Which component the advantages come from: effective weights, and whose word the sign is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import combinations
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rewardkit.analysis.grouping import Codes, Floats, group_stats, within
+from rewardkit.primitives.weighting import aggregate
+
+__all__ = ["MOST_COMPONENTS", "group_shares", "shapley"]
+
+MOST_COMPONENTS = 8
+"""For Shapley values, which take 2^n rewards of each row. Our choice."""
+
+
+def group_shares(pieces: Mapping[str, Floats], advantages: Floats, groups: Codes) -> dict[str, Floats]:
+    """Share of each piece in the squared advantage of each group, (groups,).
+
+    It is cov_g(p, A) / cov_g(sum of p, A); the pieces (rows,) add up to the reward, up to a constant of the
+    group. They may be below 0 or above 1, and add up to 1; 0 in groups without an advantage. Where A is the
+    reward standardised in its group, it is cov_g(p, r) / var_g(r).
+
+    >>> a, b = np.array([0.0, 2.0]), np.array([0.0, -1.0])
+    >>> group_shares({"a": a, "b": b}, a + b, np.zeros(2, int))
+    {'a': array([2.]), 'b': array([-1.])}
+    """
+    whole = products(np.sum(list(pieces.values()), axis=0), advantages, groups)
+    live = whole > 0
+    return {
+        name: np.where(live, products(piece, advantages, groups) / np.where(live, whole, 1.0), 0.0)
+        for name, piece in pieces.items()
+    }
+
+
+def products(piece: Floats, advantages: Floats, groups: Codes) -> Floats:
+    """Sum over each group of a piece's difference to its mean times the advantage, (groups,)."""
+    known = ~np.isnan(advantages)
+    centred = within(np.where(known, piece, np.nan), groups)
+    product = np.nan_to_num(centred * advantages)
+    found = np.bincount(groups, product, minlength=int(groups.max(initial=-1)) + 1)
+    scale = np.bincount(groups, np.abs(product), minlength=len(found))
+    return np.where(np.abs(found) > 1e-12 * scale, found, 0.0)
+
+
+def shapley(
+    scores: Mapping[str, Floats],
+    gated: Mapping[str, NDArray[np.bool_]],
+    weights: Floats,
+    groups: Codes,
+    *,
+    aggregation: str,
+    on_missing: str,
+) -> dict[str, Floats]:
+    """What each component adds to the reward of each row, (rows,), where it is no sum of theirs.
+
+    Shapley values against the group: a component that does not take part yet has the mean score of its group.
+    They add up to the reward less that of the group's mean scores. Empty for more than `MOST_COMPONENTS` that
+    are paid.
+    """
+    names = [name for name, weight in zip(scores, weights, strict=True) if weight]
+    if len(names) > MOST_COMPONENTS:
+        return {}
+    closed = np.column_stack([gated[name] for name in scores])
+    means = {name: group_stats(scores[name], groups).mean[groups] for name in names}
+    mean = {name: np.where(np.isnan(scores[name]), np.nan, means[name]) for name in names}
+    value: dict[frozenset[str], Floats] = {}
+    for size in range(len(names) + 1):
+        for some in combinations(names, size):
+            absent = set(names) - set(some)
+            table = np.column_stack([mean[name] if name in absent else scores[name] for name in scores])
+            value[frozenset(some)] = aggregate(
+                table, closed, weights, aggregation=aggregation, on_missing=on_missing
+            )
+    found = {name: np.zeros(len(groups)) for name in scores}
+    for name in names:
+        others = [other for other in names if other != name]
+        for size in range(len(names)):
+            share = 1 / (len(names) * comb(len(others), size))
+            for joined in map(frozenset, combinations(others, size)):
+                found[name] += share * (value[joined | {name}] - value[joined])
+    return found

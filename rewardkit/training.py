@@ -1,0 +1,219 @@
+"""Training: the settings of a trainer that decide which advantages a reward becomes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from rewardkit.errors import InputError, did_you_mean
+
+__all__ = ["Training"]
+
+SCALINGS = ("group", "batch", "none")
+AGGREGATIONS = ("sum_then_normalize", "normalize_then_sum")
+ESTIMATORS = ("rloo", "reinforce_pp")
+EPSILON = {"trl": 1e-4, "verl": 1e-6}
+
+VERL_SUMS = {
+    "grpo": None,
+    "grpo_vectorized": None,
+    "gdpo": None,
+    "rloo": "rloo",
+    "rloo_vectorized": "rloo",
+    "reinforce_plus_plus_baseline": "reinforce_pp",
+}
+"""verl's ``algorithm.adv_estimator`` -> the estimator here, ``None`` where the scaling says it all."""
+
+VERL_REWARD = ("score", "reward", "seq_reward", "seq_final_reward")
+"""What verl's ``filter_groups.metric`` calls the reward itself."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Training:
+    """What a trainer makes of rewards; the names are those of TRL's GRPOConfig.
+
+    `scale_rewards`: what a difference to the group's mean is divided by, the standard deviation of the
+    "group", of the "batch", or "none". `multi_objective_aggregation` "normalize_then_sum" is GDPO.
+    `estimator` "rloo" or "reinforce_pp" stands in place of these. `num_generations` (the size of a group) and
+    `prompts_per_batch` are ``None`` where the rollouts say it: a batch is then one step, or all. Groups whose
+    `filter_metric` does not vary, a component or "reward", are dropped and sampled anew (DAPO); ``None``:
+    none are. `beta` is the weight of the KL penalty, `loss_type` how tokens are weighed, which no figure here
+    depends on. InputError: a value that is none of these.
+
+    >>> Training(scale_rewards="none").name
+    'dr_grpo'
+    """
+
+    trainer: str = "trl"
+    num_generations: int | None = None
+    prompts_per_batch: int | None = None
+    scale_rewards: Literal["group", "batch", "none"] = "group"
+    multi_objective_aggregation: Literal["sum_then_normalize", "normalize_then_sum"] = "sum_then_normalize"
+    estimator: Literal["rloo", "reinforce_pp"] | None = None
+    filter_metric: str | None = None
+    loss_type: str | None = None
+    beta: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name, allowed in (
+            ("scale_rewards", SCALINGS),
+            ("multi_objective_aggregation", AGGREGATIONS),
+            ("estimator", (None, *ESTIMATORS)),
+        ):
+            value = getattr(self, name)
+            if value not in allowed:
+                known = [item for item in allowed if item is not None]
+                raise InputError(f"{name}={value!r} is not one of {known}{did_you_mean(str(value), known)}")
+        for name, least in (("num_generations", 2), ("prompts_per_batch", 1)):
+            value = getattr(self, name)
+            if value is not None and not (isinstance(value, int) and value >= least):
+                raise InputError(f"{name}={value!r} is not a whole number of at least {least}")
+        if not (isinstance(self.beta, int | float) and self.beta >= 0):
+            raise InputError(f"beta={self.beta!r} is not a number of at least 0")
+        if self.estimator is not None and self.multi_objective_aggregation == "normalize_then_sum":
+            raise InputError(f"estimator={self.estimator!r} takes the sum; it has no normalize_then_sum")
+
+    @property
+    def name(self) -> str:
+        """What the advantages are called: grpo, dr_grpo, batch, gdpo, rloo, reinforce_pp."""
+        if self.multi_objective_aggregation == "normalize_then_sum":
+            return "gdpo"
+        return self.estimator or {"group": "grpo", "batch": "batch", "none": "dr_grpo"}[self.scale_rewards]
+
+    @property
+    def eps(self) -> float:
+        """What is added to a standard deviation before it divides: TRL's, where the trainer has no own."""
+        return EPSILON.get(self.trainer, EPSILON["trl"])
+
+    @property
+    def scales_groups(self) -> bool:
+        """Whether each group is divided by its own standard deviation: every live one counts alike."""
+        return self.name in ("grpo", "gdpo")
+
+    def record(self) -> dict[str, Any]:
+        """As plain data."""
+        return {item.name: getattr(self, item.name) for item in fields(self)}
+
+    def __str__(self) -> str:
+        told = [f"{self.trainer}: {self.name}"]
+        told += [f"groups of {self.num_generations}"] if self.num_generations else []
+        told += [f"{self.prompts_per_batch} prompts a batch"] if self.prompts_per_batch else []
+        told += [f"groups without spread in {self.filter_metric!r} dropped"] if self.filter_metric else []
+        told += [f"KL penalty {self.beta:g}"] if self.beta else []
+        return ", ".join(told)
+
+    @classmethod
+    def of(cls, source: Any = None) -> Self:
+        """The settings that something says: a Training, a dict, a GRPOConfig, or the path of a YAML file.
+
+        A file or dict may be verl's (with ``algorithm``) or TRL's (with the names of a GRPOConfig; what else
+        stands there is left alone). ``None``: TRL's defaults. InputError: it cannot be read, or names an
+        estimator without groups.
+        """
+        if source is None or source in ("", {}):
+            return cls()
+        if isinstance(source, cls):
+            return source
+        if isinstance(source, str | Path):
+            return cls._read(_loaded(Path(source)), str(source))
+        if isinstance(source, Mapping):
+            return cls._read(source, "training")
+        if hasattr(source, "scale_rewards") and hasattr(source, "num_generations"):
+            return cls._trl(vars(source))
+        raise InputError(
+            f"training={source!r} is no settings; give rk.Training(...), a dict, a GRPOConfig or the path of "
+            "a YAML file"
+        )
+
+    @classmethod
+    def _read(cls, found: Mapping[str, Any], where: str) -> Self:
+        if isinstance(found.get("algorithm"), Mapping):
+            return cls._verl(found)
+        own = {item.name for item in fields(cls)}
+        if where == "training" and (strange := [name for name in found if name not in own]):
+            raise InputError(
+                f"training has no setting {strange[0]!r}{did_you_mean(str(strange[0]), own)}; it has "
+                f"{sorted(own)}"
+            )
+        if not own & set(found):
+            raise InputError(
+                f"{where!r} has no settings of a GRPO training: neither verl's 'algorithm' nor names of "
+                "TRL's GRPOConfig such as num_generations or scale_rewards"
+            )
+        return cls._trl(found)
+
+    @classmethod
+    def _trl(cls, found: Mapping[str, Any]) -> Self:
+        """Of the names of a GRPOConfig; the batch is the generation batch over the size of a group."""
+        own = {item.name for item in fields(cls)}
+        given = {name: value for name, value in found.items() if name in own and value is not None}
+        scaling = given.get("scale_rewards")
+        if isinstance(scaling, bool):  # as TRL once had it
+            given["scale_rewards"] = "group" if scaling else "none"
+        size, generated = given.get("num_generations"), found.get("generation_batch_size")
+        if "prompts_per_batch" not in given and size and generated:
+            given["prompts_per_batch"] = max(1, int(generated) // int(size))
+        return cls(**given)
+
+    @classmethod
+    def _verl(cls, found: Mapping[str, Any]) -> Self:
+        """Of verl's configuration, whose estimator is ``algorithm.adv_estimator``."""
+        algorithm = found["algorithm"]
+        estimator = str(algorithm.get("adv_estimator", "gae"))
+        if estimator not in VERL_SUMS:
+            raise InputError(
+                f"algorithm.adv_estimator={estimator!r} has no advantages of groups that are known here; "
+                f"known are {list(VERL_SUMS)}"
+            )
+        filtered = algorithm.get("filter_groups") or {}
+        metric = filtered.get("metric") if filtered.get("enable") else None
+        actor = _inner(found, "actor_rollout_ref", "actor")
+        in_loss = actor.get("use_kl_loss")
+        penalty = _inner(algorithm, "kl_ctrl").get("kl_coef") if algorithm.get("use_kl_in_reward") else 0.0
+        return cls(
+            trainer="verl",
+            num_generations=_several(_inner(found, "actor_rollout_ref", "rollout").get("n")),
+            prompts_per_batch=_inner(found, "data").get("train_batch_size"),
+            scale_rewards="group" if algorithm.get("norm_adv_by_std_in_grpo", True) else "none",
+            multi_objective_aggregation="normalize_then_sum" if estimator == "gdpo" else "sum_then_normalize",
+            estimator=VERL_SUMS[estimator],  # type: ignore[arg-type]
+            filter_metric="reward" if metric in VERL_REWARD else metric,
+            loss_type=actor.get("loss_agg_mode"),
+            beta=float((actor.get("kl_loss_coef") if in_loss else penalty) or 0.0),
+        )
+
+
+def _several(count: Any) -> int | None:
+    """The size of a group where it is one; verl's default of 1 is left to the rollouts."""
+    return count if isinstance(count, int) and count > 1 else None
+
+
+def _inner(found: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
+    for name in names:
+        inner = found.get(name)
+        found = inner if isinstance(inner, Mapping) else {}
+    return found
+
+
+def _loaded(path: Path) -> Mapping[str, Any]:
+    """What a YAML or JSON file holds."""
+    try:
+        import yaml
+    except ImportError:
+        raise InputError(
+            "settings are read from YAML with PyYAML; install reward-workbench[notebook]"
+        ) from None
+    try:
+        text = path.read_text(encoding="utf-8")
+        found = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
+    except OSError as error:
+        raise InputError(f"the settings {str(path)!r} cannot be read: {error.strerror}") from None
+    except (UnicodeDecodeError, ValueError, yaml.YAMLError) as error:
+        first = " ".join(str(error).split())
+        raise InputError(f"the settings {str(path)!r} are no YAML: {first}") from None
+    if not isinstance(found, Mapping):
+        raise InputError(f"the settings {str(path)!r} hold {type(found).__name__}, not names and values")
+    return found

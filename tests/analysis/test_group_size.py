@@ -1,0 +1,108 @@
+"""The share of dead groups for another number of generations: against all subsets, and against the truth."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from rewardkit.analysis.group_size import dead_share
+from rewardkit.analysis.grouping import Bootstrap
+
+
+def outcomes(seed, rates, size):
+    generator = np.random.default_rng(seed)
+    rewards = (generator.random((len(rates), size)) < rates[:, None]).astype(float)
+    return rewards.ravel(), np.repeat(np.arange(len(rates)), size)
+
+
+def share(rewards, groups, size, prompts=None):
+    return dead_share(rewards, groups, Bootstrap(groups if prompts is None else prompts), size)
+
+
+@pytest.mark.parametrize("size", [2, 3, 5])
+def test_a_smaller_size_is_the_mean_over_all_subsets(size):
+    generator = np.random.default_rng(1)
+    sizes = [6, 5, 4, 2, 1]  # the last two are too small for some
+    groups = np.repeat(np.arange(5), sizes)
+    rewards = generator.choice([0.0, 0.5, 1.0], size=len(groups), p=[0.5, 0.3, 0.2])
+    rewards[3] = np.nan
+    shares = []
+    for group in range(5):
+        siblings = rewards[groups == group]
+        siblings = siblings[~np.isnan(siblings)]
+        subsets = list(combinations(siblings, size))
+        shares += [np.mean([len(set(subset)) == 1 for subset in subsets])] if subsets else []
+    found = share(rewards, groups, size)
+    assert found.method == "exact" and found.sampled == 5 and found.prompts == len(shares)
+    assert found.value == pytest.approx(np.mean(shares), abs=1e-12)
+
+
+def test_at_the_size_that_was_sampled_it_is_the_share_itself():
+    rewards, groups = outcomes(2, np.full(60, 0.2), 8)
+    dead = np.ptp(rewards.reshape(60, 8), axis=1) == 0
+    assert share(rewards, groups, 8).value == pytest.approx(dead.mean())
+
+
+def test_a_larger_size_is_near_the_truth_where_the_plug_in_is_far_off():
+    """DIAGNOSTICS: at p = .1 from 8 siblings the plug-in says .48 for 16, the truth is .19."""
+    truth = 0.1**16 + 0.9**16
+    found, plugged = [], []
+    for seed in range(20):
+        rewards, groups = outcomes(seed, np.full(300, 0.1), 8)
+        rate = rewards.reshape(300, 8).mean(axis=1)
+        plugged.append((rate**16 + (1 - rate) ** 16).mean())
+        found.append(share(rewards, groups, 16).value)
+    off = abs(np.mean(plugged) - truth)
+    assert off > 0.2
+    assert abs(np.mean(found) - truth) < off / 10  # a little high: prompts that are all alike are the limit
+
+
+@pytest.mark.parametrize(("a", "b"), [(0.5, 0.5), (2.0, 5.0), (1.0, 8.0)])
+def test_the_interval_of_a_larger_size_holds_the_truth_about_as_often_as_it_says(a, b):
+    size, seeds = 24, 60
+    rates = np.random.default_rng(99).beta(a, b, 400_000)
+    truth = (rates**size + (1 - rates) ** size).mean()
+    held = 0
+    for seed in range(seeds):
+        generator = np.random.default_rng(seed)
+        rewards, groups = outcomes(seed, generator.beta(a, b, 150), 8)
+        low, high = dead_share(rewards, groups, Bootstrap(groups, seed=seed, resamples=200), size).interval
+        held += low <= truth <= high
+    assert 0.85 * seeds <= held  # 95 % with a binomial spread of 3 % and the bootstrap's own of few prompts
+
+
+def test_several_values_are_tied_at_each():
+    generator = np.random.default_rng(3)
+    groups = np.repeat(np.arange(400), 6)
+    rates = generator.dirichlet([1.0, 0.6, 0.4], 400)
+    rewards = np.concatenate([generator.choice([0.0, 0.5, 1.0], size=6, p=rate) for rate in rates])
+    many = np.random.default_rng(4).dirichlet([1.0, 0.6, 0.4], 200_000)
+    found = share(rewards, groups, 12)
+    assert found.interval[0] <= (many**12).sum(axis=1).mean() <= found.interval[1]
+
+
+def test_no_larger_group_than_four_times_and_no_fit_to_few_prompts():
+    rewards, groups = outcomes(5, np.full(40, 0.3), 4)
+    assert "17 siblings are more than 4 times the 4" in share(rewards, groups, 17).why
+    few = share(rewards[: 29 * 4], groups[: 29 * 4], 8)
+    assert np.isnan(few.value) and few.why.startswith("29 prompts are too few") and few.prompts == 29
+    assert share(rewards[: 29 * 4], groups[: 29 * 4], 3).method == "exact"
+    alone = share(np.ones(50), np.arange(50), 2)
+    assert np.isnan(alone.value) and alone.why == "no prompt has two siblings with a reward"
+    nothing = share(np.full(8, np.nan), np.repeat([0, 1], 4), 2)
+    assert np.isnan(nothing.value) and nothing.why == "no prompt has two siblings with a reward"
+    with pytest.raises(ValueError, match="size=1: a group has at least 2"):
+        share(rewards, groups, 1)
+
+
+def test_prompts_are_counted_where_several_groups_are_of_one():
+    rewards, groups = outcomes(6, np.full(40, 0.3), 4)
+    prompts = groups // 2
+    assert share(rewards, groups, 8, prompts).why.startswith("20 prompts are too few")
+
+
+def test_the_batches_that_dropping_costs():
+    rewards = np.array([0, 0, 0, 1, 1, 1, 1, 0.0])
+    found = share(rewards, np.repeat(np.arange(4), 2), 2)
+    assert found.value == 0.5 and found.batches == 2 and found.record()["batches"] == 2
+    assert share(np.zeros(4), np.repeat([0, 1], 2), 2).batches == float("inf")

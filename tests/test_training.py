@@ -1,0 +1,199 @@
+"""Training: what settings of TRL and verl say about advantages, and what is refused."""
+
+import json
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import yaml
+from click.testing import CliRunner
+
+import rewardkit as rk
+from rewardkit.cli import main
+
+VERL = {
+    "algorithm": {"adv_estimator": "grpo", "norm_adv_by_std_in_grpo": False, "use_kl_in_reward": False},
+    "actor_rollout_ref": {
+        "rollout": {"n": 16},
+        "actor": {"use_kl_loss": True, "kl_loss_coef": 0.002, "loss_agg_mode": "token-mean"},
+    },
+    "data": {"train_batch_size": 256},
+}
+
+
+def verl(**algorithm):
+    return {**VERL, "algorithm": {**VERL["algorithm"], **algorithm}}
+
+
+@pytest.mark.parametrize(
+    ("given", "name", "others"),
+    [
+        pytest.param({}, "grpo", {"trainer": "trl", "num_generations": None}, id="TRL's defaults"),
+        pytest.param({"scale_rewards": "batch"}, "batch", {}, id="batch"),
+        pytest.param(
+            {"scale_rewards": "none", "num_generations": 4}, "dr_grpo", {"num_generations": 4}, id="none"
+        ),
+        pytest.param({"estimator": "rloo"}, "rloo", {}, id="rloo"),
+        pytest.param({"multi_objective_aggregation": "normalize_then_sum"}, "gdpo", {}, id="gdpo"),
+        pytest.param(
+            VERL,
+            "dr_grpo",
+            {
+                "trainer": "verl",
+                "num_generations": 16,
+                "prompts_per_batch": 256,
+                "beta": 0.002,
+                "loss_type": "token-mean",
+            },
+            id="verl",
+        ),
+        pytest.param(verl(norm_adv_by_std_in_grpo=True), "grpo", {"filter_metric": None}, id="verl with std"),
+        pytest.param(verl(adv_estimator="rloo"), "rloo", {}, id="verl, RLOO"),
+        pytest.param(
+            verl(adv_estimator="reinforce_plus_plus_baseline"), "reinforce_pp", {}, id="verl, REINFORCE++"
+        ),
+        pytest.param(verl(adv_estimator="gdpo"), "gdpo", {}, id="verl, GDPO"),
+        pytest.param(
+            verl(filter_groups={"enable": True, "metric": "acc"}),
+            "dr_grpo",
+            {"filter_metric": "acc"},
+            id="DAPO",
+        ),
+        pytest.param(
+            verl(filter_groups={"enable": True, "metric": "seq_reward"}),
+            "dr_grpo",
+            {"filter_metric": "reward"},
+            id="DAPO by the reward",
+        ),
+        pytest.param(
+            verl(filter_groups={"enable": False, "metric": "acc"}),
+            "dr_grpo",
+            {"filter_metric": None},
+            id="not DAPO",
+        ),
+    ],
+)
+def test_settings_say_which_advantages_there_are(given, name, others, tmp_path):
+    read = rk.Training.of(given)
+    assert read.name == name
+    assert {key: getattr(read, key) for key in others} == others
+    assert rk.Training.of(read) is read and rk.Training.of(read.record()) == read
+    if "algorithm" in given:
+        (tmp_path / "run.yaml").write_text(yaml.safe_dump(given))
+        assert rk.Training.of(tmp_path / "run.yaml") == read
+
+
+@dataclass
+class Config:
+    """As GRPOConfig has it, once TRL has filled in the rest."""
+
+    num_generations: int = 8
+    generation_batch_size: int = 64
+    scale_rewards: object = True
+    learning_rate: float = 1e-6
+    beta: float = 0.04
+
+
+def test_a_config_object_of_trl_is_read_by_its_attributes():
+    read = rk.Training.of(Config())
+    assert (read.name, read.num_generations, read.prompts_per_batch, read.beta) == ("grpo", 8, 8, 0.04)
+    assert rk.Training.of(Config(scale_rewards=False)).name == "dr_grpo"
+
+
+def test_a_file_of_trl_may_say_more_than_is_asked(tmp_path):
+    (tmp_path / "a.yaml").write_text("model_name_or_path: x\nnum_generations: 16\nscale_rewards: batch\n")
+    (tmp_path / "a.json").write_text(
+        json.dumps({"num_generations": 16, "scale_rewards": "batch", "bf16": True})
+    )
+    first, second = (rk.Training.of(tmp_path / name) for name in ("a.yaml", "a.json"))
+    assert first == second and first.name == "batch" and first.num_generations == 16
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        pytest.param(
+            {"scale_rewards": "grup"}, "scale_rewards='grup' is not one of .*did you mean 'group'", id="word"
+        ),
+        pytest.param(
+            {"scale_reward": "group"}, "no setting 'scale_reward'; did you mean 'scale_rewards'", id="name"
+        ),
+        pytest.param(
+            {"num_generations": 1}, "num_generations=1 is not a whole number of at least 2", id="one"
+        ),
+        pytest.param({"num_generations": 2.5}, "num_generations=2.5 is not a whole number", id="half"),
+        pytest.param({"beta": -1}, "beta=-1 is not a number of at least 0", id="beta"),
+        pytest.param({"estimator": "gae"}, "estimator='gae' is not one of", id="estimator"),
+        pytest.param(
+            {"estimator": "rloo", "multi_objective_aggregation": "normalize_then_sum"},
+            "takes the sum",
+            id="both",
+        ),
+        pytest.param(verl(adv_estimator="gae"), "adv_estimator='gae' has no advantages of groups", id="PPO"),
+        pytest.param(7, "training=7 is no settings; give rk.Training", id="a number"),
+        pytest.param("nowhere.yaml", "'nowhere.yaml' cannot be read: No such file", id="no file"),
+    ],
+)
+def test_what_is_no_setting_is_one_clear_sentence(given, said):
+    with pytest.raises(rk.InputError, match=said):
+        rk.Training.of(given)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a: [", "are no YAML"),
+        ("- 1", "hold list, not names"),
+        ("lr: 1", "has no settings of a GRPO training"),
+    ],
+)
+def test_a_file_that_is_none_says_so(text, said, tmp_path):
+    (tmp_path / "run.yaml").write_text(text)
+    with pytest.raises(rk.InputError, match=said):
+        rk.Training.of(tmp_path / "run.yaml")
+
+
+# in a diagnosis
+
+
+ROWS = [
+    {"prompt_id": at // 4, "step": at // 8, "completion": "x" * (at % 5), "value": float(at % 7)}
+    for at in range(24)
+]
+
+
+def scores(step=True):
+    rows = [{key: value for key, value in row.items() if step or key != "step"} for row in ROWS]
+    reward = rk.Reward("r", components=[rk.Component("value_of", lambda value: value, range=None)])
+    return rk.score(reward, rows)
+
+
+def advantages(training, **options):
+    return rk.diagnose(scores(**options), training=training).views[0].advantages
+
+
+def test_a_batch_is_a_step_or_so_many_prompts_or_all():
+    by_step = advantages({"scale_rewards": "batch"})
+    by_prompts = advantages({"scale_rewards": "batch", "prompts_per_batch": 2}, step=False)
+    np.testing.assert_allclose(by_step, by_prompts)  # a step has two prompts
+    values = np.array([row["value"] for row in ROWS])
+    first = (values[:4] - values[:4].mean()) / (values[:8].std(ddof=1) + 1e-4)
+    np.testing.assert_allclose(by_step[:4], first)
+    whole = (values[:4] - values[:4].mean()) / (values.std(ddof=1) + 1e-4)
+    np.testing.assert_allclose(advantages({"scale_rewards": "batch"}, step=False)[:4], whole)
+
+
+def test_the_command_takes_a_file_and_names(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    scores().save("run")
+    (tmp_path / "verl.yaml").write_text(yaml.safe_dump(VERL))
+
+    def said(*options):
+        done = CliRunner().invoke(main, ["diagnose", "run", "--json", *options])
+        return json.loads(done.stdout)["training"] if done.exit_code == 0 else done.stderr
+
+    assert said()["scale_rewards"] == "group"
+    both = said("--training", "verl.yaml", "--training", "num_generations=4")
+    assert (both["trainer"], both["num_generations"], both["scale_rewards"]) == ("verl", 4, "none")
+    assert "is a second file" in said("--training", "verl.yaml", "--training", "verl.yaml")
+    assert "no setting 'scale'" in said("--training", "scale=none")
