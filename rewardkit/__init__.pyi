@@ -1,8 +1,10 @@
 """The names of rewardkit, and where each comes from; `__init__.py` imports one when it is asked for."""
 
 from rewardkit import targets
+from rewardkit.analysis.comparison import Comparison, compare
 from rewardkit.analysis.diagnosis import Diagnosis, diagnose
 from rewardkit.analysis.findings import Finding
+from rewardkit.analysis.forecast import Forecast, forecast
 from rewardkit.analysis.suggestions import Suggestion, Suggestions, suggest
 from rewardkit.cases import Case, CheckResult, assert_cases, check, load_cases
 from rewardkit.component import Component
@@ -30,11 +32,13 @@ __all__ = [
     "Case",
     "CasesError",
     "CheckResult",
+    "Comparison",
     "Component",
     "Diagnosis",
     "Explanation",
     "Exported",
     "Finding",
+    "Forecast",
     "InputError",
     "Reward",
     "RewardError",
@@ -49,10 +53,12 @@ __all__ = [
     "Training",
     "assert_cases",
     "check",
+    "compare",
     "diagnose",
     "explain",
     "export",
     "extract",
+    "forecast",
     "gate",
     "get_reward_function",
     "load_cases",

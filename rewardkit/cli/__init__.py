@@ -1,6 +1,6 @@
 """The command line: one module a command, in the order in which `rewardkit --help` lists them."""
 
-from rewardkit.cli import check, diagnose, export, lab, report, sample, score
+from rewardkit.cli import check, compare, diagnose, export, lab, report, sample, score
 from rewardkit.cli.group import main
 
-__all__ = ["check", "diagnose", "export", "lab", "main", "report", "sample", "score"]
+__all__ = ["check", "compare", "diagnose", "export", "lab", "main", "report", "sample", "score"]

@@ -1,0 +1,84 @@
+"""`rewardkit compare`: what differs between two scored tables."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import redirect_stdout
+from dataclasses import replace
+
+import click
+
+import rewardkit as rk
+from rewardkit.analysis.comparison import compare
+from rewardkit.analysis.findings import SEVERITIES
+from rewardkit.cli.group import main
+from rewardkit.cli.options import REWARD, json_option, limit_for, seed_option, timeout_option, training_option
+from rewardkit.cli.output import emit
+
+
+@main.command("compare", epilog=REWARD)
+@click.argument("a")
+@click.argument("b")
+@click.option("--cases", help="Written cases (JSONL), to say which are lost and gained.")
+@click.option("--reward-a", metavar="REWARD", help="The reward of A, to run it on the cases.")
+@click.option("--reward-b", metavar="REWARD", help="The reward of B, to run it on the cases.")
+@training_option
+@click.option("--label", metavar="COLUMN", help="A column that is trusted to say which completions are good.")
+@seed_option
+@timeout_option
+@click.option(
+    "--fail-on",
+    type=click.Choice(["warn", "high"]),
+    help="Exit 1 when B has a finding of this severity or above that A has not; a lost case is high.",
+)
+@json_option
+@click.pass_context
+def compare_command(
+    ctx: click.Context,
+    a: str,
+    b: str,
+    cases: str | None,
+    reward_a: str | None,
+    reward_b: str | None,
+    training: rk.Training,
+    label: str | None,
+    seed: int,
+    timeout: float | None,
+    fail_on: str | None,
+    as_json: bool,
+) -> None:
+    """Say what differs between the scores A and B: definition, rewards, advantages, ranks, cases, findings.
+
+    A and B are folders that `rewardkit score -o` wrote, or their Parquet files; rows are matched by
+    rollout_id. The folders tell of a reward but cannot run it, so that --cases needs both rewards too.
+    """
+    if cases is None and (reward_a or reward_b):
+        raise rk.InputError("--reward-a and --reward-b are for cases; give --cases too")
+    with redirect_stdout(sys.stderr):  # what the user's code prints is not the result
+        sides = [_scores(a, reward_a), _scores(b, reward_b)]
+        run = [side.reward for side, name in zip(sides, (reward_a, reward_b), strict=True) if name]
+        limit = limit_for(timeout, *run) if run else None
+        found = compare(*sides, cases=cases, training=training, label=label, seed=seed, timeout=limit)
+    emit(found.record(), str(found), as_json)
+    if fail_on and found.cases and found.cases["reason"]:
+        raise rk.InputError(
+            f"--fail-on cannot speak of the cases: {found.cases['reason']}; name both with --reward-a and "
+            "--reward-b"
+        )
+    worst = found.worst_new
+    ctx.exit(1 if fail_on and worst and SEVERITIES.index(worst) <= SEVERITIES.index(fail_on) else 0)
+
+
+def _scores(path: str, name: str | None) -> rk.Scores:
+    """The scores of a folder; with the reward itself where it is named, which must be the one they are of."""
+    scores = rk.load_scores(path)
+    if name is None:
+        return scores
+    reward = rk.load_reward(name, rollouts=scores.rollouts)
+    there, here = (item.record()["fingerprints"]["reward"] for item in (scores.reward, reward))
+    if there != here:
+        raise rk.InputError(
+            f"{name!r} is not the reward that {path!r} was scored with (fingerprint {here} here, {there} "
+            "there); name that one, or score again"
+        )
+    return replace(scores, reward=reward)
