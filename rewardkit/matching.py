@@ -3,42 +3,35 @@
 from __future__ import annotations
 
 import re
-import unicodedata
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
 from rewardkit.primitives.messages import as_list, content_text
+from rewardkit.searching import (
+    ASSISTANT,
+    FEW,
+    ROLE_AT_END,
+    SPECIAL,
+    Alike,
+    Place,
+    Search,
+    Turns,
+    aloud,
+    before,
+    last_start,
+    normal,
+    role_ends,
+    role_of,
+    stand_in,
+    without_role,
+)
 
 __all__ = ["Matches", "match_prompts", "normal"]
 
-ANCHOR, NEAR, WORDS = 16, 60, 8
-"""Characters by which a place where a question may start is found, characters before it in which its role is
-looked for, words by which the turn before it is found. Our choice: few places and turns share them."""
-
-_SPECIAL = re.compile(
-    r"<\|[^<>|\s]{1,60}\|>|<｜[^<>｜]{1,60}｜>|</?s>|<(?:bos|eos|pad)>|<(?:start|end)_of_turn>|\[/?INST\]|<</?SYS>>"
-)
-"""What chat templates put around messages, in ChatML, Llama, DeepSeek, Gemma and Mistral."""
-
-_ROLES = {role: role for role in ("user", "assistant", "system")} | {"[inst]": "user", "[/inst]": "assistant"}
-"""Those that stand for a role, as in Phi's ``<|user|>``, and the role."""
-
-_ASSISTANT = re.compile(
-    r"\s*(?:(?:assistant|model)\b|(?:gpt|ai|bot)\s*:)\s*:?\s*(?:</?think(?:ing)?>\s*)*$", re.IGNORECASE
-)
-"""The end of a rendered prompt, behind the last message: the model is to speak, or to think, from here."""
-
-_ROLE_AT_END = {
-    "user": re.compile(r"(?:\s#{1,6})?\s*(?:user|human|instruction|question)\s*:?$", re.IGNORECASE),
-    "assistant": re.compile(
-        r"(?:\s#{1,6})?\s*(?:assistant|model|gpt|ai|bot|response)\s*:?\s*(?:final\s*)?(?:</?think(?:ing)?>\s*)*$",
-        re.IGNORECASE,
-    ),
-}
-"""The role before a message, at the end of the text up to it; some logs have it glued to the turn before."""
+WORDS = 8
+"""Words by which the turn before a message is found. Our choice: few turns share them."""
 
 _SPOKEN = re.compile(
     r"^[ \t#*]*(?:(?:[aA]ssistant|model)[ \t]*:?[ \t*]*$|(?i:assistant|gpt|ai|bot|response)[ \t]*:)"
@@ -52,8 +45,7 @@ _OPENING = re.compile(r"\W*|" + _SYSTEM.pattern + ".*")
 """What may stand before the first turn of a rendered prompt for certain: nothing, or a system's message."""
 
 _ABOVE = ("system", "developer")
-_Turns = tuple[tuple[str, str], ...]  # role and normal text of each
-_Others = tuple[_Turns, _Turns]  # those before the last message of the user, and those behind it
+_Others = tuple[Turns, Turns]  # those before the last message of the user, and those behind it
 
 
 @dataclass(frozen=True)
@@ -71,24 +63,6 @@ class Matches:
     contradicted: frozenset[int] = frozenset()
     last_only: frozenset[int] = frozenset()
     other_system: frozenset[int] = frozenset()
-
-
-def normal(text: str) -> str:
-    r"""Text for comparison: Unicode NFC, special tokens of chat templates left out, white space collapsed.
-
-    A token that stands for a role becomes its name.
-
-    >>> normal("<|im_start|>user\nCafe\u0301?  <|im_end|>")
-    'user Café?'
-    """
-    if not text.isascii():
-        text = unicodedata.normalize("NFC", text).replace("：", "： ")
-    return " ".join((_SPECIAL.sub(_role, text) if "<" in text or "[" in text else text).split())
-
-
-def _role(token: re.Match[str]) -> str:
-    text = token[0].lower()
-    return f" {_ROLES.get(text, _ROLES.get(text.strip('<>|｜'), ''))} "
 
 
 def match_prompts(log: Sequence[Any], data: Sequence[Any]) -> Matches:
@@ -184,14 +158,6 @@ def _parts(prompt: Any, whole: str) -> _Prompt:
     return _Prompt(turns[at][1], (turns[:at], () if started else behind), system)
 
 
-class _Place(NamedTuple):
-    """Where a message was found in a text."""
-
-    message: str
-    start: int
-    end: int
-
-
 @dataclass(frozen=True)
 class _Found:
     """Rows of the data set, none where all contradict; the rest as in `Matches`; what opens the text."""
@@ -209,7 +175,10 @@ class _Rows:
         self.data = data
         self.whole: dict[str, list[int]] = defaultdict(list)
         self.of: dict[str, dict[_Others, dict[str, list[int]]]] = {}
-        self.endings: dict[tuple[str, tuple[str, ...]], list[_Turns]] = defaultdict(list)
+        self.endings: dict[tuple[str, tuple[str, ...]], Alike] = defaultdict(Alike)
+        self.above: dict[str, set[str]] = defaultdict(set)  # last message -> system prompts
+        self.lengths: dict[str, set[int]] = defaultdict(set)  # and their lengths
+        self.searches: dict[tuple[str, _Others], Search] = {}
         for at, prompt in enumerate(data):
             if prompt is None:
                 continue
@@ -220,121 +189,156 @@ class _Rows:
             others = self.of.setdefault(parts.last, {})
             if parts.others not in others and parts.others[0] and not parts.others[1]:
                 role, said = parts.others[0][-1]
-                words = tuple(_aloud(said).split()[-WORDS:]) if role in _ROLE_AT_END else ()
-                self.endings[parts.last, words].append(parts.others[0])
+                words = tuple(aloud(said).split()[-WORDS:]) if role in ROLE_AT_END else ()
+                self.endings[parts.last, words].turns.append(parts.others[0])
             others.setdefault(parts.others, {}).setdefault(parts.system, []).append(at)
+            if parts.system:
+                self.above[parts.last].add(parts.system)
+                self.lengths[parts.last].add(len(parts.system))
 
     def like(self, prompt: _Prompt, message: str) -> _Found:
         """Rows with this last message that do not contradict the other messages of the log's prompt."""
-        for others in dict.fromkeys((prompt.others, ((), ()))):
-            systems = self.of[message].get(others, {})
-            rows = systems.get(prompt.system) or systems.get("")
-            if not rows and not prompt.system:
-                rows = sorted(at for some in systems.values() for at in some)
-            if rows:
-                return _Found(rows, last_only=others != prompt.others)
-        return _Found([])
+        others = prompt.others if prompt.others in self.of[message] else ((), ())
+        systems = self.of[message].get(others, {})
+        rows = systems.get(prompt.system) or systems.get("", [])
+        if not rows and not prompt.system:
+            rows = sorted(at for some in systems.values() for at in some)
+        return _Found(rows, last_only=bool(rows) and others != prompt.others)
 
-    def rendered(self, prompt: _Prompt, place: _Place) -> _Found:
-        """Rows whose last message stands at this place of a text and whose other turns stand before it."""
-        head = prompt.last[: place.start].rstrip()
-        known = self.of[place.message]
-        opening = _without_role(head, "user")
+    def by_user(self, message: str, head: str) -> bool:
+        """Whether a user's turn begins before this message, be it with a system prompt of its rows."""
+        return without_role(head, "user") is not None or self._opened(message, head) is not None
+
+    def rendered(self, prompt: _Prompt, place: Place) -> _Found:
+        """Rows whose last message stands at this place of a text and whose other turns stand before it.
+
+        Rows with fewer turns count only where those of a row with more do not all stand there.
+        """
+        text, system = prompt.last[: place.start].rstrip(), ""
+        if at := self._opened(place.message, text):  # as Mistral's template writes it since version 0.3
+            text, system = text[:at].rstrip(), text[at:]
+        opening = without_role(text, "user")
         waiting = place.end < len(prompt.last)  # the assistant's turn behind the place is the one to come
         spoken = _assistants(prompt.raw) - waiting
         words = tuple((opening or "").rsplit(None, WORDS)[-WORDS:])
         ends = [(place.message, words[at:]) for at in range(len(words) + 1)]
-        fit = [(turns, _before(turns, head)) for end in ends for turns in self.endings.get(end, ())]
-        for turns, rest in [*sorted(fit, key=lambda one: -len(one[0])), ((), head)]:
-            if rest is None or (turns, ()) not in known:
-                continue
-            start = rest if (bare := _without_role(rest, "user")) is None else bare
-            rows, other = _of_system(known[turns, ()], start)
-            more = spoken > sum(role == "assistant" for role, _ in turns)
-            more = more and bool(rows) and spoken > _assistants(self.data[rows[0]])
-            if rows and not (turns and more):
-                return _Found(rows, more, other and not more and opening is not None, start)
-        return _Found([], opening=head if opening is None else opening)
+        alike = [self.endings[end].within(text) for end in ends if end in self.endings]
+        fit: list[tuple[Turns, _Found]] = []
+        doubtful = False
+        for turns in (turns for some in alike for turns in some):
+            found = self._behind(place.message, turns, before(turns, text), system, spoken)
+            if found.rows and not found.last_only:
+                fit.append((turns, found))
+            else:
+                doubtful = doubtful or stand_in(turns, text)
+        if fit:
+            return _best(fit, text)
+        found = _Found([]) if doubtful else self._behind(place.message, (), text, system, spoken)
+        if not found.rows:
+            return _Found([], opening=text if opening is None else opening)
+        return replace(found, other_system=found.other_system and not found.last_only and opening is not None)
+
+    def _behind(self, message: str, turns: Turns, rest: str | None, system: str, spoken: int) -> _Found:
+        """Rows with these turns, `rest` being the text before them; `last_only` where more were `spoken`."""
+        systems = self.of[message].get((turns, ()))
+        if rest is None or systems is None:
+            return _Found([])
+        bare = without_role(rest, "user")
+        start, other = rest if bare is None else bare, False
+        if at := self._opened(message, rest):
+            rows, start = systems.get(rest[at:], []), without_role(rest[:at].rstrip(), "user") or ""
+        elif bare is None and turns and turns[0][0] == "user":
+            rows = []  # the first turn was longer
+        elif system:
+            rows = systems.get(system, [])
+        else:
+            rows, other = self._of_system(message, turns, start)
+        more = bool(rows) and spoken > sum(role == "assistant" for role, _ in turns)
+        return _Found(rows, more and spoken > _assistants(self.data[rows[0]]), other, start)
+
+    def _opened(self, message: str, text: str) -> int | None:
+        """Where a system prompt begins that opens a user's turn and ends the text; ``None`` where none does.
+
+        So Gemma, Mistral and Llama 2 write it. Only system prompts of rows with this last message count.
+        """
+        if not (lengths := self.lengths.get(message)):
+            return None
+        ends = (end for end in role_ends(text) if len(text) - end in lengths)
+        return next((end for end in ends if text[end:] in self.above[message]), None)
+
+    def _of_system(self, message: str, turns: Turns, opening: str) -> tuple[list[int], bool]:
+        """Rows whose system prompt opens the text, else without one, else all; whether it has another."""
+        systems = self.of[message][turns, ()]
+        named = _SYSTEM.match(opening)
+        own = (opening[named.end() :] if named else opening).strip()
+        if own in systems:
+            return systems[own], False
+        standing = self._systems(message, turns, opening)
+        if standing or "" in systems:
+            return systems[max(standing, key=len, default="")], False
+        if own and len(systems) > 1:  # they are told apart by it
+            return [], True
+        return sorted(at for rows in systems.values() for at in rows), bool(own)
+
+    def _systems(self, message: str, turns: Turns, opening: str) -> list[str]:
+        """System prompts of the rows with these turns that stand in the text."""
+        systems = self.of[message][turns, ()]
+        if len(systems) <= FEW:
+            return [system for system in systems if system and last_start(system, opening) >= 0]
+        key = message, (turns, ())
+        if key not in self.searches:
+            self.searches[key] = Search(list(filter(None, systems)))
+        return self.searches[key].standing(opening)
+
+
+def _best(fit: Sequence[tuple[Turns, _Found]], text: str) -> _Found:
+    """Of rows that fit those with the most turns, the system prompt, all thoughts, the longest texts.
+
+    Several where they differ only in thoughts that were left out.
+    """
+    if len(fit) == 1:
+        return fit[0][1]
+    ranked: dict[tuple[int, bool, bool, int], list[_Found]] = defaultdict(list)
+    for turns, found in fit:
+        length = sum(len(aloud(said) or said) for _, said in turns)
+        whole = all(said in text for _, said in turns)
+        ranked[len(turns), not found.other_system, whole, length].append(found)
+    best = ranked[max(ranked)]
+    return replace(best[0], rows=sorted(at for found in best for at in found.rows))
 
 
 def _assistants(prompt: Any) -> int:
     """How often an assistant speaks in a prompt, in the texts of its messages too."""
     said = _said(prompt)
     return sum(
-        (role == "assistant")
-        + len(_SPOKEN.findall(_SPECIAL.sub(lambda token: f"\n{_role(token).strip()}\n", text)))
+        (role == "assistant") + len(_SPOKEN.findall(SPECIAL.sub(lambda token: f"\n{role_of(token)}\n", text)))
         for role, text in ([("", str(prompt))] if said is None else said)
     )
 
 
-def _aloud(said: str) -> str:
-    """A message without its thought, which some templates leave out."""
-    return said.rpartition("</think>")[2].strip()
-
-
-def _without_role(text: str, role: str) -> str | None:
-    """The text without the role that it ends in; ``None`` where it does not."""
-    found = _ROLE_AT_END[role].search(text, max(0, len(text) - NEAR))
-    return text[: found.start()] if found else None
-
-
-def _before(turns: _Turns, head: str) -> str | None:
-    """What stands before these turns, which end the head but for a role; ``None`` where they do not.
-
-    Calls and results of tools, which each template writes in its own way, need only stand somewhere before.
-    """
-    rest, behind = head, "user"  # the role of the turn behind; "" where anything may stand between
-    for role, said in reversed(turns):
-        ruled = role in _ROLE_AT_END and said
-        part = (_without_role(rest, behind) or "") if ruled and behind else rest
-        forms = (said, _aloud(said) or said) if ruled else (said,)
-        found = [(part.rfind(form), len(form)) for form in forms]
-        ends = [at for at, length in found if at >= 0 and not (ruled and behind and at + length < len(part))]
-        if not ends:
-            return None
-        rest, behind = part[: ends[0]].rstrip(), role if ruled else ""
-        if role == "user" and _without_role(rest, role) is None:
-            return None
-    return rest
-
-
-def _of_system(systems: Mapping[str, list[int]], opening: str) -> tuple[list[int], bool]:
-    """Rows whose system prompt opens the text, else without one, else all; whether the text has another."""
-    named = _SYSTEM.match(opening)
-    own = (opening[named.end() :] if named else opening).strip()
-    if own in systems:
-        return systems[own], False
-    standing = [system for system in systems if system and system in opening]
-    if standing or "" in systems:
-        return systems[max(standing, key=len, default="")], False
-    if own and len(systems) > 1:  # they are told apart by it
-        return [], True
-    return sorted(at for rows in systems.values() for at in rows), bool(own)
-
-
 def _find_inside(prompts: Mapping[str, _Prompt], known: _Rows) -> tuple[dict[str, _Found], set[str]]:
     """Key of a prompt -> what its text holds; and the keys of texts with several different messages."""
-    search = _Search(list(known.of))
+    search = Search(list(known.of))
     places = {key: search.places(prompt.last) for key, prompt in prompts.items()}
-    before: dict[str, set[str]] = defaultdict(set)
-    after: dict[str, set[str]] = defaultdict(set)
+    heads: dict[str, set[str]] = defaultdict(set)  # text before messages -> the messages
+    tails: dict[str, set[str]] = defaultdict(set)
     for key, found in places.items():
         for place in found:
-            before[prompts[key].last[: place.start]].add(place.message)
-            after[prompts[key].last[place.end :]].add(place.message)
+            heads[prompts[key].last[: place.start]].add(place.message)
+            tails[prompts[key].last[place.end :]].add(place.message)
 
-    def found_at(prompt: _Prompt, place: _Place) -> _Found | None:
+    def found_at(prompt: _Prompt, place: Place) -> _Found | None:
         """What the place holds; ``None`` where the message may be a part of something else."""
         head, tail = prompt.last[: place.start].rstrip(), prompt.last[place.end :]
-        by_user = _without_role(head, "user") is not None
-        same_head = len(before[prompt.last[: place.start]]) > 1
-        turn = by_user and (not tail or _ASSISTANT.match(tail))
-        framed = (not head or by_user or same_head) and len(after[tail]) > 1
+        rendered = prompt.raw is not None
+        by_user = known.by_user(place.message, head) if rendered else without_role(head, "user") is not None
+        same_head = len(heads[prompt.last[: place.start]]) > 1
+        turn = by_user and (not tail or ASSISTANT.match(tail))
+        framed = (not head or by_user or same_head) and len(tails[tail]) > 1
         if not (turn or (framed if tail else same_head)):
             return None
-        rendered = prompt.raw is not None
         rows = known.rendered(prompt, place) if rendered else known.like(prompt, place.message)
-        opening = rows.opening if rendered else _without_role(head, "user") or ""
+        opening = rows.opening if rendered else without_role(head, "user") or ""
         # Without an assistant behind it, the user's role may be a word of a longer question.
         return rows if tail or same_head or _OPENING.fullmatch(opening) else None
 
@@ -347,52 +351,3 @@ def _find_inside(prompts: Mapping[str, _Prompt], known: _Rows) -> tuple[dict[str
         elif fit or any(one is not None for _, one in found_there):
             inside[key] = next(iter(fit.values()), _Found([]))
     return inside, unclear
-
-
-class _Search:
-    """Finds which of many messages stand in a text, in time that hardly depends on how many there are.
-
-    A place where one may start is known by its first characters; the messages that start there are
-    neighbours in alphabetical order, the shorter ones reached from the longer.
-    """
-
-    def __init__(self, messages: Sequence[str]) -> None:
-        self.sorted = sorted(messages)
-        self.anchors = {message[:ANCHOR] for message in messages}
-        self.lengths = sorted({len(anchor) for anchor in self.anchors})
-        self.shorter: list[int] = []  # the longest other message that this one starts with; -1: none
-        for at, message in enumerate(self.sorted):
-            near = at - 1
-            while near >= 0 and not message.startswith(self.sorted[near]):
-                near = self.shorter[near]
-            self.shorter.append(near)
-
-    def places(self, text: str) -> list[_Place]:
-        """Where messages stand between spaces or the ends, without those that lie inside of a longer one."""
-        found: list[_Place] = []
-        reached = -1
-        start = 0
-        while start < len(text):
-            if any(text[start : start + length] in self.anchors for length in self.lengths):
-                message = self._longest_at(text, start)
-                if message is not None and start + len(message) > reached:
-                    reached = start + len(message)
-                    found.append(_Place(message, start, reached))
-            space = text.find(" ", start)
-            start = space + 1 if space >= 0 else len(text)
-        return found
-
-    def _longest_at(self, text: str, start: int) -> str | None:
-        rest = text[start:]
-        at = bisect_right(self.sorted, rest) - 1
-        while at >= 0:
-            message = self.sorted[at]
-            if rest.startswith(message) and self._ends(rest, len(message)):
-                return message
-            at = self.shorter[at]
-        return None
-
-    @staticmethod
-    def _ends(rest: str, length: int) -> bool:
-        """Whether a message may end here: before a space or an assistant's role, or at the end."""
-        return len(rest) == length or rest[length] == " " or _ASSISTANT.match(rest, length) is not None

@@ -350,6 +350,21 @@ def test_a_rendered_prompt_with_another_system_prompt_than_the_data_sets_is_said
     assert said.startswith("1 of 4 rows match 'the joined table' but for the system prompt")
 
 
+@pytest.mark.parametrize("rows", [2, 3])
+def test_conversations_that_gemma_writes_with_the_system_prompt_in_their_first_turn_get_their_own_truth(rows):
+    data = [{"prompt": chat(*texts, "Now add 1.", system="Be brief."), "ground_truth": truth} for texts, truth
+            in [(("Compute 7*6.", "42"), "43"), (("Compute 2*3.", "6"), "7"), ((), "1")][:rows]]  # fmt: skip
+    form = (
+        "<start_of_turn>user\nBe brief.\n\n{}<end_of_turn>\n<start_of_turn>model\n{}<end_of_turn>\n"
+        "<start_of_turn>user\nNow add 1.<end_of_turn>\n<start_of_turn>model\n"
+    )
+    turns = [("Compute 7*6.", "42"), ("Compute 2*3.", "6")]
+    log = [{"prompt": form.format(*texts), "completion": "c"} for texts in turns]
+    rollouts = rk.load_rollouts(log, join=data)
+    assert values(rollouts, "ground_truth") == ["43", "7"]
+    assert (rollouts.joined.unmatched, rollouts.joined.last_only, rollouts.joined.warnings) == (0, 0, ())
+
+
 def test_an_error_says_that_only_the_ends_are_the_same():
     with pytest.raises(
         rk.RolloutsError, match=r"\(1 have a last user message of it, behind other messages\)"

@@ -1,11 +1,14 @@
 """Matches of prompts: the turns around the last message of the user, and what shows where a turn begins."""
 
 import time
+from dataclasses import asdict
+from unittest import mock
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rewardkit import matching, searching
 from rewardkit.matching import match_prompts
 
 Q1, A1, Q2 = "What is 5 + 5?", "It is 10", "And twice that?"
@@ -35,6 +38,26 @@ def mistral(messages):
     return f"<s>{said}"
 
 
+def merging(form, at=0):
+    """A template without a system's turn: it writes the text into the user's first turn, or last: -1."""
+
+    def render(messages):
+        if messages[0]["role"] != "system":
+            return form(messages)
+        above, *rest = [dict(item) for item in messages]
+        turn = [item for item in rest if item["role"] == "user"][at]
+        turn["content"] = f"{above['content']}\n\n{turn['content']}"
+        return form(rest)
+
+    return render
+
+
+def llama_2(messages):
+    texts = [f"<<SYS>>\n{one['content']}\n<</SYS>>" if one["role"] == "system" else one["content"]
+             for one in messages]  # fmt: skip
+    return merging(mistral)([{**one, "content": text} for one, text in zip(messages, texts, strict=True)])
+
+
 LLAMA = "<|start_header_id|>{role}<|end_header_id|>\n\n{text}<|eot_id|>"
 TEMPLATES = {
     "ChatML": written("<|im_start|>{role}\n{text}<|im_end|>\n", "<|im_start|>assistant\n"),
@@ -54,6 +77,19 @@ TEMPLATES = {
     "Vicuna": written("{role}: {text} ", "ASSISTANT:", user="USER", assistant="ASSISTANT"),
     "Human and Assistant": written("{role}: {text}\n\n", "Assistant:", user="Human", assistant="Assistant"),
     "Mistral": mistral,
+    "Command R": written(
+        "<|START_OF_TURN_TOKEN|><|{role}_TOKEN|>{text}<|END_OF_TURN_TOKEN|>",
+        "<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>",
+        system="SYSTEM", user="USER", assistant="CHATBOT",
+    ),
+    "EXAONE": written("[|{role}|]{text}[|endofturn|]\n", "[|assistant|]"),
+}  # fmt: skip
+MERGING = {
+    "Gemma, the system in the first turn": merging(TEMPLATES["Gemma"]),
+    "Gemma, so, without its special tokens": merging(TEMPLATES["Gemma without its special tokens"]),
+    "Mistral 0.2": merging(mistral),
+    "Mistral 0.3, the system in the last turn": merging(mistral, -1),
+    "Llama 2": llama_2,
 }
 every_form = pytest.mark.parametrize(
     "form", [pytest.param(lambda messages: messages, id="messages")]
@@ -238,6 +274,159 @@ def test_the_order_of_the_data_set_does_not_matter(order, name):
     data = [chat(Q2), chat(Q1, A1, Q2), chat("Hi", A1, Q2), chat(Q1, "No", Q2), chat(Q1)]
     found = match_prompts([TEMPLATES[name](one) for one in data], [data[at] for at in order])
     assert [order[rows[0]] for rows in found.rows] == list(range(5))
+
+
+NEXT, CALCULATOR = "Now add 1.", "You are a calculator. Answer the question:"
+ENDING_ALIKE = [chat("Compute 7*6.", "42", NEXT, system=CALCULATOR),
+                chat("Compute 2*3.", "6", NEXT, system=CALCULATOR)]  # fmt: skip
+ALONE = chat(NEXT, system=CALCULATOR)
+merging_form = pytest.mark.parametrize(
+    "form", [pytest.param(template, id=name) for name, template in MERGING.items()]
+)
+any_form = pytest.mark.parametrize(
+    "form", [pytest.param(template, id=name) for name, template in {**TEMPLATES, **MERGING}.items()]
+)
+
+
+@any_form
+@pytest.mark.parametrize("more", [pytest.param([], id="two rows"), pytest.param([ALONE], id="and one alone")])
+def test_each_of_the_rows_that_end_alike_is_found_behind_a_system_prompt(form, more):
+    data = [*ENDING_ALIKE, *more]
+    for at, one in enumerate(data):
+        assert matched(form(one), *data) == ([at], set())
+        assert matched(form(one), *data[::-1]) == ([len(data) - 1 - at], set())
+    assert match_prompts([form(one) for one in data], data).rows == [[at] for at in range(len(data))]
+
+
+@any_form
+@pytest.mark.parametrize(
+    ("first", "answer", "alone", "why"),
+    [
+        ("Compute 9*9.", "81", [2], "no row has these turns: they may be examples"),
+        ("Compute 7*6.", "43", [2], "another answer came before"),
+        ("Please. Compute 7*6.", "42", [], "the first message was longer: which it is cannot be known"),
+    ],
+)
+def test_a_row_alone_is_no_match_where_the_turns_of_another_stand_in_the_text(
+    form, first, answer, alone, why
+):
+    text = form(chat(first, answer, NEXT, system=CALCULATOR))
+    assert matched(text, *ENDING_ALIKE) == ([], {"contradicted"}), why
+    assert matched(text, *ENDING_ALIKE, ALONE) == (alone, {"last_only" if alone else "contradicted"}), why
+
+
+@pytest.mark.parametrize("form", [lambda messages: messages, TEMPLATES["ChatML"]], ids=["messages", "ChatML"])
+def test_a_row_alone_is_no_match_where_the_same_turns_have_another_system_prompt(form):
+    data = [chat(Q1, A1, Q2, system="Add."), chat(Q1, A1, Q2, system="Multiply."), chat(Q2)]
+    assert matched(form(chat(Q1, A1, Q2, system="Divide.")), *data) == ([], {"contradicted"})
+    assert matched(form(chat(Q1, A1, Q2, system="Add.")), *data) == ([0], set())
+    assert matched(form(chat("Hi", A1, Q2, system="Divide.")), *data) == ([2], {"last_only"})
+
+
+@merging_form
+def test_a_system_prompt_in_the_turn_of_the_user_is_the_rows_own(form):
+    for turns in ([Q1], [Q1, A1, Q2]):
+        data = [chat(*turns, system=system) for system in ("Be brief.", "Be kind. Be brief.", None)]
+        for at, one in enumerate(data):
+            assert matched(form(one), *data) == ([at], set())
+        assert matched(form(chat(*turns, system="Be kind.")), *data)[0] == []  # a part of a question, perhaps
+    assert matched(form(chat(Q1, system="Be brief.")), chat(Q1), "hello")[0] == []
+
+
+def test_rows_that_differ_in_thoughts_that_were_left_out_all_match():
+    data = [chat(Q1, f"<think>{thought}</think> {A1}", Q2) for thought in ("So", "Well")]
+    template = TEMPLATES["ChatML"]
+    assert matched(template(chat(Q1, A1, Q2)), *data) == ([0, 1], set())
+    assert matched(template(chat(Q1, A1, Q2)), *data, chat(Q1, A1, Q2)) == ([2], set())
+    assert matched(template(data[1]), *data) == ([1], set())
+
+
+def test_among_many_rows_those_with_fewer_turns_are_found_too():
+    data = [chat("Hi", "No", Q1, A1, Q2), chat("Hello", "No", Q1, A1, Q2), chat(Q1, A1, Q2)]
+    with mock.patch.object(searching, "FEW", 0):
+        assert [matched(TEMPLATES["ChatML"](one), *data)[0] for one in data] == [[0], [1], [2]]
+
+
+def test_of_results_of_tools_inside_one_another_the_longest_counts():
+    data = [[{"role": "tool", "content": text}, *chat(Q2)] for text in ("1", "1 0", "0")]
+    text = TEMPLATES["ChatML"]([{"role": "tool", "content": "1 0"}, *chat(Q2)])
+    assert matched(text, *data) == ([1], set())
+    assert matched(text, *data[::-1]) == ([1], set())
+
+
+def test_of_turns_that_both_stand_in_a_text_those_behind_their_own_system_prompt_count():
+    data = [[*chat(system=above), {"role": "tool", "content": text}, *chat(Q2)]
+            for above, text in (("It is 1", "0"), ("It is 2", "1"))]  # fmt: skip
+    for rows in (data, data[::-1]):
+        assert matched(TEMPLATES["ChatML"](data[0]), *rows) == ([rows.index(data[0])], set())
+
+
+def test_a_turn_within_a_word_does_not_stand_in_a_text():
+    data = [chat("Go."), [*chat("a"), *chat(""), *chat("Go.")]]  # "Human" has an a
+    assert matched(TEMPLATES["Human and Assistant"](chat("Go.")), *data) == ([0], set())
+
+
+texts = st.sampled_from(["a", "a b", "b a", "a b a", "<think>b</think> a", "c", "", "user a"])
+conversations = st.builds(
+    lambda above, turns, last: [
+        *({"role": "system", "content": text} for text in above),
+        *({"role": role, "content": text} for role, text in turns),
+        {"role": "user", "content": last},
+    ],
+    st.lists(texts, max_size=1),
+    st.lists(st.tuples(st.sampled_from(["user", "assistant", "tool"]), texts), max_size=4),
+    st.sampled_from(["Go.", "Sure?"]),
+)
+
+
+@given(st.lists(conversations, max_size=12), st.sampled_from(sorted({**TEMPLATES, **MERGING})))
+def test_among_many_rows_the_same_ones_are_found_as_by_trying_each(data, name):
+    form = {**TEMPLATES, **MERGING}[name]
+    log = [form(one) for one in data]
+    found = []
+    for few in (0, 1000):
+        with mock.patch.object(searching, "FEW", few), mock.patch.object(matching, "FEW", few):
+            found.append(asdict(match_prompts(log, data)))
+    assert found[0] == found[1]
+
+
+SHARED = "It was a dark and stormy night; the rain fell in torrents. " * 20
+DATED = "Cutting Knowledge Date: December 2023\nToday Date: 26 Jul 2024\n\n"
+
+
+def documents(written):
+    return [
+        chat(written.format(at), "I have read it.", "Summarise it.", system="Be brief.") for at in range(3000)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("form", "data"),
+    [
+        pytest.param(TEMPLATES["ChatML"], documents("Here is document {}. " + SHARED[:300]), id="documents"),
+        pytest.param(
+            MERGING["Gemma, the system in the first turn"],
+            documents("Here is document {}. " + SHARED[:300]),
+            id="documents behind a system prompt in their turn",
+        ),
+        pytest.param(
+            TEMPLATES["Llama 3"], documents(SHARED + "{} " + SHARED), id="documents that differ in the middle"
+        ),
+        pytest.param(
+            lambda messages: TEMPLATES["Llama 3"](
+                [{"role": "system", "content": DATED + messages[0]["content"]}, *messages[1:]]
+            ),
+            [chat("Go.", system=f"{at} is your number. " + SHARED[:300]) for at in range(15_000)],
+            id="system prompts behind a date",
+        ),
+    ],
+)
+def test_rows_that_differ_in_one_place_only_take_seconds_and_not_minutes(form, data):
+    log = [form(one) for one in data]
+    started = time.process_time()
+    found = match_prompts(log, data)
+    assert time.process_time() - started < 20  # 0.5 to 2 s here; one by one 20 s to minutes
+    assert found.rows == [[at] for at in range(len(data))]
 
 
 def test_ten_thousand_conversations_that_end_alike_take_seconds_and_not_minutes():

@@ -146,8 +146,10 @@ class Bootstrap:
     def weights(self) -> NDArray[np.float32]:
         """How often each prompt is drawn in each resample."""
         generator = np.random.default_rng(self.seed)
-        even = np.full(self.total, 1 / self.total)
-        return generator.multinomial(self.total, even, size=self.resamples).astype(np.float32)
+        weights = np.empty((self.resamples, self.total), dtype=np.float32)
+        for row in weights:
+            row[:] = np.bincount(generator.integers(0, self.total, self.total), minlength=self.total)
+        return weights
 
     def of_groups(self, groups: Codes) -> Codes:
         """The prompt of each group, (groups,)."""

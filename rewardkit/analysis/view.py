@@ -312,7 +312,10 @@ def make_view(
     columns: Sequence[str] | None = None,
     tests: int = 1,
 ) -> View:
-    """The view of one part of the scores, one of so many whose findings are looked at. InputError: a label, column or filter metric that is not there."""
+    """The view of one part of the scores, one of so many `tests`.
+
+    InputError: a label, column or filter metric that is not there.
+    """
     check_metric(training, part.reward)
     rows = part.rows
     _, groups = np.unique(scores.groups[rows], return_inverse=True)
