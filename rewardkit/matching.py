@@ -243,7 +243,8 @@ class _Rows:
         systems = self.of[message].get((turns, ()))
         if rest is None or systems is None:
             return _Found([])
-        bare = without_role(rest, "user")
+        role = turns[0][0] if turns and turns[0][0] in ROLE_AT_END else "user"
+        bare = without_role(rest, role)
         start, other = rest if bare is None else bare, False
         if at := self._opened(message, rest):
             rows, start = systems.get(rest[at:], []), without_role(rest[:at].rstrip(), "user") or ""
@@ -275,7 +276,7 @@ class _Rows:
             return systems[own], False
         standing = self._systems(message, turns, opening)
         if standing or "" in systems:
-            return systems[max(standing, key=len, default="")], False
+            return systems[max(standing, key=lambda system: (len(system), system), default="")], False
         if own and len(systems) > 1:  # they are told apart by it
             return [], True
         return sorted(at for rows in systems.values() for at in rows), bool(own)

@@ -361,6 +361,13 @@ def test_of_turns_that_both_stand_in_a_text_those_behind_their_own_system_prompt
         assert matched(TEMPLATES["ChatML"](data[0]), *rows) == ([rows.index(data[0])], set())
 
 
+def test_a_system_prompt_before_a_turn_of_the_assistant_is_found_too():
+    opened = [{"role": "assistant", "content": "Ask me."}, *chat(Q1)]
+    data = [[*chat(system=above), *opened] for above in ("assist", "Be brief.", "in")]
+    for at, one in enumerate(data):
+        assert matched(TEMPLATES["ChatML"](one), *data) == ([at], set())
+
+
 def test_a_turn_within_a_word_does_not_stand_in_a_text():
     data = [chat("Go."), [*chat("a"), *chat(""), *chat("Go.")]]  # "Human" has an a
     assert matched(TEMPLATES["Human and Assistant"](chat("Go.")), *data) == ([0], set())
