@@ -6,6 +6,7 @@ from rewardkit.analysis.diagnosis import Diagnosis, diagnose
 from rewardkit.analysis.findings import Finding
 from rewardkit.analysis.forecast import Forecast, forecast
 from rewardkit.analysis.suggestions import Suggestion, Suggestions, suggest
+from rewardkit.analysis.variants import WhatIf, whatif
 from rewardkit.cases import Case, CheckResult, assert_cases, check, load_cases
 from rewardkit.component import Component
 from rewardkit.errors import CasesError, InputError, RewardError, RolloutsError
@@ -51,6 +52,7 @@ __all__ = [
     "Suggestion",
     "Suggestions",
     "Training",
+    "WhatIf",
     "assert_cases",
     "check",
     "compare",
@@ -76,4 +78,5 @@ __all__ = [
     "targets",
     "verify",
     "weigh",
+    "whatif",
 ]

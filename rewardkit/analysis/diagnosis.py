@@ -12,8 +12,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rewardkit.analysis import component_findings, hacking_findings, log_findings, reward_findings, slices
+from rewardkit.analysis import (
+    component_findings,
+    hacking_findings,
+    log_findings,
+    rendering,
+    reward_findings,
+    slices,
+)
 from rewardkit.analysis.findings import SEVERITIES, Finding
+from rewardkit.analysis.group_size import DeadShare, dead_share
 from rewardkit.analysis.grouping import Bootstrap, between_share, group_stats
 from rewardkit.analysis.thresholds import THRESHOLDS
 from rewardkit.analysis.view import View, make_view
@@ -59,9 +67,10 @@ class Diagnosis:
         The columns: weight, effective weight, counts by status, mean, std, lowest and highest score, share at
         the ends of the range.
 
-        ``effective_weight`` is the share of the squared group advantage (NaN unless the aggregation is a
-        weighted sum or mean), ``between`` the share of the variance that lies between groups, which group
-        advantages never see, ``dead_groups`` the share of groups whose siblings all got the same score.
+        ``effective_weight`` is the share of the squared advantage (NaN where it cannot be told),
+        ``sign_influence`` the share of the advantages whose sign turns without the component, ``between`` the
+        share of the variance that lies between groups, which group advantages never see, ``dead_groups`` the
+        share of groups whose siblings all got the same score.
         """
         return pd.DataFrame([_component_row(view, name) for view in self.views for name in view.names])
 
@@ -87,14 +96,29 @@ class Diagnosis:
                     )
         return pd.DataFrame(rows)
 
+    def dead_share(self, size: int) -> dict[str, DeadShare]:
+        """The share of groups without a signal that groups of `size` would have, by part of the reward.
+
+        Where groups without spread in a `filter_metric` are dropped, it is that metric's.
+        """
+        return {
+            view.part: dead_share(view.filtered_by, view.groups, view.bootstrap, size) for view in self.views
+        }
+
     def record(self) -> dict[str, Any]:
-        """The diagnosis as plain data."""
+        """The diagnosis as plain data; with the settings' size of a group, what its share of dead ones is."""
+        size = self.training.num_generations
+        shares = self.dead_share(size) if size is not None else {}
         return {
             "reward": self.scores.reward.name,
             "rows": len(self.scores),
             "training": self.training.record(),
+            "dead_share": [{"part": part, **share.record()} for part, share in shares.items()],
             "findings": [finding.record() for finding in self.findings],
         }
+
+    def _repr_html_(self) -> str:
+        return rendering.page(self)
 
     def __repr__(self) -> str:
         counts = Counter(finding.severity for finding in self.findings)
@@ -237,6 +261,7 @@ def _component_row(view: View, name: str) -> dict[str, Any]:
         "component": name,
         "weight": float(item.weight),
         "effective_weight": view.effective_weights.get(name, float("nan")),
+        "sign_influence": view.sign_influence[name],
         **view.counts(name),
         "mean": known.mean() if len(known) else np.nan,
         "std": known.std(ddof=1) if len(known) > 1 else np.nan,

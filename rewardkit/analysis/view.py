@@ -112,8 +112,13 @@ class View:
                 found = advantages.grpo(rewards, self.groups, eps=eps)
         if training.filter_metric is None:
             return found
-        metric = rewards if training.filter_metric == "reward" else self.scores[training.filter_metric]
+        metric = self.scores.get(training.filter_metric, rewards)
         return np.where(group_stats(metric, self.groups).dead[self.groups], np.nan, found)
+
+    @property
+    def filtered_by(self) -> Floats:
+        """What a group must vary in to be trained on: the reward, or the metric that it is filtered by."""
+        return self.scores.get(str(self.training.filter_metric), self.rewards)
 
     @cached_property
     def score_columns(self) -> Floats:

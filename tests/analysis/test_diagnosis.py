@@ -318,6 +318,19 @@ def test_the_good_gallery_reward_has_only_findings_that_are_true_of_its_data():
     assert by_policy["policy=one-shot"] == pytest.approx(0.58, abs=0.005)
 
 
+def test_a_diagnosis_in_a_notebook_is_a_short_page_of_harmless_html():
+    diagnosis = rk.diagnose(rk.score(rk.load_reward("gallery:arithmetic.flawed"), "gallery:arithmetic"))
+    page = diagnosis._repr_html_()
+    assert "92 % of 200 groups have a signal" in page and page.count("<table>") == 2
+    assert all(item.code in page for item in diagnosis.findings) and len(page) < 12_000
+    held = diagnosis.views[0].effective_weights["detail"]
+    assert f"{held:.0%}".replace("%", " %") in page
+    hostile = rk.Reward("<script>alert(1)</script>", components=[rk.Component("a", lambda completion: 1.0)])
+    found = rk.diagnose(rk.score(hostile, [{"completion": "x"}, {"completion": "y"}]))._repr_html_()
+    assert "<script>" not in found and "&lt;script&gt;" in found
+    assert "no group has two siblings with a reward" in found
+
+
 def test_the_documented_faults_of_the_flawed_gallery_reward_are_found():
     found = codes(rk.score(rk.load_reward("gallery:arithmetic.flawed"), "gallery:arithmetic"))
     documented = {
