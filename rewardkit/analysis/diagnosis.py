@@ -19,6 +19,7 @@ from rewardkit.analysis import (
     rendering,
     reward_findings,
     slices,
+    step_findings,
 )
 from rewardkit.analysis.findings import SEVERITIES, Finding
 from rewardkit.analysis.group_size import DeadShare, dead_share
@@ -191,7 +192,7 @@ def diagnose(
 
 
 def _findings(view: View) -> list[Finding]:
-    modules = (reward_findings, component_findings, hacking_findings)
+    modules = (reward_findings, component_findings, hacking_findings, step_findings)
     return [finding for module in modules for finding in module.find(view)]
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rewardkit.analysis.grouping import Codes, Floats
 
-__all__ = ["concordance", "offsets"]
+__all__ = ["alike", "concordance", "offsets"]
 
 ALL_PAIRS = 64
 """Siblings up to which all pairs are looked at; of larger groups so many partners of each. Our choice."""
@@ -62,3 +62,12 @@ def offsets(owner: Codes) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]
     for step in steps.tolist():
         first = np.flatnonzero(owner[:-step] == owner[step:])
         yield first, first + step
+
+
+def alike(texts: Sequence[str], groups: Codes) -> Floats:
+    """For each row the share of its siblings with the same text, (rows,); NaN without siblings."""
+    codes = {text: code for code, text in enumerate(dict.fromkeys(texts))}
+    each = np.fromiter((codes[text] for text in texts), dtype=np.intp, count=len(texts))
+    _, place, counts = np.unique(groups * max(len(codes), 1) + each, return_inverse=True, return_counts=True)
+    size = np.bincount(groups)[groups]
+    return np.where(size > 1, (counts[place.ravel()] - 1) / np.maximum(size - 1, 1), np.nan)

@@ -33,6 +33,8 @@ THRESHOLDS: dict[str, float] = {
     "label_auc_high": 0.7,
     "order_bias": 0.65,  # two of three pairs go to the longer one: our choice
     "truncated_paid": 0.25,  # our choice
+    "length_drift": 0.3,  # of the mean length, over the run: our choice
+    "repeat_drift": 0.1,  # of the sibling pairs: our choice
 }
 FEWEST_GROUPS = 10
 """Fewer give no verdict on a share of groups. Our choice."""

@@ -290,7 +290,14 @@ def test_every_code_has_a_sentence_that_a_test_here_has_seen():
     seen = {expected[0] for expected in (planted(name)[1] for name in FAULTS)}
     elsewhere = {"binary", "high_variance", "errors", "out_of_range", "gate_rarely_open"}
     elsewhere |= {"log_mismatch", "log_not_compared", "unread_keys"}  # in test_logs_recorded
-    elsewhere |= {"length_bias", "column_bias", "truncated_paid", "label_disagrees", "label_unusable"}
+    elsewhere |= {
+        "length_bias",
+        "column_bias",
+        "truncated_paid",
+        "label_disagrees",
+        "label_unusable",
+        "drift",
+    }
     assert seen | elsewhere == set(SENTENCES)
 
 
