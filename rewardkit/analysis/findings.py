@@ -155,8 +155,8 @@ SENTENCES: dict[str, Callable[[Mapping[str, Any]], str]] = {
     ),
     "drift": lambda e: (
         f"rises over the steps by {e['reward_change']:.3g} while {e['what']} "
-        f"{'rises' if e['value'] > 0 else 'falls'} by {abs(e['value']):.3g} (mean {e['mean']:.3g}): read what "
-        "is paid in the last step"
+        f"{'rises' if e['value'] > 0 else 'falls'} by {abs(e['value']):.3g} (mean {e['mean']:.3g}): read "
+        "what is paid in the last step"
     ),
     "log_not_compared": lambda e: (
         f"cannot be held against the log: it has {e['logged']}, no total, and no component here is called so"
