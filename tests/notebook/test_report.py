@@ -103,7 +103,7 @@ def test_the_good_reward_passes_its_cases_and_is_told_that_its_data_is_sparse(ma
     good = made.summaries[0]
     assert good.checked.misses == ()
     assert {item.code for item in good.diagnosis.findings} == {"sparse", "binary", "zero_std_groups"}
-    assert good.verdict == ("care", "Read before use: 1 warning.")
+    assert good.verdict == ("care", "Read before use: 2 warnings.")
 
 
 def test_the_summary_fits_a_pull_request(made):
