@@ -15,7 +15,7 @@ from table import proved
 from trl import GRPOConfig, GRPOTrainer
 
 import rewardkit as rk
-from rewardkit.analysis.advantages import ESTIMATORS, normalize_then_sum
+from rewardkit.analysis.advantages import batch, dr_grpo, gdpo, grpo
 from rewardkit.exporting import export
 from rewardkit.targets import trl
 
@@ -103,6 +103,9 @@ def single(values):
     return np.asarray(values, dtype=np.float32).astype(float)
 
 
+ESTIMATORS = {"group": grpo, "batch": batch, "none": dr_grpo}
+
+
 def check_advantages(table, ours, rollouts, scale):
     for step in sorted(set(table["step"])):
         rows = np.flatnonzero(table["step"] == step)
@@ -163,9 +166,9 @@ def test_separate_functions_with_reward_weights_give_our_scores_and_both_aggrega
         groups = pd.factorize(rollouts.groups[rows])[0]
         weights = np.array(list(mine.weights.values()))
         if aggregation == "normalize_then_sum":
-            expected = normalize_then_sum(parts[rows], weights, groups)
+            expected = gdpo(parts[rows], weights, groups)
         else:  # a partial None counts 0 there: the loss that export prints
-            expected = ESTIMATORS["group"](np.nansum(parts[rows] * weights, axis=1), groups)
+            expected = grpo(np.nansum(parts[rows] * weights, axis=1), groups)
         np.testing.assert_allclose(
             table["advantage"].to_numpy()[rows], np.nan_to_num(expected), rtol=1e-3, atol=2e-4
         )
