@@ -186,7 +186,7 @@ def _trainers_own(
 def _is_of(target: Target, adapter: Adapter, rows: Sequence[Any]) -> bool:
     """Whether the trainer itself could call the adapter's function: it is among its readings."""
     readings = target.readings(adapter.function, rows)
-    return any(type(reading.adapter) is type(adapter) for reading in readings)
+    return any(reading.provable and type(reading.adapter) is type(adapter) for reading in readings)
 
 
 AS_FOUND = """_{entry} = sys.modules[{module!r}].{name}

@@ -45,7 +45,8 @@ class Reading:
     trainer's arguments is taken from. `main` is the key that is paid where a dict comes back, ``None`` where
     all are. A `sure` reading needs no further evidence: its names are used by no other trainer. Where the
     trainer calls a function in several ways, `way` names this one ("texts", "messages"); it is `given` where
-    the rollouts are such that the trainer takes this one.
+    the rollouts are such that the trainer takes this one. It is not `provable` where the target's caller for
+    the proof does not call such functions.
     """
 
     target: str
@@ -58,6 +59,7 @@ class Reading:
     sure: bool = field(default=False, kw_only=True)
     way: str = field(default="", kw_only=True)
     given: bool = field(default=False, kw_only=True)
+    provable: bool = field(default=True, kw_only=True)
 
     @property
     def name(self) -> str:

@@ -57,7 +57,7 @@ def readings(value: Any, rows: Sequence[Row]) -> list[Reading]:
     whole = "metadata" in asked and asked["metadata"].kind is not inspect.Parameter.VAR_KEYWORD
     adapter: Adapter = (Function if whole else plain.Function)(value, needs=required(value, OWN, rows))
     mapping = columns_asked(value, OWN, rows or SAMPLE) | ({"metadata": "all columns"} if whole else {})
-    return [Reading("tunix", FORM, "it takes one response", adapter, mapping)]
+    return [Reading("tunix", FORM, "it takes one response", adapter, mapping, provable=False)]
 
 
 @dataclass(frozen=True, repr=False)
