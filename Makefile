@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: report test test-trainers lab lint bench fuzz clean
+.PHONY: report test test-trainers lab lint bench fuzz planted clean
 
 report: $(VENV)/.notebook
 	$(BIN)/rewardkit report --reward gallery:arithmetic --reward gallery:arithmetic.flawed \
@@ -37,6 +37,9 @@ bench: $(VENV)/.test
 
 fuzz: $(VENV)/.test
 	$(BIN)/python tests/fuzz.py $(FUZZ)
+
+planted: $(VENV)/.test
+	$(BIN)/python tests/analysis/planted_report.py $(PLANTED)
 
 clean:
 	rm -rf $(VENV) .venv-trainers reports build dist
