@@ -14,6 +14,7 @@ from rewardkit.analysis.findings import percent
 from rewardkit.analysis.grouping import Floats, group_stats
 from rewardkit.analysis.view import View
 from rewardkit.primitives.weighting import Transform, min_max, rank, standardise
+from rewardkit.training import Training
 
 __all__ = ["Normalization", "normalizations"]
 
@@ -29,11 +30,11 @@ GDPO: dict[str, Any] = {"estimator": None, "multi_objective_aggregation": "norma
 class Normalization:
     """One way to normalise and what it does to the advantages.
 
+    `line` makes it: code, or settings of the trainer that the diagnosis is for; "" where there are none.
     `changed` is the share of the absolute advantage, before and after, that differs, both sides scaled to the
-    same size (an
-    optimiser's step size takes up a common factor); `sign_changes` the share of rows whose advantage changes
-    sign; `top_decile` the share of the absolute advantage in the tenth of the groups that holds most;
-    `small_groups` the share in groups whose reward varies less than a tenth of the typical group;
+    same size (an optimiser's step size takes up a common factor); `sign_changes` the share of rows whose
+    advantage changes sign; `top_decile` the share of the absolute advantage in the tenth of the groups that
+    holds most; `small_groups` the share in groups whose reward varies less than a tenth of the typical group;
     `sample_size` the effective sample size as a share of the rows; `zero_std` the share of groups without a
     signal.
     """
@@ -78,21 +79,15 @@ def normalizations(view: View) -> list[Normalization]:
     for scaling, line in scalings:
         other = replace(view.training, **SUMMED, scale_rewards=scaling)
         if other.name != view.training.name:
-            after = view.advantages_of(view.rewards, other)
-            rows.append(
-                _measure(
-                    view,
-                    f"{line.replace(' ', '_')}",
-                    f"advantage with {line}",
-                    f'GRPOConfig(scale_rewards="{scaling}")',
-                    base,
-                    after,
-                )
-            )
+            after, made = view.advantages_of(view.rewards, other), setting(view, other)
+            remark = "" if made else f"; {view.training.trainer} has no setting for it"
+            what = f"advantage with {line}"
+            rows.append(_measure(view, line.replace(" ", "_"), what, made, base, after, remark))
     if view.training.name == "gdpo":
         return rows
-    after = view.advantages_of(view.rewards, replace(view.training, **GDPO))
-    line = 'GRPOConfig(multi_objective_aggregation="normalize_then_sum")'
+    other = replace(view.training, **GDPO)
+    after = view.advantages_of(view.rewards, other)
+    line = setting(view, other)
     rows.append(
         _measure(
             view,
@@ -104,6 +99,29 @@ def normalizations(view: View) -> list[Normalization]:
         )
     )
     return rows
+
+
+def setting(view: View, other: Training) -> str:
+    """The settings of the view's trainer that give the advantages of `other`; "" where it has none.
+
+    verl's are those of its command line. Of a trainer that is not known here, what rewardkit calls them.
+    """
+    name = other.name
+    if view.training.trainer == "verl":
+        if name == "gdpo":
+            keys, weights = ",".join(view.names), ",".join(f"{weight:g}" for weight in view.weights)
+            return (
+                f"algorithm.adv_estimator=gdpo +algorithm.gdpo_reward_keys=[{keys}] "
+                f"+algorithm.gdpo_reward_weights=[{weights}]"
+            )
+        if name == "batch":  # verl has no such scaling
+            return ""
+        return f"algorithm.adv_estimator=grpo algorithm.norm_adv_by_std_in_grpo={name == 'grpo'}"
+    call = "GRPOConfig" if view.training.trainer == "trl" else "rk.Training"
+    if name == "gdpo":
+        return f'{call}(multi_objective_aggregation="normalize_then_sum")'
+    back = "" if view.training.name != "gdpo" else ', multi_objective_aggregation="sum_then_normalize"'
+    return f'{call}(scale_rewards="{other.scale_rewards}"{back})'
 
 
 def _transforms() -> list[tuple[str, str, str, Transform]]:

@@ -5,6 +5,7 @@ import pytest
 import score_tables as tables
 
 import rewardkit as rk
+from rewardkit.analysis.measured import halves
 
 
 @pytest.fixture(scope="module")
@@ -75,9 +76,35 @@ def test_weights_for_the_declared_influence_come_nearer_to_it():
     diagnosis = rk.diagnose(tables.scores_of(parts, groups, weights={"wide": 1.0, "narrow": 1.0}))
     (change,) = [item for item in rk.suggest(diagnosis).changes if item.code == "declared_weights"]
     assert change.before["effective_weights"]["wide"] > 0.95
-    assert change.after["effective_weights"] == pytest.approx({"wide": 0.5, "narrow": 0.5}, abs=0.02)
+    assert change.after["effective_weights"] == pytest.approx({"wide": 0.5, "narrow": 0.5}, abs=0.05)
     measured = rk.diagnose(eval(change.line, {"scores": diagnosis.scores})).views[0].effective_weights
-    assert measured == pytest.approx(change.after["effective_weights"], abs=1e-3)
+    assert measured == pytest.approx({"wide": 0.5, "narrow": 0.5}, abs=0.05)
+
+
+def test_weights_are_fitted_on_one_half_of_the_prompts_and_measured_on_the_other():
+    groups = np.repeat(np.arange(80), 8)
+    noise = np.random.default_rng(0)
+    parts = {"wide": noise.integers(0, 2, 640).astype(float), "narrow": 0.5 + 0.1 * noise.random(640)}
+    scores = tables.scores_of(parts, groups)
+    (change,) = [item for item in rk.suggest(rk.diagnose(scores)).changes if item.code == "declared_weights"]
+    assert {effect.held_out for effect in change.effects} == {True}
+    assert {effect.prompts for effect in change.effects} == {40}
+    assert "Fitted on one half of the prompts, measured on the other" in change.why
+    view = rk.diagnose(scores).views[0]
+    fit, held = halves(view, scores)
+    on_fit = fit.under(fit.reward.reweigh(change.change.weights)).effective_weights
+    on_held = held.under(held.reward.reweigh(change.change.weights)).effective_weights
+    assert on_fit == pytest.approx(
+        {"wide": 0.5, "narrow": 0.5}, abs=0.005
+    )  # so near only where it was fitted
+    assert change.after["effective_weights"] == pytest.approx(on_held, abs=1e-3)
+
+
+def test_too_few_prompts_to_fit_and_to_measure_are_said_to_be_so():
+    parts = {"wide": np.tile([0.0, 1.0], 30), "narrow": np.tile([0.5, 0.51, 0.52, 0.49], 15)}
+    advice = rk.suggest(rk.diagnose(tables.scores_of(parts, np.repeat(np.arange(15), 4))))
+    assert not [item for item in advice.changes if item.code == "declared_weights"]
+    assert any("15 prompts are too few" in note for note in advice.notes)
 
 
 def test_weights_that_hold_what_they_declare_are_left_alone():
@@ -156,7 +183,9 @@ def test_the_record_has_the_fields_that_the_command_line_promises(flawed):
 def test_suggestions_for_loaded_scores_are_those_of_the_scores(flawed, tmp_path):
     loaded = rk.load_scores(flawed.scores.save(tmp_path))
     ours, theirs = rk.suggest(flawed), rk.suggest(rk.diagnose(loaded))
-    assert [item.line for item in theirs.changes] == [item.line for item in ours.changes]
+    run = [item.line for item in ours.changes if item.code != "looser_reading"]
+    assert [item.line for item in theirs.changes] == run
+    assert any("was read from a record and cannot be run" in note for note in theirs.notes)
     assert theirs.table.equals(ours.table)
 
 
@@ -175,3 +204,196 @@ def test_partial_credit_weighs_a_share_of_the_component_it_stands_beside():
     (change,) = [item for item in advice.changes if item.code == "graduate"]
     assert change.scores.reward.weights["close"] == pytest.approx(1.2)
     assert "columns={'prediction': 'completion'}" in change.line
+
+
+def labelled(seed, *, prompts=80, siblings=8):
+    """A weak reward with a trusted label: `helps` and `noise` are recorded, not paid, `hurts` is paid."""
+    draw = np.random.default_rng(seed)
+    rows = prompts * siblings
+    right = draw.random(rows) < 0.4
+    parts = {
+        "correct": (right & (draw.random(rows) < 0.3)).astype(float),
+        "helps": np.where(right, 0.8, 0.2) + 0.2 * draw.random(rows),
+        "hurts": np.where(right, 0.1, 0.9),
+        "noise": draw.random(rows),
+    }
+    weights = {"correct": 1.0, "helps": 0.0, "hurts": 0.2, "noise": 0.0}
+    made = tables.scores_of(parts, np.repeat(np.arange(prompts), siblings), weights=weights)
+    table = made.rollouts.table.assign(is_good=right.astype(float))
+    return rk.diagnose(rk.score(made.reward, rk.load_rollouts(table)), label="is_good")
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_with_a_label_what_orders_siblings_more_like_it_comes_first_and_noise_never(seed):
+    changes = rk.suggest(labelled(seed)).changes
+    paid = {item.component: item for item in changes if item.code == "pay_component"}
+    assert changes[0].rank == 1
+    assert changes[0].component != "noise"
+    assert paid["helps"].verdict == "improves"
+    assert paid["noise"].verdict != "improves"
+    assert paid["noise"].rank is None
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_noise_that_is_the_only_change_that_is_offered_is_not_ranked(seed):
+    draw = np.random.default_rng(seed)
+    right = (draw.random(800) < 0.1).astype(float)
+    parts = {"correct": right * (draw.random(800) < 0.8), "noise": draw.random(800)}
+    made = tables.scores_of(parts, np.repeat(np.arange(100), 8), weights={"noise": 0.0})
+    table = made.rollouts.table.assign(is_good=right)
+    advice = rk.suggest(rk.diagnose(rk.score(made.reward, rk.load_rollouts(table)), label="is_good"))
+    assert {item.component: item.rank for item in advice.changes}["noise"] is None
+    assert any(note.startswith("nothing helps for certain") for note in advice.notes)
+
+
+def test_with_a_label_what_certainly_harms_is_flagged_and_last():
+    draw = np.random.default_rng(0)
+    right = draw.random(800) < 0.2
+    parts = {
+        "correct": (right & (draw.random(800) < 0.6)).astype(float),
+        "against": np.where(right, 0.1, 0.9),
+    }
+    parts["never"] = np.zeros(800)
+    made = tables.scores_of(parts, np.repeat(np.arange(100), 8), weights={"against": 0.0})
+    table = made.rollouts.table.assign(is_good=right.astype(float))
+    advice = rk.suggest(rk.diagnose(rk.score(made.reward, rk.load_rollouts(table)), label="is_good"))
+    assert len(advice.changes) == 2
+    assert advice.changes[0].why.endswith("It orders siblings of which 'is_good' differs as before")
+    last = advice.changes[-1]
+    assert (last.code, last.component, last.verdict, last.rank) == ("pay_component", "against", "harms", None)
+    assert "it makes the reward worse" in last.why
+    assert "(makes it worse) pay_component" in repr(advice)
+
+
+def test_without_a_label_nothing_is_ranked_and_all_that_adds_spread_says_so(good, flawed):
+    for diagnosis in (good, flawed, rk.diagnose(labelled(0).scores)):
+        for item in rk.suggest(diagnosis).changes:
+            assert (item.rank, item.verdict) == (None, "")
+            spread = "added_advantage_in_tied_groups" in item.after
+            assert spread == ("creates spread, not known to be right" in item.why)
+
+
+def test_figures_come_with_intervals_that_hold_them(good, flawed):
+    for diagnosis in (good, flawed):
+        for item in rk.suggest(diagnosis).changes:
+            (dead,) = [effect for effect in item.effects if effect.figure == "zero_std"]
+            assert (dead.before, dead.after) == (item.before["zero_std"], item.after["zero_std"])
+            for value, (low, high) in (
+                (dead.before, dead.before_interval),
+                (dead.after, dead.after_interval),
+                (dead.difference, dead.interval),
+            ):
+                assert low - 1e-12 <= value <= high + 1e-12
+            weights = {e.component: e.after for e in item.effects if e.figure == "effective_weight"}
+            assert item.after["effective_weights"] == pytest.approx(weights, abs=1e-3)
+
+
+def test_on_other_prompts_the_top_suggestion_gives_what_was_predicted_within_the_interval():
+    rollouts = rk.load_rollouts("gallery:arithmetic")
+    reward = rk.load_reward("gallery:arithmetic.flawed")
+    odd = rollouts.prompts % 2 == 1
+    here, there = (rollouts.select(np.flatnonzero(rows).tolist()) for rows in (odd, ~odd))
+    change = rk.suggest(rk.diagnose(rk.score(reward, here))).changes[0]
+    (effect,) = [item for item in change.effects if item.figure == "zero_std"]
+    after = rk.diagnose(rk.score(change.apply(reward), there)).views[0].stats.dead.mean()
+    before = rk.diagnose(rk.score(reward, there)).views[0].stats.dead.mean()
+    assert effect.interval[0] <= after - before <= effect.interval[1]
+
+
+def test_a_reward_with_nothing_to_change_says_so():
+    draw = np.random.default_rng(0)
+    advice = rk.suggest(rk.diagnose(tables.scores_of({"a": draw.random(400)}, np.repeat(np.arange(50), 8))))
+    assert advice.changes == ()
+    assert advice.notes == ("nothing to change: no change that is known here answers what was found",)
+
+
+def test_changes_are_measured_under_the_settings_of_the_diagnosis(flawed):
+    training = {"scale_rewards": "none", "filter_metric": "correct"}
+    scores = flawed.scores
+    for item in rk.suggest(rk.diagnose(scores, training=training)).changes:
+        if item.scores is None or item.code == "declared_weights":
+            continue
+        again = rk.diagnose(item.scores, training=training).views[0].effective_weights
+        assert item.after["effective_weights"] == pytest.approx(again, abs=1e-3)
+        dead = again_dead(rk.diagnose(item.scores, training=training).views[0])
+        assert item.after["zero_std"] == pytest.approx(dead)
+
+
+def again_dead(view):
+    """Share of the groups in which every advantage is 0 or left out, group by group."""
+    groups = [np.flatnonzero(view.groups == group) for group in np.unique(view.groups)]
+    counted = [rows for rows in groups if (~np.isnan(view.rewards[rows])).sum() > 1]
+    return np.mean([np.nan_to_num(np.abs(view.advantages[rows])).max() < 1e-9 for rows in counted])
+
+
+@pytest.mark.parametrize(
+    ("training", "code", "line"),
+    [
+        pytest.param({}, "no_std", 'GRPOConfig(scale_rewards="none")', id="trl"),
+        pytest.param(
+            {"trainer": "verl"},
+            "no_std",
+            "algorithm.adv_estimator=grpo algorithm.norm_adv_by_std_in_grpo=False",
+            id="verl no std",
+        ),
+        pytest.param(
+            {"trainer": "verl", "scale_rewards": "none"},
+            "group_std",
+            "algorithm.adv_estimator=grpo algorithm.norm_adv_by_std_in_grpo=True",
+            id="verl group std",
+        ),
+        pytest.param({"trainer": "verl"}, "batch_std", "", id="verl has no batch std"),
+        pytest.param(
+            {"trainer": "verl"},
+            "normalize_then_sum",
+            "algorithm.adv_estimator=gdpo +algorithm.gdpo_reward_keys=[correct,format,concise,repetition] "
+            "+algorithm.gdpo_reward_weights=[1,0.2,0.1,-0.2]",
+            id="verl gdpo",
+        ),
+        pytest.param({"trainer": "own"}, "no_std", 'rk.Training(scale_rewards="none")', id="another"),
+        pytest.param(
+            {"multi_objective_aggregation": "normalize_then_sum"},
+            "group_std",
+            'GRPOConfig(scale_rewards="group", multi_objective_aggregation="sum_then_normalize")',
+            id="back from GDPO",
+        ),
+    ],
+)
+def test_the_line_of_a_scaling_is_of_the_trainer_that_the_diagnosis_is_for(good, training, code, line):
+    row = by_code(rk.suggest(rk.diagnose(good.scores, training=training)))[code]
+    assert row.line == line
+    assert ("has no setting for it" in row.effect) == (not line)
+
+
+def test_a_verl_user_is_given_no_line_of_trl(flawed):
+    advice = rk.suggest(rk.diagnose(flawed.scores, training={"trainer": "verl"}))
+    assert "GRPOConfig" not in repr(advice.record())
+
+
+@pytest.mark.parametrize(
+    ("parts", "groups"),
+    [
+        pytest.param({"a": [0.0, 1.0], "b": [1.0, 1.0]}, [0, 0], id="one group"),
+        pytest.param({"a": [0.0, 1.0, 1.0], "b": [1.0, 0.0, 1.0]}, [0, 1, 2], id="groups of one"),
+        pytest.param({"a": [1.0], "b": [1.0]}, [0], id="one row"),
+        pytest.param({"a": [1.0] * 12, "b": [0.5] * 12}, [0, 0, 0, 1, 1, 1] * 2, id="all constant"),
+        pytest.param(
+            {"a": [0.5] + [np.nan] * 39, "b": [0.5] * 40}, np.repeat(np.arange(20), 2), id="one judged"
+        ),
+        pytest.param({"a": [np.nan, 1, 0] * 20, "b": [1, 0, 0] * 20}, np.repeat(np.arange(15), 4), id="gaps"),
+    ],
+)
+@pytest.mark.parametrize("scaling", ["group", "batch", "none"])
+def test_scores_that_can_hardly_be_measured_make_suggestions_without_a_traceback(parts, groups, scaling):
+    scores = tables.scores_of({name: np.array(values, dtype=float) for name, values in parts.items()}, groups)
+    advice = rk.suggest(rk.diagnose(scores, training={"scale_rewards": scaling}))
+    assert isinstance(repr(advice), str)
+    assert advice.changes or advice.notes
+
+
+def test_where_nothing_is_judged_there_is_nothing_to_suggest_and_no_traceback():
+    rows = [{"prompt_id": str(n // 4), "completion": "x"} for n in range(80)]
+    reward = rk.Reward("r", components=[rk.Component("none", lambda completion: None)])
+    advice = rk.suggest(rk.diagnose(rk.score(reward, rows)))
+    assert advice.changes == ()
+    assert advice.notes

@@ -1,0 +1,280 @@
+"""Change: what a suggestion does to a reward, and to scores that were made with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from rewardkit.calling import short
+from rewardkit.columns import column_values
+from rewardkit.component import Component, gate_asks_for, is_async
+from rewardkit.errors import InputError, RewardError
+from rewardkit.evaluation import ABSTAINED, ERROR, GATED, SCORED
+from rewardkit.primitives.gating import Gate
+from rewardkit.reward import Part, Reward
+from rewardkit.route import Route
+from rewardkit.scoring import Scores, score, status_column
+
+__all__ = ["Change", "applied", "part_scores", "to_run", "why_not_run"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Change:
+    """Other weights, other attributes of components, other extractors of fields, and components to add.
+
+    `components` maps a name to the attributes that are replaced, such as its gate or function. A component
+    whose new gate is on a later one moves to the end.
+    """
+
+    weights: Mapping[str, float] = field(default_factory=dict)
+    components: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    fields: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    added: tuple[Component, ...] = ()
+
+    def of_reward(self, reward: Reward) -> Reward:
+        """The changed reward, of the same name.
+
+        InputError: it lacks what is changed, or has what is added.
+        """
+        known = {*reward.names, *reward.fields}
+        missing = sorted({*self.weights, *self.components, *self.fields} - known)
+        if missing or (taken := [item.name for item in self.added if item.name in known]):
+            wrong = f"no {missing[0]!r}" if missing else f"a {taken[0]!r} already"
+            raise InputError(
+                f"this change is not one of reward {reward.name!r}, which has {wrong}; apply it to the "
+                "reward that was diagnosed"
+            )
+        items = [replace(item, **self.components.get(item.name, {})) for item in reward.components]
+        changed = [*_behind_their_gates(items), *self.added]
+        recorded = reward.recorded
+        if recorded is not None:
+            recorded = {**recorded, "components": self._records(recorded["components"], changed)}
+        fields = {**reward.fields, **self.fields}
+        return replace(reward, fields=fields, components=changed, recorded=recorded).reweigh(self.weights)
+
+    def _records(self, before: Sequence[Mapping[str, Any]], now: Sequence[Component]) -> list[dict[str, Any]]:
+        """What a reward from a run record says of its components, with the change."""
+        told = {part["name"]: part for part in before}
+        records = []
+        for item in now:
+            whole = item.scoring_record()
+            changed = {"gate": whole["gate"]} if "gate" in self.components.get(item.name, {}) else {}
+            records.append({**told.get(item.name, whole), **changed})
+        return records
+
+    @property
+    def touched(self) -> set[str]:
+        """The fields and components that have to be run anew, for which the scores are not enough."""
+        run = {name for name, changed in self.components.items() if "function" in changed}
+        return run | set(self.fields)
+
+    def of_scores(self, scores: Scores) -> Scores:
+        """The scores of the changed reward; only what the change touches is run.
+
+        RewardError: something has to be run, and the reward was read from a run record.
+        """
+        reward = self.of_reward(scores.reward)
+        if self.touched:
+            scores = _run_again(scores, reward, self.touched)
+        table = scores.table.copy(deep=False)
+        for item in self.added:
+            _add(table, item, scores)
+        for name, changed in self.components.items():
+            if "gate" in changed and "function" not in changed:
+                _close(table, name, changed["gate"])
+        return Scores(table, reward, scores.rollouts, scores.run).under(reward)
+
+
+def applied(change: Change, to: Any, part: str = "") -> Any:
+    """A Reward or Scores with the change made, in a route only to the reward of `part`.
+
+    InputError: neither of them, or no such part.
+    """
+    if isinstance(to, Reward):
+        return _in_part(to, part, change.of_reward)
+    if not isinstance(to, Scores):
+        raise InputError(f"a suggestion applies to a Reward or Scores, not to {short(to)}")
+    if not isinstance(to.reward, Route):
+        return change.of_scores(to)
+    reward = _in_part(to.reward, part, change.of_reward)
+    split = {name: column_values(to.rollouts.table[name]) for name in to.reward.split_by}
+    parts = to.reward.parts(split, len(to))
+    at = next((item for item in parts if item.label == part), None)
+    if at is None:
+        raise InputError(f"these scores have no rows of {part!r}, which the suggestion is for")
+    unmatched = np.setdiff1d(np.arange(len(to)), np.concatenate([item.rows for item in parts]))
+    changed = change.of_scores(part_scores(to, at))
+    table = _put(to.table, changed.table, at.rows, unmatched)
+    return Scores(table, reward, to.rollouts, to.run).under(reward)
+
+
+def part_scores(scores: Scores, part: Part) -> Scores:
+    """The scores of one part, as scores of its own reward."""
+    table = scores.table.iloc[part.rows].reset_index(drop=True)
+    rollouts = scores.rollouts.table.iloc[part.rows].reset_index(drop=True)
+    return Scores(table, part.reward, replace(scores.rollouts, table=rollouts), scores.run)
+
+
+def to_run(reward: Reward, touched: set[str]) -> tuple[set[str], set[str]]:
+    """The fields and components that depend on these, and all that must run to have those anew."""
+    asks = [(name, call.asks_for) for name, call in reward.field_calls.items()]
+    asks += [
+        (item.name, (*item.asks_for, *gate_asks_for(item.gate, item.gate_call))) for item in reward.components
+    ]
+    names = {name for name, _ in asks}
+    changed = set(touched)
+    for name, asked in asks:
+        if changed & set(asked):
+            changed.add(name)
+    if reward.gate is not None:  # what it closes may be another row now, for every component
+        changed = names
+    needed = set(changed)
+    for name, asked in reversed(asks):
+        if name in needed:
+            needed |= set(asked) & names
+    return changed, needed
+
+
+def why_not_run(reward: Reward, touched: set[str]) -> str:
+    """Why these cannot be run anew to try a change; "" where they can."""
+    if reward.recorded is not None:
+        return "the reward was read from a record and cannot be run"
+    _, needed = to_run(reward, touched)
+    waits = [item.name for item in reward.components if item.name in needed and is_async(item.function)]
+    return f"{waits[0]!r}, which is awaited, would have to be run again" if waits else ""
+
+
+def _behind_their_gates(items: list[Component]) -> list[Component]:
+    """The components, those whose gate is on a later one moved to the end."""
+    place = {item.name: at for at, item in enumerate(items)}
+
+    def early(item: Component) -> bool:
+        on = item.gate.on if item.gate is not None else None
+        return isinstance(on, str) and place.get(on, -1) > place[item.name]
+
+    return [*(item for item in items if not early(item)), *(item for item in items if early(item))]
+
+
+def _in_part(reward: Reward, part: str, change: Callable[[Reward], Reward]) -> Reward:
+    if not isinstance(reward, Route):
+        return change(reward)
+    keys = [key for key in reward.rewards if str(key) == part]
+    if not keys and not (part == "default" and reward.default is not None):
+        raise InputError(f"the route has no reward for {part!r}, which the suggestion is for")
+    rewards = {key: change(inner) if key in keys[:1] else inner for key, inner in reward.rewards.items()}
+    default = reward.default
+    if not keys and default is not None:
+        default = change(default)
+    return Route(reward.column, rewards, default, name=reward.name)
+
+
+def _run_again(scores: Scores, reward: Reward, touched: set[str]) -> Scores:
+    """The scores with what these fields and components change run anew."""
+    if why := why_not_run(reward, touched):
+        raise RewardError(f"the change of reward {reward.name!r} cannot be measured: {why}")
+    changed, needed = to_run(reward, touched)
+    inner = Reward(
+        reward.name,
+        {name: function for name, function in reward.fields.items() if name in needed},
+        [item for item in reward.components if item.name in needed],
+        gate=reward.gate,
+    )
+    again = score(
+        inner,
+        scores.rollouts,
+        ignore_gates=bool(scores.run.get("ignore_gates")),
+        timeout=scores.run.get("timeout"),
+    ).table
+    table = scores.table.copy(deep=False)
+    for name in changed:
+        for kind in ("field/", "score/", "status/", "error/"):
+            if f"{kind}{name}" in again:
+                table[f"{kind}{name}"] = again[f"{kind}{name}"]
+    if reward.gate is not None:
+        table["gate/reward"] = again.get("gate/reward", np.ones(len(table)))
+    return Scores(table, reward, scores.rollouts, scores.run)
+
+
+def _add(table: pd.DataFrame, item: Component, scores: Scores) -> None:
+    """Run one more component on the columns that the table has."""
+    columns: dict[str, Sequence[Any]] = {}
+    failed = np.zeros(len(table), dtype=bool)
+    for name in item.asks_for:
+        column = next(key for key in (f"field/{name}", f"score/{name}", name) if key in table)
+        columns[name] = column_values(table[column])
+        for (
+            other
+        ) in scores.reward.names:  # the field itself does not say that it failed: who asked for it does
+            reasons = table[f"error/{other}"].to_numpy()
+            failed |= [isinstance(why, str) and why.startswith(f"field {name!r} failed") for why in reasons]
+    found = Reward("added", components=[item]).evaluate(columns, rows=len(table), groups=scores.groups)
+    status, errors = found.statuses[item.name].copy(), np.array(found.errors[item.name], dtype=object)
+    values = np.where(failed, np.nan, found.scores[item.name])
+    status[failed], errors[failed] = ERROR, "a field that it asks for failed"
+    if "gate/reward" in table:
+        gate = table["gate/reward"].to_numpy(dtype=float)
+        status[gate == 0], status[np.isnan(gate)] = GATED, ABSTAINED
+        errors[gate == 0] = None
+        values = np.where(gate == 1, values, np.nan)
+    table[f"score/{item.name}"] = values
+    table[f"status/{item.name}"] = status_column(status)
+    table[f"error/{item.name}"] = pd.Series(errors, index=table.index, dtype=object)
+
+
+def _close(table: pd.DataFrame, name: str, gate: Gate) -> None:
+    """Gate a component that had none on the score of another: rows below it lose their score."""
+    on = table[f"score/{gate.on}"].to_numpy(dtype=float)
+    known = ~np.isnan(on) | _is(table, str(gate.on), GATED)
+    is_open = on >= (gate.at_least if gate.at_least is not None else -np.inf)
+    status = np.asarray(table[f"status/{name}"].cat.codes, dtype=np.int8)
+    whole = table["gate/reward"].to_numpy(dtype=float) if "gate/reward" in table else np.ones(len(table))
+    decided = whole == 1
+    status = np.where(decided & known & ~is_open, GATED, np.where(decided & ~known, ABSTAINED, status))
+    errors = table[f"error/{name}"].to_numpy(dtype=object).copy()
+    errors[status == GATED] = None
+    errors[decided & ~known] = f"its gate needs {gate.on!r}, which is missing"
+    table[f"score/{name}"] = np.where(status == SCORED, table[f"score/{name}"], np.nan)
+    table[f"status/{name}"] = status_column(status)
+    table[f"error/{name}"] = pd.Series(errors, index=table.index, dtype=object)
+
+
+def _is(table: pd.DataFrame, name: str, status: int) -> NDArray[np.bool_]:
+    return np.equal(table[f"status/{name}"].cat.codes.to_numpy(), status)
+
+
+def _put(
+    whole: pd.DataFrame, piece: pd.DataFrame, rows: NDArray[np.intp], unmatched: NDArray[np.intp]
+) -> pd.DataFrame:
+    """The table with the columns of scores of these rows.
+
+    A component that is new is gated elsewhere, and abstained where no reward is for the row, as in a route.
+    """
+    table = whole.copy(deep=False)
+    reasons = next(whole[name] for name in whole if str(name).startswith("error/")).to_numpy()
+    for column in [name for name in piece.columns if name.startswith(("field/", "score/", "error/"))]:
+        numeric = column.startswith("score/")
+        values: NDArray[Any]
+        values = np.full(len(table), np.nan) if numeric else np.full(len(table), None, dtype=object)
+        if column in table:
+            values = table[column].to_numpy(copy=True)
+        elif column.startswith("error/"):
+            values[unmatched] = reasons[unmatched]
+        values[rows] = piece[column].to_numpy()
+        table[column] = values
+    for column in [name for name in piece.columns if name.startswith("status/")]:
+        codes = np.full(len(table), GATED, dtype=np.int8)
+        codes[unmatched] = ABSTAINED
+        if column in table:
+            codes = np.array(table[column].cat.codes, dtype=np.int8)
+        codes[rows] = piece[column].cat.codes
+        table[column] = status_column(codes)
+    if "gate/reward" in piece and "gate/reward" in table:
+        gate = table["gate/reward"].to_numpy(dtype=float, copy=True)
+        gate[rows] = piece["gate/reward"]
+        table["gate/reward"] = gate
+    return table

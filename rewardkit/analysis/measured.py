@@ -1,0 +1,218 @@
+"""Effects: the figures of a reward before and after a change, and their paired difference, with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rewardkit.analysis.grouping import Floats
+from rewardkit.analysis.pairs import concordance
+from rewardkit.analysis.view import TINY, View, make_view
+from rewardkit.reward import Part
+from rewardkit.scoring import Scores
+
+__all__ = [
+    "Effect",
+    "certain",
+    "effects",
+    "halves",
+    "off",
+    "order_of",
+    "share_in_tied_groups",
+    "silent",
+    "view_of",
+]
+
+Interval = tuple[float, float]
+ERRORS = 3.0
+"""Standard errors from which a difference ranks a change.
+
+Our choice: by its interval alone noise would be first in one run of 40.
+"""
+
+
+@dataclass(frozen=True)
+class Effect:
+    """One figure `before` and `after` a change and the `difference`, each with its 95 % interval.
+
+    The `figure` is "zero_std" (share of the groups of two or more in which no advantage differs from 0),
+    "label_auc" (share of the sibling pairs with different labels that the reward orders as the label does,
+    ties half), "missing" (share of the rows without a reward) or "effective_weight" of a `component`. The
+    difference is paired: both sides are drawn from the same prompts; that of "label_auc" holds for all the
+    changes that were tried together (Bonferroni). NaN where it cannot be computed. `prompts` is how many it
+    was measured on, `held_out` whether those are others than the change was fitted on.
+    """
+
+    figure: str
+    before: float
+    before_interval: Interval
+    after: float
+    after_interval: Interval
+    difference: float
+    interval: Interval
+    prompts: int
+    component: str | None = None
+    held_out: bool = False
+
+    def record(self) -> dict[str, Any]:
+        """The effect as plain data."""
+        return asdict(self)
+
+
+def effects(before: View, after: View, *, tests: int = 1, held_out: bool = False) -> tuple[Effect, ...]:
+    """What a change does to the groups' signal, the order of the label and the effective weights.
+
+    `after` is a view of the same rows. `tests`: so many changes are compared by the label.
+    """
+    view, found = before, []
+
+    def add(
+        figure: str, sums: list[Floats], owner: NDArray[np.intp], tests: int = 1, component: str | None = None
+    ) -> None:
+        found.append(_paired(view, figure, sums, owner, tests, component, held_out))
+
+    (dead, counted), (dead_after, counted_after) = silent(before), silent(after)
+    add("zero_std", [_f(dead), _f(counted), _f(dead_after), _f(counted_after)], view.owner)
+    judged = ~(np.isnan(before.rewards) | np.isnan(after.rewards))
+    if view.context.label is not None:
+        add("label_auc", [*_ordered(before, judged), *_ordered(after, judged)], view.owner, tests)
+    lost, lost_after = np.isnan(before.rewards), np.isnan(after.rewards)
+    if (lost != lost_after).any():
+        ones = np.ones(len(view))
+        add("missing", [_f(lost), ones, _f(lost_after), ones], view.bootstrap.prompts)
+    for name in dict.fromkeys((*before.names, *after.names)):
+        none = np.zeros(len(view.owner))
+        shares, shares_after = before.group_shares.get(name, none), after.group_shares.get(name, none)
+        mass, mass_after = before.group_mass, after.group_mass
+        if before.group_shares and after.group_shares:
+            sums = [shares * mass, mass, shares_after * mass_after, mass_after]
+            add("effective_weight", sums, view.owner, component=name)
+    return tuple(found)
+
+
+def _paired(
+    view: View,
+    figure: str,
+    sums: list[Floats],
+    owner: NDArray[np.intp],
+    tests: int,
+    component: str | None,
+    held_out: bool,
+) -> Effect:
+    """The effect on a ratio of sums: above and below before, above and below after."""
+    above, below, above_after, below_after = (float(item.sum()) for item in sums)
+    before = above / below if below else float("nan")
+    after = above_after / below_after if below_after else float("nan")
+    interval = view.bootstrap.interval
+    return Effect(
+        figure,
+        before,
+        interval(sums[:2], owner),
+        after,
+        interval(sums[2:], owner),
+        after - before,
+        interval(sums, owner, lambda a, b, c, d: c / d - a / b, tests),
+        view.bootstrap.total,
+        component,
+        held_out,
+    )
+
+
+def silent(view: View) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """The groups in which no advantage differs from 0, and those of at least two rewards, (groups,) each.
+
+    A group that is dropped by its `filter_metric` is silent, too.
+    """
+    largest = np.zeros(len(view.stats.count))
+    np.maximum.at(largest, view.groups, np.abs(np.nan_to_num(view.advantages)))
+    counted = view.stats.count > 1
+    return counted & (largest <= TINY), counted
+
+
+def share_in_tied_groups(before: View, after: View) -> float:
+    """Share of the |advantage| that was added which falls in groups that had none; 0 where none was added."""
+    grown = np.abs(np.nan_to_num(after.advantages)) - np.abs(np.nan_to_num(before.advantages))
+    grown = np.where(grown > TINY, grown, 0.0)
+    tied, _ = silent(before)
+    return float(grown[tied[before.groups]].sum() / grown.sum()) if grown.sum() else 0.0
+
+
+def _ordered(view: View, judged: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """By group the sibling pairs that are ordered as the label has it, and all it tells apart.
+
+    Of rows that have a reward both before and after. GDPO's order is that of its advantages.
+    """
+    values = view.advantages if view.training.name == "gdpo" else view.rewards
+    assert view.context.label is not None
+    return concordance(np.where(judged, values, np.nan), view.context.label, view.groups)
+
+
+def order_of(view: View, names: Sequence[str], tests: int = 1) -> tuple[float, Interval]:
+    """The share of sibling pairs with different labels that these components together order as it does.
+
+    Of what they pay; ties count half, so that noise has 0.5.
+    """
+    assert view.context.label is not None
+    added = np.sum([view.pieces[name] for name in names], axis=0) if view.pieces else np.zeros(len(view))
+    agree, pairs = concordance(added, view.context.label, view.groups)
+    share = float(agree.sum() / pairs.sum()) if pairs.sum() else float("nan")
+    return share, view.bootstrap.interval([agree, pairs], view.owner, tests=tests)
+
+
+def certain(difference: float, interval: Interval, tests: int) -> bool:
+    """Whether a difference is none that noise has by luck.
+
+    Its interval, one of so many `tests`, leaves out 0, and it is `ERRORS` standard errors from it.
+    """
+    low, high = interval
+    error = (high - low) / 2 / NormalDist().inv_cdf(1 - 0.025 / tests)
+    return (low > 0 or high < 0) and abs(difference) > ERRORS * error
+
+
+def view_of(scores: Scores, like: View) -> View:
+    """The view of other scores of the same rows, with the same groups, prompts, label and settings."""
+    names, table = scores.reward.names, scores.table
+    gate = table["gate/reward"].to_numpy(dtype=float) if "gate/reward" in table else np.ones(len(like))
+    return replace(
+        like,
+        reward=scores.reward,
+        scores={name: scores.score(name) for name in names},
+        status={name: scores.status(name) for name in names},
+        errors={name: table[f"error/{name}"].tolist() for name in names},
+        rewards=scores.rewards,
+        gate=gate,
+    )
+
+
+def halves(view: View, scores: Scores) -> tuple[View, View]:
+    """Views of two halves of the prompts, drawn by its seed: one to fit on, the other to measure on."""
+    total, seed = view.bootstrap.total, view.bootstrap.seed
+    drawn = np.random.default_rng([seed, total]).permutation(total)[: total // 2]
+    first = np.isin(view.bootstrap.prompts, drawn)
+
+    def of(rows: NDArray[np.bool_]) -> View:
+        return make_view(
+            scores,
+            Part(view.part, view.reward, np.flatnonzero(rows)),
+            training=view.training,
+            seed=seed,
+            thresholds=view.thresholds,
+            label=view.context.label_name or None,
+            columns=view.context.named,
+        )
+
+    return of(first), of(~first)
+
+
+def off(held: Mapping[str, float], target: Mapping[str, float]) -> float:
+    """The largest difference between what a component holds and what it should."""
+    return max(abs(held[name] - target[name]) for name in target)
+
+
+def _f(mask: NDArray[np.bool_]) -> Floats:
+    return mask.astype(float)

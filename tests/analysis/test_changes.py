@@ -1,0 +1,202 @@
+"""Every suggestion applies itself, and its line does the same."""
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+
+import rewardkit as rk
+
+COLUMNS = ("score/", "status/", "reward")
+
+
+def rows_of(seed=0, prompts=40, siblings=8, **more):
+    """Sums whose answers are near, right, in a sentence or not there, in completions of many lengths."""
+    draw = np.random.default_rng(seed)
+    for prompt in range(prompts):
+        truth = int(draw.integers(20, 99))
+        for _ in range(siblings):
+            guess = truth + (0 if draw.random() < 0.15 else int(draw.integers(-9, 9)))
+            form = draw.choice(
+                ["<answer>{}</answer>", "the answer is {}", "<answer>it is {}!</answer>", "{}"]
+            )
+            text = "so " * int(draw.integers(1, 40)) + str(form).format(guess)
+            yield {"prompt_id": f"p{prompt}", "completion": text, "ground_truth": str(truth), **more}
+
+
+def words(completion):
+    return float(len(completion.split()))
+
+
+def half(completion):
+    return float(len(completion) % 2)
+
+
+CORRECT = rk.Component("correct", rk.verify.numbers_equal, weight=1.0, primary=True)
+SHORT = rk.measure.length(full_until=4, zero_from=8)
+MAKES = {
+    "a dominant count of words": [
+        CORRECT,
+        rk.Component("detail", words, weight=0.05, range=None),
+        rk.Component("recorded", half, weight=0.0),
+        rk.Component("never", lambda completion: 0.0, weight=0.2),
+    ],
+    "one that stands before the task": [
+        rk.Component("detail", words, weight=0.05, range=None),
+        rk.Component("again", words, weight=0.05, range=None),
+        CORRECT,
+    ],
+    "a hard length": [CORRECT, rk.Component("short", SHORT, weight=0.5)],
+    "a whole gate": [CORRECT, rk.Component("short", SHORT, weight=0.5)],
+}
+
+
+def diagnosed(what, **more):
+    gate = rk.gate(lambda completion: len(completion) > 9) if what == "a whole gate" else None
+    reward = rk.Reward(
+        "made", {"prediction": rk.extract.tag("answer")}, MAKES[what], gate=gate, aggregation="weighted_sum"
+    )
+    return rk.diagnose(rk.score(reward, list(rows_of())), **more)
+
+
+def same(one, other):
+    names = [name for name in other.table.columns if name.startswith(COLUMNS)]
+    for name in names:
+        left, right = one.table[name], other.table[name]
+        if name.startswith("status/"):
+            assert left.tolist() == right.tolist(), name
+        else:
+            np.testing.assert_allclose(left.to_numpy(float), right.to_numpy(float), err_msg=name)
+    assert one.reward.weights == other.reward.weights
+
+
+def written(change, diagnosis):
+    """What the line of a suggestion makes, where it is put as it says."""
+    reward = diagnosis.scores.reward
+    known = {"rk": rk, "partial": partial, "replace": replace, "reward": reward, "scores": diagnosis.scores}
+    made = eval(change.line, known)
+    if isinstance(made, rk.Component):
+        made = replace(reward, components=[*reward.components, made])
+    return made if isinstance(made, rk.Scores) else rk.score(made, diagnosis.scores.rollouts)
+
+
+@pytest.mark.parametrize("what", MAKES)
+def test_scoring_the_changed_reward_gives_what_was_measured_and_so_does_the_line(what):
+    diagnosis = diagnosed(what)
+    changes = rk.suggest(diagnosis).changes
+    assert changes
+    for change in changes:
+        anew = rk.score(change.apply(diagnosis.scores.reward), diagnosis.scores.rollouts)
+        same(change.scores, anew)
+        same(change.apply(diagnosis.scores), anew)
+        same(written(change, diagnosis), anew)
+
+
+def test_between_them_these_rewards_are_given_every_change():
+    codes = {change.code for what in MAKES for change in rk.suggest(diagnosed(what)).changes}
+    assert codes == {
+        "graduate",
+        "looser_reading",
+        "pay_component",
+        "declared_weights",
+        "gate_component",
+        "soften_length",
+        "remove_component",
+    }
+
+
+def test_a_change_leaves_the_scores_and_the_reward_that_it_is_applied_to_alone():
+    diagnosis = diagnosed("a dominant count of words")
+    before, names = diagnosis.scores.table.copy(), diagnosis.scores.reward.names
+    for change in rk.suggest(diagnosis).changes:
+        change.apply(diagnosis.scores)
+        change.apply(diagnosis.scores.reward)
+    assert diagnosis.scores.table.equals(before)
+    assert diagnosis.scores.reward.names == names
+    assert diagnosis.scores.reward.components[1].gate is None
+
+
+def route():
+    one = rk.Reward("one", {"prediction": rk.extract.tag("answer")}, MAKES["a dominant count of words"])
+    two = rk.Reward(
+        "two", {"found": rk.extract.number()}, [rk.Component("detail", half), rk.Component("b", half)]
+    )
+    rows = [*rows_of(data_source="a"), *rows_of(seed=1, data_source="b"), *rows_of(seed=2, data_source="?")]
+    return rk.diagnose(rk.score(rk.Route("data_source", {"a": one, "b": two}), rows))
+
+
+def test_in_a_route_only_the_part_is_changed_that_the_suggestion_is_for():
+    diagnosis = route()
+    changes = [change for change in rk.suggest(diagnosis).changes if change.part == "a"]
+    assert {"graduate", "gate_component", "remove_component"} <= {change.code for change in changes}
+    others = diagnosis.scores.table["data_source"] != "a"
+    for change in changes:
+        anew = rk.score(change.apply(diagnosis.scores.reward), diagnosis.scores.rollouts)
+        same(change.apply(diagnosis.scores), anew)
+        np.testing.assert_array_equal(anew.rewards[others], diagnosis.scores.rewards[others])
+        np.testing.assert_allclose(change.scores.rewards, anew.rewards[~others])
+        assert "scores." not in change.line
+
+
+def test_what_a_run_record_cannot_run_is_left_out_and_said_so(tmp_path):
+    diagnosis = diagnosed("a hard length")
+    loaded = rk.diagnose(rk.load_scores(diagnosis.scores.save(tmp_path)))
+    ours, theirs = rk.suggest(diagnosis), rk.suggest(loaded)
+    need = ("soften_length", "looser_reading")
+    assert [item.line for item in theirs.changes] == [x.line for x in ours.changes if x.code not in need]
+    assert sum("cannot be run" in note for note in theirs.notes) == 2
+    for ours_, theirs_ in zip([x for x in ours.changes if x.code not in need], theirs.changes, strict=True):
+        np.testing.assert_allclose(theirs_.scores.rewards, ours_.scores.rewards)
+        with pytest.raises(rk.RewardError, match="read from a run record"):
+            rk.score(theirs_.apply(loaded.scores.reward), list(rows_of()))
+
+
+def test_a_change_that_must_run_a_recorded_reward_says_that_it_cannot(tmp_path):
+    diagnosis = diagnosed("a hard length")
+    (change,) = [item for item in rk.suggest(diagnosis).changes if item.code == "soften_length"]
+    with pytest.raises(rk.RewardError, match="cannot be measured: the reward was read from a record"):
+        change.apply(rk.load_scores(diagnosis.scores.save(tmp_path)))
+
+
+@pytest.mark.parametrize(
+    ("to", "sentence"),
+    [
+        pytest.param("reward", "applies to a Reward or Scores, not to 'reward'", id="text"),
+        pytest.param(
+            rk.Reward("r", components=[rk.Component("a", half)]), "has no 'detail'", id="other reward"
+        ),
+    ],
+)
+def test_applied_to_something_else_a_suggestion_says_what_it_is_for(to, sentence):
+    changes = rk.suggest(diagnosed("a dominant count of words")).changes
+    (change,) = [item for item in changes if item.code == "gate_component"]
+    with pytest.raises(rk.InputError, match=sentence):
+        change.apply(to)
+
+
+def test_partial_credit_is_not_added_twice():
+    diagnosis = diagnosed("a hard length")
+    change = rk.suggest(diagnosis).changes[0]
+    with pytest.raises(rk.InputError, match="has a 'close' already"):
+        change.apply(change.apply(diagnosis.scores))
+
+
+def test_a_field_that_failed_stays_an_error_in_what_is_added():
+    def fragile(completion):
+        return completion.split("<answer>")[1].split("<")[0]
+
+    reward = rk.Reward("made", {"prediction": fragile}, [CORRECT])
+    diagnosis = rk.diagnose(rk.score(reward, list(rows_of())))
+    for change in rk.suggest(diagnosis).changes:
+        same(change.scores, rk.score(change.apply(reward), diagnosis.scores.rollouts))
+
+
+def test_what_is_awaited_is_not_run_again_to_try_another_extractor():
+    async def judge(prediction, ground_truth):
+        return prediction == ground_truth
+
+    reward = rk.Reward("made", {"prediction": rk.extract.tag("answer")}, [rk.Component("correct", judge)])
+    advice = rk.suggest(rk.diagnose(rk.score(reward, list(rows_of()))))
+    assert not [item for item in advice.changes if item.code == "looser_reading"]
+    assert any("which is awaited" in note for note in advice.notes)
