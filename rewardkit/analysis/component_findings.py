@@ -112,9 +112,7 @@ def _shape(view: View, name: str) -> list[Finding]:
             )
         ]
     low, high = view.span(name)
-    if (
-        item.weight < 0 or item.range is None
-    ):  # a penalty that rarely fires is what one hopes for; an open range has no ends
+    if item.weight < 0:  # a penalty that rarely fires is what one hopes for
         return []
     return _ends(view, name, scores, known, low, high)
 
@@ -186,7 +184,7 @@ def _ends(view: View, name: str, scores: Floats, known: Any, low: float, high: f
                 suggestions=("graduate",),
             )
         )
-    elif mean <= limits["starved"] or mean >= limits["saturated"]:
+    elif item.range is not None and not limits["starved"] < mean < limits["saturated"]:
         code = "starved" if mean <= limits["starved"] else "saturated"
         evidence = {"value": mean, "interval": view.bootstrap.interval([level, counted], owner)}
         rare = known & (scores > low if code == "starved" else scores < high)

@@ -9,7 +9,7 @@ import numpy as np
 from rewardkit.analysis.advantages import grpo
 from rewardkit.analysis.component_findings import same_everywhere
 from rewardkit.analysis.findings import Finding
-from rewardkit.analysis.grouping import effective_levels, group_stats, tie_rate
+from rewardkit.analysis.grouping import ZERO_STD, effective_levels, group_stats, tie_rate
 from rewardkit.analysis.view import View
 
 
@@ -18,7 +18,7 @@ def find(view: View) -> list[Finding]:
     known = ~np.isnan(view.rewards)
     if known.sum() < 2:
         return []
-    if view.rewards[known].min() == view.rewards[known].max():
+    if np.ptp(view.rewards[known]) <= ZERO_STD:
         if len(view.names) == 1:  # said of the component already
             return []
         value = float(view.rewards[known][0])

@@ -11,16 +11,6 @@ from rewardkit.analysis.findings import SENTENCES
 SEEDS = range(2)
 
 MISSED: dict[tuple[str, str], tuple[int, str]] = {
-    ("sparse task, range not declared", "easy"): (
-        0,
-        "no end of an open range is looked at, not even of 0 and 1",
-    ),
-    ("sparse task, range not declared", "hard"): (0, "likewise"),
-    ("binary", "hard"): (0, "likewise: a trainer's function that gives 0 and 1 has no declared range"),
-    ("constant reward", "hard"): (
-        0,
-        "sums that differ in their last digit are told as groups without a signal and as opposed components",
-    ),
     ("wide groups", "hard"): (
         0,
         "the widest tenth holds .62 of all; of 100 prompts that interval reaches from .5",
@@ -37,7 +27,6 @@ MISSED: dict[tuple[str, str], tuple[int, str]] = {
 """What is not found in each of 20 seeds: in how many it is, and why not in the others."""
 
 BESIDE = {
-    "constant reward": {"zero_std_groups", "opposed"},  # hard: said in their place
     "clustered": {"zero_std_groups"},
     "collapsed outputs": {"amplified_noise"},
     "answers repeat": {"collapsed_outputs"},
