@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -72,23 +71,12 @@ def _control(view: View) -> tuple[Floats | None, str]:
 
 
 def _length(view: View) -> Iterator[Finding]:
-    control, alike = _control(view)
-    if control is None:  # a lone component: longer answers may be the better ones
-        return
-    found = _bias(view, view.context.lengths, control, view.thresholds["order_bias"], tests=1)
-    if found is not None:
-        value, interval, count, rows = found
-        evidence = {
-            "value": value,
-            "interval": interval,
-            "alike": alike,
-            "longer": value > 0.5,
-            "unit": view.context.length_unit,
-        }
-        if declared := [name for name in view.names if _is_of_length(view.components[name])]:
-            evidence["declared"] = declared[0]
-        finding = _order_finding(view, "length_bias", None, evidence, count, rows)
-        yield replace(finding, severity="info") if declared else finding
+    told: dict[str, object] = {"unit": view.context.length_unit}
+    declared = [name for name in view.names if _is_of_length(view.components[name])]
+    if declared:
+        told["declared"] = declared[0]
+    severity = "info" if declared else "warn"
+    yield from _bias(view, "length_bias", severity, view.context.lengths, told, advice=("soften_length",))
 
 
 def _is_of_length(item: Component) -> bool:
@@ -100,58 +88,58 @@ OF_LENGTH = ("rk.measure.length", "rk.measure.overlong", "length(", "overlong(")
 
 
 def _columns(view: View, length: list[Finding]) -> Iterator[Finding]:
-    control, alike = _control(view)
     columns = view.context.columns
-    if control is None:
-        return
     for name, values in columns.items():
         if length and _is_like(values, view.context.lengths, view):
             continue  # that has been said
-        found = _bias(view, values, control, view.thresholds["order_bias"], tests=len(columns))
-        if found is not None:
-            value, interval, count, rows = found
-            evidence = {
-                "value": value,
-                "interval": interval,
-                "alike": alike,
-                "longer": value > 0.5,
-                "column": name,
-            }
-            yield _order_finding(view, "column_bias", None, evidence, count, rows)
+        yield from _bias(view, "column_bias", "warn", values, {"column": name}, tests=len(columns))
 
 
 def _bias(
-    view: View, values: Floats, control: Floats, limit: float, *, tests: int
-) -> tuple[float, tuple[float, float], int, Floats] | None:
-    """AUC of the values for the advantage among siblings that are alike; ``None`` within the limits."""
+    view: View,
+    code: str,
+    severity: str,
+    values: Floats,
+    told: Mapping[str, object],
+    *,
+    tests: int = 1,
+    advice: tuple[str, ...] = (),
+) -> Iterator[Finding]:
+    """The finding that values order siblings that are alike as the advantage does; none within the limits.
+
+    None for a lone component either: there more of something may be the better answer.
+    """
+    control, alike = _control(view)
+    if control is None:
+        return
     agree, pairs = concordance(values, view.advantages, view.groups, control)
     count = int(pairs.sum())
     if count < FEWEST_PAIRS:
-        return None
-    value = float(agree.sum() / count)
+        return
+    value, limit = float(agree.sum() / count), view.thresholds["order_bias"]
     if max(value, 1 - value) < limit:
-        return None
+        return
     low, high = view.bootstrap.interval([agree, pairs], view.owner, tests=tests)
-    interval = (max(low, 0.0), min(high, 1.0))
-    return value, interval, count, np.abs(np.nan_to_num(view.advantages))
-
-
-def _order_finding(
-    view: View, code: str, component: str | None, evidence: dict[str, object], count: int, size: Floats
-) -> Finding:
-    limit = view.thresholds["order_bias"]
-    above = bool(evidence["longer"])
+    above = value > 0.5
+    evidence = {
+        "value": value,
+        "interval": (max(low, 0.0), min(high, 1.0)),
+        "alike": alike,
+        "longer": above,
+        **told,
+    }
+    size = np.abs(np.nan_to_num(view.advantages))
     widest = np.argsort(-size, kind="stable")[: max(1, len(size) // 20)]
-    return view.graded(
+    yield view.graded(
         code,
-        "warn",
-        component,
+        severity,
+        None,
         evidence,
         n=count,
         threshold=limit if above else 1 - limit,
         above=above,
         rollout_ids=view.ids(np.sort(widest)),
-        suggestions=("soften_length",) if code == "length_bias" else (),
+        suggestions=advice,
     )
 
 
