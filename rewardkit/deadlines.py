@@ -72,10 +72,12 @@ class _Process:
     starting: bool = True
 
     def read(self) -> None:
-        """Put every answer into the inbox, and ``None`` when the process has ended."""
-        stream = cast(Any, self.popen.stdout)
+        """Put every answer into the inbox, and ``None`` when the process has ended.
+
+        The stream is closed here and nowhere else: its number could be another worker's already.
+        """
         buffer = bytearray()
-        try:
+        with cast(Any, self.popen.stdout) as stream:
             while received := os.read(stream.fileno(), 1 << 16):
                 buffer += received
                 start = 0
@@ -86,8 +88,6 @@ class _Process:
                     self.inbox.put((self, pickle.loads(bytes(buffer[start + HEADER.size : end]))))
                     start = end
                 del buffer[:start]
-        except (OSError, ValueError):  # closed on this side
-            pass
         self.inbox.put((self, None))
 
     def send(self, request: Any) -> None:
@@ -104,11 +104,10 @@ class _Process:
             except (AttributeError, OSError):
                 self.popen.kill()
         self.popen.wait()
-        for stream in (self.popen.stdin, self.popen.stdout):
-            try:
-                cast(Any, stream).close()
-            except OSError:  # what was not sent any more
-                pass
+        try:
+            cast(Any, self.popen.stdin).close()
+        except OSError:  # what was not sent any more
+            pass
 
 
 def _unpacked(fine: bool, packed: bytes) -> Any:

@@ -345,6 +345,25 @@ def test_a_pass_that_is_left_early_leaves_nothing_running():
         assert time.monotonic() - started < 30
 
 
+def test_the_reader_of_a_worker_that_was_ended_takes_nothing_from_the_next(monkeypatch):
+    # seen once in CI: between the number of its stream and the read, the number was given to a new worker
+    readers, read = [], os.read
+
+    def held_up(number, size):
+        if threading.current_thread().name == "rewardkit-worker":  # not the one who starts a process
+            readers.append(threading.get_ident())
+            time.sleep(0.2 if readers[0] == threading.get_ident() else 0.4)
+        return read(number, size)
+
+    monkeypatch.setattr("rewardkit.deadlines.os.read", held_up)
+    monkeypatch.setattr("rewardkit.deadlines.START_SECONDS", 10)
+    with Workers(seconds=60.0) as workers:
+        for _ in workers.map(awkward, [("a",), ("sleep",)]):
+            break
+        assert workers.call(awkward, "next") == "next"
+    assert len(set(readers)) == 2
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_a_fork_of_the_process_has_workers_of_its_own(workers):
