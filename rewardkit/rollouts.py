@@ -99,9 +99,10 @@ class Rollouts:
         name = next((name for name in ("prompt_id", "prompt") if name in self.table), None)
         if name is None:
             return self.groups
-        return _codes(
-            [self._key_column(key) for key in (name, "data_source") if key in self.table], len(self)
-        )
+        names = [key for key in (name, "data_source") if key in self.table]
+        if set(names) == set(self.group_key):
+            return self.groups
+        return _codes([self._key_column(key) for key in names], len(self))
 
     def _key_column(self, name: str) -> list[Any]:
         """Hashable values of a key column.
@@ -109,6 +110,8 @@ class Rollouts:
         A missing prompt_id falls back on the prompt, then on the row alone.
         """
         values = column_values(self.table[name])
+        if set(map(type, values)) == {str}:
+            return values
         if name == "prompt_id" and None in values:
             prompts = column_values(self.table["prompt"]) if "prompt" in self.table else [None] * len(values)
             values = [
@@ -379,7 +382,6 @@ def _codes(keys: Sequence[Sequence[Any]], rows: int) -> NDArray[np.intp]:
     """
     if not keys:
         return np.arange(rows)
-    seen: dict[tuple[Any, ...], int] = {}
-    return np.fromiter(
-        (seen.setdefault(key, len(seen)) for key in zip(*keys, strict=True)), dtype=np.intp, count=rows
-    )
+    seen: dict[Any, int] = {}
+    combined = zip(*keys, strict=True) if len(keys) > 1 else keys[0]
+    return np.fromiter((seen.setdefault(key, len(seen)) for key in combined), dtype=np.intp, count=rows)

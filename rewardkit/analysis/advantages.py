@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rewardkit.analysis.grouping import Codes, Floats, group_stats, within
+from rewardkit.analysis.grouping import Codes, Floats, GroupStats, group_stats, within
 
 __all__ = ["batch", "dapo", "dr_grpo", "gdpo", "grpo", "reinforce_pp", "rloo"]
 
@@ -17,21 +17,26 @@ EPSILON = 1e-4
 """TRL 1.16, GRPOTrainer: added to every standard deviation it divides by. verl: 1e-6."""
 
 
-def grpo(rewards: Floats, groups: Codes, *, eps: float = EPSILON) -> Floats:
+def grpo(rewards: Floats, groups: Codes, *, eps: float = EPSILON, stats: GroupStats | None = None) -> Floats:
     """(r - mean_g) / (std_g + eps), std with ddof 1: (rows,) from rewards and group codes, (rows,) each.
 
-    TRL's ``scale_rewards="group"``, verl's ``grpo``, DeepSeekMath (arXiv 2402.03300).
+    TRL's ``scale_rewards="group"``, verl's ``grpo``, DeepSeekMath (arXiv 2402.03300). `stats` are those of
+    the groups, where they are known already.
     """
-    stats = group_stats(rewards, groups)
-    return np.asarray((rewards - stats.mean[groups]) / (stats.std[groups] + eps), dtype=float)
+    stats = stats or group_stats(rewards, groups)
+    found = rewards - stats.mean[groups]
+    found /= (stats.std + eps)[groups]
+    return found
 
 
-def dr_grpo(rewards: Floats, groups: Codes) -> Floats:
+def dr_grpo(rewards: Floats, groups: Codes, *, stats: GroupStats | None = None) -> Floats:
     """The reward minus the mean of its group.
 
     TRL's ``scale_rewards="none"``, verl's ``norm_adv_by_std_in_grpo=False``, Dr. GRPO (arXiv 2503.20783).
+    `stats` as in `grpo`.
     """
-    return within(rewards, groups)
+    stats = stats or group_stats(rewards, groups)
+    return rewards - stats.mean[groups]
 
 
 def batch(rewards: Floats, groups: Codes, batches: Codes | None = None, *, eps: float = EPSILON) -> Floats:

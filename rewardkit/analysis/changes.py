@@ -10,17 +10,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from rewardkit.analysis.gates import put_gate
 from rewardkit.calling import short
 from rewardkit.columns import column_values
 from rewardkit.component import Component, gate_asks_for, is_async
 from rewardkit.errors import InputError, RewardError
-from rewardkit.evaluation import ABSTAINED, ERROR, GATED, SCORED
-from rewardkit.primitives.gating import Gate
+from rewardkit.evaluation import ABSTAINED, ERROR, GATED
 from rewardkit.reward import Part, Reward
 from rewardkit.route import Route
 from rewardkit.scoring import Scores, score, status_column
 
-__all__ = ["Change", "applied", "part_scores", "to_run", "why_not_run"]
+__all__ = ["Change", "applied", "part_scores", "put", "to_run", "why_not_run"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -86,7 +86,7 @@ class Change:
             _add(table, item, scores)
         for name, changed in self.components.items():
             if "gate" in changed and "function" not in changed:
-                _close(table, name, changed["gate"])
+                put_gate(table, name, changed["gate"])
         return Scores(table, reward, scores.rollouts, scores.run).under(reward)
 
 
@@ -109,7 +109,7 @@ def applied(change: Change, to: Any, part: str = "") -> Any:
         raise InputError(f"these scores have no rows of {part!r}, which the suggestion is for")
     unmatched = np.setdiff1d(np.arange(len(to)), np.concatenate([item.rows for item in parts]))
     changed = change.of_scores(part_scores(to, at))
-    table = _put(to.table, changed.table, at.rows, unmatched)
+    table = put(to.table, changed.table, at.rows, unmatched)
     return Scores(table, reward, to.rollouts, to.run).under(reward)
 
 
@@ -226,28 +226,7 @@ def _add(table: pd.DataFrame, item: Component, scores: Scores) -> None:
     table[f"error/{item.name}"] = pd.Series(errors, index=table.index, dtype=object)
 
 
-def _close(table: pd.DataFrame, name: str, gate: Gate) -> None:
-    """Gate a component that had none on the score of another: rows below it lose their score."""
-    on = table[f"score/{gate.on}"].to_numpy(dtype=float)
-    known = ~np.isnan(on) | _is(table, str(gate.on), GATED)
-    is_open = on >= (gate.at_least if gate.at_least is not None else -np.inf)
-    status = np.asarray(table[f"status/{name}"].cat.codes, dtype=np.int8)
-    whole = table["gate/reward"].to_numpy(dtype=float) if "gate/reward" in table else np.ones(len(table))
-    decided = whole == 1
-    status = np.where(decided & known & ~is_open, GATED, np.where(decided & ~known, ABSTAINED, status))
-    errors = table[f"error/{name}"].to_numpy(dtype=object).copy()
-    errors[status == GATED] = None
-    errors[decided & ~known] = f"its gate needs {gate.on!r}, which is missing"
-    table[f"score/{name}"] = np.where(status == SCORED, table[f"score/{name}"], np.nan)
-    table[f"status/{name}"] = status_column(status)
-    table[f"error/{name}"] = pd.Series(errors, index=table.index, dtype=object)
-
-
-def _is(table: pd.DataFrame, name: str, status: int) -> NDArray[np.bool_]:
-    return np.equal(table[f"status/{name}"].cat.codes.to_numpy(), status)
-
-
-def _put(
+def put(
     whole: pd.DataFrame, piece: pd.DataFrame, rows: NDArray[np.intp], unmatched: NDArray[np.intp]
 ) -> pd.DataFrame:
     """The table with the columns of scores of these rows.

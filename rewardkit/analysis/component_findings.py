@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from rewardkit.analysis.correlation import correlations
 from rewardkit.analysis.findings import Finding
 from rewardkit.analysis.grouping import ZERO_STD, Floats, group_stats, within
 from rewardkit.analysis.thresholds import FEWEST_GROUPS
@@ -17,37 +18,55 @@ from rewardkit.analysis.view import View
 from rewardkit.calling import OUT_OF_RANGE
 from rewardkit.evaluation import ABSTAINED, ERROR, GATED
 
+WEAK = frozenset({"constant", "dead", "sparse", "starved", "saturated"})
+"""What makes a component hold little of the advantage, whatever the others hold."""
+
+READINGS = {"starved": "looser_reading", "saturated": "stricter_reading"}
+"""What answers a task that is nearly never, or nearly always, earned."""
+
 
 def find(view: View) -> list[Finding]:
     """All findings about the components of one reward.
 
-    One cause, one finding: what is constant is not also sparse or dead.
+    One cause, one finding: what is constant is not also sparse or dead; where the whole reward never varies,
+    the pairs that make it so are not also redundant; and where the others hold all as the primary hardly
+    varies, that is the primary's fault.
     """
     found: list[Finding] = []
-    varied = []
+    shapes: dict[str, set[str]] = {}
     for name in view.names:
         found += _lost_rows(view, name)
         found += _gate(view, name)
         shape = _shape(view, name)
         found += shape
-        if not any(finding.code in ("constant", "dead") for finding in shape):
-            varied.append(name)
-    redundant = list(_redundant(view, varied))
-    return [*found, *redundant, *_dominant(view, varied)]
+        shapes[name] = {finding.code for finding in shape}
+    if never_varies(view):
+        return found
+    varied = [name for name, codes in shapes.items() if not codes & {"constant", "dead"}]
+    weak = bool(shapes[view.primary] & WEAK)
+    return [*found, *_redundant(view, varied), *_dominant(view, varied, weak=weak)]
+
+
+def never_varies(view: View) -> bool:
+    """Whether the reward is the same on all rows that have one, up to the last digits of a sum."""
+    known = view.rewards[~np.isnan(view.rewards)]
+    return bool(len(known) and np.ptp(known) <= ZERO_STD)
 
 
 def _lost_rows(view: View, name: str) -> Iterator[Finding]:
     """Errors, scores out of range, abstentions: rows that have no score although they should."""
-    reasons = np.array([reason or "" for reason in view.errors[name]], dtype=object)
-    outside = np.array([reason.startswith(OUT_OF_RANGE) for reason in reasons], dtype=bool)
-    status = view.status[name]
-    for code, rows, threshold in (
-        ("errors", (status == ERROR) & ~outside, "error"),
-        ("out_of_range", (status == ERROR) & outside, "error"),
-        ("abstentions", status == ABSTAINED, "abstained"),
+    status, reasons = view.status[name], view.errors[name]
+    failed = np.flatnonzero(status == ERROR)
+    outside = np.array([str(reason).startswith(OUT_OF_RANGE) for reason in reasons[failed]], dtype=bool)
+    for code, at, threshold in (
+        ("errors", failed[~outside], "error"),
+        ("out_of_range", failed[outside], "error"),
+        ("abstentions", np.flatnonzero(status == ABSTAINED), "abstained"),
     ):
-        if not rows.any():
+        if not len(at):
             continue
+        rows = np.zeros(len(view), dtype=bool)
+        rows[at] = True
         share, limit = float(rows.mean()), view.thresholds[threshold]
         severity = "high" if share >= view.thresholds["lost_rows_high"] else "warn"
         paid = view.components[name].weight != 0
@@ -57,7 +76,9 @@ def _lost_rows(view: View, name: str) -> Iterator[Finding]:
                 [rows.astype(float), np.ones(len(view))], view.bootstrap.prompts
             ),
             "rows": int(rows.sum()),
-            "reason": Counter(reasons[rows].tolist()).most_common(1)[0][0].removeprefix(OUT_OF_RANGE),
+            "reason": Counter(reason or "" for reason in reasons[at])
+            .most_common(1)[0][0]
+            .removeprefix(OUT_OF_RANGE),
             "reward_missing": float(np.isnan(view.rewards[rows]).mean()),
             "paid": paid,
         }
@@ -122,7 +143,10 @@ def _constant(view: View, name: str, value: float, n: int) -> Finding:
     penalty = item.weight < 0 and item.range is not None and value == item.range[0]
     paid_for = item.weight != 0 and not penalty
     severity = "high" if name == view.primary else "warn" if paid_for else "info"
-    advice = ("graduate", "remove_component") if name == view.primary else ("remove_component",)
+    advice: tuple[str, ...] = ("remove_component",)
+    if name == view.primary:
+        highest = item.range is not None and value == item.range[1]
+        advice = ("stricter_reading",) if highest else ("graduate", "looser_reading", "pay_component")
     scored = ~np.isnan(view.scores[name])
     return same_everywhere(
         view, severity, name, value, n, penalty, view.ids(scored), advice if paid_for else ()
@@ -181,7 +205,9 @@ def _ends(view: View, name: str, scores: Floats, known: Any, low: float, high: f
                 n=n,
                 threshold=limits["sparse"],
                 rollout_ids=view.ids(at_low),
-                suggestions=("graduate",),
+                suggestions=("graduate", "looser_reading", "pay_component")
+                if name == view.primary
+                else ("graduate",),
             )
         )
     elif item.range is not None and not limits["starved"] < mean < limits["saturated"]:
@@ -199,6 +225,7 @@ def _ends(view: View, name: str, scores: Floats, known: Any, low: float, high: f
                 threshold=limits[code],
                 above=code == "saturated",
                 rollout_ids=view.ids(rare),
+                suggestions=(READINGS[code], "pay_component") if name == view.primary else (),
             )
         )
     if name == view.primary and set(np.unique(scores[known])) == {low, high}:
@@ -212,15 +239,14 @@ def _ends(view: View, name: str, scores: Floats, known: Any, low: float, high: f
 def _redundant(view: View, names: list[str]) -> Iterator[Finding]:
     """Pairs of paid components whose scores correlate beyond the threshold where both are scored."""
     limit = view.thresholds["redundant"]
+    found = correlations(view)
     for first, second in combinations([name for name in names if view.components[name].weight], 2):
+        value = found[first, second]
+        if not abs(value) >= limit:
+            continue
         a, b = view.scores[first], view.scores[second]
         both = ~(np.isnan(a) | np.isnan(b))
-        if both.sum() < 3 or a[both].std() == 0 or b[both].std() == 0:
-            continue
         a, b = np.where(both, a - a[both].mean(), 0.0), np.where(both, b - b[both].mean(), 0.0)
-        value = float((a * b).sum() / np.sqrt((a * a).sum() * (b * b).sum()))
-        if abs(value) < limit:
-            continue
         counted = both.astype(float)
         low, high = view.bootstrap.interval(
             [counted, a, b, a * a, b * b, a * b], view.bootstrap.prompts, _correlation
@@ -242,55 +268,59 @@ def _correlation(n: Floats, a: Floats, b: Floats, aa: Floats, bb: Floats, ab: Fl
     return np.asarray((ab - a * b / n) / np.sqrt((aa - a * a / n) * (bb - b * b / n)), dtype=float)
 
 
-def _dominant(view: View, names: list[str]) -> Iterator[Finding]:
+def _dominant(view: View, names: list[str], *, weak: bool) -> Iterator[Finding]:
     """Components that hold more of the squared advantage than they should.
 
-    That is more than half without being primary, or more than one that is declared heavier.
+    That is more than half without being primary, or more than one that is declared heavier. Where the primary
+    hardly varies, the others hold more by its fault, which has been told of, unless they do so in the groups
+    in which it varies, too. Who is declared as heavy as the primary, and says why, holds more by design.
     """
-    held, declared = view.effective_weights, view.declared_weights
-    mass = view.group_mass
-    n = int(view.stats.live.sum())
+    held, mass = view.effective_weights, view.group_mass
+    limits, primary = view.thresholds, view.primary
     for name in names:
-        if name not in held or name == view.primary or not view.components[name].weight:
+        item = view.components[name]
+        if name not in held or name == primary or not item.weight:
             continue
-        shares = view.group_shares[name]
-        heavier = [
-            other
-            for other in names
-            if abs(view.components[other].weight) > abs(view.components[name].weight) and other in held
-        ]
-        outweighed = [other for other in heavier if held[name] > held[other]]
-        over = max(
-            outweighed, key=lambda other: (abs(view.components[other].weight), -held[other]), default=None
-        )
-        if held[name] >= view.thresholds["dominant"]:
-            threshold, value, measured = view.thresholds["dominant"], held[name], shares
-        elif over is not None and held[name] - held[over] >= view.thresholds["outweighs"]:
-            threshold, value, measured = (
-                view.thresholds["outweighs"],
-                held[name] - held[over],
-                shares - view.group_shares[over],
-            )
+        over = _outweighed(view, name, names)
+        if held[name] >= limits["dominant"]:
+            threshold, measured, other = limits["dominant"], view.group_shares[name], primary
+        elif over is not None and held[name] - held[over] >= limits["outweighs"]:
+            threshold, other = limits["outweighs"], over
+            measured = view.group_shares[name] - view.group_shares[over]
         else:
             continue
+        value = float((measured * mass).sum() / mass.sum())
+        there = mass * view.component_stats[primary].live
+        if other == primary and weak and not (measured * there).sum() >= threshold * there.sum() > 0:
+            continue
         # conclusive by the interval of what was compared; shown is the share itself
-        sure = view.bootstrap.interval([measured * mass, mass], view.owner)
+        compared = view.bootstrap.interval([measured * mass, mass], view.owner)
+        meant = bool(item.why) and abs(item.weight) >= abs(view.components[primary].weight)
         finding = view.graded(
             "dominant",
-            "warn",
+            "info" if meant else "warn",
             name,
-            {"value": value, "interval": sure},
-            n=n,
+            {"value": value, "interval": compared},
+            n=int(view.stats.live.sum()),
             threshold=threshold,
-            suggestions=("declared_weights", "remove_component"),
+            rollout_ids=view.ids(np.abs(within(view.paid[name], view.groups)) > 0),
+            suggestions=() if meant else ("declared_weights", "gate_component", "remove_component"),
         )
         shown = {
             "value": held[name],
-            "interval": view.bootstrap.interval([shares * mass, mass], view.owner),
-            "declared": declared[name],
+            "interval": view.bootstrap.interval([view.group_shares[name] * mass, mass], view.owner),
+            "declared": view.declared_weights[name],
             "compared": value,  # with the threshold: the share, or how much more it is than that of `over`
-            "compared_interval": sure,
+            "compared_interval": compared,
         }
-        extra = {"over": over, "over_value": held[over]} if over is not None else {}
-        widest = np.flatnonzero(np.abs(within(view.paid[name], view.groups)) > 0)
-        yield replace(finding, evidence={**finding.evidence, **shown, **extra}, rollout_ids=view.ids(widest))
+        extra: dict[str, Any] = {"over": over, "over_value": held[over]} if over is not None else {}
+        extra |= {"why": item.why} if meant else {}
+        yield replace(finding, evidence={**finding.evidence, **shown, **extra})
+
+
+def _outweighed(view: View, name: str, names: list[str]) -> str | None:
+    """The heaviest component that is declared heavier than this one and holds less; ``None`` without one."""
+    held, weights = view.effective_weights, {other: abs(view.components[other].weight) for other in names}
+    lighter = [other for other in names if other in held and held[other] < held[name]]
+    heavier = [other for other in lighter if weights[other] > weights[name]]
+    return max(heavier, key=lambda other: (weights[other], -held[other]), default=None)

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from rewardkit.analysis.finite import held
 from rewardkit.analysis.grouping import Floats
 from rewardkit.columns import column_values
 from rewardkit.errors import InputError, did_you_mean
@@ -117,5 +118,5 @@ def _label(table: pd.DataFrame, name: str, components: Sequence[str]) -> tuple[F
 
 
 def numbers(column: pd.Series) -> Floats:
-    """A column as numbers, NaN where it has none."""
-    return np.asarray(pd.to_numeric(column, errors="coerce"), dtype=float)
+    """A column as numbers, NaN where it has none, or an infinite one."""
+    return held(np.asarray(pd.to_numeric(column, errors="coerce"), dtype=float))

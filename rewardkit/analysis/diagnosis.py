@@ -10,20 +10,23 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from rewardkit.analysis import (
     component_findings,
+    finite,
     hacking_findings,
     log_findings,
     rendering,
     reward_findings,
     slices,
+    spread_findings,
     step_findings,
 )
 from rewardkit.analysis.findings import SEVERITIES, Finding
 from rewardkit.analysis.group_size import DeadShare, dead_share
 from rewardkit.analysis.grouping import Bootstrap, between_share, group_stats
+from rewardkit.analysis.highest import highest
+from rewardkit.analysis.signal import signal_of
 from rewardkit.analysis.thresholds import THRESHOLDS
 from rewardkit.analysis.view import View, make_view
 from rewardkit.calling import short
@@ -81,10 +84,16 @@ class Diagnosis:
 
         The columns: groups, mean reward, mean of the primary component, share of groups without a signal,
         share without a right completion.
+
+        ``top_decile`` is the share of the absolute advantage in the tenth of the groups that holds most,
+        ``sample_size`` the effective sample size of the absolute advantage as a share of the rows,
+        ``merged_vectors`` how many of the distinct vectors of paid scores that siblings have get the
+        advantage of another one: 1 - distinct advantages / distinct vectors, within groups that have an
+        advantage. What a vector says is lost there; to normalise each component before adding loses less.
         """
         rows = []
         for view in self.views:
-            rows.append({"slice": view.part or "all", **_signal(view, np.ones(len(view), dtype=bool))})
+            rows.append({"slice": view.part or "all", **signal_of(view, np.ones(len(view), dtype=bool))})
             for column in self.scores.rollouts.group_key[1:]:
                 values = self.scores.table[column].iloc[view.rows].to_numpy()
                 kinds = list(dict.fromkeys(values.tolist()))
@@ -92,10 +101,27 @@ class Diagnosis:
                     rows.append(
                         {
                             "slice": f"{view.part + ': ' if view.part else ''}{column}={value}",
-                            **_signal(view, values == value),
+                            **signal_of(view, values == value),
                         }
                     )
         return pd.DataFrame(rows)
+
+    def highest(self, n: int = 8) -> pd.DataFrame:
+        """The `n` completions of highest reward (of each part), diverse, to read what is really paid for.
+
+        One row a completion, best first: rollout_id, the columns of its group, reward, advantage,
+        ``score/<component>`` of each paid component, completion. At most one a prompt while there are
+        prompts, and none nearly the same text as another, so that there may be fewer; of equal rewards the
+        one of higher advantage. They are looked for among the 500 highest rewards. InputError: no `n` > 0.
+
+        >>> import rewardkit as rk
+        >>> reward = rk.load_reward("gallery:arithmetic.flawed")
+        >>> rk.diagnose(rk.score(reward, "gallery:arithmetic")).highest(3)["reward"].is_monotonic_decreasing
+        True
+        """
+        if not isinstance(n, int) or isinstance(n, bool) or n < 1:
+            raise InputError(f"highest takes a number of completions from 1 on, not {n!r}")
+        return pd.concat([highest(self.scores, view, n) for view in self.views], ignore_index=True)
 
     def dead_share(self, size: int) -> dict[str, DeadShare]:
         """The share of groups without a signal that groups of `size` would have, by part of the reward.
@@ -150,35 +176,27 @@ def diagnose(
     are held against the advantages (all that the rollouts have). Each value of the columns `by` is looked at
     as well, by itself (data_source, task, policy and step, where the rollouts have them), at a level that
     holds for all of them together; what is true of the whole is not said again. Intervals are a bootstrap
-    over prompts, seeded. `thresholds` overrides entries of `analysis.view.THRESHOLDS`. A route is diagnosed
-    one reward at a time. InputError: unknown setting or threshold, or no row was judged.
+    over prompts, seeded. `thresholds` overrides entries of `analysis.thresholds.THRESHOLDS`. A route is
+    diagnosed one reward at a time. Scores and rewards that float32 does not hold count as not judged, in the
+    `scores` of the diagnosis as well. InputError: unknown setting or threshold, or a route without a reward
+    for any row.
     """
     if not isinstance(scores, Scores):
         raise InputError(
             f"diagnose takes Scores, as rk.score or rk.load_scores give them, not {short(scores)}"
         )
+    found = finite.find(scores, seed=seed)
+    scores = finite.finite(scores)
     training = Training.of(training)
-    views = make_views(
-        scores, training=training, label=label, columns=columns, seed=seed, thresholds=thresholds
-    )
-    found = [finding for view in views for finding in _findings(view)]
+    options: dict[str, Any] = {"training": training, "label": label, "columns": columns, "seed": seed}
+    views = make_views(scores, thresholds=thresholds, **options)
+    found += [finding for view in views for finding in _findings(view)]
     names = slices.chosen(scores, by)
+
+    def of(part: Part, tests: int) -> list[Finding]:
+        return _findings(make_view(scores, part, thresholds=views[0].thresholds, tests=tests, **options))
+
     for view in views:
-
-        def of(part: Part, tests: int, like: View = view) -> list[Finding]:
-            return _findings(
-                make_view(
-                    scores,
-                    part,
-                    training=training,
-                    seed=seed,
-                    thresholds=like.thresholds,
-                    label=label,
-                    columns=columns,
-                    tests=tests,
-                )
-            )
-
         whole = Part(view.part, view.reward, view.rows)
         said = [item for item in found if item.part == view.part]
         found += slices.news(slices.parts_of(scores, whole, names), said, of)
@@ -192,13 +210,16 @@ def diagnose(
 
 
 def _findings(view: View) -> list[Finding]:
-    modules = (reward_findings, component_findings, hacking_findings, step_findings)
+    modules = (reward_findings, spread_findings, component_findings, hacking_findings, step_findings)
     return [finding for module in modules for finding in module.find(view)]
 
 
 def _unmatched(scores: Scores, views: tuple[View, ...]) -> list[Finding]:
     """The rows that a route has no reward for."""
-    left = np.setdiff1d(np.arange(len(scores)), np.concatenate([view.rows for view in views]))
+    rows = np.ones(len(scores))
+    for view in views:
+        rows[view.rows] = 0.0
+    left = np.flatnonzero(rows)
     if not len(left):
         return []
     limits, seed = views[0].thresholds, views[0].bootstrap.seed
@@ -207,8 +228,6 @@ def _unmatched(scores: Scores, views: tuple[View, ...]) -> list[Finding]:
     (column,) = scores.reward.split_by
     values = list(dict.fromkeys(repr(value) for value in scores.table[column].iloc[left]))
     named = ", ".join(values[:5]) + (f" and {len(values) - 5} more" if len(values) > 5 else "")
-    rows = np.zeros(len(scores))
-    rows[left] = 1.0
     prompts = scores.rollouts.prompts
     interval = Bootstrap(prompts, seed=seed).interval([rows, np.ones(len(scores))], prompts)
     reason = f"no reward for {column}={named}"
@@ -228,9 +247,9 @@ def make_views(
 ) -> tuple[View, ...]:
     """The arrays that findings are computed from, one `View` a part of the reward.
 
-    Errors as in `diagnose`.
+    What is not finite counts as not judged. Errors as in `diagnose`.
     """
-    training = Training.of(training)
+    scores, training = finite.finite(scores), Training.of(training)
     for name in thresholds or {}:
         if name not in THRESHOLDS:
             raise InputError(
@@ -272,26 +291,4 @@ def _component_row(view: View, name: str) -> dict[str, Any]:
         "at_maximum": (known == high).mean() if len(known) else np.nan,
         "between": between_share(scores, view.groups),
         "dead_groups": stats.dead.sum() / counted if counted else np.nan,
-    }
-
-
-def _signal(view: View, rows: NDArray[np.bool_]) -> dict[str, Any]:
-    _, groups = np.unique(view.groups[rows], return_inverse=True)
-    rewards, primary = view.rewards[rows], view.scores[view.primary][rows]
-    stats = group_stats(rewards, groups)
-    low, _ = view.span(view.primary)
-    best = group_stats(primary, groups).high
-    counted = int(stats.live.sum() + stats.dead.sum())
-
-    def share(mask: NDArray[np.bool_]) -> float:
-        return float(mask.sum() / counted) if counted else float("nan")
-
-    return {
-        "groups": len(stats.count),
-        "mean_reward": np.nanmean(rewards) if (~np.isnan(rewards)).any() else np.nan,
-        f"mean_{view.primary}" if not view.part else "mean_primary": np.nanmean(primary)
-        if (~np.isnan(primary)).any()
-        else np.nan,
-        "zero_std": share(stats.dead),
-        "none_right": share((best == low) & (stats.count > 1)),
     }

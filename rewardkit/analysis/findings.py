@@ -178,15 +178,36 @@ SENTENCES: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "clustered": lambda e: (
         f"takes few values (as varied as {e['levels']:.1f} equally likely levels): two siblings earn the "
         f"same in {_share(e)} of all pairs"
+        + (
+            f", and all of them in {percent(e['tied_groups'])} of the groups, which give no gradient"
+            if e["tied_groups"] > 0
+            else ""
+        )
     ),
     "collapsed_outputs": lambda e: (
         f"often sees identical siblings: {_share(e)} of the sibling pairs are the same text "
         f"({percent(e['groups'])} of the groups contain such a pair), which no reward can tell apart"
     ),
     "outliers": lambda e: (
-        f"has outliers: {percent(e['value'])} of the scores lie more than {e['z']:g} robust deviations "
-        f"from the median ({e['median']:.3g}), up to {e['extreme']:.3g}"
+        f"has outliers: {e['rows']} scores ({percent(e['share'])}) lie far from all others (median "
+        f"{e['median']:.3g}), up to {e['extreme']:.3g}, and make {_share(e)} of what siblings differ in; "
+        + (
+            "in their groups no other difference counts"
+            if e["scaled"]
+            else "without scaling they outvote the other groups"
+        )
     ),
+    "bimodal": lambda e: (
+        f"has two kinds of prompts, with few between: {percent(e['share'])} earn {e['low']:.3g} on average, "
+        f"the others {e['high']:.3g}; siblings of either kind differ less, so look at what the first have in "
+        "common, and at each kind by itself"
+    ),
+    "not_finite": lambda e: (
+        f"is infinite in {e['rows']} rows ({percent(e['value'])}), as a trainer's float32 holds it; they are "
+        "left out of all figures here, as not judged"
+        + (", but in training one makes the gradient of its whole batch NaN" if e["paid"] else "")
+    ),
+    "not_enough": lambda e: f"cannot be judged in full: {e['reason']}",
     "high_variance": lambda e: (
         f"is carried by few groups: the tenth of the groups with the widest spread holds {_share(e)} of "
         "all unscaled advantage"
@@ -209,6 +230,7 @@ SENTENCES: dict[str, Callable[[Mapping[str, Any]], str]] = {
             if e.get("over")
             else ""
         )
+        + (f"; that is its design ({e['why']})" if e.get("why") else "")
     ),
     "redundant": lambda e: (
         f"says the same as {e['other']!r} (correlation {e['value']:.2f}): both weights pay for one thing"

@@ -108,7 +108,7 @@ def _fitted(
     owner: Codes,
     size: int,
 ) -> DeadShare:
-    weights = bootstrap.weights.astype(np.float64)
+    weights, unit = bootstrap.weights, bootstrap.unit[owner]
     total, drawn = 0.0, np.zeros(len(weights))
     frequent = np.argsort(-np.bincount(of_value, ties))[:LEVELS]
     for value in frequent:
@@ -121,10 +121,10 @@ def _fitted(
             return_inverse=True,
             return_counts=True,
         )
-        by_prompt = np.zeros((bootstrap.total, len(pairs)))
-        np.add.at(by_prompt, (owner[several], code.ravel()), 1.0)
+        by_unit = np.zeros((bootstrap.units, len(pairs)))
+        np.add.at(by_unit, (unit[several], code.ravel()), 1.0)
         total += _tied(pairs, seen.astype(float)[None], size, REFINED)[0]
-        drawn += _tied(pairs, weights @ by_prompt, size, 0)
+        drawn += _tied(pairs, weights @ by_unit, size, 0)
     tail = (1 - bootstrap.level) / 2
     low, high = np.quantile(np.minimum(drawn, 1.0), [tail, 1 - tail])
     prompts = len(np.unique(owner[several]))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from statistics import NormalDist
 
 import numpy as np
@@ -33,8 +33,23 @@ class GroupStats:
     count: Floats  # (groups,)
     mean: Floats
     std: Floats
-    low: Floats
-    high: Floats
+    values: Floats = field(repr=False)  # (rows,), those that are there
+    groups: Codes = field(repr=False)
+
+    @cached_property
+    def low(self) -> Floats:
+        """The lowest value of each group."""
+        return self._extreme(np.minimum, np.inf)
+
+    @cached_property
+    def high(self) -> Floats:
+        """The highest value of each group."""
+        return self._extreme(np.maximum, -np.inf)
+
+    def _extreme(self, of: np.ufunc, none: float) -> Floats:
+        found = np.full(len(self.count), none)
+        of.at(found, self.groups, self.values)
+        return np.where(self.count > 0, found, np.nan)
 
     @cached_property
     def live(self) -> NDArray[np.bool_]:
@@ -51,18 +66,40 @@ def group_stats(values: Floats, groups: Codes, total: int | None = None) -> Grou
     """Statistics of `values` (rows,) by group code (rows,), for `total` groups."""
     total = int(groups.max(initial=-1)) + 1 if total is None else total
     known = ~np.isnan(values)
-    values, groups = values[known], groups[known]
-    count = np.bincount(groups, minlength=total).astype(float)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean = np.bincount(groups, values, minlength=total) / count
-        squares = np.bincount(groups, (values - mean[groups]) ** 2, minlength=total)
+    if not known.all():
+        values, groups = values[known], groups[known]
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        # as differences to one value of the group, which are exact where all are equal
+        if (table := _as_table(values, groups, total)) is not None:
+            count = np.full(total, float(table.shape[1]))
+            one = table[:, 0]
+            away = table - one[:, None]
+            mean = np.einsum("gi->g", away) / count
+            away -= mean[:, None]
+            squares = np.einsum("gi,gi->g", away, away)
+        else:
+            count = np.bincount(groups, minlength=total).astype(float)
+            one = np.full(total, np.nan)
+            one[groups] = values
+            away = values - one[groups]
+            mean = np.bincount(groups, away, minlength=total) / count
+            away -= mean[groups]
+            squares = np.bincount(groups, away * away, minlength=total).astype(float)
         std = np.where(count > 1, np.sqrt(squares / (count - 1)), 0.0)
     std[count == 0] = np.nan
-    low, high = np.full(total, np.inf), np.full(total, -np.inf)
-    np.minimum.at(low, groups, values)
-    np.maximum.at(high, groups, values)
-    std[low == high] = 0.0  # equal values whose mean is not exact in floating point
-    return GroupStats(count, mean, std, low, high)
+    return GroupStats(count, one + mean, std, values, groups)
+
+
+def _as_table(values: Floats, groups: Codes, total: int) -> Floats | None:
+    """The values as (groups, siblings), where all groups have so many, one after the other; a quicker way.
+
+    That is how most logs are.
+    """
+    size = len(values) // max(total, 1)
+    if size == 0 or size * total != len(values):
+        return None
+    alike = (groups.reshape(total, size) == np.arange(total)[:, None]).all()
+    return values.reshape(total, size) if alike else None
 
 
 def within(values: Floats, groups: Codes) -> Floats:
@@ -70,16 +107,38 @@ def within(values: Floats, groups: Codes) -> Floats:
     return values - group_stats(values, groups).mean[groups]
 
 
+def numbered(codes: Codes) -> Codes:
+    """Codes of the same kinds, numbered from 0 in their order without a gap.
+
+    >>> numbered(np.array([7, 3, 7]))
+    array([1, 0, 1])
+    """
+    there = np.bincount(codes) > 0
+    return codes if there.all() else (np.cumsum(there) - 1)[codes]
+
+
 def tie_rate(values: Floats, groups: Codes) -> tuple[Floats, Floats]:
-    """For each group the number of pairs of equal siblings and of all pairs, (groups,) each."""
+    """For each group the number of pairs of equal siblings and of all pairs, (groups,) each.
+
+    Values that agree in 12 digits behind the point are equal.
+    """
     total = int(groups.max(initial=-1)) + 1
-    known = ~np.isnan(values)
-    _, atoms = np.unique(np.round(values[known], 12), return_inverse=True)
-    keys, counts = np.unique(groups[known] * (atoms.max(initial=0) + 1) + atoms, return_counts=True)
-    owner = keys // (atoms.max(initial=0) + 1)
-    equal = np.bincount(owner, counts * (counts - 1) / 2, minlength=total).astype(float)
-    size = np.bincount(groups[known], minlength=total)
+    ranked, owner = _ranked(np.round(values, 12), groups, total)
+    tied = 1 + np.flatnonzero((ranked[1:] == ranked[:-1]) & (owner[1:] == owner[:-1]))  # to the one before
+    place = np.arange(len(tied))
+    begins = np.maximum.accumulate(np.where(np.diff(tied, prepend=-1) > 1, place, 0))
+    before = (place - begins + 1).astype(float)  # so many of its run
+    equal = np.bincount(owner[tied], before, minlength=total).astype(float)
+    size = np.bincount(groups, ~np.isnan(values), minlength=total)
     return equal, size * (size - 1) / 2
+
+
+def _ranked(values: Floats, groups: Codes, total: int) -> tuple[Floats, Codes]:
+    """Values sorted within each group, group after group, and the group of each."""
+    if (table := _as_table(values, groups, total)) is not None:
+        return np.sort(table, axis=1).ravel(), groups
+    order = np.lexsort((values, groups))
+    return values[order], groups[order]
 
 
 def between_share(values: Floats, groups: Codes) -> float:
@@ -111,19 +170,23 @@ def effective_levels(values: Floats) -> float:
     values = values[~np.isnan(values)]
     if len(values) == 0:
         return float("nan")
-    _, counts = np.unique(np.round(values, 12), return_counts=True)
-    shares = counts / counts.sum()
+    values = np.sort(np.round(values, 12))
+    counts = np.diff(np.flatnonzero(np.diff(values, prepend=np.nan)), append=len(values))
+    shares = counts / len(values)
     return float(np.exp(-(shares * np.log(shares)).sum()))
 
 
 class Bootstrap:
     """Percentile intervals of statistics of sums, resampling prompts (siblings are not independent).
 
-    One set of resamples serves every statistic: `weights` is (resamples, prompts), how often each prompt was
-    drawn.
+    What is drawn are `units`: a prompt each, or, of more than `MOST_UNITS` prompts, groups of prompts that
+    were put together at random, whose sums vary as those of prompts do (random groups: Wolter, Introduction
+    to Variance Estimation, chapter 2). One set of resamples serves every statistic: `weights` is
+    (resamples, units), how often each was drawn.
     """
 
-    CELLS = 50_000_000  # of the weights; more prompts get fewer resamples, at least 100
+    MOST_UNITS = 4096  # with which an interval is known to 2 % of its width: our choice
+    CELLS = 20_000_000  # of the weights
 
     def __init__(
         self,
@@ -138,24 +201,35 @@ class Bootstrap:
         self.total = int(prompts.max(initial=-1)) + 1
         self.level = level
         self.tests = tests  # intervals that the level is to hold for together, whatever `interval` is told
+        self.units = min(self.total, self.MOST_UNITS)
         wanted = max(resamples, int(2 * FEWEST_BEYOND * tests / (1 - level)))
-        self.resamples = int(np.clip(self.CELLS // max(self.total, 1), 100, wanted))
+        self.resamples = min(self.CELLS // max(self.units, 1), wanted)
         self.seed = seed
 
+    @property
+    def weights(self) -> Floats:
+        """How often each unit is drawn in each resample."""
+        return _drawn(self.units, self.resamples, self.seed)
+
     @cached_property
-    def weights(self) -> NDArray[np.float32]:
-        """How often each prompt is drawn in each resample."""
-        generator = np.random.default_rng(self.seed)
-        weights = np.empty((self.resamples, self.total), dtype=np.float32)
-        for row in weights:
-            row[:] = np.bincount(generator.integers(0, self.total, self.total), minlength=self.total)
-        return weights
+    def unit(self) -> Codes:
+        """The unit of each prompt, (prompts,)."""
+        if self.units == self.total:
+            return np.arange(self.total)
+        return np.random.default_rng([self.seed, self.total]).permutation(self.total) % self.units
 
     def of_groups(self, groups: Codes) -> Codes:
         """The prompt of each group, (groups,)."""
         owner = np.zeros(int(groups.max(initial=-1)) + 1, dtype=np.intp)
         owner[groups] = self.prompts
         return owner
+
+    def by_unit(self, values: Floats, owner: Codes) -> Floats:
+        """`values` (rows or groups) of the prompts `owner`, added up by unit, (units,)."""
+        found = np.bincount(owner, values, minlength=self.total)
+        if self.units < self.total:
+            found = np.bincount(self.unit, found, minlength=self.units)
+        return np.asarray(found, dtype=float)
 
     def interval(
         self,
@@ -172,16 +246,11 @@ class Bootstrap:
         """
         if self.total < 2:
             return float("nan"), float("nan")
-        columns = np.column_stack(
-            [np.bincount(owner, item, minlength=self.total) for item in sums]
-        )  # (prompts, sums)
-        drawn = (
-            self.weights.astype(np.float64) @ columns
-            if self.total < 20_000
-            else self.weights @ columns.astype(np.float32)
-        )
+        columns = np.column_stack([self.by_unit(item, owner) for item in sums])  # (units, sums)
+        if (columns != 0).any(axis=1).sum() < 2:
+            return float("nan"), float("nan")
         with np.errstate(invalid="ignore", divide="ignore"):
-            values = np.asarray(statistic(*drawn.T.astype(np.float64)), dtype=float)
+            values = np.asarray(statistic(*(self.weights @ columns).T), dtype=float)
         values = values[np.isfinite(values)]
         if len(values) == 0:
             return float("nan"), float("nan")
@@ -191,3 +260,14 @@ class Bootstrap:
             return float(values.mean()) - half, float(values.mean()) + half
         low, high = np.quantile(values, [tail, 1 - tail])
         return float(low), float(high)
+
+
+@lru_cache(maxsize=4)
+def _drawn(units: int, resamples: int, seed: int) -> Floats:
+    """How often each unit is drawn, (resamples, units); the same array for all that ask for the same."""
+    generator = np.random.default_rng(seed)
+    weights = np.empty((resamples, units))
+    for row in weights:
+        row[:] = np.bincount(generator.integers(0, units, units), minlength=units)
+    weights.flags.writeable = False
+    return weights

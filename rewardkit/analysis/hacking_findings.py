@@ -76,7 +76,9 @@ def _length(view: View) -> Iterator[Finding]:
     if declared:
         told["declared"] = declared[0]
     severity = "info" if declared else "warn"
-    yield from _bias(view, "length_bias", severity, view.context.lengths, told, advice=("soften_length",))
+    yield from _bias(
+        view, "length_bias", severity, view.context.lengths, told, advice=("soften_length", "gate_component")
+    )
 
 
 def _is_of_length(item: Component) -> bool:
@@ -138,6 +140,7 @@ def _bias(
         n=count,
         threshold=limit if above else 1 - limit,
         above=above,
+        tests=tests,
         rollout_ids=view.ids(np.sort(widest)),
         suggestions=advice,
     )

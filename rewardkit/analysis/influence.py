@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import combinations
 from math import comb
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,21 +30,30 @@ def group_shares(pieces: Mapping[str, Floats], advantages: Floats, groups: Codes
     >>> group_shares({"a": a, "b": b}, a + b, np.zeros(2, int))
     {'a': array([2.]), 'b': array([-1.])}
     """
-    whole = products(np.sum(list(pieces.values()), axis=0), advantages, groups)
+    centred = within(advantages, groups)
+    found = {name: _products(piece, centred, groups) for name, piece in pieces.items()}
+    whole = _snapped(sum(value for value, _ in found.values()), sum(scale for _, scale in found.values()))
     live = whole > 0
-    return {
-        name: np.where(live, products(piece, advantages, groups) / np.where(live, whole, 1.0), 0.0)
-        for name, piece in pieces.items()
-    }
+    below = np.where(live, whole, np.inf)
+    return {name: _snapped(value, scale) / below for name, (value, scale) in found.items()}
 
 
-def products(piece: Floats, advantages: Floats, groups: Codes) -> Floats:
-    """Sum over each group of a piece's difference to its mean times the advantage, (groups,)."""
-    known = ~np.isnan(advantages)
-    centred = within(np.where(known, piece, np.nan), groups)
-    product = np.nan_to_num(centred * advantages)
-    found = np.bincount(groups, product, minlength=int(groups.max(initial=-1)) + 1)
-    scale = np.bincount(groups, np.abs(product), minlength=len(found))
+def squared(advantages: Floats, groups: Codes) -> Floats:
+    """The squared advantage of each group, from its mean, (groups,); 0 where there is only rounding."""
+    return _snapped(*_products(advantages, within(advantages, groups), groups))
+
+
+def _products(piece: Floats, centred: Floats, groups: Codes) -> tuple[Floats, Floats]:
+    """Sum over each group of a piece times a centred value, and the sum of its sizes, (groups,) each."""
+    product = piece * centred
+    product[np.isnan(product)] = 0.0
+    total = int(groups.max(initial=-1)) + 1
+    found = np.bincount(groups, product, minlength=total).astype(float)
+    return found, np.bincount(groups, np.abs(product, out=product), minlength=total).astype(float)
+
+
+def _snapped(found: Any, scale: Any) -> Floats:
+    """0 where a sum is only the last digits of what was added up."""
     return np.where(np.abs(found) > 1e-12 * scale, found, 0.0)
 
 

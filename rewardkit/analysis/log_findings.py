@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from rewardkit.analysis.findings import Finding
+from rewardkit.analysis.finite import held
 from rewardkit.analysis.grouping import Floats
 from rewardkit.analysis.view import SHOWN_IDS
 from rewardkit.columns import column_values
@@ -57,7 +58,7 @@ def _mismatches(scores: Scores) -> list[Finding]:
 
 def _mismatch(scores: Scores, component: str | None, column: str, ours: Floats) -> Iterator[Finding]:
     values = column_values(scores.rollouts.table[column])
-    theirs = np.array([np.nan if value is None else float(value) for value in values])
+    theirs = held(np.array([np.nan if value is None else float(value) for value in values]))
     both = ~np.isnan(theirs) & ~np.isnan(ours)
     gap = np.where(both, np.abs(ours - theirs), 0.0)
     differs = both & ~np.isclose(ours, theirs, rtol=RTOL, atol=ATOL)

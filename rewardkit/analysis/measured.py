@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.analysis.grouping import Floats
+from rewardkit.analysis.grouping import Floats, group_stats
 from rewardkit.analysis.pairs import concordance
 from rewardkit.analysis.view import TINY, View, make_view
 from rewardkit.reward import Part
@@ -42,10 +42,12 @@ class Effect:
 
     The `figure` is "zero_std" (share of the groups of two or more in which no advantage differs from 0),
     "label_auc" (share of the sibling pairs with different labels that the reward orders as the label does,
-    ties half), "missing" (share of the rows without a reward) or "effective_weight" of a `component`. The
-    difference is paired: both sides are drawn from the same prompts; that of "label_auc" holds for all the
-    changes that were tried together (Bonferroni). NaN where it cannot be computed. `prompts` is how many it
-    was measured on, `held_out` whether those are others than the change was fitted on.
+    ties half), "label_best" (mean label of the sibling that the reward puts first, ties averaged, which is
+    the forecast of the best of as many as there are), "missing" (share of the rows without a reward) or
+    "effective_weight" of a `component`. The difference is paired: both sides are drawn from the same prompts;
+    those of the label hold for all the changes that were tried together (Bonferroni). NaN where it cannot be
+    computed. `prompts` is how many it was measured on, `held_out` whether those are others than the change
+    was fitted on.
     """
 
     figure: str
@@ -81,6 +83,7 @@ def effects(before: View, after: View, *, tests: int = 1, held_out: bool = False
     judged = ~(np.isnan(before.rewards) | np.isnan(after.rewards))
     if view.context.label is not None:
         add("label_auc", [*_ordered(before, judged), *_ordered(after, judged)], view.owner, tests)
+        add("label_best", [*_best(before, judged), *_best(after, judged)], view.owner, tests)
     lost, lost_after = np.isnan(before.rewards), np.isnan(after.rewards)
     if (lost != lost_after).any():
         ones = np.ones(len(view))
@@ -147,9 +150,26 @@ def _ordered(view: View, judged: NDArray[np.bool_]) -> tuple[Floats, Floats]:
 
     Of rows that have a reward both before and after. GDPO's order is that of its advantages.
     """
-    values = view.advantages if view.training.name == "gdpo" else view.rewards
     assert view.context.label is not None
-    return concordance(np.where(judged, values, np.nan), view.context.label, view.groups)
+    return concordance(_put_in_order(view, judged), view.context.label, view.groups)
+
+
+def _best(view: View, judged: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """By group the mean label of the siblings that are put first, and 1 where that is known.
+
+    Of groups of two or more that have a reward both before and after.
+    """
+    assert view.context.label is not None
+    values = _put_in_order(view, judged)
+    stats = group_stats(values, view.groups, len(view.owner))
+    first = (stats.count > 1)[view.groups] & (values >= stats.high[view.groups] - TINY)
+    labelled = group_stats(np.where(first, view.context.label, np.nan), view.groups, len(view.owner))
+    return np.nan_to_num(labelled.mean), _f(labelled.count > 0)
+
+
+def _put_in_order(view: View, judged: NDArray[np.bool_]) -> Floats:
+    """What siblings are put in order by: their rewards, under GDPO their advantages; NaN where not judged."""
+    return np.where(judged, view.advantages if view.training.name == "gdpo" else view.rewards, np.nan)
 
 
 def order_of(view: View, names: Sequence[str], tests: int = 1) -> tuple[float, Interval]:
@@ -183,7 +203,7 @@ def view_of(scores: Scores, like: View) -> View:
         reward=scores.reward,
         scores={name: scores.score(name) for name in names},
         status={name: scores.status(name) for name in names},
-        errors={name: table[f"error/{name}"].tolist() for name in names},
+        errors={name: table[f"error/{name}"].to_numpy(dtype=object) for name in names},
         rewards=scores.rewards,
         gate=gate,
     )

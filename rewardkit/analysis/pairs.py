@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rewardkit.analysis.grouping import Codes, Floats
 
-__all__ = ["alike", "concordance", "offsets"]
+__all__ = ["alike", "concordance", "marks_of"]
 
+Texts = Sequence[str] | NDArray[np.object_]
 ALL_PAIRS = 64
 """Siblings up to which all pairs are looked at; of larger groups so many partners of each. Our choice."""
+BLOCK = 1 << 17
 
 
 def concordance(
@@ -31,43 +34,66 @@ def concordance(
     known = ~np.isnan(values) & ~np.isnan(order)
     if alike is not None:
         known &= ~np.isnan(alike)
-    rows = np.flatnonzero(known)
-    rows = rows[np.argsort(groups[rows], kind="stable")]
+    kept: list[NDArray[Any]] = [groups, values, order, *([alike] if alike is not None else [])]
+    if not known.all():
+        kept = [item[known] for item in kept]
+    if (kept[0][1:] < kept[0][:-1]).any():
+        sorting = np.argsort(kept[0], kind="stable")
+        kept = [item[sorting] for item in kept]
     total = int(groups.max(initial=-1)) + 1
     agree, pairs = np.zeros(total), np.zeros(total)
-    owner, x, y = groups[rows], values[rows], order[rows]
-    same = alike[rows] if alike is not None else None
-    for first, second in offsets(owner):
-        differ = y[first] != y[second]
-        if same is not None:
-            differ &= same[first] == same[second]
-        first, second = first[differ], second[differ]
-        sign = np.sign(x[first] - x[second]) * np.sign(y[first] - y[second])
-        agree += np.bincount(owner[first], (sign + 1) / 2, minlength=total)
-        pairs += np.bincount(owner[first], minlength=total)
+    for rows in _blocks(kept[0]):
+        owner, x, y, *same = (item[rows] for item in kept)
+        halves, counts = np.zeros(len(owner), dtype=np.int32), np.zeros(len(owner), dtype=np.int32)
+        for step in _steps(owner):
+            first, second = slice(None, -step), slice(step, None)
+            counted = (owner[first] == owner[second]) & (y[first] != y[second])
+            for item in same:
+                counted &= item[first] == item[second]
+            more, less, up = x[first] > x[second], x[first] < x[second], y[first] > y[second]
+            counts[first] += counted
+            halves[first] += counted & np.where(up, more, less)  # as the order has it
+            halves[first] += counted & ~np.where(up, less, more)  # not the other way round
+        begin = owner[0]
+        agree[begin : owner[-1] + 1] += np.bincount(owner - begin, halves / 2)
+        pairs[begin : owner[-1] + 1] += np.bincount(owner - begin, counts)
     return agree, pairs
 
 
-def offsets(owner: Codes) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Places of the first and the second of all pairs of rows of one owner, in a few large pieces.
+def _blocks(owner: Codes) -> Iterator[slice]:
+    """Whole groups of `owner`, which is sorted, so many rows at once that they stay in the cache."""
+    start = 0
+    while start < len(owner):
+        last = owner[min(start + BLOCK, len(owner)) - 1]
+        end = start + int(np.searchsorted(owner[start:], last, side="right"))
+        yield slice(start, end)
+        start = end
 
-    `owner` is sorted. Of more than `ALL_PAIRS` rows of one owner each meets so many others, evenly spaced.
+
+def _steps(owner: Codes) -> list[int]:
+    """How far apart the two rows of a pair of one owner may stand; `owner` is sorted.
+
+    Of more than `ALL_PAIRS` rows of one owner each meets so many others, evenly spaced.
     """
-    if not len(owner):
-        return
-    largest = int(np.bincount(owner).max())
-    steps = np.arange(1, largest)
-    if largest > ALL_PAIRS:
-        steps = np.unique(np.linspace(1, largest - 1, ALL_PAIRS).astype(int))
-    for step in steps.tolist():
-        first = np.flatnonzero(owner[:-step] == owner[step:])
-        yield first, first + step
+    largest = int(np.bincount(owner - owner[0]).max(initial=1))
+    if largest <= ALL_PAIRS:
+        return list(range(1, largest))
+    return [int(step) for step in np.unique(np.linspace(1, largest - 1, ALL_PAIRS).astype(int))]
 
 
-def alike(texts: Sequence[str], groups: Codes) -> Floats:
+def alike(texts: Texts, groups: Codes) -> Floats:
     """For each row the share of its siblings with the same text, (rows,); NaN without siblings."""
-    codes = {text: code for code, text in enumerate(dict.fromkeys(texts))}
-    each = np.fromiter((codes[text] for text in texts), dtype=np.intp, count=len(texts))
-    _, place, counts = np.unique(groups * max(len(codes), 1) + each, return_inverse=True, return_counts=True)
+    marks = marks_of(texts)
+    order = np.lexsort((marks, groups))
+    new = (np.diff(marks[order], prepend=np.nan) != 0) | (np.diff(groups[order], prepend=-1) != 0)
+    run = np.diff(np.flatnonzero(new), append=len(order))
+    same = np.empty(len(order))
+    same[order] = np.repeat(run, run)
     size = np.bincount(groups)[groups]
-    return np.where(size > 1, (counts[place.ravel()] - 1) / np.maximum(size - 1, 1), np.nan)
+    return np.where(size > 1, (same - 1) / np.maximum(size - 1, 1), np.nan)
+
+
+def marks_of(texts: Texts) -> Floats:
+    """A number for each text, the same for equal ones; two others have the same once in 2^53 pairs."""
+    hashes = np.fromiter(map(hash, texts), dtype=np.int64, count=len(texts))
+    return (hashes & ((1 << 53) - 1)).astype(float)

@@ -3,38 +3,72 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rewardkit.analysis.findings import percent
+from rewardkit.analysis.findings import Finding, percent
 from rewardkit.analysis.view import View
 from rewardkit.markup import escaped, table
 
 if TYPE_CHECKING:
     from rewardkit.analysis.diagnosis import Diagnosis
 
-__all__ = ["page"]
+__all__ = ["SEVERITY_MARKS", "page"]
 
+SEVERITY_MARKS = {"high": "\u25cf high", "warn": "\u25b2 warn", "info": "\u25cb info"}
+"""Shapes say it without colour."""
 SHOWN = 12
 """Findings; the others are counted."""
+OPEN = 8
+"""Components up to which their table is open."""
+STYLE = "max-width:70em;line-height:1.45"
+FOLDED = "margin:.3em 0"
 
 
 def page(diagnosis: Diagnosis) -> str:
-    """What was found, where the advantages come from, and how many groups have none."""
-    reward, found = diagnosis.scores.reward, diagnosis.findings
+    """What was found, how many groups have a signal, and, folded, what is only information and components.
+
+    It has no colours of its own, so that it reads on a light and on a dark page.
+    """
+    reward, scores = diagnosis.scores.reward, diagnosis.scores
+    weighty = [item for item in diagnosis.findings if item.severity != "info"]
+    minor = [item for item in diagnosis.findings if item.severity == "info"]
+    shown = weighty[:SHOWN]
+    left = len(weighty) - len(shown)
     parts = [
-        f"<b>Diagnosis of {escaped(reward.name)}</b> on {len(diagnosis.scores):,} rollouts "
-        f"({escaped(diagnosis.training)})",
-        *(_signal(view) for view in diagnosis.views),
+        f"<p><b>Diagnosis of {escaped(reward.name)}</b> on {len(scores):,} rollouts, advantages as of "
+        f"{escaped(diagnosis.training)}: {escaped(_counts(diagnosis))}</p>",
+        *(f"<p>{_signal(view)}</p>" for view in diagnosis.views),
+        _findings(shown),
+        f"<p>and {left} more in <code>diagnosis.findings</code></p>" if left else "",
+        _folded(f"{len(minor)} for information", _list(minor)) if minor else "",
+        *(_components(view) for view in diagnosis.views),
+        "<p><code>rk.suggest(diagnosis)</code> says what could be changed, "
+        "<code>rk.forecast(scores)</code> what this reward selects for.</p>",
     ]
-    if found:
-        rows = [(item.severity, item.code, item.sentence) for item in found[:SHOWN]]
-        parts.append(table(("severity", "finding", "what it does"), rows))
-        if len(found) > SHOWN:
-            parts.append(f"and {len(found) - SHOWN} more in <code>diagnosis.findings</code>")
-    else:
-        parts.append("nothing found")
-    parts += [_components(view) for view in diagnosis.views]
-    return "".join(f"<div>{part}</div>" for part in parts)
+    return f'<div class="rewardkit" style="{STYLE}">{"".join(parts)}</div>'
+
+
+def _counts(diagnosis: Diagnosis) -> str:
+    counts = {
+        severity: sum(item.severity == severity for item in diagnosis.findings) for severity in SEVERITY_MARKS
+    }
+    return ", ".join(f"{counts[name]} {mark}" for name, mark in SEVERITY_MARKS.items() if counts[name]) or (
+        "nothing found"
+    )
+
+
+def _findings(findings: Sequence[Finding]) -> str:
+    if not findings:
+        return ""
+    rows = [(SEVERITY_MARKS[item.severity], item.code, item.sentence) for item in findings]
+    return _wide(table(("severity", "finding", "what it does"), rows))
+
+
+def _list(findings: Sequence[Finding]) -> str:
+    lines = "".join(f"<li>{escaped(item.code)}: {escaped(item.sentence)}</li>" for item in findings[:SHOWN])
+    left = len(findings) - SHOWN
+    return f"<ul>{lines}</ul>" + (f"<p>and {left} more</p>" if left > 0 else "")
 
 
 def _signal(view: View) -> str:
@@ -60,4 +94,17 @@ def _components(view: View) -> str:
         for name in view.names
     ]
     header = ("component", "weight", "declared share", "share of the advantage", "signs that turn without it")
-    return table(header, rows, numeric=header[1:])
+    what = f"Components of {view.part}" if view.part else "Components"
+    body = _wide(table(header, rows, numeric=header[1:]))
+    return _folded(f"{what}: weights declared and effective", body, is_open=len(rows) <= OPEN)
+
+
+def _folded(summary: str, body: str, *, is_open: bool = False) -> str:
+    """A part that opens and closes on a click, without a script."""
+    return (
+        f'<details{" open" * is_open} style="{FOLDED}"><summary>{escaped(summary)}</summary>{body}</details>'
+    )
+
+
+def _wide(body: str) -> str:
+    return f'<div style="overflow-x:auto">{body}</div>'

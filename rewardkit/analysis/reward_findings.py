@@ -1,50 +1,107 @@
-"""Findings about the reward as a whole and its groups."""
+"""Findings about the reward as a whole: where its groups have no signal, and why."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rewardkit.analysis.advantages import grpo
-from rewardkit.analysis.component_findings import same_everywhere
+from rewardkit.analysis.component_findings import never_varies, same_everywhere
 from rewardkit.analysis.findings import Finding
-from rewardkit.analysis.grouping import ZERO_STD, effective_levels, group_stats, tie_rate
+from rewardkit.analysis.grouping import ZERO_STD, Floats, effective_levels, group_stats, tie_rate
+from rewardkit.analysis.pairs import marks_of
+from rewardkit.analysis.thresholds import FEWEST_GROUPS
 from rewardkit.analysis.view import View
+
+Groups = NDArray[np.bool_]
+MORE_LEVELS = ("graduate", "pay_component")
+"""What answers groups that are tied."""
 
 
 def find(view: View) -> list[Finding]:
-    """All findings about one reward as a whole."""
+    """All findings about one reward as a whole.
+
+    One cause, one finding: groups that are tied as components cancel there, or as most completions earn one
+    and the same, are told of with that cause, and as groups without a signal only where many others are.
+    """
     known = ~np.isnan(view.rewards)
+    few = list(_not_enough(view, int(known.sum())))
     if known.sum() < 2:
-        return []
-    if np.ptp(view.rewards[known]) <= ZERO_STD:
+        return few
+    if never_varies(view):
         if len(view.names) == 1:  # said of the component already
-            return []
+            return few
         value = float(view.rewards[known][0])
-        return [same_everywhere(view, "high", None, value, int(known.sum()), False, view.ids(known))]
-    return [
-        *_zero_std(view),
-        *_opposed(view),
-        *_clustered(view),
-        *_collapsed(view),
-        *_outliers(view),
-        *_spread(view),
-    ]
+        return [same_everywhere(view, "high", None, value, int(known.sum()), False, view.ids(known)), *few]
+    causes = [*_opposed(view), *_clustered(view)]
+    told = np.zeros(len(view.stats.dead), dtype=bool)
+    for cause in causes:
+        if not cause.evidence.get("inconclusive"):
+            told |= _cancelled(view) if cause.code == "opposed" else _tied_at(view, _commonest(view))
+    left = view.stats.dead & ~told
+    few_left = left.sum() < min(told.sum(), view.thresholds["zero_std"] * _counted(view).sum())
+    silent = [] if few_left else _zero_std(view)
+    return [*silent, *causes, *_collapsed(view), *few]
+
+
+def _not_enough(view: View, judged: int) -> Iterator[Finding]:
+    """That there are too few rewards, siblings or groups for what is said of others."""
+    groups, several = len(view.stats.count), int((view.stats.count > 1).sum())
+    if not judged:
+        reason = f"none of its {len(view):,} rows has a reward"
+    elif not several:
+        reason = f"no two of its {judged:,} rewards are of one group, so that there is no advantage"
+    elif several < FEWEST_GROUPS:
+        reason = f"it has {several} group{'s'[: several > 1]} of two or more, and {FEWEST_GROUPS} would do"
+    else:
+        return
+    evidence = {"reason": reason, "rows": judged, "groups": groups, "groups_of_two": several}
+    yield Finding("not_enough", "info", None, evidence, judged, FEWEST_GROUPS, part=view.part)
+
+
+def _counted(view: View) -> Groups:
+    """The groups of two rewards or more."""
+    return view.stats.live | view.stats.dead
+
+
+def _decided(view: View) -> tuple[Groups, Groups]:
+    """The tied groups whose siblings all miss the task, and those whose siblings all have it."""
+    primary = group_stats(view.scores[view.primary], view.groups, len(view.stats.count))
+    low, high = view.span(view.primary)
+    return view.stats.dead & (primary.high == low), view.stats.dead & (primary.low == high)
+
+
+def _commonest(view: View) -> float:
+    """The reward that most rows have."""
+    atoms, counts = np.unique(np.round(view.rewards[~np.isnan(view.rewards)], 12), return_counts=True)
+    return float(atoms[np.argmax(counts)])
+
+
+def _tied_at(view: View, reward: float) -> Groups:
+    """The groups whose siblings all earn this."""
+    return view.stats.dead & _equal(view.stats.low, reward)
+
+
+def _equal(values: Floats, value: float) -> NDArray[np.bool_]:
+    """Which are this, up to the last digits of a sum."""
+    return np.asarray(np.abs(values - value) <= ZERO_STD * max(1.0, abs(value)), dtype=bool)
+
+
+def _severity(view: View, share: float) -> str:
+    """Of a cause for which this share of the groups gives no gradient."""
+    return "high" if share >= view.thresholds["zero_std_high"] else "warn"
 
 
 def _zero_std(view: View) -> Iterator[Finding]:
-    stats, limits = view.stats, view.thresholds
-    counted = stats.live | stats.dead
+    stats, limits, counted = view.stats, view.thresholds, _counted(view)
     n = int(counted.sum())
     if not n:
         return
     value = float(stats.dead.sum() / n)
     if value < limits["zero_std"]:
         return
-    primary = group_stats(view.scores[view.primary], view.groups, len(stats.count))
-    low, high = view.span(view.primary)
-    wrong, right = stats.dead & (primary.high == low), stats.dead & (primary.low == high)
+    wrong, right = _decided(view)
     evidence = {
         "value": value,
         "interval": view.bootstrap.interval([stats.dead.astype(float), counted.astype(float)], view.owner),
@@ -52,37 +109,46 @@ def _zero_std(view: View) -> Iterator[Finding]:
         "all_right": float(right.sum() / n),
         "otherwise": float((stats.dead & ~wrong & ~right).sum() / n),
     }
-    severity = "high" if value >= limits["zero_std_high"] else "warn"
     rows = stats.dead[view.groups] & ~np.isnan(view.rewards)
     yield view.graded(
         "zero_std_groups",
-        severity,
+        _severity(view, value),
         None,
         evidence,
         n=n,
         threshold=limits["zero_std"],
         rollout_ids=view.ids(rows),
-        suggestions=("graduate",),
+        suggestions=MORE_LEVELS,
     )
 
 
-def _opposed(view: View) -> Iterator[Finding]:
+def _moving(view: View) -> dict[str, Groups]:
+    """The tied groups in which each paid component varies, where components add up."""
+    if not view.additive:
+        return {}
+    total = len(view.stats.dead)
+    rows = np.flatnonzero(view.stats.dead[view.groups])
+    groups = view.groups[rows]
+    paid = {name: scores[rows] for name, scores in view.paid.items() if view.components[name].weight}
+    return {name: group_stats(scores, groups, total).live for name, scores in paid.items()}
+
+
+def _cancelled(view: View) -> Groups:
     """Groups whose reward is tied although two or more components vary in it (TRL issue 3857)."""
-    moving = {
-        name: stats.live for name, stats in view.component_stats.items() if view.components[name].weight
-    }
-    if len(moving) < 2 or not view.additive:
-        return
-    cancelled = view.stats.dead & (sum(live.astype(int) for live in moving.values()) >= 2)
-    counted = view.stats.live | view.stats.dead
+    varying = np.sum([live.astype(int) for live in _moving(view).values()] or [view.stats.dead * 0], axis=0)
+    return np.asarray(varying >= 2, dtype=bool)
+
+
+def _opposed(view: View) -> Iterator[Finding]:
+    cancelled, counted = _cancelled(view), _counted(view)
     value = float(cancelled.sum() / max(counted.sum(), 1))
     if value < view.thresholds["opposed"]:
         return
-    names = [name for name, live in moving.items() if (live & cancelled).any()]
+    names = [name for name, live in _moving(view).items() if (live & cancelled).any()]
     interval = view.bootstrap.interval([cancelled.astype(float), counted.astype(float)], view.owner)
     yield view.graded(
         "opposed",
-        "warn",
+        _severity(view, value),
         None,
         {"value": value, "interval": interval, "components": ", ".join(names)},
         n=int(counted.sum()),
@@ -95,131 +161,59 @@ def _opposed(view: View) -> Iterator[Finding]:
 def _clustered(view: View) -> Iterator[Finding]:
     """Most sibling pairs earn the same although the reward has more than two levels.
 
-    A binary one is said to be so already.
+    A binary one is said to be so already, and so is one that is the commonest as the task is missed, or had,
+    by nearly all. Groups that are tied at another reward than the commonest are not counted: they are silent,
+    but the reward takes many values.
     """
-    known = view.rewards[~np.isnan(view.rewards)]
-    if len(np.unique(np.round(known, 12))) <= 2:
-        return
     equal, pairs = tie_rate(view.rewards, view.groups)
-    if not pairs.sum():
+    limit = view.thresholds["tie_rate"]
+    known = view.rewards[~np.isnan(view.rewards)]
+    if equal.sum() < limit * pairs.sum() or len(np.unique(np.round(known, 12))) <= 2:
         return
-    value = float(equal.sum() / pairs.sum())
-    if value >= view.thresholds["tie_rate"]:
-        interval = view.bootstrap.interval([equal, pairs], view.owner)
-        evidence = {"value": value, "interval": interval, "levels": effective_levels(view.rewards)}
-        yield view.graded(
-            "clustered",
-            "warn",
-            None,
-            evidence,
-            n=int(pairs.sum()),
-            threshold=view.thresholds["tie_rate"],
-            suggestions=("graduate",),
-        )
+    common = _commonest(view)
+    ends = np.isin(view.scores[view.primary][_equal(view.rewards, common)], view.span(view.primary))
+    at = _tied_at(view, common)
+    equal, pairs = equal * (at | ~view.stats.dead), pairs * (at | ~view.stats.dead)
+    value = float(equal.sum() / pairs.sum()) if pairs.sum() else 0.0
+    if value < limit or ends.mean() > 0.5:
+        return
+    tied = float(at.sum() / max(_counted(view).sum(), 1))
+    evidence = {
+        "value": value,
+        "interval": view.bootstrap.interval([equal, pairs], view.owner),
+        "levels": effective_levels(view.rewards),
+        "tied_groups": tied,
+    }
+    yield view.graded(
+        "clustered",
+        _severity(view, tied),
+        None,
+        evidence,
+        n=int(pairs.sum()),
+        threshold=limit,
+        rollout_ids=view.ids(((equal == pairs) & (pairs > 0))[view.groups]),
+        suggestions=MORE_LEVELS,
+    )
 
 
 def _collapsed(view: View) -> Iterator[Finding]:
-    texts = {text: code for code, text in enumerate(dict.fromkeys(view.completions))}
-    codes = np.array([texts[text] for text in view.completions], dtype=float)
-    equal, pairs = tie_rate(codes, view.groups)
+    equal, pairs = tie_rate(marks_of(view.completions), view.groups)
     if not pairs.sum():
         return
     value = float(equal.sum() / pairs.sum())
-    if value >= view.thresholds["identical_pairs"]:
-        groups = float((equal > 0).sum() / (pairs > 0).sum())
-        evidence = {
-            "value": value,
-            "interval": view.bootstrap.interval([equal, pairs], view.owner),
-            "groups": groups,
-        }
-        rows = (equal > 0)[view.groups]
-        yield view.graded(
-            "collapsed_outputs",
-            "warn",
-            None,
-            evidence,
-            n=int(pairs.sum()),
-            threshold=view.thresholds["identical_pairs"],
-            rollout_ids=view.ids(rows),
-        )
-
-
-def _outliers(view: View) -> Iterator[Finding]:
-    """Scores of components with an open range that lie far out: robust z by the median absolute deviation."""
-    for name in view.names:
-        scores = view.scores[name]
-        known = scores[~np.isnan(scores)]
-        if view.components[name].range is not None or len(known) < 20:
-            continue
-        median = float(np.median(known))
-        deviation = 1.4826 * float(np.median(np.abs(known - median)))
-        if deviation == 0:
-            continue
-        limit = view.thresholds["outlier_z"]
-        far = np.abs(scores - median) / deviation > limit
-        if far.any():
-            value = float(far.sum() / len(known))
-            extreme = float(scores[far][np.argmax(np.abs(scores[far] - median))])
-            rows = [np.nan_to_num(far.astype(float)), (~np.isnan(scores)).astype(float)]
-            interval = view.bootstrap.interval(rows, view.bootstrap.prompts)
-            evidence = {
-                "value": value,
-                "interval": interval,
-                "z": limit,
-                "median": median,
-                "extreme": extreme,
-            }
-            yield Finding(
-                "outliers",
-                "warn",
-                name,
-                evidence,
-                len(known),
-                limit,
-                view.ids(far),
-                ("clip_3_sigma",),
-                view.part,
-            )
-
-
-def _spread(view: View) -> Iterator[Finding]:
-    """Few groups that carry the unscaled advantage, or many with tiny differences that scaling blows up."""
-    stats, limits = view.stats, view.thresholds
-    live = np.flatnonzero(stats.live)
-    if len(live) < 10:
+    if value < view.thresholds["identical_pairs"]:
         return
-    typical = float(np.median(stats.std[live]))
-    if not view.training.scales_groups:
-        mass = np.where(stats.live, np.nan_to_num(stats.std) * stats.count, 0.0)
-        cut = np.sort(mass[live])[-max(1, len(live) // 10)]
-        top = mass >= cut
-        value = float(mass[top].sum() / mass.sum())
-        if value >= limits["top_decile"]:
-            interval = view.bootstrap.interval([np.where(top, mass, 0.0), mass], view.owner)
-            rows = top[view.groups]
-            yield view.graded(
-                "high_variance",
-                "warn",
-                None,
-                {"value": value, "interval": interval},
-                n=len(live),
-                threshold=limits["top_decile"],
-                rollout_ids=view.ids(rows),
-            )
-    small = stats.live & (stats.std < limits["small_std"] * typical)
-    value = float(small.sum() / len(live))
-    if view.training.scales_groups and value >= limits["amplified_noise"]:
-        size = np.abs(np.nan_to_num(grpo(view.rewards, view.groups)))
-        share = float(size[small[view.groups]].sum() / size.sum())
-        interval = view.bootstrap.interval([small.astype(float), stats.live.astype(float)], view.owner)
-        evidence = {"value": value, "interval": interval, "typical_std": typical, "advantage_share": share}
-        yield view.graded(
-            "amplified_noise",
-            "warn",
-            None,
-            evidence,
-            n=len(live),
-            threshold=limits["amplified_noise"],
-            rollout_ids=view.ids(small[view.groups]),
-            suggestions=("no_std",),
-        )
+    evidence = {
+        "value": value,
+        "interval": view.bootstrap.interval([equal, pairs], view.owner),
+        "groups": float((equal > 0).sum() / (pairs > 0).sum()),
+    }
+    yield view.graded(
+        "collapsed_outputs",
+        "warn",
+        None,
+        evidence,
+        n=int(pairs.sum()),
+        threshold=view.thresholds["identical_pairs"],
+        rollout_ids=view.ids((equal > 0)[view.groups]),
+    )

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +22,6 @@ EVERY_NUMBER = 64
 """Up to here every n is shown, beyond it `FURTHER` more, evenly apart in log n. Our choice."""
 FURTHER = 16
 TIES = 12  # digits behind the point in which equal rewards agree, as in `tie_rate`
-SINGLE = 20_000  # from so many prompts on, the bootstrap adds up in single precision, as in `Bootstrap`
 
 
 def kl_at_most(drawn: NDArray[np.intp]) -> Floats:
@@ -172,10 +170,8 @@ def add_up(
     points, width = len(drawn) + len(betas), columns.shape[1] + 2
     policies = _policies(drawn, betas, int(siblings.size.max(initial=1)), scaled)
     total, before = np.zeros((points, width)), np.zeros((points, width))
-    weights = bootstrap.weights
-    resampled, resampled_before = (np.zeros((len(weights), points, width)) for _ in range(2))
+    by_unit, before_by_unit = (np.zeros((bootstrap.units, points, width)) for _ in range(2))
     first, last = np.full((points, counts), bootstrap.total), np.full((points, counts), -1)
-    precision: Any = np.float64 if bootstrap.total < SINGLE else np.float32
     for some, at in siblings.blocks(points):
         at = np.take_along_axis(at, np.argsort(rewards[at], axis=1), axis=1)
         ranked, values, owner = rewards[at], columns[at], siblings.prompt[some]
@@ -185,13 +181,19 @@ def add_up(
         there = np.concatenate([drawn <= at.shape[1], np.ones(len(betas), dtype=bool)])
         total += sums.sum(axis=0)
         before[there] += sums[:, 0].sum(axis=0)
-        flat = sums.reshape(len(some), -1).astype(precision)
-        more = (weights[:, owner].astype(precision, copy=False) @ flat).reshape(resampled.shape)
-        resampled += more
-        resampled_before[:, there] += more[:, :1]
+        unit = bootstrap.unit[owner]
+        order = np.argsort(unit, kind="stable")
+        start = np.flatnonzero(np.diff(unit[order], prepend=-1))
+        more, at_units = np.add.reduceat(sums[order], start, axis=0), unit[order][start]
+        by_unit[at_units] += more
+        before_by_unit[np.ix_(at_units, there)] += more[:, :1]
         owners, present = owner[:, None, None], sums[..., :counts] > 0
         first = np.minimum(first, np.where(present, owners, bootstrap.total).min(axis=0))
         last = np.maximum(last, np.where(present, owners, -1).max(axis=0))
+    resampled, resampled_before = (
+        (bootstrap.weights @ each.reshape(bootstrap.units, -1)).reshape(-1, points, width)
+        for each in (by_unit, before_by_unit)
+    )
     return Sums(total, before, resampled, resampled_before, first < last)
 
 

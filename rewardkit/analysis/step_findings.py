@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -24,40 +26,45 @@ def find(view: View) -> list[Finding]:
     if not low > 0:
         return []
     gained = {"reward_change": rise, "reward_interval": (low, high)}
-    return [
-        finding
-        for what, severity, values in _watched(view)
-        for finding in _drift(view, steps, what, severity, values, gained)
-    ]
+    return [finding for item in _watched(view) for finding in _drift(view, steps, item, gained)]
 
 
-def _watched(view: View) -> Iterator[tuple[str, str, Floats]]:
-    """What is looked at beside the reward, and how bad it is that it moves."""
-    if view.context.label is not None:
-        yield view.context.label_name, "high", view.context.label
-    yield f"length in {view.context.length_unit}", "warn", view.context.lengths
+@dataclass(frozen=True)
+class Watched:
+    """What is looked at beside the reward: its `values`, the way it should not go, and how far at least."""
+
+    what: str
+    severity: str
+    values: Floats
+    way: Literal["rises", "falls", "changes"]
+    least: float
+
+
+def _watched(view: View) -> Iterator[Watched]:
+    context, limits = view.context, view.thresholds
+    if context.label is not None:
+        yield Watched(context.label_name, "high", context.label, "falls", 0.0)
+    least = limits["length_drift"] * _mean(context.lengths)
+    yield Watched(f"length in {context.length_unit}", "warn", context.lengths, "changes", least)
     same = alike(view.completions, view.groups)
-    yield "share of siblings with the same text", "warn", same
+    yield Watched("share of siblings with the same text", "warn", same, "rises", limits["repeat_drift"])
 
 
-def _drift(
-    view: View, steps: Floats, what: str, severity: str, values: Floats, gained: dict[str, object]
-) -> Iterator[Finding]:
-    change, (low, high) = _trend(view, steps, values)
-    mean = float(np.nanmean(values)) if not np.isnan(values).all() else float("nan")
-    limits = view.thresholds
-    if severity == "high":
-        moved = high < 0
-    elif what.startswith("length"):
-        moved = (low > 0 or high < 0) and abs(change) >= limits["length_drift"] * mean
-    else:
-        moved = low > 0 and change >= limits["repeat_drift"]
-    if not moved:
+def _drift(view: View, steps: Floats, item: Watched, gained: dict[str, object]) -> Iterator[Finding]:
+    change, (low, high) = _trend(view, steps, item.values)
+    sure = {"rises": low > 0, "falls": high < 0, "changes": low > 0 or high < 0}
+    if not (sure[item.way] and abs(change) >= item.least):
         return
-    evidence = {"value": change, "interval": (low, high), "what": what, "mean": mean, **gained}
+    mean = _mean(item.values)
+    evidence = {"value": change, "interval": (low, high), "what": item.what, "mean": mean, **gained}
     last = steps == np.nanmax(steps)
-    known = int((~np.isnan(values)).sum())
-    yield Finding("drift", severity, None, evidence, known, 0.0, view.ids(last), part=view.part)
+    known = int((~np.isnan(item.values)).sum())
+    yield Finding("drift", item.severity, None, evidence, known, 0.0, view.ids(last), part=view.part)
+
+
+def _mean(values: Floats) -> float:
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else float("nan")
 
 
 def _trend(view: View, steps: Floats, values: Floats) -> tuple[float, tuple[float, float]]:

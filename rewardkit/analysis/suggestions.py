@@ -129,9 +129,11 @@ class Suggestions:
         )
 
 
+ALWAYS = ("zero_std", "label_auc", "label_best")
 FIGURES = {
     "zero_std": "groups without a signal",
     "label_auc": "sibling pairs ordered as the label has it",
+    "label_best": "label of the sibling that is put first",
     "missing": "rows without a reward",
     "effective_weight": "effective weight",
 }
@@ -152,7 +154,7 @@ def _share(value: float, interval: tuple[float, float]) -> str:
 
 
 def _moves(effect: Effect) -> bool:
-    return effect.figure in ("zero_std", "label_auc") or abs(effect.difference) >= SHOWN
+    return effect.figure in ALWAYS or abs(effect.difference) >= SHOWN
 
 
 def _example(example: Mapping[str, Any]) -> str:
@@ -199,10 +201,10 @@ def _measured(view: View, proposal: Proposal, tests: int) -> Suggestion:
     share = share_in_tied_groups(before, after)
     if share > 0:
         more["added_advantage_in_tied_groups"] = share
-    label = next((item for item in found if item.figure == "label_auc"), None)
+    by_label = {item.figure: item for item in found if item.figure.startswith("label_")}
     verdict = ""
-    if label is not None:
-        verdict, told = _judged(before, after, proposal.change, label, tests)
+    if by_label:
+        verdict, told = _judged(before, after, proposal.change, by_label, tests)
         why += f". {told}"
     elif share > 0:
         why += (
@@ -224,12 +226,16 @@ def _measured(view: View, proposal: Proposal, tests: int) -> Suggestion:
     )
 
 
-def _judged(before: View, after: View, change: Change, effect: Effect, tests: int) -> tuple[str, str]:
+def _judged(
+    before: View, after: View, change: Change, by_label: Mapping[str, Effect], tests: int
+) -> tuple[str, str]:
     """Whether a change improves or harms the order of siblings with different labels, and the words for it.
 
     What pays for something new must itself order them as the label does: where a reward orders them worse
-    than chance, noise brings it nearer to chance.
+    than chance, noise brings it nearer to chance. Nor does a change improve it by which the sibling that is
+    put first is right less often, which is what the forecast of a policy begins with.
     """
+    effect, first = by_label["label_auc"], by_label["label_best"]
     name, told = before.context.label_name, _share(effect.difference, effect.interval)
     if effect.difference == 0 and effect.interval == (0, 0):
         return "unclear", f"It orders siblings of which {name!r} differs as before"
@@ -252,6 +258,11 @@ def _judged(before: View, after: View, change: Change, effect: Effect, tests: in
                 f"It orders siblings more like {name!r}, by {told} of the pairs, but what it adds does so in "
                 f"{_share(share, interval)} of them, no more than noise would"
             )
+    if first.difference < 0 and certain(first.difference, first.interval, tests):
+        return "unclear", (
+            f"It orders siblings more like {name!r}, by {told} of the pairs, but the one that it puts first "
+            f"has it less often, by {_share(first.difference, first.interval)}"
+        )
     return "improves", f"It orders siblings more like {name!r}, by {told} of the pairs"
 
 

@@ -1,6 +1,11 @@
-"""Thresholds of findings: where a number begins to matter, and why there."""
+"""Thresholds of findings: where a number begins to matter, and why there; and when it is past for certain."""
 
-__all__ = ["FEWEST_GROUPS", "THRESHOLDS"]
+from statistics import NormalDist
+
+__all__ = ["FEWEST_GROUPS", "LEVEL", "THRESHOLDS", "deciding_end"]
+
+LEVEL = 0.95
+"""Of the intervals that are shown, and of the verdict on one side."""
 
 THRESHOLDS: dict[str, float] = {
     # Share of rows at the minimum: with a quarter right and 8 siblings one group in ten is all wrong even if
@@ -11,10 +16,10 @@ THRESHOLDS: dict[str, float] = {
     "saturated": 0.95,  # likewise
     "tie_rate": 0.8,  # share of sibling pairs that earn the same: our choice
     "identical_pairs": 0.25,  # share of sibling pairs with the same text: our choice
-    # Robust z. Our choice, far beyond the usual 3.5 (Iglewicz and Hoaglin 1993): rewards are rarely normal.
-    "outlier_z": 6.0,
+    "outliers": 0.1,  # what values far out add to the squared differences of siblings: our choice
+    "outlier_rows": 0.05,  # share of the scores; more than that are no rare ones: our choice
     "top_decile": 0.5,  # share of the unscaled advantage in a tenth of the groups: our choice
-    "small_std": 0.1,  # of the typical live group: our choice
+    "small_std": 0.1,  # of the typical live group, for certain (`spread_findings`): our choice
     "amplified_noise": 0.05,  # share of live groups that small: our choice
     # Our choice: DAPO (arXiv 2503.14476) resamples such groups, and at 30 % draws 1.4 batches for one.
     "zero_std": 0.3,
@@ -38,3 +43,17 @@ THRESHOLDS: dict[str, float] = {
 }
 FEWEST_GROUPS = 10
 """Fewer give no verdict on a share of groups. Our choice."""
+
+
+def deciding_end(value: float, end: float, tests: int = 1) -> float:
+    """The end that decides a one-sided question, of the end of a shown interval that lies on that side.
+
+    Both are of one of so many `tests`. The shown end leaves 2.5 % beyond it, this one 5 %: nearer to the
+    value by the ratio of the two normal quantiles, which keeps the interval's own skew.
+
+    >>> round(deciding_end(0.5, 0.5 - 1.96), 3)
+    -1.145
+    """
+    quantile = NormalDist().inv_cdf
+    both, one = (quantile(1 - (1 - LEVEL) / sides / tests) for sides in (2, 1))
+    return value + (end - value) * one / both

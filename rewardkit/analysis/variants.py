@@ -7,24 +7,20 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
 
+from rewardkit.analysis.changes import put
 from rewardkit.analysis.diagnosis import Diagnosis, diagnose
+from rewardkit.analysis.gates import UNSCORED, put_gate
 from rewardkit.calling import short
-from rewardkit.columns import column_values
-from rewardkit.component import Component, describe
+from rewardkit.component import describe, gate_asks_for
 from rewardkit.errors import RewardError, did_you_mean
-from rewardkit.evaluation import ABSTAINED, GATED, SCORED
 from rewardkit.primitives.gating import Gate
 from rewardkit.reward import Reward
 from rewardkit.route import Route
-from rewardkit.scoring import Scores, score, status_column
+from rewardkit.scoring import Scores, score
 from rewardkit.training import Training
 
 __all__ = ["WhatIf", "whatif"]
-
-UNSCORED = "behind a gate that was closed when it was scored"
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +108,7 @@ def _gated(scores: Scores, gates: dict[str, Gate | None], run: bool) -> tuple[Sc
                 f"the gate of {name!r} is {short(gate)}; without scoring only a gate on a column by name can "
                 'be decided, such as rk.gate("correct", at_least=1.0), or None'
             )
+    _check_whole_gate(scores.reward, gates)
     components = tuple(
         replace(item, gate=gates[item.name]) if item.name in gates else item
         for item in scores.reward.components
@@ -122,11 +119,21 @@ def _gated(scores: Scores, gates: dict[str, Gate | None], run: bool) -> tuple[Sc
     table, missing, moved = scores.table.copy(deep=False), {}, set(gates)
     for item in components:
         if item.name in gates or (item.gate is not None and item.gate.on in moved):
-            count = _decide(table, item)
+            count = put_gate(table, item.name, item.gate)
             moved.add(item.name)
             if count:
                 missing[item.name] = count
     return Scores(table, scores.reward, scores.rollouts, scores.run).under(reward), missing
+
+
+def _check_whole_gate(reward: Reward, gates: Mapping[str, Gate | None]) -> None:
+    """RewardError where another gate on a component would move the gate on the whole reward."""
+    on = gate_asks_for(reward.gate, reward.gate_call)
+    if moved := [name for name in gates if name in on]:
+        raise RewardError(
+            f"the gate on the whole reward asks for {moved[0]!r}, so that another gate on it changes every "
+            "component; write the reward so and score again"
+        )
 
 
 def _recorded(reward: Reward, gates: Mapping[str, Gate | None]) -> Any:
@@ -142,63 +149,17 @@ def _recorded(reward: Reward, gates: Mapping[str, Gate | None]) -> Any:
     return {**reward.recorded, "components": parts}
 
 
-def _decide(table: pd.DataFrame, item: Component) -> int:
-    """Put the statuses that a gate gives into the table; how many rows lack a score that it now admits."""
-    status = np.asarray(table[f"status/{item.name}"].cat.codes, dtype=np.int8)
-    is_open, known = _opened(table, item.gate)
-    unscored = is_open & (status == GATED)
-    closed, unknown = known & ~is_open, ~known
-    new = np.where(closed, GATED, np.where(unscored | unknown, ABSTAINED, status)).astype(np.int8)
-    errors = table[f"error/{item.name}"].to_numpy(dtype=object).copy()
-    errors[unscored], errors[closed] = UNSCORED, None
-    errors[unknown] = f"its gate needs {item.gate.on!r}, which is missing" if item.gate is not None else None
-    table[f"score/{item.name}"] = np.where(new == SCORED, table[f"score/{item.name}"], np.nan)
-    table[f"status/{item.name}"] = status_column(new)
-    table[f"error/{item.name}"] = pd.Series(errors, index=table.index, dtype=object)
-    return int(unscored.sum())
-
-
-def _opened(table: pd.DataFrame, gate: Gate | None) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Whether a gate is open for each row, and whether that can be said."""
-    if gate is None:
-        return np.ones(len(table), dtype=bool), np.ones(len(table), dtype=bool)
-    name = str(gate.on)
-    column = next((key for key in (f"score/{name}", f"field/{name}", name) if key in table), None)
-    if column is None:
-        raise RewardError(f"a gate is on {name!r}, which these scores do not have")
-    decided = [gate.admits(value) for value in column_values(table[column])]
-    known = np.array([value is not None for value in decided], dtype=bool)
-    is_open = np.array([value is True for value in decided], dtype=bool)
-    if f"status/{name}" in table:  # what kept that component from running closes this gate too
-        known |= np.asarray(table[f"status/{name}"].cat.codes) == GATED
-    return is_open, known
-
-
 def _scored(scores: Scores, reward: Reward, gates: Mapping[str, Gate | None]) -> Scores:
     """The scores with what an opened gate admits scored now: the rows of the groups that it touches."""
     if reward.recorded is not None:
         raise RewardError(
             f"reward {reward.name!r} was read from a run record and cannot score; load the reward itself"
         )
-    opened = np.zeros(len(scores), dtype=bool)
-    for name in gates:
-        item = next(item for item in reward.components if item.name == name)
-        is_open, _ = _opened(scores.table, item.gate)
-        opened |= is_open & (scores.status(name) == GATED)
-    rows = np.flatnonzero(np.isin(scores.groups, scores.groups[opened]))
-    changed, _ = _gated(scores, dict(gates), run=False)
-    if not len(rows):
+    changed, to_score = _gated(scores, dict(gates), run=False)
+    if not to_score:
         return changed
+    touched = np.any([changed.table[f"error/{name}"] == UNSCORED for name in to_score], axis=0)
+    rows = np.flatnonzero(np.isin(scores.groups, scores.groups[touched]))
     again = score(reward, scores.rollouts.select(rows.tolist()))
-    table = changed.table.copy()
-    for column in [name for name in again.table.columns if name.startswith(("field/", "score/", "error/"))]:
-        values = (
-            table[column].to_numpy(copy=True) if column in table else np.full(len(table), None, dtype=object)
-        )
-        values[rows] = again.table[column].to_numpy()
-        table[column] = values
-    for name in reward.names:
-        codes = changed.status(name).copy()
-        codes[rows] = again.status(name)
-        table[f"status/{name}"] = status_column(codes)
+    table = put(changed.table, again.table, rows, np.empty(0, dtype=np.intp))
     return Scores(table, changed.reward, scores.rollouts, scores.run).under(reward)

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from rewardkit.analysis import advantages
 from rewardkit.analysis.context import Context, context_of
 from rewardkit.analysis.findings import Finding
-from rewardkit.analysis.grouping import Bootstrap, Codes, Floats, GroupStats, group_stats
-from rewardkit.analysis.influence import group_shares, products, shapley
-from rewardkit.analysis.thresholds import FEWEST_GROUPS
+from rewardkit.analysis.grouping import Bootstrap, Codes, Floats, GroupStats, group_stats, numbered
+from rewardkit.analysis.influence import group_shares, shapley, squared
+from rewardkit.analysis.thresholds import FEWEST_GROUPS, deciding_end
 from rewardkit.component import Component
 from rewardkit.errors import InputError, did_you_mean
 from rewardkit.evaluation import GATED, STATUSES
@@ -40,12 +41,12 @@ class View:
     rows: NDArray[np.intp]
     scores: Mapping[str, Floats]
     status: Mapping[str, NDArray[np.int8]]
-    errors: Mapping[str, Sequence[str | None]]
+    errors: Mapping[str, NDArray[np.object_]]
     rewards: Floats
     gate: Floats
     groups: Codes
-    rollout_ids: Sequence[Any]
-    completions: Sequence[str]
+    rollout_ids: pd.Series[Any]
+    completions: NDArray[np.object_]
     bootstrap: Bootstrap
     training: Training
     batches: Codes
@@ -95,6 +96,7 @@ class View:
         """
         training = training or self.training
         eps = training.eps
+        stats = self.stats if rewards is self.rewards else None
         found: Floats
         match training.name:
             case "gdpo":
@@ -107,9 +109,9 @@ class View:
             case "rloo":
                 found = advantages.rloo(rewards, self.groups)
             case "dr_grpo":
-                found = advantages.dr_grpo(rewards, self.groups)
+                found = advantages.dr_grpo(rewards, self.groups, stats=stats)
             case _:
-                found = advantages.grpo(rewards, self.groups, eps=eps)
+                found = advantages.grpo(rewards, self.groups, eps=eps, stats=stats)
         if training.filter_metric is None:
             return found
         metric = self.scores.get(training.filter_metric, rewards)
@@ -142,7 +144,7 @@ class View:
         Weight times score, over the weights that count where the reward is a mean; 0 where it is gated or
         missing, or the gate on the whole reward is closed.
         """
-        judged, below = ~np.isnan(self.rewards), np.ones(len(self))
+        judged, below = ~np.isnan(self.rewards), None
         if self.reward.aggregation == "weighted_mean":
             skipped = {
                 name: np.isnan(self.scores[name]) & (status != GATED) & (self.reward.on_missing == "skip")
@@ -152,19 +154,16 @@ class View:
             below = np.sum(
                 [np.where(skipped[name], 0.0, weight) for name, weight in positive.items()], axis=0
             )
-        counts = judged & (self.gate != 0) & (below > 0)
-        return {
-            name: np.where(
-                judged,
-                np.where(
-                    counts,
-                    item.weight * np.nan_to_num(self.scores[name]) / np.where(below > 0, below, 1),
-                    0.0,
-                ),
-                np.nan,
-            )
-            for name, item in self.components.items()
-        }
+        closed, not_judged = np.flatnonzero(self.gate == 0), np.flatnonzero(~judged)
+        paid = {}
+        for name, item in self.components.items():
+            found = item.weight * self.scores[name]
+            found[np.isnan(found)] = 0.0
+            if below is not None:
+                found = np.divide(found, below, out=np.zeros(len(self)), where=below > 0)
+            found[closed], found[not_judged] = 0.0, np.nan
+            paid[name] = found
+        return paid
 
     @property
     def additive(self) -> bool:
@@ -245,10 +244,8 @@ class View:
 
         1 a live group where groups are scaled, else its squared advantage.
         """
-        if self.training.name == "grpo":
-            moving = products(self.advantages, self.advantages, self.groups) > 0
-            return moving.astype(float)
-        return products(self.advantages, self.advantages, self.groups)
+        found = squared(self.advantages, self.groups)
+        return (found > 0).astype(float) if self.training.name == "grpo" else found
 
     @cached_property
     def effective_weights(self) -> dict[str, float]:
@@ -272,7 +269,7 @@ class View:
         at = np.flatnonzero(rows) if rows.dtype == bool else rows
         if len(at) > SHOWN_IDS:
             at = at[np.linspace(0, len(at) - 1, SHOWN_IDS).astype(int)]
-        return tuple(self.rollout_ids[row] for row in at)
+        return tuple(self.rollout_ids.iloc[at].tolist())
 
     def graded(
         self,
@@ -284,14 +281,17 @@ class View:
         n: int,
         threshold: float,
         above: bool = True,
+        tests: int = 1,
         **more: Any,
     ) -> Finding:
-        """A finding whose value is past its threshold.
+        """A finding whose value is past its threshold; its interval is that of one of so many `tests`.
 
-        At its severity where the whole interval is, else "info" and inconclusive.
+        At its severity where it is past for certain, else "info" and inconclusive. Whether it is past is a
+        question of one side only, so that it is decided at an error of 5 % on that side: by the near end of
+        a 90 % interval, while the interval that is shown is one of 95 % for both sides.
         """
         value, (low, high) = float(evidence["value"]), evidence["interval"]
-        near = low if above else high
+        near = deciding_end(value, low if above else high, self.bootstrap.tests * tests)
         groups, prompts = len(self.stats.count), self.bootstrap.total
         details = dict(evidence)
         sure = groups >= FEWEST_GROUPS and (near >= threshold if above else near <= threshold)
@@ -323,27 +323,32 @@ def make_view(
     """
     check_metric(training, part.reward)
     rows = part.rows
-    _, groups = np.unique(scores.groups[rows], return_inverse=True)
-    _, prompts = np.unique(scores.rollouts.prompts[rows], return_inverse=True)
-    table = scores.table.iloc[rows]
+    of_part = _taker(rows, len(scores))
+    groups, prompts = (numbered(of_part(codes)) for codes in (scores.groups, scores.rollouts.prompts))
+    table = scores.table if len(rows) == len(scores) else scores.table.iloc[rows]
     return View(
         reward=part.reward,
         part=part.label,
         rows=rows,
-        scores={name: scores.score(name)[rows] for name in part.reward.names},
-        status={name: scores.status(name)[rows] for name in part.reward.names},
-        errors={name: table[f"error/{name}"].tolist() for name in part.reward.names},
-        rewards=scores.rewards[rows],
+        scores={name: of_part(scores.score(name)) for name in part.reward.names},
+        status={name: of_part(scores.status(name)) for name in part.reward.names},
+        errors={name: table[f"error/{name}"].to_numpy(dtype=object) for name in part.reward.names},
+        rewards=of_part(scores.rewards),
         gate=table["gate/reward"].to_numpy(dtype=float) if "gate/reward" in table else np.ones(len(rows)),
         groups=groups,
-        rollout_ids=table["rollout_id"].tolist(),
-        completions=table["completion"].tolist(),
+        rollout_ids=table["rollout_id"],
+        completions=table["completion"].to_numpy(dtype=object),
         bootstrap=Bootstrap(prompts, seed=seed, tests=tests),
         training=training,
         batches=_batches(scores, rows, prompts, training),
         context=context_of(scores, rows, label=label, columns=columns),
         thresholds=thresholds,
     )
+
+
+def _taker(rows: NDArray[np.intp], total: int) -> Callable[[NDArray[Any]], NDArray[Any]]:
+    """What takes the values of these rows of so many; of all of them it gives the array itself."""
+    return (lambda values: values) if len(rows) == total else (lambda values: values[rows])
 
 
 def check_metric(training: Training, reward: Reward) -> None:
@@ -364,11 +369,9 @@ def _signs(advantages: Floats) -> Floats:
 def _batches(scores: Scores, rows: NDArray[np.intp], prompts: Codes, training: Training) -> Codes:
     """What is trained on together: a step; without steps so many prompts as a batch has; else all rows."""
     if "step" in scores.table:
-        _, codes = np.unique(scores.table["step"].iloc[rows].to_numpy(), return_inverse=True)
+        codes, _ = pd.factorize(scores.table["step"].iloc[rows], sort=True, use_na_sentinel=False)
         return np.asarray(codes, dtype=np.intp)
     if training.prompts_per_batch is None:
         return np.zeros(len(rows), dtype=np.intp)
-    _, first, inverse = np.unique(prompts, return_index=True, return_inverse=True)
-    order = np.empty(len(first), dtype=np.intp)
-    order[np.argsort(first)] = np.arange(len(first))  # prompts in the order in which they come
-    return order[inverse] // training.prompts_per_batch
+    codes, _ = pd.factorize(prompts)  # numbered in the order in which they come
+    return np.asarray(codes // training.prompts_per_batch, dtype=np.intp)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from contextlib import redirect_stdout
-from dataclasses import replace
 
 import click
 
@@ -12,8 +11,17 @@ import rewardkit as rk
 from rewardkit.analysis.comparison import compare
 from rewardkit.analysis.findings import SEVERITIES
 from rewardkit.cli.group import main
-from rewardkit.cli.options import REWARD, json_option, limit_for, seed_option, timeout_option, training_option
+from rewardkit.cli.options import (
+    REWARD,
+    json_option,
+    label_option,
+    limit_for,
+    seed_option,
+    timeout_option,
+    training_option,
+)
 from rewardkit.cli.output import emit
+from rewardkit.cli.scored import scores_of
 
 
 @main.command("compare", epilog=REWARD)
@@ -23,7 +31,7 @@ from rewardkit.cli.output import emit
 @click.option("--reward-a", metavar="REWARD", help="The reward of A, to run it on the cases.")
 @click.option("--reward-b", metavar="REWARD", help="The reward of B, to run it on the cases.")
 @training_option
-@click.option("--label", metavar="COLUMN", help="A column that is trusted to say which completions are good.")
+@label_option
 @seed_option
 @timeout_option
 @click.option(
@@ -55,7 +63,7 @@ def compare_command(
     if cases is None and (reward_a or reward_b):
         raise rk.InputError("--reward-a and --reward-b are for cases; give --cases too")
     with redirect_stdout(sys.stderr):  # what the user's code prints is not the result
-        sides = [_scores(a, reward_a), _scores(b, reward_b)]
+        sides = [scores_of(a, reward_a), scores_of(b, reward_b)]
         run = [side.reward for side, name in zip(sides, (reward_a, reward_b), strict=True) if name]
         limit = limit_for(timeout, *run) if run else None
         found = compare(*sides, cases=cases, training=training, label=label, seed=seed, timeout=limit)
@@ -67,18 +75,3 @@ def compare_command(
         )
     worst = found.worst_new
     ctx.exit(1 if fail_on and worst and SEVERITIES.index(worst) <= SEVERITIES.index(fail_on) else 0)
-
-
-def _scores(path: str, name: str | None) -> rk.Scores:
-    """The scores of a folder; with the reward itself where it is named, which must be the one they are of."""
-    scores = rk.load_scores(path)
-    if name is None:
-        return scores
-    reward = rk.load_reward(name, rollouts=scores.rollouts)
-    there, here = (item.record()["fingerprints"]["reward"] for item in (scores.reward, reward))
-    if there != here:
-        raise rk.InputError(
-            f"{name!r} is not the reward that {path!r} was scored with (fingerprint {here} here, {there} "
-            "there); name that one, or score again"
-        )
-    return replace(scores, reward=reward)

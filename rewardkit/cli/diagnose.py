@@ -10,14 +10,16 @@ import rewardkit as rk
 from rewardkit.analysis.findings import SEVERITIES
 from rewardkit.cli.group import main
 from rewardkit.cli.options import (
+    by_option,
     json_option,
+    label_option,
     rollout_options,
     seed_option,
     training_option,
     weights_option,
 )
 from rewardkit.cli.output import emit
-from rewardkit.scoring import is_scored
+from rewardkit.cli.scored import scored_or_logged
 
 
 @main.command("diagnose")
@@ -25,6 +27,8 @@ from rewardkit.scoring import is_scored
 @rollout_options
 @weights_option
 @training_option
+@label_option
+@by_option
 @seed_option
 @click.option(
     "--fail-on",
@@ -39,6 +43,8 @@ def diagnose_command(
     reading: dict[str, Any],
     log_weights: dict[str, float],
     training: rk.Training,
+    label: str | None,
+    by: tuple[str, ...],
     seed: int,
     fail_on: str | None,
     as_json: bool,
@@ -48,23 +54,10 @@ def diagnose_command(
     SCORES is the folder that `rewardkit score -o` wrote, or its Parquet file; or the log of a trainer, whose
     own scores are diagnosed then, and which the options for reading are for.
     """
-    about: dict[str, Any] = {}
-    head = ""
-    if is_scored(scores):
-        given = [name for name in ("columns", "group", "join", "fill") if reading[name]]
-        if given or log_weights:
-            raise rk.InputError(
-                f"{scores!r} is scored already; options for reading a log are for the log itself, or for "
-                "'rewardkit score'"
-            )
-        scored = rk.load_scores(scores)
-    else:
-        log = rk.load_rollouts(scores, **reading)
-        about, head = {"rollouts": log.summary()}, f"{log}\n\n"
-        scored = rk.score(rk.recorded(log, log_weights), log)
-    diagnosis = rk.diagnose(scored, training=training, seed=seed)
+    read = scored_or_logged(scores, reading, log_weights)
+    diagnosis = rk.diagnose(read.scores, training=training, label=label, by=by or None, seed=seed)
     advice = rk.suggest(diagnosis)
-    record = {**diagnosis.record(), "suggestions": advice.record(), **about}
-    emit(record, f"{head}{diagnosis}\n\n{advice}", as_json)
+    told = {"suggestions": advice.record(), "notes": list(advice.notes)}
+    emit({**diagnosis.record(), **told, **read.about}, f"{read.head}{diagnosis}\n\n{advice}", as_json)
     met = fail_on and diagnosis.worst and SEVERITIES.index(diagnosis.worst) <= SEVERITIES.index(fail_on)
     ctx.exit(1 if met else 0)

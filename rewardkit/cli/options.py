@@ -45,7 +45,8 @@ def _constants(ctx: click.Context, parameter: click.Parameter, values: tuple[str
     return {name: value if numbers[name] is None else numbers[name] for name, value in pairs.items()}
 
 
-def _weights(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, float]:
+def number_pairs(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, float]:
+    """Numbers by name."""
     weights = {}
     for name, value in _pairs(values, "name=number, such as accuracy=2").items():
         try:
@@ -55,7 +56,7 @@ def _weights(ctx: click.Context, parameter: click.Parameter, values: tuple[str, 
     return weights
 
 
-def _training(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> rk.Training:
+def settings(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> rk.Training:
     """The settings of a file, if any, with those that were named put in their place."""
     files = [value for value in values if "=" not in value]
     if len(files) > 1:
@@ -148,17 +149,27 @@ weights_option = click.option(
     "--log-weight",
     "log_weights",
     multiple=True,
-    callback=_weights,
+    callback=number_pairs,
     metavar="NAME=NUMBER",
     help="What a score of the log counts, where the log itself is the reward; repeat for more.",
 )
 training_option = click.option(
     "--training",
     multiple=True,
-    callback=_training,
+    callback=settings,
     metavar="FILE|NAME=VALUE",
     help="The trainer's settings: verl's YAML, a GRPOConfig as YAML or JSON, or one such as "
     "scale_rewards=none; repeat for more.  [default: TRL's]",
+)
+label_option = click.option(
+    "--label", metavar="COLUMN", help="A column that is trusted to say which completions are good."
+)
+by_option = click.option(
+    "--by",
+    multiple=True,
+    metavar="COLUMN",
+    help="Look at each value of this column by itself, too; repeat for more.  [default: data_source, task, "
+    "policy, step]",
 )
 seed_option = click.option("--seed", type=int, default=0, show_default=True, help="Of the bootstrap.")
 timeout_option = click.option(

@@ -13,7 +13,9 @@ from rewardkit.cli.group import main
 from rewardkit.cli.options import (
     REWARD,
     as_option,
+    by_option,
     json_option,
+    label_option,
     limit_for,
     rollout_options,
     seed_option,
@@ -47,6 +49,8 @@ from rewardkit.training import Training
     help="Folder for the pages.",
 )
 @training_option
+@label_option
+@by_option
 @seed_option
 @click.option("--single-file", is_flag=True, help="Put everything into index.html, one page to send.")
 @click.option("--redact", is_flag=True, help="Leave out prompts and completions.")
@@ -63,6 +67,8 @@ def report_command(
     cases: str | None,
     output: Path,
     training: Training,
+    label: str | None,
+    by: tuple[str, ...],
     seed: int,
     single_file: bool,
     redact: bool,
@@ -85,6 +91,8 @@ def report_command(
             **reading,
             log_weights=log_weights,
             training=training,
+            label=label,
+            by=by or None,
             seed=seed,
             timeout=lambda loaded: limit_for(timeout, *loaded),
             single_file=single_file,

@@ -16,22 +16,19 @@ from IPython.display import HTML
 
 from rewardkit import markup
 from rewardkit.analysis.findings import Finding
+from rewardkit.analysis.forecast import Forecast
 from rewardkit.analysis.normalization import Normalization
+from rewardkit.analysis.rendering import SEVERITY_MARKS
 from rewardkit.analysis.suggestions import Suggestions
 from rewardkit.cases import CheckResult
 from rewardkit.evaluation import STATUSES
 from rewardkit.explanation import Explanation, explain
+from rewardkit.notebook import advice
 from rewardkit.primitives.extraction import Extractor, Span
 from rewardkit.rollouts import Rollouts
 from rewardkit.scoring import Scores
 
-__all__ = ["Show", "redacted_reason", "scroll_what_is_printed"]
-
-SEVERITY_MARKS = {
-    "high": "\u25cf high",
-    "warn": "\u25b2 warn",
-    "info": "\u25cb info",
-}  # shapes say it without colour
+__all__ = ["TEXTS", "Show", "redacted_reason", "scroll_what_is_printed"]
 
 
 def scroll_what_is_printed() -> HTML:
@@ -72,14 +69,13 @@ class Show:
             for name in dict.fromkeys(names)
             if name in rollouts.table and (name != "prompt" or not self.redact)
         ]
-        private = ("completion", "ground_truth", "prompt")
         first = _first(rollouts, limit)
         rows = [
             [
                 "as above"
                 if name == "prompt" and above and row[name] == above[name]
                 else self.text(row[name])
-                if name in private
+                if name in TEXTS
                 else row[name]
                 for name in names
             ]
@@ -222,7 +218,7 @@ class Show:
 
     def sentence(self, finding: Finding) -> str:
         """The sentence of a finding; its reason may quote a completion."""
-        if not self.redact or "reason" not in finding.evidence:
+        if not self.redact or "reason" not in finding.evidence or finding.code in OWN_WORDS:
             return finding.sentence
         evidence = {**finding.evidence, "reason": redacted_reason(str(finding.evidence["reason"]))}
         return Finding(
@@ -257,40 +253,43 @@ class Show:
         )
 
     def suggestions(self, suggestions: Suggestions) -> HTML:
-        """The changes of the reward, each with its line of code, before and after."""
-        if not suggestions.changes:
-            return _html("", "no change of the reward to suggest")
-        rows = [
-            (item.code, item.why, item.line, _shown(item.before), _shown(item.after))
-            for item in suggestions.changes
-        ]
-        return _html(
-            markup.table(("change", "why", "code", "before", "after"), rows),
-            "changes to consider, unranked: without a trusted label nobody knows which completions are "
-            "better",
-        )
+        """The changes of the reward: code, effects with intervals, examples to read; then the notes."""
+        return _html(advice.changes(suggestions, redact=self.redact), advice.caption(suggestions))
 
     def normalization(self, rows: Sequence[Normalization]) -> HTML:
         """The normalization table."""
-        figures = {
-            "moved": "changed",
-            "sign changes": "sign_changes",
-            "top tenth of groups": "top_decile",
-            "small-spread groups": "small_groups",
-            "effective sample": "sample_size",
-            "tied groups": "zero_std",
-        }
-        cells = []
-        for row in rows:
-            what = f"{row.part}: {row.what}" if row.part else row.what
-            shares = [f"{100 * getattr(row, name):.1f} %" for name in figures.values()]
-            cells.append((what, row.effect, *shares, row.line))
-        table = markup.table(
-            ("normalization", "effect on the advantages", *figures, "line"), cells, numeric=list(figures)
-        )
-        return _html(table, "normalizations, measured on these rollouts")
+        return _html(advice.normalization_table(rows), "normalizations, measured on these rollouts")
+
+    def forecast(self, found: Forecast) -> HTML:
+        """What a reward selects for at the ends of both views, with its notes and limits."""
+        head = f"what {found.scores.reward.name} selects for among {found.groups:,} groups (95 % interval)"
+        return _html(advice.forecast_table(found), head)
+
+    def completions(self, frame: pd.DataFrame, caption: str) -> HTML:
+        """Completions to read, each with its figures above it; texts are left out where they are redacted."""
+        items = []
+        for row in frame.to_dict("records"):
+            text = self.text(row.pop("completion"))
+            told = ", ".join(
+                f"{str(name).removeprefix('score/').replace('_', ' ')} "
+                f"{self.text(value) if name in TEXTS else _figure(value)}"
+                for name, value in row.items()
+                if not pd.isna(value)  # of a route the components of the other parts
+            )
+            body = markup.escaped(text, limit=READ)
+            items.append(f'<li>{markup.escaped(told)}<div dir="auto" style="{READING}">{body}</div></li>')
+        return _html(f"<ol>{''.join(items)}</ol>", caption)
 
 
+TEXTS = ("completion", "prompt", "ground_truth")
+"""Columns that are left out where texts are redacted."""
+READ = 1000  # characters of a completion that is shown to be read
+READING = (
+    "white-space:pre-wrap;overflow-wrap:anywhere;unicode-bidi:isolate;max-width:60em;margin:.2em 0 .8em;"
+    "padding-left:.8em;border-left:3px solid #8c8c8c"
+)
+OWN_WORDS = ("label_unusable", "not_enough")
+"""Findings whose reason quotes names and numbers only."""
 _OWN_REASONS = re.compile(
     r"returned None|needs the siblings of its group|the gate on the whole reward has no value"
     r"|its gate needs [\w', ]+, which is missing|asks for the score of '\w+', which is missing"
@@ -339,15 +338,6 @@ def _figure(value: Any) -> str:
     if isinstance(value, float):
         return "-" if pd.isna(value) else "0" if abs(value) < 1e-9 else f"{value:.3g}"
     return str(value)
-
-
-def _shown(figures: Mapping[str, Any]) -> str:
-    def one(value: Any) -> str:
-        if isinstance(value, Mapping):
-            return ", ".join(f"{name} {share:.2f}" for name, share in value.items())
-        return f"{value:.3f}" if isinstance(value, float) else str(value)
-
-    return "; ".join(f"{name.replace('_', ' ')}: {one(value)}" for name, value in figures.items())
 
 
 def _redacted_explanation(explanation: Explanation) -> str:

@@ -19,9 +19,10 @@ from nbformat.v4 import new_output
 from rewardkit import markup
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.findings import percent
+from rewardkit.analysis.rendering import SEVERITY_MARKS
 from rewardkit.cases import CheckResult
 from rewardkit.notebook import plots
-from rewardkit.notebook.display import SEVERITY_MARKS, Show
+from rewardkit.notebook.display import Show
 from rewardkit.recording import is_recorded
 
 __all__ = ["Page", "Summary", "index_page", "notebook_body", "page", "summary_markdown"]
@@ -48,7 +49,9 @@ font-size: .9rem; } .jp-OutputArea-output, .output { overflow-x: auto; } ol > li
 .anchor-link { display: none; }
 .pictures { display: flex; flex-wrap: wrap; gap: .5rem; }
 .pictures img { flex: 1 1 20rem; min-width: 0; max-width: 36rem; }
-.rewardkit table { margin-bottom: .6rem; }
+.rewardkit table { margin-bottom: .6rem; } .rewardkit pre { margin: .3rem 0; }
+@media (max-width: 40rem) { figure:not(.pictures) { overflow-x: auto; }
+figure:not(.pictures) img { max-width: 40rem; } }
 """
 
 
@@ -93,6 +96,8 @@ class Summary:
                 "care",
                 f"Read before use: {counts['warn']} warning{'s' * (counts['warn'] > 1)}." + unchecked,
             )
+        if few := self.diagnosis["not_enough"]:
+            return "care", f"Too little to judge: {few[0].evidence['reason']}." + unchecked
         return "go", "No objection found." + unchecked
 
     @property
@@ -203,7 +208,7 @@ def _about(summaries: Sequence[Summary], *, redact: bool) -> str:
     summary = summaries[0]
     origins = [item.diagnosis.scores.reward.origin for item in summaries]
     rollouts = summary.diagnosis.scores.rollouts
-    about = rollouts.summary()
+    about, label = rollouts.summary(), summary.diagnosis.views[0].context.label_name
     sizes = ", ".join(f"{count} of {size}" for size, count in about["group_sizes"].items())
     renamed = ", ".join(
         f"{name} from {source}" for name, source in about["mapping"].items() if name != source
@@ -220,6 +225,7 @@ def _about(summaries: Sequence[Summary], *, redact: bool) -> str:
         *([("Log", "\n".join(about["notes"]))] if about["notes"] else []),
         *(("Reward", origin.replace("; ", ";\n")) for origin in origins if origin and not redact),
         ("Advantages", f"{summary.diagnosis.training}, which all figures are for"),
+        *([("Label", f"{label}, trusted to say which completions are good")] if label else []),
         *(("Note", sentence) for sentence in about["warnings"]),
     ]
     return markup.table(("", ""), rows)

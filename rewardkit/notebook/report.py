@@ -19,6 +19,7 @@ from rewardkit.analysis.diagnosis import diagnose
 from rewardkit.bundle import bundled
 from rewardkit.cases import check, load_cases
 from rewardkit.errors import InputError
+from rewardkit.notebook.display import TEXTS
 from rewardkit.notebook.pages import Page, Summary, index_page, notebook_body, notebook_page, summary_markdown
 from rewardkit.recording import LOGGED_REWARD, reward_named
 from rewardkit.reward import Reward
@@ -69,6 +70,8 @@ def report(
     as_: str | None = None,
     log_weights: Mapping[str, float] | None = None,
     training: Any = None,
+    label: str | None = None,
+    by: Sequence[str] | None = None,
     seed: int = 0,
     timeout: float | Callable[[Sequence[Reward]], float | None] | None = None,
     single_file: bool = False,
@@ -83,9 +86,9 @@ def report(
     for the scores that are in the log, with `log_weights`. `columns`, `group`, `join`, `on` and `fill` are as
     in `load_rollouts`. Without `cases` the check notebook is left out. ``single_file=True`` puts all pages
     into ``index.html``. ``redact=True`` leaves out prompts and completions. `timeout` is as in `score`, or a
-    function that gives it for the loaded rewards, `training` as in `diagnose`. All input is read before the
-    first notebook runs. A notebook that fails leaves its page with the error (`Report.failed`).
-    InputError: input that cannot be used.
+    function that gives it for the loaded rewards, `training`, `label` and `by` as in `diagnose`. All input is
+    read before the first notebook runs. A notebook that fails leaves its page with the error
+    (`Report.failed`). InputError: input that cannot be used.
     """
     names = list(dict.fromkeys(rewards)) or [LOGGED_REWARD]
     if LOGGED_REWARD in names and cases is not None:
@@ -97,6 +100,10 @@ def report(
             f"log_weights={dict(log_weights)!r} weigh the scores of the log, which is not among the rewards "
             f"{names}"
         )
+    if redact and (shown := [name for name in by or () if name in TEXTS]):
+        raise InputError(
+            f"by={shown!r} names the slices by texts, which redact=True leaves out; name other columns"
+        )
     logged = load_rollouts(
         rollouts, columns=columns, group=list(group or []) or None, join=join, on=on, fill=fill
     )
@@ -106,7 +113,7 @@ def report(
     written = load_cases(cases) if cases is not None else None
     training = Training.of(training)
     diagnoses = [
-        diagnose(score(reward, logged, timeout=timeout), training=training, seed=seed)
+        diagnose(score(reward, logged, timeout=timeout), training=training, label=label, by=by, seed=seed)
         for reward in loaded.values()
     ]
     checks = [
@@ -135,6 +142,8 @@ def report(
         "ignore": components,
         "fail_on_miss": False,
         "training": training.record(),
+        "label": label or "",
+        "by": list(by or []),
         "seed": seed,
         "timeout": timeout or 0,
         "redact": redact,

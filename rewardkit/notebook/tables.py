@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rewardkit.analysis.diagnosis import make_views
+from rewardkit.analysis.diagnosis import Diagnosis, make_views
 from rewardkit.analysis.grouping import Floats
 from rewardkit.cases import Case, CheckResult
 from rewardkit.component import describe
@@ -18,7 +18,9 @@ from rewardkit.reward import Reward
 from rewardkit.route import Route
 from rewardkit.scoring import Scores, score
 
-__all__ = ["cases", "coverage", "definition", "gates", "influence"]
+__all__ = ["cases", "coverage", "definition", "gates", "group_sizes", "influence"]
+
+SIZES = (2, 4, 8, 16, 32)  # of groups, as trainers have them
 
 
 def definition(reward: Reward) -> pd.DataFrame:
@@ -87,6 +89,29 @@ def influence(scores: Scores) -> pd.DataFrame:
             held = view.effective_weights.get(name, np.nan)
             rows.append(row | {"declared": view.declared_weights[name], "effective": held})
     return pd.DataFrame(rows)
+
+
+def group_sizes(diagnosis: Diagnosis, sizes: Sequence[int] = SIZES) -> pd.DataFrame:
+    """One row a size of the groups (and part): the share that would be without a signal, with its interval.
+
+    ``batches`` is how many are sampled for a full one where such groups are dropped; ``how`` says whether the
+    share is exact, fitted, or why there is none.
+    """
+    found = [(size, part, share) for size in sizes for part, share in diagnosis.dead_share(size).items()]
+    texts = {
+        "part": [part for _, part, _ in found],
+        "how": [share.why or share.method for *_, share in found],
+    }
+    objects = {name: pd.Series(values, dtype=object) for name, values in texts.items()}
+    numbers = {
+        "group_size": [size for size, *_ in found],
+        "without_a_signal": [share.value for *_, share in found],
+        "from": [share.interval[0] for *_, share in found],
+        "to": [share.interval[1] for *_, share in found],
+        "batches": [share.batches if share.value <= 1 else np.nan for *_, share in found],
+    }
+    several = {"part": objects["part"]} if any(texts["part"]) else {}
+    return pd.DataFrame({**several, **numbers, "how": objects["how"]})
 
 
 def cases(result: CheckResult, *, redact: bool = False) -> pd.DataFrame:

@@ -6,7 +6,6 @@ Arrays only.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -83,17 +82,6 @@ def check_weights(weights: Floats, *, aggregation: str, on_missing: str) -> None
         raise ValueError("aggregation='weighted_mean' needs at least one weight above 0")
 
 
-def _per_group(function: Callable[[Floats], Floats], rewards: Floats, groups: NDArray[np.intp]) -> Floats:
-    """`function` applied to the finite rewards of each group."""
-    out = np.full(rewards.shape, np.nan)
-    finite = np.flatnonzero(np.isfinite(rewards))
-    order = finite[np.argsort(groups[finite], kind="stable")]
-    if len(order):
-        for rows in np.split(order, np.flatnonzero(np.diff(groups[order])) + 1):
-            out[rows] = function(rewards[rows])
-    return out
-
-
 @dataclass(frozen=True, repr=False)
 class Transform(Made):
     """(rewards, group codes) -> rewards, NaN kept; what the factories below make."""
@@ -104,10 +92,17 @@ class Transform(Made):
         one_of("within", self.within, ("group", "batch"))
 
     def __call__(self, rewards: Floats, groups: NDArray[np.intp]) -> Floats:
-        return _per_group(self.apply, rewards, groups if self.within == "group" else np.zeros_like(groups))
+        groups = groups if self.within == "group" else np.zeros_like(groups)
+        out = np.full(rewards.shape, np.nan)
+        rows = np.flatnonzero(np.isfinite(rewards))
+        rows = rows[np.argsort(groups[rows], kind="stable")]
+        if len(rows):
+            start = np.flatnonzero(np.diff(groups[rows], prepend=groups[rows[0]] - 1))
+            out[rows] = self.apply(rewards[rows], start, np.diff(start, append=len(rows)))
+        return out
 
-    def apply(self, rewards: Floats) -> Floats:
-        """The finite rewards of one group (or of the batch), transformed."""
+    def apply(self, rewards: Floats, start: NDArray[np.intp], size: NDArray[np.intp]) -> Floats:
+        """Finite rewards, group after group, transformed; where each group starts, and how many it has."""
         raise NotImplementedError
 
 
@@ -122,27 +117,40 @@ class Standardise(Transform):
                 f"clip={self.clip!r} is not a number of standard deviations; give one above 0, or None"
             )
 
-    def apply(self, rewards: Floats) -> Floats:
-        spread = rewards.std(ddof=1) if len(rewards) > 1 else 0.0
-        scaled = (rewards - rewards.mean()) / spread if spread > 1e-8 else np.zeros_like(rewards)
+    def apply(self, rewards: Floats, start: NDArray[np.intp], size: NDArray[np.intp]) -> Floats:
+        away = rewards - np.repeat(rewards[start], size)  # exactly 0 where all are equal
+        away -= np.repeat(np.add.reduceat(away, start) / size, size)
+        spread = np.sqrt(np.add.reduceat(away * away, start) / np.maximum(size - 1, 1))
+        scaled = _divided(away, spread, size)
         return scaled if self.clip is None else np.clip(scaled, -self.clip, self.clip)
 
 
 @dataclass(frozen=True, repr=False)
 class MinMax(Transform):
-    def apply(self, rewards: Floats) -> Floats:
-        spread = rewards.max() - rewards.min()
-        return (rewards - rewards.min()) / spread if spread > 1e-8 else np.zeros_like(rewards)
+    def apply(self, rewards: Floats, start: NDArray[np.intp], size: NDArray[np.intp]) -> Floats:
+        low, high = np.minimum.reduceat(rewards, start), np.maximum.reduceat(rewards, start)
+        return _divided(rewards - np.repeat(low, size), high - low, size)
 
 
 @dataclass(frozen=True, repr=False)
 class Rank(Transform):
-    def apply(self, rewards: Floats) -> Floats:
-        if len(rewards) == 1:
-            return np.zeros(1)
-        _, inverse, counts = np.unique(rewards, return_inverse=True, return_counts=True)
-        middle = np.cumsum(counts) - (counts + 1) / 2  # mean position of the ties, from 0
-        return np.asarray(middle[inverse] / (len(rewards) - 1), dtype=float)
+    def apply(self, rewards: Floats, start: NDArray[np.intp], size: NDArray[np.intp]) -> Floats:
+        group = np.repeat(np.arange(len(start)), size)
+        order = np.lexsort((rewards, group))
+        ranked = rewards[order]
+        new = np.ones(len(ranked), dtype=bool)  # where a run of equals begins
+        new[1:] = (ranked[1:] != ranked[:-1]) | (group[1:] != group[:-1])
+        run = np.flatnonzero(new)
+        ties = np.diff(run, append=len(ranked))
+        middle = run - start[group[run]] + (ties - 1) / 2  # mean position in the group, from 0
+        out = np.empty(len(ranked))
+        out[order] = np.repeat(middle / np.maximum(size - 1, 1)[group[run]], ties)
+        return out
+
+
+def _divided(away: Floats, spread: Floats, size: NDArray[np.intp]) -> Floats:
+    """Rewards of each group by its spread; 0 where nothing varies."""
+    return np.asarray(away / np.repeat(np.where(spread > 1e-8, spread, np.inf), size), dtype=float)
 
 
 def standardise(*, clip: float | None = None, within: Within = "group") -> Transform:

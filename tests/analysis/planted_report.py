@@ -1,7 +1,8 @@
 """Prints what rk.diagnose finds of planted faults, and what it says of clean controls.
 
-`python tests/analysis/planted_report.py [SEEDS] [NAME ...]`: 20 seeds, all faults and controls. A fault is
-found where the finding that names it is there and not "inconclusive"; `unsure` are those that it says
+`python tests/analysis/planted_report.py [SEEDS[+FIRST]] [NAME ...]`: 20 seeds, all faults and controls;
+20+1000 are seeds 1000 to 1019, other tables than those that the rules were looked at on. A fault is found
+where the finding that names it is there and not "inconclusive"; `unsure` are those that it says
 inconclusively. `beside` are other findings of severity warn or high about the same component, `elsewhere`
 about others, with the number of tables that have them. No threshold is read here.
 """
@@ -9,6 +10,7 @@ about others, with the number of tables that have them. No threshold is read her
 from __future__ import annotations
 
 import logging
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -22,18 +24,18 @@ SEEDS = 20
 WIDTH = 37
 
 
-def faults(names: Iterable[str], seeds: int) -> dict[tuple[str, bool], list[Outcome]]:
+def faults(names: Iterable[str], seeds: range) -> dict[tuple[str, bool], list[Outcome]]:
     """The outcomes of each fault and strength (True: hard), one a seed."""
     return {
-        (name, hard): [outcome(name, seed, hard=hard) for seed in range(seeds)]
+        (name, hard): [outcome(name, seed, hard=hard) for seed in seeds]
         for name in names
         for hard in (False, True)
     }
 
 
-def controls(names: Iterable[str], seeds: int) -> dict[str, list[list[tuple[str, str]]]]:
+def controls(names: Iterable[str], seeds: range) -> dict[str, list[list[tuple[str, str]]]]:
     """Severities and codes of the findings on each control, one list a seed."""
-    return {name: [false_findings(name, seed) for seed in range(seeds)] for name in names}
+    return {name: [false_findings(name, seed) for seed in seeds] for name in names}
 
 
 def print_faults(found: dict[tuple[str, bool], list[Outcome]], seeds: int) -> None:
@@ -92,16 +94,17 @@ def _strength(hard: bool) -> str:
 
 def main(arguments: Sequence[str]) -> None:
     """Both tables for these arguments: how many seeds, and names of faults and controls."""
-    seeds = int(arguments[0]) if arguments and arguments[0].isdigit() else SEEDS
-    names = list(arguments[1:] if arguments and arguments[0].isdigit() else arguments)
+    given = re.fullmatch(r"(\d+)(?:\+(\d+))?", arguments[0]) if arguments else None
+    first, count = int(given[2] or 0) if given else 0, int(given[1]) if given else SEEDS
+    seeds, names = range(first, first + count), list(arguments[1:] if given else arguments)
     if unknown := [name for name in names if name not in FAULTS and name not in CONTROLS]:
         sys.exit(f"no fault or control is called {unknown[0]!r}; faults: {list(FAULTS)}; "
                  f"controls: {list(CONTROLS)}")  # fmt: skip
     logging.getLogger("rewardkit").setLevel(logging.ERROR)
     if kept := [name for name in FAULTS if not names or name in names]:
-        print_faults(faults(kept, seeds), seeds)
+        print_faults(faults(kept, seeds), count)
     if kept := [name for name in CONTROLS if not names or name in names]:
-        print_controls(controls(kept, seeds), seeds)
+        print_controls(controls(kept, seeds), count)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,14 @@
 """Each finding: a planted fault that it must find, and a clean control on which it must be silent."""
 
+from statistics import NormalDist
+
 import numpy as np
 import pytest
 from score_tables import sampled, scores_of
 
 import rewardkit as rk
 from rewardkit.analysis.findings import SENTENCES
+from rewardkit.analysis.thresholds import deciding_end
 
 PROMPTS, SIBLINGS = 100, 8
 
@@ -72,9 +75,8 @@ def planted(name):
         b = np.where(tied, 1 - parts["correct"], noise.random(rows))
         return scores_of({"a": a, "b": b}, groups), ("opposed", None)
     if name == "clustered":
-        rare = np.where(np.arange(rows) % 97 == 0, 0.5, 0.0)
-        correct, _ = sampled(5, prompts=PROMPTS, generations=SIBLINGS, rate=0.06, spread=1.0)
-        return scores_of({"correct": np.maximum(correct, rare)}, groups), ("clustered", None)
+        grade = np.where(noise.random(rows) < 0.06, parts["tidy"].round(1), 0.7)
+        return scores_of({"grade": grade}, groups), ("clustered", None)
     if name == "collapsed":
         texts = [f"prompt {group}: {row % 2}" for row, group in enumerate(groups)]
         return scores_of(parts, groups, weights=weights, completions=texts), ("collapsed_outputs", None)
@@ -290,6 +292,7 @@ def test_every_code_has_a_sentence_that_a_test_here_has_seen():
     seen = {expected[0] for expected in (planted(name)[1] for name in FAULTS)}
     elsewhere = {"binary", "high_variance", "errors", "out_of_range", "gate_rarely_open"}
     elsewhere |= {"log_mismatch", "log_not_compared", "unread_keys"}  # in test_logs_recorded
+    elsewhere |= {"bimodal", "not_finite", "not_enough"}  # in test_spread_findings and test_bad_input
     elsewhere |= {
         "length_bias",
         "column_bias",
@@ -452,8 +455,33 @@ def test_the_prompts_needed_grow_with_the_square_of_the_interval():
     correct, groups = sampled(2, prompts=15, generations=4, rate=0.2)
     (finding,) = rk.diagnose(scores_of({"correct": correct}, groups))["sparse"]
     value, (low, _) = finding.evidence["value"], finding.evidence["interval"]
-    expected = np.ceil(15 * ((value - low) / (value - 0.75)) ** 2)
-    assert finding.evidence["n_needed"] == expected
+    half = (value - low) * 1.644854 / 1.959964  # the verdict leaves 5 % on its side, the interval 2.5 %
+    assert finding.evidence["n_needed"] == np.ceil(15 * (half / (value - 0.75)) ** 2)
+
+
+@pytest.mark.parametrize("tests", [1, 20])
+@pytest.mark.parametrize("above", [True, False])
+def test_a_verdict_leaves_one_chance_in_twenty_on_its_side(tests, above):
+    """Of normal estimates of a value that is at the threshold itself, past it by the end that decides."""
+    generator, normal = np.random.default_rng(tests), NormalDist()
+    found = generator.standard_normal(200_000)
+    half = normal.inv_cdf(1 - 0.025 / tests)  # of the interval that is shown
+    side = -1 if above else 1
+    ends = deciding_end(found, found + side * half, tests)
+    passed = (ends > 0).mean() if above else (ends < 0).mean()
+    assert passed == pytest.approx(0.05 / tests, rel=0.1)
+
+
+def test_a_finding_is_sure_where_its_shown_interval_reaches_a_little_across_the_threshold():
+    view = rk.diagnose(scores_of({"c": [0.0, 1.0] * 20}, np.repeat(np.arange(20), 2))).views[0]
+
+    def graded(low, **options):
+        evidence = {"value": 0.6, "interval": (low, 0.8)}
+        return view.graded("sparse", "warn", "c", evidence, n=40, threshold=0.5, **options)
+
+    assert graded(0.49).severity == "warn" and graded(0.49).evidence["interval"] == (0.49, 0.8)
+    assert graded(0.47).severity == "info" and graded(0.47).evidence["inconclusive"]
+    assert graded(0.485).severity == "warn" and graded(0.485, tests=20).severity == "info"
 
 
 def test_components_that_are_only_recorded_do_not_oppose():

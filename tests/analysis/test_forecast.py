@@ -207,15 +207,16 @@ def test_the_interval_of_a_change_is_within_the_groups_that_remain():
     assert (found.change_low[-1], found.change_high[-1]) == pytest.approx(interval)
 
 
-def test_many_prompts_are_resampled_in_single_precision_to_the_same_interval(monkeypatch):
-    rewards, groups, _ = sampled(seed=5)
+def test_a_forecast_of_many_prompts_resamples_groups_of_them_to_much_the_same_interval(monkeypatch):
+    rewards, groups, _ = sampled(prompts=3000, seed=5)
     scores = scores_of(rewards, groups)
-    double = forecast(scores).best_of.curves["reward"]
-    monkeypatch.setattr("rewardkit.analysis.selection.SINGLE", 10)
-    single = forecast(scores).best_of.curves["reward"]
-    assert single.low != pytest.approx(double.low, rel=1e-12)
-    assert single.low == pytest.approx(double.low, rel=1e-5)
-    assert single.value.tolist() == double.value.tolist()
+    each = forecast(scores).best_of.curves["reward"]
+    monkeypatch.setattr(Bootstrap, "MOST_UNITS", 500)
+    grouped = forecast(scores).best_of.curves["reward"]
+    assert grouped.value.tolist() == each.value.tolist()
+    assert grouped.low.tolist() != each.low.tolist()
+    # the width from 500 units has a standard error of 1 / sqrt(2 * 500) = 3 %, from 1,000 resamples 4 %
+    assert grouped.high - grouped.low == pytest.approx(each.high - each.low, rel=0.2)
 
 
 def test_the_same_seed_gives_the_same_forecast_and_another_one_other_intervals(good):

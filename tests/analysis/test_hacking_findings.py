@@ -7,6 +7,7 @@ import pytest
 from score_tables import sampled
 
 import rewardkit as rk
+from rewardkit.analysis.view import View
 
 PROMPTS, SIBLINGS = 60, 8
 
@@ -126,6 +127,27 @@ def test_cut_answers_that_are_paid_without_the_task_are_found():
     found = codes(table(5, lambda right, length, generator: length > 150, extra=extra, weights=(1.0, 1.0)))
     assert found["truncated_paid"].severity == "warn" and found["truncated_paid"].evidence["value"] > 0.25
     assert "truncated_paid" not in codes(table(5, noise, extra=extra, weights=(1.0, 0.01)))
+
+
+def test_columns_are_decided_at_a_level_that_holds_for_all_of_them(monkeypatch):
+    """A column counts as one of so many tests, the length as one."""
+    graded, seen = View.graded, {}
+
+    def spy(view, code, *given, tests=1, **options):
+        seen[code] = tests
+        return graded(view, code, *given, tests=tests, **options)
+
+    monkeypatch.setattr(View, "graded", spy)
+
+    def extra(right, length, generator):
+        return {"emojis": length % 7, **{f"c{at}": generator.random(len(right)) for at in range(5)}}
+
+    scores = table(
+        3, lambda right, length, generator: np.clip(length % 7 / 7 + length / 400, 0, 1), extra=extra
+    )
+    columns = ["emojis", *(f"c{at}" for at in range(5))]
+    assert {"length_bias", "column_bias"} <= set(codes(scores, columns=columns))
+    assert (seen["length_bias"], seen["column_bias"]) == (1, 6)
 
 
 # the label

@@ -5,7 +5,9 @@ import pytest
 import score_tables as tables
 
 import rewardkit as rk
+from rewardkit.analysis.changes import Change
 from rewardkit.analysis.measured import certain, effects, halves, order_of, share_in_tied_groups, silent
+from rewardkit.analysis.suggestions import _judged
 
 
 def views(before, after, groups, training=None, label=None):
@@ -65,6 +67,26 @@ def test_the_label_auc_is_that_of_sibling_pairs_counted_one_by_one():
         ]
         assert found == pytest.approx(np.mean(won))
     assert effect.difference == pytest.approx(effect.after - effect.before)
+
+
+def test_the_label_of_the_sibling_put_first_is_counted_one_group_by_one_and_is_the_forecast():
+    draw = np.random.default_rng(6)
+    groups, label = np.repeat(np.arange(12), 5), draw.integers(0, 2, 60).astype(float)
+    first, second = draw.integers(0, 3, 60) / 2, draw.integers(0, 3, 60) / 2
+    before, after = views(first, second, groups, label=label)
+    (effect,) = [item for item in effects(before, after) if item.figure == "label_best"]
+    for values, found in ((first, effect.before), (second, effect.after)):
+        firsts = [
+            label[rows][values[rows] == values[rows].max()].mean() for rows in np.split(np.arange(60), 12)
+        ]
+        assert found == pytest.approx(np.mean(firsts))
+    rows = [
+        {"prompt_id": f"p{group}", "completion": str(row), "earned": first[row], "right": label[row]}
+        for row, group in enumerate(groups)
+    ]
+    paid = rk.Component("paid", lambda earned: earned)
+    forecast = rk.forecast(rk.score(rk.Reward("r", components=[paid]), rows), label="right")
+    assert forecast.best_of.curves["label"].value[-1] == pytest.approx(effect.before)
 
 
 def test_the_label_auc_is_of_rows_that_have_a_reward_on_both_sides():
@@ -139,3 +161,17 @@ def test_what_is_added_orders_pairs_by_itself_whatever_stands_beside_it():
     before, _ = views([1, 0, 0, 0.5], [1, 0, 0, 1], [0, 0, 1, 1], label=[1.0, 0.0, 1.0, 0.0])
     assert order_of(before, ["a"])[0] == 0.5  # one pair as the label has it, one the other way
     assert order_of(before, ["b"])[0] == 0.5  # not paid: ties
+
+
+def test_a_change_that_puts_wrong_ones_first_is_not_said_to_improve_the_order():
+    label = np.tile([1.0, 1, 1, 1, 0, 0, 0, 0], 20)
+    one_right, one_wrong = [1.0, 0, 0, 0, 0, 0, 0, 0], [0.5, 0.5, 0.5, 0.5, 1.0, 0, 0, 0]
+    groups = np.repeat(np.arange(20), 8)
+    before, after = views(np.tile(one_right, 20), np.tile(one_wrong, 20), groups, label=label)
+    found = {item.figure: item for item in effects(before, after)}
+    assert (found["label_auc"].before, found["label_auc"].after) == (10 / 16, 12 / 16)
+    assert (found["label_best"].before, found["label_best"].after) == (1.0, 0.0)
+    verdict, told = _judged(before, after, Change(), found, 1)
+    assert verdict == "unclear" and "has it less often, by -100 %" in told
+    kept = {**found, "label_best": found["zero_std"]}  # which does not move
+    assert _judged(before, after, Change(), kept, 1)[0] == "improves"

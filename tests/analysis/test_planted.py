@@ -5,29 +5,24 @@
 
 import pytest
 from planted import CONTROLS, FAULTS, false_findings, outcome
+from planted_report import main
 
 from rewardkit.analysis.findings import SENTENCES
 
 SEEDS = range(2)
 
 MISSED: dict[tuple[str, str], tuple[int, str]] = {
-    ("wide groups", "hard"): (
-        0,
-        "the widest tenth holds .62 of all; of 100 prompts that interval reaches from .5",
-    ),
-    ("clustered", "hard"): (2, "nine grades in ten alike tie .82 of the pairs, whose interval reaches to .8"),
-    ("saturated tags", "hard"): (
-        10,
-        "a mean of .967 of 0 and 1 in 800 rows has an interval that reaches .95",
-    ),
-    ("opposed", "hard"): (13, "10 groups of 100 have an interval that reaches from 5 %"),
-    ("tiny differences", "hard"): (11, "likewise"),
+    ("clustered", "hard"): (5, "nine grades in ten alike tie .82 of the pairs: .8 is within its interval"),
+    ("saturated tags", "hard"): (13, "a mean of .967 of 0 and 1 in 800 rows: .95 is within its interval"),
+    ("opposed", "hard"): (15, "10 groups of 100: 5 % is within the interval"),
+    ("tiny differences", "hard"): (12, "likewise, and the spread of some of the ten is larger by chance"),
+    ("outliers", "hard"): (19, "a count of 800 is by chance half as far out as the four"),
     ("label falls", "hard"): (19, "a fall of .3 in 480 rows is within the noise of one seed"),
 }
 """What is not found in each of 20 seeds: in how many it is, and why not in the others."""
 
 BESIDE = {
-    "clustered": {"zero_std_groups"},
+    "clustered": {"zero_std_groups"},  # where it is not sure that it is clustered
     "collapsed outputs": {"amplified_noise"},
     "answers repeat": {"collapsed_outputs"},
 }
@@ -55,6 +50,14 @@ def test_a_planted_fault_is_found_or_is_one_that_is_known_to_be_missed(name, str
 def test_a_control_earns_no_finding_of_high_severity(name):
     loud = [item for seed in SEEDS for item in false_findings(name, seed) if item[0] == "high"]
     assert loud == []
+
+
+def test_the_seeds_of_the_report_may_begin_anywhere(capsys, caplog):
+    caplog.set_level("ERROR", logger="rewardkit")  # which `main` sets, and this takes back
+    main(["2+5", "starved", "graded"])
+    told = capsys.readouterr().out
+    assert "starved                              starved             easy          2      0      0" in told
+    assert "false findings by code, of 2 tables of 1 controls:" in told
 
 
 def test_every_finding_is_planted():

@@ -12,10 +12,15 @@ def long(completion):
     return len(completion) > 60
 
 
-def reward(gate=None, *, concise=None):
-    """Two components, the second behind `gate`, and a third that asks for the second."""
+def answers(completion):
+    return None if "=" in completion else "<answer>" in completion
+
+
+def reward(gate=None, *, concise=None, whole=None):
+    """Two components, the second behind `gate`, a third behind `concise`, and all of them behind `whole`."""
     return rk.Reward(
         "v",
+        gate=whole,
         fields={"prediction": rk.extract.number(which="last")},
         components=[
             rk.Component("correct", rk.verify.numbers_equal),
@@ -50,6 +55,19 @@ def test_a_gate_that_closes_gives_what_scoring_behind_it_would(concise):
     found = rk.whatif(scores, gates={"long": RIGHT})
     same(found.scores, rk.score(reward(RIGHT, concise=concise), ROLLOUTS))
     assert found.to_score == {} and "long" not in found.record()["to_score"]
+
+
+def test_a_gate_that_closes_changes_nothing_where_the_whole_reward_is_closed_or_unknown():
+    whole = rk.gate(answers)
+    scores = rk.score(reward(whole=whole), ROLLOUTS)
+    gates = scores.table["gate/reward"]
+    assert (gates == 0).any() and gates.isna().any() and (gates == 1).any()
+    found = rk.whatif(scores, gates={"long": RIGHT})
+    same(found.scores, rk.score(reward(RIGHT, whole=whole), ROLLOUTS))
+    back = rk.whatif(found.scores, gates={"long": None})
+    reopened = (found.scores.table["status/long"] == "gated") & (gates == 1)
+    assert back.to_score == {"long": int(reopened.sum())}  # not those that the whole reward's gate keeps shut
+    same(rk.whatif(found.scores, gates={"long": None}, run=True).scores, scores)
 
 
 def test_a_gate_that_opens_counts_the_rows_that_nothing_was_scored_for():
@@ -113,3 +131,9 @@ def test_a_route_has_no_gates_of_its_own():
     scores = rk.score(route, ROLLOUTS)
     with pytest.raises(rk.RewardError, match="take the part of the route that is meant"):
         rk.whatif(scores, gates={"long": None})
+
+
+def test_a_gate_on_what_the_whole_reward_is_gated_by_needs_scoring():
+    scores = rk.score(reward(whole=rk.gate("correct", at_least=1.0)), ROLLOUTS)
+    with pytest.raises(rk.RewardError, match="the gate on the whole reward asks for 'correct'"):
+        rk.whatif(scores, gates={"correct": rk.gate("long", at_least=1.0)})

@@ -1,9 +1,13 @@
-"""One browser for all tests of a worker that open a page."""
+"""One browser for all tests of a worker that open a page; and `plotted` for those that draw."""
 
 import os
 import shutil
+import sys
+from pathlib import Path
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 FLAGS = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-dev-shm-usage "

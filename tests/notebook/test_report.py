@@ -1,5 +1,6 @@
 """Reports: made once for the bundled data, then read as files and in a browser."""
 
+import html
 import json
 import os
 import re
@@ -9,6 +10,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 from nbformat.v4 import new_code_cell, new_notebook, new_output
+from plotted import arithmetic_with_label
 
 from rewardkit.cli import main
 from rewardkit.notebook.pages import AGREES, STREAM_LINES, _plain, notebook_body, shown
@@ -207,7 +209,8 @@ def test_a_reward_that_judges_nothing_gets_its_pages_and_is_not_ready(hostile, t
     made = report([f"{tmp_path}/broken.py:broken"], hostile / "log.jsonl", tmp_path / "out")
     assert made.failed == []
     assert made.summaries[0].verdict[0] == "stop"
-    assert {item.code for item in made.summaries[0].diagnosis.findings} == {"errors"}
+    codes = {item.code for item in made.summaries[0].diagnosis.findings}
+    assert {"errors"} <= codes <= {"errors", "not_enough"}
 
 
 @pytest.mark.parametrize(
@@ -357,15 +360,64 @@ def test_a_call_that_takes_too_long_is_ended_on_every_page(tmp_path):
     assert not (tmp_path / "waited").exists()
 
 
-def test_the_verdict_is_no_go_where_nothing_can_be_said(tmp_path):
-    (tmp_path / "one.jsonl").write_text(
-        '{"prompt": "p", "completion": "<answer>1</answer>", "ground_truth": "1"}'
-    )
-    made = report(["gallery:arithmetic"], tmp_path / "one.jsonl", tmp_path / "out")
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        pytest.param(1, "no group has two completions", id="one row"),
+        pytest.param(3, "Too little to judge: it has 1 group of two or more", id="one group"),
+    ],
+)
+def test_the_verdict_is_no_go_where_nothing_can_be_said(tmp_path, rows, said):
+    row = '{"prompt": "p", "completion": "<answer>%d</answer>", "ground_truth": "1"}\n'
+    (tmp_path / "few.jsonl").write_text("".join(row % n for n in range(rows)))
+    made = report(["gallery:arithmetic"], tmp_path / "few.jsonl", tmp_path / "out")
     assert made.failed == []
     assert made.summaries[0].verdict[0] == "care"
-    assert "no group has two completions" in made.summaries[0].verdict[1]
-    assert "every group has one completion" in made.summary.read_text()
+    assert said in made.summaries[0].verdict[1]
+    assert ("every group has one completion" in made.summary.read_text()) == (rows == 1)
+
+
+@pytest.fixture(scope="module")
+def labelled(tmp_path_factory):
+    """A report made on the command line with a label and slices, and one with a label of words."""
+    folder = tmp_path_factory.mktemp("labelled")
+    rollouts = arithmetic_with_label()
+    rollouts.table.assign(said=rollouts.table["is_right"].map({0: "no", 1: "yes"})).to_json(
+        folder / "log.jsonl", orient="records", lines=True
+    )
+    made = {}
+    for label in ("is_right", "said"):
+        arguments = ["report", "--reward", "gallery:arithmetic", "--rollouts", str(folder / "log.jsonl")]
+        arguments += ["--label", label, "--by", "task", "-o", str(folder / label), "--json"]
+        result = CliRunner().invoke(main, arguments)
+        assert result.exit_code == 0, result.output
+        made[label] = folder / label
+    return made
+
+
+def test_a_label_reaches_the_summary_the_forecast_and_the_suggestions(labelled):
+    index = (labelled["is_right"] / "index.html").read_text()
+    assert "is_right, trusted to say which completions are good" in index
+    assert "<b>label_disagrees</b>" in index and "[task=two-steps]" in index
+    page = (labelled["is_right"] / "arithmetic-v1/03_analyze.html").read_text()
+    assert "ranked by the label" in page and "unranked" not in page
+    assert "label 'is_right'" in html.unescape(page)
+    assert "sibling pairs ordered as the label has it" in page
+
+
+def test_a_label_of_words_is_told_to_be_of_no_use_and_the_page_is_made(labelled):
+    assert "holds no numbers" in (labelled["said"] / "index.html").read_text()
+    page = (labelled["said"] / "arithmetic-v1/03_analyze.html").read_text()
+    assert "unranked: without a trusted label" in page
+    assert "This page stopped" not in page
+
+
+def test_the_last_cell_answers_the_five_questions_of_the_notebook(made):
+    page = (made.index.parent / "arithmetic-v1/03_analyze.html").read_text()
+    last = page[page.index("In short") :]
+    assert [line in last for line in ("Is there a signal?", "What would it give?")] == [True, True]
+    assert "in 72 % of 200 groups siblings earn differently" in last
+    assert page.count("<img") == 9
 
 
 def test_text_in_the_markdown_summary_is_not_taken_for_markup():

@@ -1,0 +1,55 @@
+"""Another gate on a component that is scored: the statuses and scores that it gives, without scoring."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from rewardkit.columns import column_values
+from rewardkit.errors import RewardError
+from rewardkit.evaluation import ABSTAINED, GATED, SCORED
+from rewardkit.primitives.gating import Gate
+from rewardkit.scoring import status_column
+
+__all__ = ["UNSCORED", "put_gate"]
+
+UNSCORED = "behind a gate that was closed when it was scored"
+
+
+def put_gate(table: pd.DataFrame, name: str, gate: Gate | None) -> int:
+    """Put a component behind `gate` in a scored table; how many rows lack a score that the gate now admits.
+
+    Those are ``abstained``. Rows that the gate on the whole reward keeps shut, or cannot decide, stay as they
+    are. RewardError: the gate is on a column that the table does not have.
+    """
+    status = np.asarray(table[f"status/{name}"].cat.codes, dtype=np.int8)
+    is_open, known = _opened(table, gate)
+    whole = table["gate/reward"].to_numpy(dtype=float) if "gate/reward" in table else np.ones(len(table))
+    decided = whole == 1
+    closed, unknown = decided & known & ~is_open, decided & ~known
+    unscored = decided & is_open & (status == GATED)
+    new = np.where(closed, GATED, np.where(unscored | unknown, ABSTAINED, status)).astype(np.int8)
+    errors = table[f"error/{name}"].to_numpy(dtype=object).copy()
+    errors[unscored], errors[closed] = UNSCORED, None
+    errors[unknown] = f"its gate needs {gate.on!r}, which is missing" if gate is not None else None
+    table[f"score/{name}"] = np.where(new == SCORED, table[f"score/{name}"], np.nan)
+    table[f"status/{name}"] = status_column(new)
+    table[f"error/{name}"] = pd.Series(errors, index=table.index, dtype=object)
+    return int(unscored.sum())
+
+
+def _opened(table: pd.DataFrame, gate: Gate | None) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Whether a gate on a column is open for each row, and whether that can be said, (rows,) each."""
+    if gate is None:
+        return np.ones(len(table), dtype=bool), np.ones(len(table), dtype=bool)
+    name = str(gate.on)
+    column = next((key for key in (f"score/{name}", f"field/{name}", name) if key in table), None)
+    if column is None:
+        raise RewardError(f"a gate is on {name!r}, which these scores do not have")
+    decided = [gate.admits(value) for value in column_values(table[column])]
+    known = np.array([value is not None for value in decided], dtype=bool)
+    is_open = np.array([value is True for value in decided], dtype=bool)
+    if f"status/{name}" in table:  # what kept that component from running closes this gate too
+        known |= np.asarray(table[f"status/{name}"].cat.codes) == GATED
+    return is_open, known

@@ -1,0 +1,111 @@
+"""Signal: how much of an advantage there is to learn from, and how many groups and rows it lies in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rewardkit.analysis.grouping import Codes, Floats, group_stats
+from rewardkit.analysis.view import View
+
+__all__ = ["merged_vectors", "sample_size", "signal_of", "top_decile"]
+
+DIGITS = 9
+"""Of an advantage, as a part of the largest of its group, that tell two apart; the rest is rounding."""
+
+
+def signal_of(view: View, rows: NDArray[np.bool_]) -> dict[str, Any]:
+    """The figures of `Diagnosis.group_signal` for some whole groups of a view."""
+    _, groups = np.unique(view.groups[rows], return_inverse=True)
+    rewards, primary = view.rewards[rows], view.scores[view.primary][rows]
+    advantages = view.advantages[rows]
+    stats = group_stats(rewards, groups)
+    low, _ = view.span(view.primary)
+    best = group_stats(primary, groups).high
+    counted = int(stats.live.sum() + stats.dead.sum())
+
+    def share(mask: NDArray[np.bool_]) -> float:
+        return float(mask.sum() / counted) if counted else float("nan")
+
+    paid = {name: view.scores[name][rows] for name, item in view.components.items() if item.weight}
+    return {
+        "groups": len(stats.count),
+        "mean_reward": _mean(rewards),
+        "mean_primary" if view.part else f"mean_{view.primary}": _mean(primary),
+        "zero_std": share(stats.dead),
+        "none_right": share((best == low) & (stats.count > 1)),
+        "top_decile": top_decile(advantages, groups),
+        "sample_size": sample_size(advantages),
+        "merged_vectors": merged_vectors(paid, advantages, groups),
+    }
+
+
+def top_decile(advantages: Floats, groups: Codes) -> float:
+    """Share of the absolute advantage (rows,) in the tenth of the groups that holds most; at least one group.
+
+    0.1 where all groups hold the same. NaN without an advantage.
+
+    >>> top_decile(np.array([3.0, -3, 1, -1]), np.array([0, 0, 1, 1]))
+    0.75
+    """
+    held = np.sort(np.bincount(groups, np.abs(np.nan_to_num(advantages))))
+    return float(held[-max(1, len(held) // 10) :].sum() / held.sum()) if held.sum() else float("nan")
+
+
+def sample_size(advantages: Floats) -> float:
+    """Effective sample size of the absolute advantage as a share of the rows that have one (Kish 1965).
+
+    1 where all rows count the same, 1/n where one holds all. NaN without an advantage.
+
+    >>> sample_size(np.array([1.0, -1, 0, np.nan]))
+    0.6666666666666666
+    """
+    size = np.abs(advantages[~np.isnan(advantages)])
+    return float(size.sum() ** 2 / (size @ size * len(size))) if size.any() else float("nan")
+
+
+def merged_vectors(scores: Mapping[str, Floats], advantages: Floats, groups: Codes) -> float:
+    """How many of the score vectors that siblings have are lost in the advantage, as a share.
+
+    1 - distinct advantages / distinct vectors of `scores` (rows,), both counted within each group that has an
+    advantage and added up: right but untidy and wrong but tidy are two vectors, and one advantage where both
+    are paid the same. A missing score is a value of its own. NaN without an advantage (arXiv 2601.05242).
+
+    >>> right, tidy = np.array([1.0, 0, 0]), np.array([0.0, 1, 0])
+    >>> round(merged_vectors({"right": right, "tidy": tidy}, np.array([0.5, 0.5, -1]), np.zeros(3, int)), 3)
+    0.333
+    """
+    largest = np.zeros(int(groups.max(initial=-1)) + 1)
+    np.maximum.at(largest, groups, np.abs(np.nan_to_num(advantages)))
+    live = (largest[groups] > 0) & ~np.isnan(advantages)
+    if not live.any():
+        return float("nan")
+    owner = groups[live]
+    told = np.round(advantages[live] / largest[owner], DIGITS)
+    return 1 - _distinct(owner, told) / _distinct(owner, _marks([values[live] for values in scores.values()]))
+
+
+def _marks(columns: Sequence[Floats]) -> Floats:
+    """A number for each row of these columns, the same for equal rows and as good as never for others."""
+    weights = np.random.default_rng(0).uniform(1, 2, (len(columns), 2))
+    found = np.zeros(len(columns[0]))
+    for values, (weight, missing) in zip(columns, weights, strict=True):
+        known = ~np.isnan(values)
+        unit = np.abs(values[known]).max(initial=0.0) or 1.0
+        found += np.where(known, weight * np.round(np.nan_to_num(values) / unit, 12), missing)
+    return found
+
+
+def _distinct(groups: Codes, values: Floats) -> int:
+    """How many different values the groups have, added up."""
+    order = np.lexsort((values, groups))
+    changes = (np.diff(values[order]) != 0) | (np.diff(groups[order]) != 0)
+    return 1 + int(changes.sum())
+
+
+def _mean(values: Floats) -> float:
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else float("nan")

@@ -1,0 +1,189 @@
+"""Suggestions, normalizations and forecasts as fragments of escaped HTML."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rewardkit import markup
+from rewardkit.analysis.curves import Selection
+from rewardkit.analysis.findings import percent
+from rewardkit.analysis.forecast import Forecast
+from rewardkit.analysis.measured import Effect
+from rewardkit.analysis.normalization import Normalization
+from rewardkit.analysis.suggestions import FIGURES, SHOWN, Suggestion, Suggestions
+
+__all__ = ["caption", "changes", "forecast_table", "normalization_table"]
+
+UNRANKED = "without a trusted label nobody knows which completions are better"
+MOST_EXAMPLES = 5
+FURTHER = {"added_advantage_in_tied_groups": "share of the added advantage in groups that were tied"}
+"""Figures measured once that `why` does not always tell."""
+WRAPPED = "white-space:pre-wrap;overflow-wrap:anywhere"
+
+
+def caption(advice: Suggestions) -> str:
+    """What the order of the changes means: with a label it is a ranking, without one it is none."""
+    if not advice.changes:
+        return "no change of the reward to suggest"
+    judged = [bool(item.verdict) for item in advice.changes]
+    if not any(judged):
+        return f"changes to consider, unranked: {UNRANKED}"
+    ranked = sum(item.rank is not None for item in advice.changes)
+    told = f"changes to consider, {ranked} of {len(judged)} ranked by the label"
+    return told if all(judged) else f"{told}; those without a verdict are unranked: {UNRANKED}"
+
+
+def changes(advice: Suggestions, *, redact: bool) -> str:
+    """A block a change: what and why, line of code, measured effects, examples to read; then the notes."""
+    blocks = "".join(f"<li>{_change(item, redact=redact)}</li>" for item in advice.changes)
+    notes = "".join(f"<p>Note: {markup.escaped(note)}</p>" for note in advice.notes)
+    return (f"<ul>{blocks}</ul>" if blocks else "") + notes
+
+
+def _change(item: Suggestion, *, redact: bool) -> str:
+    where = f"[{item.part}] " if item.part else ""
+    what = f" of {item.component!r}" if item.component else ""
+    rank = f"{item.rank}. " if item.rank is not None else ""
+    head = f"{rank}{where}{item.code.replace('_', ' ')}{what}"
+    verdict = f" ({item.verdict})" if item.verdict else ""
+    parts = [
+        f"<p><b>{markup.escaped(head)}</b>{markup.escaped(verdict)}: {markup.escaped(item.why)}</p>",
+        f'<pre style="{WRAPPED}"><code>{markup.escaped(item.line)}</code></pre>',
+        _effects(item.effects),
+    ]
+    further = _further(item)
+    parts += [f"<p>{markup.escaped(further)}</p>"] if further else []
+    if item.examples and not redact:
+        parts.append(_examples(item.examples))
+    elif item.examples:
+        parts.append(f"<p>{len(item.examples)} examples are left out</p>")
+    return "".join(parts)
+
+
+def _effects(effects: Sequence[Effect]) -> str:
+    """A row an effect, but for effective weights that hardly move."""
+    rows = [
+        (_named(item), *(_with_interval(item, when) for when in ("before", "after")), _difference(item))
+        for item in effects
+        if item.figure != "effective_weight" or abs(item.difference) >= SHOWN
+    ]
+    held = any(item.held_out for item in effects)
+    if not any(item.difference for item in effects):
+        told = ", ".join(
+            f"{_named(item)} {percent(item.before)}" for item in effects if item.figure != "effective_weight"
+        )
+        return f"<p>{markup.escaped(f'Nothing of this changes: {told}')}</p>" if told else ""
+    on = f"share, on {effects[0].prompts:,} prompts" + (" held out from the fit" if held else "")
+    header = (on, "before (95 % interval)", "after", "difference in points")
+    return markup.table(header, rows, numeric=header[1:])
+
+
+def _named(item: Effect) -> str:
+    return FIGURES[item.figure] + (f" of {item.component!r}" if item.component else "")
+
+
+def _with_interval(item: Effect, when: str) -> str:
+    low, high = getattr(item, f"{when}_interval")
+    around = "" if math.isnan(low) else f" ({percent(low)} to {percent(high)})"
+    return _in_one_line(f"{percent(getattr(item, when))}{around}")
+
+
+def _difference(item: Effect) -> str:
+    if math.isnan(item.difference):
+        return "-"
+    low, high = item.interval
+    around = "" if math.isnan(low) else f" ({_points(low)} to {_points(high)})"
+    return _in_one_line(f"{_points(item.difference)}{around}")
+
+
+def _points(share: float) -> str:
+    """Percentage points with their sign; 0 has none."""
+    return "0.0" if abs(share) < 0.0005 else f"{100 * share:+.1f}"
+
+
+def _in_one_line(text: str) -> str:
+    return text.replace(" ", "\N{NO-BREAK SPACE}")
+
+
+def _further(item: Suggestion) -> str:
+    told = [(said, item.after[name]) for name, said in FURTHER.items() if name in item.after]
+    return "; ".join(f"{said}: {percent(value)}" for said, value in told)
+
+
+def _figure(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def _examples(examples: Sequence[Mapping[str, Any]]) -> str:
+    names = list(dict.fromkeys(name for example in examples for name in example))
+    rows = [[_cell(example.get(name)) for name in names] for example in examples[:MOST_EXAMPLES]]
+    more = len(examples) - len(rows)
+    return markup.table([name.replace("_", " ") for name in names], rows) + (
+        f"<p>and {more} more</p>" if more > 0 else ""
+    )
+
+
+def _cell(value: Any) -> str:
+    missing = value is None or (isinstance(value, float) and math.isnan(value))
+    return "-" if missing else _figure(value)
+
+
+def normalization_table(rows: Sequence[Normalization]) -> str:
+    """A row a way to normalise."""
+    figures = {
+        "moved": "changed",
+        "sign changes": "sign_changes",
+        "top tenth of groups": "top_decile",
+        "small-spread groups": "small_groups",
+        "effective sample": "sample_size",
+        "tied groups": "zero_std",
+    }
+    cells = []
+    for row in rows:
+        what = f"{row.part}: {row.what}" if row.part else row.what
+        shares = [percent(getattr(row, name)) for name in figures.values()]
+        cells.append((what, row.effect, *shares, row.line))
+    header = ("normalization", "effect on the advantages", *figures, "line")
+    return markup.table(header, cells, numeric=list(figures))
+
+
+def forecast_table(found: Forecast) -> str:
+    """A row a figure: of a sibling picked at random, of the best one and under the tilt; notes and limits."""
+    views = [view for view in (found.best_of, found.tilted) if len(view) > 1]
+    names = list(dict.fromkeys(name for view in views for name in view.curves))
+    heads = [_head(view, found) for view in views]
+    rows = [
+        (_called(name, found), _at_random(name, views), *(_at_end(name, view) for view in views))
+        for name in names
+    ]
+    table = markup.table(("mean of", "a sibling at random", *heads), rows, numeric=heads) if rows else ""
+    told = [*(f"note: {note}" for note in found.notes), *(f"limit: {limit}" for limit in found.limits)]
+    return table + "<ul>" + "".join(f"<li>{markup.escaped(line)}</li>" for line in told) + "</ul>"
+
+
+def _head(view: Selection, found: Forecast) -> str:
+    if view.how == "best_of":
+        return f"best of {view.points[-1]:g}, KL at most {view.kl[-1]:.2f}"
+    unit = " std of the group" if found.training.scales_groups else ""
+    return f"tilted, beta {view.points[-1]:.2g}{unit}, KL {view.kl[-1]:.2f}"
+
+
+def _called(name: str, found: Forecast) -> str:
+    return f"label {found.label!r}" if name == "label" else name.removeprefix("score/")
+
+
+def _at_random(name: str, views: Sequence[Selection]) -> str:
+    return f"{next(view.curves[name].value[0] for view in views if name in view.curves):.3g}"
+
+
+def _at_end(name: str, view: Selection) -> str:
+    curve = view.curves.get(name)
+    if curve is None:
+        return "-"
+    low, high, known = curve.low[-1], curve.high[-1], curve.known[-1]
+    around = "" if math.isnan(low) else f" ({low:.3g} to {high:.3g})"
+    return _in_one_line(f"{curve.value[-1]:.3g}{around}") + (
+        f", of the {percent(known)} that have it" if known < 1 - 1e-9 else ""
+    )

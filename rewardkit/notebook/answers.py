@@ -1,0 +1,102 @@
+"""Answers: what an analysis says to the five questions of its notebook, each from computed values."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from rewardkit.analysis.diagnosis import Diagnosis
+from rewardkit.analysis.findings import percent
+from rewardkit.analysis.forecast import Forecast
+from rewardkit.analysis.measured import Effect
+from rewardkit.analysis.suggestions import FIGURES, Suggestion, Suggestions
+from rewardkit.analysis.view import View
+from rewardkit.columns import column_values
+from rewardkit.logs import numeric
+from rewardkit.scoring import Scores
+
+__all__ = ["answers", "followed"]
+
+MOVES = 0.1  # share of its value at random by which a figure must change to be told: our choice
+MOST = 4  # figures that are told
+
+
+def followed(scores: Scores, label: str) -> str | None:
+    """The label, where a forecast can follow it: a column of numbers; else ``None``."""
+    return label if label and numeric(column_values(scores.table[label])) else None
+
+
+def answers(diagnosis: Diagnosis, forecast: Forecast, advice: Suggestions) -> pd.DataFrame:
+    """One row a question, with its answer in a sentence."""
+    rows = {
+        "Is there a signal?": "; ".join(map(_signal, diagnosis.views)),
+        "Where does it come from?": "; ".join(map(_sources, diagnosis.views)),
+        "What does it select for?": _selected(forecast),
+        "What could be changed?": _changed(advice),
+        "What would it give?": _given(advice),
+    }
+    return pd.DataFrame({"question": list(rows), "answer": list(rows.values())}, dtype=object)
+
+
+def _signal(view: View) -> str:
+    dead, counted = int(view.stats.dead.sum()), int((view.stats.dead | view.stats.live).sum())
+    if not counted:
+        return f"{_where(view)}it cannot be told: no group has two completions with a reward"
+    return f"{_where(view)}in {percent(1 - dead / counted)} of {counted:,} groups siblings earn differently"
+
+
+def _sources(view: View) -> str:
+    held = sorted(view.effective_weights.items(), key=lambda pair: -pair[1])
+    if not held:
+        return f"{_where(view)}it cannot be told"
+    told = ", ".join(f"{name} {percent(share)}" for name, share in held[:3])
+    return f"{_where(view)}of the squared advantage {told}"
+
+
+def _where(view: View) -> str:
+    return f"{view.part}: " if view.part else ""
+
+
+def _selected(forecast: Forecast) -> str:
+    view = forecast.best_of
+    if len(view) < 2:
+        return next(iter(forecast.notes), "there is nothing to choose from")
+    moved = []
+    for name, curve in view.curves.items():
+        before, after = float(curve.value[0]), float(curve.value[-1])
+        sure = curve.change_low[-1] > 0 or curve.change_high[-1] < 0
+        if name not in ("reward", "characters") and sure and abs(after - before) > MOVES * abs(before):
+            moved.append(f"{name.removeprefix('score/')} from {before:.3g} to {after:.3g}")
+    more = f" and {len(moved) - MOST} more" if len(moved) > MOST else ""
+    told = ", ".join(moved[:MOST]) + more if moved else "nothing but the reward itself changes by a tenth"
+    return f"the best of {view.points[-1]:g} siblings against one at random: {told}"
+
+
+def _changed(advice: Suggestions) -> str:
+    if not advice.changes:
+        return "; ".join(advice.notes) or "nothing is known here that would answer what was found"
+    best = [item for item in advice.changes if item.rank is not None]
+    if best:
+        return f"{len(best)} changes improve the order of the label for certain; first: {_named(best[0])}"
+    if any(item.verdict for item in advice.changes):
+        return f"none of {len(advice.changes)} changes improves the order of the label for certain"
+    return f"{len(advice.changes)} changes to consider; which of them are right nobody knows without a label"
+
+
+def _named(item: Suggestion) -> str:
+    part = f"[{item.part}] " if item.part else ""
+    return f"{part}{item.code.replace('_', ' ')}" + (f" of {item.component!r}" if item.component else "")
+
+
+def _given(advice: Suggestions) -> str:
+    """What the first change measures: the order of the label where there is one, else the groups' signal."""
+    usable = [item for item in advice.changes if item.verdict != "harms"]
+    if not usable:
+        return "-"
+    effects = {effect.figure: effect for effect in usable[0].effects}
+    told = [_moved(effects[name]) for name in ("label_auc", "zero_std") if name in effects]
+    return f"{_named(usable[0])}: {', '.join(told) or 'nothing that can be measured here'}"
+
+
+def _moved(effect: Effect) -> str:
+    held = " on prompts held out" if effect.held_out else ""
+    return f"{FIGURES[effect.figure]} from {percent(effect.before)} to {percent(effect.after)}{held}"

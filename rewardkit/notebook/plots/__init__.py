@@ -1,0 +1,32 @@
+"""Plots: each is a function of a record, takes `ax` (or `axes`) and gives it back.
+
+Colours are Okabe and Ito's, shapes and hatches say the same without colour. Names are shown as they are,
+never read as mathematics. What cannot be drawn is said in words.
+"""
+
+from rewardkit.notebook.plots.canvas import without_a_screen
+from rewardkit.notebook.plots.changes import before_and_after, top_changes
+from rewardkit.notebook.plots.components import (
+    component_histograms,
+    correlation,
+    effective_weights,
+    tied_pairs,
+)
+from rewardkit.notebook.plots.distributions import distribution, reward_histogram
+from rewardkit.notebook.plots.forecasts import forecast_curves
+from rewardkit.notebook.plots.groups import group_picture, slices
+
+__all__ = [
+    "before_and_after",
+    "component_histograms",
+    "correlation",
+    "distribution",
+    "effective_weights",
+    "forecast_curves",
+    "group_picture",
+    "reward_histogram",
+    "slices",
+    "tied_pairs",
+    "top_changes",
+    "without_a_screen",
+]

@@ -1,0 +1,180 @@
+"""One cause is one finding: what follows from a fault is told with it, and a second fault is still told."""
+
+import inspect
+
+import numpy as np
+import pytest
+from planted import FAULTS
+from score_tables import sampled, scores_of
+
+import rewardkit as rk
+from rewardkit.analysis import extractors_tried, proposals
+from rewardkit.analysis.findings import SENTENCES
+
+PROMPTS, SIBLINGS = 100, 8
+GROUPS = np.repeat(np.arange(PROMPTS), SIBLINGS)
+ROWS = len(GROUPS)
+
+
+def loud(scores, **options):
+    """Code, severity and component of what is above "info"."""
+    found = rk.diagnose(scores, **options).findings
+    return {(item.code, item.severity, item.component) for item in found if item.severity != "info"}
+
+
+def task(seed=1, rate=0.45):
+    correct, _ = sampled(seed, prompts=PROMPTS, generations=SIBLINGS, rate=rate, spread=0.05)
+    return correct
+
+
+def noise(seed=2):
+    return np.random.default_rng(seed).random(ROWS)
+
+
+@pytest.mark.parametrize(
+    ("correct", "expected"),
+    [
+        pytest.param(np.zeros(ROWS), ("constant", "high", "correct"), id="never right"),
+        pytest.param(task(rate=0.05), ("sparse", "high", "correct"), id="right in one of twenty"),
+    ],
+)
+def test_what_holds_all_as_the_task_hardly_varies_is_not_dominant(correct, expected):
+    scores = scores_of({"correct": correct, "tidy": noise()}, GROUPS, weights={"tidy": 0.3})
+    assert scores.reward.primary == "correct"
+    assert rk.diagnose(scores).views[0].effective_weights["tidy"] > 0.6  # it holds more than half
+    assert loud(scores) == {expected}
+
+
+def test_what_holds_most_where_a_sparse_task_varies_is_dominant_by_itself():
+    words = 10 * noise()
+    scores = scores_of({"correct": task(rate=0.05), "words": words}, GROUPS, weights={"words": 0.3})
+    assert {code for code, _, _ in loud(scores)} == {"sparse", "dominant"}
+
+
+@pytest.mark.parametrize(
+    ("weight", "why", "severity"),
+    [
+        pytest.param(3.0, "this stage teaches layout", "info", id="heavier, and says why"),
+        pytest.param(1.0, "as heavy, to start with", "info", id="as heavy, and says why"),
+        pytest.param(3.0, "", "warn", id="heavier, without a reason"),
+        pytest.param(0.9, "a nudge", "warn", id="declared lighter than the task that it outweighs"),
+    ],
+)
+def test_what_is_declared_as_heavy_as_the_task_and_says_why_is_dominant_by_design(weight, why, severity):
+    rows = [
+        {"prompt_id": f"p{group}", "completion": str(row), "right": right, "neat": neat}
+        for row, (group, right, neat) in enumerate(
+            zip(GROUPS.tolist(), task().tolist(), (2 * (noise() > 0.5)).tolist(), strict=True)
+        )
+    ]
+    reward = rk.Reward(
+        "made",
+        components=[
+            rk.Component("correct", lambda right: right, primary=True),
+            rk.Component("layout", lambda neat: neat, weight=weight, why=why, range=(0.0, 2.0)),
+        ],
+    )
+    (found,) = rk.diagnose(rk.score(reward, rows))["dominant"]
+    assert (found.component, found.severity) == ("layout", severity)
+    assert ("that is its design" in found.sentence) == (severity == "info")
+    assert bool(found.suggestions) == (severity == "warn")
+
+
+def test_two_that_make_the_reward_constant_are_not_redundant_as_well():
+    for first in (task(), noise()):  # 0 and 1, and numbers whose sums differ in the last digit
+        scores = scores_of({"said": first, "unsaid": 1 - first}, GROUPS)
+        assert loud(scores) == {("constant", "high", None)}
+
+
+@pytest.mark.parametrize(
+    ("share", "expected"),
+    [
+        pytest.param(0.7, {("opposed", "high", None)}, id="most groups: as bad as any other silence"),
+        pytest.param(0.4, {("opposed", "warn", None)}, id="some"),
+    ],
+)
+def test_groups_where_components_cancel_are_not_told_of_as_silent_as_well(share, expected):
+    a = task()
+    b = np.where(GROUPS < share * PROMPTS, 1 - a, noise())
+    assert loud(scores_of({"a": a, "b": b}, GROUPS)) == expected
+
+
+@pytest.mark.parametrize(
+    ("cancelled", "silent", "expected"),
+    [
+        pytest.param(20, 50, {"opposed", "zero_std_groups"}, id="more for another reason"),
+        pytest.param(55, 42, {"opposed", "zero_std_groups"}, id="fewer, and a fault by themselves"),
+        pytest.param(40, 15, {"opposed"}, id="few for another reason"),
+    ],
+)
+def test_groups_that_are_silent_for_another_reason_are_told_of_as_well(cancelled, silent, expected):
+    a, b = task(), noise()
+    b = np.where(GROUPS < cancelled, 1 - a, b)
+    other = GROUPS >= PROMPTS - silent
+    a, b = np.where(other, 1.0, a), np.where(other, 0.5, b)
+    found = {code for code, _, _ in loud(scores_of({"a": a, "b": b}, GROUPS))}
+    assert found & {"opposed", "zero_std_groups"} == expected
+
+
+def test_groups_tied_at_the_grade_that_nearly_all_get_are_told_of_with_the_grade():
+    grade = np.where(noise() < 0.04, noise(3).round(1), 0.7)
+    scores = scores_of({"grade": grade}, GROUPS)
+    assert loud(scores) == {("clustered", "high", None)}
+    (found,) = rk.diagnose(scores)["clustered"]
+    tied = [np.ptp(grade[GROUPS == group]) == 0 and grade[GROUPS == group][0] == 0.7 for group in range(100)]
+    assert found.evidence["tied_groups"] == pytest.approx(np.mean(tied)) and np.mean(tied) > 0.6
+
+
+@pytest.mark.parametrize("tied", [70, 90])
+def test_groups_tied_at_grades_of_their_own_are_silent_and_not_clustered(tied):
+    grade = (np.random.default_rng(5).integers(2, 9, PROMPTS) / 10)[GROUPS]
+    grade = np.where(GROUPS < tied, grade, noise().round(1))
+    assert loud(scores_of({"grade": grade}, GROUPS)) == {("zero_std_groups", "high", None)}
+
+
+def test_groups_that_are_wide_as_they_hold_outliers_are_told_of_with_these():
+    words = np.random.default_rng(6).normal(100, 10, ROWS)
+    words[::200] = 5000
+    scores = scores_of({"words": words}, GROUPS)
+    assert loud(scores, training={"scale_rewards": "none"}) == {("outliers", "warn", "words")}
+    wide = np.where(GROUPS < 10, 40, 1) * noise()
+    scores = scores_of({"points": np.where(np.arange(ROWS) == 799, 30, wide)}, GROUPS)
+    assert {code for code, _, _ in loud(scores, training={"scale_rewards": "none"})} == {"high_variance"}
+
+
+def test_a_grade_that_nearly_all_get_and_groups_tied_at_grades_of_their_own_are_two_faults():
+    own = (np.random.default_rng(5).integers(0, 5, PROMPTS) / 10 + 0.1)[GROUPS]
+    grade = np.where(GROUPS < 60, own, np.where(noise() < 0.02, noise(3).round(1), 0.7))
+    assert loud(scores_of({"grade": grade}, GROUPS)) == {
+        ("clustered", "warn", None),
+        ("zero_std_groups", "high", None),
+    }
+
+
+@pytest.mark.parametrize("few_siblings", [True, False])
+def test_a_reward_that_is_nearly_always_0_as_the_task_is_missed_is_sparse_and_not_clustered(few_siblings):
+    groups = GROUPS if few_siblings else np.repeat(np.arange(20), 40)
+    grade = np.where(noise() < 0.06, noise(3).round(1), 0.0)
+    found = {code for code, _, _ in loud(scores_of({"grade": grade}, groups))}
+    assert found == ({"sparse", "zero_std_groups"} if few_siblings else {"sparse"})
+
+
+# what findings name
+
+
+def test_every_suggestion_that_a_finding_names_is_one_that_there_is():
+    """Codes of findings on planted faults, among those of suggestions in the source and of normalizations."""
+    sources = inspect.getsource(proposals) + inspect.getsource(extractors_tried)
+    normalizations = set()
+    for training in ({}, {"scale_rewards": "none"}):
+        diagnosis = rk.diagnose(scores_of({"a": task(), "b": noise()}, GROUPS), training=training)
+        normalizations |= set(rk.suggest(diagnosis).table["code"])
+    named = set()
+    easily_right = scores_of({"a": (noise() > 0.02).astype(float), "b": noise()}, GROUPS)
+    made = [fault.made(name, 0, hard=False) for name, fault in FAULTS.items()]
+    for scores, options in [*made, (easily_right, {})]:
+        for item in rk.diagnose(scores, **options).findings:
+            named |= set(item.suggestions)
+    assert {"looser_reading", "stricter_reading", "gate_component", "pay_component", "no_std"} <= named
+    assert {code for code in named if f'"{code}"' not in sources} - normalizations == set()
+    assert {fault.code for fault in FAULTS.values()} == set(SENTENCES)

@@ -1,0 +1,218 @@
+"""What is shown of suggestions and forecasts, the answers in short, and completions to read."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from plotted import arithmetic_with_label, table_of
+
+import rewardkit as rk
+from rewardkit.analysis.findings import percent
+from rewardkit.analysis.forecast import LIMITS
+from rewardkit.notebook import tables
+from rewardkit.notebook.answers import answers, followed
+from rewardkit.notebook.display import Show
+
+HOSTILE = "<script>alert(1)</script>\ud800SECRET"
+
+
+@pytest.fixture(scope="module")
+def scores():
+    return rk.score(rk.load_reward("gallery:arithmetic"), arithmetic_with_label())
+
+
+@pytest.fixture(scope="module")
+def unranked(scores):
+    return rk.suggest(rk.diagnose(scores))
+
+
+@pytest.fixture(scope="module")
+def judged(scores):
+    return rk.suggest(rk.diagnose(scores, label="is_right"))
+
+
+def page(advice, **options):
+    return Show(**options).suggestions(advice).data.replace("\xa0", " ")
+
+
+def caption(advice):
+    return re.search("<b>(.*?)</b>", page(advice))[1]
+
+
+def test_the_caption_says_unranked_only_without_a_label(unranked, judged):
+    assert "unranked: without a trusted label nobody knows" in caption(unranked)
+    assert "unranked" not in caption(judged)
+    assert "0 of 5 ranked by the label" in caption(judged)
+    ranked = replace(judged.changes[0], rank=1, verdict="improves")
+    mixed = replace(judged, changes=(ranked, unranked.changes[0]))
+    assert caption(mixed).startswith(
+        "changes to consider, 1 of 2 ranked by the label; those without a verdict"
+    )
+    assert caption(replace(judged, changes=())) == "no change of the reward to suggest"
+
+
+def test_each_change_has_its_rank_verdict_code_effects_and_examples(judged):
+    best = replace(judged.changes[0], rank=1, verdict="improves")
+    shown = page(replace(judged, changes=(best, *judged.changes[1:])))
+    assert "<b>1. graduate of &#x27;correct&#x27;</b> (improves)" in shown
+    for item in judged.changes:
+        assert item.line.replace('"', "&quot;").replace("'", "&#x27;") in shown
+        for effect in item.effects:
+            if abs(effect.difference) >= 0.02:
+                low, high = effect.interval
+                assert f"{100 * effect.difference:+.1f} ({100 * low:+.1f} to {100 * high:+.1f})" in shown
+                before = f"{percent(effect.before)} ({percent(effect.before_interval[0])}"
+                assert before in shown
+        for example in item.examples[:5]:
+            assert f">{example['rollout_id']}<" in shown
+    assert "share of the added advantage in groups that were tied: 8" in shown
+    small = [e for e in best.effects if e.figure == "effective_weight" and abs(e.difference) < 0.02]
+    alone = page(replace(judged, changes=(best,)))
+    assert small and not any(f"effective weight of &#x27;{effect.component}" in alone for effect in small)
+
+
+def test_a_change_that_changes_no_figure_says_so_in_a_sentence(judged):
+    still = tuple(
+        replace(effect, difference=0.0, interval=(0.0, 0.0)) for effect in judged.changes[0].effects
+    )
+    shown = page(replace(judged, changes=(replace(judged.changes[0], effects=still),)))
+    assert "Nothing of this changes: groups without a signal 28 %" in shown
+
+
+def test_what_was_fitted_says_that_it_was_measured_on_others():
+    advice = rk.suggest(rk.diagnose(rk.score(rk.load_reward("gallery:mixed"), "gallery:mixed")))
+    fitted = next(item for item in advice.changes if item.code == "declared_weights")
+    shown = page(replace(advice, changes=(fitted,)))
+    assert f"on {fitted.effects[0].prompts} prompts held out from the fit" in shown
+    assert "[people-json] declared weights" in shown
+
+
+def test_the_notes_are_shown_where_there_is_no_change_too(judged):
+    noted = replace(judged, changes=(), notes=("nothing helps <here>",))
+    assert "Note: nothing helps &lt;here&gt;" in page(noted)
+
+
+def test_examples_are_escaped_and_left_out_where_texts_are(judged):
+    told = {"rollout_id": 1, "old": HOSTILE, "new": None, "score_before": float("nan"), "score_after": 1.0}
+    hostile = replace(judged, changes=(replace(judged.changes[0], examples=(told,) * 7),))
+    shown = page(hostile)
+    assert "<script>" not in shown and "&lt;script&gt;" in shown and "nan" not in shown
+    assert "and 2 more" in shown
+    shown.encode()  # a lone surrogate would fail here
+    redacted = page(hostile, redact=True)
+    assert "SECRET" not in redacted and "7 examples are left out" in redacted
+
+
+def test_the_forecast_is_a_table_of_both_views_with_notes_and_limits(scores):
+    found = rk.forecast(scores, label="is_right")
+    shown = Show().forecast(found).data.replace("\xa0", " ")
+    curve = found.best_of.curves["score/correct"]
+    assert f"{curve.value[-1]:.3g} ({curve.low[-1]:.3g} to {curve.high[-1]:.3g})" in shown
+    assert f">{curve.value[0]:.3g}<" in shown
+    assert "label &#x27;is_right&#x27;" in shown and "best of 8, KL at most 1.20" in shown
+    assert all(limit in shown for limit in LIMITS)
+    assert all(note in shown.replace("&#x27;", "'") for note in found.notes)
+
+
+def test_a_forecast_of_nothing_is_its_notes():
+    found = rk.forecast(table_of({"x": [np.nan] * 2}, [0, 0]))
+    shown = Show().forecast(found).data
+    assert "<table>" not in shown and "2 of 2 rows have no reward" in shown
+
+
+def test_completions_to_read_are_escaped_cut_and_left_out_on_request():
+    frame = pd.DataFrame(
+        {
+            "rollout_id": [7],
+            "prompt": [HOSTILE],
+            "reward": [0.51239],
+            "score/a": [np.nan],
+            "completion": [HOSTILE + "x" * 5000],
+        },
+        dtype=object,
+    )
+    shown = Show().completions(frame, "read").data
+    assert "rollout id 7" in shown and "reward 0.512" in shown and "a -" not in shown
+    assert "<script>" not in shown and "more characters" in shown
+    shown.encode()
+    assert "SECRET" not in Show(redact=True).completions(frame, "read").data
+
+
+def test_the_reason_why_a_label_is_of_no_use_is_told_on_redacted_pages_too(scores):
+    diagnosis = rk.diagnose(scores, label="completion_tokens")
+    (item,) = diagnosis["label_unusable"]
+    assert Show(redact=True).sentence(item) == item.sentence
+    assert "is not one of two values" in item.sentence
+
+
+def test_the_group_sizes_are_those_of_the_diagnosis(scores):
+    diagnosis = rk.diagnose(scores)
+    table = tables.group_sizes(diagnosis, (4, 16, 64)).set_index("group_size")
+    for size, row in table.iterrows():
+        share = diagnosis.dead_share(size)[""]
+        np.testing.assert_allclose(
+            row[["without_a_signal", "from", "to"]].astype(float), [share.value, *share.interval]
+        )
+    assert table.how[[4, 16]].tolist() == ["exact", "fitted"]
+    assert np.isnan(table.batches[64]) and table.batches[4] > 1
+    assert table.how[64] == "64 siblings are more than 4 times the 8 that were sampled"
+
+
+def answered(scores, label=""):
+    diagnosis = rk.diagnose(scores, label=label or None)
+    found = rk.forecast(scores, label=followed(scores, label))
+    return answers(diagnosis, found, rk.suggest(diagnosis)).set_index("question")["answer"]
+
+
+def test_the_five_answers_are_computed(scores):
+    told = answered(scores)
+    diagnosis = rk.diagnose(scores)
+    assert told["Is there a signal?"] == "in 72 % of 200 groups siblings earn differently"
+    held = diagnosis.views[0].effective_weights
+    assert told["Where does it come from?"].startswith(
+        f"of the squared advantage correct {percent(held['correct'])}"
+    )
+    curve = rk.forecast(scores).best_of.curves["score/correct"]
+    assert f"correct from {curve.value[0]:.3g} to {curve.value[-1]:.3g}" in told["What does it select for?"]
+    for name in ("words", "more"):  # which changes by less than a tenth
+        assert name not in told["What does it select for?"]
+    assert told["What could be changed?"].endswith("nobody knows without a label")
+    assert told["What would it give?"] == "graduate of 'correct': groups without a signal from 28 % to 3.5 %"
+
+
+def test_with_a_label_the_answers_speak_of_its_order(scores):
+    told = answered(scores, "is_right")
+    assert told["What could be changed?"] == "none of 5 changes improves the order of the label for certain"
+    assert "sibling pairs ordered as the label has it" in told["What would it give?"]
+    assert "label" in told["What does it select for?"]
+
+
+@pytest.mark.parametrize(
+    ("values", "groups"),
+    [
+        pytest.param([np.nan] * 4, [0, 0, 1, 1], id="nothing judged"),
+        pytest.param([1.0], [0], id="one row"),
+        pytest.param([0.5] * 4, [0, 0, 1, 1], id="constant"),
+    ],
+)
+def test_where_nothing_can_be_told_each_answer_is_still_a_sentence(values, groups):
+    told = answered(table_of({"x": values}, groups))
+    assert len(told) == 5 and told.str.len().gt(0).all()
+    assert "nan" not in " ".join(told)
+
+
+@pytest.mark.parametrize(
+    ("column", "expected"),
+    [
+        pytest.param([1, 0], "label", id="numbers"),
+        pytest.param([True, False], "label", id="booleans"),
+        pytest.param(["yes", "no"], None, id="words have no mean"),
+    ],
+)
+def test_a_label_that_has_no_mean_is_not_followed(column, expected):
+    rows = [{"prompt": "p", "completion": "x", "label": value} for value in column]
+    reward = rk.Reward("r", components=[rk.Component("a", lambda completion: 1.0)])
+    assert followed(rk.score(reward, rows), "label") == expected
+    assert followed(rk.score(reward, rows), "") is None

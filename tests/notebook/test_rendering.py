@@ -1,0 +1,77 @@
+"""The page of a diagnosis, as a notebook shows it: short, legible without colour, closed to the outside."""
+
+import numpy as np
+import pytest
+from plotted import LONG, table_of, twelve
+
+import rewardkit as rk
+from rewardkit.analysis.rendering import SEVERITY_MARKS, SHOWN
+
+BACKGROUNDS = {"light": ("#111111", "#ffffff"), "dark": ("#dddddd", "#111111")}
+
+
+@pytest.fixture(scope="module")
+def flawed():
+    return rk.diagnose(rk.score(rk.load_reward("gallery:arithmetic.flawed"), "gallery:arithmetic"))
+
+
+def test_severities_are_told_by_shapes_and_information_is_folded(flawed):
+    page = flawed._repr_html_()
+    weighty = [item for item in flawed.findings if item.severity != "info"]
+    assert page.count(f">{SEVERITY_MARKS['warn']}<") == len(weighty)
+    assert f"{len(weighty)} {SEVERITY_MARKS['warn']}" in page
+    folded = page[page.index("<details") : page.index("</details>")]
+    assert "for information" in folded and " open" not in folded[: folded.index(">")]
+    assert all(item.code in folded for item in flawed.findings if item.severity == "info")
+    assert "style=" in page and "color" not in page.replace("colour", "")
+
+
+def test_what_each_component_declares_and_holds_stands_open(flawed):
+    page = flawed._repr_html_()
+    (table,) = page.split("<details open")[1:]
+    held = flawed.views[0].effective_weights
+    assert f">{held['detail']:.0%}<".replace("%", " %") in table
+
+
+def test_many_findings_are_counted_and_many_components_folded():
+    diagnosis = rk.diagnose(twelve())
+    page = diagnosis._repr_html_()
+    weighty = [item for item in diagnosis.findings if item.severity != "info"]
+    assert page.count("<tr>") == 2 + min(len(weighty), SHOWN) + 12
+    assert "<details open" not in page and LONG in page
+
+
+@pytest.mark.parametrize(
+    ("values", "groups"),
+    [
+        pytest.param([np.nan] * 4, [0, 0, 1, 1], id="nothing judged"),
+        pytest.param([0.5], [0], id="one row"),
+        pytest.param([0.5] * 4, [0, 0, 1, 1], id="constant"),
+    ],
+)
+def test_odd_scores_have_a_page(values, groups):
+    page = rk.diagnose(table_of({"x": values}, groups))._repr_html_()
+    assert "nan" not in page and page.count("<div") == page.count("</div>")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("mode", BACKGROUNDS)
+def test_the_page_can_be_read_on_a_light_and_on_a_dark_page_and_asks_for_nothing(flawed, browser, mode):
+    text, background = BACKGROUNDS[mode]
+    requests = []
+    context = browser.new_context(viewport={"width": 900, "height": 900}, offline=True)
+    page = context.new_page()
+    page.on("request", lambda request: requests.append(request.url))
+    page.set_content(f'<body style="color:{text};background:{background}">{flawed._repr_html_()}</body>')
+    colours = page.evaluate(
+        "[...new Set([...document.querySelectorAll('p, td, th, summary, code')]"
+        ".map(item => getComputedStyle(item).color))]"
+    )
+    red, green, blue = (int(text[at : at + 2], 16) for at in (1, 3, 5))
+    assert colours == [f"rgb({red}, {green}, {blue})"]
+    assert page.locator("details li").first.is_hidden()
+    page.locator("summary").first.click()
+    assert page.locator("details li").first.is_visible()
+    assert requests == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 900
+    context.close()

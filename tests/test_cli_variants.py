@@ -1,0 +1,224 @@
+"""`rewardkit whatif`, `forecast` and `diagnose --label`: JSON, exit statuses, input that cannot be used."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+import rewardkit as rk
+from rewardkit.cli import main
+from rewardkit.cli.whatif import _gates
+
+GALLERY = "gallery:arithmetic"
+
+
+@pytest.fixture(scope="module")
+def scored(tmp_path_factory):
+    """Folders of scores of the bundled rollouts, which have a column `good` beside."""
+    folder = tmp_path_factory.mktemp("scored")
+    table = rk.load_rollouts(GALLERY).table.copy()
+    table["good"] = (table["completion"].str.len() % 2).astype(int)
+    table["text"] = "some"
+    rollouts = rk.load_rollouts(table)
+    rk.score(rk.load_reward(GALLERY), rollouts).save(folder / "fine")
+    rk.score(rk.load_reward(f"{GALLERY}.flawed"), rollouts).save(folder / "flawed")
+    return folder
+
+
+def run(folder, *arguments):
+    names = [str(folder / item) if item in ("fine", "flawed") else str(item) for item in arguments]
+    return CliRunner().invoke(main, names)
+
+
+def record(result):
+    """The one JSON object on stdout."""
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout, parse_constant=lambda constant: pytest.fail(f"{constant} is not JSON"))
+
+
+def test_whatif_is_the_record_of_python(scored):
+    got = record(run(scored, "whatif", "flawed", "--weight", "detail=0", "--json"))
+    found = rk.whatif(rk.load_scores(scored / "flawed"), weights={"detail": 0.0})
+    assert [item["code"] for item in got["diagnosis"]["findings"]] == [
+        item.code for item in found.diagnosis.findings
+    ]
+    assert [item["code"] for item in got["before"]["findings"]] == [
+        item.code for item in found.before.findings
+    ]
+    assert got["to_score"] == {}
+
+
+def test_a_gate_that_opens_says_how_many_rows_must_be_scored(scored):
+    result = run(scored, "whatif", "fine", "--gate", "concise=none")
+    assert result.exit_code == 0
+    assert "1330 rows must be scored for 'concise' first" in result.stdout
+    assert "name the reward with --reward" in result.stdout and "run=True" not in result.stdout
+    got = record(run(scored, "whatif", "fine", "--gate", "concise=none", "--json"))
+    assert got["to_score"] == {"concise": 1330}
+
+
+def test_with_the_reward_itself_they_are_scored(scored):
+    got = record(run(scored, "whatif", "fine", "--gate", "concise=none", "--reward", GALLERY, "--json"))
+    assert got["to_score"] == {}
+    assert "abstentions" not in {item["code"] for item in got["diagnosis"]["findings"]}
+    other = run(scored, "whatif", "fine", "--gate", "concise=none", "--reward", f"{GALLERY}.flawed")
+    assert other.exit_code == 2 and "is not the reward that" in other.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "before", "after"),
+    [
+        pytest.param(
+            ["--training", "scale_rewards=none"], "group", "none", id="settings alone: TRL's before"
+        ),
+        pytest.param(
+            ["--training", "scale_rewards=none", "--weight", "detail=0"],
+            "none",
+            "none",
+            id="a weight under them",
+        ),
+        pytest.param(
+            [
+                "--training",
+                "scale_rewards=none",
+                "--weight",
+                "detail=0",
+                "--training-before",
+                "scale_rewards=batch",
+            ],
+            "batch",
+            "none",
+            id="both",
+        ),
+        pytest.param(["--weight", "detail=0"], "group", "group", id="a weight alone"),
+    ],
+)
+def test_the_settings_before_are_others_only_where_they_are_what_changes(scored, arguments, before, after):
+    got = record(run(scored, "whatif", "flawed", *arguments, "--json"))
+    settings = [got[side]["training"]["scale_rewards"] for side in ("before", "diagnosis")]
+    assert settings == [before, after]
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        pytest.param(["a=none"], {"a": None}, id="no gate"),
+        pytest.param(["a=b>=1"], {"a": rk.gate("b", at_least=1.0)}, id="at least"),
+        pytest.param(["a=b<=0.5"], {"a": rk.gate("b", at_most=0.5)}, id="at most"),
+        pytest.param(["a=b==1"], {"a": rk.gate("b", equals=1.0)}, id="equals a number"),
+        pytest.param(["a=task==two steps"], {"a": rk.gate("task", equals="two steps")}, id="equals a text"),
+        pytest.param([" a = b >= 1 "], {"a": rk.gate("b", at_least=1.0)}, id="with spaces"),
+        pytest.param(
+            ["a=b>=0.2", "a=b<=0.5", "c=NONE"],
+            {"a": rk.gate("b", at_least=0.2, at_most=0.5), "c": None},
+            id="two conditions on one column",
+        ),
+    ],
+)
+def test_a_gate_is_read_as_it_is_written(values, expected):
+    assert _gates(None, None, tuple(values)) == expected
+
+
+def test_forecast_is_the_record_of_python(scored):
+    got = record(
+        run(scored, "forecast", "fine", "--label", "good", "--follow", "completion_tokens", "--json")
+    )
+    found = rk.forecast(rk.load_scores(scored / "fine"), label="good", columns=["completion_tokens"])
+    assert got["best_of"]["points"] == found.best_of.points.tolist()
+    assert set(got["best_of"]["curves"]) == set(found.best_of.curves)
+    assert got["label"] == "good" and got["plot"] is None and len(got["limits"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "magic"), [("f.png", b"\x89PNG"), ("new/f.svg", b"<?xml"), ("f.PDF", b"%PDF")]
+)
+def test_forecast_draws_its_curves_into_a_file(scored, tmp_path, name, magic):
+    result = run(scored, "forecast", "fine", "--plot", tmp_path / name)
+    assert result.exit_code == 0 and result.stdout.endswith(f"picture: {tmp_path / name}\n")
+    assert (tmp_path / name).read_bytes().startswith(magic)
+
+
+def test_forecast_in_words_has_its_limits(scored):
+    text = run(scored, "forecast", "fine", "--training", "scale_rewards=none").stdout
+    assert text.count("limit: ") == 3 and "trl: dr_grpo" in text
+
+
+def test_diagnose_takes_a_label_and_slices_and_gives_the_notes(scored):
+    got = record(
+        run(scored, "diagnose", "flawed", "--label", "good", "--by", "task", "--by", "policy", "--json")
+    )
+    diagnosis = rk.diagnose(rk.load_scores(scored / "flawed"), label="good", by=["task", "policy"])
+    assert [item["sentence"] for item in got["findings"]] == [item.sentence for item in diagnosis.findings]
+    assert "label_disagrees" in {item["code"] for item in got["findings"]}
+    assert got["notes"] == list(rk.suggest(diagnosis).notes) and got["notes"]
+    assert {item.get("verdict") for item in got["suggestions"] if item["kind"] == "change"} <= {
+        "improves",
+        "harms",
+        "unclear",
+    }
+
+
+def test_the_log_of_a_trainer_can_be_forecast_and_varied(tmp_path):
+    dump = [
+        {"input": f"q{n // 4}", "output": "x" * (1 + n % 3), "gts": "4", "score": float(n % 2), "step": 1}
+        for n in range(80)
+    ]
+    (tmp_path / "1.jsonl").write_text("\n".join(map(json.dumps, dump)))
+    expected = record(run(tmp_path, "forecast", tmp_path / "1.jsonl", "--json"))
+    assert expected["rollouts"]["rows"] == 80 and expected["groups"] == 20
+    (name,) = [
+        key.removeprefix("score/") for key in expected["best_of"]["curves"] if key.startswith("score/")
+    ]
+    got = record(run(tmp_path, "whatif", tmp_path / "1.jsonl", "--weight", f"{name}=2", "--json"))
+    assert got["rollouts"]["rows"] == 80 and got["diagnosis"]["rows"] == 80
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("whatif", "fine"), "nothing is to be another; give --weight, --gate or --training"),
+        (("whatif", "fine", "--training-before", "scale_rewards=none"), "nothing is to be another"),
+        (("whatif", "fine", "--weight", "detail"), "'detail' is not name=number"),
+        (("whatif", "fine", "--weight", "concise=x"), "concise='x' is not a number"),
+        (("whatif", "fine", "--weight", "concis=1"), "concis"),
+        (("whatif", "fine", "--gate", "concise"), "'concise' is not NAME=none or NAME=OTHER>=NUMBER"),
+        (("whatif", "fine", "--gate", "concise=correct>1"), "is not NAME=none"),
+        (("whatif", "fine", "--gate", "concise=correct>=x"), "compares with 'x', which is no number"),
+        (("whatif", "fine", "--gate", "concise=a>=1", "--gate", "concise=b<=1"), "on 'a' or on 'b'"),
+        (("whatif", "fine", "--gate", "concise=none", "--gate", "concise=a>=1"), "to have no gate and one"),
+        (("whatif", "fine", "--gate", "concise=a>=1", "--gate", "concise=a<=0"), "can never open"),
+        (("whatif", "fine", "--gate", "concis=none"), "did you mean 'concise'?"),
+        (("whatif", "fine", "--gate", "concise=nothing>=1"), "a gate is on 'nothing'"),
+        (("whatif", "fine", "--weight", "concise=1", "--label", "god"), "did you mean 'good'?"),
+        (("whatif", "nowhere", "--weight", "a=1"), "there is no file 'nowhere'"),
+        (("forecast", "nowhere"), "there is no file 'nowhere'"),
+        (("forecast", "fine", "--label", "god"), "did you mean 'good'?"),
+        (("forecast", "fine", "--follow", "text"), "column 'text' holds 'some'"),
+        (("forecast", "fine", "--plot", "f.txt"), "'f.txt' is no picture; its name ends"),
+        (("forecast", "fine", "--column", "completion=text"), "is scored already"),
+        (("diagnose", "fine", "--label", "god"), "did you mean 'good'?"),
+        (("diagnose", "fine", "--by", "tsk"), "did you mean 'task'?"),
+        (("report", "--rollouts", GALLERY, "--reward", GALLERY, "--label", "god", "-o", "pages"),
+         "the rollouts have no column 'god'"),
+        (("report", "--rollouts", GALLERY, "--reward", GALLERY, "--by", "prompt", "--redact", "-o", "pages"),
+         "by=['prompt'] names the slices by texts"),
+        (("report", "--rollouts", GALLERY, "--reward", GALLERY, "--by", "tsk", "-o", "pages"),
+         "did you mean 'task'?"),
+    ],
+    ids=lambda item: " ".join(map(str, item)) if isinstance(item, tuple) else None,
+)  # fmt: skip
+def test_input_that_cannot_be_used_is_one_line_on_stderr_and_exit_2(
+    scored, arguments, said, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    result = run(scored, *arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("rewardkit: ") and result.stderr.count("\n") == 1
+    assert said in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["whatif", "forecast"])
+def test_help_names_what_the_command_reads(name):
+    result = CliRunner().invoke(main, [name, "-h"])
+    assert result.exit_code == 0 and "SCORES is the folder" in result.stdout
