@@ -43,7 +43,8 @@ __all__ = ["Diagnosis", "diagnose", "make_views"]
 class Diagnosis:
     """What was found in scores: `findings`, most severe first behind what the log itself contradicts.
 
-    `views` hold the arrays they were computed from, one a data source.
+    `views` hold the arrays they were computed from, one a data source; `by` names the columns whose values
+    were looked at by themselves.
     """
 
     scores: Scores
@@ -51,6 +52,7 @@ class Diagnosis:
     training: Training
     seed: int
     views: tuple[View, ...] = field(repr=False)
+    by: tuple[str, ...] = ()
 
     def __getitem__(self, code: str) -> list[Finding]:
         """The findings with this code."""
@@ -80,7 +82,7 @@ class Diagnosis:
 
     @cached_property
     def group_signal(self) -> pd.DataFrame:
-        """One row a slice (all rows, then each value of the columns that make a group).
+        """One row a slice (all rows, then each value of the columns that make a group, and of those in `by`).
 
         The columns: groups, mean reward, mean of the primary component, share of groups without a signal,
         share without a right completion.
@@ -92,19 +94,14 @@ class Diagnosis:
         advantage. What a vector says is lost there; to normalise each component before adding loses less.
         """
         rows = []
+        names = [*self.scores.rollouts.group_key[1:], *self.by]
         for view in self.views:
+            whole = Part(view.part, view.reward, view.rows)
             rows.append({"slice": view.part or "all", **signal_of(view, np.ones(len(view), dtype=bool))})
-            for column in self.scores.rollouts.group_key[1:]:
-                values = self.scores.table[column].iloc[view.rows].to_numpy()
-                kinds = list(dict.fromkeys(values.tolist()))
-                for value in kinds if 1 < len(kinds) <= 20 else []:
-                    rows.append(
-                        {
-                            "slice": f"{view.part + ': ' if view.part else ''}{column}={value}",
-                            **signal_of(view, values == value),
-                        }
-                    )
-        return pd.DataFrame(rows)
+            for item in slices.rows_by(self.scores, whole, list(dict.fromkeys(names))):
+                rows.append({"slice": item.label, **signal_of(view, np.isin(view.rows, item.rows))})
+        table = pd.DataFrame(rows)
+        return table.assign(slice=pd.Series([row["slice"] for row in rows], dtype=object))
 
     def highest(self, n: int = 8) -> pd.DataFrame:
         """The `n` completions of highest reward (of each part), diverse, to read what is really paid for.
@@ -206,7 +203,7 @@ def diagnose(
     of_log = log_findings.find(scores)  # first: where the log says otherwise, all else is of another reward
     first = [finding for finding in of_log if finding.severity != "info"]
     ranked = [*first, *ranked, *(finding for finding in of_log if finding.severity == "info")]
-    return Diagnosis(scores, tuple(ranked), training, seed, views)
+    return Diagnosis(scores, tuple(ranked), training, seed, views, tuple(names))
 
 
 def _findings(view: View) -> list[Finding]:

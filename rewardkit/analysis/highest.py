@@ -10,7 +10,7 @@ from rapidfuzz import fuzz
 
 from rewardkit.analysis.grouping import Codes
 from rewardkit.analysis.view import View
-from rewardkit.columns import column_values
+from rewardkit.columns import as_column, column_values
 from rewardkit.scoring import Scores
 
 __all__ = ["highest"]
@@ -32,7 +32,13 @@ def highest(scores: Scores, view: View, n: int) -> pd.DataFrame:
     found: dict[str, Any] = {"part": [view.part] * len(rows)} if view.part else {}
     found |= {"rollout_id": column_values(table["rollout_id"]), **key}
     found |= {"reward": view.rewards[rows], "advantage": view.advantages[rows], **paid}
-    return pd.DataFrame(found | {"completion": column_values(table["completion"])})
+    found |= {"completion": column_values(table["completion"])}
+    return pd.DataFrame({name: _column(values) for name, values in found.items()})
+
+
+def _column(values: Any) -> Any:
+    """Lists as columns of objects: pandas' own texts take no lone surrogates."""
+    return as_column(values) if isinstance(values, list) else values
 
 
 def _different(view: View, n: int) -> Codes:

@@ -16,7 +16,7 @@ from rewardkit.errors import InputError, did_you_mean
 from rewardkit.reward import Part
 from rewardkit.scoring import Scores
 
-__all__ = ["chosen", "news", "parts_of"]
+__all__ = ["chosen", "news", "parts_of", "rows_by"]
 
 USUAL = ("data_source", "task", "policy", "step")
 """Columns that are looked at where none are named."""
@@ -51,7 +51,18 @@ def chosen(scores: Scores, names: Sequence[str] | None) -> list[str]:
 
 def parts_of(scores: Scores, part: Part, names: Sequence[str]) -> list[Part]:
     """The slices of a part of the scores that have groups enough for a verdict, labelled ``column=value``."""
-    found: list[Part] = []
+    return [
+        item
+        for item in rows_by(scores, part, names)
+        if len(np.unique(scores.groups[item.rows])) >= FEWEST_GROUPS
+    ]
+
+
+def rows_by(scores: Scores, part: Part, names: Sequence[str]) -> Iterator[Part]:
+    """The rows of a part with each value of each of these columns, labelled ``column=value``.
+
+    In order of first appearance; none of a column with a single value, or with more than `MOST_VALUES`.
+    """
     for name in names:
         values = column_values(scores.table[name].iloc[part.rows])
         codes, kinds = _coded(values)
@@ -60,11 +71,8 @@ def parts_of(scores: Scores, part: Part, names: Sequence[str]) -> list[Part]:
         order = np.argsort(codes, kind="stable")
         ends = np.searchsorted(codes[order], np.arange(len(kinds) + 1))
         for at, kind in enumerate(kinds):
-            rows = np.sort(part.rows[order[ends[at] : ends[at + 1]]])
-            if len(np.unique(scores.groups[rows])) >= FEWEST_GROUPS:
-                label = f"{part.label + ': ' if part.label else ''}{name}={kind}"
-                found.append(Part(label, part.reward, rows))
-    return found
+            label = f"{part.label + ': ' if part.label else ''}{name}={kind}"
+            yield Part(label, part.reward, np.sort(part.rows[order[ends[at] : ends[at + 1]]]))
 
 
 def news(
