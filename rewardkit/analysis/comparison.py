@@ -18,7 +18,7 @@ from rewardkit.analysis.equal_kl import EqualKL, at_equal_kl
 from rewardkit.analysis.findings import SEVERITIES, Finding, percent
 from rewardkit.analysis.forecast import LIMITS, forecast
 from rewardkit.analysis.grouping import Codes
-from rewardkit.analysis.matched import finite, match_rows, side_by_side
+from rewardkit.analysis.matched import match_rows, side_by_side
 from rewardkit.calling import short
 from rewardkit.cases import Case
 from rewardkit.errors import InputError
@@ -175,9 +175,7 @@ def compare(
     training = Training.of(training)
     rows, counts = match_rows(scores_a, scores_b)
     of_cases = case_changes(scores_a.reward, scores_b.reward, cases, timeout=timeout)
-    a, b = (
-        diagnose(finite(scores), training=training, label=label, seed=seed) for scores in (scores_a, scores_b)
-    )
+    a, b = (diagnose(scores, training=training, label=label, seed=seed) for scores in (scores_a, scores_b))
     matched = side_by_side(a, b, rows, counts, seed=seed)
     records = scores_a.reward.record(), scores_b.reward.record()
     first, second = _by_key(a), _by_key(b)

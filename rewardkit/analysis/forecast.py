@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rewardkit.analysis.curves import Place, Selection, best_of_view, tilted_view
 from rewardkit.analysis.findings import percent
+from rewardkit.analysis.finite import endless, held
 from rewardkit.analysis.grouping import Bootstrap, Floats, GroupStats, group_stats
 from rewardkit.analysis.selection import add_up, numbers_drawn, siblings_of
 from rewardkit.calling import short
@@ -141,7 +142,7 @@ def forecast(
             f"forecast takes Scores, as rk.score or rk.load_scores give them, not {short(scores)}"
         )
     training = Training.of(training)
-    rewards = np.where(np.isfinite(scores.rewards), scores.rewards, np.nan)
+    rewards = held(scores.rewards)
     asked = (columns,) if isinstance(columns, str) else tuple(columns)
     figures, notes = _figures(scores, rewards, label, asked)
     prompts = scores.rollouts.prompts
@@ -197,9 +198,9 @@ def _figures(
     judged = ~np.isnan(rewards)
     for name, values in list(found.items()):
         finite = np.isfinite(values)
-        endless = int((np.isinf(values) & judged).sum())
-        if endless:
-            notes.append(f"{name!r} is infinite in {endless} rows, which count as missing")
+        infinite = int((np.isinf(values) & judged).sum())
+        if infinite:
+            notes.append(f"{name!r} is infinite in {infinite} rows, which count as missing")
             found[name] = np.where(finite, values, np.nan)
         if judged.any() and not (finite & judged).any():
             notes.append(f"{name!r} is missing in every row that has a reward, so it has no curve")
@@ -244,7 +245,7 @@ def _matrix(figures: Figures, judged: NDArray[np.intp]) -> tuple[Floats, dict[st
 
 def _reward_notes(rewards: Floats, empty: int) -> list[str]:
     notes = []
-    for what, rows in (("no reward", np.isnan(rewards)), ("an infinite reward", np.isinf(rewards))):
+    for what, rows in (("no reward", np.isnan(rewards)), ("an infinite reward", endless(rewards))):
         if rows.any():
             notes.append(f"{rows.sum()} of {len(rewards)} rows have {what}, and are never picked")
     if empty and not np.isnan(rewards).all():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,12 +11,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rewardkit.analysis.diagnosis import Diagnosis
+from rewardkit.analysis.finite import endless
 from rewardkit.analysis.grouping import Bootstrap, Codes, Floats
 from rewardkit.analysis.view import SHOWN_IDS
 from rewardkit.errors import InputError
 from rewardkit.scoring import Scores
 
-__all__ = ["Matched", "finite", "match_rows", "side_by_side"]
+__all__ = ["Matched", "match_rows", "side_by_side"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +108,7 @@ def match_rows(a: Scores, b: Scores) -> tuple[tuple[Codes, Codes], dict[str, Any
         for scores, own in zip((a, b), rows, strict=True)
     )
     other = ids[0][rows[0]][first != second]
-    infinite = [np.isinf(scores.rewards[own]) for scores, own in zip((a, b), rows, strict=True)]
+    infinite = [endless(scores.rewards[own]) for scores, own in zip((a, b), rows, strict=True)]
     return rows, {
         "matched": len(rows[0]),
         "only_a": len(left[0]),
@@ -118,15 +119,6 @@ def match_rows(a: Scores, b: Scores) -> tuple[tuple[Codes, Codes], dict[str, Any
         "other_completions_ids": other[:SHOWN_IDS].tolist(),
         "infinite_rewards": int((infinite[0] | infinite[1]).sum()),
     }
-
-
-def finite(scores: Scores) -> Scores:
-    """The scores with infinite rewards, as a transform may give them, as not judged."""
-    infinite = np.isinf(scores.rewards)
-    if not infinite.any():
-        return scores
-    rewards = np.where(infinite, np.nan, scores.rewards)
-    return replace(scores, table=scores.table.assign(reward=rewards))
 
 
 def side_by_side(

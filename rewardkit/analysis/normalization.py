@@ -12,6 +12,7 @@ import numpy as np
 
 from rewardkit.analysis.findings import percent
 from rewardkit.analysis.grouping import Floats, group_stats
+from rewardkit.analysis.signal import sample_size, top_decile
 from rewardkit.analysis.view import View
 from rewardkit.primitives.weighting import Transform, min_max, rank, standardise
 from rewardkit.training import Training
@@ -184,9 +185,7 @@ def _measure(
     flipped = np.nanmean((np.sign(_snap(after)) * np.sign(_snap(before))) < 0)
     typical = np.nanmedian(view.stats.std[view.stats.live]) if view.stats.live.any() else np.nan
     small = view.stats.live & (view.stats.std < view.thresholds["small_std"] * typical)
-    size = np.abs(np.nan_to_num(after))
-    held = np.bincount(view.groups, size, minlength=len(view.stats.count))
-    whole = max(size.sum(), 1e-300)
+    held = np.bincount(view.groups, np.abs(np.nan_to_num(after)), minlength=len(view.stats.count))
     stats = group_stats(after, view.groups)
     counted = stats.live.sum() + stats.dead.sum()
     return Normalization(
@@ -196,9 +195,9 @@ def _measure(
         _effect(code, view, float(moved), float(flipped)) + remark,
         float(moved),
         float(flipped),
-        float(np.sort(held)[-max(1, len(held) // 10) :].sum() / whole),
-        float(held[small].sum() / whole),
-        float(size.sum() ** 2 / max((size**2).sum() * np.sum(~np.isnan(after)), 1e-300)),
+        top_decile(after, view.groups),
+        float(held[small].sum() / held.sum()) if held.any() else float("nan"),
+        sample_size(after),
         float(stats.dead.sum() / counted) if counted else float("nan"),
         view.part,
     )
