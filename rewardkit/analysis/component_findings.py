@@ -24,6 +24,8 @@ WEAK = frozenset({"constant", "dead", "sparse", "starved", "saturated"})
 READINGS = {"starved": "looser_reading", "saturated": "stricter_reading"}
 """What answers a task that is nearly never, or nearly always, earned."""
 
+FIRST = 1 << 16  # rows that are looked at before all are
+
 
 def find(view: View) -> list[Finding]:
     """All findings about the components of one reward.
@@ -120,9 +122,8 @@ def _shape(view: View, name: str) -> list[Finding]:
         return []
     if values.min() == values.max():
         return [_constant(view, name, float(values[0]), len(values))]
-    stats = group_stats(scores, view.groups)
-    if not stats.live.any():
-        if stats.dead.sum() < FEWEST_GROUPS:  # too few siblings to compare for a verdict
+    if not _varies_among_siblings(view, scores):
+        if group_stats(scores, view.groups).dead.sum() < FEWEST_GROUPS:  # too few siblings for a verdict
             return []
         severity = "warn" if item.weight else "info"
         evidence = {"value": 0.0, "interval": (0.0, 0.0)}
@@ -132,10 +133,14 @@ def _shape(view: View, name: str) -> list[Finding]:
                 "dead", severity, name, evidence, len(values), ZERO_STD, view.ids(known), advice, view.part
             )
         ]
-    low, high = view.span(name)
     if item.weight < 0:  # a penalty that rarely fires is what one hopes for
         return []
-    return _ends(view, name, scores, known, low, high)
+    return _ends(view, name, values)
+
+
+def _varies_among_siblings(view: View, scores: Floats) -> bool:
+    """Whether a group has two scores that differ; the first rows mostly show it."""
+    return any(group_stats(scores[:end], view.groups[:end]).live.any() for end in (FIRST, len(scores)))
 
 
 def _constant(view: View, name: str, value: float, n: int) -> Finding:
@@ -171,14 +176,17 @@ def same_everywhere(
     return Finding("constant", severity, name, evidence, n, ZERO_STD, ids, advice, view.part)
 
 
-def _ends(view: View, name: str, scores: Floats, known: Any, low: float, high: float) -> list[Finding]:
-    limits, item = view.thresholds, view.components[name]
-    counted, owner = known.astype(float), view.bootstrap.prompts
-    at_low = known & (scores == low)
-    share = float(at_low.sum() / known.sum())
-    level = (np.nan_to_num(scores) - low) / (high - low) * counted
-    mean = float(level.sum() / known.sum())
-    n = int(known.sum())
+def _ends(view: View, name: str, values: Floats) -> list[Finding]:
+    """How many of the scores, of which `values` are those that are there, lie at an end of the range."""
+    limits, item, scores = view.thresholds, view.components[name], view.scores[name]
+    (low, high), n = view.span(name), len(values)
+    lowest, highest = int((values == low).sum()), int((values == high).sum())
+    share, mean = lowest / n, float((values.mean() - low) / (high - low))
+
+    def interval(figure: Floats) -> tuple[float, float]:
+        known = (~np.isnan(scores)).astype(float)
+        return view.bootstrap.interval([np.where(known, figure, 0.0), known], view.bootstrap.prompts)
+
     found = []
     if share >= limits["sparse"]:
         stats = group_stats(scores, view.groups)
@@ -193,7 +201,7 @@ def _ends(view: View, name: str, scores: Floats, known: Any, low: float, high: f
         )
         evidence = {
             "value": share,
-            "interval": view.bootstrap.interval([at_low.astype(float), counted], owner),
+            "interval": interval(scores == low),
             "groups_at_minimum": groups_low,
         }
         found.append(
@@ -204,7 +212,7 @@ def _ends(view: View, name: str, scores: Floats, known: Any, low: float, high: f
                 evidence,
                 n=n,
                 threshold=limits["sparse"],
-                rollout_ids=view.ids(at_low),
+                rollout_ids=view.ids(scores == low),
                 suggestions=("graduate", "looser_reading", "pay_component")
                 if name == view.primary
                 else ("graduate",),
@@ -212,8 +220,8 @@ def _ends(view: View, name: str, scores: Floats, known: Any, low: float, high: f
         )
     elif item.range is not None and not limits["starved"] < mean < limits["saturated"]:
         code = "starved" if mean <= limits["starved"] else "saturated"
-        evidence = {"value": mean, "interval": view.bootstrap.interval([level, counted], owner)}
-        rare = known & (scores > low if code == "starved" else scores < high)
+        evidence = {"value": mean, "interval": interval((scores - low) / (high - low))}
+        rare = scores > low if code == "starved" else scores < high
         severity = "warn" if item.weight else "info"
         found.append(
             view.graded(
@@ -228,10 +236,9 @@ def _ends(view: View, name: str, scores: Floats, known: Any, low: float, high: f
                 suggestions=(READINGS[code], "pay_component") if name == view.primary else (),
             )
         )
-    if name == view.primary and set(np.unique(scores[known])) == {low, high}:
-        top = known & (scores == high)
-        interval = view.bootstrap.interval([top.astype(float), counted], owner)
-        evidence = {"value": float(top.sum() / known.sum()), "interval": interval}
+    if name == view.primary and lowest and highest and lowest + highest == n:
+        top = scores == high
+        evidence = {"value": highest / n, "interval": interval(top)}
         found.append(Finding("binary", "info", name, evidence, n, 2, view.ids(top), ("graduate",), view.part))
     return found
 
