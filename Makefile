@@ -30,8 +30,9 @@ lint: $(VENV)/.test
 	$(BIN)/lint-imports
 	$(BIN)/nbstripout --verify notebooks/*.ipynb
 
-bench: $(VENV)/.test
+bench: $(VENV)/.bench
 	$(BIN)/python tests/bench.py
+	$(BIN)/python tests/bench_diagnosis.py
 	$(BIN)/python tests/bench_math.py
 	$(BIN)/python tests/bench_linear.py
 
@@ -52,6 +53,10 @@ $(VENV)/.notebook: pyproject.toml constraints.txt | $(BIN)/python
 $(VENV)/.test: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) -c constraints.txt -e ".[notebook,test]"
 	touch $@ $(VENV)/.notebook
+
+$(VENV)/.bench: pyproject.toml constraints.txt | $(VENV)/.test
+	$(PIP) -c constraints.txt -e ".[notebook,test,bench]"
+	touch $@
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

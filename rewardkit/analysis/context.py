@@ -44,9 +44,14 @@ class Context:
     @cached_property
     def lengths(self) -> Floats:
         """Length of each completion in `length_unit`."""
+        return self.lengths_of(slice(None))
+
+    def lengths_of(self, rows: slice | NDArray[np.intp]) -> Floats:
+        """Length of the completions of some rows in `length_unit`."""
         if self.length_unit == "tokens":
-            return numbers(self.table[TOKENS])
-        return np.fromiter(map(len, self.table["completion"]), dtype=float, count=len(self.table))
+            return numbers(self.table[TOKENS].iloc[rows])
+        texts = self.table["completion"].iloc[rows]
+        return np.fromiter(map(len, texts), dtype=float, count=len(texts))
 
     @property
     def length_unit(self) -> str:

@@ -117,12 +117,12 @@ def numbered(codes: Codes) -> Codes:
     return codes if there.all() else (np.cumsum(there) - 1)[codes]
 
 
-def tie_rate(values: Floats, groups: Codes) -> tuple[Floats, Floats]:
-    """For each group the number of pairs of equal siblings and of all pairs, (groups,) each.
+def tie_rate(values: Floats, groups: Codes, total: int | None = None) -> tuple[Floats, Floats]:
+    """For each of `total` groups the number of pairs of equal siblings and of all pairs, (groups,) each.
 
     Values that agree in 12 digits behind the point are equal.
     """
-    total = int(groups.max(initial=-1)) + 1
+    total = int(groups.max(initial=-1)) + 1 if total is None else total
     ranked, owner = _ranked(np.round(values, 12), groups, total)
     tied = 1 + np.flatnonzero((ranked[1:] == ranked[:-1]) & (owner[1:] == owner[:-1]))  # to the one before
     place = np.arange(len(tied))

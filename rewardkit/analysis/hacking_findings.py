@@ -76,9 +76,8 @@ def _length(view: View) -> Iterator[Finding]:
     if declared:
         told["declared"] = declared[0]
     severity = "info" if declared else "warn"
-    yield from _bias(
-        view, "length_bias", severity, view.context.lengths, told, advice=("soften_length", "gate_component")
-    )
+    lengths = view.context.lengths_of(view.few)
+    yield from _bias(view, "length_bias", severity, lengths, told, advice=("soften_length", "gate_component"))
 
 
 def _is_of_length(item: Component) -> bool:
@@ -92,9 +91,9 @@ OF_LENGTH = ("rk.measure.length", "rk.measure.overlong", "length(", "overlong(")
 def _columns(view: View, length: list[Finding]) -> Iterator[Finding]:
     columns = view.context.columns
     for name, values in columns.items():
-        if length and _is_like(values, view.context.lengths, view):
+        if length and _is_like(values[view.few], view):
             continue  # that has been said
-        yield from _bias(view, "column_bias", "warn", values, {"column": name}, tests=len(columns))
+        yield from _bias(view, "column_bias", "warn", values[view.few], {"column": name}, tests=len(columns))
 
 
 def _bias(
@@ -109,12 +108,15 @@ def _bias(
 ) -> Iterator[Finding]:
     """The finding that values order siblings that are alike as the advantage does; none within the limits.
 
-    None for a lone component either: there more of something may be the better answer.
+    `values` are of the rows `view.few`. None for a lone component either: there more of something may be the
+    better answer.
     """
     control, alike = _control(view)
     if control is None:
         return
-    agree, pairs = concordance(values, view.advantages, view.groups, control)
+    agree, pairs = concordance(
+        values, view.advantages[view.few], view.groups[view.few], control[view.few], total=len(view.owner)
+    )
     count = int(pairs.sum())
     if count < FEWEST_PAIRS:
         return
@@ -146,9 +148,9 @@ def _bias(
     )
 
 
-def _is_like(values: Floats, lengths: Floats, view: View) -> bool:
+def _is_like(values: Floats, view: View) -> bool:
     """Whether a column orders siblings as their length does, or the other way round."""
-    agree, pairs = concordance(values, lengths, view.groups)
+    agree, pairs = concordance(values, view.context.lengths_of(view.few), view.groups[view.few])
     value = agree.sum() / pairs.sum() if pairs.sum() else 0.5
     return bool(max(value, 1 - value) >= SAME_THING)
 

@@ -19,13 +19,13 @@ BLOCK = 1 << 17
 
 
 def concordance(
-    values: Floats, order: Floats, groups: Codes, alike: Floats | None = None
+    values: Floats, order: Floats, groups: Codes, alike: Floats | None = None, *, total: int | None = None
 ) -> tuple[Floats, Floats]:
     """For each group the sibling pairs that `values` orders as `order` does, and all it can, (groups,) each.
 
     Pairs count whose `order` differs; equal `values` count half. With `alike` (rows,) only pairs that are
     equal in it. NaN in any of them leaves a row out. The ratio of the sums is the AUC of `values` for `order`
-    within groups: 0.5 where they have nothing to do with each other.
+    within groups: 0.5 where they have nothing to do with each other. `total` groups there are.
 
     >>> agree, pairs = concordance(np.array([3.0, 1, 2]), np.array([1.0, 0, 0]), np.zeros(3, int))
     >>> float(agree[0] / pairs[0])
@@ -40,7 +40,7 @@ def concordance(
     if (kept[0][1:] < kept[0][:-1]).any():
         sorting = np.argsort(kept[0], kind="stable")
         kept = [item[sorting] for item in kept]
-    total = int(groups.max(initial=-1)) + 1
+    total = int(groups.max(initial=-1)) + 1 if total is None else total
     agree, pairs = np.zeros(total), np.zeros(total)
     for rows in _blocks(kept[0]):
         owner, x, y, *same = (item[rows] for item in kept)

@@ -197,7 +197,9 @@ def _clustered(view: View) -> Iterator[Finding]:
 
 
 def _collapsed(view: View) -> Iterator[Finding]:
-    equal, pairs = tie_rate(marks_of(view.completions), view.groups)
+    equal, pairs = tie_rate(
+        marks_of(view.completions[view.few]), view.groups[view.few], total=len(view.owner)
+    )
     if not pairs.sum():
         return
     value = float(equal.sum() / pairs.sum())

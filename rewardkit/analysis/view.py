@@ -28,6 +28,8 @@ from rewardkit.training import Training
 __all__ = ["View", "make_view"]
 
 SHOWN_IDS = 5
+MOST_ROWS = 1_000_000
+"""With so many in groups of eight a share of pairs is known to a tenth of a percent. Our choice."""
 TINY = 1e-9
 """An advantage under this is a rounding error."""
 
@@ -164,6 +166,15 @@ class View:
             found[closed], found[not_judged] = 0.0, np.nan
             paid[name] = found
         return paid
+
+    @cached_property
+    def few(self) -> slice | NDArray[np.intp]:
+        """The rows that siblings are compared in pairs in: of more than `MOST_ROWS` some groups, by the seed."""
+        if len(self) <= MOST_ROWS:
+            return slice(None)
+        total = len(self.owner)
+        drawn = np.random.default_rng([self.bootstrap.seed, total]).random(total) < MOST_ROWS / len(self)
+        return np.flatnonzero(drawn[self.groups])
 
     @property
     def additive(self) -> bool:

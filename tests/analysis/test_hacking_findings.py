@@ -74,6 +74,21 @@ def test_what_pays_for_length_is_found_and_said(seed):
     assert "pays for shorter completions" in shorter.sentence and shorter.evidence["value"] < 0.25
 
 
+def test_of_very_many_rows_pairs_are_counted_in_some_whole_groups_drawn_by_the_seed(monkeypatch):
+    scores = table(0, longer)
+    whole = codes(scores)["length_bias"]
+    monkeypatch.setattr("rewardkit.analysis.view.MOST_ROWS", PROMPTS * SIBLINGS // 2)
+    (view,) = rk.diagnose(scores).views
+    groups, counts = np.unique(view.groups[view.few], return_counts=True)
+    assert 15 < len(groups) < 45 and set(counts) == {SIBLINGS}
+    some = codes(scores)["length_bias"]
+    assert some.n == pytest.approx(whole.n * len(groups) / PROMPTS, rel=0.3) and some.n < whole.n
+    assert some.evidence["value"] == pytest.approx(whole.evidence["value"], abs=0.05)
+    assert np.ptp(some.evidence["interval"]) > np.ptp(whole.evidence["interval"])
+    assert codes(scores, seed=0)["length_bias"].evidence == some.evidence
+    assert not set(codes(table(1, noise))) & set(HACKS)
+
+
 def test_right_answers_that_are_longer_are_no_length_bias():
     """The length tells right from wrong, and nothing else is paid for: among right ones it has no say."""
 
