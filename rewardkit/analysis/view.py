@@ -169,7 +169,7 @@ class View:
 
     @cached_property
     def few(self) -> slice | NDArray[np.intp]:
-        """The rows that siblings are compared in pairs in: of more than `MOST_ROWS` some groups, by the seed."""
+        """Rows in which pairs of siblings are counted: of more than `MOST_ROWS` some groups, by the seed."""
         if len(self) <= MOST_ROWS:
             return slice(None)
         total = len(self.owner)
