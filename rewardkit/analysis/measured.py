@@ -29,6 +29,8 @@ __all__ = [
 ]
 
 Interval = tuple[float, float]
+SHOWN = 0.02
+"""Difference of an effective weight from which it is told of. Our choice."""
 ERRORS = 3.0
 """Standard errors from which a difference ranks a change.
 
@@ -60,6 +62,11 @@ class Effect:
     prompts: int
     component: str | None = None
     held_out: bool = False
+
+    @property
+    def told(self) -> bool:
+        """Whether it is worth a line: every figure is, but an effective weight that hardly moves."""
+        return self.figure != "effective_weight" or abs(self.difference) >= SHOWN
 
     def record(self) -> dict[str, Any]:
         """The effect as plain data."""

@@ -31,7 +31,6 @@ __all__ = ["Suggestion", "Suggestions", "suggest"]
 Changed = TypeVar("Changed", Reward, Scores)
 
 CREATES_SPREAD = "creates spread, not known to be right"
-SHOWN = 0.02  # difference of an effective weight from which it is printed: our choice
 TOLD = ("code", "component", "part", "line", "why", "before", "after", "rank", "verdict")
 
 
@@ -121,7 +120,7 @@ class Suggestions:
         for item in self.changes:
             head = f"{item.rank}. " if item.rank else "(makes it worse) " if item.verdict == "harms" else ""
             lines += [f"  {head}{item.code}: {item.why}", f"    {item.line}"]
-            lines += [f"    {_sentence(effect)}" for effect in item.effects if _moves(effect)]
+            lines += [f"    {_sentence(effect)}" for effect in item.effects if effect.told]
             lines += [f"    for example {_example(item.examples[0])}"] if item.examples else []
         lines += [f"note: {note}" for note in self.notes]
         return "\n".join(
@@ -129,7 +128,6 @@ class Suggestions:
         )
 
 
-ALWAYS = ("zero_std", "label_auc", "label_best")
 FIGURES = {
     "zero_std": "groups without a signal",
     "label_auc": "sibling pairs ordered as the label has it",
@@ -151,10 +149,6 @@ def _sentence(effect: Effect) -> str:
 
 def _share(value: float, interval: tuple[float, float]) -> str:
     return f"{percent(value)} ({percent(interval[0])} to {percent(interval[1])})"
-
-
-def _moves(effect: Effect) -> bool:
-    return effect.figure in ALWAYS or abs(effect.difference) >= SHOWN
 
 
 def _example(example: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ from rewardkit.analysis.findings import percent
 from rewardkit.analysis.forecast import Forecast
 from rewardkit.analysis.measured import Effect
 from rewardkit.analysis.normalization import Normalization
-from rewardkit.analysis.suggestions import FIGURES, SHOWN, Suggestion, Suggestions
+from rewardkit.analysis.suggestions import FIGURES, Suggestion, Suggestions
 
 __all__ = ["caption", "changes", "forecast_table", "normalization_table"]
 
@@ -67,7 +67,7 @@ def _effects(effects: Sequence[Effect]) -> str:
     rows = [
         (_named(item), *(_with_interval(item, when) for when in ("before", "after")), _difference(item))
         for item in effects
-        if item.figure != "effective_weight" or abs(item.difference) >= SHOWN
+        if item.told
     ]
     held = any(item.held_out for item in effects)
     if not any(item.difference for item in effects):

@@ -96,11 +96,12 @@ def test_where_nothing_can_be_forecast_the_axes_say_why(values, groups, said):
     ax.figure.canvas.draw()
 
 
-def test_rewards_that_no_axis_can_hold_are_told_in_words():
-    scores = table_of({"x": [1.7e308, -1.7e308, 1e300, 0.0]}, [0, 0, 1, 1])
-    drawn = plots.forecast_curves(rk.forecast(scores))
-    assert "too far apart for a scale" in words(drawn[0]).replace("\n", " ")
-    drawn[0].figure.canvas.draw()
+def test_scores_that_no_axis_can_hold_are_told_in_words():
+    scores = table_of({"x": [0.0, 1.0, 0.0, 1.0], "far": [1.7e308, -1.7e308, 1e300, 0.0]}, [0, 0, 1, 1])
+    paid = scores.reweigh({"far": 0.0})
+    (ax,) = plots.forecast_curves(rk.forecast(paid), figures=["score/far"])
+    assert "too far apart for a scale" in words(ax).replace("\n", " ")
+    ax.figure.canvas.draw()
 
 
 def test_too_few_axes_are_one_clear_sentence(expected):

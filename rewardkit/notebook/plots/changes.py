@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 
-from rewardkit.analysis.measured import Effect
-from rewardkit.analysis.suggestions import FIGURES, SHOWN, Suggestion, Suggestions
+from rewardkit.analysis.measured import SHOWN, Effect
+from rewardkit.analysis.suggestions import FIGURES, Suggestion, Suggestions
 from rewardkit.notebook.plots.canvas import BLUE, GREY, axes_for, plain, said, settled, wrapped
 
 __all__ = ["before_and_after", "top_changes"]
@@ -19,8 +19,9 @@ def before_and_after(suggestion: Suggestion, *, ax: Axes | None = None) -> Axes:
 
     Effective weights that hardly move are left out, as in the words of `Suggestions`.
     """
-    shown = [item for item in suggestion.effects if item.figure != "effective_weight" or _moves(item)]
-    known = [item for item in shown if np.isfinite([item.before, item.after]).all()]
+    known = [
+        item for item in suggestion.effects if item.told and np.isfinite([item.before, item.after]).all()
+    ]
     ax = axes_for(ax, width=9.8, height=1.75 + 0.46 * max(len(known), 1))
     _title(ax, suggestion)
     if not known:
