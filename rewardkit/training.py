@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -12,6 +14,9 @@ from rewardkit.errors import InputError, did_you_mean
 
 __all__ = ["Training"]
 
+MISSPELT = 0.9
+"""difflib's ratio from which a name in a file is taken for a misspelt setting, not for another one."""
+NUMBERS = {"num_generations", "prompts_per_batch", "beta"}
 SCALINGS = ("group", "batch", "none")
 AGGREGATIONS = ("sum_then_normalize", "normalize_then_sum")
 ESTIMATORS = ("rloo", "reinforce_pp")
@@ -26,6 +31,9 @@ VERL_SUMS = {
     "reinforce_plus_plus_baseline": "reinforce_pp",
 }
 """verl's ``algorithm.adv_estimator`` -> the estimator here, ``None`` where the scaling says it all."""
+
+BATCH = "generation_batch_size"
+"""What a GRPOConfig says of the batch: completions of all processes together."""
 
 VERL_REWARD = ("score", "reward", "seq_reward", "seq_final_reward")
 """What verl's ``filter_groups.metric`` calls the reward itself."""
@@ -58,6 +66,10 @@ class Training:
     beta: float = 0.0
 
     def __post_init__(self) -> None:
+        for name, kind in (("trainer", str), ("filter_metric", str | None), ("loss_type", str | None)):
+            if not isinstance(getattr(self, name), kind):
+                raise InputError(f"{name}={getattr(self, name)!r} is not a name")
+        object.__setattr__(self, "trainer", self.trainer.lower())
         for name, allowed in (
             ("scale_rewards", SCALINGS),
             ("multi_objective_aggregation", AGGREGATIONS),
@@ -69,9 +81,9 @@ class Training:
                 raise InputError(f"{name}={value!r} is not one of {known}{did_you_mean(str(value), known)}")
         for name, least in (("num_generations", 2), ("prompts_per_batch", 1)):
             value = getattr(self, name)
-            if value is not None and not (isinstance(value, int) and value >= least):
+            if value is not None and not (type(value) is int and value >= least):
                 raise InputError(f"{name}={value!r} is not a whole number of at least {least}")
-        if not (isinstance(self.beta, int | float) and self.beta >= 0):
+        if not (type(self.beta) in (int, float) and 0 <= self.beta < math.inf):
             raise InputError(f"beta={self.beta!r} is not a number of at least 0")
         if self.estimator is not None and self.multi_objective_aggregation == "normalize_then_sum":
             raise InputError(f"estimator={self.estimator!r} takes the sum; it has no normalize_then_sum")
@@ -109,9 +121,9 @@ class Training:
     def of(cls, source: Any = None) -> Self:
         """The settings that something says: a Training, a dict, a GRPOConfig, or the path of a YAML file.
 
-        A file or dict may be verl's (with ``algorithm``) or TRL's (with the names of a GRPOConfig; what else
-        stands there is left alone). ``None``: TRL's defaults. InputError: it cannot be read, or names an
-        estimator without groups.
+        A file or dict may be verl's (with ``algorithm``) or TRL's (with the names of a GRPOConfig; in a file
+        what else stands there is left alone). ``None``: TRL's defaults. InputError: it cannot be read, has a
+        misspelt name, or names an estimator without groups.
         """
         if source is None or source in ("", {}):
             return cls()
@@ -133,10 +145,13 @@ class Training:
         if isinstance(found.get("algorithm"), Mapping):
             return cls._verl(found)
         own = {item.name for item in fields(cls)}
-        if where == "training" and (strange := [name for name in found if name not in own]):
+        strange = [str(name) for name in found if name not in {*own, BATCH}]
+        if where != "training":  # a file of TRL's has more to say
+            strange = [name for name in strange if get_close_matches(name, own, cutoff=MISSPELT)]
+        if strange:
             raise InputError(
-                f"training has no setting {strange[0]!r}{did_you_mean(str(strange[0]), own)}; it has "
-                f"{sorted(own)}"
+                f"{'training' if where == 'training' else repr(where)} has no setting "
+                f"{strange[0]!r}{did_you_mean(strange[0], own)}; known are {sorted(own)}"
             )
         if not own & set(found):
             raise InputError(
@@ -153,10 +168,13 @@ class Training:
         scaling = given.get("scale_rewards")
         if isinstance(scaling, bool):  # as TRL once had it
             given["scale_rewards"] = "group" if scaling else "none"
-        size, generated = given.get("num_generations"), found.get("generation_batch_size")
-        if "prompts_per_batch" not in given and size and generated:
-            given["prompts_per_batch"] = max(1, int(generated) // int(size))
-        return cls(**given)
+        for name in NUMBERS & set(given):
+            given[name] = _number(given[name])
+        made = cls(**given)
+        generated = _number(found.get(BATCH))
+        if made.prompts_per_batch is None and made.num_generations and type(generated) is int:
+            return replace(made, prompts_per_batch=max(1, generated // made.num_generations))
+        return made
 
     @classmethod
     def _verl(cls, found: Mapping[str, Any]) -> Self:
@@ -168,7 +186,7 @@ class Training:
                 f"algorithm.adv_estimator={estimator!r} has no advantages of groups that are known here; "
                 f"known are {list(VERL_SUMS)}"
             )
-        filtered = algorithm.get("filter_groups") or {}
+        filtered = _inner(algorithm, "filter_groups")
         metric = filtered.get("metric") if filtered.get("enable") else None
         actor = _inner(found, "actor_rollout_ref", "actor")
         in_loss = actor.get("use_kl_loss")
@@ -176,19 +194,29 @@ class Training:
         return cls(
             trainer="verl",
             num_generations=_several(_inner(found, "actor_rollout_ref", "rollout").get("n")),
-            prompts_per_batch=_inner(found, "data").get("train_batch_size"),
+            prompts_per_batch=_number(_inner(found, "data").get("train_batch_size")),
             scale_rewards="group" if algorithm.get("norm_adv_by_std_in_grpo", True) else "none",
             multi_objective_aggregation="normalize_then_sum" if estimator == "gdpo" else "sum_then_normalize",
             estimator=VERL_SUMS[estimator],  # type: ignore[arg-type]
             filter_metric="reward" if metric in VERL_REWARD else metric,
             loss_type=actor.get("loss_agg_mode"),
-            beta=float((actor.get("kl_loss_coef") if in_loss else penalty) or 0.0),
+            beta=_number(actor.get("kl_loss_coef") if in_loss else penalty) or 0.0,
         )
 
 
-def _several(count: Any) -> int | None:
+def _several(count: Any) -> Any:
     """The size of a group where it is one; verl's default of 1 is left to the rollouts."""
-    return count if isinstance(count, int) and count > 1 else None
+    return None if count in (None, 1) else _number(count)
+
+
+def _number(value: Any) -> Any:
+    """A number that YAML took for a text, such as 1e-3, as one; all else as it is."""
+    for kind in (int, float) if isinstance(value, str) else ():
+        try:
+            return kind(value)
+        except ValueError:
+            pass
+    return value
 
 
 def _inner(found: Mapping[str, Any], *names: str) -> Mapping[str, Any]:

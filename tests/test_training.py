@@ -100,6 +100,21 @@ def test_a_config_object_of_trl_is_read_by_its_attributes():
     assert rk.Training.of(Config(scale_rewards=False)).name == "dr_grpo"
 
 
+def test_numbers_that_yaml_takes_for_texts_are_numbers(tmp_path):
+    (tmp_path / "a.yaml").write_text("num_generations: 8\nbeta: 1e-3\nnum_iterations: 2\n")
+    assert rk.Training.of(tmp_path / "a.yaml") == rk.Training(num_generations=8, beta=0.001)
+
+
+def test_a_dict_may_say_the_batch_as_a_grpo_config_does():
+    given = {"num_generations": 8, "generation_batch_size": 64}
+    assert rk.Training.of(given).prompts_per_batch == 8
+
+
+def test_the_name_of_a_trainer_may_be_written_in_capitals_and_filters_may_be_switched_off():
+    assert rk.Training(trainer="VERL").eps == 1e-6
+    assert rk.Training.of(verl(filter_groups=True)).filter_metric is None
+
+
 def test_a_file_of_trl_may_say_more_than_is_asked(tmp_path):
     (tmp_path / "a.yaml").write_text("model_name_or_path: x\nnum_generations: 16\nscale_rewards: batch\n")
     (tmp_path / "a.json").write_text(
@@ -123,6 +138,10 @@ def test_a_file_of_trl_may_say_more_than_is_asked(tmp_path):
         ),
         pytest.param({"num_generations": 2.5}, "num_generations=2.5 is not a whole number", id="half"),
         pytest.param({"beta": -1}, "beta=-1 is not a number of at least 0", id="beta"),
+        pytest.param({"beta": float("inf")}, "beta=inf is not a number of at least 0", id="endless beta"),
+        pytest.param({"beta": "much"}, "beta='much' is not a number", id="beta in words"),
+        pytest.param({"prompts_per_batch": True}, "prompts_per_batch=True is not a whole", id="true"),
+        pytest.param({"trainer": 3}, "trainer=3 is not a name", id="trainer"),
         pytest.param({"estimator": "gae"}, "estimator='gae' is not one of", id="estimator"),
         pytest.param(
             {"estimator": "rloo", "multi_objective_aggregation": "normalize_then_sum"},
@@ -145,6 +164,7 @@ def test_what_is_no_setting_is_one_clear_sentence(given, said):
         ("a: [", "are no YAML"),
         ("- 1", "hold list, not names"),
         ("lr: 1", "has no settings of a GRPO training"),
+        ("scale_reward: none\nnum_generations: 8", "no setting 'scale_reward'; did you mean 'scale_rewards'"),
     ],
 )
 def test_a_file_that_is_none_says_so(text, said, tmp_path):
