@@ -20,7 +20,7 @@ from rewardkit.reward import Part, Reward
 from rewardkit.route import Route
 from rewardkit.scoring import Scores, score, status_column
 
-__all__ = ["Change", "applied", "part_scores", "put", "to_run", "why_not_run"]
+__all__ = ["Change", "applied", "part_scores", "put", "run_again", "to_run", "why_not_run"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -80,7 +80,9 @@ class Change:
         """
         reward = self.of_reward(scores.reward)
         if self.touched:
-            scores = _run_again(scores, reward, self.touched)
+            if why := why_not_run(reward, self.touched):
+                raise RewardError(f"the change of reward {reward.name!r} cannot be measured: {why}")
+            scores = run_again(scores, reward, self.touched)
         table = scores.table.copy(deep=False)
         for item in self.added:
             _add(table, item, scores)
@@ -173,10 +175,8 @@ def _in_part(reward: Reward, part: str, change: Callable[[Reward], Reward]) -> R
     return Route(reward.column, rewards, default, name=reward.name)
 
 
-def _run_again(scores: Scores, reward: Reward, touched: set[str]) -> Scores:
-    """The scores with what these fields and components change run anew."""
-    if why := why_not_run(reward, touched):
-        raise RewardError(f"the change of reward {reward.name!r} cannot be measured: {why}")
+def run_again(scores: Scores, reward: Reward, touched: set[str]) -> Scores:
+    """The scores with what these fields and components of `reward` change run anew, and not yet added up."""
     changed, needed = to_run(reward, touched)
     inner = Reward(
         reward.name,

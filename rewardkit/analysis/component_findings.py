@@ -12,8 +12,9 @@ import numpy as np
 
 from rewardkit.analysis.correlation import correlations
 from rewardkit.analysis.findings import Finding
+from rewardkit.analysis.finite import returned
 from rewardkit.analysis.grouping import ZERO_STD, Floats, group_stats, within
-from rewardkit.analysis.thresholds import FEWEST_GROUPS
+from rewardkit.analysis.thresholds import FEWEST_GROUPS, OFTEN
 from rewardkit.analysis.view import View
 from rewardkit.calling import OUT_OF_RANGE
 from rewardkit.evaluation import ABSTAINED, ERROR, GATED
@@ -59,6 +60,7 @@ def _lost_rows(view: View, name: str) -> Iterator[Finding]:
     """Errors, scores out of range, abstentions: rows that have no score although they should."""
     status, reasons = view.status[name], view.errors[name]
     failed = np.flatnonzero(status == ERROR)
+    failed = np.setdiff1d(failed, returned(reasons, failed))  # infinite ones are told of as such
     outside = np.array([str(reason).startswith(OUT_OF_RANGE) for reason in reasons[failed]], dtype=bool)
     for code, at, threshold in (
         ("errors", failed[~outside], "error"),
@@ -276,58 +278,88 @@ def _correlation(n: Floats, a: Floats, b: Floats, aa: Floats, bb: Floats, ab: Fl
 
 
 def _dominant(view: View, names: list[str], *, weak: bool) -> Iterator[Finding]:
-    """Components that hold more of the squared advantage than they should.
+    """Components that hold more of the squared advantage than they should, by the measure that is surest.
 
-    That is more than half without being primary, or more than one that is declared heavier. Where the primary
-    hardly varies, the others hold more by its fault, which has been told of, unless they do so in the groups
-    in which it varies, too. Who is declared as heavy as the primary, and says why, holds more by design.
+    Who is declared as heavy as the primary, and says why, does so by design.
     """
-    held, mass = view.effective_weights, view.group_mass
-    limits, primary = view.thresholds, view.primary
     for name in names:
         item = view.components[name]
-        if name not in held or name == primary or not item.weight:
+        if name not in view.effective_weights or name == view.primary or not item.weight:
             continue
-        over = _outweighed(view, name, names)
-        if held[name] >= limits["dominant"]:
-            threshold, measured, other = limits["dominant"], view.group_shares[name], primary
-        elif over is not None and held[name] - held[over] >= limits["outweighs"]:
-            threshold, other = limits["outweighs"], over
-            measured = view.group_shares[name] - view.group_shares[over]
-        else:
-            continue
-        value = float((measured * mass).sum() / mass.sum())
-        there = mass * view.component_stats[primary].live
-        if other == primary and weak and not (measured * there).sum() >= threshold * there.sum() > 0:
-            continue
-        # conclusive by the interval of what was compared; shown is the share itself
-        compared = view.bootstrap.interval([measured * mass, mass], view.owner)
-        meant = bool(item.why) and abs(item.weight) >= abs(view.components[primary].weight)
-        finding = view.graded(
-            "dominant",
-            "info" if meant else "warn",
-            name,
-            {"value": value, "interval": compared},
-            n=int(view.stats.live.sum()),
-            threshold=threshold,
-            rollout_ids=view.ids(np.abs(within(view.paid[name], view.groups)) > 0),
-            suggestions=() if meant else ("declared_weights", "gate_component", "remove_component"),
-        )
-        shown = {
-            "value": held[name],
-            "interval": view.bootstrap.interval([view.group_shares[name] * mass, mass], view.owner),
-            "declared": view.declared_weights[name],
-            "compared": value,  # with the threshold: the share, or how much more it is than that of `over`
-            "compared_interval": compared,
-        }
-        extra: dict[str, Any] = {"over": over, "over_value": held[over]} if over is not None else {}
-        extra |= {"why": item.why} if meant else {}
-        yield replace(finding, evidence={**finding.evidence, **shown, **extra})
+        meant = bool(item.why) and abs(item.weight) >= abs(view.components[view.primary].weight)
+        measures = list(_too_much(view, name, names, weak=weak))
+        found = [_holds_too_much(view, name, *measure, meant=meant) for measure in measures]
+        yield from sorted(found, key=lambda finding: bool(finding.evidence.get("inconclusive")))[:1]
+
+
+Measure = tuple[str, Floats | float, dict[str, Any]]
+"""The threshold, what is taken off the share in each group before it is compared, and what is said of it."""
+
+
+def _too_much(view: View, name: str, names: list[str], *, weak: bool) -> Iterator[Measure]:
+    """What this component holds too much by: half of all, a heavier one's share, or what it declares.
+
+    A primary that is tied leaves all to whoever varies, at any weight. So where it hardly varies, and wherever
+    a share is held against the declared one, the component must also hold more than it declares, or half, in
+    the groups in which the primary varies; else it is the primary's fault, which is told of by itself. In
+    these groups a share rises with the weight, and once above the declared one stays so until it is half: a
+    heavier weight is never judged more mildly, unless it is declared so.
+    """
+    held, declared, mass = view.effective_weights[name], view.declared_weights[name], view.group_mass
+    there = mass * view.component_stats[view.primary].live
+    enough = min(declared, view.thresholds["dominant"]) * there.sum()
+    by_itself = bool((view.group_shares[name] * there).sum() > enough > 0)
+    over = _outweighed(view, name, names)
+    if held >= view.thresholds["dominant"] and (by_itself or not weak):
+        yield "dominant", 0.0, {}
+    if held - declared >= view.thresholds["over_declared"] and by_itself:
+        yield "over_declared", declared, {}
+    if over is not None and (by_itself or not weak or over != view.primary):
+        less = view.effective_weights[over]
+        if held - less >= view.thresholds["outweighs"]:
+            yield "outweighs", view.group_shares[over], {"over": over, "over_value": less}
+
+
+def _holds_too_much(
+    view: View, name: str, threshold: str, taken_off: Floats | float, said: dict[str, Any], *, meant: bool
+) -> Finding:
+    """The finding: conclusive by the interval of what was compared; shown is the share itself."""
+    held, mass, item = view.group_shares[name], view.group_mass, view.components[name]
+    measured = (held - taken_off) * mass
+    value = float(measured.sum() / mass.sum())
+    compared = view.bootstrap.interval([measured, mass], view.owner)
+    finding = view.graded(
+        "dominant",
+        "info" if meant else "warn",
+        name,
+        {"value": value, "interval": compared},
+        n=int(view.stats.live.sum()),
+        threshold=view.thresholds[threshold],
+        rollout_ids=view.ids(np.abs(within(view.paid[name], view.groups)) > 0),
+        suggestions=() if meant else ("declared_weights", "gate_component", "remove_component"),
+    )
+    shown = {
+        "value": view.effective_weights[name],
+        "interval": view.bootstrap.interval([held * mass, mass], view.owner),
+        "declared": view.declared_weights[name],
+        "compared": value,  # with the threshold: the share, or how much more it is than another one
+        "compared_interval": compared,
+    }
+    why = {"why": item.why} if meant else {}
+    return replace(finding, evidence={**finding.evidence, **shown, **said, **why})
 
 
 def _outweighed(view: View, name: str, names: list[str]) -> str | None:
-    """The heaviest component that is declared heavier than this one and holds less; ``None`` without one."""
+    """The heaviest component that is declared heavier than this one and holds less; ``None`` without one.
+
+    One that rarely varies is no measure of what others hold.
+    """
     held, weights = view.effective_weights, {other: abs(view.components[other].weight) for other in names}
-    lighter = [other for other in names if other in held and held[other] < held[name]]
+    often = OFTEN * view.stats.live.sum()
+    lighter = [
+        other
+        for other in names
+        if held.get(other, np.inf) < held[name] and view.component_stats[other].live.sum() > often
+    ]
     heavier = [other for other in lighter if weights[other] > weights[name]]
     return max(heavier, key=lambda other: (weights[other], -held[other]), default=None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,15 +13,20 @@ from numpy.typing import NDArray
 
 from rewardkit.analysis.finite import held
 from rewardkit.analysis.grouping import Floats
+from rewardkit.calling import short
 from rewardkit.columns import column_values
 from rewardkit.errors import InputError, did_you_mean
 from rewardkit.logs import numeric
 from rewardkit.scoring import Scores
 
-__all__ = ["Context", "context_of"]
+__all__ = ["Context", "context_of", "truths"]
 
 TOKENS = "completion_tokens"
 ENDED, CUT = "finish_reason", "length"
+FEWEST_LABELLED = 20
+"""Labelled rows in which a component may say the same by luck. Our choice."""
+MOST_LABELLED = 0.9
+"""Share of the labelled rows that a component must be scored on to be the label itself. Our choice."""
 KNOWN_OTHERWISE = ("rollout_id", "prompt_id", "step", "generation", TOKENS)
 """Columns of numbers that name rows, or are looked at by themselves."""
 
@@ -105,10 +111,12 @@ def context_of(
 
 def _label(table: pd.DataFrame, name: str, components: Sequence[str]) -> tuple[Floats | None, str]:
     """The label as 0 and 1; ``None`` and why it cannot be used."""
-    column = table[name]
-    if not numeric(column_values(column)):
-        return None, f"{name!r} holds no numbers"
-    values = numbers(column)
+    given = truths(column_values(table[name]))
+    if not numeric(given):
+        found = next((value for value in given if value is not None), None)
+        said = "" if found is None else f" but {short(found)}; make a column of true and false of it"
+        return None, f"{name!r} holds no numbers{said}"
+    values = held(np.array([np.nan if value is None else value for value in given], dtype=float))
     levels = np.unique(values[~np.isnan(values)])
     if len(levels) != 2:
         found = ", ".join(f"{level:g}" for level in levels[:5]) + (" ..." if len(levels) > 5 else "")
@@ -117,9 +125,26 @@ def _label(table: pd.DataFrame, name: str, components: Sequence[str]) -> tuple[F
     for component in components:
         scored = table[f"score/{component}"].to_numpy(dtype=float)
         both = ~np.isnan(scored) & ~np.isnan(label)
-        if both.any() and np.array_equal(scored[both], values[both]):
-            return None, f"{name!r} equals the component {component!r}, so that it would confirm itself"
+        least = max(FEWEST_LABELLED, MOST_LABELLED * (~np.isnan(label)).sum())
+        if both.sum() < least or len(np.unique(scored[both])) != 2:
+            continue
+        top = scored[both] == scored[both].max()
+        for what, same in (("says what", label[both] == 1), ("says the reverse of", label[both] == 0)):
+            if np.array_equal(top, same):
+                return None, f"{name!r} {what} the component {component!r} says, so that it confirms nothing"
     return label, ""
+
+
+def truths(values: list[Any]) -> list[Any]:
+    """The values, texts that say true or false as such where all texts do: so pandas writes them as CSV.
+
+    >>> truths(["True", None, "false"]), truths(["True", "right"])
+    ([True, None, False], ['True', 'right'])
+    """
+    texts = {value for value in values if isinstance(value, str)}
+    if not texts or not {text.strip().lower() for text in texts} <= {"true", "false"}:
+        return values
+    return [value.strip().lower() == "true" if isinstance(value, str) else value for value in values]
 
 
 def numbers(column: pd.Series) -> Floats:

@@ -22,6 +22,7 @@ from rewardkit.analysis import (
     spread_findings,
     step_findings,
 )
+from rewardkit.analysis.asked import check_label, check_seed, names_of
 from rewardkit.analysis.findings import SEVERITIES, Finding
 from rewardkit.analysis.group_size import DeadShare, dead_share
 from rewardkit.analysis.grouping import Bootstrap, between_share, group_stats
@@ -94,14 +95,16 @@ class Diagnosis:
         advantage. What a vector says is lost there; to normalise each component before adding loses less.
         """
         rows = []
-        names = [*self.scores.rollouts.group_key[1:], *self.by]
+        names = [*slices.usable(self.scores, self.scores.rollouts.group_key[1:]), *self.by]
         for view in self.views:
             whole = Part(view.part, view.reward, view.rows)
             rows.append({"slice": view.part or "all", **signal_of(view, np.ones(len(view), dtype=bool))})
             for item in slices.rows_by(self.scores, whole, list(dict.fromkeys(names))):
                 rows.append({"slice": item.label, **signal_of(view, np.isin(view.rows, item.rows))})
+        labels = pd.Series([row.pop("slice") for row in rows], dtype=object)  # may hold lone surrogates
         table = pd.DataFrame(rows)
-        return table.assign(slice=pd.Series([row["slice"] for row in rows], dtype=object))
+        table.insert(0, "slice", labels)
+        return table
 
     def highest(self, n: int = 8) -> pd.DataFrame:
         """The `n` completions of highest reward (of each part), diverse, to read what is really paid for.
@@ -171,17 +174,20 @@ def diagnose(
     `training` says which advantages the figures are of, as `Training.of` takes it. `label` names a column
     that is trusted to say which completions are good, of two values; `columns` the columns of numbers that
     are held against the advantages (all that the rollouts have). Each value of the columns `by` is looked at
-    as well, by itself (data_source, task, policy and step, where the rollouts have them), at a level that
-    holds for all of them together; what is true of the whole is not said again. Intervals are a bootstrap
+    as well, by itself (data_source, task, policy and step, where the rollouts have them and siblings share
+    them), at a level that holds for all of them together; what is true of the whole is not said again. Intervals are a bootstrap
     over prompts, seeded. `thresholds` overrides entries of `analysis.thresholds.THRESHOLDS`. A route is
     diagnosed one reward at a time. Scores and rewards that float32 does not hold count as not judged, in the
-    `scores` of the diagnosis as well. InputError: unknown setting or threshold, or a route without a reward
-    for any row.
+    `scores` of the diagnosis as well. InputError: unknown setting or threshold, a column `by` that differs
+    among siblings or has too many values, a route without a reward for any row.
     """
     if not isinstance(scores, Scores):
         raise InputError(
             f"diagnose takes Scores, as rk.score or rk.load_scores give them, not {short(scores)}"
         )
+    check_label(label)
+    check_seed(seed)
+    columns = names_of(columns, "columns") if columns is not None else None
     found = finite.find(scores, seed=seed)
     scores = finite.finite(scores)
     training = Training.of(training)

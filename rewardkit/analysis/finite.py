@@ -9,12 +9,15 @@ from numpy.typing import NDArray
 
 from rewardkit.analysis.findings import Finding
 from rewardkit.analysis.grouping import Bootstrap, Floats
+from rewardkit.evaluation import ERROR
 from rewardkit.scoring import Scores
 
-__all__ = ["LARGEST", "endless", "find", "finite", "held"]
+__all__ = ["LARGEST", "endless", "find", "finite", "held", "returned"]
 
 LARGEST = float(np.finfo(np.float32).max)
 """Trainers hold rewards as float32, in which a larger number is infinite."""
+RETURNED = ("returned inf;", "returned -inf;")
+"""How the reason begins for which an infinite score is an error."""
 SHOWN_IDS = 5
 
 
@@ -47,8 +50,13 @@ def endless(values: Floats) -> NDArray[np.bool_]:
     return (values > LARGEST) | (values < -LARGEST)
 
 
+def returned(reasons: NDArray[np.object_], failed: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Which of the rows that `failed`, for these `reasons` (rows,), have returned an infinite score."""
+    return failed[[str(reason).startswith(RETURNED) for reason in reasons[failed]]]
+
+
 def find(scores: Scores, *, seed: int) -> list[Finding]:
-    """Where scores and rewards are infinite; of a reward only those rows whose paid scores are not.
+    """Where scores and rewards are infinite, or would be; of a reward only rows whose paid scores are not.
 
     A trainer takes such a reward into the mean of its group, and then into the gradient of the whole batch:
     one row is enough, so that it is of high severity wherever it is paid.
@@ -57,6 +65,11 @@ def find(scores: Scores, *, seed: int) -> list[Finding]:
     found = []
     for item in scores.reward.components:
         values = scores.score(item.name)
+        reasons = scores.table[f"error/{item.name}"].to_numpy(dtype=object)
+        refused = returned(reasons, np.flatnonzero(scores.status(item.name) == ERROR))
+        if len(refused):
+            values = values.copy()
+            values[refused] = np.inf
         rows = endless(values)
         if item.weight:
             explained |= rows

@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from rewardkit.analysis.asked import check_label, check_seed, names_of
+from rewardkit.analysis.context import truths
 from rewardkit.analysis.curves import Place, Selection, best_of_view, tilted_view
 from rewardkit.analysis.findings import percent
 from rewardkit.analysis.finite import endless, held
@@ -141,10 +143,11 @@ def forecast(
         raise InputError(
             f"forecast takes Scores, as rk.score or rk.load_scores give them, not {short(scores)}"
         )
+    check_label(label)
+    check_seed(seed)
     training = Training.of(training)
     rewards = held(scores.rewards)
-    asked = (columns,) if isinstance(columns, str) else tuple(columns)
-    figures, notes = _figures(scores, rewards, label, asked)
+    figures, notes = _figures(scores, rewards, label, names_of(columns, "columns"))
     prompts = scores.rollouts.prompts
     siblings, bootstrap = siblings_of(rewards, scores.groups, prompts), Bootstrap(prompts, seed=seed)
     matrix, places = _matrix(figures, siblings.rows)
@@ -176,7 +179,7 @@ Figures = dict[str, Floats]
 
 
 def _figures(
-    scores: Scores, rewards: Floats, label: str | None, columns: tuple[str, ...]
+    scores: Scores, rewards: Floats, label: str | None, columns: list[str]
 ) -> tuple[Figures, list[str]]:
     """What is followed, by name, (rows,) each and NaN where missing; and what must be said of it."""
     completions = scores.table["completion"].tolist()
@@ -219,7 +222,7 @@ def _numbers(scores: Scores, name: str, kind: str) -> Floats:
     column = scores.table[name]
     if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_complex_dtype(column):
         return np.asarray(column.to_numpy(dtype=float, na_value=np.nan), dtype=float)
-    values = column_values(column)
+    values = truths(column_values(column))
     for value in values:
         if not (value is None or isinstance(value, bool | int | float)):
             raise InputError(

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from rewardkit.analysis.grouping import Bootstrap, Codes, Floats
+from rewardkit.calling import short
+from rewardkit.errors import InputError
 
 __all__ = ["DeadShare", "dead_share"]
 
@@ -57,10 +59,11 @@ def dead_share(rewards: Floats, groups: Codes, bootstrap: Bootstrap, size: int) 
     For sizes up to that of a group by the hypergeometric distribution of its own ties, which needs no model;
     a larger one by a beta distribution of the rate of each of the `LEVELS` most frequent values over prompts
     (a plug-in p^G + (1-p)^G per prompt takes the luck of a few siblings for certainty, and is far too high).
-    ValueError: a size under 2.
+    InputError: no whole number from 2 on.
     """
-    if size < 2:
-        raise ValueError(f"size={size!r}: a group has at least 2 siblings")
+    if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 2:
+        raise InputError(f"size={short(size)} is not a whole number of at least 2, which a group has")
+    size = int(size)
     known = ~np.isnan(rewards)
     values, atoms = np.unique(np.round(rewards[known], 12), return_inverse=True)
     owner = bootstrap.of_groups(groups)

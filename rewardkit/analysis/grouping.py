@@ -10,6 +10,8 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
+from rewardkit.analysis.asked import check_seed
+
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
 
@@ -182,7 +184,7 @@ class Bootstrap:
     What is drawn are `units`: a prompt each, or, of more than `MOST_UNITS` prompts, groups of prompts that
     were put together at random, whose sums vary as those of prompts do (random groups: Wolter, Introduction
     to Variance Estimation, chapter 2). One set of resamples serves every statistic: `weights` is
-    (resamples, units), how often each was drawn.
+    (resamples, units), how often each was drawn. InputError: a seed that is none.
     """
 
     MOST_UNITS = 4096  # with which an interval is known to 2 % of its width: our choice
@@ -204,7 +206,8 @@ class Bootstrap:
         self.units = min(self.total, self.MOST_UNITS)
         wanted = max(resamples, int(2 * FEWEST_BEYOND * tests / (1 - level)))
         self.resamples = min(self.CELLS // max(self.units, 1), wanted)
-        self.seed = seed
+        check_seed(seed)
+        self.seed = int(seed)
 
     @property
     def weights(self) -> Floats:

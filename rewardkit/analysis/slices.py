@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rewardkit.analysis.asked import names_of
 from rewardkit.analysis.findings import Finding
+from rewardkit.analysis.grouping import Codes
 from rewardkit.analysis.thresholds import FEWEST_GROUPS
 from rewardkit.columns import column_values
 from rewardkit.errors import InputError, did_you_mean
 from rewardkit.reward import Part
 from rewardkit.scoring import Scores
 
-__all__ = ["chosen", "news", "parts_of", "rows_by"]
+__all__ = ["chosen", "news", "parts_of", "rows_by", "usable"]
 
 USUAL = ("data_source", "task", "policy", "step")
 """Columns that are looked at where none are named."""
@@ -34,19 +36,55 @@ TOLD = (
 """What is told of a slice: where it gets no signal, no score, or is paid for something else. Our choice."""
 MOST_VALUES = 30
 """Of a column; one with more is no slice where it was not asked for. Our choice."""
+MOST_ASKED = 500
+"""Of a column that was asked for: the level of each verdict is divided by their number. Our choice."""
 
 
 def chosen(scores: Scores, names: Sequence[str] | None) -> list[str]:
-    """The columns whose values are slices. InputError: one that is not there."""
+    """The columns whose values are slices: those that were asked for, else the `usable` ones of `USUAL`.
+
+    InputError: one that is not there, that varies inside groups, or has more values than `MOST_ASKED`.
+    """
     known = list(map(str, scores.rollouts.table.columns))
-    for name in names or ():
+    if names is None:
+        there = [name for name in USUAL if name in known and name not in scores.reward.split_by]
+        return usable(scores, there)
+    asked = names_of(names, "by")
+    for name in asked:
         if name not in known:
             raise InputError(
                 f"the rollouts have no column {name!r}; they have {known}{did_you_mean(name, known)}"
             )
-    if names is not None:
-        return list(dict.fromkeys(names))
-    return [name for name in USUAL if name in known and name not in scores.reward.split_by]
+        codes, kinds = _coded(column_values(scores.table[name]))
+        if mixed := _mixed(codes, scores.groups):
+            raise InputError(
+                f"by={name!r} differs among the siblings of {mixed} of {scores.groups.max() + 1} groups: a part "
+                "of a group is nothing that is trained on, so that nothing can be said of its signal; name a "
+                "column that is the same for all siblings"
+            )
+        if len(kinds) > MOST_ASKED:
+            raise InputError(
+                f"by={name!r} has {len(kinds):,} values, too many to look at each by itself (at most "
+                f"{MOST_ASKED}); name a column of fewer, such as the domain of a prompt"
+            )
+    return asked
+
+
+def usable(scores: Scores, names: Sequence[str]) -> list[str]:
+    """Which of these columns make slices unasked: the same for all siblings, of few values."""
+    found = []
+    for name in names:
+        codes, kinds = _coded(column_values(scores.table[name]))
+        if len(kinds) <= MOST_VALUES and not _mixed(codes, scores.groups):
+            found.append(name)
+    return found
+
+
+def _mixed(codes: Codes, groups: Codes) -> int:
+    """The number of groups in which a code is not that of all siblings."""
+    one = np.empty(groups.max(initial=-1) + 1, dtype=np.intp)
+    one[groups] = codes
+    return len(np.unique(groups[codes != one[groups]]))
 
 
 def parts_of(scores: Scores, part: Part, names: Sequence[str]) -> list[Part]:
@@ -61,12 +99,12 @@ def parts_of(scores: Scores, part: Part, names: Sequence[str]) -> list[Part]:
 def rows_by(scores: Scores, part: Part, names: Sequence[str]) -> Iterator[Part]:
     """The rows of a part with each value of each of these columns, labelled ``column=value``.
 
-    In order of first appearance; none of a column with a single value, or with more than `MOST_VALUES`.
+    In order of first appearance; none of a column with a single value.
     """
     for name in names:
         values = column_values(scores.table[name].iloc[part.rows])
         codes, kinds = _coded(values)
-        if not 1 < len(kinds) <= MOST_VALUES:
+        if len(kinds) < 2:
             continue
         order = np.argsort(codes, kind="stable")
         ends = np.searchsorted(codes[order], np.arange(len(kinds) + 1))

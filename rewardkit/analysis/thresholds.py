@@ -2,7 +2,7 @@
 
 from statistics import NormalDist
 
-__all__ = ["FEWEST_GROUPS", "LEVEL", "THRESHOLDS", "deciding_end"]
+__all__ = ["FEWEST_GROUPS", "LEVEL", "OFTEN", "THRESHOLDS", "deciding_end"]
 
 LEVEL = 0.95
 """Of the intervals that are shown, and of the verdict on one side."""
@@ -26,6 +26,7 @@ THRESHOLDS: dict[str, float] = {
     "zero_std_high": 0.6,
     "dominant": 0.5,  # a component that is not primary holds more than half
     "outweighs": 0.1,  # by how much it holds more than one declared heavier: our choice
+    "over_declared": 0.3,  # by how much it holds more than its share of the weights: our choice
     "redundant": 0.9,  # correlation
     "opposed": 0.05,  # share of groups where components cancel: our choice
     "gate_open": 0.05,  # our choice
@@ -43,6 +44,11 @@ THRESHOLDS: dict[str, float] = {
 }
 FEWEST_GROUPS = 10
 """Fewer give no verdict on a share of groups. Our choice."""
+OFTEN = 0.2
+"""Share of the live groups in which a component must vary to be weighed by its influence.
+
+Our choice: a penalty that rarely fires is meant to hold little.
+"""
 
 
 def deciding_end(value: float, end: float, tests: int = 1) -> float:

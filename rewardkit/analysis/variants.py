@@ -6,18 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
-from rewardkit.analysis.changes import put
+from rewardkit.analysis import slices
+from rewardkit.analysis.changes import run_again
+from rewardkit.analysis.dependents import gate_on, moved_by, only_run
 from rewardkit.analysis.diagnosis import Diagnosis, diagnose
-from rewardkit.analysis.gates import UNSCORED, put_gate
+from rewardkit.analysis.gates import put_gate
 from rewardkit.calling import short
-from rewardkit.component import describe, gate_asks_for
-from rewardkit.errors import RewardError, did_you_mean
+from rewardkit.component import describe
+from rewardkit.errors import InputError, RewardError, did_you_mean
 from rewardkit.primitives.gating import Gate
 from rewardkit.reward import Reward
 from rewardkit.route import Route
-from rewardkit.scoring import Scores, score
+from rewardkit.scoring import Scores
 from rewardkit.training import Training
 
 __all__ = ["WhatIf", "whatif"]
@@ -46,21 +46,31 @@ class WhatIf:
 
     def __repr__(self) -> str:
         lines = [
-            f"{count} rows must be scored for {name!r} first, whose gate is open now: give run=True"
+            f"{count} {'row' if count == 1 else 'rows'} must be scored for {name!r} first, whose gate is open "
+            "now: give run=True"
             for name, count in self.to_score.items()
         ]
+        if lines:
+            lines.append(
+                "What is new or gone cannot be said before; this is the diagnosis with their rewards missing:"
+            )
+        else:
+            lines = self._news()
+        return "\n".join([*lines, repr(self.diagnosis)])
+
+    def _news(self) -> list[str]:
+        """The findings that are new, and those that are gone."""
         told = {(item.code, item.component, item.part) for item in self.before.findings}
         now = {(item.code, item.component, item.part) for item in self.diagnosis.findings}
-        for what, findings, others in (
-            ("new", self.diagnosis.findings, told),
-            ("gone", self.before.findings, now),
-        ):
-            lines += [
-                f"{what}: {item.severity} {item.code}: {item.sentence}"
-                for item in findings
-                if (item.code, item.component, item.part) not in others
-            ]
-        return "\n".join([*lines, repr(self.diagnosis)])
+        return [
+            f"{what}: {item.severity} {item.code}: {item.sentence}"
+            for what, findings, others in (
+                ("new", self.diagnosis.findings, told),
+                ("gone", self.before.findings, now),
+            )
+            for item in findings
+            if (item.code, item.component, item.part) not in others
+        ]
 
 
 def whatif(
@@ -76,20 +86,51 @@ def whatif(
     """What a diagnosis would say under other weights, gates or settings of the trainer, without scoring.
 
     `source` are scores, diagnosed first under TRL's settings with `label` and `seed`, or a diagnosis, whose
-    settings stay where no others are given. `gates` maps a component to its gate, or to ``None`` where it is
-    to have none: the scores that a closing gate keeps are left out; for rows that one opens nothing was
-    scored, so that they are missing and counted (`WhatIf.to_score`), or, with ``run=True``, scored now.
-    RewardError: no such component, a gate on a predicate, or rows to be scored by a reward that was read from
-    a record.
+    settings stay where no others are given (one without this `label` is made anew with it). `gates` maps a
+    component to its gate, or to ``None`` where it is to have none: the scores that a closing gate keeps are
+    left out; for rows that one opens nothing was scored, so that they are missing and counted
+    (`WhatIf.to_score`). With ``run=True`` all that hangs on these gates is scored now, where something has to
+    be. RewardError: no such component; without ``run=True`` a gate on a predicate, or on what others ask for
+    otherwise than by a gate by name, or on what is scored from several rows at once; rows to be scored by a
+    reward that was read from a record. InputError: `weights` or `gates` that are no dict.
     """
-    before = source if isinstance(source, Diagnosis) else diagnose(source, label=label, seed=seed)
-    scores, asked = before.scores, before.views[0].context.label_name or None
-    changed, to_score = _gated(scores, dict(gates), run) if gates else (scores, {})
+    for option, given in (("weights", weights), ("gates", gates)):
+        if given is not None and not isinstance(given, Mapping):
+            raise InputError(f"{option}={short(given)} is no dict of component: {option[:-1]}")
+    if label is not None and not isinstance(label, str):
+        raise InputError(f"label={short(label)} is not the name of a column")
+    before = _before(source, label, seed)
+    changed, to_score = _gated(before.scores, dict(gates), run) if gates else (before.scores, {})
     if weights:
         changed = changed.reweigh(weights)
-    settings = before.training if training is None else Training.of(training)
-    after = diagnose(changed, training=settings, label=label or asked, seed=before.seed)
-    return WhatIf(changed, after, before, to_score)
+    return WhatIf(changed, _again(before, changed, training, None), before, to_score)
+
+
+def _before(source: Any, label: str | None, seed: int) -> Diagnosis:
+    """The diagnosis that a variant is held against, with the same label."""
+    if isinstance(source, Scores):
+        return diagnose(source, label=label, seed=seed)
+    if not isinstance(source, Diagnosis):
+        raise InputError(
+            f"whatif takes Scores, as rk.score or rk.load_scores give them, or a Diagnosis, not {short(source)}"
+        )
+    same = label is None or label == source.views[0].context.label_name
+    return source if same else _again(source, source.scores, None, label)
+
+
+def _again(like: Diagnosis, scores: Scores, training: Any, label: str | None) -> Diagnosis:
+    """The diagnosis of other scores of the same rows with all the settings that another one was made with."""
+    view = like.views[0]
+    usual = list(like.by) == slices.chosen(like.scores, None)
+    return diagnose(
+        scores,
+        training=like.training if training is None else training,
+        label=label or view.context.label_name or None,
+        columns=view.context.named,
+        by=None if usual else like.by,
+        seed=like.seed,
+        thresholds=view.thresholds,
+    )
 
 
 def _gated(scores: Scores, gates: dict[str, Gate | None], run: bool) -> tuple[Scores, dict[str, int]]:
@@ -108,32 +149,42 @@ def _gated(scores: Scores, gates: dict[str, Gate | None], run: bool) -> tuple[Sc
                 f"the gate of {name!r} is {short(gate)}; without scoring only a gate on a column by name can "
                 'be decided, such as rk.gate("correct", at_least=1.0), or None'
             )
-    _check_whole_gate(scores.reward, gates)
-    components = tuple(
-        replace(item, gate=gates[item.name]) if item.name in gates else item
-        for item in scores.reward.components
-    )
-    reward = replace(scores.reward, components=components, recorded=_recorded(scores.reward, gates))
-    if run:
-        return _scored(scores, reward, gates), {}
-    table, missing, moved = scores.table.copy(deep=False), {}, set(gates)
-    for item in components:
-        if item.name in gates or (item.gate is not None and item.gate.on in moved):
-            count = put_gate(table, item.name, item.gate)
-            moved.add(item.name)
-            if count:
-                missing[item.name] = count
-    return Scores(table, scores.reward, scores.rollouts, scores.run).under(reward), missing
-
-
-def _check_whole_gate(reward: Reward, gates: Mapping[str, Gate | None]) -> None:
-    """RewardError where another gate on a component would move the gate on the whole reward."""
-    on = gate_asks_for(reward.gate, reward.gate_call)
-    if moved := [name for name in gates if name in on]:
+    reward = _behind(scores.reward, gates)
+    if why := only_run(reward, gates):
+        if not run:
+            do = "write the reward so and score again" if reward.recorded else "give run=True to score it"
+            raise RewardError(f"{why}, so that the scores do not say what another gate does; {do}")
+    else:
+        changed, to_score = _closed(scores, reward, gates)
+        if not (run and to_score):
+            return changed, to_score
+    if reward.recorded is not None:
         raise RewardError(
-            f"the gate on the whole reward asks for {moved[0]!r}, so that another gate on it changes every "
-            "component; write the reward so and score again"
+            f"reward {reward.name!r} was read from a run record and cannot score; load the reward itself"
         )
+    return run_again(scores, reward, set(gates)).under(reward), {}
+
+
+def _behind(reward: Reward, gates: Mapping[str, Gate | None]) -> Reward:
+    """The reward with these gates."""
+    items = [
+        replace(item, gate=gates[item.name]) if item.name in gates else item for item in reward.components
+    ]
+    return replace(reward, components=items, recorded=_recorded(reward, gates))
+
+
+def _closed(
+    scores: Scores, reward: Reward, gates: Mapping[str, Gate | None]
+) -> tuple[Scores, dict[str, int]]:
+    """The scores under the gates of `reward`, and by component the rows that lack the score of one."""
+    table, to_score = scores.table.copy(deep=False), {}
+    moved = moved_by(reward, gates)
+    for item in reward.components:
+        if item.name in moved:
+            count = put_gate(table, item.name, gate_on(item.gate), item.asked_for)
+            if count:
+                to_score[item.name] = count
+    return Scores(table, scores.reward, scores.rollouts, scores.run).under(reward), to_score
 
 
 def _recorded(reward: Reward, gates: Mapping[str, Gate | None]) -> Any:
@@ -147,19 +198,3 @@ def _recorded(reward: Reward, gates: Mapping[str, Gate | None]) -> Any:
         for part in reward.recorded["components"]
     ]
     return {**reward.recorded, "components": parts}
-
-
-def _scored(scores: Scores, reward: Reward, gates: Mapping[str, Gate | None]) -> Scores:
-    """The scores with what an opened gate admits scored now: the rows of the groups that it touches."""
-    if reward.recorded is not None:
-        raise RewardError(
-            f"reward {reward.name!r} was read from a run record and cannot score; load the reward itself"
-        )
-    changed, to_score = _gated(scores, dict(gates), run=False)
-    if not to_score:
-        return changed
-    touched = np.any([changed.table[f"error/{name}"] == UNSCORED for name in to_score], axis=0)
-    rows = np.flatnonzero(np.isin(scores.groups, scores.groups[touched]))
-    again = score(reward, scores.rollouts.select(rows.tolist()))
-    table = put(changed.table, again.table, rows, np.empty(0, dtype=np.intp))
-    return Scores(table, changed.reward, scores.rollouts, scores.run).under(reward)

@@ -368,7 +368,7 @@ def check_metric(training: Training, reward: Reward) -> None:
     if metric is not None and metric not in known:
         raise InputError(
             f"filter_metric={metric!r} is neither 'reward' nor a component of {reward.name!r}: {known[1:]}"
-            f"{did_you_mean(metric, known)}"
+            f"{did_you_mean(metric, known)}; name the one that it is, as filter_metric=NAME"
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from rewardkit.analysis.context import truths
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.findings import percent
 from rewardkit.analysis.forecast import Forecast
@@ -22,7 +23,7 @@ MOST = 4  # figures that are told
 
 def followed(scores: Scores, label: str) -> str | None:
     """The label, where a forecast can follow it: a column of numbers; else ``None``."""
-    return label if label and numeric(column_values(scores.table[label])) else None
+    return label if label and numeric(truths(column_values(scores.table[label]))) else None
 
 
 def answers(diagnosis: Diagnosis, forecast: Forecast, advice: Suggestions) -> pd.DataFrame:

@@ -15,6 +15,7 @@ import nbformat
 import papermill
 from tqdm.auto import tqdm
 
+from rewardkit.analysis.asked import names_of
 from rewardkit.analysis.diagnosis import diagnose
 from rewardkit.bundle import bundled
 from rewardkit.cases import check, load_cases
@@ -100,6 +101,7 @@ def report(
             f"log_weights={dict(log_weights)!r} weigh the scores of the log, which is not among the rewards "
             f"{names}"
         )
+    by = names_of(by, "by") if by is not None else None
     if redact and (shown := [name for name in by or () if name in TEXTS]):
         raise InputError(
             f"by={shown!r} names the slices by texts, which redact=True leaves out; name other columns"

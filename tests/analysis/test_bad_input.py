@@ -122,7 +122,7 @@ CASES = {
     ),
     "three labels": (labelled(np.arange(80) % 3 * 1.0), LABEL, "label_unusable", "it has 0, 1, 2"),
     "infinite labels": (labelled([INF] * 40 + [1.0] * 40), LABEL, "label_unusable", "it has 1"),
-    "a label of a component": (labelled(HALF.tolist()), LABEL, "label_unusable", "equals the component 'c'"),
+    "a label of a component": (labelled(HALF.tolist()), LABEL, "label_unusable", "says what the component 'c' says"),
 }
 
 
@@ -243,3 +243,12 @@ def test_enormous_grades_that_nearly_all_get_are_clustered_as_small_ones_are():
     for figure in ("value", "tied_groups", "levels"):
         of_small, of_large = (item["clustered"][0].evidence[figure] for item in (small, large))
         assert of_large == pytest.approx(of_small)
+
+
+def test_an_infinite_score_that_was_returned_is_found_as_that_and_not_as_an_error():
+    rows = [{"prompt_id": f"p{at // 4}", "completion": str(at), "given": at % 3} for at in range(80)]
+    component = rk.Component("c", lambda given: given if given < 2 else float("inf"), range=None)
+    diagnosis = rk.diagnose(rk.score(rk.Reward("r", components=[component]), rows))
+    (found,) = diagnosis["not_finite"]
+    assert (found.component, found.severity, found.evidence["rows"]) == ("c", "high", 26)
+    assert not diagnosis["errors"]

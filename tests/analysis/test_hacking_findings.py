@@ -192,6 +192,31 @@ def test_a_label_that_the_reward_does_not_follow_is_found_with_the_share_of_pair
     assert found.severity == "warn" and "'is_correct'" in found.sentence
 
 
+def test_a_label_written_as_texts_of_true_and_false_is_one():
+    scores = table(6, noise, extra=truth(0.15))
+    rows = scores.rollouts.table
+    as_text = rk.score(scores.reward, rows.assign(is_correct=[str(value) for value in rows["is_correct"]]))
+    found, same = (codes(item, label="is_correct")["label_disagrees"] for item in (as_text, scores))
+    assert found.evidence == same.evidence
+    curves = [
+        rk.forecast(item, label="is_correct").best_of.curves["label"].value for item in (as_text, scores)
+    ]
+    assert curves[0].tolist() == curves[1].tolist()
+
+
+def test_a_component_that_says_what_a_part_of_the_label_does_leaves_it_usable():
+    """Behind a gate it is 1 wherever it is scored, and so is the label there."""
+
+    def extra(right, length, generator):
+        return {"ok": np.where(generator.random(len(right)) < 0.2, 1.0, right)}
+
+    scores = table(9, noise, extra=extra)
+    bonus = rk.Component("bonus", lambda right: 1.0, weight=0.1, gate=rk.gate("task", at_least=1.0))
+    reward = rk.Reward("gated", components=[*scores.reward.components, bonus])
+    found = codes(rk.score(reward, scores.rollouts), label="ok")
+    assert "label_unusable" not in found and "label_disagrees" in found
+
+
 def test_a_label_that_is_noise_is_of_high_severity_and_one_that_is_followed_is_silent():
     assert codes(table(7, noise, extra=truth(0.5)), label="is_correct")["label_disagrees"].severity == "high"
     assert not set(codes(table(7, noise, extra=truth(0.01)), label="is_correct")) & set(HACKS)
@@ -200,10 +225,14 @@ def test_a_label_that_is_noise_is_of_high_severity_and_one_that_is_followed_is_s
 @pytest.mark.parametrize(
     ("values", "reason"),
     [
-        pytest.param(lambda right: right, "equals the component 'task'", id="the task itself"),
+        pytest.param(lambda right: right, "says what the component 'task' says", id="the task itself"),
+        pytest.param(
+            lambda right: 1 + 99 * right, "says what the component 'task'", id="the task on a scale"
+        ),
+        pytest.param(lambda right: 1 - right, "says the reverse of the component 'task'", id="its reverse"),
         pytest.param(lambda right: right * 0 + 1, "not one of two values: it has 1", id="constant"),
         pytest.param(lambda right: np.arange(len(right)) % 3, "it has 0, 1, 2", id="three values"),
-        pytest.param(lambda right: ["yes"] * len(right), "holds no numbers", id="words"),
+        pytest.param(lambda right: ["yes"] * len(right), "'label' holds no numbers but 'yes'; make", id="words"),
         pytest.param(
             lambda right: [1.0, 0.0] + [None] * (len(right) - 2), "only [01] pairs of siblings", id="missing"
         ),

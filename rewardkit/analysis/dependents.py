@@ -1,0 +1,82 @@
+"""Dependents: what another gate on a component changes beside its own statuses."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection
+
+from rewardkit.component import Component, Recorded, gate_asks_for
+from rewardkit.primitives.gating import Gate
+from rewardkit.reward import Reward
+
+__all__ = ["gate_on", "moved_by", "of_several", "only_run"]
+
+
+def gate_on(gate: Gate | None) -> Gate | None:
+    """The gate itself, of one from a run record as well, where it is on a column by name; else None."""
+    if gate is None or isinstance(gate.on, str):
+        return gate
+    return _read(gate.on.text) if isinstance(gate.on, Recorded) else None
+
+
+def _read(text: str) -> Gate | None:
+    """The gate on a column that prints so."""
+    try:
+        call = ast.parse(text, mode="eval").body
+        assert isinstance(call, ast.Call)
+        (on,), limits = call.args, call.keywords
+        return Gate(ast.literal_eval(on), **{str(item.arg): ast.literal_eval(item.value) for item in limits})
+    except (SyntaxError, ValueError, TypeError, AssertionError):  # a predicate
+        return None
+
+
+def of_several(reward: Reward, item: Component) -> bool:
+    """Whether a component is scored from several rows at once, so that a score may hang on other rows."""
+    if reward.recorded is None:
+        return bool(item.group or item.batch)
+    kinds = {part["name"]: part["kind"] for part in reward.recorded["components"]}
+    return kinds[item.name] != "row"
+
+
+def moved_by(reward: Reward, names: Collection[str]) -> set[str]:
+    """These components and those behind gates on them by name, and so on."""
+    moved = set(names)
+    for item in reward.components:
+        gate = gate_on(item.gate)
+        if gate is not None and gate.on in moved:
+            moved.add(item.name)
+    return moved
+
+
+def only_run(reward: Reward, names: Collection[str]) -> str:
+    """Why scores do not say what other gates on these components do, so that it must be run; "" if they do.
+
+    They do where all that hangs on these components are gates on them by name, of what is scored row by row.
+    """
+    moved = moved_by(reward, names)
+    earlier: list[str] = []
+    for item in reward.components:
+        if on := [name for name in item.asked_for if name in moved]:
+            return f"{item.name!r} asks for the score of {on[0]!r}"
+        if item.gate is not None and (on := _asked(item.gate, item, earlier, moved)):
+            return f"the gate of {item.name!r} is a predicate that asks for {on[0]!r}, or may"
+        if item.name in moved and of_several(reward, item):
+            return f"{item.name!r} is scored from several rows at once, and would see others"
+        earlier.append(item.name)
+    gate = gate_on(reward.gate)
+    if gate is not None and gate.on in moved:
+        return f"the gate on the whole reward asks for {gate.on!r}"
+    if gate is None and reward.gate is not None:
+        if isinstance(reward.gate.on, Recorded):
+            return f"the gate on the whole reward may ask for {min(moved)!r}: its record does not say"
+        if on := [name for name in gate_asks_for(reward.gate, reward.gate_call) if name in moved]:
+            return f"the gate on the whole reward asks for {on[0]!r}"
+    return ""
+
+
+def _asked(gate: Gate, item: Component, earlier: list[str], moved: set[str]) -> list[str]:
+    """What the predicate of a gate asks for of what is moved; of one from a record, all that it may."""
+    if gate_on(gate) is not None:
+        return []
+    asked = earlier if isinstance(gate.on, Recorded) else gate_asks_for(gate, item.gate_call)
+    return [name for name in asked if name in moved]
