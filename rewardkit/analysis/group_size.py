@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import comb
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
+from rewardkit.analysis.findings import counted
 from rewardkit.analysis.grouping import Bootstrap, Codes, Floats
 from rewardkit.calling import short
 from rewardkit.errors import InputError
@@ -22,6 +25,10 @@ LEVELS = 10
 MEANS = 161
 SPREADS = 81
 """Points of the grid on which a beta distribution is fitted."""
+MISFIT = 0.01
+"""Chance of being refused though the rates are spread as the fit has it. Our choice."""
+CELL = 5.0
+"""Groups that are expected in a cell of the test, the usual least number."""
 REFINED = 4
 """Times that the grid is drawn again, a tenth as wide, around the best point."""
 
@@ -31,8 +38,9 @@ class DeadShare:
     """The share of groups of `size` whose siblings all earn the same, with its interval over prompts.
 
     `sampled` is the largest group there is. `method`: "exact", the mean over all subsets of the siblings that
-    were sampled; "fitted", a beta distribution of each value's rate over `prompts`. NaN where it cannot be
-    said: `why` says why.
+    were sampled; "fitted", a beta distribution of each value's rate over `prompts`. `groups` is how many it
+    is of: those with so many rewards; for a fit those with two or more. NaN where it cannot be said, as where
+    the rates are spread otherwise: `why` says why.
     """
 
     size: int
@@ -41,12 +49,13 @@ class DeadShare:
     method: str
     sampled: int
     prompts: int
+    groups: int
     why: str = ""
 
     @property
     def batches(self) -> float:
         """Batches to be sampled for a full one, where such groups are dropped and sampled anew (DAPO)."""
-        return 1 / (1 - self.value) if self.value < 1 else float("inf")
+        return float("inf") if self.value >= 1 else 1 / (1 - self.value)
 
     def record(self) -> dict[str, Any]:
         """As plain data."""
@@ -79,7 +88,7 @@ def dead_share(rewards: Floats, groups: Codes, bootstrap: Bootstrap, size: int) 
         value = float(dead.sum() / enough.sum())
         prompts = len(np.unique(owner[enough]))
         interval = bootstrap.interval([np.asarray(dead, dtype=float), enough.astype(float)], owner)
-        return DeadShare(size, value, interval, "exact", sampled, prompts)
+        return DeadShare(size, value, interval, "exact", sampled, prompts, int(enough.sum()))
     several = counts > 1
     prompts = len(np.unique(owner[several]))
     if sampled < 2:
@@ -87,10 +96,11 @@ def dead_share(rewards: Floats, groups: Codes, bootstrap: Bootstrap, size: int) 
     elif size > FARTHEST * sampled:
         why = f"{size} siblings are more than {FARTHEST} times the {sampled} that were sampled"
     elif prompts < FEWEST_PROMPTS:
-        why = f"{prompts} prompts are too few to fit their pass rates; {FEWEST_PROMPTS} would do"
+        are = "is" if prompts == 1 else "are"
+        why = f"{counted(prompts, 'prompt')} {are} too few to fit pass rates; {FEWEST_PROMPTS} would do"
     else:
         return _fitted(of_group, of_value, ties, counts, several, bootstrap, owner, size)
-    return DeadShare(size, float("nan"), nothing, "fitted", sampled, prompts, why)
+    return DeadShare(size, float("nan"), nothing, "fitted", sampled, prompts, int(several.sum()), why)
 
 
 def _all_of(ties: Any, counts: Any, size: int) -> Floats:
@@ -112,7 +122,7 @@ def _fitted(
     size: int,
 ) -> DeadShare:
     weights, unit = bootstrap.weights, bootstrap.unit[owner]
-    total, drawn = 0.0, np.zeros(len(weights))
+    total, drawn, misfit = 0.0, np.zeros(len(weights)), False
     frequent = np.argsort(-np.bincount(of_value, ties))[:LEVELS]
     for value in frequent:
         of_this = np.zeros(len(owner), dtype=np.intp)
@@ -126,20 +136,59 @@ def _fitted(
         )
         by_unit = np.zeros((bootstrap.units, len(pairs)))
         np.add.at(by_unit, (unit[several], code.ravel()), 1.0)
-        total += _tied(pairs, seen.astype(float)[None], size, REFINED)[0]
-        drawn += _tied(pairs, weights @ by_unit, size, 0)
-    tail = (1 - bootstrap.level) / 2
+        m, rho = _beta(pairs, seen.astype(float)[None], REFINED)
+        misfit |= value == frequent[0] and not _fits(pairs, seen, m, rho)
+        total += _tied(m, rho, size)[0]
+        drawn += _tied(*_beta(pairs, weights @ by_unit, 0), size)
+    prompts, sampled, groups = len(np.unique(owner[several])), int(counts.max()), int(several.sum())
+    if misfit:
+        why = (
+            "the pass rates of the prompts are not spread as one beta distribution, so that what "
+            f"{size} siblings would do cannot be said from {sampled}"
+        )
+        nothing = (float("nan"), float("nan"))
+        return DeadShare(size, float("nan"), nothing, "fitted", sampled, prompts, groups, why)
+    tail, total = (1 - bootstrap.level) / 2, min(total, 1.0)
     low, high = np.quantile(np.minimum(drawn, 1.0), [tail, 1 - tail])
-    prompts = len(np.unique(owner[several]))
-    sampled = int(counts.max())
-    return DeadShare(size, min(total, 1.0), (float(low), float(high)), "fitted", sampled, prompts)
+    around = min(float(low), total), max(float(high), total)  # the draws are fitted on the rough grid
+    return DeadShare(size, total, around, "fitted", sampled, prompts, groups)
 
 
-def _tied(pairs: Any, weights: Floats, size: int, refined: int) -> Floats:
-    """Probability that all of `size` siblings are successes, for each row of weights of (successes, trials).
+def _tied(m: Floats, rho: Floats, size: int) -> Floats:
+    """Probability that all of `size` siblings are successes, of a beta distribution as `_beta` has it."""
+    product = np.ones(len(m))
+    for drawn in range(size):
+        product *= (m * (1 - rho) + rho * drawn) / (1 - rho + rho * drawn)
+    return product
 
-    Under the beta-binomial of the highest likelihood: mean m and intraclass correlation rho, rates
-    m (1 - rho) / rho and (1 - m) (1 - rho) / rho.
+
+def _fits(pairs: Any, seen: Any, m: Floats, rho: Floats) -> bool:
+    """Whether groups of the commonest size have as many successes as their beta-binomial says.
+
+    By Pearson's chi-squared over cells of at least `CELL` expected groups, at 1 %; with too few cells nothing
+    speaks against it.
+    """
+    trials = pairs[np.argmax(np.bincount(pairs[:, 1], seen)[pairs[:, 1]]), 1]
+    of_size = pairs[:, 1] == trials
+    observed = np.bincount(pairs[of_size, 0], seen[of_size], minlength=trials + 1)
+    outcomes = np.column_stack([np.arange(trials + 1), np.full(trials + 1, trials)])
+    ways = np.array([comb(int(trials), count) for count in range(trials + 1)], dtype=float)
+    expected = observed.sum() * ways * np.exp(_log_likelihood(outcomes, m, rho))[:, 0]
+    cell = np.minimum(np.cumsum(expected) // CELL, max(expected.sum() // CELL - 1, 0)).astype(np.intp)
+    _, cell = np.unique(cell, return_inverse=True)
+    observed, expected = np.bincount(cell, observed), np.bincount(cell, expected)
+    freedom = len(expected) - 3  # the total and two parameters are fitted
+    if freedom < 1:
+        return True
+    rough = 2 / (9 * freedom)  # Wilson and Hilferty (1931)
+    limit = freedom * (1 - rough + NormalDist().inv_cdf(1 - MISFIT) * rough**0.5) ** 3
+    return bool((((observed - expected) ** 2) / expected).sum() <= limit)
+
+
+def _beta(pairs: Any, weights: Floats, refined: int) -> tuple[Floats, Floats]:
+    """The beta distribution of the highest likelihood, for each row of weights of (successes, trials).
+
+    Mean m and intraclass correlation rho: rates m (1 - rho) / rho and (1 - m) (1 - rho) / rho.
     """
     means, spreads = np.linspace(-9, 9, MEANS), np.linspace(-9, 6, SPREADS)  # as logits
     likelihood = weights @ _log_likelihood(pairs, *_grid(means, spreads))
@@ -150,11 +199,7 @@ def _tied(pairs: Any, weights: Floats, size: int, refined: int) -> Floats:
         near = [at[0] + step * np.linspace(-1, 1, 21) for at, step in ((mean, width[0]), (spread, width[1]))]
         at = int((weights @ _log_likelihood(pairs, *_grid(*near)))[0].argmax())
         mean, spread, width = near[0][[at // 21]], near[1][[at % 21]], width / 10
-    m, rho = _logistic(mean), _logistic(spread)
-    product = np.ones(len(m))
-    for drawn in range(size):
-        product *= (m * (1 - rho) + rho * drawn) / (1 - rho + rho * drawn)
-    return product
+    return _logistic(mean), _logistic(spread)
 
 
 def _grid(means: Floats, spreads: Floats) -> tuple[Floats, Floats]:

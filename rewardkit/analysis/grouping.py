@@ -204,7 +204,7 @@ class Bootstrap:
         self.level = level
         self.tests = tests  # intervals that the level is to hold for together, whatever `interval` is told
         self.units = min(self.total, self.MOST_UNITS)
-        wanted = max(resamples, int(2 * FEWEST_BEYOND * tests / (1 - level)))
+        wanted = max(resamples, round(2 * FEWEST_BEYOND * tests / (1 - level)))
         self.resamples = min(self.CELLS // max(self.units, 1), wanted)
         check_seed(seed)
         self.seed = int(seed)

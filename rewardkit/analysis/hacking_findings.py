@@ -16,8 +16,9 @@ FEWEST_PAIRS = 100
 """Sibling pairs under which no order is measured. Our choice."""
 FEWEST_CUT = 10
 """Cut completions under which nothing is said of them. Our choice."""
+FIRST = 1 << 16  # rows in which levels are counted
 SAME_THING = 0.9
-"""Concordance with the length from which on another column is taken for it. Our choice."""
+"""Concordance with the length from which on something else is taken for it. Our choice."""
 
 
 def find(view: View) -> list[Finding]:
@@ -77,7 +78,47 @@ def _length(view: View) -> Iterator[Finding]:
         told["declared"] = declared[0]
     severity = "info" if declared else "warn"
     lengths = view.context.lengths_of(view.few)
-    yield from _bias(view, "length_bias", severity, lengths, told, advice=("soften_length", "gate_component"))
+    found = list(
+        _bias(view, "length_bias", severity, lengths, told, advice=("soften_length", "gate_component"))
+    )
+    yield from found or _follows_length(view, severity, lengths, told)
+
+
+def _follows_length(
+    view: View, severity: str, lengths: Floats, told: Mapping[str, object]
+) -> Iterator[Finding]:
+    """The finding that the task itself is scored as the length orders siblings, nearly without exception.
+
+    Of graded scores: where right answers and wrong ones differ in length, that is no fault of who tells them
+    apart. A label would say more, and is asked instead where there is one.
+    """
+    scores = view.scores[view.primary]
+    some = scores[:FIRST]
+    if view.context.label is not None or len(np.unique(some[~np.isnan(some)])) <= 2:
+        return
+    agree, pairs = concordance(lengths, scores[view.few], view.groups[view.few], total=len(view.owner))
+    count = int(pairs.sum())
+    value = float(agree.sum() / count) if count >= FEWEST_PAIRS else 0.5
+    above = value > 0.5
+    if max(value, 1 - value) < SAME_THING:
+        return
+    evidence = {
+        "value": value,
+        "interval": view.bootstrap.interval([agree, pairs], view.owner),
+        "alike": "",
+        "longer": above,
+        **told,
+    }
+    yield view.graded(
+        "length_bias",
+        severity,
+        view.primary,
+        evidence,
+        n=count,
+        threshold=SAME_THING if above else 1 - SAME_THING,
+        above=above,
+        rollout_ids=view.ids(~np.isnan(scores)),
+    )
 
 
 def _is_of_length(item: Component) -> bool:

@@ -122,7 +122,12 @@ CASES = {
     ),
     "three labels": (labelled(np.arange(80) % 3 * 1.0), LABEL, "label_unusable", "it has 0, 1, 2"),
     "infinite labels": (labelled([INF] * 40 + [1.0] * 40), LABEL, "label_unusable", "it has 1"),
-    "a label of a component": (labelled(HALF.tolist()), LABEL, "label_unusable", "says what the component 'c' says"),
+    "a label of a component": (
+        labelled(HALF.tolist()),
+        LABEL,
+        "label_unusable",
+        "says what the component 'c' says",
+    ),
 }
 
 
@@ -252,3 +257,11 @@ def test_an_infinite_score_that_was_returned_is_found_as_that_and_not_as_an_erro
     (found,) = diagnosis["not_finite"]
     assert (found.component, found.severity, found.evidence["rows"]) == ("c", "high", 26)
     assert not diagnosis["errors"]
+
+
+def test_an_infinite_score_that_is_not_paid_does_not_explain_an_infinite_reward():
+    scores = scores_of({"c": HALF, "d": HALF}, MANY, weights={"d": 0.0})
+    table = scores.table.copy()
+    table.loc[3, ["score/d", "reward"]] = INF
+    found = rk.diagnose(replace(scores, table=table))["not_finite"]
+    assert [(item.component, item.severity) for item in found] == [(None, "high"), ("d", "info")]

@@ -4,7 +4,9 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from scipy import optimize, special, stats
 
+import rewardkit as rk
 from rewardkit.analysis.group_size import dead_share
 from rewardkit.analysis.grouping import Bootstrap
 
@@ -71,6 +73,28 @@ def test_the_interval_of_a_larger_size_holds_the_truth_about_as_often_as_it_says
     assert 0.85 * seeds <= held  # 95 % with a binomial spread of 3 % and the bootstrap's own of few prompts
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_prompts_of_two_kinds_are_refused_and_not_foreseen_as_one(seed):
+    """40 % of the prompts at .02 and 60 % at .6: of 16 siblings .29 are tied, a beta says .17."""
+    rates = np.where(np.random.default_rng(seed).random(400) < 0.4, 0.02, 0.6)
+    found = share(*outcomes(seed, rates, 8), 16)
+    assert np.isnan(found.value) and "are not spread as one beta distribution" in found.why
+    assert np.isnan(found.batches) and found.prompts == 400
+
+
+def test_rates_of_one_kind_are_refused_as_rarely_as_is_meant():
+    refused = 0
+    for seed in range(100):
+        rates = np.random.default_rng(seed).beta(0.8, 1.5, 300)
+        refused += np.isnan(share(*outcomes(seed, rates, 8), 16).value)
+    assert refused <= 4  # 1 % of 100 is 1, and more than 4 comes once in 300 times
+
+
+def test_the_interval_holds_the_value_where_nearly_no_group_is_tied():
+    found = share(*outcomes(0, np.full(300, 0.5), 8), 16)
+    assert found.interval[0] <= found.value <= found.interval[1]
+
+
 def test_several_values_are_tied_at_each():
     generator = np.random.default_rng(3)
     groups = np.repeat(np.arange(400), 6)
@@ -91,7 +115,7 @@ def test_no_larger_group_than_four_times_and_no_fit_to_few_prompts():
     assert np.isnan(alone.value) and alone.why == "no prompt has two siblings with a reward"
     nothing = share(np.full(8, np.nan), np.repeat([0, 1], 4), 2)
     assert np.isnan(nothing.value) and nothing.why == "no prompt has two siblings with a reward"
-    with pytest.raises(ValueError, match="size=1: a group has at least 2"):
+    with pytest.raises(rk.InputError, match="size=1 is not a whole number of at least 2"):
         share(rewards, groups, 1)
 
 
@@ -106,3 +130,24 @@ def test_the_batches_that_dropping_costs():
     found = share(rewards, np.repeat(np.arange(4), 2), 2)
     assert found.value == 0.5 and found.batches == 2 and found.record()["batches"] == 2
     assert share(np.zeros(4), np.repeat([0, 1], 2), 2).batches == float("inf")
+
+
+def test_every_value_that_many_groups_are_tied_at_counts():
+    generator = np.random.default_rng(7)
+    rates = generator.dirichlet([0.15] * 6, 400)
+    rewards = np.concatenate([generator.choice(6, size=6, p=rate) for rate in rates]).astype(float)
+    many = np.random.default_rng(8).dirichlet([0.15] * 6, 200_000)
+    found = share(rewards, np.repeat(np.arange(400), 6), 10)
+    assert found.interval[0] <= (many**10).sum(axis=1).mean() <= found.interval[1]
+
+
+def test_the_fit_is_the_one_of_the_highest_likelihood():
+    rewards, groups = outcomes(11, np.random.default_rng(11).beta(1.3, 2.2, 200), 8)
+    hits = rewards.reshape(200, 8).sum(axis=1)
+
+    def off(logs):
+        return -stats.betabinom.logpmf(hits, 8, *np.exp(logs)).sum()
+
+    a, b = np.exp(optimize.minimize(off, [0.0, 0.0], method="Nelder-Mead", options={"xatol": 1e-9}).x)
+    tied = sum(np.exp(special.betaln(x + 20, y) - special.betaln(x, y)) for x, y in ((a, b), (b, a)))
+    assert share(rewards, groups, 20).value == pytest.approx(tied, rel=1e-4)

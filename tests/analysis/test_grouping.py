@@ -165,3 +165,15 @@ def test_values_of_one_prompt_alone_have_no_interval():
     assert np.isnan(Bootstrap(prompts).interval([counted / 2, counted], prompts)).all()
     counted[4] = 1.0
     assert np.isfinite(Bootstrap(prompts).interval([counted / 2, counted], prompts)).all()
+
+
+def test_of_several_tests_each_interval_is_wider_and_there_are_resamples_beyond_its_ends():
+    prompts, values = np.repeat(np.arange(80), 3), np.random.default_rng(0).random(240)
+    sums = [values, np.ones(240)]
+    one, many = Bootstrap(prompts), Bootstrap(prompts, tests=25)
+    assert many.resamples == 5000 > one.resamples
+    width = np.ptp(many.interval(sums, prompts)) / np.ptp(one.interval(sums, prompts))
+    assert width == pytest.approx(3.09 / 1.96, rel=0.1)  # quantiles at .001 and .025 of a normal distribution
+    assert many.interval(sums, prompts) == Bootstrap(prompts, resamples=5000).interval(
+        sums, prompts, tests=25
+    )

@@ -98,6 +98,20 @@ def test_right_answers_that_are_longer_are_no_length_bias():
     assert "length_bias" not in codes(table(1, noise, extra=extra))
 
 
+@pytest.mark.parametrize("beside", [False, True], ids=["alone", "with a format"])
+def test_a_task_that_is_scored_by_the_length_is_said_to_follow_it(beside):
+    rows = table(2, longer).rollouts.table
+    judge = rk.Component("judge", lambda completion: min(len(completion) / 400, 1.0), primary=True)
+    tidy = rk.Component("tidy", lambda temperature: temperature > 0.1, weight=0.1)
+    scores = rk.score(rk.Reward("r", components=[judge, tidy] if beside else [judge]), rows)
+    found = codes(scores)["length_bias"]
+    assert (found.component, found.severity, found.evidence["value"]) == ("judge", "warn", 1.0)
+    assert "'judge' follows the length: of two siblings that it tells apart the longer" in found.sentence
+    shorter = rk.Component("judge", lambda completion: 1 - min(len(completion) / 400, 1.0))
+    falls = codes(rk.score(rk.Reward("r", components=[shorter]), rows))["length_bias"]
+    assert falls.severity == "warn" and falls.evidence["value"] == 0.0
+
+
 def test_a_lone_component_is_not_said_to_pay_for_length():
     scores = table(2, longer)
     reward = rk.Reward("one", components=[rk.Component("second", lambda second_given: second_given)])
@@ -232,7 +246,9 @@ def test_a_label_that_is_noise_is_of_high_severity_and_one_that_is_followed_is_s
         pytest.param(lambda right: 1 - right, "says the reverse of the component 'task'", id="its reverse"),
         pytest.param(lambda right: right * 0 + 1, "not one of two values: it has 1", id="constant"),
         pytest.param(lambda right: np.arange(len(right)) % 3, "it has 0, 1, 2", id="three values"),
-        pytest.param(lambda right: ["yes"] * len(right), "'label' holds no numbers but 'yes'; make", id="words"),
+        pytest.param(
+            lambda right: ["yes"] * len(right), "'label' holds no numbers but 'yes'; make", id="words"
+        ),
         pytest.param(
             lambda right: [1.0, 0.0] + [None] * (len(right) - 2), "only [01] pairs of siblings", id="missing"
         ),

@@ -123,3 +123,19 @@ def test_dropped_groups_have_no_advantage():
     assert np.isnan(view.advantages).tolist() == [False] * 7 + [True] * 2  # where a does not vary
     assert view.effective_weights["a"] + view.effective_weights["b"] == pytest.approx(1)
     assert not np.isnan(view_of({"a": A, "b": B}, GROUPS, {"filter_metric": "reward"}).advantages).any()
+
+
+def test_pieces_that_cancel_but_for_the_last_digit_hold_nothing():
+    pieces = {"a": np.array([0.1 + 0.2, 0.0]), "b": np.array([-0.3, 0.0])}
+    shares = group_shares(pieces, np.array([0.5, -0.5]), np.zeros(2, dtype=int))
+    assert {name: share.tolist() for name, share in shares.items()} == {"a": [0.0], "b": [0.0]}
+
+
+def test_where_the_gate_on_the_whole_reward_is_closed_nothing_is_paid():
+    """A component that the gate is on has a score there all the same."""
+    rows = [{"prompt_id": "p", "completion": str(given), "given": given} for given in (0.7, 0.3)]
+    component = rk.Component("c", lambda given: given, weight=2.0)
+    scores = rk.score(rk.Reward("r", components=[component], gate=rk.gate("c", at_least=0.5)), rows)
+    (view,) = rk.diagnose(scores).views
+    assert scores.score("c").tolist() == [0.7, 0.3]
+    assert view.paid["c"].tolist() == view.rewards.tolist() == [1.4, 0.0]

@@ -28,10 +28,10 @@ def counted(values, order, groups, alike=None):
 @pytest.mark.parametrize("alike", [False, True])
 def test_pairs_are_those_of_a_count_one_by_one(seed, alike):
     generator = np.random.default_rng(seed)
-    groups = generator.permutation(np.repeat(np.arange(5), [7, 1, 4, 2, 6]))
-    values, order = generator.integers(0, 4, 20).astype(float), generator.integers(0, 3, 20).astype(float)
+    groups = generator.permutation(np.repeat(np.arange(5), [7, 1, 4, 2, 16]))
+    values, order = generator.integers(0, 4, 30).astype(float), generator.integers(0, 3, 30).astype(float)
     values[3], order[5] = np.nan, np.nan
-    same = generator.integers(0, 2, 20).astype(float) if alike else None
+    same = generator.integers(0, 2, 30).astype(float) if alike else None
     if alike:
         same[7] = np.nan
     for found, expected in zip(

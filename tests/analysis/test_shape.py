@@ -58,6 +58,9 @@ def test_of_many_values_evenly_spaced_ones_stand_for_all():
     ("values", "far"),
     [
         pytest.param([1, 2, 3, 4, 5, 6, 7, 30], [30], id="beyond the fence of 16.75, and apart"),
+        pytest.param([0] * 79 + [1] * 20 + [-1000], [-1000], id="of a task that is mostly missed"),
+        pytest.param([0] * 97 + [1] * 3, [], id="rare successes are not far out"),
+        pytest.param([0] * 79 + [1] * 20 + [4], [], id="at the fence of four spans"),
         pytest.param([1, 2, 3, 4, 5, 6, 7, 16], [], id="within the fence"),
         pytest.param([-22, 1, 2, 3, 4, 5, 6, 7], [-22], id="on the other side"),
         pytest.param([1, 2, 3, 4, 5, 6, 7, 30, 31, 60], [], id="so many that they widen the fence"),
