@@ -206,6 +206,14 @@ def test_a_label_that_the_reward_does_not_follow_is_found_with_the_share_of_pair
     assert found.severity == "warn" and "'is_correct'" in found.sentence
 
 
+def test_a_label_is_disagreed_with_gravely_where_the_whole_interval_is_under_the_limit():
+    found = codes(table(6, noise, extra=truth(0.25)), label="is_correct")["label_disagrees"]
+    low, high = found.evidence["interval"]
+    assert low < found.evidence["value"] < 0.7 < high and found.severity == "warn"
+    found = codes(table(6, noise, extra=truth(0.3)), label="is_correct")["label_disagrees"]
+    assert found.evidence["interval"][1] < 0.7 and found.severity == "high"
+
+
 def test_a_label_written_as_texts_of_true_and_false_is_one():
     scores = table(6, noise, extra=truth(0.15))
     rows = scores.rollouts.table
