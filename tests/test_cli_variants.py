@@ -173,6 +173,16 @@ def test_the_log_of_a_trainer_can_be_forecast_and_varied(tmp_path):
     assert got["rollouts"]["rows"] == 80 and got["diagnosis"]["rows"] == 80
 
 
+def test_a_number_is_a_text_where_the_column_holds_texts(scored):
+    first, second = (
+        record(run(scored, "whatif", "fine", "--gate", f"concise={on}", "--json"))["diagnosis"]
+        for on in ("ground_truth==5", "task==two-steps")
+    )
+    found = rk.whatif(rk.load_scores(scored / "fine"), gates={"concise": rk.gate("ground_truth", equals="5")})
+    assert [item["code"] for item in first["findings"]] == [item.code for item in found.diagnosis.findings]
+    assert first["findings"] != second["findings"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -190,6 +200,17 @@ def test_the_log_of_a_trainer_can_be_forecast_and_varied(tmp_path):
         (("whatif", "fine", "--gate", "concis=none"), "did you mean 'concise'?"),
         (("whatif", "fine", "--gate", "concise=nothing>=1"), "a gate is on 'nothing'"),
         (("whatif", "fine", "--weight", "concise=1", "--label", "god"), "did you mean 'good'?"),
+        (("whatif", "fine", "--weight", "concise=1", "--weight", "concise=2"),
+         "'concise' is given twice, '1' and '2'"),
+        (("whatif", "fine", "--gate", "concise=text>=1"),
+         "'text' with a number, but it holds texts such as 'some'"),
+        (("whatif", "fine", "--gate", "concise=task==1"), "would never open: no row has task=1; there are"),
+        (("whatif", "fine", "--gate", "concise=correct==0.3"), "no row has correct=0.3; there are 0.0, 1.0"),
+        (("whatif", "fine", "--weight", "concise=1", "--seed", "-1"), "-1 is not in the range x>=0"),
+        (("diagnose", "fine", "--seed", "-1"), "-1 is not in the range x>=0"),
+        (("forecast", "fine", "--seed", "-1"), "-1 is not in the range x>=0"),
+        (("compare", "fine", "flawed", "--seed", "-1"), "-1 is not in the range x>=0"),
+        (("diagnose", "fine", "--by", "good"), "by='good' differs among the siblings of"),
         (("whatif", "nowhere", "--weight", "a=1"), "there is no file 'nowhere'"),
         (("forecast", "nowhere"), "there is no file 'nowhere'"),
         (("forecast", "fine", "--label", "god"), "did you mean 'good'?"),

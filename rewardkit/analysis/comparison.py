@@ -164,8 +164,8 @@ def compare(
     Advantages and findings are those of all rows of each side, under the settings of `training`; `label` is
     a column that is trusted, as in `diagnose` and `forecast`. `cases` are checked where a reward can be run,
     which one from a record cannot; `timeout` bounds each call there, as in `check`. Intervals are a bootstrap
-    over the prompts of A, seeded. InputError: no Scores, no rollout in common, a `rollout_id` that stands
-    twice, cases, settings or a label that cannot be used.
+    over the prompts of A, seeded. InputError: no Scores, no rollout in common, rollouts of other prompts
+    under the same `rollout_id`, one that stands twice, cases, settings or a label that cannot be used.
     """
     for scores in (scores_a, scores_b):
         if not isinstance(scores, Scores):
@@ -199,7 +199,7 @@ def compare(
             if key in second and second[key].severity != item.severity
         ),
         forecast=_forecast(a, b, rows, label, same=not counts["other_completions"]),
-        notes=(*matched.notes(), *map(_unseen, unseen_sources(*records))),
+        notes=(*matched.notes(), *_of_label(a, b), *map(_unseen, unseen_sources(*records))),
     )
 
 
@@ -234,9 +234,20 @@ def _forecast(
 
 def _without_signal(side: Diagnosis) -> float:
     """Share of the groups of all rows, of several judged siblings, that have no signal."""
-    dead = sum(int(view.stats.dead.sum()) for view in side.views)
-    live = sum(int(view.stats.live.sum()) for view in side.views)
+    dead = sum(int(view.dead.sum()) for view in side.views)
+    live = sum(int(view.live.sum()) for view in side.views)
     return dead / (dead + live) if dead + live else float("nan")
+
+
+def _of_label(a: Diagnosis, b: Diagnosis) -> list[str]:
+    """Why the label says nothing, of A, of B or of both, a sentence each."""
+    told: dict[str, list[str]] = {}
+    for name, side in (("A", a), ("B", b)):
+        for why in dict.fromkeys(view.context.why_no_label for view in side.views):
+            told.setdefault(why, []).append(name)
+    return [
+        f"{' and '.join(names)} cannot be held against the label: {why}" for why, names in told.items() if why
+    ]
 
 
 def _unseen(name: str) -> str:

@@ -299,8 +299,8 @@ Measure = tuple[str, Floats | float, dict[str, Any]]
 def _too_much(view: View, name: str, names: list[str], *, weak: bool) -> Iterator[Measure]:
     """What this component holds too much by: half of all, a heavier one's share, or what it declares.
 
-    A primary that is tied leaves all to whoever varies, at any weight. So where it hardly varies, and wherever
-    a share is held against the declared one, the component must also hold more than it declares, or half, in
+    A primary that is tied leaves all to whoever varies, at any weight. So where it hardly varies, and where a
+    share is held against the declared one, the component must also hold more than it declares, or half, in
     the groups in which the primary varies; else it is the primary's fault, which is told of by itself. In
     these groups a share rises with the weight, and once above the declared one stays so until it is half: a
     heavier weight is never judged more mildly, unless it is declared so.
@@ -310,14 +310,15 @@ def _too_much(view: View, name: str, names: list[str], *, weak: bool) -> Iterato
     enough = min(declared, view.thresholds["dominant"]) * there.sum()
     by_itself = bool((view.group_shares[name] * there).sum() > enough > 0)
     over = _outweighed(view, name, names)
-    if held >= view.thresholds["dominant"] and (by_itself or not weak):
+    if weak and not by_itself:
+        return
+    if held >= view.thresholds["dominant"]:
         yield "dominant", 0.0, {}
     if held - declared >= view.thresholds["over_declared"] and by_itself:
         yield "over_declared", declared, {}
-    if over is not None and (by_itself or not weak or over != view.primary):
-        less = view.effective_weights[over]
-        if held - less >= view.thresholds["outweighs"]:
-            yield "outweighs", view.group_shares[over], {"over": over, "over_value": less}
+    less = view.effective_weights[over] if over is not None else np.inf
+    if over is not None and held - less >= view.thresholds["outweighs"]:
+        yield "outweighs", view.group_shares[over], {"over": over, "over_value": less}
 
 
 def _holds_too_much(
@@ -333,7 +334,7 @@ def _holds_too_much(
         "info" if meant else "warn",
         name,
         {"value": value, "interval": compared},
-        n=int(view.stats.live.sum()),
+        n=int(view.live.sum()),
         threshold=view.thresholds[threshold],
         rollout_ids=view.ids(np.abs(within(view.paid[name], view.groups)) > 0),
         suggestions=() if meant else ("declared_weights", "gate_component", "remove_component"),
@@ -355,7 +356,7 @@ def _outweighed(view: View, name: str, names: list[str]) -> str | None:
     One that rarely varies is no measure of what others hold.
     """
     held, weights = view.effective_weights, {other: abs(view.components[other].weight) for other in names}
-    often = OFTEN * view.stats.live.sum()
+    often = OFTEN * view.live.sum()
     lighter = [
         other
         for other in names

@@ -35,7 +35,7 @@ def of_several(reward: Reward, item: Component) -> bool:
     if reward.recorded is None:
         return bool(item.group or item.batch)
     kinds = {part["name"]: part["kind"] for part in reward.recorded["components"]}
-    return kinds[item.name] != "row"
+    return bool(kinds[item.name] != "row")
 
 
 def moved_by(reward: Reward, names: Collection[str]) -> set[str]:

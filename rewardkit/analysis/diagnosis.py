@@ -175,11 +175,12 @@ def diagnose(
     that is trusted to say which completions are good, of two values; `columns` the columns of numbers that
     are held against the advantages (all that the rollouts have). Each value of the columns `by` is looked at
     as well, by itself (data_source, task, policy and step, where the rollouts have them and siblings share
-    them), at a level that holds for all of them together; what is true of the whole is not said again. Intervals are a bootstrap
-    over prompts, seeded. `thresholds` overrides entries of `analysis.thresholds.THRESHOLDS`. A route is
-    diagnosed one reward at a time. Scores and rewards that float32 does not hold count as not judged, in the
-    `scores` of the diagnosis as well. InputError: unknown setting or threshold, a column `by` that differs
-    among siblings or has too many values, a route without a reward for any row.
+    them), at a level that holds for all of them together; what is true of the whole is not said again.
+    Intervals are a bootstrap over prompts, seeded. `thresholds` overrides entries of
+    `analysis.thresholds.THRESHOLDS`. A route is diagnosed one reward at a time. Scores and rewards that
+    float32 does not hold count as not judged, in the `scores` of the diagnosis as well. InputError: unknown
+    setting or threshold, a column `by` that differs among siblings or has too many values, a route without a
+    reward for any row.
     """
     if not isinstance(scores, Scores):
         raise InputError(

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardkit.analysis.changes import Change, why_not_run
-from rewardkit.analysis.proposals import READABLE, Found, Proposal, prediction_column
+from rewardkit.analysis.proposal import Found, Proposal
+from rewardkit.analysis.proposals import READABLE, prediction_column
 from rewardkit.analysis.view import View
 from rewardkit.columns import column_values
 from rewardkit.component import Component
@@ -234,9 +235,13 @@ def _proposal(
     looser = fault in LOOSER
     kinds = (up, judged, down) if looser else (down, judged, up)
     rows = [row for kind in kinds for row in _spread(kind)][:EXAMPLES]
-    told = f"{int(up.sum())} rows earn more, {int(down.sum())} less"
+    told = f"{int(up.sum())} {'row earns' if up.sum() == 1 else 'rows earn'} more, {int(down.sum())} less"
     if judged.any():
-        told += f", and {int(judged.sum())} are judged that were not ({int((new[judged] > 0).sum())} earn it)"
+        count, earn = int(judged.sum()), int((new[judged] > 0).sum())
+        told += (
+            f", and {count} {'is' if count == 1 else 'are'} judged that {'was' if count == 1 else 'were'} not"
+        )
+        told += f" ({earn} {'earns' if earn == 1 else 'earn'} it)"
     risk = "a looser way may pay for what is wrong" if looser else "a stricter way may miss what is right"
     why = f"{name!r} is {fault}; judged by {way.what} {told}: read the examples, as {risk}"
     more = {"rows_up": int(up.sum()), "rows_down": int(down.sum()), "rows_judged": int(judged.sum())}

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["SEVERITIES", "Finding"]
+__all__ = ["SEVERITIES", "Finding", "counted", "percent"]
 
 SEVERITIES = ("high", "warn", "info")
 
@@ -43,13 +43,16 @@ class Finding:
             text = f"[{self.part}] {text}"
         if self.evidence.get("inconclusive"):
             if few := self.evidence.get("too_few"):
-                return f"{text[0].upper()}{text[1:]} (inconclusive: {few} groups are too few for a verdict)"
+                return (
+                    f"{text[0].upper()}{text[1:]} (inconclusive: {counted(few, 'group')} "
+                    f"{'is' if few == 1 else 'are'} too few for a verdict)"
+                )
             reaching = self.evidence.get("compared_interval")
             what = "the interval"
             if reaching:
                 what = f"what was compared, {percent(reaching[0])} to {percent(reaching[1])},"
             needed = self.evidence.get("n_needed")
-            more = f"; about {needed:,} prompts would decide" if needed else ""
+            more = f"; about {float(f'{needed:.2g}'):,.0f} prompts would decide" if needed else ""
             text += f" (inconclusive: {what} reaches across the threshold of {self.threshold:g}{more})"
         return text[0].upper() + text[1:]
 
@@ -67,6 +70,15 @@ class Finding:
             "rollout_ids": list(self.rollout_ids),
             "suggestions": list(self.suggestions),
         }
+
+
+def counted(number: int, what: str) -> str:
+    """A number of things as a person reads it.
+
+    >>> counted(1, "group"), counted(2000, "group")
+    ('1 group', '2,000 groups')
+    """
+    return f"{number:,} {what}" + ("" if number == 1 else "s")
 
 
 def percent(share: float) -> str:
@@ -93,6 +105,20 @@ def _constant(e: Mapping[str, Any]) -> str:
             "anything yet"
         )
     return f"never varies: it is {e['value']:g} on every scored row, so it adds nothing to any advantage"
+
+
+def _of_length(e: Mapping[str, Any]) -> str:
+    """Who pays for the length: the reward among siblings that are alike, or the task itself."""
+    declared = f", as {e['declared']!r} declares" if e.get("declared") else ""
+    if e["alike"]:
+        return (
+            f"pays for {'longer' if e['longer'] else 'shorter'} completions: of two siblings {e['alike']} the "
+            f"longer (in {e['unit']}) has the higher advantage in {_share(e)} of the pairs{declared}"
+        )
+    return (
+        f"follows the length: of two siblings that it tells apart the longer (in {e['unit']}) has the higher "
+        f"score in {_share(e)} of the pairs; a label would say whether these are the better ones{declared}"
+    )
 
 
 def _lost(e: Mapping[str, Any]) -> str:
@@ -140,11 +166,7 @@ SENTENCES: dict[str, Callable[[Mapping[str, Any]], str]] = {
         "(ties count half): the others push the policy the wrong way, or not at all"
     ),
     "label_unusable": lambda e: f"cannot be held against the label: {e['reason']}",
-    "length_bias": lambda e: (
-        f"pays for {'longer' if e['longer'] else 'shorter'} completions: of two siblings {e['alike']} the "
-        f"longer (in {e['unit']}) has the higher advantage in {_share(e)} of the pairs"
-        + (f", as {e['declared']!r} declares" if e.get("declared") else "")
-    ),
+    "length_bias": _of_length,
     "column_bias": lambda e: (
         f"pays for {'more' if e['longer'] else 'less'} {e['column']}: of two siblings {e['alike']} the one "
         f"with more has the higher advantage in {_share(e)} of the pairs"

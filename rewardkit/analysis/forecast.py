@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rewardkit.analysis.asked import check_label, check_seed, names_of
 from rewardkit.analysis.context import truths
 from rewardkit.analysis.curves import Place, Selection, best_of_view, tilted_view
-from rewardkit.analysis.findings import percent
+from rewardkit.analysis.findings import counted, percent
 from rewardkit.analysis.finite import endless, held
 from rewardkit.analysis.grouping import Bootstrap, Floats, GroupStats, group_stats
 from rewardkit.analysis.selection import add_up, numbers_drawn, siblings_of
@@ -86,12 +86,16 @@ class Forecast:
 
     def __repr__(self) -> str:
         lines = [
-            f"forecast of {self.scores.reward.name!r} on {len(self.scores)} rollouts in {self.groups} groups "
-            f"({self.training}); a sibling at random -> the one picked (95 % interval)"
+            f"forecast of {self.scores.reward.name!r} on {len(self.scores)} rollouts in "
+            f"{counted(self.groups, 'group')} ({self.training}); a sibling at random -> the one picked "
+            "(95 % interval)"
         ]
         if len(self.best_of) > 1:
             n, kl, left = self.best_of.points[-1], self.best_of.kl[-1], self.best_of.groups[-1]
-            lines += [f"  best of {n:g}, KL at most {kl:.2f}, in {left} groups:", *_shown(self.best_of)]
+            lines += [
+                f"  best of {n:g}, KL at most {kl:.2f}, in {counted(left, 'group')}:",
+                *_shown(self.best_of),
+            ]
         if len(self.tilted) > 1:
             beta, kl, size = self.tilted.points[-1], self.tilted.kl[-1], self.tilted.sample_size[-1]
             unit = " standard deviations of the group" if self.training.scales_groups else ""
@@ -252,7 +256,8 @@ def _reward_notes(rewards: Floats, empty: int) -> list[str]:
         if rows.any():
             notes.append(f"{rows.sum()} of {len(rewards)} rows have {what}, and are never picked")
     if empty and not np.isnan(rewards).all():
-        notes.append(f"{empty} groups have no row that can be picked, and are left out")
+        has, are = ("has", "is") if empty == 1 else ("have", "are")
+        notes.append(f"{counted(empty, 'group')} {has} no row that can be picked, and {are} left out")
     return notes
 
 

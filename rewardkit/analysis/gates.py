@@ -65,7 +65,10 @@ def _opened(table: pd.DataFrame, gate: Gate | None) -> tuple[NDArray[np.bool_], 
 
 
 def _decisions(gate: Gate, values: Sequence[Any]) -> list[bool | None]:
-    """Whether the gate is open for each value, None where it is missing; RewardError: a number against text."""
+    """Whether the gate is open for each value, None where it is missing.
+
+    RewardError: a number is held against text.
+    """
     known = [value for value in values if value is not None]
     numeric = [isinstance(value, int | float | np.number | np.bool_) for value in known]
     limits = gate.at_least is not None or gate.at_most is not None

@@ -11,13 +11,19 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rewardkit.analysis.diagnosis import Diagnosis
+from rewardkit.analysis.findings import percent
 from rewardkit.analysis.finite import endless
 from rewardkit.analysis.grouping import Bootstrap, Codes, Floats
 from rewardkit.analysis.view import SHOWN_IDS
+from rewardkit.columns import column_values
 from rewardkit.errors import InputError
 from rewardkit.scoring import Scores
 
 __all__ = ["Matched", "match_rows", "side_by_side"]
+
+HARDLY = 0.05
+"""Share of the same completions up to which rows of other prompts are of another log. Our choice."""
+MOSTLY = 0.5  # of the prompts are others: our choice
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +91,7 @@ class Matched:
 def match_rows(a: Scores, b: Scores) -> tuple[tuple[Codes, Codes], dict[str, Any]]:
     """Positions of the rows of A and of B that have the same `rollout_id`, in the order of A; and counts.
 
-    InputError: none has, or an id stands twice.
+    InputError: none has, an id stands twice, or the rows of the same ids are of other prompts.
     """
     ids = [pd.Index(scores.table["rollout_id"]) for scores in (a, b)]
     for index, name in zip(ids, "AB", strict=True):
@@ -108,6 +114,7 @@ def match_rows(a: Scores, b: Scores) -> tuple[tuple[Codes, Codes], dict[str, Any
         for scores, own in zip((a, b), rows, strict=True)
     )
     other = ids[0][rows[0]][first != second]
+    _check_same(a, b, rows, ids[0][rows[0]][:1].tolist()[0], float((first == second).mean()))
     infinite = [endless(scores.rewards[own]) for scores, own in zip((a, b), rows, strict=True)]
     return rows, {
         "matched": len(rows[0]),
@@ -119,6 +126,26 @@ def match_rows(a: Scores, b: Scores) -> tuple[tuple[Codes, Codes], dict[str, Any
         "other_completions_ids": other[:SHOWN_IDS].tolist(),
         "infinite_rewards": int((infinite[0] | infinite[1]).sum()),
     }
+
+
+def _check_same(a: Scores, b: Scores, rows: tuple[Codes, Codes], one: Any, alike: float) -> None:
+    """InputError where ids, such as numbers of rows, name other rollouts on either side.
+
+    `alike` is the share of the same completions. Other completions of the same prompts are another run.
+    """
+    name = next((name for name in ("prompt", "prompt_id") if name in a.table and name in b.table), None)
+    if name is None or alike > HARDLY:
+        return
+    first, second = (
+        column_values(scores.table[name].iloc[own]) for scores, own in zip((a, b), rows, strict=True)
+    )
+    others = float(np.mean([left != right for left, right in zip(first, second, strict=True)]))
+    if others > MOSTLY:
+        raise InputError(
+            f"A and B are of other rollouts: of the rows with the same rollout_id (such as {one!r}) "
+            f"{percent(others)} have another {name}, and {percent(alike)} the same completion; compare "
+            "scores of the same rollouts, or give both a column rollout_id that says which belong together"
+        )
 
 
 def side_by_side(

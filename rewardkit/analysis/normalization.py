@@ -12,7 +12,8 @@ import numpy as np
 
 from rewardkit.analysis.findings import percent
 from rewardkit.analysis.grouping import Floats, group_stats
-from rewardkit.analysis.signal import sample_size, top_decile
+from rewardkit.analysis.signal import moved as moved_share
+from rewardkit.analysis.signal import of_one_size, sample_size, top_decile
 from rewardkit.analysis.view import View
 from rewardkit.primitives.weighting import Transform, min_max, rank, standardise
 from rewardkit.training import Training
@@ -69,8 +70,8 @@ def normalizations(view: View) -> list[Normalization]:
     for code, what, line, transform in _transforms():
         changed = transform(view.rewards, view.groups)
         after = view.advantages_of(changed)
-        cut = _cut_successes(view.rewards, transform) if "3 sigma" in what else ""
-        rows.append(_measure(view, code, what, line, base, after, cut))
+        cut = _cut(view.rewards, transform, "reward{}") if "3 sigma" in what else ""
+        rows.append(_measure(view, code, what, line, base, after, cut=cut))
     rows += list(_by_component(view, base))
     scalings: tuple[tuple[Literal["group", "batch", "none"], str], ...] = (
         ("group", "group std"),
@@ -97,6 +98,7 @@ def normalizations(view: View) -> list[Normalization]:
             line,
             base,
             after,
+            "" if view.additive else f"; it is a sum, where the reward is a {view.reward.aggregation}",
         )
     )
     return rows
@@ -141,10 +143,12 @@ def _transforms() -> list[tuple[str, str, str, Transform]]:
 
 
 def _by_component(view: View, base: Floats) -> list[Normalization]:
-    """The same maps on each component before summing.
+    """The same maps on each component before summing; none for what is no sum.
 
     Over the batch min-max is a change of weights, and its line says so.
     """
+    if not view.additive and view.training.name != "gdpo":
+        return []
     columns, weights = view.score_columns, view.weights
     scale = {
         name: np.nanmax(column) - np.nanmin(column)
@@ -171,18 +175,25 @@ def _by_component(view: View, base: Floats) -> list[Normalization]:
     for code, what, line, transform in ways:
         changed = np.column_stack([transform(column, view.groups) for column in columns.T])
         total = np.where(np.isnan(changed), 0.0, changed) @ weights
-        total[np.isnan(view.rewards)] = np.nan
+        total[view.gate == 0], total[np.isnan(view.rewards)] = 0.0, np.nan
         after = view.advantages_of(total, columns=changed)
-        rows.append(_measure(view, f"{code}_components", f"each component: {what}", line, base, after))
+        said = [
+            _cut(column, transform, f"score{{}} of {name!r}")
+            for name, column, weight in zip(view.names, columns.T, weights, strict=True)
+            if "3 sigma" in what and weight > 0
+        ]
+        cut = ", ".join(item for item in said if item).replace(", the clip cuts ", ", ")
+        rows.append(
+            _measure(view, f"{code}_components", f"each component: {what}", line, base, after, cut=cut)
+        )
     return rows
 
 
 def _measure(
-    view: View, code: str, what: str, line: str, base: Floats, after: Floats, remark: str = ""
+    view: View, code: str, what: str, line: str, base: Floats, after: Floats, remark: str = "", cut: str = ""
 ) -> Normalization:
-    before, after = _unit(base), _unit(after)
-    moved = np.nansum(np.abs(after - before)) / max(np.nansum(np.abs(before) + np.abs(after)), 1e-300)
-    flipped = np.nanmean((np.sign(_snap(after)) * np.sign(_snap(before))) < 0)
+    moved, before, after = moved_share(base, after), of_one_size(base), of_one_size(after)
+    flipped = float(np.nanmean((np.sign(_snap(after)) * np.sign(_snap(before))) < 0))
     typical = np.nanmedian(view.stats.std[view.stats.live]) if view.stats.live.any() else np.nan
     small = view.stats.live & (view.stats.std < view.thresholds["small_std"] * typical)
     held = np.bincount(view.groups, np.abs(np.nan_to_num(after)), minlength=len(view.stats.count))
@@ -192,9 +203,9 @@ def _measure(
         code,
         what,
         line,
-        _effect(code, view, float(moved), float(flipped)) + remark,
-        float(moved),
-        float(flipped),
+        _effect(code, view, moved, flipped, cut) + remark,
+        moved,
+        flipped,
         top_decile(after, view.groups),
         float(held[small].sum() / held.sum()) if held.any() else float("nan"),
         sample_size(after),
@@ -203,34 +214,28 @@ def _measure(
     )
 
 
-def _effect(code: str, view: View, moved: float, flipped: float) -> str:
+def _effect(code: str, view: View, moved: float, flipped: float, cut: str) -> str:
+    """What a way does, in words; `cut` says what its clip cuts. Where signs change, that is an effect."""
     if code == "as_is":
         return "the advantages as they are now"
-    if moved < NO_EFFECT:
-        if view.training.name == "gdpo":
-            return "no effect: GDPO standardises each component by itself"
+    if moved < NO_EFFECT and not flipped:
         scales = view.training.scales_groups
-        return (
-            f"no effect: {'group scaling cancels it' if scales else 'it only rescales all advantages alike'}"
-        )
+        why = "group scaling cancels it" if scales else "it only rescales all advantages alike"
+        if view.training.name == "gdpo":
+            why = "GDPO standardises each component by itself"
+        return f"no effect: {why}{cut and f', though {cut}'}"
     signs = f", and the sign of {percent(flipped)} of the rows" if flipped > 0 else ""
-    return f"moves {percent(moved)} of the advantage{signs}"
+    return f"moves {percent(moved)} of the advantage{signs}{cut and f'; {cut}'}"
 
 
-def _cut_successes(rewards: Floats, transform: Transform) -> str:
-    """A word on rows that the clip over the batch cuts from above: the rare successes."""
-    if transform.within != "batch":
-        return ""
-    known = rewards[~np.isnan(rewards)]
-    spread = known.std(ddof=1) if len(known) > 1 else 0.0
+def _cut(scores: Floats, transform: Transform, what: str) -> str:
+    """A word on the values that a clip over the batch cuts from above, the rare successes; "" without any."""
+    known = scores[~np.isnan(scores)]
+    spread = known.std(ddof=1) if len(known) > 1 and transform.within == "batch" else 0.0
     cut = int((known > known.mean() + CLIP * spread).sum()) if spread else 0
-    return f"; the clip cuts {cut} rare high rewards" if cut else ""
-
-
-def _unit(advantages: Floats) -> Floats:
-    """Scaled to a root mean square of 1; all zero stays so."""
-    size = np.sqrt(np.nanmean(advantages**2)) if (~np.isnan(advantages)).any() else 0.0
-    return advantages / size if size > 0 else advantages
+    if not cut:
+        return ""
+    return f"the clip cuts {cut} rare high {what.format('s' if cut > 1 else '')}"
 
 
 def _snap(advantages: Floats) -> Floats:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from rewardkit.analysis.changes import Change, why_not_run
+from rewardkit.analysis.declared import weights_for_influence
+from rewardkit.analysis.dependents import moved_by, only_run
 from rewardkit.analysis.findings import percent
 from rewardkit.analysis.grouping import group_stats
 from rewardkit.analysis.hacking_findings import OF_LENGTH
-from rewardkit.analysis.measured import halves, off, view_of
+from rewardkit.analysis.measured import view_of
 from rewardkit.analysis.pairs import concordance
-from rewardkit.analysis.thresholds import FEWEST_GROUPS
+from rewardkit.analysis.proposal import Found, Proposal, reweighed
+from rewardkit.analysis.signal import moved
 from rewardkit.analysis.view import View
 from rewardkit.component import Component, describe
 from rewardkit.primitives.gating import gate
@@ -23,61 +25,42 @@ from rewardkit.primitives.lengths import Length, Overlong
 from rewardkit.primitives.verification import closeness
 from rewardkit.scoring import Scores
 
-__all__ = ["Found", "Proposal", "prediction_column", "proposed"]
+__all__ = ["prediction_column", "proposed"]
 
 CLOSE_WEIGHT = 0.3
 """Of the component it is beside, so that a wrong answer never earns what a right one does: our choice."""
 CLOSE_ZERO_AT = 0.5  # relative error from which on it earns nothing: our choice
 READABLE = 0.9  # share of truths that must be numbers for closeness to be offered: our choice
-STEPS = 40
-WIDEST = 20.0
-"""How far a weight may move: beyond, a component is as good as removed, which is another suggestion."""
-ENOUGH_NEARER = 0.8  # what is left of the difference for other weights to be worth a line: our choice
-OFTEN = 0.2
-"""Share of the live groups in which a component must vary to be weighed by its influence.
-
-Our choice: a penalty that rarely fires is meant to hold little.
-"""
-MOST_OFF = 0.1  # difference of effective and declared weight from which other weights are offered: our choice
 WIDER = 2.0  # times the stretch over which a softer length penalty falls: our choice
-FEWEST_HALVES = 2 * FEWEST_GROUPS  # prompts, so that either half can give a verdict
-
-Found = set[tuple[str, str | None]]
-"""Codes of findings and the components that they are about."""
-
-
-@dataclass(frozen=True, eq=False)
-class Proposal:
-    """A `change`, the `line` that makes it, the `why` of it, and its `scores`; not measured yet.
-
-    `views` are those before and after it where they are not of all rows (held out), `more` what else it says
-    after the change, and `before` what else before it.
-    """
-
-    code: str
-    component: str | None
-    line: str
-    why: str
-    change: Change
-    scores: Scores
-    views: tuple[View, View] | None = None
-    before: Mapping[str, Any] = field(default_factory=dict)
-    more: Mapping[str, Any] = field(default_factory=dict)
-    examples: tuple[Mapping[str, Any], ...] = ()
+MOVED = 1e-6  # share of the advantage; less is rounding
 
 
 def proposed(view: View, scores: Scores, codes: Found) -> tuple[list[Proposal], list[str]]:
     """The changes to measure, and why some that would fit the findings are left out."""
     notes: list[str] = []
     found = [
-        *_graduate(view, scores, codes),
-        *_pay_recorded(view, scores, codes),
-        *_weights(view, scores, notes),
-        *_gates(view, scores, codes, notes),
-        *_soften(view, scores, codes, notes),
+        *_that_move(view, _graduate(view, scores, codes), notes),
+        *_that_move(view, _pay_recorded(view, scores, codes), notes),
+        *weights_for_influence(view, scores, notes),
+        *_that_move(view, _gates(view, scores, codes, notes), notes),
+        *_that_move(view, _soften(view, scores, codes, notes), notes),
         *_remove(view, scores, codes),
     ]
     return found, notes
+
+
+def _that_move(view: View, found: list[Proposal], notes: list[str]) -> list[Proposal]:
+    """The proposals that change an advantage, or whether there is one."""
+    kept = []
+    for item in found:
+        after = view_of(item.scores, view).advantages
+        same = np.array_equal(np.isnan(after), np.isnan(view.advantages))
+        if same and moved(view.advantages, after) < MOVED:
+            what = "" if view.additive else f", as the reward is a {view.reward.aggregation}"
+            notes.append(f"{item.code} for {item.component!r} is left out: it changes no advantage{what}")
+        else:
+            kept.append(item)
+    return kept
 
 
 def _graduate(view: View, scores: Scores, codes: Found) -> list[Proposal]:
@@ -101,7 +84,12 @@ def _graduate(view: View, scores: Scores, codes: Found) -> list[Proposal]:
         change = Change(added=(added,))
         changed = change.of_scores(scores)
         values = changed.score(added.name)
-        if np.isnan(values).mean() > 1 - READABLE or not ((values > 0) & (values < 1)).any():
+        reached = values[view.gate == 1]  # the gate on the whole reward keeps the others from it
+        if (
+            not len(reached)
+            or np.isnan(reached).mean() > 1 - READABLE
+            or not ((values > 0) & (values < 1)).any()
+        ):
             continue
         line = (
             f'rk.Component("{added.name}", partial(rk.verify.closeness, zero_at={CLOSE_ZERO_AT}), '
@@ -151,99 +139,8 @@ def _pay_recorded(view: View, scores: Scores, codes: Found) -> list[Proposal]:
         if item.weight or name == view.primary or not varies:
             continue
         why = f"{name!r} is recorded, not paid, and differs among siblings that earn the same"
-        found.append(_reweighed("pay_component", name, {name: weight}, why, scores))
+        found.append(reweighed("pay_component", name, {name: weight}, why, scores))
     return found
-
-
-def _reweighed(
-    code: str, name: str | None, weights: Mapping[str, float], why: str, scores: Scores, **more: Any
-) -> Proposal:
-    shown = ", ".join(f'"{key}": {weight!r}' for key, weight in weights.items())
-    line = f"scores.reweigh({{{shown}}})"
-    change = Change(weights=weights)
-    return Proposal(code, name, line, why, change, change.of_scores(scores), **more)
-
-
-def _weights(view: View, scores: Scores, notes: list[str]) -> list[Proposal]:
-    """Weights under which what each component holds comes nearest to what it declares.
-
-    Fitted on one half of the prompts, measured on the other.
-    """
-    often = OFTEN * view.stats.live.sum()
-    live = [
-        name
-        for name in view.names
-        if view.components[name].weight and view.component_stats[name].live.sum() > often
-    ]
-    if len(live) < 2 or not view.effective_weights:
-        return []
-    declared = {name: view.declared_weights[name] for name in live}
-    whole = sum(declared.values())
-    target = {name: share / whole for name, share in declared.items()}
-    if off(view.effective_weights, target) < MOST_OFF:
-        return []
-    if view.bootstrap.total < FEWEST_HALVES:
-        notes.append(
-            f"weights for the declared influence are left out: {view.bootstrap.total} prompts are too few to "
-            f"fit them on one half and measure on the other; {FEWEST_HALVES} would do"
-        )
-        return []
-    fit, held = halves(view, scores)
-    if not fit.effective_weights or not held.effective_weights:
-        return []
-    best = _nearest(fit, target)
-    after = held.under(held.reward.reweigh(best))
-    was, now = off(held.effective_weights, target), _off_or_all(after, target)
-    if now > ENOUGH_NEARER * was:
-        return []
-    alone = _alone(held, live)
-    limit = (
-        f" (weights cannot do more: in {percent(alone)} of the live groups a single component varies and "
-        "holds all of it)"
-        if alone > now
-        else ""
-    )
-    why = (
-        f"what a weight declares and what it holds of the squared advantage differ by up to {percent(was)}; "
-        f"under these weights by up to {percent(now)}{limit}. Fitted on one half of the prompts, measured on "
-        "the other"
-    )
-    before = {"declared": {name: round(share, 3) for name, share in target.items()}}
-    return [_reweighed("declared_weights", None, best, why, scores, views=(held, after), before=before)]
-
-
-def _off_or_all(view: View, target: Mapping[str, float]) -> float:
-    return off(view.effective_weights, target) if view.effective_weights else 1.0
-
-
-def _nearest(view: View, target: Mapping[str, float]) -> dict[str, float]:
-    """The best weights of a damped search: more weight where a component holds too little."""
-    start = {name: float(view.components[name].weight) for name in target}
-    total = sum(abs(weight) for weight in start.values())
-    weights, best, best_off = start, start, off(view.effective_weights, target)
-    held = view.effective_weights
-    for _ in range(STEPS):
-        moved = {name: weights[name] * np.sqrt(target[name] / max(held[name], 0.02)) for name in target}
-        scale = total / sum(abs(weight) for weight in moved.values())
-        weights = {name: _bounded(moved[name] * scale, start[name]) for name in target}
-        held = view.under(view.reward.reweigh(weights)).effective_weights
-        if not held:  # under these weights no group has a signal
-            break
-        if off(held, target) < best_off - 1e-9:
-            best, best_off = weights, off(held, target)
-    return best
-
-
-def _bounded(weight: float, start: float) -> float:
-    """The weight with three digits, at most `WIDEST` times larger or smaller than it was."""
-    size = float(np.clip(abs(weight), abs(start) / WIDEST, abs(start) * WIDEST))
-    return float(f"{np.copysign(size, start):.3g}")
-
-
-def _alone(view: View, names: list[str]) -> float:
-    """Share of the live groups in which only one component varies: no weight changes who holds these."""
-    moving = sum(view.component_stats[name].live.astype(int) for name in names)
-    return float(((moving == 1) & view.stats.live).sum() / max(view.stats.live.sum(), 1))
 
 
 def _gates(view: View, scores: Scores, codes: Found, notes: list[str]) -> list[Proposal]:
@@ -259,11 +156,13 @@ def _gates(view: View, scores: Scores, codes: Found, notes: list[str]) -> list[P
         free = name != view.primary and item.weight > 0 and item.gate is None
         if not (blamed and free and wrong.any() and right.any() and high > low):
             continue
-        if _asked_by_others(view, name) or scores.run.get("ignore_gates"):
-            notes.append(
-                f"a gate for {name!r} is left out: "
-                + ("gates were ignored in scoring" if scores.run.get("ignore_gates") else "others ask for it")
-            )
+        why_not = only_run(view.reward, {name})
+        if scores.run.get("ignore_gates"):
+            why_not = "gates were ignored in scoring"
+        elif behind := sorted(moved_by(view.reward, {name}) - {name}):
+            why_not = f"{behind[0]!r} is behind a gate on it"
+        if why_not:
+            notes.append(f"a gate for {name!r} is left out: {why_not}")
             continue
         new = gate(view.primary, at_least=float(high))
         change = Change(components={name: {"gate": new}})
@@ -278,17 +177,6 @@ def _follows_length(view: View, name: str) -> bool:
     agree, pairs = concordance(view.paid[name], view.context.lengths, view.groups)
     value = float(agree.sum() / pairs.sum()) if pairs.sum() else 0.5
     return max(value, 1 - value) >= view.thresholds["order_bias"]
-
-
-def _asked_by_others(view: View, name: str) -> bool:
-    others = [item for item in view.reward.components if item.name != name]
-    gates = [view.reward.gate, *(item.gate for item in others)]
-    predicates = any(gate is not None and not isinstance(gate.on, str) for gate in gates)
-    return (
-        any(name in item.asked_for for item in others)
-        or any(gate is not None and gate.on == name for gate in gates)
-        or (predicates and list(view.names).index(name) < len(view.names) - 1)
-    )
 
 
 def _replaced(name: str, attributes: str, *, last: int | None = None, view: View | None = None) -> str:
@@ -352,11 +240,10 @@ def _remove(view: View, scores: Scores, codes: Found) -> list[Proposal]:
         rest = [other for other in view.names if other != name and view.components[other].weight]
         if fault is None or name == view.primary or weight <= 0 or not rest:
             continue
-        proposal = _reweighed("remove_component", name, {name: 0.0}, "", scores)
+        proposal = reweighed("remove_component", name, {name: 0.0}, "", scores)
         after = view_of(proposal.scores, view).advantages
-        size = np.abs(np.nan_to_num(view.advantages)).sum()
-        moved = float(np.nansum(np.abs(after - view.advantages)) / size) if size else 0.0
-        effect = "no advantage changes" if moved < 1e-6 else f"{percent(moved)} of the advantage moves"
+        share = moved(view.advantages, after)
+        effect = "no advantage changes" if share < MOVED else f"{percent(share)} of the advantage moves"
         why = f"{name!r} is {fault}: recorded instead of paid, {effect}"
-        found.append(replace(proposal, why=why, more={"advantage_moved": moved}))
+        found.append(replace(proposal, why=why, more={"advantage_moved": share}))
     return found

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rewardkit.analysis.findings import Finding, percent
+from rewardkit.analysis.findings import Finding, counted, percent
 from rewardkit.analysis.view import View
 from rewardkit.markup import escaped, table
 
@@ -72,12 +72,13 @@ def _list(findings: Sequence[Finding]) -> str:
 
 
 def _signal(view: View) -> str:
-    dead, counted = int(view.stats.dead.sum()), int((view.stats.dead | view.stats.live).sum())
+    dead, several = int(view.dead.sum()), int((view.dead | view.live).sum())
     where = f"{escaped(view.part)}: " if view.part else ""
-    if not counted:
+    if not several:
         return f"{where}no group has two siblings with a reward, so that there is no advantage"
-    live = percent(1 - dead / counted)
-    return f"{where}{live} of {counted:,} groups have a signal; the siblings of the others all earn the same"
+    live = percent(1 - dead / several)
+    groups = f"{counted(several, 'group')} {'has' if several == 1 else 'have'}"
+    return f"{where}{live} of {groups} a signal; the siblings of the others all earn the same"
 
 
 def _components(view: View) -> str:

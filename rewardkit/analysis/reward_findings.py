@@ -35,11 +35,11 @@ def find(view: View) -> list[Finding]:
         value = float(view.rewards[known][0])
         return [same_everywhere(view, "high", None, value, int(known.sum()), False, view.ids(known)), *few]
     causes = [*_opposed(view), *_clustered(view)]
-    told = np.zeros(len(view.stats.dead), dtype=bool)
+    told = np.zeros(len(view.dead), dtype=bool)
     for cause in causes:
         if not cause.evidence.get("inconclusive"):
             told |= _cancelled(view) if cause.code == "opposed" else _tied_at(view, _commonest(view))
-    left = view.stats.dead & ~told
+    left = view.dead & ~told
     few_left = left.sum() < min(told.sum(), view.thresholds["zero_std"] * _counted(view).sum())
     silent = [] if few_left else _zero_std(view)
     return [*silent, *causes, *_collapsed(view), *few]
@@ -62,14 +62,14 @@ def _not_enough(view: View, judged: int) -> Iterator[Finding]:
 
 def _counted(view: View) -> Groups:
     """The groups of two rewards or more."""
-    return view.stats.live | view.stats.dead
+    return view.live | view.dead
 
 
 def _decided(view: View) -> tuple[Groups, Groups]:
     """The tied groups whose siblings all miss the task, and those whose siblings all have it."""
     primary = group_stats(view.scores[view.primary], view.groups, len(view.stats.count))
     low, high = view.span(view.primary)
-    return view.stats.dead & (primary.high == low), view.stats.dead & (primary.low == high)
+    return view.dead & (primary.high == low), view.dead & (primary.low == high)
 
 
 def _commonest(view: View) -> float:
@@ -80,7 +80,7 @@ def _commonest(view: View) -> float:
 
 def _tied_at(view: View, reward: float) -> Groups:
     """The groups whose siblings all earn this."""
-    return view.stats.dead & _equal(view.stats.low, reward)
+    return view.dead & _equal(view.stats.low, reward)
 
 
 def _equal(values: Floats, value: float) -> NDArray[np.bool_]:
@@ -98,18 +98,18 @@ def _zero_std(view: View) -> Iterator[Finding]:
     n = int(counted.sum())
     if not n:
         return
-    value = float(stats.dead.sum() / n)
+    value = float(view.dead.sum() / n)
     if value < limits["zero_std"]:
         return
     wrong, right = _decided(view)
     evidence = {
         "value": value,
-        "interval": view.bootstrap.interval([stats.dead.astype(float), counted.astype(float)], view.owner),
+        "interval": view.bootstrap.interval([view.dead.astype(float), counted.astype(float)], view.owner),
         "all_wrong": float(wrong.sum() / n),
         "all_right": float(right.sum() / n),
-        "otherwise": float((stats.dead & ~wrong & ~right).sum() / n),
+        "otherwise": float((view.dead & ~wrong & ~right).sum() / n),
     }
-    rows = stats.dead[view.groups] & ~np.isnan(view.rewards)
+    rows = view.dead[view.groups] & ~np.isnan(view.rewards)
     yield view.graded(
         "zero_std_groups",
         _severity(view, value),
@@ -126,8 +126,8 @@ def _moving(view: View) -> dict[str, Groups]:
     """The tied groups in which each paid component varies, where components add up."""
     if not view.additive:
         return {}
-    total = len(view.stats.dead)
-    rows = np.flatnonzero(view.stats.dead[view.groups])
+    total = len(view.dead)
+    rows = np.flatnonzero(view.dead[view.groups])
     groups = view.groups[rows]
     paid = {name: scores[rows] for name, scores in view.paid.items() if view.components[name].weight}
     return {name: group_stats(scores, groups, total).live for name, scores in paid.items()}
@@ -135,7 +135,7 @@ def _moving(view: View) -> dict[str, Groups]:
 
 def _cancelled(view: View) -> Groups:
     """Groups whose reward is tied although two or more components vary in it (TRL issue 3857)."""
-    varying = np.sum([live.astype(int) for live in _moving(view).values()] or [view.stats.dead * 0], axis=0)
+    varying = np.sum([live.astype(int) for live in _moving(view).values()] or [view.dead * 0], axis=0)
     return np.asarray(varying >= 2, dtype=bool)
 
 
@@ -173,7 +173,7 @@ def _clustered(view: View) -> Iterator[Finding]:
     common = _commonest(view)
     ends = np.isin(view.scores[view.primary][_equal(view.rewards, common)], view.span(view.primary))
     at = _tied_at(view, common)
-    equal, pairs = equal * (at | ~view.stats.dead), pairs * (at | ~view.stats.dead)
+    equal, pairs = equal * (at | ~view.dead), pairs * (at | ~view.dead)
     value = float(equal.sum() / pairs.sum()) if pairs.sum() else 0.0
     if value < limit or ends.mean() > 0.5:
         return

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rewardkit.analysis.grouping import Codes, Floats, group_stats
 from rewardkit.analysis.view import View
 
-__all__ = ["merged_vectors", "sample_size", "signal_of", "top_decile"]
+__all__ = ["merged_vectors", "moved", "of_one_size", "sample_size", "signal_of", "top_decile"]
 
 DIGITS = 9
 """Of an advantage, as a part of the largest of its group, that tell two apart; the rest is rounding."""
@@ -53,6 +53,25 @@ def top_decile(advantages: Floats, groups: Codes) -> float:
     """
     held = np.sort(np.bincount(groups, np.abs(np.nan_to_num(advantages))))
     return float(held[-max(1, len(held) // 10) :].sum() / held.sum()) if held.sum() else float("nan")
+
+
+def moved(before: Floats, after: Floats) -> float:
+    """Share of the absolute advantage, before and after (rows,), that differs, both scaled to the same size.
+
+    From 0 to 1: an optimiser's step size takes up a common factor. A row without one counts as 0.
+
+    >>> moved(np.array([1.0, -1, 0, 0]), np.array([0.0, 0, 5, -5])), moved(np.array([1.0, -1]), np.zeros(2))
+    (1.0, 1.0)
+    """
+    before, after = of_one_size(np.nan_to_num(before)), of_one_size(np.nan_to_num(after))
+    whole = float((np.abs(before) + np.abs(after)).sum())
+    return float(np.abs(after - before).sum()) / whole if whole else 0.0
+
+
+def of_one_size(advantages: Floats) -> Floats:
+    """Scaled to a root mean square of 1; all zero stays so."""
+    size = np.sqrt(np.nanmean(advantages**2)) if (~np.isnan(advantages)).any() else 0.0
+    return advantages / size if size > 0 else advantages
 
 
 def sample_size(advantages: Floats) -> float:

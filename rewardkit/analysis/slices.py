@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from rewardkit.analysis.asked import names_of
@@ -55,16 +56,16 @@ def chosen(scores: Scores, names: Sequence[str] | None) -> list[str]:
             raise InputError(
                 f"the rollouts have no column {name!r}; they have {known}{did_you_mean(name, known)}"
             )
-        codes, kinds = _coded(column_values(scores.table[name]))
+        codes, kinds = _numbered(scores.table[name])
         if mixed := _mixed(codes, scores.groups):
             raise InputError(
-                f"by={name!r} differs among the siblings of {mixed} of {scores.groups.max() + 1} groups: a part "
-                "of a group is nothing that is trained on, so that nothing can be said of its signal; name a "
-                "column that is the same for all siblings"
+                f"by={name!r} differs among the siblings of {mixed} of {scores.groups.max() + 1} groups: a "
+                "part of a group is nothing that is trained on, so that nothing can be said of it; name "
+                "a column that is the same for all siblings"
             )
-        if len(kinds) > MOST_ASKED:
+        if kinds > MOST_ASKED:
             raise InputError(
-                f"by={name!r} has {len(kinds):,} values, too many to look at each by itself (at most "
+                f"by={name!r} has {kinds:,} values, too many to look at each by itself (at most "
                 f"{MOST_ASKED}); name a column of fewer, such as the domain of a prompt"
             )
     return asked
@@ -74,10 +75,19 @@ def usable(scores: Scores, names: Sequence[str]) -> list[str]:
     """Which of these columns make slices unasked: the same for all siblings, of few values."""
     found = []
     for name in names:
-        codes, kinds = _coded(column_values(scores.table[name]))
-        if len(kinds) <= MOST_VALUES and not _mixed(codes, scores.groups):
+        codes, kinds = _numbered(scores.table[name])
+        if kinds <= MOST_VALUES and not _mixed(codes, scores.groups):
             found.append(name)
     return found
+
+
+def _numbered(column: pd.Series) -> tuple[Codes, int]:
+    """A code for each row by its value, -1: missing; and the number of values."""
+    try:
+        codes = np.asarray(pd.factorize(column)[0], dtype=np.intp)
+    except TypeError:  # lists
+        codes, _ = _coded(column_values(column))
+    return codes, int(codes.max(initial=-1)) + 1
 
 
 def _mixed(codes: Codes, groups: Codes) -> int:

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+import numpy as np
 import pandas as pd
 
 from rewardkit.analysis.changes import Change, applied, part_scores
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.extractors_tried import readings
-from rewardkit.analysis.findings import percent
+from rewardkit.analysis.findings import Finding, percent
 from rewardkit.analysis.measured import (
     Effect,
     certain,
@@ -21,8 +22,11 @@ from rewardkit.analysis.measured import (
     view_of,
 )
 from rewardkit.analysis.normalization import Normalization, normalizations
-from rewardkit.analysis.proposals import Proposal, proposed
+from rewardkit.analysis.proposal import Proposal
+from rewardkit.analysis.proposals import proposed
 from rewardkit.analysis.view import View
+from rewardkit.calling import short
+from rewardkit.errors import InputError
 from rewardkit.reward import Part, Reward
 from rewardkit.scoring import Scores
 
@@ -113,19 +117,28 @@ class Suggestions:
 
     def __repr__(self) -> str:
         lines = [
-            f"{len(self.changes)} changes of the reward to consider"
+            f"{len(self.changes)} change{'s' if len(self.changes) > 1 else ''} of the reward to consider"
             if self.changes
             else "no change of the reward to suggest"
         ]
         for item in self.changes:
             head = f"{item.rank}. " if item.rank else "(makes it worse) " if item.verdict == "harms" else ""
-            lines += [f"  {head}{item.code}: {item.why}", f"    {item.line}"]
+            lines += [f"  {_of(item.part)}{head}{item.code}: {item.why}", f"    {item.line}"]
             lines += [f"    {_sentence(effect)}" for effect in item.effects if effect.told]
             lines += [f"    for example {_example(item.examples[0])}"] if item.examples else []
         lines += [f"note: {note}" for note in self.notes]
         return "\n".join(
-            [*lines, "normalization:", *(f"  {row.what}: {row.effect}" for row in self.normalization)]
+            [
+                *lines,
+                "normalization:",
+                *(f"  {_of(row.part)}{row.what}: {row.effect}" for row in self.normalization),
+            ]
         )
+
+
+def _of(part: str) -> str:
+    """What a line begins with that is about one part of a route."""
+    return f"[{part}] " if part else ""
 
 
 FIGURES = {
@@ -160,9 +173,10 @@ def suggest(diagnosis: Diagnosis) -> Suggestions:
 
     All under the settings of the diagnosis. With its trusted label the changes are ranked by the paired
     difference of the within-group AUC of the reward for the label, whose interval holds for all of them
-    together; without one they are not. What is fitted is fitted on one half of the prompts and measured on
-    the other. Only other extractors and verifiers and a softer length are run; where the reward cannot be,
-    `notes` says so. A part of a route gets suggestions of its own.
+    together; without one they are not. What was found inconclusively is answered by none. What is fitted is
+    fitted on one half of the prompts and measured on the other. Only other extractors and verifiers and a
+    softer length are run; where the reward cannot be, `notes` says so. A part of a route gets suggestions of
+    its own. InputError: no diagnosis.
 
     >>> import rewardkit as rk
     >>> reward = rk.load_reward("gallery:arithmetic")
@@ -170,19 +184,25 @@ def suggest(diagnosis: Diagnosis) -> Suggestions:
     >>> change.line, change.apply(reward).names[-1], change.rank
     ('rk.Component("close", partial(rk.verify.closeness, zero_at=0.5), weight=0.3)', 'close', None)
     """
+    if not isinstance(diagnosis, Diagnosis):
+        raise InputError(
+            f"suggest takes a Diagnosis, as rk.diagnose(scores) gives it, not {short(diagnosis)}"
+        )
     changes: list[Suggestion] = []
     table: list[Normalization] = []
     notes: list[str] = []
     for view in diagnosis.views:
         scores = part_scores(diagnosis.scores, Part(view.part, view.reward, view.rows))
-        codes = {(item.code, item.component) for item in diagnosis.findings if item.part == view.part}
+        told = [item for item in diagnosis.findings if item.part == view.part]
+        sure = [item for item in told if not item.evidence.get("inconclusive")]
+        codes = {(item.code, item.component) for item in sure}
         found, left_out = proposed(view, scores, codes)
         read, not_tried = readings(view, scores, codes)
         found = [*found[:1], *read, *found[1:]] if found and found[0].code == "graduate" else [*read, *found]
         measured = [_measured(view, item, len(found)) for item in found]
         changes += _ranked(measured)
-        said = [*left_out, *not_tried, *_no_help(view, measured)]
-        notes += [f"[{view.part}] {note}" if view.part else note for note in said]
+        said = [*left_out, *not_tried, *_unanswered(told), *_no_help(view, measured)]
+        notes += [_of(view.part) + note for note in said]
         table += normalizations(view)
     return Suggestions(tuple(changes), tuple(table), tuple(notes))
 
@@ -199,7 +219,7 @@ def _measured(view: View, proposal: Proposal, tests: int) -> Suggestion:
     verdict = ""
     if by_label:
         verdict, told = _judged(before, after, proposal.change, by_label, tests)
-        why += f". {told}"
+        why += f". {told}{_judged_now(before, after)}"
     elif share > 0:
         why += (
             f". {percent(share)} of the advantage it adds falls in groups that were tied: it {CREATES_SPREAD}"
@@ -218,6 +238,15 @@ def _measured(view: View, proposal: Proposal, tests: int) -> Suggestion:
         verdict=verdict,
         change=proposal.change,
     )
+
+
+def _judged_now(before: View, after: View) -> str:
+    """A word on the rows that a change judges and that were missing, of which the label says nothing here."""
+    more = int((np.isnan(before.rewards) & ~np.isnan(after.rewards)).sum())
+    if not more:
+        return ""
+    rows = f"{more} row{'s' if more > 1 else ''} more {'have' if more > 1 else 'has'} a reward"
+    return f"; {rows}, but what {before.context.label_name!r} says is of those that have one before and after"
 
 
 def _judged(
@@ -282,13 +311,29 @@ def _ranked(found: list[Suggestion]) -> list[Suggestion]:
     return [*(replace(item, rank=place) for place, item in enumerate(better, 1)), *others, *worse]
 
 
+def _unanswered(told: list[Finding]) -> list[str]:
+    """The findings that a change would answer, were they certain."""
+    codes = [item.code for item in told if item.evidence.get("inconclusive") and item.suggestions]
+    if not codes:
+        return []
+    return [f"not answered, as the rollouts are too few to be sure: {', '.join(dict.fromkeys(codes))}"]
+
+
 def _no_help(view: View, found: list[Suggestion]) -> list[str]:
     """That nothing helps, where that is so."""
     if not found:
         return ["nothing to change: no change that is known here answers what was found"]
     name = view.context.label_name
     if view.context.label is not None and not any(item.verdict == "improves" for item in found):
-        return [f"nothing helps for certain: no change makes the reward order siblings more like {name!r}"]
+        note = f"nothing helps for certain: no change makes the reward order siblings more like {name!r}"
+        if judging := [
+            item.code
+            for item in found
+            if any(e.figure == "missing" and e.difference < 0 for e in item.effects)
+        ]:
+            codes = ", ".join(dict.fromkeys(judging))
+            note += f"; rows that were missing are judged by {codes}, which these figures leave out"
+        return [note]
     if view.context.label is None and all(not _any_difference(item) for item in found):
         return ["nothing helps for certain: no change gives groups a signal or moves an effective weight"]
     return []

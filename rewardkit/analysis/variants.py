@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rewardkit.analysis import slices
+from rewardkit.analysis.asked import check_label, check_seed
 from rewardkit.analysis.changes import run_again
 from rewardkit.analysis.dependents import gate_on, moved_by, only_run
 from rewardkit.analysis.diagnosis import Diagnosis, diagnose
@@ -18,7 +19,6 @@ from rewardkit.primitives.gating import Gate
 from rewardkit.reward import Reward
 from rewardkit.route import Route
 from rewardkit.scoring import Scores
-from rewardkit.training import Training
 
 __all__ = ["WhatIf", "whatif"]
 
@@ -46,8 +46,8 @@ class WhatIf:
 
     def __repr__(self) -> str:
         lines = [
-            f"{count} {'row' if count == 1 else 'rows'} must be scored for {name!r} first, whose gate is open "
-            "now: give run=True"
+            f"{count} row{'s' if count > 1 else ''} must be scored for {name!r} first, whose gate is "
+            "open now: give run=True"
             for name, count in self.to_score.items()
         ]
         if lines:
@@ -97,8 +97,8 @@ def whatif(
     for option, given in (("weights", weights), ("gates", gates)):
         if given is not None and not isinstance(given, Mapping):
             raise InputError(f"{option}={short(given)} is no dict of component: {option[:-1]}")
-    if label is not None and not isinstance(label, str):
-        raise InputError(f"label={short(label)} is not the name of a column")
+    check_label(label)
+    check_seed(seed)
     before = _before(source, label, seed)
     changed, to_score = _gated(before.scores, dict(gates), run) if gates else (before.scores, {})
     if weights:
@@ -112,7 +112,8 @@ def _before(source: Any, label: str | None, seed: int) -> Diagnosis:
         return diagnose(source, label=label, seed=seed)
     if not isinstance(source, Diagnosis):
         raise InputError(
-            f"whatif takes Scores, as rk.score or rk.load_scores give them, or a Diagnosis, not {short(source)}"
+            "whatif takes Scores, as rk.score or rk.load_scores give them, or a Diagnosis, not "
+            f"{short(source)}"
         )
     same = label is None or label == source.views[0].context.label_name
     return source if same else _again(source, source.scores, None, label)
@@ -149,6 +150,11 @@ def _gated(scores: Scores, gates: dict[str, Gate | None], run: bool) -> tuple[Sc
                 f"the gate of {name!r} is {short(gate)}; without scoring only a gate on a column by name can "
                 'be decided, such as rk.gate("correct", at_least=1.0), or None'
             )
+    if run and scores.reward.recorded is not None:
+        raise RewardError(
+            f"reward {scores.reward.name!r} was read from a run record and cannot score; load the reward "
+            "itself"
+        )
     reward = _behind(scores.reward, gates)
     if why := only_run(reward, gates):
         if not run:
@@ -158,10 +164,6 @@ def _gated(scores: Scores, gates: dict[str, Gate | None], run: bool) -> tuple[Sc
         changed, to_score = _closed(scores, reward, gates)
         if not (run and to_score):
             return changed, to_score
-    if reward.recorded is not None:
-        raise RewardError(
-            f"reward {reward.name!r} was read from a run record and cannot score; load the reward itself"
-        )
     return run_again(scores, reward, set(gates)).under(reward), {}
 
 

@@ -88,6 +88,29 @@ class View:
         """Advantage of each row as the trainer computes it."""
         return self.advantages_of(self.rewards)
 
+    @cached_property
+    def dead(self) -> NDArray[np.bool_]:
+        """The groups of two rewards or more without an advantage, (groups,).
+
+        Their siblings all earn the same; under GDPO, which adds up what it has normalised, it is not the
+        reward that must vary, and groups that are dropped by their `filter_metric` have none either.
+        """
+        if self.training.name != "gdpo" and self.training.filter_metric is None:
+            return self.stats.dead
+        largest = np.zeros(len(self.owner))
+        np.maximum.at(largest, self.groups, np.abs(np.nan_to_num(self.advantages)))
+        return np.asarray((self.stats.count > 1) & (largest <= TINY), dtype=bool)
+
+    @property
+    def live(self) -> NDArray[np.bool_]:
+        """The groups of two rewards or more that have an advantage, (groups,)."""
+        return (self.stats.count > 1) & ~self.dead
+
+    @property
+    def paid_by(self) -> Floats:
+        """What siblings are put in order by, (rows,): their rewards, under GDPO their advantages."""
+        return self.advantages if self.training.name == "gdpo" else self.rewards
+
     def advantages_of(
         self, rewards: Floats, training: Training | None = None, columns: Floats | None = None
     ) -> Floats:

@@ -25,11 +25,13 @@ REWARD = (
 
 
 def _pairs(values: tuple[str, ...], form: str) -> dict[str, str]:
-    pairs = {}
+    pairs: dict[str, str] = {}
     for value in values:
         name, equals, source = value.partition("=")
         if not equals or not name or not source:
             raise click.BadParameter(f"{value!r} is not {form}")
+        if name in pairs:
+            raise click.BadParameter(f"{name!r} is given twice, {pairs[name]!r} and {source!r}; give one")
         pairs[name] = source
     return pairs
 
@@ -169,9 +171,11 @@ by_option = click.option(
     multiple=True,
     metavar="COLUMN",
     help="Look at each value of this column by itself, too; repeat for more.  [default: data_source, task, "
-    "policy, step]",
+    "policy, step, where siblings share them]",
 )
-seed_option = click.option("--seed", type=int, default=0, show_default=True, help="Of the bootstrap.")
+seed_option = click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the bootstrap."
+)
 timeout_option = click.option(
     "--timeout",
     type=click.FloatRange(min=0),

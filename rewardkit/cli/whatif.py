@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import sys
 from contextlib import redirect_stdout
+from dataclasses import replace
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
 import rewardkit as rk
+from rewardkit.calling import short
 from rewardkit.cli.group import main
 from rewardkit.cli.options import (
     json_option,
@@ -24,6 +26,7 @@ from rewardkit.cli.options import (
 )
 from rewardkit.cli.output import emit
 from rewardkit.cli.scored import SCORES, scored_or_logged, with_reward
+from rewardkit.columns import column_values
 from rewardkit.primitives.gating import Gate
 from rewardkit.reading import cell_number
 
@@ -59,6 +62,35 @@ def _gates(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ..
         return {**gates, **{name: rk.gate(**limits) for name, limits in given.items()}}
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
+
+
+def _fitted(scores: rk.Scores, name: str, gate: Gate | None) -> Gate | None:
+    """The gate with its limits as the column that it is on has its values: 1 is "1" where these are texts.
+
+    InputError: texts to be more or less than a number, or a value that no row has.
+    """
+    places = (f"score/{gate.on}", f"field/{gate.on}", str(gate.on)) if gate is not None else ()
+    column = next((place for place in places if place in scores.table), None)
+    if gate is None or column is None:
+        return gate  # which `whatif` tells of
+    kinds = dict.fromkeys(
+        value for value in column_values(scores.table[column]) if not isinstance(value, list | dict | None)
+    )
+    texts = [value for value in kinds if isinstance(value, str)]
+    if texts and not (gate.at_least is None and gate.at_most is None):
+        raise rk.InputError(
+            f"the gate of {name!r} compares {gate.on!r} with a number, but it holds texts such as "
+            f"{short(texts[0])}; compare with ==, or name a column of numbers"
+        )
+    if gate.equals is None or gate.equals in kinds:
+        return gate
+    same = [text for text in texts if cell_number(text) == gate.equals]
+    if not same:
+        some = ", ".join(short(value) for value in list(kinds)[:5]) + (" ..." if len(kinds) > 5 else "")
+        raise rk.InputError(
+            f"the gate of {name!r} would never open: no row has {gate.on}={gate.equals!r}; there are {some}"
+        )
+    return replace(gate, equals=same[0])
 
 
 @main.command("whatif", epilog=SCORES)
@@ -123,6 +155,7 @@ def whatif_command(
     with redirect_stdout(sys.stderr):  # what the user's code prints is not the result
         read = scored_or_logged(scores, reading, log_weights)
         made = read.scores if reward is None else with_reward(read.scores, reward, scores)
+        gates = {name: _fitted(made, name, gate) for name, gate in gates.items()}
     same = bool(weights or gates) and not is_given("training_before")
     before = rk.diagnose(made, training=training if same else training_before, label=label, seed=seed)
     with redirect_stdout(sys.stderr):

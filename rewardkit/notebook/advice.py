@@ -8,7 +8,7 @@ from typing import Any
 
 from rewardkit import markup
 from rewardkit.analysis.curves import Selection
-from rewardkit.analysis.findings import percent
+from rewardkit.analysis.findings import counted, percent
 from rewardkit.analysis.forecast import Forecast
 from rewardkit.analysis.measured import Effect
 from rewardkit.analysis.normalization import Normalization
@@ -75,7 +75,7 @@ def _effects(effects: Sequence[Effect]) -> str:
             f"{_named(item)} {percent(item.before)}" for item in effects if item.figure != "effective_weight"
         )
         return f"<p>{markup.escaped(f'Nothing of this changes: {told}')}</p>" if told else ""
-    on = f"share, on {effects[0].prompts:,} prompts" + (" held out from the fit" if held else "")
+    on = f"share, on {counted(effects[0].prompts, 'prompt')}" + (" held out from the fit" if held else "")
     header = (on, "before (95 % interval)", "after", "difference in points")
     return markup.table(header, rows, numeric=header[1:])
 

@@ -6,7 +6,7 @@ import pandas as pd
 
 from rewardkit.analysis.context import truths
 from rewardkit.analysis.diagnosis import Diagnosis
-from rewardkit.analysis.findings import percent
+from rewardkit.analysis.findings import counted, percent
 from rewardkit.analysis.forecast import Forecast
 from rewardkit.analysis.measured import Effect
 from rewardkit.analysis.suggestions import FIGURES, Suggestion, Suggestions
@@ -39,10 +39,11 @@ def answers(diagnosis: Diagnosis, forecast: Forecast, advice: Suggestions) -> pd
 
 
 def _signal(view: View) -> str:
-    dead, counted = int(view.stats.dead.sum()), int((view.stats.dead | view.stats.live).sum())
-    if not counted:
+    dead, several = int(view.stats.dead.sum()), int((view.stats.dead | view.stats.live).sum())
+    if not several:
         return f"{_where(view)}it cannot be told: no group has two completions with a reward"
-    return f"{_where(view)}in {percent(1 - dead / counted)} of {counted:,} groups siblings earn differently"
+    shown = counted(several, "group")
+    return f"{_where(view)}in {percent(1 - dead / several)} of {shown} siblings earn differently"
 
 
 def _sources(view: View) -> str:
@@ -75,12 +76,14 @@ def _selected(forecast: Forecast) -> str:
 def _changed(advice: Suggestions) -> str:
     if not advice.changes:
         return "; ".join(advice.notes) or "nothing is known here that would answer what was found"
+    changes = counted(len(advice.changes), "change")
     best = [item for item in advice.changes if item.rank is not None]
     if best:
-        return f"{len(best)} changes improve the order of the label for certain; first: {_named(best[0])}"
+        improve = f"{counted(len(best), 'change')} improve{'s' * (len(best) == 1)}"
+        return f"{improve} the order of the label for certain; first: {_named(best[0])}"
     if any(item.verdict for item in advice.changes):
-        return f"none of {len(advice.changes)} changes improves the order of the label for certain"
-    return f"{len(advice.changes)} changes to consider; which of them are right nobody knows without a label"
+        return f"none of {changes} improves the order of the label for certain"
+    return f"{changes} to consider; which are right nobody knows without a label"
 
 
 def _named(item: Suggestion) -> str:

@@ -15,7 +15,7 @@ import pandas as pd
 from IPython.display import HTML
 
 from rewardkit import markup
-from rewardkit.analysis.findings import Finding
+from rewardkit.analysis.findings import Finding, counted
 from rewardkit.analysis.forecast import Forecast
 from rewardkit.analysis.normalization import Normalization
 from rewardkit.analysis.rendering import SEVERITY_MARKS
@@ -262,7 +262,8 @@ class Show:
 
     def forecast(self, found: Forecast) -> HTML:
         """What a reward selects for at the ends of both views, with its notes and limits."""
-        head = f"what {found.scores.reward.name} selects for among {found.groups:,} groups (95 % interval)"
+        groups = counted(found.groups, "group")
+        head = f"what {found.scores.reward.name} selects for among {groups} (95 % interval)"
         return _html(advice.forecast_table(found), head)
 
     def completions(self, frame: pd.DataFrame, caption: str) -> HTML:
@@ -271,8 +272,7 @@ class Show:
         for row in frame.to_dict("records"):
             text = self.text(row.pop("completion"))
             told = ", ".join(
-                f"{str(name).removeprefix('score/').replace('_', ' ')} "
-                f"{self.text(value) if name in TEXTS else _figure(value)}"
+                f"{_told(str(name))} {self.text(value) if name in TEXTS else _figure(value)}"
                 for name, value in row.items()
                 if not pd.isna(value)  # of a route the components of the other parts
             )
@@ -310,6 +310,11 @@ def redacted_reason(reason: str) -> str:
         return f"{reason.partition('=')[0]}=[redacted]"
     failed = _FAILED.fullmatch(reason)
     return f"{failed[1]}{failed[2]}" + (": [redacted]" if failed[3] else "") if failed else "[redacted]"
+
+
+def _told(column: str) -> str:
+    """The name of a column as words; that of a component as it is."""
+    return column.removeprefix("score/") if column.startswith("score/") else column.replace("_", " ")
 
 
 def _html(body: str, caption: str) -> HTML:

@@ -18,7 +18,7 @@ from nbformat.v4 import new_output
 
 from rewardkit import markup
 from rewardkit.analysis.diagnosis import Diagnosis
-from rewardkit.analysis.findings import percent
+from rewardkit.analysis.findings import counted, percent
 from rewardkit.analysis.rendering import SEVERITY_MARKS
 from rewardkit.cases import CheckResult
 from rewardkit.notebook import plots
@@ -323,7 +323,7 @@ def summary_markdown(summaries: Sequence[Summary], *, redact: bool) -> str:
     lines = ["## Reward report", ""]
     about = summaries[0].diagnosis.scores.rollouts.summary()
     lines += [
-        f"{about['rows']:,} rollouts in {about['groups']:,} groups, advantages as of "
+        f"{counted(about['rows'], 'rollout')} in {counted(about['groups'], 'group')}, advantages as of "
         f"{_plain(str(summaries[0].diagnosis.training))}.",
         "",
     ]
@@ -338,12 +338,11 @@ def summary_markdown(summaries: Sequence[Summary], *, redact: bool) -> str:
         if summary.agrees:
             lines.append(f"- {AGREES}")
         for view in diagnosis.views:
-            dead, counted = int(view.stats.dead.sum()), int((view.stats.dead | view.stats.live).sum())
-            if counted:
-                lines.append(
-                    f"- {view.part + ': ' if view.part else ''}{percent(dead / counted)} of {counted} "
-                    "groups without a signal"
-                )
+            dead, several = int(view.stats.dead.sum()), int((view.stats.dead | view.stats.live).sum())
+            if several:
+                where = f"{view.part}: " if view.part else ""
+                of = counted(several, "group")
+                lines.append(f"- {where}{percent(dead / several)} of {of} without a signal")
         lines += [
             f"- {item.severity}: `{item.code}` {_plain(show.sentence(item))}"
             for item in diagnosis.findings

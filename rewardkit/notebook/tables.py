@@ -94,7 +94,8 @@ def influence(scores: Scores) -> pd.DataFrame:
 def group_sizes(diagnosis: Diagnosis, sizes: Sequence[int] = SIZES) -> pd.DataFrame:
     """One row a size of the groups (and part): the share that would be without a signal, with its interval.
 
-    ``batches`` is how many are sampled for a full one where such groups are dropped; ``how`` says whether the
+    ``groups`` is how many it is of: those with so many rewards, for a fit those with two or more; ``batches``
+    how many are sampled for a full one where such groups are dropped; ``how`` says whether the
     share is exact, fitted, or why there is none.
     """
     found = [(size, part, share) for size in sizes for part, share in diagnosis.dead_share(size).items()]
@@ -105,6 +106,7 @@ def group_sizes(diagnosis: Diagnosis, sizes: Sequence[int] = SIZES) -> pd.DataFr
     objects = {name: pd.Series(values, dtype=object) for name, values in texts.items()}
     numbers = {
         "group_size": [size for size, *_ in found],
+        "groups": [share.groups for *_, share in found],
         "without_a_signal": [share.value for *_, share in found],
         "from": [share.interval[0] for *_, share in found],
         "to": [share.interval[1] for *_, share in found],

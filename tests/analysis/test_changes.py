@@ -47,6 +47,10 @@ MAKES = {
         rk.Component("again", words, weight=0.05, range=None),
         CORRECT,
     ],
+    "one that holds more than the task": [
+        rk.Component("task", half, primary=True),
+        rk.Component("detail", words, weight=0.05, range=None),
+    ],
     "a hard length": [CORRECT, rk.Component("short", SHORT, weight=0.5)],
     "a whole gate": [CORRECT, rk.Component("short", SHORT, weight=0.5)],
 }

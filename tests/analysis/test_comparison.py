@@ -376,6 +376,34 @@ def test_nothing_in_common_is_one_clear_error(a, b, said):
         compare(rk.score(LENGTH, rollouts(a)), rk.score(LENGTH, rollouts(b)))
 
 
+@pytest.mark.parametrize("column", ["prompt", "prompt_id"])
+def test_numbers_of_rows_of_another_log_are_no_ids_in_common(column):
+    a, b = (
+        rk.score(LENGTH, [{column: f"{log}{row // 4}", "completion": f"{log} {row}"} for row in range(40)])
+        for log in "ab"
+    )
+    said = f"of other rollouts: .* 100 % have another {column}, and 0 % the same completion"
+    with pytest.raises(rk.InputError, match=said):
+        compare(a, b)
+
+
+def test_a_few_alike_do_not_make_it_the_same_log_and_other_prompts_alone_not_another():
+    a = [{"rollout_id": row, "prompt": f"a{row // 4}", "completion": f"a {row}"} for row in range(100)]
+    b = [{**row, "prompt": f"b{at}"} for at, row in enumerate(a)]
+    assert compare(rk.score(LENGTH, a), rk.score(LENGTH, b)).matching["matched"] == 100
+    few = [row if at < 5 else {**row, "completion": f"b {at}"} for at, row in enumerate(b)]
+    with pytest.raises(rk.InputError, match=r"100 % have another prompt, and 5\.0 % the same completion"):
+        compare(rk.score(LENGTH, a), rk.score(LENGTH, few))
+
+
+def test_a_label_that_a_component_equals_is_said_once_of_both_sides():
+    scores = of([0, 1] * 60, np.repeat(np.arange(30), 4))
+    found = compare(scores, scores, label="given")
+    (note,) = [text for text in found.notes if "label" in text]
+    assert note.startswith("A and B cannot be held against the label: 'given' ") and "'c'" in note
+    assert f"note: {note}" in repr(found)
+
+
 def test_an_id_that_stands_twice_is_an_error():
     read = rk.load_rollouts(rollouts([1, 2]))
     with pytest.raises(rk.InputError, match="rollout_id 1 stands twice in B"):

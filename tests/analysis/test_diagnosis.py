@@ -1,5 +1,6 @@
 """Each finding: a planted fault that it must find, and a clean control on which it must be silent."""
 
+from dataclasses import replace
 from statistics import NormalDist
 
 import numpy as np
@@ -216,6 +217,10 @@ def test_a_share_whose_interval_reaches_the_threshold_is_inconclusive_and_says_h
     assert finding.evidence["inconclusive"]
     assert finding.evidence["n_needed"] > 15
     assert "inconclusive" in finding.sentence
+    many = replace(finding, evidence={**finding.evidence, "n_needed": 244_367})
+    assert "; about 240,000 prompts would decide)" in many.sentence
+    alone = replace(finding, evidence={**finding.evidence, "too_few": 1})
+    assert alone.sentence.endswith("(inconclusive: 1 group is too few for a verdict)")
 
 
 def test_effective_weights_are_the_mean_share_of_the_variance_over_live_groups():

@@ -322,7 +322,7 @@ def test_where_the_tilt_is_not_what_the_trainer_maximises_it_is_said(good, train
         pytest.param([2.0] * 6, [0, 0, 0, 1, 1, 1], "in every group all siblings", (3, 1), id="constant"),
         pytest.param([0.0, 1.0, 2.0], [0, 0, 0], "of one prompt", (3, None), id="one group"),
         pytest.param(
-            [0.0, 1.0, NAN, NAN], [0, 0, 1, 1], "1 groups have no row", (2, None), id="a group of NaN"
+            [0.0, 1.0, NAN, NAN], [0, 0, 1, 1], "1 group has no row", (2, None), id="a group of NaN"
         ),
         pytest.param(
             [0.1 + 0.2, 0.3] * 3, [0, 0, 1, 1, 2, 2], "in every group", (2, 1), id="equal but for rounding"

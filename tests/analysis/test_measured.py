@@ -1,5 +1,7 @@
 """Figures before and after a change against hand arithmetic and a bootstrap written out."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import score_tables as tables
@@ -175,3 +177,12 @@ def test_a_change_that_puts_wrong_ones_first_is_not_said_to_improve_the_order():
     assert verdict == "unclear" and "has it less often, by -100 %" in told
     kept = {**found, "label_best": found["zero_std"]}  # which does not move
     assert _judged(before, after, Change(), kept, 1)[0] == "improves"
+
+
+def test_a_small_harm_that_is_certain_is_a_harm():
+    label, groups = np.tile([1.0, 0.0], 80), np.repeat(np.arange(20), 8)
+    before, after = views(label * 0.5, label * 0.5, groups, label=np.where(np.arange(160) == 0, 0.0, label))
+    found = {item.figure: item for item in effects(before, after)}
+    less = replace(found["label_auc"], before=0.9, after=0.87, difference=-0.03, interval=(-0.035, -0.025))
+    verdict, told = _judged(before, after, Change(), {**found, "label_auc": less}, 1)
+    assert verdict == "harms" and "it makes the reward worse" in told

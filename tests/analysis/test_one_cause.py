@@ -8,7 +8,7 @@ from planted import FAULTS
 from score_tables import sampled, scores_of
 
 import rewardkit as rk
-from rewardkit.analysis import extractors_tried, proposals
+from rewardkit.analysis import declared, extractors_tried, proposals
 from rewardkit.analysis.findings import SENTENCES
 
 PROMPTS, SIBLINGS = 100, 8
@@ -78,6 +78,39 @@ def test_what_is_declared_as_heavy_as_the_task_and_says_why_is_dominant_by_desig
     assert (found.component, found.severity) == ("layout", severity)
     assert ("that is its design" in found.sentence) == (severity == "info")
     assert bool(found.suggestions) == (severity == "warn")
+
+
+def dominant_at(scores, name, weight):
+    """Severity of the finding about a component that has this weight; "none" without one."""
+    weighed = scores.reweigh({name: weight})
+    found = [item for item in rk.diagnose(weighed)["dominant"] if item.component == name]
+    return found[0].severity if found else "none"
+
+
+def test_a_heavier_weight_is_never_judged_more_mildly_until_it_is_declared_so():
+    scores = rk.score(rk.load_reward("gallery:arithmetic.flawed"), "gallery:arithmetic")
+    weights = (0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.15, 0.19, 0.2, 0.21, 0.5, 0.99)
+    judged = [dominant_at(scores, "detail", weight) for weight in weights]
+    assert judged == sorted(judged, key=("none", "warn").index)  # nothing at first, then always a warning
+    assert judged[0] == "none" and set(judged[weights.index(0.05) :]) == {"warn"}
+    heavy = [dominant_at(scores, "detail", weight) for weight in (1, 2, 20)]
+    assert heavy == ["info"] * 3  # as heavy as the task, and it says why
+
+
+@pytest.mark.parametrize("weight", [0.02, 0.1, 0.15])
+def test_a_penalty_that_rarely_fires_is_no_measure_of_what_others_hold(weight):
+    scores = rk.score(rk.load_reward("gallery:arithmetic"), "gallery:arithmetic")
+    assert scores.reward.names[-1] == "repetition" and dominant_at(scores, "format", weight) == "none"
+
+
+def test_a_lighter_one_that_varies_as_often_is_still_a_measure():
+    tags = (np.random.default_rng(4).random(ROWS) < 0.6).astype(float)
+    often = 0.5 + 0.02 * noise(5)
+    rarely = np.where(GROUPS < 15, often, 0.5)
+    for style, expected in ((often, "warn"), (rarely, "none")):
+        parts = {"correct": task(), "style": style, "tags": tags}
+        scores = scores_of(parts, GROUPS, weights={"style": 0.5, "tags": 0.49})
+        assert dominant_at(scores, "tags", 0.49) == expected
 
 
 def test_two_that_make_the_reward_constant_are_not_redundant_as_well():
@@ -164,7 +197,7 @@ def test_a_reward_that_is_nearly_always_0_as_the_task_is_missed_is_sparse_and_no
 
 def test_every_suggestion_that_a_finding_names_is_one_that_there_is():
     """Codes of findings on planted faults, among those of suggestions in the source and of normalizations."""
-    sources = inspect.getsource(proposals) + inspect.getsource(extractors_tried)
+    sources = "".join(map(inspect.getsource, (declared, extractors_tried, proposals)))
     normalizations = set()
     for training in ({}, {"scale_rewards": "none"}):
         diagnosis = rk.diagnose(scores_of({"a": task(), "b": noise()}, GROUPS), training=training)

@@ -7,7 +7,7 @@ import pytest
 from score_tables import scores_of
 
 import rewardkit as rk
-from rewardkit.analysis.signal import merged_vectors, sample_size, top_decile
+from rewardkit.analysis.signal import merged_vectors, moved, sample_size, top_decile
 
 NAN = np.nan
 
@@ -18,6 +18,7 @@ NAN = np.nan
         pytest.param([3, -3, 1, -1], [0, 0, 1, 1], 6 / 8, id="of two groups the larger one"),
         pytest.param([1, -1] * 20, np.repeat(np.arange(20), 2), 0.1, id="equal groups: a tenth"),
         pytest.param([1, -1] * 19 + [0, NAN], np.repeat(np.arange(20), 2), 2 / 19, id="one has none"),
+        pytest.param([1, -1] * 19, np.repeat(np.arange(19), 2), 1 / 19, id="a tenth of 19 is one"),
         pytest.param([0, 0, NAN], [0, 0, 1], NAN, id="no advantage"),
     ],
 )
@@ -81,6 +82,24 @@ def test_group_signal_has_the_figures_of_the_advantages_under_the_settings():
 def test_the_columns_of_the_signal_of_a_table_without_any_are_missing_not_zero():
     signal = rk.diagnose(scores_of({"a": [1.0, 1.0, 1.0]}, [0, 0, 1])).group_signal.iloc[0]
     assert np.isnan(signal[["top_decile", "sample_size", "merged_vectors"]].to_numpy(dtype=float)).all()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        pytest.param([1, -1, 0, 0], [3, -3, 0, 0], 0.0, id="a common factor is none"),
+        pytest.param([1, -1, 0, 0], [-1, 1, 0, 0], 1.0, id="turned round: all of it, and no more"),
+        pytest.param([1, -1, 0, 0], [0, 0, 0, 0], 1.0, id="gone"),
+        pytest.param([0, 0], [0, 0], 0.0, id="none on either side"),
+        pytest.param([1, -1, NAN], [2, -2, NAN], 0.0, id="a row that both lack is left out"),
+        # sizes 1 and sqrt 1/2: (2 (sqrt 2 - 1) + 2) / (4 + 2 sqrt 2)
+        pytest.param([1, -1, 1, -1], [1, -1, NAN, NAN], 2**0.5 - 1, id="what one side lacks has moved"),
+        pytest.param([1, -1, 0, 0], [1, -1, 1, -1], 2**0.5 - 1, id="and so has what it has alone"),
+    ],
+)
+def test_what_moved_is_a_share_of_the_advantage_of_both_sides(before, after, expected):
+    found = moved(np.array(before, dtype=float), np.array(after, dtype=float))
+    assert found == pytest.approx(expected)
 
 
 # the highest-rewarded completions

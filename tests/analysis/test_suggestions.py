@@ -1,3 +1,4 @@
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -6,6 +7,7 @@ import score_tables as tables
 
 import rewardkit as rk
 from rewardkit.analysis.measured import halves
+from rewardkit.analysis.normalization import _effect
 
 
 @pytest.fixture(scope="module")
@@ -69,35 +71,87 @@ def test_the_line_of_a_removal_is_the_reweighing_that_was_measured(flawed):
             np.testing.assert_allclose(scores.rewards, item.scores.rewards)
 
 
-def test_weights_for_the_declared_influence_come_nearer_to_it():
-    groups = np.repeat(np.arange(80), 8)
+def weighed(weights, parts, *, primary, prompts=80):
+    """The diagnosis of components that are given by groups of 8, one of them the task."""
+    scores = tables.scores_of(parts, np.repeat(np.arange(prompts), 8), weights=weights)
+    items = [replace(item, primary=item.name == primary) for item in scores.reward.components]
+    return rk.diagnose(scores.under(replace(scores.reward, components=items)))
+
+
+def other_weights(diagnosis):
+    return [item for item in rk.suggest(diagnosis).changes if item.code == "declared_weights"]
+
+
+def wide_and_narrow():
     noise = np.random.default_rng(0)
-    parts = {"wide": noise.integers(0, 2, 640).astype(float), "narrow": 0.5 + 0.1 * noise.random(640)}
-    diagnosis = rk.diagnose(tables.scores_of(parts, groups, weights={"wide": 1.0, "narrow": 1.0}))
-    (change,) = [item for item in rk.suggest(diagnosis).changes if item.code == "declared_weights"]
-    assert change.before["effective_weights"]["wide"] > 0.95
+    return {"wide": noise.integers(0, 2, 640).astype(float), "narrow": 0.2 + 0.6 * noise.random(640)}
+
+
+def test_weights_for_the_declared_influence_come_nearer_to_it():
+    diagnosis = weighed({"wide": 1.0, "narrow": 1.0}, wide_and_narrow(), primary="narrow")
+    (change,) = other_weights(diagnosis)
+    assert change.before["effective_weights"]["wide"] > 0.8
     assert change.after["effective_weights"] == pytest.approx({"wide": 0.5, "narrow": 0.5}, abs=0.05)
     measured = rk.diagnose(eval(change.line, {"scores": diagnosis.scores})).views[0].effective_weights
     assert measured == pytest.approx({"wide": 0.5, "narrow": 0.5}, abs=0.05)
+    assert set(change.change.weights) == {"wide"}  # the task keeps its weight
+    assert "that of 'narrow' not at all" in change.why
 
 
 def test_weights_are_fitted_on_one_half_of_the_prompts_and_measured_on_the_other():
-    groups = np.repeat(np.arange(80), 8)
-    noise = np.random.default_rng(0)
-    parts = {"wide": noise.integers(0, 2, 640).astype(float), "narrow": 0.5 + 0.1 * noise.random(640)}
-    scores = tables.scores_of(parts, groups)
-    (change,) = [item for item in rk.suggest(rk.diagnose(scores)).changes if item.code == "declared_weights"]
+    diagnosis = weighed({"wide": 1.0, "narrow": 1.0}, wide_and_narrow(), primary="narrow")
+    (change,) = other_weights(diagnosis)
     assert {effect.held_out for effect in change.effects} == {True}
     assert {effect.prompts for effect in change.effects} == {40}
     assert "Fitted on one half of the prompts, measured on the other" in change.why
-    view = rk.diagnose(scores).views[0]
-    fit, held = halves(view, scores)
+    view = diagnosis.views[0]
+    fit, held = halves(view, diagnosis.scores)
     on_fit = fit.under(fit.reward.reweigh(change.change.weights)).effective_weights
     on_held = held.under(held.reward.reweigh(change.change.weights)).effective_weights
     assert on_fit == pytest.approx(
         {"wide": 0.5, "narrow": 0.5}, abs=0.005
     )  # so near only where it was fitted
     assert change.after["effective_weights"] == pytest.approx(on_held, abs=1e-3)
+
+
+def test_that_the_task_holds_more_than_it_declares_is_no_fault():
+    assert other_weights(weighed({"wide": 1.0, "narrow": 1.0}, wide_and_narrow(), primary="wide")) == []
+    assert other_weights(weighed({"wide": 1.0, "narrow": 2.0}, wide_and_narrow(), primary="wide")) == []
+
+
+def test_no_weight_moves_more_than_three_times():
+    noise = np.random.default_rng(1)
+    parts = {"task": noise.random(640), "loud": 200 * noise.random(640), "calm": noise.random(640)}
+    (change,) = other_weights(weighed({"loud": 0.02, "calm": 1.0}, parts, primary="task"))
+    assert change.change.weights["loud"] == pytest.approx(0.02 / 3, rel=0.01)
+    assert set(change.change.weights) <= {"loud", "calm"}
+    assert 0.7 < change.before["effective_weights"]["loud"]
+
+
+def test_a_weight_is_raised_only_where_its_component_varies_often_and_the_others_pay_for_it():
+    noise = np.random.default_rng(2)
+    calm = 0.5 + 0.2 * noise.random(640)
+    parts = {"task": noise.random(640), "loud": noise.integers(0, 2, 640).astype(float)}
+    diagnosis = weighed({"loud": 1.0, "calm": 0.3}, {**parts, "calm": calm}, primary="task")
+    (change,) = other_weights(diagnosis)
+    weights = change.change.weights
+    assert weights["calm"] > 0.3 and weights["loud"] < 1
+    assert weights["calm"] + weights["loud"] <= 1.3 * 1.01
+    assert "read what 'calm' would be paid more for" in change.why
+    seldom = np.where(np.repeat(np.arange(80) % 3 == 0, 8), calm, 0.5)  # varies in a third of the groups
+    diagnosis = weighed({"loud": 1.0, "calm": 0.3}, {**parts, "calm": seldom}, primary="task")
+    (change,) = other_weights(diagnosis)
+    assert set(change.change.weights) == {"loud"} and "read what" not in change.why
+
+
+def test_weights_that_come_only_a_little_nearer_are_not_worth_a_line():
+    noise = np.random.default_rng(3)
+    loud = {"task": noise.random(640), "loud": 12 * noise.random(640)}
+    assert other_weights(weighed({"loud": 1.0}, loud, primary="task")) == []  # .5 too much, .44 thereafter
+    less = {"task": loud["task"], "loud": loud["loud"] / 2}
+    assert (
+        len(other_weights(weighed({"loud": 1.0}, less, primary="task"))) == 1
+    )  # .47 too much, .3 thereafter
 
 
 def test_too_few_prompts_to_fit_and_to_measure_are_said_to_be_so():
@@ -214,7 +268,7 @@ def labelled(seed, *, prompts=80, siblings=8):
     parts = {
         "correct": (right & (draw.random(rows) < 0.3)).astype(float),
         "helps": np.where(right, 0.8, 0.2) + 0.2 * draw.random(rows),
-        "hurts": np.where(right, 0.1, 0.9),
+        "hurts": np.where(right, 0.1, 0.8) + 0.1 * draw.random(rows),
         "noise": draw.random(rows),
     }
     weights = {"correct": 1.0, "helps": 0.0, "hurts": 0.2, "noise": 0.0}
@@ -251,7 +305,7 @@ def test_with_a_label_what_certainly_harms_is_flagged_and_last():
     right = draw.random(800) < 0.2
     parts = {
         "correct": (right & (draw.random(800) < 0.6)).astype(float),
-        "against": np.where(right, 0.1, 0.9),
+        "against": np.where(right, 0.1, 0.8) + 0.1 * draw.random(800),
     }
     parts["never"] = np.zeros(800)
     made = tables.scores_of(parts, np.repeat(np.arange(100), 8), weights={"against": 0.0})
@@ -397,3 +451,223 @@ def test_where_nothing_is_judged_there_is_nothing_to_suggest_and_no_traceback():
     advice = rk.suggest(rk.diagnose(rk.score(reward, rows)))
     assert advice.changes == ()
     assert advice.notes
+
+
+# what is left out, and what is said of it
+
+
+def products(aggregation):
+    """A right answer times how wordy it is."""
+    draw = np.random.default_rng(0)
+    rows = [
+        {
+            "prompt_id": f"p{row // 8}",
+            "completion": "so " * int(draw.integers(1, 40)) + f"<answer>{draw.integers(5, 8)}</answer>",
+            "ground_truth": "5",
+        }
+        for row in range(640)
+    ]
+    wordy = rk.Component("wordy", lambda completion: min(1.0, len(completion.split()) / 40), weight=3.0)
+    parts = [rk.Component("correct", rk.verify.numbers_equal, primary=True), wordy]
+    reward = rk.Reward("r", {"prediction": rk.extract.tag("answer")}, parts, aggregation=aggregation)
+    return rk.diagnose(rk.score(reward, rows))
+
+
+@pytest.mark.parametrize("aggregation", ["product", "minimum"])
+def test_of_a_product_nothing_is_suggested_that_moves_no_advantage(aggregation):
+    diagnosis = products(aggregation)
+    advice = rk.suggest(diagnosis)
+    for item in advice.changes:
+        after = rk.diagnose(item.scores).views[0].advantages
+        assert np.abs(np.nan_to_num(after - diagnosis.views[0].advantages)).max() > 1e-6, item.code
+    note = f"graduate for 'correct' is left out: it changes no advantage, as the reward is a {aggregation}"
+    assert note in advice.notes
+    assert not [row for row in advice.normalization if row.code.endswith("_components")]
+    gdpo = by_code(advice)["normalize_then_sum"]
+    assert gdpo.effect.endswith(f"; it is a sum, where the reward is a {aggregation}")
+
+
+def test_of_a_sum_the_same_is_suggested_and_each_component_normalised():
+    advice = rk.suggest(products("weighted_sum"))
+    assert {"graduate", "gate_component"} <= {item.code for item in advice.changes}
+    assert {"standardise_components", "min_max_components", "rank_components"} <= set(by_code(advice))
+    assert "it is a sum" not in by_code(advice)["normalize_then_sum"].effect
+
+
+def test_what_was_found_inconclusively_is_answered_by_no_change_and_that_is_said():
+    parts = {"correct": [1.0, 0.0, 1.0], "format": [1.0, 0.0, 1.0]}
+    diagnosis = rk.diagnose(tables.scores_of(parts, [0, 0, 0], weights={"format": 0.5}))
+    assert any(item.evidence.get("inconclusive") for item in diagnosis["redundant"])
+    advice = rk.suggest(diagnosis)
+    assert advice.changes == ()
+    assert any(
+        note.startswith("not answered, as the rollouts are too few to be sure:") for note in advice.notes
+    )
+    assert any("redundant" in note for note in advice.notes)
+
+
+def test_partial_credit_is_offered_behind_a_gate_on_the_whole_reward():
+    diagnosis = products("weighted_sum")
+    rows = diagnosis.scores.rollouts
+    gate = rk.gate(lambda completion: len(completion) < 100)
+    reward = replace(diagnosis.scores.reward, gate=gate)
+    scores = rk.score(reward, rows)
+    assert 0.2 < (scores.table["gate/reward"] == 0).mean() < 0.9
+    (change,) = [item for item in rk.suggest(rk.diagnose(scores)).changes if item.code == "graduate"]
+    np.testing.assert_allclose(change.scores.rewards, rk.score(change.apply(reward), rows).rewards)
+
+
+def test_a_gate_for_what_sees_its_siblings_is_left_out_and_said_why():
+    draw = np.random.default_rng(0)
+    rows = [
+        {
+            "prompt": f"p{row // 8}",
+            "completion": "w",
+            "ok": float(draw.random() < 0.5),
+            "style": draw.random(),
+        }
+        for row in range(480)
+    ]
+
+    def rank(style):
+        return [float(sum(other < value for other in style)) for value in style]
+
+    parts = [rk.Component("correct", lambda ok: ok, primary=True)]
+    loud = rk.Component("uniq", rank, weight=1.0, range=None, group=True)
+    advice = rk.suggest(rk.diagnose(rk.score(rk.Reward("d", components=[*parts, loud]), rows)))
+    assert not [item for item in advice.changes if item.code == "gate_component"]
+    note = "a gate for 'uniq' is left out: 'uniq' is scored from several rows at once, and would see others"
+    assert note in advice.notes
+
+
+def test_a_gate_is_left_out_where_gates_were_ignored_in_scoring(flawed):
+    def codes(scores):
+        advice = rk.suggest(rk.diagnose(scores))
+        return {item.code for item in advice.changes}, advice.notes
+
+    scores = products("weighted_sum").scores
+    assert "gate_component" in codes(scores)[0]
+    found, notes = codes(rk.score(scores.reward, scores.rollouts, ignore_gates=True))
+    assert "gate_component" not in found
+    assert "a gate for 'wordy' is left out: gates were ignored in scoring" in notes
+
+
+def test_what_is_removed_moves_no_more_than_all_of_the_advantage():
+    draw = np.random.default_rng(0)
+    correct = (draw.random(640) < 0.5).astype(float)
+    parts = {"correct": correct, "loud": 50 * (1 - correct) + draw.random(640)}
+    advice = rk.suggest(rk.diagnose(tables.scores_of(parts, np.repeat(np.arange(80), 8))))
+    (change,) = [
+        item for item in advice.changes if (item.code, item.component) == ("remove_component", "loud")
+    ]
+    assert 0.9 < change.after["advantage_moved"] <= 1
+    assert "100 % of the advantage moves" in change.why
+
+
+def test_changes_that_judge_missing_rows_say_how_many_and_that_the_label_does_not_weigh_them():
+    draw = np.random.default_rng(0)
+    right = draw.random(640) < 0.5
+    read = draw.random(640) < 0.3
+    rows = [
+        {
+            "prompt_id": f"p{row // 8}",
+            "completion": f"<answer>{5 if right[row] else 6}</answer>"
+            if read[row]
+            else f"it is {5 if right[row] else 6}",
+            "ground_truth": "5",
+            "good": float(right[row] ^ (draw.random() < 0.1)),
+        }
+        for row in range(640)
+    ]
+
+    def equal(prediction, ground_truth):
+        return None if prediction is None else float(prediction == ground_truth) * 0.04
+
+    reward = rk.Reward("r", {"prediction": rk.extract.tag("answer")}, [rk.Component("correct", equal)])
+    advice = rk.suggest(rk.diagnose(rk.score(reward, rows), label="good"))
+    judging = [item for item in advice.changes if item.after.get("rows_judged")]
+    assert judging
+    for item in judging:
+        gained = int((~np.isnan(item.scores.rewards)).sum() - read.sum())
+        assert f"{gained} rows more have a reward, but what 'good' says is of those" in item.why
+    (note,) = [note for note in advice.notes if note.startswith("nothing helps for certain")]
+    assert "rows that were missing are judged by looser_reading, which these figures leave out" in note
+
+
+# the normalization table, and the page of a route
+
+
+def test_a_clip_that_turns_signs_is_not_said_to_have_no_effect():
+    draw = np.random.default_rng(0)
+    values = draw.random((1000, 8)) * 0.1
+    values[::100] = [1.0, 0.1, 0, 0, 0, 0, 0, 0]  # 0.1 is under the mean until the 1 is cut
+    scores = tables.scores_of({"c": values.ravel()}, np.repeat(np.arange(1000), 8))
+    for row in rk.suggest(rk.diagnose(scores)).normalization:
+        if row.sign_changes > 0:
+            assert "no effect" not in row.effect, row
+    row = by_code(rk.suggest(rk.diagnose(scores)))["standardise"]
+    assert (row.sign_changes, row.changed < 0.005) == (10 / 8000, True)
+    assert row.effect.endswith(
+        "of the advantage, and the sign of 0.1 % of the rows; the clip cuts 10 rare high rewards"
+    )
+
+
+def test_what_the_clip_cuts_is_said_by_component():
+    values = np.zeros(800)
+    values[::100] = 1.0
+    other = np.random.default_rng(0).random(800)
+    penalty = np.zeros(800)
+    penalty[1::100] = 1.0
+    parts = {"rare": values, "other": other, "penalty": penalty}
+    scores = tables.scores_of(parts, np.repeat(np.arange(100), 8), weights={"penalty": -1.0})
+    rows = by_code(rk.suggest(rk.diagnose(scores)))
+    assert "the clip cuts 8 rare high scores of 'rare'" in rows["standardise_components"].effect
+    assert "penalty" not in rows["standardise_components"].effect
+    assert "cuts" not in rows["rank_components"].effect + rows["min_max_components"].effect
+
+
+@pytest.mark.parametrize(("moved", "no_effect"), [(0.004, True), (0.006, False)])
+def test_a_move_of_half_a_percent_is_an_effect(good, moved, no_effect):
+    told = _effect("standardise", good.views[0], moved, 0.0, "")
+    assert told.startswith("no effect") is no_effect
+
+
+def test_a_route_says_of_which_part_each_line_is():
+    advice = rk.suggest(rk.diagnose(rk.score(rk.load_reward("gallery:mixed"), "gallery:mixed")))
+    lines = repr(advice).splitlines()
+    parts = {item.part for item in advice.normalization}
+    assert len(parts) == 2
+    for part in parts:
+        assert f"  [{part}] as it is: the advantages as they are now" in lines
+    for item in advice.changes:
+        assert any(line.startswith(f"  [{item.part}] {item.code}: ") for line in lines)
+
+
+@pytest.mark.parametrize("what", [None, "scores", rk.Reward("r", components=[rk.Component("a", len)])])
+def test_suggestions_are_of_a_diagnosis(what):
+    with pytest.raises(rk.InputError, match=r"suggest takes a Diagnosis, as rk\.diagnose\(scores\) gives it"):
+        rk.suggest(what)
+
+
+def test_one_change_is_one_change():
+    parts = {"correct": np.tile([0.0, 1.0], 80), "never": np.zeros(160)}
+    advice = rk.suggest(rk.diagnose(tables.scores_of(parts, np.repeat(np.arange(20), 8))))
+    assert repr(advice).startswith("1 change of the reward to consider\n")
+
+
+def test_a_gate_is_left_out_for_what_another_is_behind():
+    scores = products("weighted_sum").scores
+    behind = rk.Component("last", lambda completion: 1.0, gate=rk.gate("wordy", at_least=0.5), weight=0.1)
+    reward = replace(scores.reward, components=[*scores.reward.components, behind])
+    advice = rk.suggest(rk.diagnose(rk.score(reward, scores.rollouts)))
+    assert "gate_component" not in {item.code for item in advice.changes}
+    assert "a gate for 'wordy' is left out: 'last' is behind a gate on it" in advice.notes
+
+
+def test_rows_that_the_whole_gate_closes_earn_nothing_after_a_normalization_either():
+    draw = np.random.default_rng(0)
+    scores = tables.scores_of(
+        {"a": draw.integers(0, 5, 640) / 4}, np.repeat(np.arange(80), 8), gate=rk.gate("a", at_least=0.5)
+    )
+    row = by_code(rk.suggest(rk.diagnose(scores)))["min_max_components"]
+    assert row.changed == pytest.approx(0, abs=1e-9)  # from 0 to 1 it is stretched already

@@ -81,11 +81,12 @@ def test_a_change_that_changes_no_figure_says_so_in_a_sentence(judged):
     assert "Nothing of this changes: groups without a signal 28 %" in shown
 
 
-def test_what_was_fitted_says_that_it_was_measured_on_others():
-    advice = rk.suggest(rk.diagnose(rk.score(rk.load_reward("gallery:mixed"), "gallery:mixed")))
-    fitted = next(item for item in advice.changes if item.code == "declared_weights")
-    shown = page(replace(advice, changes=(fitted,)))
-    assert f"on {fitted.effects[0].prompts} prompts held out from the fit" in shown
+def test_what_was_fitted_says_that_it_was_measured_on_others(judged):
+    first = judged.changes[0]
+    effects = tuple(replace(effect, held_out=True) for effect in first.effects)
+    fitted = replace(first, code="declared_weights", part="people-json", effects=effects)
+    shown = page(replace(judged, changes=(fitted,)))
+    assert f"on {effects[0].prompts} prompts held out from the fit" in shown
     assert "[people-json] declared weights" in shown
 
 
@@ -147,6 +148,20 @@ def test_the_reason_why_a_label_is_of_no_use_is_told_on_redacted_pages_too(score
     assert "is not one of two values" in item.sentence
 
 
+def test_the_name_of_a_component_is_shown_as_it_is():
+    frame = pd.DataFrame({"rollout_id": [1], "score/only_json": [0.5], "completion": ["{}"]})
+    shown = Show().completions(frame, "read").data
+    assert "only_json 0.5" in shown and "rollout id 1" in shown
+
+
+def test_one_is_not_told_in_the_plural():
+    scores = table_of({"x": [0.0, 1.0]}, [0, 0])
+    diagnosis, found = rk.diagnose(scores), rk.forecast(scores)
+    assert "of 1 group has a signal" in diagnosis._repr_html_()
+    assert answered(scores)["Is there a signal?"] == "in 100 % of 1 group siblings earn differently"
+    assert "in 1 group " in repr(found) and "among 1 group " in Show().forecast(found).data
+
+
 def test_the_group_sizes_are_those_of_the_diagnosis(scores):
     diagnosis = rk.diagnose(scores)
     table = tables.group_sizes(diagnosis, (4, 16, 64)).set_index("group_size")
@@ -158,6 +173,14 @@ def test_the_group_sizes_are_those_of_the_diagnosis(scores):
     assert table.how[[4, 16]].tolist() == ["exact", "fitted"]
     assert np.isnan(table.batches[64]) and table.batches[4] > 1
     assert table.how[64] == "64 siblings are more than 4 times the 8 that were sampled"
+
+
+def test_the_group_sizes_say_of_how_many_groups_they_are():
+    groups = np.concatenate([np.repeat(np.arange(30), 8), np.repeat(np.arange(30, 80), 4)])
+    values = (np.random.default_rng(0).random(len(groups)) < 0.5).astype(float)
+    table = tables.group_sizes(rk.diagnose(table_of({"x": values}, groups)), (2, 8, 16))
+    assert table.groups.tolist() == [80, 30, 80]
+    assert table.how.tolist()[:2] == ["exact", "exact"]
 
 
 def answered(scores, label=""):

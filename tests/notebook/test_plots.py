@@ -141,6 +141,26 @@ def test_the_group_picture_marks_every_dead_group(diagnosis):
     np.testing.assert_allclose(np.sort(means), np.sort(view.stats.mean))
 
 
+def test_scores_that_take_a_small_part_of_the_declared_range_are_seen():
+    values = np.random.default_rng(0).random(120)
+    ax = plots.distribution(values, title="t", label="score", span=(0.0, 1000.0))
+    low, high = ax.get_xlim()
+    assert low < 0.1 and 0.9 < high < 2 and max(bar.get_height() for bar in ax.patches) > 1
+    assert texts(ax)[1] == "score (range 0 to 1e+03)"
+    whole = plots.distribution(100 * values, title="t", label="score", span=(0.0, 1000.0))
+    assert whole.get_xlim()[1] > 1000 and texts(whole)[1] == "score"
+
+
+def test_the_legend_of_very_many_groups_is_within_the_picture():
+    groups = np.repeat(np.arange(20_000), 4)
+    values = (np.random.default_rng(1).random(len(groups)) < 0.4).astype(float)
+    figure, ax = plt.subplots(figsize=(5.6, 3.3), layout="constrained")  # as on the first page of a report
+    plots.group_picture(rk.diagnose(table_of({"x": values}, groups), by=[]).views[0], ax=ax)
+    figure.canvas.draw()
+    box = ax.get_legend().get_window_extent()
+    assert box.x0 >= 0 and box.x1 <= figure.bbox.width
+
+
 def test_groups_of_one_are_not_drawn_as_groups_that_vary_or_as_tied_ones():
     scores = table_of({"x": [0.0, 1.0, 0.5, 0.25]}, [0, 0, 1, 2])
     ax = plots.group_picture(rk.diagnose(scores).views[0])

@@ -75,7 +75,7 @@ def test_the_limits_are_printed_under_the_curves(expected):
 def test_a_figure_that_not_every_pick_has_says_of_how_many_it_is(expected):
     (ax,) = plots.forecast_curves(expected, figures=["score/concise"])
     share = expected.best_of.curves["score/concise"].known[-1]
-    assert f"of the {share:.0%} that have it".replace("%", " %") in ax.get_xlabel()
+    assert f"of the {share:.0%} that have it at the end".replace("%", " %") in ax.get_xlabel()
 
 
 def test_a_figure_that_is_not_there_is_one_clear_sentence(expected):

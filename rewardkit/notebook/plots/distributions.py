@@ -21,6 +21,7 @@ MOST_ATOMS, FINEST = (
     1 / 200,
 )  # up to here where bars of the smallest gap, a share of the axis, can be seen
 RECURS = 0.05  # share of the completions from which one value is marked among many: our choice
+NARROW = 0.05  # share of the declared range within which scores are shown by themselves: our choice
 SMALL = 4.0  # inches of width in which a legend takes two lines
 
 
@@ -35,6 +36,7 @@ def distribution(
 ) -> Axes:
     """Histogram of values over `span`; NaN and infinite ones are left out and counted in the title.
 
+    Where they take a small part of the span, only that is shown, and the span is told below.
     Distinct ones that can be told apart are shown as the atoms they are, and among more those that recur as
     lines with a mark: no bar smears them.
     """
@@ -48,6 +50,8 @@ def distribution(
     low, high = float(known.min()), float(known.max())
     if too_far(low, high):
         return said(ax, f"from {low:.3g} to {high:.3g}: too far apart for a scale")
+    if span and 0 < high - low < NARROW * (span[1] - span[0]):
+        label, span = f"{label} (range {span[0]:.3g} to {span[1]:.3g})", None
     atoms, counts = np.unique(np.round(known, 9), return_counts=True)
     gap = float(np.diff(atoms).min()) if len(atoms) > 1 else np.inf
     if len(atoms) <= FEW_ATOMS or (len(atoms) <= MOST_ATOMS and gap >= FINEST * (high - low)):

@@ -94,7 +94,7 @@ def _curve(ax: Axes, forecast: Forecast, name: str) -> None:
         reach = max(0.05, 0.05 * abs(middle))
         ax.set_ylim(middle - reach, middle + reach)
     few = first.known[-1] < 1 - FLAT
-    known = f", of the {percent(first.known[-1])} that have it" if few else ""
+    known = f", of the {percent(first.known[-1])} that have it at the end" if few else ""
     ax.set_ylabel(_unit(name), fontsize=9)
     ax.set_xlabel(f"KL in nats{known}", fontsize=9)
     settled(ax)

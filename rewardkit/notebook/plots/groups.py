@@ -55,7 +55,12 @@ def group_picture(view: View, *, ax: Axes | None = None) -> Axes:
     ax.set_xlabel("group (one prompt and its sampled completions)")
     ax.set_ylabel("reward")
     ax.legend(
-        loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2, fontsize=8, frameon=False, columnspacing=1.2
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.2),
+        ncols=2 if len(order) <= DRAWN_APART else 1,  # the words for columns are long
+        fontsize=8,
+        frameon=False,
+        columnspacing=1.2,
     )
     return settled(ax)
 
