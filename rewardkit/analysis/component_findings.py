@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -51,9 +50,15 @@ def find(view: View) -> list[Finding]:
 
 
 def never_varies(view: View) -> bool:
-    """Whether the reward is the same on all rows that have one, up to the last digits of a sum."""
-    known = view.rewards[~np.isnan(view.rewards)]
-    return bool(len(known) and np.ptp(known) <= ZERO_STD)
+    """Whether the reward is the same on all rows that have one, up to the last digits of a sum.
+
+    Under GDPO, which adds up what it has normalised, each paid component is.
+    """
+    added = [view.rewards]
+    if view.training.name == "gdpo":
+        added = [view.scores[name] for name, item in view.components.items() if item.weight]
+    known = [values[~np.isnan(values)] for values in added]
+    return any(map(len, known)) and all(np.ptp(values) <= ZERO_STD for values in known if len(values))
 
 
 def _lost_rows(view: View, name: str) -> Iterator[Finding]:
@@ -246,35 +251,43 @@ def _ends(view: View, name: str, values: Floats) -> list[Finding]:
 
 
 def _redundant(view: View, names: list[str]) -> Iterator[Finding]:
-    """Pairs of paid components whose scores correlate beyond the threshold where both are scored."""
-    limit = view.thresholds["redundant"]
-    found = correlations(view)
-    for first, second in combinations([name for name in names if view.components[name].weight], 2):
-        value = found[first, second]
-        if not abs(value) >= limit:
+    """Paid components whose scores go with those of one declared before, among siblings.
+
+    With the one that they go with most. The sign is that of what they pay: 1 where both pay for one thing,
+    -1 where one takes back what the other pays.
+    """
+    limit, found = view.thresholds["redundant"], correlations(view)
+    paid = [name for name in names if view.components[name].weight]
+    for at, second in enumerate(paid):
+        like = [name for name in paid[:at] if abs(found[name, second]) >= limit]
+        if not like:
             continue
-        a, b = view.scores[first], view.scores[second]
-        both = ~(np.isnan(a) | np.isnan(b))
-        a, b = np.where(both, a - a[both].mean(), 0.0), np.where(both, b - b[both].mean(), 0.0)
-        counted = both.astype(float)
-        low, high = view.bootstrap.interval(
-            [counted, a, b, a * a, b * b, a * b], view.bootstrap.prompts, _correlation
+        first = max(like, key=lambda name, other=second: abs(found[name, other]))  # type: ignore[misc]
+        value = found[first, second]
+        there = ~(np.isnan(view.scores[first]) | np.isnan(view.scores[second]))
+        a, b = (
+            np.nan_to_num(within(np.where(there, view.scores[name], np.nan), view.groups))
+            for name in (first, second)
         )
-        interval = (low, high) if value > 0 else (-high, -low)
+        low, high = view.bootstrap.interval(
+            [a * a, b * b, a * b], view.bootstrap.prompts, lambda aa, bb, ab: ab / np.sqrt(aa * bb)
+        )
+        weights = view.components[first].weight * view.components[second].weight
         yield view.graded(
             "redundant",
             "warn",
             second,
-            {"value": abs(value), "sign": 1 if value > 0 else -1, "interval": interval, "other": first},
-            n=int(both.sum()),
+            {
+                "value": abs(value),
+                "sign": 1 if value * weights > 0 else -1,
+                "interval": (low, high) if value > 0 else (-high, -low),
+                "other": first,
+            },
+            n=int(there.sum()),
             threshold=limit,
-            rollout_ids=view.ids(both & (np.abs(a - b) > 0.5)),
+            rollout_ids=view.ids(there & (np.abs(a - np.sign(value) * b) > 0.5)),
             suggestions=("remove_component",),
         )
-
-
-def _correlation(n: Floats, a: Floats, b: Floats, aa: Floats, bb: Floats, ab: Floats) -> Floats:
-    return np.asarray((ab - a * b / n) / np.sqrt((aa - a * a / n) * (bb - b * b / n)), dtype=float)
 
 
 def _dominant(view: View, names: list[str], *, weak: bool) -> Iterator[Finding]:

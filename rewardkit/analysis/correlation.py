@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, combinations_with_replacement
 from typing import Any
 
 import numpy as np
 
-from rewardkit.analysis.grouping import Floats
+from rewardkit.analysis.grouping import ZERO_STD, Codes, Floats, within
 from rewardkit.analysis.view import View
 
 __all__ = ["Correlations", "correlations"]
 
-ROUNDING = 1e-12
-"""A spread under this part of the squares that it is the difference of is only their last digits."""
-BLOCK = 1 << 16
 FEWEST_ROWS = 3
 """That two components must share: through two points there is always a line."""
 
 
 @dataclass(frozen=True, eq=False)
 class Correlations:
-    """Pearson correlations of the scores of components over the rows where both are scored.
+    """Pearson correlations of the scores of components among siblings, over the rows where both are scored.
 
     `matrix` and `rows` (on how many) are (components, components); NaN where it cannot be computed, and
     `why_not` says why by pair of names.
@@ -55,50 +52,44 @@ class Correlations:
 
 
 def correlations(view: View) -> Correlations:
-    """The correlation of each pair of components, of those that are recorded only too.
+    """The correlation of each pair of components among siblings, of those that are recorded only too.
 
-    Of the scores, between prompts and within: a weight is paid twice wherever they agree. A gated component
-    is scored where its gate is open, so that a pair may be of few rows.
+    Of differences to the mean of the group, over the rows where both are scored: what two components have in
+    common between prompts no group advantage sees. A gated component is scored where its gate is open, so
+    that a pair may be of few rows; of very many rows they are of some groups (`View.few`).
 
     >>> import rewardkit as rk
     >>> from rewardkit.analysis.diagnosis import make_views
     >>> from rewardkit.analysis.correlation import correlations
     >>> (view,) = make_views(rk.score(rk.load_reward("gallery:arithmetic"), "gallery:arithmetic"))
     >>> correlations(view).why_not["correct", "concise"]  # it counts only where the other is 1
-    "'correct' is the same in all 270 rows"
+    "'correct' is the same among siblings in all 270 rows"
     """
-    names = tuple(view.names)
-    count, sums, squares, products = _moments([view.scores[name] for name in names])
-    with np.errstate(invalid="ignore", divide="ignore"):
-        spread = squares - sums * sums / count  # of the one of the row, where the one of the column is there
-        spread[spread <= ROUNDING * squares] = 0.0
-        matrix = (products - sums * sums.T / count) / np.sqrt(spread * spread.T)
-    matrix[(count < FEWEST_ROWS) | (spread == 0) | (spread.T == 0)] = np.nan
-    np.fill_diagonal(matrix, np.where(np.diag(spread) > 0, 1.0, np.nan))
+    names, groups = tuple(view.names), view.groups[view.few]
+    columns = [view.scores[name][view.few] for name in names]
+    matrix, rows = (np.full((len(names), len(names)), np.nan) for _ in range(2))
     why = {}
-    for (i, first), (j, second) in combinations(enumerate(names), 2):
-        n = int(count[i, j])
-        same = first if spread[i, j] == 0 else second if spread[j, i] == 0 else None
-        if n < FEWEST_ROWS:
-            why[first, second] = f"both are scored in {n} row{'s' * (n != 1)} only"
-        elif same is not None:
-            why[first, second] = f"{same!r} is the same in all {n} rows"
-    return Correlations(names, matrix, count, why, view.part)
+    for i, j in combinations_with_replacement(range(len(names)), 2):
+        n, first, second, both = _spreads(columns[i], columns[j], groups)
+        rows[i, j] = rows[j, i] = n
+        same = names[i] if not first else names[j] if not second else None
+        if n >= FEWEST_ROWS and same is None:
+            matrix[i, j] = matrix[j, i] = both / np.sqrt(first * second)
+        elif i != j and n < FEWEST_ROWS:
+            why[names[i], names[j]] = f"both are scored in {n} row{'s' * (n != 1)} only"
+        elif i != j:
+            why[names[i], names[j]] = f"{same!r} is the same among siblings in all {n} rows"
+    return Correlations(names, matrix, rows, why, view.part)
 
 
-def _moments(columns: Sequence[Floats]) -> tuple[Floats, Floats, Floats, Floats]:
-    """Of each column (i) over the rows where another (j) is there as well, (columns, columns) each.
-
-    How many they are, the sum of column i, that of its squares, and that of its products with column j; all
-    of differences to one value of the column, which are exact where it never varies.
-    """
-    one = np.nan_to_num([column[np.argmin(np.isnan(column))] for column in columns])[:, None]
-    found = np.zeros((4, len(columns), len(columns)))
-    for start in range(0, len(columns[0]), BLOCK):
-        block = np.stack([column[start : start + BLOCK] for column in columns]) - one  # (columns, rows)
-        missing = np.isnan(block)
-        block[missing] = 0.0
-        there = (~missing).astype(float)
-        found += [there @ there.T, block @ there.T, (block * block) @ there.T, block @ block.T]
-    count, sums, squares, products = found
-    return count, sums, squares, products
+def _spreads(first: Floats, second: Floats, groups: Codes) -> tuple[int, float, float, float]:
+    """Over the rows that both have: how many, the squares of each within groups, and their products."""
+    there = ~(np.isnan(first) | np.isnan(second))
+    if not there.all():
+        first, second, groups = first[there], second[there], groups[there]
+    if not len(groups):
+        return 0, 0.0, 0.0, 0.0
+    a, b = (within(values, groups) for values in (first, second))
+    least = ZERO_STD**2 * len(groups)
+    squares = [0.0 if values @ values <= least else float(values @ values) for values in (a, b)]
+    return len(groups), *squares, float(a @ b)  # type: ignore[return-value]

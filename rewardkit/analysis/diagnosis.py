@@ -29,7 +29,8 @@ from rewardkit.analysis.grouping import Bootstrap, between_share, group_stats
 from rewardkit.analysis.highest import highest
 from rewardkit.analysis.signal import signal_of
 from rewardkit.analysis.thresholds import THRESHOLDS
-from rewardkit.analysis.view import View, make_view
+from rewardkit.analysis.view import View
+from rewardkit.analysis.views import make_view
 from rewardkit.calling import short
 from rewardkit.columns import column_values
 from rewardkit.errors import InputError, did_you_mean
@@ -215,7 +216,23 @@ def diagnose(
 
 def _findings(view: View) -> list[Finding]:
     modules = (reward_findings, spread_findings, component_findings, hacking_findings, step_findings)
-    return [finding for module in modules for finding in module.find(view)]
+    found = [finding for module in modules for finding in module.find(view)]
+    cancel = [
+        item.evidence["components"].split(", ")
+        for item in found
+        if item.code == "opposed" and not item.evidence.get("inconclusive")
+    ]
+
+    def told(item: Finding) -> bool:
+        """Whether that components cancel has been said of the reward already."""
+        pair = {item.component, item.evidence.get("other")}
+        return (
+            item.code == "redundant"
+            and item.evidence["sign"] < 0
+            and any(pair <= set(names) for names in cancel)
+        )
+
+    return [item for item in found if not told(item)]
 
 
 def _unmatched(scores: Scores, views: tuple[View, ...]) -> list[Finding]:

@@ -112,8 +112,8 @@ def _of_length(e: Mapping[str, Any]) -> str:
     declared = f", as {e['declared']!r} declares" if e.get("declared") else ""
     if e["alike"]:
         return (
-            f"pays for {'longer' if e['longer'] else 'shorter'} completions: of two siblings {e['alike']} the "
-            f"longer (in {e['unit']}) has the higher advantage in {_share(e)} of the pairs{declared}"
+            f"pays for {'longer' if e['longer'] else 'shorter'} completions: of two siblings {e['alike']} "
+            f"the longer (in {e['unit']}) has the higher advantage in {_share(e)} of the pairs{declared}"
         )
     return (
         f"follows the length: of two siblings that it tells apart the longer (in {e['unit']}) has the higher "
@@ -240,7 +240,12 @@ SENTENCES: dict[str, Callable[[Mapping[str, Any]], str]] = {
         f"dividing by it blows these differences up to {percent(e['advantage_share'])} of all advantage"
     ),
     "zero_std_groups": lambda e: (
-        f"is the same for all siblings in {_share(e)} of the groups ({_split(e)}): they give no gradient"
+        f"gives no gradient in {_share(e)} of the groups ({_split(e)}), in which "
+        + (
+            f"{e['dropped_by']!r} does not vary, so that they are dropped"
+            if e.get("dropped_by")
+            else "all siblings earn the same"
+        )
     ),
     "dead": lambda e: (
         "varies between prompts but never among siblings, so it adds nothing to any group advantage"
@@ -256,6 +261,8 @@ SENTENCES: dict[str, Callable[[Mapping[str, Any]], str]] = {
     ),
     "redundant": lambda e: (
         f"says the same as {e['other']!r} (correlation {e['value']:.2f}): both weights pay for one thing"
+        if e["sign"] > 0
+        else f"takes back what {e['other']!r} pays (correlation -{e['value']:.2f} of what they pay siblings)"
     ),
     "opposed": lambda e: (
         f"is tied in {_share(e)} of the groups although at least two of its components vary there: "

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from rewardkit.analysis.grouping import Floats, group_stats
 from rewardkit.analysis.pairs import concordance
-from rewardkit.analysis.view import TINY, View, make_view
+from rewardkit.analysis.view import TINY, View
+from rewardkit.analysis.views import make_view
 from rewardkit.reward import Part
 from rewardkit.scoring import Scores
 
@@ -24,7 +25,6 @@ __all__ = [
     "off",
     "order_of",
     "share_in_tied_groups",
-    "silent",
     "view_of",
 ]
 
@@ -85,8 +85,8 @@ def effects(before: View, after: View, *, tests: int = 1, held_out: bool = False
     ) -> None:
         found.append(_paired(view, figure, sums, owner, tests, component, held_out))
 
-    (dead, counted), (dead_after, counted_after) = silent(before), silent(after)
-    add("zero_std", [_f(dead), _f(counted), _f(dead_after), _f(counted_after)], view.owner)
+    sides = [_f(mask) for side in (before, after) for mask in (side.dead, side.stats.count > 1)]
+    add("zero_std", sides, view.owner)
     judged = ~(np.isnan(before.rewards) | np.isnan(after.rewards))
     if view.context.label is not None:
         add("label_auc", [*_ordered(before, judged), *_ordered(after, judged)], view.owner, tests)
@@ -133,23 +133,11 @@ def _paired(
     )
 
 
-def silent(view: View) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """The groups in which no advantage differs from 0, and those of at least two rewards, (groups,) each.
-
-    A group that is dropped by its `filter_metric` is silent, too.
-    """
-    largest = np.zeros(len(view.stats.count))
-    np.maximum.at(largest, view.groups, np.abs(np.nan_to_num(view.advantages)))
-    counted = view.stats.count > 1
-    return counted & (largest <= TINY), counted
-
-
 def share_in_tied_groups(before: View, after: View) -> float:
     """Share of the |advantage| that was added which falls in groups that had none; 0 where none was added."""
     grown = np.abs(np.nan_to_num(after.advantages)) - np.abs(np.nan_to_num(before.advantages))
     grown = np.where(grown > TINY, grown, 0.0)
-    tied, _ = silent(before)
-    return float(grown[tied[before.groups]].sum() / grown.sum()) if grown.sum() else 0.0
+    return float(grown[before.dead[before.groups]].sum() / grown.sum()) if grown.sum() else 0.0
 
 
 def _ordered(view: View, judged: NDArray[np.bool_]) -> tuple[Floats, Floats]:
@@ -176,7 +164,7 @@ def _best(view: View, judged: NDArray[np.bool_]) -> tuple[Floats, Floats]:
 
 def _put_in_order(view: View, judged: NDArray[np.bool_]) -> Floats:
     """What siblings are put in order by: their rewards, under GDPO their advantages; NaN where not judged."""
-    return np.where(judged, view.advantages if view.training.name == "gdpo" else view.rewards, np.nan)
+    return np.where(judged, view.paid_by, np.nan)
 
 
 def order_of(view: View, names: Sequence[str], tests: int = 1) -> tuple[float, Interval]:

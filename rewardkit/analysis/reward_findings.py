@@ -94,7 +94,7 @@ def _severity(view: View, share: float) -> str:
 
 
 def _zero_std(view: View) -> Iterator[Finding]:
-    stats, limits, counted = view.stats, view.thresholds, _counted(view)
+    limits, counted = view.thresholds, _counted(view)
     n = int(counted.sum())
     if not n:
         return
@@ -108,6 +108,7 @@ def _zero_std(view: View) -> Iterator[Finding]:
         "all_wrong": float(wrong.sum() / n),
         "all_right": float(right.sum() / n),
         "otherwise": float((view.dead & ~wrong & ~right).sum() / n),
+        "dropped_by": view.training.filter_metric,
     }
     rows = view.dead[view.groups] & ~np.isnan(view.rewards)
     yield view.graded(
@@ -163,8 +164,10 @@ def _clustered(view: View) -> Iterator[Finding]:
 
     A binary one is said to be so already, and so is one that is the commonest as the task is missed, or had,
     by nearly all. Groups that are tied at another reward than the commonest are not counted: they are silent,
-    but the reward takes many values.
+    but the reward takes many values. Under GDPO it is not the reward whose levels count.
     """
+    if view.training.name == "gdpo":
+        return
     equal, pairs = tie_rate(view.rewards, view.groups)
     limit = view.thresholds["tie_rate"]
     known = view.rewards[~np.isnan(view.rewards)]

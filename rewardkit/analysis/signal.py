@@ -19,7 +19,7 @@ DIGITS = 9
 
 def signal_of(view: View, rows: NDArray[np.bool_]) -> dict[str, Any]:
     """The figures of `Diagnosis.group_signal` for some whole groups of a view."""
-    _, groups = np.unique(view.groups[rows], return_inverse=True)
+    which, groups = np.unique(view.groups[rows], return_inverse=True)
     rewards, primary = view.rewards[rows], view.scores[view.primary][rows]
     advantages = view.advantages[rows]
     stats = group_stats(rewards, groups)
@@ -35,7 +35,7 @@ def signal_of(view: View, rows: NDArray[np.bool_]) -> dict[str, Any]:
         "groups": len(stats.count),
         "mean_reward": _mean(rewards),
         "mean_primary" if view.part else f"mean_{view.primary}": _mean(primary),
-        "zero_std": share(stats.dead),
+        "zero_std": share(view.dead[which]),
         "none_right": share((best == low) & (stats.count > 1)),
         "top_decile": top_decile(advantages, groups),
         "sample_size": sample_size(advantages),

@@ -123,18 +123,19 @@ def _narrow(view: View) -> Iterator[Finding]:
     the typical one's.
     """
     stats, limits = view.stats, view.thresholds
-    live = int(stats.live.sum())
-    if live < FEWEST_GROUPS or not view.training.scales_groups:
+    moving = stats.live & view.live
+    live = int(moving.sum())
+    if live < FEWEST_GROUPS or view.training.name != "grpo":
         return
-    typical = float(np.median(stats.std[stats.live]))
-    small = stats.live & (stats.std < limits["small_std"] * typical * least_spread(stats.count))
+    typical = float(np.median(stats.std[moving]))
+    small = moving & (stats.std < limits["small_std"] * typical * least_spread(stats.count))
     value = float(small.sum() / live)
     if value < limits["amplified_noise"]:
         return
     size = np.abs(np.nan_to_num(grpo(view.rewards, view.groups)))
     evidence = {
         "value": value,
-        "interval": view.bootstrap.interval([small.astype(float), stats.live.astype(float)], view.owner),
+        "interval": view.bootstrap.interval([small.astype(float), moving.astype(float)], view.owner),
         "typical_std": typical,
         "advantage_share": float(size[small[view.groups]].sum() / size.sum()),
     }

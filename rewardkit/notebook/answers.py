@@ -39,7 +39,7 @@ def answers(diagnosis: Diagnosis, forecast: Forecast, advice: Suggestions) -> pd
 
 
 def _signal(view: View) -> str:
-    dead, several = int(view.stats.dead.sum()), int((view.stats.dead | view.stats.live).sum())
+    dead, several = int(view.dead.sum()), int((view.dead | view.live).sum())
     if not several:
         return f"{_where(view)}it cannot be told: no group has two completions with a reward"
     shown = counted(several, "group")

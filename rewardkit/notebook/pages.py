@@ -338,7 +338,7 @@ def summary_markdown(summaries: Sequence[Summary], *, redact: bool) -> str:
         if summary.agrees:
             lines.append(f"- {AGREES}")
         for view in diagnosis.views:
-            dead, several = int(view.stats.dead.sum()), int((view.stats.dead | view.stats.live).sum())
+            dead, several = int(view.dead.sum()), int((view.dead | view.live).sum())
             if several:
                 where = f"{view.part}: " if view.part else ""
                 of = counted(several, "group")

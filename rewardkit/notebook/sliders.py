@@ -93,7 +93,7 @@ class WeightSliders:
         table = markup.table(("component", "weight", share), rows, numeric=("weight", share))
         tied, groups = (
             int(sum(count))
-            for count in zip(*((view.stats.dead.sum(), len(view.stats.count)) for view in views), strict=True)
+            for count in zip(*((view.dead.sum(), len(view.stats.count)) for view in views), strict=True)
         )
         moved = "" if self.line == UNMOVED else f" <code>{markup.escaped(self.line)}</code>"
         figures = f"<p>{tied} of {groups} groups tied.{moved}</p>"

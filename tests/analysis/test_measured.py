@@ -8,7 +8,7 @@ import score_tables as tables
 
 import rewardkit as rk
 from rewardkit.analysis.changes import Change
-from rewardkit.analysis.measured import certain, effects, halves, order_of, share_in_tied_groups, silent
+from rewardkit.analysis.measured import certain, effects, halves, order_of, share_in_tied_groups
 from rewardkit.analysis.suggestions import _judged
 
 
@@ -40,8 +40,7 @@ def test_the_paired_difference_has_the_interval_of_a_bootstrap_over_prompts():
     noise = draw.random(240)
     before, after = views((noise > 0.9).astype(float), (noise > 0.6).astype(float), groups)
     effect = effects(before, after)[0]
-    dead, counted = silent(before)
-    dead_after, _ = silent(after)
+    dead, counted, dead_after = before.dead, before.stats.count > 1, after.dead
     drawn = np.random.default_rng(0)
     values = []
     for _ in range(1000):
@@ -116,7 +115,7 @@ def test_groups_that_are_dropped_by_their_filter_have_no_signal():
     before, after = views([0, 0, 0, 1], [0, 1, 0, 1], [0, 0, 1, 1], training=training)
     assert after.stats.live.all()
     for view in (before, after):
-        assert silent(view)[0].tolist() == [True, False]
+        assert view.dead.tolist() == [True, False]
 
 
 def test_the_advantage_that_is_added_is_split_by_what_was_tied():

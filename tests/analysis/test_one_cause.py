@@ -211,3 +211,51 @@ def test_every_suggestion_that_a_finding_names_is_one_that_there_is():
     assert {"looser_reading", "stricter_reading", "gate_component", "pay_component", "no_std"} <= named
     assert {code for code in named if f'"{code}"' not in sources} - normalizations == set()
     assert {fault.code for fault in FAULTS.values()} == set(SENTENCES)
+
+
+def two(seed=0, prompts=60, **weights):
+    """A task of rates of all kinds, and noise, of eight siblings each."""
+    draw = np.random.default_rng(seed)
+    groups = np.repeat(np.arange(prompts), 8)
+    task = (draw.random(len(groups)) < np.repeat(draw.beta(2, 2, prompts), 8)).astype(float)
+    return task, draw.random(len(groups)), groups
+
+
+def test_what_two_components_share_between_prompts_only_is_not_redundant():
+    task, noise, groups = two()
+    level = np.repeat(np.random.default_rng(1).random(60), 8)
+    first, second = 0.9 * level + 0.1 * task, 0.9 * level + 0.1 * noise
+    assert np.corrcoef(first, second)[0, 1] > 0.95
+    assert not rk.diagnose(scores_of({"a": first, "b": second}, groups))["redundant"]
+    drawn = np.random.default_rng(2).random(60).repeat(8)  # and what they share among siblings alone is
+    apart = scores_of({"a": 0.1 * noise, "b": 0.9 * drawn + 0.1 * noise}, groups)
+    (found,) = rk.diagnose(apart)["redundant"]
+    assert found.evidence["value"] == pytest.approx(1) and found.evidence["sign"] == 1
+
+
+@pytest.mark.parametrize(
+    ("second", "weight"),
+    [pytest.param(lambda x: x, -0.5, id="a penalty"), pytest.param(lambda x: 1 - x, 0.5, id="the reverse")],
+)
+def test_what_takes_back_what_another_pays_is_not_said_to_pay_for_the_same(second, weight):
+    task, noise, groups = two()
+    parts = {"task": task, "bonus": noise, "other": second(noise)}
+    diagnosis = rk.diagnose(scores_of(parts, groups, weights={"bonus": 0.5, "other": weight}))
+    (found,) = diagnosis["redundant"]
+    assert found.component == "other" and found.evidence["sign"] == -1
+    assert "takes back what 'bonus' pays (correlation -1.00 of what they pay siblings)" in found.sentence
+
+
+def test_components_that_cancel_are_told_of_once():
+    task, _, groups = two()
+    found = rk.diagnose(scores_of({"a": task, "b": 1 - task, "c": 0.5 * task}, groups, weights={"c": 0.01}))
+    assert {item.code for item in found.findings} & {"opposed", "redundant"} == {"redundant"}
+    cancelled = rk.diagnose(scores_of({"a": task, "b": 1 - task, "c": np.round(task * 0)}, groups))
+    codes = [item.code for item in cancelled.findings]
+    assert "redundant" not in codes
+
+
+def test_of_three_copies_each_is_told_of_once():
+    task, _, groups = two()
+    found = rk.diagnose(scores_of({"a": task, "b": task, "c": task}, groups))["redundant"]
+    assert [(item.component, item.evidence["other"]) for item in found] == [("b", "a"), ("c", "a")]

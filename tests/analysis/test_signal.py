@@ -161,3 +161,43 @@ def test_the_highest_of_many_rows_are_found_among_a_few_hundred():
     assert time.perf_counter() - started < 2
     assert len(found) == 8 and found["prompt_id"].is_unique and (found["reward"] > 0.98).all()
     assert found.equals(diagnosis.highest())
+
+
+def test_groups_that_are_dropped_by_their_filter_have_no_signal_in_any_figure():
+    draw = np.random.default_rng(0)
+    groups = np.repeat(np.arange(100), 8)
+    right = np.where(groups < 20, draw.random(800) < 0.5, groups % 2).astype(float)  # varies in 20 groups
+    scores = scores_of({"acc": right, "style": draw.random(800)}, groups, weights={"style": 0.3})
+    diagnosis = rk.diagnose(scores, training={"trainer": "verl", "filter_metric": "acc"})
+    (view,) = diagnosis.views
+    dropped = np.isnan(view.advantages).mean()
+    assert 0.79 < dropped < 0.83
+    (found,) = diagnosis["zero_std_groups"]
+    assert found.severity == "high" and found.evidence["value"] == pytest.approx(dropped)
+    assert "'acc' does not vary, so that they are dropped" in found.sentence
+    assert diagnosis.group_signal["zero_std"][0] == pytest.approx(dropped)
+    assert diagnosis.dead_share(8)[""].value == pytest.approx(dropped)
+    assert f"{100 * (1 - dropped):.0f} % of 100 groups have a signal" in diagnosis._repr_html_()
+    assert not rk.diagnose(scores)["zero_std_groups"]  # all of them are trained on where nothing is dropped
+
+
+def test_under_gdpo_a_sum_that_never_varies_is_trained_on_all_the_same():
+    draw = np.random.default_rng(0)
+    groups, task = np.repeat(np.arange(60), 8), (draw.random(480) < 0.5).astype(float)
+    scores = scores_of({"a": task, "b": 0.5 * (1 - task) + 0.5}, groups, weights={"b": 2.0})
+    assert rk.diagnose(scores)["constant"][0].severity == "high"
+    diagnosis = rk.diagnose(scores, training={"multi_objective_aggregation": "normalize_then_sum"})
+    (view,) = diagnosis.views
+    assert np.abs(view.advantages).mean() > 0.9
+    assert not diagnosis["constant"] and not diagnosis["zero_std_groups"]
+    assert diagnosis.group_signal["zero_std"][0] == view.dead.mean() < 0.05
+    assert diagnosis.dead_share(8)[""].value == view.dead.mean()
+
+
+def test_under_gdpo_components_of_equal_weight_that_cancel_are_found():
+    draw = np.random.default_rng(0)
+    groups, task = np.repeat(np.arange(60), 8), (draw.random(480) < 0.5).astype(float)
+    scores = scores_of({"a": task, "b": 0.5 * (1 - task)}, groups)
+    assert not rk.diagnose(scores)["opposed"]
+    found = rk.diagnose(scores, training={"multi_objective_aggregation": "normalize_then_sum"})
+    assert found["opposed"][0].severity == "high" and found.group_signal["zero_std"][0] == 1.0
