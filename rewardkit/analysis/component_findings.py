@@ -41,7 +41,7 @@ def find(view: View) -> list[Finding]:
         found += _gate(view, name)
         shape = _shape(view, name)
         found += shape
-        shapes[name] = {finding.code for finding in shape}
+        shapes[name] = {finding.code for finding in shape if not finding.evidence.get("inconclusive")}
     if never_varies(view):
         return found
     varied = [name for name, codes in shapes.items() if not codes & {"constant", "dead"}]
@@ -314,9 +314,10 @@ def _too_much(view: View, name: str, names: list[str], *, weak: bool) -> Iterato
 
     A primary that is tied leaves all to whoever varies, at any weight. So where it hardly varies, and where a
     share is held against the declared one, the component must also hold more than it declares, or half, in
-    the groups in which the primary varies; else it is the primary's fault, which is told of by itself. In
-    these groups a share rises with the weight, and once above the declared one stays so until it is half: a
-    heavier weight is never judged more mildly, unless it is declared so.
+    the groups in which the primary varies; else it is the primary's fault, which is told of by itself, and
+    who holds what is left is told for information. In these groups a share rises with the weight, and once
+    above the declared one stays so until it is half: a heavier weight is never judged more mildly, unless it
+    is declared so.
     """
     held, declared, mass = view.effective_weights[name], view.declared_weights[name], view.group_mass
     there = mass * view.component_stats[view.primary].live
@@ -324,6 +325,8 @@ def _too_much(view: View, name: str, names: list[str], *, weak: bool) -> Iterato
     by_itself = bool((view.group_shares[name] * there).sum() > enough > 0)
     over = _outweighed(view, name, names)
     if weak and not by_itself:
+        if held >= view.thresholds["dominant"]:
+            yield "dominant", 0.0, {"weak": view.primary}
         return
     if held >= view.thresholds["dominant"]:
         yield "dominant", 0.0, {}
@@ -344,7 +347,7 @@ def _holds_too_much(
     compared = view.bootstrap.interval([measured, mass], view.owner)
     finding = view.graded(
         "dominant",
-        "info" if meant else "warn",
+        "info" if meant or "weak" in said else "warn",
         name,
         {"value": value, "interval": compared},
         n=int(view.live.sum()),

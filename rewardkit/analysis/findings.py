@@ -258,6 +258,7 @@ SENTENCES: dict[str, Callable[[Mapping[str, Any]], str]] = {
             else ""
         )
         + (f"; that is its design ({e['why']})" if e.get("why") else "")
+        + (f", as {e['weak']!r} hardly varies" if e.get("weak") else "")
     ),
     "redundant": lambda e: (
         f"says the same as {e['other']!r} (correlation {e['value']:.2f}): both weights pay for one thing"

@@ -29,12 +29,19 @@ TOLD = (
     "abstentions",
     "out_of_range",
     "constant",
+    "dead",
+    "sparse",
+    "starved",
+    "saturated",
+    "opposed",
     "label_disagrees",
     "length_bias",
     "column_bias",
     "truncated_paid",
 )
 """What is told of a slice: where it gets no signal, no score, or is paid for something else. Our choice."""
+SHAPES = ("constant", "dead", "sparse", "starved", "saturated")
+"""What is no fault by itself of a component beside the task: a kind of prompt may not call for it."""
 MOST_VALUES = 30
 """Of a column; one with more is no slice where it was not asked for. Our choice."""
 MOST_ASKED = 500
@@ -135,7 +142,8 @@ def news(
         for item in find(part, len(parts)):
             sure = item.severity != "info" and not item.evidence.get("inconclusive")
             if sure and item.code in TOLD and (item.code, item.component) not in known:
-                yield replace(item, severity="warn")  # of a part of the data at most
+                beside = item.code in SHAPES and item.component != part.reward.primary
+                yield replace(item, severity="info" if beside else "warn")  # of a part of the data at most
 
 
 def _coded(values: list[Any]) -> tuple[NDArray[np.intp], list[Any]]:

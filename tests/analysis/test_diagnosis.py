@@ -321,8 +321,10 @@ def test_the_good_gallery_reward_has_only_findings_that_are_true_of_its_data():
         ("sparse", "correct", ""),
         ("binary", "correct", ""),
         ("zero_std_groups", None, "task=two-steps"),
+        ("saturated", "format", "policy=five-shot"),  # for information: beside the task that is no fault
     }
     assert {(item.code, item.component, item.part) for item in diagnosis.findings} == allowed
+    assert diagnosis["saturated"][0].severity == "info"
     (hard,) = diagnosis["zero_std_groups"]
     rows = [at for at, row in enumerate(diagnosis.scores.rollouts) if row["task"] == "two-steps"]
     rewards, groups = diagnosis.scores.rewards[rows], diagnosis.scores.groups[rows]

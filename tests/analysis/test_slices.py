@@ -86,3 +86,23 @@ def test_lists_are_values_too():
     ]
     with pytest.raises(rk.InputError, match="differs among the siblings"):
         rk.diagnose(scores_with(lambda group, sibling: [sibling]), by=["kind"])
+
+
+@pytest.mark.parametrize("primary", ["task", "bonus"])
+def test_a_shape_that_one_source_alone_has_is_told_and_is_a_fault_of_the_task_only(primary):
+    """The bonus is earned by 60 % in source a and by 2 % in b; all others are alike."""
+    draw = np.random.default_rng(0)
+    rows = [
+        {"prompt_id": f"p{at // 8}", "data_source": "ab"[at // 8 % 2], "completion": str(at)}
+        for at in range(1600)
+    ]
+    for row in rows:
+        row["right"] = float(draw.random() < 0.5)
+        row["extra"] = float(draw.random() < {"a": 0.6, "b": 0.02}[row["data_source"]])
+    parts = [
+        rk.Component("task", lambda right: right, primary=primary == "task"),
+        rk.Component("bonus", lambda extra: extra, weight=0.3, primary=primary == "bonus"),
+    ]
+    found = rk.diagnose(rk.score(rk.Reward("r", components=parts), rows))["sparse"]
+    assert [(item.component, item.part) for item in found] == [("bonus", "data_source=b")]
+    assert found[0].severity == ("warn" if primary == "bonus" else "info")
