@@ -207,7 +207,7 @@ def test_the_correlations_are_numbers_below_the_diagonal_and_none_has_its_reason
         for j in range(i)
     }
     assert shown == expected and "0.98" in shown.values()
-    assert "'steps' is the same in all 1526 rows" in ax.get_xlabel()
+    assert "'steps' is the same among siblings in all 1526 rows" in ax.get_xlabel()
     coloured = np.asarray(ax.images[0].get_array())
     np.testing.assert_allclose(coloured[np.tril_indices(4)], found.matrix[1:, :-1][np.tril_indices(4)])
 

@@ -104,7 +104,8 @@ def test_the_flawed_reward_is_told_at_least_three_true_findings_and_is_not_ready
 def test_the_good_reward_passes_its_cases_and_is_told_that_its_data_is_sparse(made):
     good = made.summaries[0]
     assert good.checked.misses == ()
-    assert {item.code for item in good.diagnosis.findings} == {"sparse", "binary", "zero_std_groups"}
+    told = {item.code for item in good.diagnosis.findings}
+    assert told == {"sparse", "binary", "zero_std_groups", "saturated"}
     assert good.verdict == ("care", "Read before use: 2 warnings.")
 
 
