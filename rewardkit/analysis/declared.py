@@ -9,7 +9,7 @@ import numpy as np
 from rewardkit.analysis.findings import percent
 from rewardkit.analysis.measured import halves, off
 from rewardkit.analysis.proposal import Proposal, reweighed
-from rewardkit.analysis.thresholds import FEWEST_GROUPS
+from rewardkit.analysis.thresholds import FEWEST_GROUPS, OFTEN
 from rewardkit.analysis.view import View
 from rewardkit.scoring import Scores
 
@@ -19,11 +19,6 @@ STEPS = 40
 WIDEST = 3.0
 """How far a weight may move. Our choice: what needs more is a fault of the component, not of its weight."""
 ENOUGH_NEARER = 0.8  # what is left of the difference for other weights to be worth a line: our choice
-OFTEN = 0.2
-"""Share of the live groups in which a component must vary to be weighed by its influence.
-
-Our choice: a penalty that rarely fires is meant to hold little.
-"""
 RAISED = 0.5
 """Share of the live groups in which a component must vary for its weight to be raised.
 

@@ -25,8 +25,9 @@ def find(view: View) -> list[Finding]:
     """All findings on what is paid beside the task, and against the label where one is given."""
     if np.isnan(view.rewards).all():
         return []
-    length = list(_length(view))
-    return [*_label(view), *length, *_columns(view, length), *_truncated(view)]
+    lengths = view.context.lengths_of(view.few)
+    length = list(_length(view, lengths))
+    return [*_label(view), *length, *_columns(view, lengths, length), *_truncated(view)]
 
 
 def _label(view: View) -> Iterator[Finding]:
@@ -71,13 +72,12 @@ def _control(view: View) -> tuple[Floats | None, str]:
     return None, ""
 
 
-def _length(view: View) -> Iterator[Finding]:
+def _length(view: View, lengths: Floats) -> Iterator[Finding]:
     told: dict[str, object] = {"unit": view.context.length_unit}
     declared = [name for name in view.names if _is_of_length(view.components[name])]
     if declared:
         told["declared"] = declared[0]
     severity = "info" if declared else "warn"
-    lengths = view.context.lengths_of(view.few)
     found = list(
         _bias(view, "length_bias", severity, lengths, told, advice=("soften_length", "gate_component"))
     )
@@ -129,10 +129,10 @@ def _is_of_length(item: Component) -> bool:
 OF_LENGTH = ("rk.measure.length", "rk.measure.overlong", "length(", "overlong(")
 
 
-def _columns(view: View, length: list[Finding]) -> Iterator[Finding]:
+def _columns(view: View, lengths: Floats, length: list[Finding]) -> Iterator[Finding]:
     columns = view.context.columns
     for name, values in columns.items():
-        if length and _is_like(values[view.few], view):
+        if length and _is_like(values[view.few], lengths, view):
             continue  # that has been said
         yield from _bias(view, "column_bias", "warn", values[view.few], {"column": name}, tests=len(columns))
 
@@ -189,9 +189,9 @@ def _bias(
     )
 
 
-def _is_like(values: Floats, view: View) -> bool:
+def _is_like(values: Floats, lengths: Floats, view: View) -> bool:
     """Whether a column orders siblings as their length does, or the other way round."""
-    agree, pairs = concordance(values, view.context.lengths_of(view.few), view.groups[view.few])
+    agree, pairs = concordance(values, lengths, view.groups[view.few])
     value = agree.sum() / pairs.sum() if pairs.sum() else 0.5
     return bool(max(value, 1 - value) >= SAME_THING)
 

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from rewardkit.analysis.diagnosis import Diagnosis
-from rewardkit.analysis.findings import Finding, percent
+from rewardkit.analysis.findings import Finding, counted, percent
 from rewardkit.analysis.grouping import Codes, GroupStats
 from rewardkit.analysis.rendering import SEVERITY_MARKS
 from rewardkit.analysis.view import View
@@ -188,4 +188,4 @@ def _told(items: list[Finding]) -> str:
 
 def _labelled(name: str, row: dict[Any, Any]) -> str:
     groups = _groups(row)
-    return wrapped(f"{name} ({groups:,} group{'s' * (groups != 1)})" if groups else name)
+    return wrapped(f"{name} ({counted(groups, 'group')})" if groups else name)
