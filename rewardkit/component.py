@@ -112,7 +112,8 @@ class Component:
     run. ``batch=True``: columns in, list out; ``batch="group"``: the same, a call a group where there are
     groups, and row by row where that call fails; ``group=True``: lists of the siblings of one group whose
     gate is open, and without groups not judged. An `async def` is run on an event loop. `primary` marks the
-    task itself (by default the component of the largest weight). RewardError: inconsistent options.
+    task itself (by default the component of the largest weight); `expects_partial` says that a wrong answer
+    may earn a part of it, which probes then do not hold against it. RewardError: inconsistent options.
 
     >>> Component("short", lambda completion: len(completion) < 10, weight=0.1).asks_for
     ('completion',)
@@ -128,6 +129,7 @@ class Component:
     batch: bool | Literal["group"] = field(default=False, kw_only=True)
     group: bool = field(default=False, kw_only=True)
     primary: bool = field(default=False, kw_only=True)
+    expects_partial: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         owner = f"component {self.name!r}"
@@ -188,7 +190,8 @@ class Component:
 
     def paying_record(self) -> dict[str, Any]:
         """What it is paid and why, as plain data."""
-        return {"weight": self.weight, "why": self.why, "primary": self.primary}
+        said = {"expects_partial": True} if self.expects_partial else {}
+        return {"weight": self.weight, "why": self.why, "primary": self.primary, **said}
 
 
 HOLDERS = ("rewardkit.primitives.", "rewardkit.targets.")

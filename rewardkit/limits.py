@@ -25,7 +25,13 @@ from rewardkit.primitives.gating import Gate
 from rewardkit.sending import CannotSend, pickled
 from rewardkit.trace import listen
 
-__all__ = ["CannotLimit", "TimeLimit", "cannot_limit", "time_limit"]
+__all__ = ["LATE", "UNTRIED", "CannotLimit", "TimeLimit", "cannot_limit", "time_limit"]
+
+LATE = "took longer than"
+"""So the reason of a call begins that was ended."""
+
+UNTRIED = "was not tried"
+"""So the reason of a call begins that was not made, as others before it were late."""
 
 
 class CannotLimit(RewardError):
@@ -36,10 +42,12 @@ PROCESSES = 4
 """At the most. Our choice: each holds the libraries that the functions import."""
 
 
-def time_limit(timeout: float | None) -> AbstractContextManager[TimeLimit | None]:
+def time_limit(
+    timeout: float | None, *, patience: int | None = None
+) -> AbstractContextManager[TimeLimit | None]:
     """A time limit of so many seconds, or none; RewardError where that is no time."""
     try:
-        return nullcontext() if timeout is None else TimeLimit(timeout)
+        return nullcontext() if timeout is None else TimeLimit(timeout, patience=patience)
     except (ValueError, TypeError):
         raise RewardError(f"timeout={timeout!r} is not a time; give seconds above 0, or None") from None
 
@@ -63,13 +71,14 @@ Answer = tuple[Any, dict[str, Any]]
 class TimeLimit:
     """Worker processes in which each call of a user's function may take `seconds`, then ends as a Failure.
 
-    rewardkit's own primitives need none: their time is bounded by the length of the text. ValueError:
-    `seconds` is no time.
+    rewardkit's own primitives need none: their time is bounded by the length of the text. After `patience`
+    late calls of a pass the others are not made. So many `processes` share the calls, by default as many as
+    there are cores. ValueError: `seconds` is no time.
     """
 
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-        self._workers = Workers(seconds=seconds, count=min(PROCESSES, os.cpu_count() or 1))
+    def __init__(self, seconds: float, *, patience: int | None = None, processes: int | None = None) -> None:
+        self.seconds, self.patience = seconds, patience
+        self._workers = Workers(seconds=seconds, count=processes or min(PROCESSES, os.cpu_count() or 1))
         self._made: dict[tuple[int, Callable[[Any], Any], bool], Callable[..., Any]] = {}
 
     def __enter__(self) -> TimeLimit:
@@ -104,13 +113,18 @@ class TimeLimit:
         way, listening = _one_awaited if is_async else _one, notes is not None
         key = (id(function), settle, listening)
         made = self._made.setdefault(key, partial(way, function, settle, listening))
-        results: list[Any] = [None] * count
+        untried = Failure(f"{UNTRIED}, as calls before it {LATE} {self.seconds:g} s")
+        results: list[Any] = [untried] * count
+        late = 0
         try:
             for place, value in self._workers.map(
                 made, [row[1:] for row in rows], together=CONCURRENT_CALLS if is_async else 0
             ):
                 if isinstance(value, Killed | Raised):
-                    results[place] = self._failure(value)
+                    results[place] = failure = self._failure(value)
+                    late += failure.late
+                    if failure.late and late == self.patience:
+                        break
                     continue
                 results[place], heard = value
                 if notes is not None:
@@ -125,7 +139,7 @@ class TimeLimit:
 
     def _failure(self, lost: Killed | Raised) -> Failure:
         if isinstance(lost.error, DeadlinePassed):
-            return Failure(f"took longer than {self.seconds:g} s", late=True)
+            return Failure(f"{LATE} {self.seconds:g} s", late=True)
         if isinstance(lost, Raised) and isinstance(lost.error, CannotSend):
             return Failure(
                 "returned what cannot be sent from the process that a time limit needs "

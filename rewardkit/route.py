@@ -261,6 +261,7 @@ def _component(item: Mapping[str, Any]) -> Component:
         why=item["why"],
         range=(float(item["range"][0]), float(item["range"][1])) if item["range"] else None,
         primary=item["primary"],
+        expects_partial=item.get("expects_partial", False),
         gate=Gate(Recorded(item["gate"])) if item["gate"] else None,
     )
 

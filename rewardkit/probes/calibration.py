@@ -1,0 +1,422 @@
+"""Calibration: which prompts can be probed, how answers are written there, what right and wrong ones earn."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from rewardkit.component import user_code
+from rewardkit.primitives.messages import content_text
+from rewardkit.probes.answers import answer_in, kind_of, wrong_answers
+from rewardkit.probes.attempts import Subject
+from rewardkit.probes.formats import Format, formats, skeleton
+from rewardkit.probes.trying import Outcome, Row, Tries, Variants
+from rewardkit.reward import Reward
+from rewardkit.rollouts import Rollouts
+from rewardkit.targets.adapter import Adapter, uses
+
+__all__ = ["Calibration", "Scale", "asks_for_truth", "calibrate"]
+
+SUBJECTS = 8  # prompts that are probed, or 4 of each of several parts: our choice
+PARTS = 6
+TRIED_ON = 3  # prompts on which a format is tried
+WAVE = 8  # formats that are tried at a time
+IDLE = 3  # waves without a better format than one in which right answers are fully paid
+POOL = 96  # rollouts that are scored to see what the reward gives
+ENOUGH = 0.98
+"""Share of the highest reward of the rollouts that a reference earns to be taken for a fully paid one."""
+TELLS = 0.02
+"""Share of the span of all rewards by which right and wrong differ to be told apart. Our choice."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What completions of a subject earn.
+
+    Right and wrong in the same form, a wrong answer in no form at all, and the least seen.
+    """
+
+    right: float
+    wrong: float
+    plain: float
+    floor: float
+
+    @property
+    def span(self) -> float:
+        """What being right adds."""
+        return self.right - self.wrong
+
+    def gain(self, reward: float) -> float:
+        """A reward as a share of what being right adds: 0 as the plain wrong answer, 1 as the right one."""
+        return (reward - self.wrong) / self.span
+
+    @property
+    def leak(self) -> float:
+        """What a wrong answer in good form earns, as a share of what there is to earn."""
+        return (self.wrong - self.floor) / (self.right - self.floor)
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The subjects that right and wrong answers are told apart on, with their scales; and what was seen.
+
+    `pool` are rollouts with what they earned. `mode` is "truth" where answers are held against the truth,
+    "no truth" where the reward does not ask for it or the rollouts have none, "deaf" where it asks for it and
+    pays right and wrong alike, and "unknown" where no right answer could be written that is paid; `why` then
+    says what would be needed.
+    """
+
+    subjects: tuple[Subject, ...]
+    scales: Mapping[Any, Scale]
+    pool: tuple[tuple[Row, Outcome], ...]
+    mode: str
+    why: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def rewards(self) -> list[float]:
+        """What the rollouts earned that were judged."""
+        return [outcome.reward for _, outcome in self.pool if outcome.judged]
+
+
+def asks_for_truth(reward: Reward) -> bool:
+    """Whether the reward reads a truth, as far as its parameters and code say."""
+    for inner in reward.inner:
+        for function in inner.functions:
+            for part in user_code(function) if not isinstance(function, Adapter) else [function]:
+                if isinstance(part, Adapter):
+                    if "ground_truth" in part.needs and uses(part.called, "ground_truth"):
+                        return True
+        if "ground_truth" in inner.needs:
+            return True
+    return False
+
+
+@dataclass(eq=False)
+class _Candidates:
+    """Rows of one part, as the subjects are chosen from."""
+
+    part: str
+    rows: list[int]
+
+
+def calibrate(
+    tries: Tries, rollouts: Rollouts, variants: Variants, *, label: str | None = None, seed: int = 0
+) -> Calibration:
+    """Subjects and scales for the probes, chosen with a seed from all parts of the rollouts."""
+    reward = tries.reward
+    logged = rollouts.as_logged()
+    rows: list[dict[str, Any]] = [
+        dict(zip(logged, values, strict=True)) for values in zip(*logged.values(), strict=True)
+    ]
+    chooser = _Chooser(tries, variants, rows, rollouts.groups, _whole_groups(reward), label)
+    chooser.look(_parts(reward, rows), np.random.default_rng(seed))
+    return chooser.calibration()
+
+
+def _parts(reward: Reward, rows: Sequence[Row]) -> list[_Candidates]:
+    """The rows by what answers may differ in: the parts of a route, or the data sources."""
+    column = (*reward.split_by, "data_source")[0]
+    found: dict[str, list[int]] = defaultdict(list)
+    for place, row in enumerate(rows):
+        found[str(row[column]) if row.get(column) is not None else ""].append(place)
+    largest = sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))[:PARTS]
+    return [_Candidates(part if len(found) > 1 else "", places) for part, places in largest]
+
+
+def _whole_groups(reward: Reward) -> bool:
+    """Whether a component or field looks at the siblings of a group."""
+    return any(item.group for inner in reward.inner for item in inner.components) or any(
+        getattr(function, "together", "") == "group"
+        for inner in reward.inner
+        for function in inner.fields.values()
+    )
+
+
+@dataclass(eq=False)
+class _Chooser:
+    tries: Tries
+    variants: Variants
+    rows: Sequence[Row]
+    groups: Any
+    whole_groups: bool
+    label: str | None
+    pool: list[tuple[Row, Outcome]] = field(default_factory=list)
+    subjects: list[Subject] = field(default_factory=list)
+    scales: dict[Any, Scale] = field(default_factory=dict)
+    why: dict[str, str] = field(default_factory=dict)
+    modes: dict[str, str] = field(default_factory=dict)
+    by_row: dict[int, Outcome] = field(default_factory=dict)
+
+    def calibration(self) -> Calibration:
+        modes = set(self.modes.values())
+        mode = next((name for name in ("truth", "no truth", "deaf") if name in modes), "unknown")
+        return Calibration(tuple(self.subjects), self.scales, tuple(self.pool), mode, self.why)
+
+    def look(self, parts: Sequence[_Candidates], draw: np.random.Generator) -> None:
+        for part in parts:
+            places = self._spread(part, draw)
+            self._score(places, share=0.3 / len(parts))
+        for part in parts:
+            self._part(part, max(4, SUBJECTS // len(parts)), draw)
+
+    def _spread(self, part: _Candidates, draw: np.random.Generator) -> list[int]:
+        """Rows of the part: all siblings of prompts drawn at random, up to a number."""
+        of_group: dict[int, list[int]] = defaultdict(list)
+        for place in part.rows:
+            of_group[int(self.groups[place])].append(place)
+        order = draw.permutation(sorted(of_group)).tolist()
+        places = [place for group in order for place in of_group[group][:16]]
+        return places[:POOL]
+
+    def _siblings(self, place: int) -> tuple[Row, ...]:
+        """The rows beside one in its group, where the reward looks at them."""
+        if not self.whole_groups:
+            return ()
+        beside = np.flatnonzero(self.groups == self.groups[place]).tolist()
+        return tuple(self.rows[other] for other in beside[:8] if other != place)
+
+    def _score(self, places: Sequence[int], share: float) -> None:
+        siblings = [self._siblings(place) for place in places] if self.whole_groups else []
+        outcomes = self.tries.outcomes([self.rows[place] for place in places], siblings, share=share)
+        for place, outcome in zip(places, outcomes, strict=True):
+            if outcome is not None:
+                self.by_row[place] = outcome
+                self.pool.append((self.rows[place], outcome))
+
+    # --- one part
+
+    def _part(self, part: _Candidates, count: int, draw: np.random.Generator) -> None:
+        drafts = self._drafts(part, count)
+        if not drafts:
+            self._without_truth(part, count)
+            return
+        chosen = self._chosen(part, drafts)
+        if chosen:
+            self.modes[part.part] = "truth"
+            return
+        self._undecided(part, drafts, count)
+
+    def _drafts(self, part: _Candidates, count: int) -> list[tuple[int, Subject]]:
+        """Prompts with a truth, each another one, with no format yet."""
+        scored = [place for place in part.rows if place in self.by_row]
+        answers = {place: answer_in(self.rows[place].get("ground_truth")) for place in part.rows}
+        others = sorted({answer for answer in answers.values() if answer is not None})
+        found: dict[str, tuple[int, Subject]] = {}
+        for place in dict.fromkeys([*scored, *part.rows]):
+            answer = answers[place]
+            if answer is None or answer in found or len(found) >= count:
+                continue
+            row = self.rows[place]
+            prompt = prompt_text(row.get("prompt"))
+            kind = kind_of(answer)
+            wrong = wrong_answers(answer, kind, prompt=prompt, others=others)[:6]
+            if wrong:
+                found[answer] = (
+                    place,
+                    Subject(
+                        row.get("rollout_id", place),
+                        row,
+                        prompt,
+                        answer,
+                        kind,
+                        wrong,
+                        Format("bare"),
+                        "",
+                        "",
+                        part.part,
+                        self._siblings(place),
+                    ),
+                )
+        return list(found.values())
+
+    def _try(self, subjects: Sequence[Subject], completions: Sequence[str], share: float) -> list[float]:
+        """Rewards of completions of subjects; NaN where not judged or not tried."""
+        rows = [
+            self.variants.of(subject.columns, completion)
+            for subject, completion in zip(subjects, completions, strict=True)
+        ]
+        siblings = [subject.siblings for subject in subjects] if self.whole_groups else []
+        return [
+            math.nan if outcome is None else outcome.reward
+            for outcome in self.tries.outcomes(rows, siblings, share=share)
+        ]
+
+    def _chosen(self, part: _Candidates, drafts: Sequence[tuple[int, Subject]]) -> bool:
+        """Whether a format was found in which right answers earn more; its subjects are then kept."""
+        lowest, highest = self._extent(part)
+        best = self._best_format(part, [draft for _, draft in drafts], highest)
+        written: list[tuple[int, Subject]] = []
+        for place, draft in drafts:
+            options = [best[0]] if best else []
+            if best is None or best[1] < ENOUGH * highest:
+                options += list(islice(self._skeletons(place, draft), 2))
+            written += [(place, with_format(draft, option)) for option in options]
+        subjects = [subject for _, subject in written]
+        texts = [
+            text
+            for subject in subjects
+            for text in (subject.reference, subject.baseline, f"It is {subject.wrong[0]}.", "")
+        ]
+        rewards = self._try([subject for subject in subjects for _ in range(4)], texts, share=0.3)
+        of_place: dict[int, list[tuple[float, Subject, Scale]]] = defaultdict(list)
+        for at, (place, subject) in enumerate(written):
+            right, *others = rewards[4 * at : 4 * at + 4]
+            floor = min((value for value in (*others, lowest) if not math.isnan(value)), default=0.0)
+            wrong, plain, _ = (floor if math.isnan(value) else value for value in others)
+            if right - wrong > TELLS * max(highest - floor, right - floor, 1e-9):
+                of_place[place].append((right, subject, Scale(right, wrong, plain, floor)))
+        for place, _ in drafts:
+            if found := of_place.get(place):
+                _, subject, scale = max(found, key=lambda item: item[0])
+                self.subjects.append(subject)
+                self.scales[subject.rollout_id] = scale
+        missing = len(drafts) - len(of_place)
+        if of_place and missing:
+            self.why[part.part or "reward"] = (
+                f"{missing} of {len(drafts)} prompts are left out, as no right answer written there earned "
+                "more than a wrong one"
+            )
+        return bool(of_place)
+
+    def _extent(self, part: _Candidates) -> tuple[float, float]:
+        """The lowest and highest reward of the part's rollouts; NaN and 0 where none was judged."""
+        found = [
+            self.by_row[place].reward
+            for place in part.rows
+            if place in self.by_row and self.by_row[place].judged
+        ]
+        return (min(found), max(found)) if found else (math.nan, 0.0)
+
+    def _best_format(
+        self, part: _Candidates, drafts: Sequence[Subject], highest: float
+    ) -> tuple[Format, float] | None:
+        """The format in which right earns most more than wrong, and what right earns there."""
+        ranked = sorted(part.rows, key=lambda place: -self._earned(place))
+        shown = [str(self.rows[place].get("completion")) for place in ranked[: POOL // 2]]
+        some = list(drafts[:TRIED_ON])
+        candidates = formats(shown, [draft.prompt for draft in some], some[0].kind)
+        best: tuple[tuple[float, float], Format] | None = None
+        idle = 0  # waves without a better one
+        while (
+            idle < IDLE
+            and self.tries.left > self.tries.budget / 2
+            and (wave := list(islice(candidates, WAVE)))
+        ):
+            idle += best is not None and best[0][1] >= ENOUGH * highest
+            subjects = [with_format(draft, option) for option in wave for draft in some for _ in range(2)]
+            texts = [
+                subject.baseline if place % 2 else subject.reference for place, subject in enumerate(subjects)
+            ]
+            rewards = np.array(self._try(subjects, texts, share=0.3)).reshape(len(wave), len(some), 2)
+            for option, pairs in zip(wave, rewards, strict=True):
+                right, wrong = _mean(pairs[:, 0]), _mean(pairs[:, 1])
+                wrong = min(right, 0.0) if math.isnan(wrong) else wrong
+                rank = (round(right - wrong, 6), round(right, 6))
+                if right - wrong > 1e-9 and (best is None or rank > best[0]):
+                    best, idle = (rank, option), 0
+        return (best[1], best[0][1]) if best else None
+
+    def _earned(self, place: int) -> float:
+        outcome = self.by_row.get(place)
+        return outcome.reward if outcome is not None and outcome.judged else -math.inf
+
+    def _skeletons(self, place: int, draft: Subject) -> Iterator[Format]:
+        """What stands around the right answer in the prompt's own rollouts, of those that earn most first."""
+        beside = np.flatnonzero(self.groups == self.groups[place]).tolist()
+        for other in sorted(beside, key=lambda at: -self._earned(at)):
+            if self._earned(other) == -math.inf or (self.label and not self.rows[other].get(self.label)):
+                continue
+            if found := skeleton(str(self.rows[other].get("completion")), draft.right):
+                yield found
+
+    def _undecided(self, part: _Candidates, drafts: Sequence[tuple[int, Subject]], count: int) -> None:
+        """Where no right answer earns more than a wrong one: whether the truth is read at all."""
+        if self._truth_matters(part):
+            self.modes[part.part] = "unknown"
+            self.why[part.part or "reward"] = (
+                "no completion could be written that earns more with the right answer than with a wrong one; "
+                "give rollouts or cases (cases=...) with completions that earn full marks"
+            )
+        elif asks_for_truth(self.tries.reward):
+            self.modes[part.part] = "deaf"
+        else:
+            self._without_truth(part, count)
+
+    def _truth_matters(self, part: _Candidates) -> bool:
+        """Whether rollouts earn otherwise when they are held against another prompt's truth."""
+        ranked = sorted((place for place in part.rows if self._earned(place) > -math.inf), key=self._earned)
+        places = [*ranked[-8:], *ranked[:4]]
+        truths = [self.rows[place].get("ground_truth") for place in part.rows]
+        rows, earned = [], []
+        for place in places:
+            answer = answer_in(self.rows[place].get("ground_truth"))
+            other = next(
+                (truth for truth in truths if truth is not None and answer_in(truth) != answer), None
+            )
+            if other is not None:
+                rows.append(self.variants.of(self.rows[place], ground_truth=other))
+                earned.append(self.by_row[place].reward)
+        siblings = [self._siblings(place) for place in places][: len(rows)] if self.whole_groups else []
+        outcomes = self.tries.outcomes(rows, siblings, share=0.3)
+        return any(
+            outcome is not None and not math.isclose(outcome.reward, before, abs_tol=1e-9)
+            for outcome, before in zip(outcomes, earned, strict=True)
+        )
+
+    def _without_truth(self, part: _Candidates, count: int) -> None:
+        """Subjects whose reference and baseline are the rollouts that earn most and least."""
+        ranked = sorted((place for place in part.rows if self._earned(place) > -math.inf), key=self._earned)
+        lowest, highest = self._extent(part)
+        self.modes[part.part] = "no truth"
+        if not ranked or highest - lowest <= 1e-9:
+            return
+        seen: set[int] = set()
+        low = str(self.rows[ranked[0]].get("completion"))
+        for place in reversed(ranked):
+            if int(self.groups[place]) in seen or len(seen) >= count:
+                continue
+            seen.add(int(self.groups[place]))
+            row = self.rows[place]
+            subject = Subject(
+                row.get("rollout_id", place),
+                row,
+                prompt_text(row.get("prompt")),
+                None,
+                "text",
+                (),
+                Format("bare"),
+                str(row.get("completion")),
+                low,
+                part.part,
+                self._siblings(place),
+            )
+            self.subjects.append(subject)
+            self.scales[subject.rollout_id] = Scale(highest, lowest, lowest, lowest)
+
+
+def with_format(draft: Subject, option: Format) -> Subject:
+    """The subject with its completions written in this format."""
+    return replace(
+        draft, format=option, reference=option.write(draft.right), baseline=option.write(draft.wrong[0])
+    )
+
+
+def _mean(values: Any) -> float:
+    """Mean of what is not NaN; NaN where nothing is."""
+    known = [value for value in values if not math.isnan(value)]
+    return float(np.mean(known)) if known else math.nan
+
+
+def prompt_text(prompt: Any) -> str:
+    """A prompt as text: of chat messages what the last of them says."""
+    if isinstance(prompt, list) and prompt:
+        last = prompt[-1]
+        content = last.get("content") if isinstance(last, dict) else last
+        return content if isinstance(content, str) else content_text(content)
+    return "" if prompt is None else str(prompt)

@@ -1,0 +1,389 @@
+"""Contract: what a trainer takes for granted of a reward, tried through the way in which it is called.
+
+The same rows give the same rewards, in any order, beside any others, again and in another process; arguments
+stay as they were; what is needed is asked for by name; the function can be sent to another process.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from rewardkit.component import Component, is_async
+from rewardkit.limits import TimeLimit
+from rewardkit.passes import ROLLOUT
+from rewardkit.probes.calibration import Calibration
+from rewardkit.probes.findings import Example, ProbeFinding, most
+from rewardkit.probes.trying import Row
+from rewardkit.reward import Reward
+from rewardkit.route import Route
+from rewardkit.targets.adapter import FAMILIAR, OF_DATA, Adapter, parameters
+
+__all__ = ["CHANGED", "Watched", "contract"]
+
+ROWS = 12
+"""On which the contract is tried. Our choice: two of each kind that rewards usually tell apart, and more."""
+
+CHANGED = "changed its argument"
+CANONICAL = (*OF_DATA, "messages", "rollout_id", "prompt_id")
+
+
+@dataclass(frozen=True, repr=False)
+class Watched:
+    """A user's function that raises where it changes what it is given, nested values included."""
+
+    function: Callable[..., Any]
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return inspect.signature(self.function)
+
+    @property
+    def is_async(self) -> bool:
+        """Whether its answer has to be awaited."""
+        return is_async(self.function)
+
+    @property
+    def together(self) -> str:
+        """How it is called as a field."""
+        return str(getattr(self.function, "together", ""))
+
+    def __call__(self, *positional: Any, **keywords: Any) -> Any:
+        """What the function gives; TypeError: it changed an argument."""
+        names = [*(f"{place + 1}" for place in range(len(positional))), *keywords]
+        given = [*positional, *keywords.values()]
+        before = [_copied(value) for value in given]
+        answer = self.function(*positional, **keywords)
+        if self.is_async:
+            return self._later(answer, names, before, given)
+        _compare(names, before, given)
+        return answer
+
+    async def _later(self, answer: Any, names: list[str], before: list[Any], given: list[Any]) -> Any:
+        value = await answer
+        _compare(names, before, given)
+        return value
+
+
+UNKNOWN = object()
+
+
+def _copied(value: Any) -> Any:
+    if type(value) in (str, int, float, bool, type(None)):
+        return value
+    try:
+        return copy.deepcopy(value)
+    except Exception:  # a lock, a client: it cannot be told whether it changes
+        return UNKNOWN
+
+
+def _compare(names: Sequence[str], before: Sequence[Any], after: Sequence[Any]) -> None:
+    for name, old, new in zip(names, before, after, strict=True):
+        if old is not UNKNOWN and repr(old) != repr(new):
+            raise TypeError(f"{CHANGED} {name!r}")
+
+
+def contract(
+    reward: Reward,
+    calibration: Calibration,
+    *,
+    unsendable: str | None,
+    timeout: float | None,
+    seed: int = 0,
+) -> Iterator[ProbeFinding]:
+    """What of the contract is broken, one finding a cause."""
+    if unsendable:
+        yield _finding(
+            "not_picklable",
+            "warn",
+            f"cannot be sent to another process, as parallel scoring and time limits need: {unsendable}",
+        )
+    rows = _rows(calibration, seed)
+    trial = _Trial(reward, rows, timeout if not unsendable else None)
+    if len(rows) < 2 or not trial.usable:
+        return
+    repeated = list(trial.repeated())
+    yield from repeated
+    if not repeated:
+        yield from trial.siblings()
+    yield from trial.changed()
+    yield from trial.undeclared()
+
+
+def _rows(calibration: Calibration, seed: int) -> list[Row]:
+    """Rows that were judged, with as many different rewards as there are."""
+    judged = [
+        (outcome.reward, row) for row, outcome in calibration.pool if outcome.judged and not outcome.failures
+    ]
+    order = np.random.default_rng(seed).permutation(len(judged)).tolist()
+    by_reward: dict[float, list[Row]] = {}
+    for place in order:
+        by_reward.setdefault(judged[place][0], []).append(judged[place][1])
+    chosen: list[Row] = []
+    while len(chosen) < ROWS and any(by_reward.values()):
+        for rows in by_reward.values():
+            if rows and len(chosen) < ROWS:
+                chosen.append(rows.pop())
+    return chosen
+
+
+@dataclass(eq=False)
+class _Trial:
+    """A reward and rows that it judges, which are scored in several ways."""
+
+    reward: Reward
+    rows: list[Row]
+    timeout: float | None
+
+    @property
+    def usable(self) -> bool:
+        """Whether there are functions of the user's own: rewardkit's keep the contract."""
+        functions = [function for function in self.reward.functions if callable(function)]
+        return any(TimeLimit.needed(function) for function in functions)
+
+    @cached_property
+    def by_group(self) -> bool:
+        """Whether the reward says that it looks at siblings."""
+        return any(item.group for inner in self.reward.inner for item in inner.components) or any(
+            getattr(function, "together", "") == "group"
+            for inner in self.reward.inner
+            for function in inner.fields.values()
+        )
+
+    def passes(self, *ways: Sequence[Sequence[Row]], reward: Reward | None = None) -> list[list[float]]:
+        """For each way the rewards of its groups of rows, one behind the other, all in one fresh process."""
+        limit = TimeLimit(self.timeout, processes=1) if self.timeout else None
+        try:
+            return [self._rewards(reward or self.reward, groups, limit) for groups in ways]
+        finally:
+            if limit is not None:
+                limit.__exit__()
+
+    @staticmethod
+    def _rewards(reward: Reward, groups: Sequence[Sequence[Row]], limit: TimeLimit | None) -> list[float]:
+        rows = [copy.deepcopy(dict(row)) for group in groups for row in group]
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        columns = {name: [row.get(name) for row in rows] for name in names}
+        codes = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
+        found = reward.evaluate(columns, rows=len(rows), groups=codes, limit=limit)
+        gated = {name: status == 1 for name, status in found.statuses.items()}
+        rewards: list[float] = reward.combine(found.scores, gated, found.gate, columns).tolist()
+        return rewards
+
+    def repeated(self) -> Iterator[ProbeFinding]:
+        """Whether the same call gives the same, whatever was called before."""
+        whole = [self.rows]
+        first, second = self.passes(whole, whole)
+        if same(first, second):
+            return
+        (again,) = self.passes(whole)
+        differs = [
+            place
+            for place in range(len(self.rows))
+            if not same(first[place : place + 1], second[place : place + 1])
+        ]
+        examples = tuple(self._example(place, second[place], first[place]) for place in differs[:3])
+        count = f"on {len(differs)} of {len(self.rows)} rows, by up to {largest(first, second):.3g}"
+        if same(first, again):
+            yield _finding(
+                "hidden_state",
+                "high",
+                f"keeps something from call to call: the same rows earn something else afterwards, {count}",
+                len(self.rows),
+                examples,
+            )
+        else:
+            yield _finding(
+                "differs_between_calls",
+                "high",
+                f"gives something else for the same rows in every process, {count}: it is random",
+                len(self.rows),
+                examples,
+            )
+
+    def siblings(self) -> Iterator[ProbeFinding]:
+        """Whether the order of the rows matters, or which others stand beside them."""
+        order = list(reversed(range(len(self.rows))))
+        backwards = [[self.rows[place] for place in order]]
+        half = [self.rows[: len(self.rows) // 2]]
+        alone = [[row] for row in self.rows]
+        twice = [[*self.rows, *self.rows]]
+        first, turned = self.passes([self.rows], backwards)
+        turned = [turned[order.index(place)] for place in range(len(self.rows))]
+        if not same(first, turned):
+            yield self._differing("depends_on_order", "the order of the rows in a batch", first, turned)
+            return
+        if self.by_group:
+            return
+        ways = (("alone", alone, first), ("half", half, first), ("twice", twice, [*first, *first]))
+        for name, way, expected in ways:
+            (got,) = self.passes(way)
+            expected = expected[: len(got)]
+            if not same(got, expected):
+                what = {
+                    "alone": "which other completions stand in its batch",
+                    "half": "which other completions stand in its batch",
+                    "twice": "whether the same completion stands in its batch twice",
+                }[name]
+                yield self._differing("depends_on_siblings", what, expected, got)
+                return
+
+    def _differing(
+        self, code: str, what: str, first: Sequence[float], other: Sequence[float]
+    ) -> ProbeFinding:
+        places = [
+            place
+            for place in range(len(other))
+            if not same(first[place : place + 1], other[place : place + 1])
+        ]
+        return _finding(
+            code,
+            "high",
+            f"gives a completion another reward by {what}: {len(places)} of {len(other)} rows, by up to "
+            f"{largest(first, other):.3g}",
+            len(other),
+            tuple(self._example(place % len(self.rows), other[place], first[place]) for place in places[:3]),
+        )
+
+    def _example(self, place: int, got: float, before: float) -> Example:
+        row = self.rows[place]
+        shown = {name: row[name] for name in ("completion", "ground_truth") if name in row}
+        return Example(
+            row.get("rollout_id"), shown, got, None, probe="contract", said=f"{got:.6g}, before {before:.6g}"
+        )
+
+    def changed(self) -> Iterator[ProbeFinding]:
+        """No argument may be changed: the trainer uses it again."""
+        watched = watching(self.reward)
+        rows = [copy.deepcopy(dict(row)) for row in self.rows]
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        columns = {name: [row.get(name) for row in rows] for name in names}
+        codes = np.zeros(len(rows), dtype=np.intp)
+        limit = TimeLimit(self.timeout, processes=1) if self.timeout else None
+        try:
+            found = watched.evaluate(columns, rows=len(rows), groups=codes, limit=limit)
+        finally:
+            if limit is not None:
+                limit.__exit__()
+        for name, reasons in found.errors.items():
+            said = [reason for reason in reasons if reason and CHANGED in reason]
+            if said:
+                what = said[0][said[0].index(CHANGED) :]
+                shown = {key: self.rows[0][key] for key in ("completion",) if key in self.rows[0]}
+                yield _finding(
+                    "changes_arguments",
+                    "high",
+                    f"{what}, on {len(said)} of {len(rows)} rows: the trainer uses the same object again",
+                    len(rows),
+                    (
+                        Example(
+                            self.rows[0].get("rollout_id"), shown, math.nan, None, probe="contract", said=what
+                        ),
+                    ),
+                    name if len(self.reward.names) > 1 else None,
+                )
+                return
+
+    def undeclared(self) -> Iterator[ProbeFinding]:
+        """A column that is read must be asked for by name, or a trainer without it fails late."""
+        adapters = [function for function in self.reward.functions if isinstance(function, Adapter)]
+        if not adapters or ROLLOUT not in self.reward.needs:
+            return
+        asked = {*self.reward.needs, *CANONICAL, *FAMILIAR}
+        for adapter in adapters:
+            asked |= {*adapter.needs, *parameters(adapter.function)}
+        others = [
+            name for name in dict.fromkeys(name for row in self.rows for name in row) if name not in asked
+        ]
+        whole = [[row] for row in self.rows]
+        if not others:
+            return
+        (first, without) = self.passes(whole, [[_without(row, others)] for row in self.rows])
+        if same(first, without):
+            return
+        read = []
+        for name in others:
+            (got,) = self.passes([[_without(row, [name])] for row in self.rows])
+            if not same(first, got):
+                read.append(name)
+        yield _finding(
+            "undeclared_column",
+            "warn",
+            f"reads columns that it does not ask for by name: {most(read or others)}; without them it gives "
+            "something else, or fails",
+            len(self.rows),
+        )
+
+
+def _without(row: Row, names: Sequence[str]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name not in names}
+
+
+def watching(reward: Reward) -> Reward:
+    """The reward with each of the user's functions watched for changes of its arguments."""
+    if isinstance(reward, Route):
+        return Route(
+            reward.column,
+            {key: watching(inner) for key, inner in reward.rewards.items()},
+            watching(reward.default) if reward.default is not None else None,
+            name=reward.name,
+        )
+    return replace(
+        reward,
+        fields={name: _watched(function) for name, function in reward.fields.items()},
+        components=[_watched_component(item) for item in reward.components],
+    )
+
+
+def _watched_component(item: Component) -> Component:
+    return replace(item, function=_watched(item.function))
+
+
+def _watched(function: Any) -> Any:
+    if not TimeLimit.needed(function):
+        return function
+    if isinstance(function, Adapter):
+        inner = function.function
+        return replace(function, function=Watched(inner)) if inspect.isfunction(inner) else function
+    return Watched(function)
+
+
+def same(first: Sequence[float], second: Sequence[float]) -> bool:
+    """Whether the rewards are the same, missing ones as well."""
+    return len(first) == len(second) and bool(
+        np.allclose(first, second, rtol=1e-9, atol=1e-9, equal_nan=True)
+    )
+
+
+def largest(first: Sequence[float], second: Sequence[float]) -> float:
+    """The largest difference of two rewards; 0 where one is missing."""
+    return max(
+        (abs(a - b) for a, b in zip(first, second, strict=False) if not math.isnan(a - b)), default=0.0
+    )
+
+
+def _finding(
+    code: str,
+    severity: str,
+    says: str,
+    n: int = 1,
+    examples: tuple[Example, ...] = (),
+    component: str | None = None,
+) -> ProbeFinding:
+    return ProbeFinding(
+        code,
+        "contract",
+        severity,
+        component,
+        {"kind": "contract", "value": 1.0, "says": says},
+        n,
+        None,
+        examples,
+    )

@@ -1,0 +1,229 @@
+"""Failures: rewards that fail on everything, on some of what was tried, or do not come back."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rewardkit.calling import OUT_OF_RANGE
+from rewardkit.limits import LATE
+from rewardkit.probes.attempts import Probe
+from rewardkit.probes.calibration import Calibration
+from rewardkit.probes.causes import EXAMPLES, Told
+from rewardkit.probes.findings import Example, ProbeFinding
+from rewardkit.probes.trying import Outcome, Row, Tries
+from rewardkit.probes.verdicts import Trial, wilson
+
+__all__ = ["failures", "hangs", "whole"]
+
+ENDED = "ended its process"
+OF_VALUES = {"many_digits", "infinity", "not_a_number"}
+KINDS = (
+    ("out_of_range", OUT_OF_RANGE),
+    ("not_finite", "a score must be finite"),
+    ("wrong_length", "completions"),
+    ("wrong_type", "of type "),
+    ("wrong_type", "not a list of scores"),
+)
+
+
+def whole(calibration: Calibration, tries: Tries) -> Iterator[ProbeFinding]:
+    """The one finding of a reward that fails, abstains or is the same everywhere, or is deaf to the truth."""
+    outcomes = [outcome for _, outcome in calibration.pool]
+    tried = len(outcomes)
+    if not tried:
+        return
+    rewards = calibration.rewards
+    if not rewards:
+        every = list(zip(calibration.pool, outcomes, strict=True))
+        reasons = Counter(reason for outcome in outcomes for reason in outcome.errors.values())
+        reason = reasons.most_common(1)[0][0] if reasons else "no component is for these rows"
+        late = all(outcome.late for outcome in outcomes)
+        failed = any(outcome.failures for outcome in outcomes)
+        code = "always_late" if late else "always_errors" if failed else "always_abstains"
+        what = {
+            "always_late": "does not come back in time",
+            "always_errors": "fails",
+            "always_abstains": "gives no reward",
+        }[code]
+        (row, outcome), _ = every[0]
+        yield ProbeFinding(
+            code,
+            "calibration",
+            "high",
+            None,
+            {"value": 1.0, "what": what, "tried": tried, "reason": _short(reason)},
+            tried,
+            None,
+            (
+                _example(
+                    row,
+                    {name: row[name] for name in row if name in ("completion", "ground_truth")},
+                    outcome,
+                    code,
+                ),
+            ),
+        )
+    elif max(rewards) - min(rewards) <= 1e-9 and not calibration.subjects:
+        row, outcome = calibration.pool[0]
+        yield ProbeFinding(
+            "constant",
+            "calibration",
+            "high",
+            None,
+            {"value": rewards[0], "tried": tries.calls},
+            tried,
+            None,
+            (
+                _example(
+                    row,
+                    {name: row[name] for name in row if name in ("completion", "ground_truth")},
+                    outcome,
+                    "constant",
+                ),
+            ),
+        )
+    elif calibration.mode == "deaf":
+        yield ProbeFinding(
+            "ignores_truth", "calibration", "high", None, {"value": 1.0, "tried": tries.calls}, tries.calls
+        )
+
+
+def failures(trials: Sequence[Trial], calibration: Calibration, seen: Told) -> Iterator[ProbeFinding]:
+    """What raised, or gave no score, on what was tried: one finding a component and kind of failure."""
+    found: dict[tuple[str, str], list[tuple[str, Row, Any, Outcome, str]]] = defaultdict(list)
+    tried = 0
+    for row, outcome in calibration.pool:
+        tried += 1
+        for name, reason in outcome.failures.items():
+            found[name, _kind(reason)].append(("", row, row.get("rollout_id"), outcome, reason))
+    for trial in trials:
+        for completion, got in zip(trial.attempt.completions, trial.outcomes, strict=True):
+            if got is None:
+                continue
+            tried += 1
+            for name, reason in got.failures.items():
+                row = seen.variants.of(trial.subject.columns, completion, **trial.attempt.columns)
+                found[name, _kind(reason)].append(
+                    (trial.probe.name, row, trial.subject.rollout_id, got, reason)
+                )
+    for name, kind in _one_cause(found):
+        items = found[name, kind]
+        late = kind == "hang"
+        where = {probe for probe, *_ in items}
+        own = sum(not probe for probe, *_ in items)
+        of_values = where <= OF_VALUES
+        shown = f"{len(items)} of {tried} completions"
+        yield ProbeFinding(
+            kind,
+            "hang" if late else "special_values" if of_values else "contract",
+            "high" if late or own else "warn",
+            name if len(seen.components()) > 1 else None,
+            {
+                "value": len(items) / tried,
+                "interval": wilson(len(items), tried),
+                "found": len(items),
+                "tried": tried,
+                "of_rollouts": own,
+                "reason": _short(items[0][4]),
+                "says": f"{SAYS.get(kind, 'fails')} on {shown} that were tried: {_short(items[0][4])}",
+                "what": f"{shown} that were tried",
+                "seconds": _seconds(items[0][4]),
+            },
+            tried,
+            None,
+            tuple(
+                _example(row, seen.shown(row), outcome, probe or "rollout")
+                for probe, row, _, outcome, _ in _shortest(items)
+            ),
+        )
+
+
+SAYS = {
+    "out_of_range": "leaves its declared range",
+    "not_finite": "gives what is no finite number",
+    "wrong_type": "gives what is no number",
+    "wrong_length": "gives lists of the wrong length",
+}
+
+
+def _one_cause(found: Any) -> list[tuple[str, str]]:
+    """The failures without those of a component that only passes on what another, or a field, did."""
+    kept: dict[tuple[str, str], tuple[str, str]] = {}
+    for name, kind in found:
+        reason = found[name, kind][0][4]
+        field = re.match(r"field '(\w+)' failed", reason)
+        kept.setdefault((field.group(1) if field else name, kind), (name, kind))
+    return list(kept.values())
+
+
+def _kind(reason: str) -> str:
+    if LATE in reason or ENDED in reason:
+        return "hang"
+    if "returned" in reason or OUT_OF_RANGE in reason:
+        return next((kind for kind, text in KINDS if text in reason), "raises")
+    return "raises"
+
+
+def _seconds(reason: str) -> float:
+    found = re.search(rf"{LATE} ([\d.]+) s", reason)
+    return float(found.group(1)) if found else math.nan
+
+
+def _short(reason: str) -> str:
+    return reason if len(reason) <= 200 else reason[:197] + "..."
+
+
+def _shortest(items: Sequence[Any]) -> list[Any]:
+    """The clearest: those with the shortest completions, each another one."""
+    by_text = {str(item[1].get("completion")): item for item in reversed(items)}
+    return [by_text[text] for text in sorted(by_text, key=len)[:EXAMPLES]]
+
+
+def _example(row: Row, shown: dict[str, Any], outcome: Outcome, probe: str) -> Example:
+    said = next(iter({**outcome.errors, **outcome.failures}.values()), "")
+    return Example(row.get("rollout_id"), shown, outcome.reward, None, probe=probe, said=_short(said))
+
+
+def hangs(
+    tries: Tries, calibration: Calibration, seen: Told, probes: Sequence[Probe]
+) -> Iterator[ProbeFinding]:
+    """A completion on which a call does not come back: on one subject, until one is found."""
+    for subject in calibration.subjects[:1]:
+        planned = [(probe, attempt) for probe in probes for attempt in probe.attempts(subject)]
+        rows = [seen.variants.of(subject.columns, attempt.completions[0]) for _, attempt in planned]
+        siblings = [subject.siblings] * len(rows) if subject.siblings else []
+        outcomes = tries.outcomes(rows, siblings)
+        late = [
+            (probe, row, outcome)
+            for (probe, _), row, outcome in zip(planned, rows, outcomes, strict=True)
+            if outcome is not None
+            and (outcome.late or any(ENDED in text for text in outcome.errors.values()))
+        ]
+        by_component: dict[str, list[tuple[Probe, Row, Outcome]]] = defaultdict(list)
+        for probe, row, outcome in late:
+            by_component[next(iter(outcome.failures), "")].append((probe, row, outcome))
+        for name, items in by_component.items():
+            reason = next(iter(items[0][2].errors.values()))
+            yield ProbeFinding(
+                "hang",
+                "hang",
+                "high",
+                (name or None) if len(seen.components()) > 1 else None,
+                {
+                    "value": 1.0,
+                    "seconds": _seconds(reason),
+                    "reason": _short(reason),
+                    "what": items[0][0].says,
+                    "also": [probe.name for probe, *_ in items[1:]],
+                },
+                len(rows),
+                tries.limit.seconds if tries.limit else None,
+                tuple(
+                    _example(row, seen.shown(row), outcome, probe.name)
+                    for probe, row, outcome in items[:EXAMPLES]
+                ),
+            )

@@ -1,0 +1,247 @@
+"""Findings of probes: one a cause, with its rate, its clearest examples, a snippet and the case to add."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rewardkit.analysis.findings import percent
+
+__all__ = ["Example", "ProbeFinding", "as_code"]
+
+
+@dataclass(frozen=True)
+class Example:
+    """A completion that shows a finding: the columns it was tried with, what it earned and should have.
+
+    `expected` is a range of rewards, or ``None`` where it only has to come back. `right` and `wrong` are what
+    a right and a wrong answer earn there.
+    """
+
+    rollout_id: Any
+    columns: Mapping[str, Any]
+    reward: float
+    expected: tuple[float, float] | None
+    right: float = math.nan
+    wrong: float = math.nan
+    probe: str = ""
+    said: str = ""
+    """What came instead of a reward: the error, or that it took too long."""
+
+    @property
+    def completion(self) -> str:
+        """The completion that was tried."""
+        return str(self.columns.get("completion"))
+
+    @property
+    def snippet(self) -> str:
+        """Lines of Python that show it; `reward` is the reward that was probed."""
+        arguments = ", ".join(f"{name}={as_code(value)}" for name, value in self.columns.items())
+        got = self.said or f"{self.reward:.6g}"
+        told = (
+            ""
+            if math.isnan(self.right)
+            else f"; a right answer earns {self.right:.6g}, a wrong one {self.wrong:.6g}"
+        )
+        return f"reward({arguments}).reward  # {got}{told}"
+
+    def case(self, why: str) -> dict[str, Any] | None:
+        """The case to add to a case file; ``None`` where no reward can be expected of it."""
+        if self.expected is None:
+            return None
+        low, high = (round(value, 6) for value in self.expected)
+        return {
+            "name": f"{self.probe} ({self.rollout_id})",
+            **self.columns,
+            "reward": [low, high],
+            "why": why,
+        }
+
+    def record(self) -> dict[str, Any]:
+        """The example as plain data."""
+        return {
+            "rollout_id": self.rollout_id,
+            "columns": dict(self.columns),
+            "reward": self.reward,
+            "expected": list(self.expected) if self.expected else None,
+            "right": self.right,
+            "wrong": self.wrong,
+            "probe": self.probe,
+            "said": self.said,
+            "snippet": self.snippet,
+        }
+
+
+@dataclass(frozen=True)
+class ProbeFinding:
+    """A hole, a loss or a broken contract: one cause, however many probes met it.
+
+    `code` is the probe that shows it most plainly, or what was found; `family` its family. `evidence` holds
+    the numbers: `value` is the rate with its 95 % `interval` (Wilson) over `n` prompts or calls, `gain` the
+    share of full marks, `also` the other probes of the same cause. `accepted` says why it is known and
+    accepted, where a baseline says so.
+    """
+
+    code: str
+    family: str
+    severity: str
+    component: str | None
+    evidence: Mapping[str, Any]
+    n: int
+    threshold: float | None = None
+    examples: tuple[Example, ...] = ()
+    part: str = ""
+    accepted: str = ""
+
+    @property
+    def rollout_ids(self) -> tuple[Any, ...]:
+        """The rollouts that the examples were made from."""
+        return tuple(dict.fromkeys(item.rollout_id for item in self.examples))
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in one sentence."""
+        kind = KINDS.get(self.code, self.evidence.get("kind", ""))
+        text = (
+            SENTENCES[kind](self.evidence) if kind in SENTENCES else str(self.evidence.get("says", self.code))
+        )
+        who = f"component {self.component!r}" if self.component else "the reward"
+        text = f"{who} {text}"
+        if self.part:
+            text = f"[{self.part}] {text}"
+        return text[0].upper() + text[1:]
+
+    @property
+    def key(self) -> str:
+        """What a baseline knows it by: code, component and part."""
+        return "/".join(filter(None, (self.code, self.component, self.part)))
+
+    @property
+    def cases(self) -> list[dict[str, Any]]:
+        """The cases to add to a case file."""
+        made = [item.case(f"found by probing: {self.sentence}") for item in self.examples]
+        return [case for case in made if case is not None]
+
+    def record(self) -> dict[str, Any]:
+        """The finding as plain data."""
+        return {
+            "code": self.code,
+            "family": self.family,
+            "severity": self.severity,
+            "component": self.component,
+            "part": self.part,
+            "sentence": self.sentence,
+            "evidence": dict(self.evidence),
+            "n": self.n,
+            "threshold": self.threshold,
+            "rollout_ids": list(self.rollout_ids),
+            "examples": [item.record() for item in self.examples],
+            "cases": self.cases,
+            "accepted": self.accepted,
+        }
+
+
+def as_code(value: Any, longest: int = 400) -> str:
+    """A value as Python writes it; a long text by what repeats in it.
+
+    >>> as_code("a" * 30000 + "!", longest=100)
+    "'a' * 30000 + '!'"
+    """
+    if not isinstance(value, str) or len(value) <= longest:
+        return repr(value)
+    pieces: list[str] = []
+    rest, plain = value, ""
+    for _ in range(12):
+        found = re.search(r"(.{1,12}?)\1{19,}", rest, re.DOTALL)
+        if not found:
+            break
+        plain, unit = rest[: found.start()], found[1]
+        pieces += [repr(plain)] * bool(plain) + [f"{unit!r} * {len(found[0]) // len(unit)}"]
+        rest = rest[found.end() :]
+    if len(rest) > 4 * longest:
+        return f"{' + '.join([*pieces, repr(rest[:longest])])}  # and {len(rest) - longest} more characters"
+    return " + ".join([*pieces, *([repr(rest)] if rest else [])])
+
+
+def _rate(e: Mapping[str, Any]) -> str:
+    low, high = e["interval"]
+    return f"{e['found']} of {e['tried']} prompts ({percent(low)} to {percent(high)})"
+
+
+def _also(e: Mapping[str, Any]) -> str:
+    return f"; the same cause: {', '.join(e['also'])}" if e.get("also") else ""
+
+
+SENTENCES: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    "pays": lambda e: (
+        f"pays {e['says']}: in {_rate(e)} it earns {percent(e['gain'])} of what being right adds{_also(e)}"
+    ),
+    "loses": lambda e: f"does not pay {e['says']}: a right answer loses in {_rate(e)}{_also(e)}",
+    "fooled": lambda e: (
+        f"pays {e['says']} as it pays the form: {percent(e['gain'])} of the ceiling in {_rate(e)}{_also(e)}"
+    ),
+    "forms": lambda e: (
+        f"is lenient but loses right answers in some layouts: {e['lost']}; of {e['layouts']} harmless "
+        f"layouts {e['kept']} are accepted"
+    ),
+    "strict": lambda e: (
+        f"accepts the answer in one layout only ({e['kept']} of {e['layouts']} harmless ones): fine where "
+        f"the prompt asks for just that; lost: {e['lost']}"
+    ),
+    "notations": lambda e: f"does not take these notations of a right answer: {e['lost']}",
+    "leakage": lambda e: (
+        f"pays a wrong answer in good form {percent(e['gain'])} of what there is to earn "
+        f"({e['wrong']:.4g} of {e['right']:.4g}, nothing being {e['floor']:.4g})"
+        + (f": {e['paid_by']}" if e.get("paid_by") else "")
+    ),
+    "constant": lambda e: (
+        f"is {e['value']:g} for all {e['tried']} completions that were tried, right, wrong and empty alike: "
+        "it teaches nothing"
+    ),
+    "ignores_truth": lambda e: (
+        "asks for the truth and does not heed it: right and wrong answers earn the same in every format that "
+        f"was tried ({e['tried']} completions), and so do rollouts held against another prompt's truth"
+    ),
+    "always": lambda e: f"{e['what']} on each of {e['tried']} completions: {e['reason']}",
+    "raises": lambda e: f"fails on {e['found']} of {e['tried']} completions that were tried: {e['reason']}",
+    "contract": lambda e: str(e["says"]),
+    "hang": lambda e: (
+        f"does not come back within {e['seconds']:g} s on {e['what']}: one such completion stops the training"
+    ),
+}
+
+KINDS = {
+    "loses_layout": "forms",
+    "strict": "strict",
+    "loses_notation": "notations",
+    "leakage": "leakage",
+    "constant": "constant",
+    "ignores_truth": "ignores_truth",
+    "always_errors": "always",
+    "always_abstains": "always",
+    "always_late": "always",
+    "raises": "raises",
+    "hang": "hang",
+}
+
+
+def components_at_fault(
+    weights: Mapping[str, float], scores: Mapping[str, float], before: Mapping[str, float]
+) -> list[tuple[str, float]]:
+    """Components by how much of a change in reward they make, the largest first."""
+    changes: dict[str, float] = {}
+    for name, weight in weights.items():
+        new, old = scores.get(name, math.nan), before.get(name, math.nan)
+        change = weight * ((0.0 if math.isnan(new) else new) - (0.0 if math.isnan(old) else old))
+        if abs(change) > 1e-9:
+            changes[name] = change
+    return sorted(changes.items(), key=lambda item: -abs(item[1]))
+
+
+def most(items: Sequence[str], shown: int = 4) -> str:
+    """Names as a person reads them, the first few."""
+    more = f" and {len(items) - shown} more" if len(items) > shown else ""
+    return ", ".join(items[:shown]) + more

@@ -1,0 +1,56 @@
+"""Hang: completions that make code run long or fall over: every call has to come back within its time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rewardkit.probes.attempts import Subject, probe_of
+
+__all__ = ["PROBES"]
+
+MEGABYTE = 1_000_000
+
+
+@probe_of("hang", "a completion of a megabyte", expects="back", truth=False)
+def megabyte(subject: Subject) -> Iterator[str]:
+    yield "word " * (MEGABYTE // 5)
+    yield subject.format.write("1" * MEGABYTE)
+
+
+@probe_of("hang", "a run of one sign", expects="back", truth=False)
+def long_runs(subject: Subject) -> Iterator[str]:
+    for sign in ("a", " ", "\n", "(", "<", "-", "1", "\\"):
+        yield subject.format.write(sign * 30_000 + "!")
+    yield subject.format.write("a" * 30 + "!")
+    yield subject.format.write("ab" * 20 + "\n!")
+
+
+@probe_of("hang", "brackets and tags within one another without end", expects="back", truth=False)
+def deep_nesting(subject: Subject) -> Iterator[str]:
+    depth = 20_000
+    yield subject.format.write("(" * depth + subject.kind + ")" * depth)
+    yield subject.format.write("[" * depth + "]" * depth)
+    yield subject.format.write('{"a":' * depth + "1" + "}" * depth)
+    yield subject.format.write(r"\frac{1}{" * 2000 + "1" + "}" * 2000)
+    yield r"\boxed{" * depth
+    name = subject.format.tag or "answer"
+    yield f"<{name}>" * depth
+    yield f"<{name}>" + "<" * depth
+    yield subject.format.write("(" * 60)
+
+
+@probe_of("hang", "powers that no computer writes out", expects="back", truth=False)
+def huge_powers(subject: Subject) -> Iterator[str]:
+    for text in (
+        "9**9**9",
+        "10^10^10^10",
+        "9^{9^{9^{9}}}",
+        "99999999!",
+        "1e999999999",
+        "2**10000000000",
+        "10**-99999999",
+    ):
+        yield subject.format.write(text)
+
+
+PROBES = (huge_powers, deep_nesting, long_runs, megabyte)

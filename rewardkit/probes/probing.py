@@ -1,0 +1,257 @@
+"""probe(): what bad answers would earn of a reward, and what right ones would lose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from rewardkit.calling import short
+from rewardkit.cases import Case, load_cases
+from rewardkit.errors import RewardError
+from rewardkit.limits import cannot_limit, time_limit
+from rewardkit.probes.answers import answer_in
+from rewardkit.probes.attempts import Attempt, Probe, Subject
+from rewardkit.probes.calibration import Calibration, calibrate
+from rewardkit.probes.causes import LEAKAGE, Known, Told, told
+from rewardkit.probes.contract import contract
+from rewardkit.probes.failures import failures, hangs, whole
+from rewardkit.probes.families import chosen
+from rewardkit.probes.findings import ProbeFinding
+from rewardkit.probes.trying import Tries, Variants
+from rewardkit.probes.verdicts import Trial, tallied
+from rewardkit.reward import Reward
+from rewardkit.rollouts import Rollouts, load_rollouts
+
+__all__ = ["BUDGET", "TIMEOUT", "Inconclusive", "ProbeResult", "probe"]
+
+TIMEOUT = 5.0
+"""Seconds that one call may take. Our choice: an ordinary call takes a thousandth of that."""
+
+BUDGET = 60.0
+"""Seconds for all of it. Our choice."""
+
+PATIENCE = 2  # late calls of one pass, after which the others of it are not made
+SEVERITIES = ("high", "warn", "info")
+
+
+@dataclass(frozen=True)
+class Inconclusive:
+    """What could not be decided: the probe, family or part, and why, with what is needed."""
+
+    probe: str
+    why: str
+
+    def record(self) -> dict[str, str]:
+        """It as plain data."""
+        return {"probe": self.probe, "why": self.why}
+
+
+@dataclass(frozen=True, eq=False)
+class ProbeResult:
+    """What probing found: `findings`, the worst first, what is `inconclusive`, and how much was tried.
+
+    `untried` are probes for which the budget was over. `calibration` says how right and wrong answers were
+    written and what they earned.
+    """
+
+    reward: Reward
+    findings: tuple[ProbeFinding, ...]
+    inconclusive: tuple[Inconclusive, ...]
+    calibration: Calibration
+    probes: tuple[str, ...]
+    calls: int
+    untried: Mapping[str, int] = field(default_factory=dict)
+
+    def __getitem__(self, code: str) -> list[ProbeFinding]:
+        """The findings with this code."""
+        return [item for item in self.findings if item.code == code]
+
+    @property
+    def alarms(self) -> tuple[ProbeFinding, ...]:
+        """Findings of severity high or warn that are not accepted."""
+        return tuple(item for item in self.findings if item.severity != "info" and not item.accepted)
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row a finding: severity, code, family, component, part, rate, gain, n, sentence."""
+        rows = [
+            {
+                "severity": item.severity,
+                "code": item.code,
+                "family": item.family,
+                "component": item.component,
+                "part": item.part,
+                "rate": item.evidence.get("value"),
+                "gain": item.evidence.get("gain"),
+                "n": item.n,
+                "sentence": item.sentence,
+                "accepted": item.accepted,
+            }
+            for item in self.findings
+        ]
+        names = "severity code family component part rate gain n sentence accepted".split()
+        return pd.DataFrame(rows, columns=names, dtype=object)
+
+    @property
+    def cases(self) -> list[dict[str, Any]]:
+        """The cases to add to a case file, of the findings that are alarms."""
+        return [case for item in self.alarms for case in item.cases]
+
+    def record(self) -> dict[str, Any]:
+        """The result as plain data."""
+        return {
+            "reward": self.reward.name,
+            "findings": [item.record() for item in self.findings],
+            "inconclusive": [item.record() for item in self.inconclusive],
+            "untried": dict(self.untried),
+            "probes": list(self.probes),
+            "subjects": len(self.calibration.subjects),
+            "calls": self.calls,
+        }
+
+
+def probe(
+    reward: Reward,
+    rollouts: Rollouts | str | Path | pd.DataFrame | Iterable[Mapping[str, Any]],
+    *,
+    cases: Sequence[Case] | str | Path | None = None,
+    label: str | None = None,
+    only: Sequence[str] | str | None = None,
+    timeout: float | None = TIMEOUT,
+    budget: float = BUDGET,
+    leakage: float = LEAKAGE,
+    expects_partial: bool = False,
+    seed: int = 0,
+) -> ProbeResult:
+    """What bad answers would earn of a reward, and what right ones would lose.
+
+    Completions with a known verdict are built from the user's own rollouts (and `cases`), scored, and held
+    against what a right and a plainly wrong answer of the same form earn. `label` names a column that says
+    which rollouts are right. `only` names families or probes. Each call may take `timeout` seconds, all of it
+    `budget`; what was not tried is in `.untried`. A wrong answer in good form may earn `leakage` of the
+    ceiling. With `expects_partial` nearly right answers may earn a part. RewardError: a column is asked for
+    that is not there.
+    """
+    if not isinstance(reward, Reward):
+        raise RewardError(f"probe takes a Reward, not {short(reward)}; load or make one first")
+    if not isinstance(rollouts, Rollouts):
+        rollouts = load_rollouts(rollouts)
+    if cases is not None:
+        rollouts = with_cases(rollouts, load_cases(cases) if isinstance(cases, str | Path) else cases)
+    probes, families = chosen(only)
+    reward.check_columns(list(rollouts.as_logged()))
+    unsendable = cannot_limit(reward.functions)
+    variants = Variants(rollouts.mapping)
+    notes = []
+    if unsendable:
+        notes.append(Inconclusive("hang", f"no call can be ended, as {unsendable}"))
+    with time_limit(None if unsendable else timeout, patience=PATIENCE) as limit:
+        tries = Tries(reward, limit, budget)
+        calibration = calibrate(tries, rollouts, variants, label=label, seed=seed)
+        found = list(whole(calibration, tries))
+        trials: list[Trial] = []
+        if not found:
+            trials = _tried(tries, calibration, variants, [item for item in probes if item.expects != "back"])
+            known = _known(tries, calibration, variants)
+            seen = Told(reward, calibration, known, variants, _answers(rollouts))
+            graded = _graded(trials, calibration, always=expects_partial)
+            subjects = [subject for subject in calibration.subjects if subject.rollout_id in known]
+            kept = [trial for trial in trials if trial.subject in subjects]
+            found += told(tallied(kept, calibration.scales, graded=graded), seen, leakage=leakage)
+            found += failures(trials, calibration, seen)
+            if "hang" in families and not unsendable:
+                found += hangs(tries, calibration, seen, [item for item in probes if item.expects == "back"])
+        if "contract" in families:
+            found += contract(reward, calibration, unsendable=unsendable, timeout=timeout, seed=seed)
+    order = {name: place for place, name in enumerate(SEVERITIES)}
+    found = [item for item in found if item.family in families]
+    found.sort(key=lambda item: (order[item.severity], -float(item.evidence.get("risk", 0.0))))
+    return ProbeResult(
+        reward,
+        tuple(found),
+        (*notes, *(Inconclusive(part, why) for part, why in calibration.why.items())),
+        calibration,
+        tuple(item.name for item in probes),
+        tries.calls,
+        _untried(trials),
+    )
+
+
+def with_cases(rollouts: Rollouts, cases: Sequence[Case]) -> Rollouts:
+    """The rollouts with the completions of cases behind them, each as a group of its own."""
+    extra = pd.DataFrame([{**case.columns, "rollout_id": f"case {case.name}"} for case in cases])
+    table = pd.concat([rollouts.table, extra], ignore_index=True)
+    return replace(rollouts, table=table)
+
+
+def _tried(
+    tries: Tries, calibration: Calibration, variants: Variants, probes: Sequence[Probe]
+) -> list[Trial]:
+    """All attempts on all subjects, one subject after the other, so that a budget goes first into breadth.
+
+    A probe of which a call was late is not tried on other subjects.
+    """
+    trials: list[Trial] = []
+    late: set[str] = set()
+    for subject in calibration.subjects:
+        planned = [
+            (probe, attempt)
+            for probe in probes
+            if probe.name not in late
+            for attempt in probe.attempts(subject)
+        ]
+        rows = [row for _, attempt in planned for row in _rows(subject, attempt, variants)]
+        siblings = [subject.siblings] * len(rows) if subject.siblings else []
+        outcomes = iter(tries.outcomes(rows, siblings))
+        for probe, attempt in planned:
+            trial = Trial(probe, subject, attempt, tuple(next(outcomes) for _ in attempt.completions))
+            trials.append(trial)
+            if any(outcome is not None and outcome.late for outcome in trial.outcomes):
+                late.add(probe.name)
+    return trials
+
+
+def _rows(subject: Subject, attempt: Attempt, variants: Variants) -> list[dict[str, Any]]:
+    return [variants.of(subject.columns, text, **attempt.columns) for text in attempt.completions]
+
+
+def _known(tries: Tries, calibration: Calibration, variants: Variants) -> dict[Any, Known]:
+    """What the reference and the baseline of each subject got."""
+    subjects = calibration.subjects
+    rows = [
+        variants.of(subject.columns, text)
+        for subject in subjects
+        for text in (subject.reference, subject.baseline)
+    ]
+    siblings = [subject.siblings for subject in subjects for _ in range(2)]
+    outcomes = tries.outcomes(rows, siblings if any(siblings) else [])
+    pairs = zip(subjects, outcomes[::2], outcomes[1::2], strict=True)
+    return {subject.rollout_id: Known(a, b) for subject, a, b in pairs if a is not None and b is not None}
+
+
+def _graded(trials: Iterable[Trial], calibration: Calibration, *, always: bool) -> dict[Any, bool]:
+    """Whether a nearly right answer earns a part, of each subject."""
+    found = {subject.rollout_id: always for subject in calibration.subjects}
+    for trial in trials:
+        if trial.probe.knows in ("near", "guess") and trial.tried and not trial.failed:
+            scale = calibration.scales[trial.subject.rollout_id]
+            found[trial.subject.rollout_id] |= 0.05 < scale.gain(trial.reward) < 0.95
+    return found
+
+
+def _answers(rollouts: Rollouts) -> list[str]:
+    truths = rollouts.columns().get("ground_truth", [])
+    return [answer for truth in truths if (answer := answer_in(truth)) is not None]
+
+
+def _untried(trials: Iterable[Trial]) -> dict[str, int]:
+    """Probe -> number of attempts that the budget did not reach."""
+    found: dict[str, int] = {}
+    for trial in trials:
+        if not trial.tried:
+            found[trial.probe.name] = found.get(trial.probe.name, 0) + 1
+    return found

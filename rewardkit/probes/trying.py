@@ -1,0 +1,146 @@
+"""Trying: rows through a reward within a budget of time; what was not tried is known."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from rewardkit.evaluation import GATED, STATUSES
+from rewardkit.limits import LATE, UNTRIED, TimeLimit
+from rewardkit.reward import Reward
+
+__all__ = ["Outcome", "Row", "Tries", "Variants"]
+
+Row = Mapping[str, Any]
+
+FIRST = 2  # rows of the first piece, after which the time of a call is known
+PIECE = 1.0  # seconds that a piece of work should take, so that the budget is kept: our choice
+LARGEST = 1024  # rows of a piece
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a row got: reward before any transform, NaN where not judged; scores and statuses by component.
+
+    `errors` are the reasons of errors and abstentions; `late` says that a call did not come back in time.
+    """
+
+    reward: float
+    scores: Mapping[str, float]
+    statuses: Mapping[str, str]
+    errors: Mapping[str, str]
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def late(self) -> bool:
+        """Whether a call was ended because it took too long."""
+        return any(LATE in reason for reason in self.errors.values()) and self.tried
+
+    @property
+    def tried(self) -> bool:
+        """Whether all calls were made."""
+        return not any(UNTRIED in reason for reason in self.errors.values())
+
+    @property
+    def failures(self) -> dict[str, str]:
+        """Component -> what went wrong, of those with status ``error``."""
+        return {name: self.errors[name] for name, status in self.statuses.items() if status == "error"}
+
+    @property
+    def judged(self) -> bool:
+        """Whether there is a reward."""
+        return not math.isnan(self.reward)
+
+
+@dataclass(frozen=True)
+class Variants:
+    """Rows with another completion in all the columns that hold it, or with other values."""
+
+    names: Mapping[str, str]
+    """Canonical column -> the log's name for it, under which it stands in the row as well."""
+
+    def of(self, row: Row, completion: str | None = None, **columns: Any) -> dict[str, Any]:
+        """The row with this completion (also as the last turn of its transcript) and these values."""
+        changed = dict(row)
+        if completion is not None:
+            columns = {"completion": completion, **columns}
+            turns = row.get("messages")
+            if isinstance(turns, list) and turns:
+                columns["messages"] = [*turns[:-1], _said(turns[-1], completion)]
+        for name, value in columns.items():
+            for key in {name, self.names.get(name, name)} & {*row, name}:
+                changed[key] = value
+        return changed
+
+
+def _said(turn: Any, completion: str) -> dict[str, Any]:
+    return {**(turn if isinstance(turn, dict) else {"role": "assistant"}), "content": completion}
+
+
+@dataclass(eq=False)
+class Tries:
+    """A reward to be tried: `calls` so far, and whether there is time `left` of `budget` seconds."""
+
+    reward: Reward
+    limit: TimeLimit | None
+    budget: float
+    calls: int = 0
+    seconds: float = 0.0
+    _began: float = field(default_factory=time.monotonic)
+
+    @property
+    def left(self) -> float:
+        """Seconds of the budget."""
+        return self.budget - (time.monotonic() - self._began)
+
+    def outcomes(
+        self, rows: Sequence[Row], siblings: Sequence[Sequence[Row]] = (), *, share: float = 1.0
+    ) -> list[Outcome | None]:
+        """What each row gets; ``None`` for those that were not tried when the time was over.
+
+        `siblings` are the rows that each stands beside in a group of its own. At most a `share` of what is
+        left of the budget is used.
+        """
+        found: list[Outcome | None] = []
+        stop = self.left * (1 - share)
+        while len(found) < len(rows) and self.left > stop:
+            size = FIRST
+            if self.calls:
+                each = max(self.seconds / self.calls, 1e-6)
+                size = min(LARGEST, max(FIRST, int(PIECE / each)))
+                if self.left - stop < each:
+                    break
+            at = len(found)
+            piece = self._piece(rows[at : at + size], siblings[at : at + size])
+            found += [outcome if outcome.tried else None for outcome in piece]
+        return found + [None] * (len(rows) - len(found))
+
+    def _piece(self, rows: Sequence[Row], siblings: Sequence[Sequence[Row]]) -> list[Outcome]:
+        """The rows, each first in a group with its siblings where there are any."""
+        groups = [[row, *beside] for row, beside in zip(rows, siblings, strict=True)] if siblings else None
+        every = [row for group in groups for row in group] if groups else list(rows)
+        firsts = np.cumsum([0, *(len(group) for group in groups[:-1])]) if groups else np.arange(len(rows))
+        codes = np.repeat(np.arange(len(groups)), [len(group) for group in groups]) if groups else None
+        names = list(dict.fromkeys(name for row in every for name in row))
+        columns = {name: [row.get(name) for row in every] for name in names}
+        began = time.monotonic()
+        found = self.reward.evaluate(columns, rows=len(every), groups=codes, limit=self.limit)
+        self.seconds += time.monotonic() - began
+        self.calls += len(every)
+        gated = {name: status == GATED for name, status in found.statuses.items()}
+        rewards = self.reward.combine(found.scores, gated, found.gate, columns)
+        return [
+            Outcome(
+                float(rewards[row]),
+                {name: float(scores[row]) for name, scores in found.scores.items()},
+                {name: STATUSES[codes[row]] for name, codes in found.statuses.items()},
+                {name: reason for name, reasons in found.errors.items() if (reason := reasons[row])},
+                {name: values[row] for name, values in found.fields.items()},
+            )
+            for row in firsts.tolist()
+        ]

@@ -1,0 +1,190 @@
+"""Verdicts: what attempts earned, against what right and wrong answers earn; how sure, and how bad."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rewardkit.probes.attempts import EASE, Attempt, Probe, Subject
+from rewardkit.probes.calibration import Scale
+from rewardkit.probes.trying import Outcome
+
+__all__ = ["Fall", "Tally", "Trial", "severity", "tallied", "wilson"]
+
+FULL = 0.95
+"""Share of full marks from which an answer is paid as a right one: what a nearly right one may not earn."""
+
+PAID = 0.6
+"""The same for what is no attempt at an answer. Above a half, as some rewards pay no answer at all half-way
+between a wrong and a right one. Our choice."""
+
+MORE = 0.25
+"""Share of full marks that text around a wrong answer may add. Our choice."""
+
+LOST = 0.5
+"""Share of full marks whose loss makes a right answer unpaid. Our choice."""
+
+FOOLED = 0.9
+"""Share of what the form earns from which a look-alike of it is paid as the form."""
+
+RARE = 0.25
+"""Share of the prompts under which a hole may be chance, as a guess is sometimes right. Our choice."""
+
+HIGH, WARN = 0.4, 0.12
+"""Risks (share of the ceiling x share of the prompts x ease) from which a finding has this severity."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """An attempt of a probe on a subject and what its completions got; ``None`` for what was not tried."""
+
+    probe: Probe
+    subject: Subject
+    attempt: Attempt
+    outcomes: tuple[Outcome | None, ...]
+
+    @property
+    def tried(self) -> bool:
+        """Whether all of it was."""
+        return all(outcome is not None for outcome in self.outcomes)
+
+    @property
+    def reward(self) -> float:
+        """The reward that counts: of completions that must all be paid the least; NaN where one has none."""
+        return min(
+            (math.nan if outcome is None else outcome.reward for outcome in self.outcomes),
+            key=lambda value: -math.inf if math.isnan(value) else value,
+        )
+
+    @property
+    def failed(self) -> bool:
+        """Whether a call raised or was late, which is told apart from what it would have earned."""
+        return any(outcome is not None and outcome.failures for outcome in self.outcomes)
+
+
+@dataclass(frozen=True)
+class Fall:
+    """A trial that went wrong, and how much: a share of what being right adds (of a form, of the ceiling)."""
+
+    trial: Trial
+    size: float
+
+
+def wilson(found: int, tried: int, z: float = 1.959964) -> tuple[float, float]:
+    """95 % interval of a share by Wilson (1927); NaN where nothing was tried.
+
+    >>> low, high = wilson(8, 8); round(low, 3), high
+    (0.676, 1.0)
+    """
+    if tried == 0:
+        return math.nan, math.nan
+    share = found / tried
+    middle = (share + z * z / (2 * tried)) / (1 + z * z / tried)
+    half = z / (1 + z * z / tried) * math.sqrt(share * (1 - share) / tried + z * z / (4 * tried * tried))
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def fall(trial: Trial, scale: Scale, *, graded: bool) -> Fall | None:
+    """The fall of a trial, or ``None`` where it held, was not tried, or has no reward to speak of.
+
+    Of a `graded` reward a partly right answer may earn a part.
+    """
+    if not trial.tried or trial.failed:
+        return None
+    probe, reward = trial.probe, trial.reward
+    if probe.expects == "right":
+        lost = 1.0 if math.isnan(reward) else 1 - scale.gain(reward)
+        return Fall(trial, min(1.0, lost)) if lost >= LOST else None
+    if math.isnan(reward):
+        return None
+    if probe.expects == "form":
+        bonus = scale.wrong - scale.plain
+        share = bonus / (scale.right - scale.floor)
+        fooled = share > 0.01 and (reward - scale.plain) / bonus >= FOOLED
+        return Fall(trial, share) if fooled else None
+    gain = scale.gain(reward)
+    return Fall(trial, min(1.0, gain)) if gain >= threshold(probe, graded=graded) else None
+
+
+def threshold(probe: Probe, *, graded: bool) -> float:
+    """The share of full marks from which a wrong answer of this probe is a hole."""
+    if probe.knows == "near" or (graded and probe.knows != "blind"):
+        return FULL
+    return MORE if probe.family in ("padding", "judge") else PAID
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What a probe came to: on how many subjects it was `tried`, and its `falls`, the clearest a subject."""
+
+    probe: Probe
+    tried: int
+    falls: tuple[Fall, ...]
+    answers: int
+    """Different right answers among the subjects it was tried on."""
+
+    @property
+    def rate(self) -> float:
+        """Share of the subjects on which it found something."""
+        return len(self.falls) / self.tried if self.tried else math.nan
+
+    @property
+    def size(self) -> float:
+        """Mean size of what it found."""
+        return sum(item.size for item in self.falls) / len(self.falls) if self.falls else 0.0
+
+    @property
+    def by_chance(self) -> bool:
+        """Whether it found no more than a guess would: few prompts, or all of one answer."""
+        if not self.falls:
+            return True
+        paid = {item.trial.subject.answer for item in self.falls}
+        return self.rate < RARE or (len(paid) < 2 <= self.answers and self.probe.knows == "blind")
+
+
+def tallied(
+    trials: Iterable[Trial], scales: Mapping[Any, Scale], *, graded: Mapping[Any, bool]
+) -> list[Tally]:
+    """One tally a probe and part, in the order of the trials."""
+    by_probe: dict[tuple[str, str], list[Trial]] = defaultdict(list)
+    for trial in trials:
+        by_probe[trial.probe.name, trial.subject.part].append(trial)
+    return [_tally(some, scales, graded) for some in by_probe.values()]
+
+
+def _tally(trials: Sequence[Trial], scales: Mapping[Any, Scale], graded: Mapping[Any, bool]) -> Tally:
+    largest: dict[Any, Fall] = {}
+    subjects: dict[Any, Subject] = {}
+    for trial in trials:
+        key = trial.subject.rollout_id
+        if trial.tried:
+            subjects[key] = trial.subject
+        found = fall(trial, scales[key], graded=graded.get(key, False))
+        if found and (key not in largest or found.size > largest[key].size):
+            largest[key] = found
+    answers = {subject.answer for subject in subjects.values()}
+    return Tally(trials[0].probe, len(subjects), tuple(largest.values()), len(answers))
+
+
+def risk(tally: Tally, scales: Mapping[Any, Scale]) -> float:
+    """What a policy could gain: share of the ceiling x share of the prompts x how easily reached."""
+    if not tally.falls:
+        return 0.0
+    shares = [
+        item.size * (1.0 if tally.probe.expects == "form" else _weight(scales[item.trial.subject.rollout_id]))
+        for item in tally.falls
+    ]
+    return sum(shares) / len(shares) * tally.rate * EASE.get(tally.probe.knows, 1.0)
+
+
+def _weight(scale: Scale) -> float:
+    """What being right adds, as a share of all there is to earn."""
+    return scale.span / (scale.right - scale.floor)
+
+
+def severity(value: float) -> str:
+    """The severity of a risk."""
+    return "high" if value >= HIGH else "warn" if value >= WARN else "info"
