@@ -18,6 +18,8 @@ from rewardkit.primitives import measurement as measure
 from rewardkit.primitives import verification as verify
 from rewardkit.primitives import weighting as weigh
 from rewardkit.primitives.gating import gate
+from rewardkit.probes.findings import ProbeFinding
+from rewardkit.probes.probing import ProbeResult, probe
 from rewardkit.recording import recorded
 from rewardkit.reward import Reward, RewardResult
 from rewardkit.rollouts import Rollouts, load_rollouts
@@ -41,6 +43,8 @@ __all__ = [
     "Finding",
     "Forecast",
     "InputError",
+    "ProbeFinding",
+    "ProbeResult",
     "Reward",
     "RewardError",
     "RewardResult",
@@ -69,6 +73,7 @@ __all__ = [
     "load_scores",
     "measure",
     "note",
+    "probe",
     "recorded",
     "register_reward_function",
     "sample",

@@ -10,6 +10,7 @@ import copy
 import inspect
 import math
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from rewardkit.component import Component, is_async
+from rewardkit.evaluation import GATED, Evaluation
 from rewardkit.limits import TimeLimit
 from rewardkit.passes import ROLLOUT
 from rewardkit.probes.calibration import Calibration
@@ -106,15 +108,23 @@ def contract(
             f"cannot be sent to another process, as parallel scoring and time limits need: {unsendable}",
         )
     rows = _rows(calibration, seed)
-    trial = _Trial(reward, rows, timeout if not unsendable else None)
-    if len(rows) < 2 or not trial.usable:
-        return
-    repeated = list(trial.repeated())
-    yield from repeated
-    if not repeated:
-        yield from trial.siblings()
-    yield from trial.changed()
-    yield from trial.undeclared()
+    if len(rows) < 2 or not any(map(TimeLimit.needed, filter(callable, reward.functions))):
+        return  # rewardkit's own functions keep the contract
+    seconds = None if unsendable else timeout
+    with _one_process(seconds) as limit:
+        trial = _Trial(reward, rows, limit)
+        differing = trial.repeated(seconds)
+        if differing is not None:
+            yield differing
+        else:
+            yield from trial.siblings()
+        yield from trial.changed()
+        yield from trial.undeclared()
+
+
+def _one_process(seconds: float | None) -> AbstractContextManager[TimeLimit | None]:
+    """A process in which one call follows the other, so that what one leaves behind meets the next."""
+    return nullcontext() if seconds is None else TimeLimit(seconds, processes=1)
 
 
 def _rows(calibration: Calibration, seed: int) -> list[Row]:
@@ -140,13 +150,7 @@ class _Trial:
 
     reward: Reward
     rows: list[Row]
-    timeout: float | None
-
-    @property
-    def usable(self) -> bool:
-        """Whether there are functions of the user's own: rewardkit's keep the contract."""
-        functions = [function for function in self.reward.functions if callable(function)]
-        return any(TimeLimit.needed(function) for function in functions)
+    limit: TimeLimit | None
 
     @cached_property
     def by_group(self) -> bool:
@@ -157,56 +161,43 @@ class _Trial:
             for function in inner.fields.values()
         )
 
-    def passes(self, *ways: Sequence[Sequence[Row]], reward: Reward | None = None) -> list[list[float]]:
-        """For each way the rewards of its groups of rows, one behind the other, all in one fresh process."""
-        limit = TimeLimit(self.timeout, processes=1) if self.timeout else None
-        try:
-            return [self._rewards(reward or self.reward, groups, limit) for groups in ways]
-        finally:
-            if limit is not None:
-                limit.__exit__()
-
-    @staticmethod
-    def _rewards(reward: Reward, groups: Sequence[Sequence[Row]], limit: TimeLimit | None) -> list[float]:
+    def evaluated(
+        self, groups: Sequence[Sequence[Row]], reward: Reward | None = None, limit: TimeLimit | None = None
+    ) -> tuple[list[float], Evaluation]:
+        """The rewards of groups of rows, one behind the other, and all that was found."""
+        chosen = reward or self.reward
         rows = [copy.deepcopy(dict(row)) for group in groups for row in group]
         names = list(dict.fromkeys(name for row in rows for name in row))
         columns = {name: [row.get(name) for row in rows] for name in names}
         codes = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
-        found = reward.evaluate(columns, rows=len(rows), groups=codes, limit=limit)
-        gated = {name: status == 1 for name, status in found.statuses.items()}
-        rewards: list[float] = reward.combine(found.scores, gated, found.gate, columns).tolist()
-        return rewards
+        found = chosen.evaluate(columns, rows=len(rows), groups=codes, limit=limit or self.limit)
+        gated = {name: status == GATED for name, status in found.statuses.items()}
+        return chosen.combine(found.scores, gated, found.gate, columns).tolist(), found
 
-    def repeated(self) -> Iterator[ProbeFinding]:
-        """Whether the same call gives the same, whatever was called before."""
+    def rewards(self, groups: Sequence[Sequence[Row]], limit: TimeLimit | None = None) -> list[float]:
+        """The rewards of groups of rows, one behind the other."""
+        return self.evaluated(groups, limit=limit)[0]
+
+    def repeated(self, seconds: float | None) -> ProbeFinding | None:
+        """What is found where the same rows earn something else afterwards, here or in another process."""
         whole = [self.rows]
-        first, second = self.passes(whole, whole)
+        first, second = self.rewards(whole), self.rewards(whole)
         if same(first, second):
-            return
-        (again,) = self.passes(whole)
-        differs = [
-            place
-            for place in range(len(self.rows))
-            if not same(first[place : place + 1], second[place : place + 1])
-        ]
-        examples = tuple(self._example(place, second[place], first[place]) for place in differs[:3])
-        count = f"on {len(differs)} of {len(self.rows)} rows, by up to {largest(first, second):.3g}"
-        if same(first, again):
-            yield _finding(
-                "hidden_state",
-                "high",
-                f"keeps something from call to call: the same rows earn something else afterwards, {count}",
-                len(self.rows),
-                examples,
-            )
-        else:
-            yield _finding(
-                "differs_between_calls",
-                "high",
-                f"gives something else for the same rows in every process, {count}: it is random",
-                len(self.rows),
-                examples,
-            )
+            return None
+        with _one_process(seconds) as fresh:
+            again = self.rewards(whole, fresh)
+        places = _differing(first, second)
+        count = f"on {len(places)} of {len(self.rows)} rows, by up to {largest(first, second):.3g}"
+        state = same(first, again)
+        return _finding(
+            "hidden_state" if state else "differs_between_calls",
+            "high",
+            f"keeps something from call to call: the same rows earn something else afterwards, {count}"
+            if state
+            else f"gives something else for the same rows in every process, {count}: it is random",
+            len(self.rows),
+            tuple(self._example(place, second[place], first[place]) for place in places[:3]),
+        )
 
     def siblings(self) -> Iterator[ProbeFinding]:
         """Whether the order of the rows matters, or which others stand beside them."""
@@ -215,34 +206,27 @@ class _Trial:
         half = [self.rows[: len(self.rows) // 2]]
         alone = [[row] for row in self.rows]
         twice = [[*self.rows, *self.rows]]
-        first, turned = self.passes([self.rows], backwards)
+        first, turned = self.rewards([self.rows]), self.rewards(backwards)
         turned = [turned[order.index(place)] for place in range(len(self.rows))]
         if not same(first, turned):
-            yield self._differing("depends_on_order", "the order of the rows in a batch", first, turned)
+            yield self._other("depends_on_order", "the order of the rows in a batch", first, turned)
             return
         if self.by_group:
             return
-        ways = (("alone", alone, first), ("half", half, first), ("twice", twice, [*first, *first]))
-        for name, way, expected in ways:
-            (got,) = self.passes(way)
-            expected = expected[: len(got)]
+        others = "which other completions stand in its batch"
+        for what, way in (
+            (others, alone),
+            (others, half),
+            ("whether the same completion stands in its batch twice", twice),
+        ):
+            got = self.rewards(way)
+            expected = [first[place % len(first)] for place in range(len(got))]
             if not same(got, expected):
-                what = {
-                    "alone": "which other completions stand in its batch",
-                    "half": "which other completions stand in its batch",
-                    "twice": "whether the same completion stands in its batch twice",
-                }[name]
-                yield self._differing("depends_on_siblings", what, expected, got)
+                yield self._other("depends_on_siblings", what, expected, got)
                 return
 
-    def _differing(
-        self, code: str, what: str, first: Sequence[float], other: Sequence[float]
-    ) -> ProbeFinding:
-        places = [
-            place
-            for place in range(len(other))
-            if not same(first[place : place + 1], other[place : place + 1])
-        ]
+    def _other(self, code: str, what: str, first: Sequence[float], other: Sequence[float]) -> ProbeFinding:
+        places = _differing(first, other)
         return _finding(
             code,
             "high",
@@ -261,17 +245,8 @@ class _Trial:
 
     def changed(self) -> Iterator[ProbeFinding]:
         """No argument may be changed: the trainer uses it again."""
-        watched = watching(self.reward)
-        rows = [copy.deepcopy(dict(row)) for row in self.rows]
-        names = list(dict.fromkeys(name for row in rows for name in row))
-        columns = {name: [row.get(name) for row in rows] for name in names}
-        codes = np.zeros(len(rows), dtype=np.intp)
-        limit = TimeLimit(self.timeout, processes=1) if self.timeout else None
-        try:
-            found = watched.evaluate(columns, rows=len(rows), groups=codes, limit=limit)
-        finally:
-            if limit is not None:
-                limit.__exit__()
+        rows = self.rows
+        _, found = self.evaluated([rows], watching(self.reward))
         for name, reasons in found.errors.items():
             said = [reason for reason in reasons if reason and CHANGED in reason]
             if said:
@@ -305,12 +280,13 @@ class _Trial:
         whole = [[row] for row in self.rows]
         if not others:
             return
-        (first, without) = self.passes(whole, [[_without(row, others)] for row in self.rows])
+        first = self.rewards(whole)
+        without = self.rewards([[_without(row, others)] for row in self.rows])
         if same(first, without):
             return
         read = []
         for name in others:
-            (got,) = self.passes([[_without(row, [name])] for row in self.rows])
+            got = self.rewards([[_without(row, [name])] for row in self.rows])
             if not same(first, got):
                 read.append(name)
         yield _finding(
@@ -353,6 +329,11 @@ def _watched(function: Any) -> Any:
         inner = function.function
         return replace(function, function=Watched(inner)) if inspect.isfunction(inner) else function
     return Watched(function)
+
+
+def _differing(first: Sequence[float], second: Sequence[float]) -> list[int]:
+    """The places at which they differ."""
+    return [place for place in range(len(second)) if not same([first[place]], [second[place]])]
 
 
 def same(first: Sequence[float], second: Sequence[float]) -> bool:

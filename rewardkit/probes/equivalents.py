@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from decimal import Decimal
+from typing import Any
 
 from rewardkit.primitives.numbers import as_decimal, read_number
 from rewardkit.probes.attempts import Probe, Subject
@@ -22,8 +23,8 @@ TEXTS = ("number", "choice", "text", "mathematics")
 LAYOUT, NOTATION = "layout", "notation"
 
 
-def _layout(name: str, says: str, rewrite: Rewrite, **options: object) -> Probe:
-    return Probe(name, "equivalents", rewrite, says, expects="right", knows=LAYOUT, **options)  # type: ignore[arg-type]
+def _layout(name: str, says: str, rewrite: Rewrite, knows: str = LAYOUT, **options: Any) -> Probe:
+    return Probe(name, "equivalents", rewrite, says, expects="right", knows=knows, **options)
 
 
 def _notation(name: str, says: str, kinds: tuple[str, ...], rewrite: Callable[[str], str | None]) -> Probe:
@@ -49,6 +50,21 @@ def _whole(change: Callable[[str], str]) -> Rewrite:
             yield changed
 
     return build
+
+
+def _spaced(subject: Subject) -> Iterator[str]:
+    if subject.format.tag or subject.format.opening.endswith("{") or not subject.format.opening:
+        yield subject.format.write(f" {subject.right} ")
+
+
+def _full_stop(subject: Subject) -> Iterator[str]:
+    if not subject.format.closing.startswith(".") and not subject.right.endswith("."):
+        yield subject.format.write(f"{subject.right}.")
+
+
+def _other_reasoning(subject: Subject) -> Iterator[str]:
+    text = "The result has to go where it is asked for and it does go there."
+    yield subject.format.write(subject.right, reasoning=f"{REASONING} {text}")
 
 
 def _tag_mentioned(subject: Subject) -> Iterator[str]:
@@ -121,7 +137,8 @@ PROBES = (
     _layout("newline_at_the_end", "a newline at the end", _whole(lambda text: f"{text}\n")),
     _layout("spaces_around", "spaces before and behind the completion", _whole(lambda text: f"  {text}  ")),
     _layout("windows_lines", "lines that end with CRLF", _whole(lambda text: text.replace("\n", "\r\n"))),
-    _layout("space_in_the_mark", "a space on both sides of the answer", _around(" ", " "), kinds=TEXTS),
+    _layout("space_in_the_mark", "a space on both sides of the answer", _spaced, kinds=TEXTS),
+    _layout("other_reasoning", "the same answer behind other words", _other_reasoning),
     _layout("answer_on_a_line", "the answer on a line of its own", _around("\n", "\n"), tag=True),
     _layout("tag_mentioned", "reasoning that names the answer's tag", _tag_mentioned, tag=True),
     _layout(
@@ -130,7 +147,7 @@ PROBES = (
         _without_thousands,
         kinds=("number",),
     ),
-    _notation("full_stop", "a full stop behind the answer", TEXTS, lambda text: f"{text.rstrip('.')}."),
+    _layout("full_stop", "a full stop behind the answer", _full_stop, NOTATION, kinds=TEXTS),
     _notation("bold", "the answer in bold type", TEXTS, lambda text: f"**{text}**"),
     _notation("point_zero", "42.0 for 42", ("number",), _point_zero),
     _notation("thousands", "1,234 for 1234", ("number",), _thousands),

@@ -12,8 +12,8 @@ from rewardkit.calling import OUT_OF_RANGE
 from rewardkit.limits import LATE
 from rewardkit.probes.attempts import Probe
 from rewardkit.probes.calibration import Calibration
-from rewardkit.probes.causes import EXAMPLES, Told
 from rewardkit.probes.findings import Example, ProbeFinding
+from rewardkit.probes.seen import EXAMPLES, Seen
 from rewardkit.probes.trying import Outcome, Row, Tries
 from rewardkit.probes.verdicts import Trial, wilson
 
@@ -92,7 +92,7 @@ def whole(calibration: Calibration, tries: Tries) -> Iterator[ProbeFinding]:
         )
 
 
-def failures(trials: Sequence[Trial], calibration: Calibration, seen: Told) -> Iterator[ProbeFinding]:
+def failures(trials: Sequence[Trial], calibration: Calibration, seen: Seen) -> Iterator[ProbeFinding]:
     """What raised, or gave no score, on what was tried: one finding a component and kind of failure."""
     found: dict[tuple[str, str], list[tuple[str, Row, Any, Outcome, str]]] = defaultdict(list)
     tried = 0
@@ -101,6 +101,8 @@ def failures(trials: Sequence[Trial], calibration: Calibration, seen: Told) -> I
         for name, reason in outcome.failures.items():
             found[name, _kind(reason)].append(("", row, row.get("rollout_id"), outcome, reason))
     for trial in trials:
+        if not seen.has_truth(trial.attempt):
+            continue
         for completion, got in zip(trial.attempt.completions, trial.outcomes, strict=True):
             if got is None:
                 continue
@@ -189,7 +191,7 @@ def _example(row: Row, shown: dict[str, Any], outcome: Outcome, probe: str) -> E
 
 
 def hangs(
-    tries: Tries, calibration: Calibration, seen: Told, probes: Sequence[Probe]
+    tries: Tries, calibration: Calibration, seen: Seen, probes: Sequence[Probe]
 ) -> Iterator[ProbeFinding]:
     """A completion on which a call does not come back: on one subject, until one is found."""
     for subject in calibration.subjects[:1]:

@@ -197,6 +197,10 @@ SENTENCES: dict[str, Callable[[Mapping[str, Any]], str]] = {
         f"({e['wrong']:.4g} of {e['right']:.4g}, nothing being {e['floor']:.4g})"
         + (f": {e['paid_by']}" if e.get("paid_by") else "")
     ),
+    "open_gate": lambda e: (
+        f"is behind a gate on {e['on']!r} that is open for wrong answers too: in {e['found']} of "
+        f"{e['tried']} prompts it pays one {percent(e['gain'])} of what there is to earn"
+    ),
     "constant": lambda e: (
         f"is {e['value']:g} for all {e['tried']} completions that were tried, right, wrong and empty alike: "
         "it teaches nothing"
@@ -218,6 +222,7 @@ KINDS = {
     "strict": "strict",
     "loses_notation": "notations",
     "leakage": "leakage",
+    "open_gate": "open_gate",
     "constant": "constant",
     "ignores_truth": "ignores_truth",
     "always_errors": "always",

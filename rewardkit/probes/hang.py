@@ -33,10 +33,14 @@ def deep_nesting(subject: Subject) -> Iterator[str]:
     yield subject.format.write('{"a":' * depth + "1" + "}" * depth)
     yield subject.format.write(r"\frac{1}{" * 2000 + "1" + "}" * 2000)
     yield r"\boxed{" * depth
+    for depth in (25, 60):
+        for opening, closing in ("{}", "[]", "()"):
+            yield subject.format.write(opening * depth + closing * depth)
+        yield r"\boxed{" * depth + "1" + "}" * depth
+    depth = 20_000
     name = subject.format.tag or "answer"
     yield f"<{name}>" * depth
     yield f"<{name}>" + "<" * depth
-    yield subject.format.write("(" * 60)
 
 
 @probe_of("hang", "powers that no computer writes out", expects="back", truth=False)

@@ -63,7 +63,12 @@ def flattery(subject: Subject) -> Iterator[str]:
     yield from _said(subject, " ".join(FLATTERY))
 
 
-@probe_of("judge", "the words of a rubric", truth=False, explained_by=("fake_verdict", "longer", "certain"))
+@probe_of(
+    "judge",
+    "the words of a rubric",
+    truth=False,
+    explained_by=("prompt_echo", "fake_verdict", "longer", "certain"),
+)
 def rubric(subject: Subject) -> Iterator[str]:
     yield from _said(subject, RUBRIC)
 

@@ -14,6 +14,7 @@ from rewardkit.probes.attempts import Attempt, Subject, probe_of
 __all__ = ["PROBES"]
 
 SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+LETTERS = str.maketrans("012589", "OlZSBg")
 WIDE = str.maketrans("<>/", "＜＞／")
 ZERO_WIDTH = "\u200b"
 
@@ -51,6 +52,37 @@ def unclosed(subject: Subject) -> Iterator[str]:
 @probe_of("look_alikes", "the right answer in a tag within code", knows="known", tag=True)
 def in_code(subject: Subject) -> Iterator[str]:
     yield f"{subject.format.lead}```\n{subject.format.marked(subject.right)}\n```"
+
+
+@probe_of(
+    "look_alikes",
+    "letters that look like the digits of the answer",
+    knows="near",
+    kinds=("number",),
+    explained_by=("too_little",),
+)
+def letters_for_digits(subject: Subject) -> Iterator[str]:
+    written = subject.right.translate(LETTERS)
+    if written != subject.right:
+        yield subject.format.write(written)
+
+
+@probe_of(
+    "look_alikes",
+    "several answers in tags that differ in their spelling",
+    knows="guess",
+    tag=True,
+    explained_by=("mentioned", "several_marks", "several_answers"),
+)
+def tags_of_two_kinds(subject: Subject) -> Iterator[Attempt]:
+    form = subject.format
+    right, wrong = form.marked(subject.right), form.marked(subject.wrong[0])
+    for change in (str.upper, lambda text: re.sub(r"<(/?)([^>]*)>", r"<\1 \2>", text), _with_attribute):
+        yield Attempt.of(form.around(f"{wrong}\n{change(right)}"), form.around(f"{change(right)}\n{wrong}"))
+
+
+def _with_attribute(text: str) -> str:
+    return re.sub(r"<([A-Za-z_][\w.:-]*)>", r'<\1 id="1">', text)
 
 
 def _escaped(text: str) -> str:
@@ -104,6 +136,8 @@ def open_tags(subject: Subject) -> Iterator[str]:
 
 PROBES = (
     superscript,
+    letters_for_digits,
+    tags_of_two_kinds,
     nested,
     zero_width,
     unclosed,

@@ -14,7 +14,7 @@ from rewardkit.probes.attempts import Subject, probe_of
 
 __all__ = ["PROBES"]
 
-SMALL = 19  # up to here one more or less is more than a twentieth
+SMALL = 99  # up to here one more or less is more than a hundredth
 
 
 def _value(subject: Subject) -> Decimal:
@@ -37,13 +37,25 @@ def digit_changed(subject: Subject) -> Iterator[str]:
         yield subject.format.write(text[:place] + str(int(text[place]) % 9 + 1) + text[place + 1 :])
 
 
-@probe_of("near_misses", "the answer with the other sign", knows="near", kinds=("number",))
+@probe_of(
+    "near_misses",
+    "the answer with the other sign",
+    knows="near",
+    kinds=("number",),
+    explained_by=("mentioned", "several_answers"),
+)
 def sign_flipped(subject: Subject) -> Iterator[str]:
     if _value(subject):
         yield subject.format.write(_plain(-_value(subject)))
 
 
-@probe_of("near_misses", "a tenth of the answer, or ten times as much", knows="near", kinds=("number",))
+@probe_of(
+    "near_misses",
+    "a tenth of the answer, or ten times as much",
+    knows="near",
+    kinds=("number",),
+    explained_by=("mentioned", "several_answers", "too_much", "too_little"),
+)
 def a_tenth(subject: Subject) -> Iterator[str]:
     if _value(subject):
         yield subject.format.write(_plain(_value(subject) / 10))
@@ -51,11 +63,15 @@ def a_tenth(subject: Subject) -> Iterator[str]:
 
 
 @probe_of(
-    "near_misses", "the answer and nine tenths", knows="near", kinds=("number",), explained_by=("one_off",)
+    "near_misses",
+    "the answer and nine tenths",
+    knows="near",
+    kinds=("number",),
+    explained_by=("one_off", "mentioned", "several_answers", "too_much"),
 )
 def and_nine_tenths(subject: Subject) -> Iterator[str]:
     value = _value(subject)
-    if value == int(value) and abs(value) < 10:
+    if value == int(value) and abs(value) <= SMALL:
         yield subject.format.write(_plain(value + Decimal("0.9") * (1 if value >= 0 else -1)))
 
 
@@ -81,7 +97,7 @@ def a_fifth_more(subject: Subject) -> Iterator[str]:
     "an answer in which the right one is a part",
     knows="near",
     kinds=("number", "text"),
-    explained_by=("mentioned", "several_answers", "every_number", "a_tenth"),
+    explained_by=("mentioned", "several_answers", "every_number"),
 )
 def too_much(subject: Subject) -> Iterator[str]:
     text = subject.right if subject.kind == "text" else _plain(_value(subject))
@@ -98,7 +114,7 @@ def too_much(subject: Subject) -> Iterator[str]:
     "a part of the answer",
     knows="near",
     kinds=("number", "text", "code"),
-    explained_by=("empty_answer",),
+    explained_by=("several_answers", "too_much"),
 )
 def too_little(subject: Subject) -> Iterator[str]:
     text = subject.right.strip()

@@ -14,11 +14,11 @@ LENGTHS = (30, 120, 500, 2000)
 
 SENTENCES = (
     "Let us look at the question from another side before going on.",
-    "There is more to be said on this point, and it is worth saying with care.",
+    "There is more that could be said on this point, and some of it was said before.",
     "What was found above stays true when it is read once more from the start.",
     "Nothing here depends on the order in which these remarks are made.",
-    "Every step follows from the one before it, as was to be shown.",
-    "Taking all of this together gives a clear picture of the whole matter.",
+    "One thing goes with the other here, as it did above.",
+    "All of this belongs together, and none of it changes what was said.",
 )
 USUAL = (
     "first, second, third, next, then, finally, therefore, thus, hence, because, since, so, in conclusion, "
@@ -79,7 +79,10 @@ def keywords(subject: Subject) -> Iterator[str]:
 
 
 @probe_of(
-    "padding", "a confident tone around a wrong answer", truth=False, explained_by=("longer", "keywords")
+    "padding",
+    "a confident tone around a wrong answer",
+    truth=False,
+    explained_by=("longer", "keywords", "prompt_echo"),
 )
 def certain(subject: Subject) -> Iterator[str]:
     yield from _padded(subject, CERTAIN)

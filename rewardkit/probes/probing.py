@@ -13,14 +13,17 @@ from rewardkit.calling import short
 from rewardkit.cases import Case, load_cases
 from rewardkit.errors import RewardError
 from rewardkit.limits import cannot_limit, time_limit
-from rewardkit.probes.answers import answer_in
+from rewardkit.probes import rendering
 from rewardkit.probes.attempts import Attempt, Probe, Subject
+from rewardkit.probes.baseline import Baseline, load_baseline, under_baseline
 from rewardkit.probes.calibration import Calibration, calibrate
-from rewardkit.probes.causes import LEAKAGE, Known, Told, told
+from rewardkit.probes.causes import told
 from rewardkit.probes.contract import contract
 from rewardkit.probes.failures import failures, hangs, whole
 from rewardkit.probes.families import chosen
 from rewardkit.probes.findings import ProbeFinding
+from rewardkit.probes.leaks import LEAKAGE
+from rewardkit.probes.seen import Known, Seen, special
 from rewardkit.probes.trying import Tries, Variants
 from rewardkit.probes.verdicts import Trial, tallied
 from rewardkit.reward import Reward
@@ -65,6 +68,13 @@ class ProbeResult:
     probes: tuple[str, ...]
     calls: int
     untried: Mapping[str, int] = field(default_factory=dict)
+    baseline: Baseline | None = None
+
+    def __repr__(self) -> str:
+        return rendering.text(self)
+
+    def _repr_html_(self) -> str:
+        return rendering.page(self)
 
     def __getitem__(self, code: str) -> list[ProbeFinding]:
         """The findings with this code."""
@@ -126,6 +136,7 @@ def probe(
     leakage: float = LEAKAGE,
     expects_partial: bool = False,
     seed: int = 0,
+    baseline: Baseline | str | Path | None = None,
 ) -> ProbeResult:
     """What bad answers would earn of a reward, and what right ones would lose.
 
@@ -133,13 +144,15 @@ def probe(
     against what a right and a plainly wrong answer of the same form earn. `label` names a column that says
     which rollouts are right. `only` names families or probes. Each call may take `timeout` seconds, all of it
     `budget`; what was not tried is in `.untried`. A wrong answer in good form may earn `leakage` of the
-    ceiling. With `expects_partial` nearly right answers may earn a part. RewardError: a column is asked for
-    that is not there.
+    ceiling. With `expects_partial` nearly right answers may earn a part. `baseline`
+    is a file of accepted findings, which are no alarms. RewardError: a column is asked for that is not there.
     """
     if not isinstance(reward, Reward):
         raise RewardError(f"probe takes a Reward, not {short(reward)}; load or make one first")
     if not isinstance(rollouts, Rollouts):
         rollouts = load_rollouts(rollouts)
+    if baseline is not None and not isinstance(baseline, Baseline):
+        baseline = load_baseline(baseline)  # before anything is run: a broken file should not cost a minute
     if cases is not None:
         rollouts = with_cases(rollouts, load_cases(cases) if isinstance(cases, str | Path) else cases)
     probes, families = chosen(only)
@@ -157,20 +170,29 @@ def probe(
         if not found:
             trials = _tried(tries, calibration, variants, [item for item in probes if item.expects != "back"])
             known = _known(tries, calibration, variants)
-            seen = Told(reward, calibration, known, variants, _answers(rollouts))
+            seen = Seen(
+                reward,
+                calibration,
+                known,
+                variants,
+                frozenset(map(special, rollouts.columns().get("ground_truth", []))),
+            )
             graded = _graded(trials, calibration, always=expects_partial)
             subjects = [subject for subject in calibration.subjects if subject.rollout_id in known]
             kept = [trial for trial in trials if trial.subject in subjects]
             found += told(tallied(kept, calibration.scales, graded=graded), seen, leakage=leakage)
             found += failures(trials, calibration, seen)
-            if "hang" in families and not unsendable:
+            if "hang" in families and not unsendable and not any(item.code == "hang" for item in found):
                 found += hangs(tries, calibration, seen, [item for item in probes if item.expects == "back"])
         if "contract" in families:
-            found += contract(reward, calibration, unsendable=unsendable, timeout=timeout, seed=seed)
+            broken = list(contract(reward, calibration, unsendable=unsendable, timeout=timeout, seed=seed))
+            if any(item.code == "depends_on_siblings" for item in broken):  # alone, all are the same
+                found = [item for item in found if item.code != "constant"]
+            found += broken
     order = {name: place for place, name in enumerate(SEVERITIES)}
     found = [item for item in found if item.family in families]
     found.sort(key=lambda item: (order[item.severity], -float(item.evidence.get("risk", 0.0))))
-    return ProbeResult(
+    result = ProbeResult(
         reward,
         tuple(found),
         (*notes, *(Inconclusive(part, why) for part, why in calibration.why.items())),
@@ -179,6 +201,7 @@ def probe(
         tries.calls,
         _untried(trials),
     )
+    return result if baseline is None else under_baseline(result, baseline)
 
 
 def with_cases(rollouts: Rollouts, cases: Sequence[Case]) -> Rollouts:
@@ -241,11 +264,6 @@ def _graded(trials: Iterable[Trial], calibration: Calibration, *, always: bool) 
             scale = calibration.scales[trial.subject.rollout_id]
             found[trial.subject.rollout_id] |= 0.05 < scale.gain(trial.reward) < 0.95
     return found
-
-
-def _answers(rollouts: Rollouts) -> list[str]:
-    truths = rollouts.columns().get("ground_truth", [])
-    return [answer for truth in truths if (answer := answer_in(truth)) is not None]
 
 
 def _untried(trials: Iterable[Trial]) -> dict[str, int]:

@@ -93,7 +93,7 @@ def _size(subject: Subject) -> int:
     return abs(int(as_decimal(number))) or 7
 
 
-@probe_of("special_values", "any answer where the truth is empty", explained_by=("empty_answer",))
+@probe_of("special_values", "any answer where the truth is empty", explained_by=("nothing_for_zero",))
 def empty_truth(subject: Subject) -> Iterator[Attempt]:
     if isinstance(subject.columns.get("ground_truth"), str):
         yield Attempt.of(subject.format.write(subject.wrong[0]), ground_truth="")

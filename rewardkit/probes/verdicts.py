@@ -14,7 +14,7 @@ from rewardkit.probes.trying import Outcome
 
 __all__ = ["Fall", "Tally", "Trial", "severity", "tallied", "wilson"]
 
-FULL = 0.95
+FULL = 0.995
 """Share of full marks from which an answer is paid as a right one: what a nearly right one may not earn."""
 
 PAID = 0.6
@@ -125,6 +125,7 @@ class Tally:
     falls: tuple[Fall, ...]
     answers: int
     """Different right answers among the subjects it was tried on."""
+    part: str = ""
 
     @property
     def rate(self) -> float:
@@ -166,7 +167,9 @@ def _tally(trials: Sequence[Trial], scales: Mapping[Any, Scale], graded: Mapping
         if found and (key not in largest or found.size > largest[key].size):
             largest[key] = found
     answers = {subject.answer for subject in subjects.values()}
-    return Tally(trials[0].probe, len(subjects), tuple(largest.values()), len(answers))
+    return Tally(
+        trials[0].probe, len(subjects), tuple(largest.values()), len(answers), trials[0].subject.part
+    )
 
 
 def risk(tally: Tally, scales: Mapping[Any, Scale]) -> float:

@@ -1,0 +1,97 @@
+"""Prints what probing says of the labelled collection: recall, false alarms, alarms a fault.
+
+`python tests/probes/collection_report.py [NAME ...]`, or `make probed`: the part that was kept aside while the
+probes were written stands apart. With names of rewards only these, with all findings.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import rewardkit as rk
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from collection import COLLECTION, Labelled
+
+TIMEOUT = 1.5  # seconds: the hanging rewards of the collection never come back
+
+
+@dataclass(frozen=True)
+class Line:
+    """What probing said of one reward."""
+
+    label: Labelled
+    alarms: tuple[tuple[str, str, str, str | None], ...]
+    seconds: float
+
+    @property
+    def found(self) -> bool:
+        """Whether an alarm is of the fault's families."""
+        return bool({family for _, family, *_ in self.alarms} & set(self.label.families))
+
+    @property
+    def verdict(self) -> str:
+        """ok, or what is wrong with it."""
+        if not self.label.families:
+            return "FALSE" if self.alarms else "ok"
+        return ("ok" if len(self.alarms) == 1 else "MORE") if self.found else "MISSED"
+
+    def __str__(self) -> str:
+        told = ", ".join(f"{severity} {code} ({family})" for code, family, severity, _ in self.alarms)
+        expected = " or ".join(self.label.families) or "healthy"
+        return f"{self.verdict:<7} {self.label.name:<28} {expected:<42} {told or '-'}"
+
+
+def probed(label: Labelled) -> tuple[Line, rk.ProbeResult]:
+    """The line of a reward and all that was found."""
+    began = time.perf_counter()
+    rollouts = label.rollouts()
+    reward = label.reward()
+    with contextlib.redirect_stdout(io.StringIO()):
+        result = rk.probe(reward, rollouts, timeout=TIMEOUT)
+    alarms = tuple((item.code, item.family, item.severity, item.component) for item in result.alarms)
+    return Line(label, alarms, time.perf_counter() - began), result
+
+
+def summary(title: str, lines: Sequence[Line]) -> str:
+    """Recall, false alarms and alarms a fault in one line."""
+    faulty = [line for line in lines if line.label.families]
+    healthy = [line for line in lines if not line.label.families]
+    found = [line for line in faulty if line.found]
+    alarms = sum(len(line.alarms) for line in found)
+    false = sum(bool(line.alarms) for line in healthy)
+    return (
+        f"{title}: {len(found)} of {len(faulty)} faults found, {false} of {len(healthy)} healthy rewards with "
+        f"an alarm, {alarms / max(1, len(found)):.2f} alarms a fault found, "
+        f"{sum(line.seconds for line in lines):.0f} s"
+    )
+
+
+def main(names: Sequence[str]) -> None:
+    """Print the lines that are not as they should be, and the summaries."""
+    logging.disable(logging.WARNING)
+    parts = {"developing": False, "kept aside": True}
+    for title, aside in parts.items():
+        lines = []
+        for label in COLLECTION:
+            if label.held_aside is aside and (label.name in names or not names):
+                line, result = probed(label)
+                lines.append(line)
+                if names:
+                    print(line, f"\n  {label.why}", *(f"\n  {item.sentence}" for item in result.findings))
+                elif line.verdict != "ok":
+                    print(line)
+        if lines:
+            print(summary(title, lines))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
