@@ -1,7 +1,7 @@
 """Prints what probing says of the labelled collection: recall, false alarms, alarms a fault.
 
-`python tests/probes/collection_report.py [NAME ...]`, or `make probed`: the part that was kept aside while the
-probes were written stands apart. With names of rewards only these, with all findings.
+`python tests/probes/collection_report.py [NAME ...]`, or `make probed`: the part that was kept aside while
+the probes were written stands apart. With names of rewards only these, with all findings.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ def summary(title: str, lines: Sequence[Line]) -> str:
     alarms = sum(len(line.alarms) for line in found)
     false = sum(bool(line.alarms) for line in healthy)
     return (
-        f"{title}: {len(found)} of {len(faulty)} faults found, {false} of {len(healthy)} healthy rewards with "
-        f"an alarm, {alarms / max(1, len(found)):.2f} alarms a fault found, "
+        f"{title}: {len(found)} of {len(faulty)} faults found, {false} of {len(healthy)} healthy rewards "
+        f"with an alarm, {alarms / max(1, len(found)):.2f} alarms a fault found, "
         f"{sum(line.seconds for line in lines):.0f} s"
     )
 
