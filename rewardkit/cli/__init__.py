@@ -1,6 +1,19 @@
 """The command line: one module a command, in the order in which `rewardkit --help` lists them."""
 
-from rewardkit.cli import check, compare, diagnose, export, forecast, lab, report, sample, score, whatif
+from rewardkit.cli import (
+    check,
+    compare,
+    diagnose,
+    export,
+    forecast,
+    lab,
+    probe,
+    report,
+    sample,
+    score,
+    suspect,
+    whatif,
+)
 from rewardkit.cli.group import main
 
 __all__ = [
@@ -11,8 +24,10 @@ __all__ = [
     "forecast",
     "lab",
     "main",
+    "probe",
     "report",
     "sample",
     "score",
+    "suspect",
     "whatif",
 ]

@@ -12,6 +12,8 @@ import rewardkit as rk
 from rewardkit.cli.output import printable
 from rewardkit.limits import cannot_limit
 from rewardkit.mapping import TEXTS
+from rewardkit.probes.leaks import LEAKAGE
+from rewardkit.probes.probing import BUDGET
 from rewardkit.reading import cell_number
 from rewardkit.targets import TARGETS
 
@@ -181,6 +183,25 @@ timeout_option = click.option(
     type=click.FloatRange(min=0),
     metavar="SECONDS",
     help=f"That one call of your own code may take; 0 for no limit.  [default: {TIMEOUT:g}]",
+)
+budget_option = click.option(
+    "--budget",
+    type=click.FloatRange(min=0, min_open=True),
+    default=BUDGET,
+    show_default=True,
+    metavar="SECONDS",
+    help="For all probes of a reward; what was not tried is listed.",
+)
+leakage_option = click.option(
+    "--leakage",
+    type=click.FloatRange(0, 1),
+    default=LEAKAGE,
+    show_default=True,
+    metavar="SHARE",
+    help="Of what there is to earn, that a wrong answer in good form may earn.",
+)
+baseline_option = click.option(
+    "--baseline", metavar="FILE", help="A JSON file of findings of probes that are known and accepted."
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 

@@ -13,9 +13,12 @@ from rewardkit.cli.group import main
 from rewardkit.cli.options import (
     REWARD,
     as_option,
+    baseline_option,
+    budget_option,
     by_option,
     json_option,
     label_option,
+    leakage_option,
     limit_for,
     rollout_options,
     seed_option,
@@ -52,6 +55,9 @@ from rewardkit.training import Training
 @label_option
 @by_option
 @seed_option
+@budget_option
+@leakage_option
+@baseline_option
 @click.option("--single-file", is_flag=True, help="Put everything into index.html, one page to send.")
 @click.option("--redact", is_flag=True, help="Leave out prompts and completions.")
 @as_option
@@ -70,6 +76,9 @@ def report_command(
     label: str | None,
     by: tuple[str, ...],
     seed: int,
+    budget: float,
+    leakage: float,
+    baseline: str | None,
     single_file: bool,
     redact: bool,
     as_: str | None,
@@ -95,6 +104,9 @@ def report_command(
             by=by or None,
             seed=seed,
             timeout=lambda loaded: limit_for(timeout, *loaded),
+            budget=budget,
+            leakage=leakage,
+            baseline=baseline,
             single_file=single_file,
             redact=redact,
             progress=not as_json,

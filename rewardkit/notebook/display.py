@@ -5,7 +5,6 @@ Escaped HTML, with prompts and completions left out on request.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,8 +22,11 @@ from rewardkit.analysis.suggestions import Suggestions
 from rewardkit.cases import CheckResult
 from rewardkit.evaluation import STATUSES
 from rewardkit.explanation import Explanation, explain
-from rewardkit.notebook import advice
+from rewardkit.notebook import advice, probed
+from rewardkit.notebook.redaction import redacted_reason
 from rewardkit.primitives.extraction import Extractor, Span
+from rewardkit.probes.mutant_results import MutantResult
+from rewardkit.probes.probing import ProbeResult
 from rewardkit.rollouts import Rollouts
 from rewardkit.scoring import Scores
 
@@ -173,8 +175,15 @@ class Show:
         table = markup.table(("component", "status", "score", "reason"), rows, numeric=("score",))
         return _html(text + table, f"{scores.reward.name}: reward {_figure(float(scores.rewards[row]))}")
 
-    def misses(self, result: CheckResult) -> HTML:
-        """The outcome of a check: every miss with what was expected, what came and why it matters."""
+    def misses(self, result: CheckResult | None) -> HTML:
+        """The outcome of a check: every miss with what was expected, what came and why it matters.
+
+        ``None``: there are no cases.
+        """
+        if result is None:
+            line = '{"completion": "...", "ground_truth": "...", "reward": 1.0, "why": "..."}'
+            body = f"<p>Each is one line of a JSONL file: <code>{markup.escaped(line)}</code></p>"
+            return _html(body, "no cases were given: write down what the reward must give, and why")
         if not result.misses:
             return _html("", f"cases missed: none of {len(result.cases)}")
         header = ("case", "what", "expected", "got", "fields", "completion", "why")
@@ -193,10 +202,26 @@ class Show:
                     miss.why,
                 )
             )
-        return _html(
-            markup.table(header, rows, numeric=("expected", "got")),
-            f"{result.failed} of {len(result.cases)} cases missed",
+        first, others = (
+            markup.table(header, some, numeric=("expected", "got")) if some else ""
+            for some in (rows[:MISSES], rows[MISSES:])
         )
+        more = _folded(f"and {len(rows) - MISSES} more", others) if others else ""
+        return _html(first + more, f"{result.failed} of {len(result.cases)} cases missed")
+
+    def contract(self, result: ProbeResult) -> HTML:
+        """What of the contract is broken, with examples and what to do."""
+        return _html(probed.contract(result, redact=self.redact), probed.contract_caption(result))
+
+    def probes(self, result: ProbeResult) -> HTML:
+        """What is paid or lost wrongly, with examples and what to do, and what could not be decided."""
+        return _html(probed.probes(result, redact=self.redact), probed.probes_caption(result))
+
+    def mutants(self, found: MutantResult | None) -> HTML:
+        """The changes of the reward that no case notices, and the cases that would; ``None``: no cases."""
+        if found is None:
+            return _html("", "mutants: none, as there are no cases that could notice them")
+        return _html(probed.mutants(found, redact=self.redact), probed.mutants_caption(found))
 
     def findings(self, findings: Sequence[Finding]) -> HTML:
         """Findings, most severe first, with rollouts to read."""
@@ -231,10 +256,19 @@ class Show:
             part=finding.part,
         ).sentence
 
-    def frame(self, frame: pd.DataFrame, caption: str, below: str = "", *, names: Sequence[str] = ()) -> HTML:
+    def frame(
+        self,
+        frame: pd.DataFrame,
+        caption: str,
+        below: str = "",
+        *,
+        names: Sequence[str] = (),
+        folded: bool = False,
+    ) -> HTML:
         """A table of figures, and a sentence below it, which is left out where texts are.
 
         Names of columns are shown as words, but for `names`, such as a component's, that they may end with.
+        A `folded` table opens on a click.
         """
         if frame.empty:
             return _html("", f"{caption}: none")
@@ -246,8 +280,9 @@ class Show:
         rows = [[_figure(value) for value in row] for row in frame.itertuples(index=False)]
         numeric = [words(name) for name in frame.columns if pd.api.types.is_numeric_dtype(frame[name])]
         said = markup.escaped(below).replace("; ", ";<br>")
+        table = markup.table([words(name) for name in frame.columns], rows, numeric=numeric)
         return _html(
-            markup.table([words(name) for name in frame.columns], rows, numeric=numeric)
+            (_folded(f"{len(rows)} rows", table) if folded else table)
             + (f"<p>{said}</p>" if below and not self.redact else ""),
             caption,
         )
@@ -283,6 +318,7 @@ class Show:
 
 TEXTS = ("completion", "prompt", "ground_truth")
 """Columns that are left out where texts are redacted."""
+MISSES = 12  # rows of missed expectations that are open
 READ = 1000  # characters of a completion that is shown to be read
 READING = (
     "white-space:pre-wrap;overflow-wrap:anywhere;unicode-bidi:isolate;max-width:60em;margin:.2em 0 .8em;"
@@ -290,31 +326,15 @@ READING = (
 )
 OWN_WORDS = ("label_unusable", "not_enough")
 """Findings whose reason quotes names and numbers only."""
-_OWN_REASONS = re.compile(
-    r"returned None|needs the siblings of its group|the gate on the whole reward has no value"
-    r"|its gate needs [\w', ]+, which is missing|asks for the score of '\w+', which is missing"
-)
-_FAILED = re.compile(r"((?:field '\w+' failed: |its gate failed: )*)([A-Za-z_]\w*)(: .*)?", re.DOTALL)
-
-
-def redacted_reason(reason: str) -> str:
-    """A reason without what it may quote of a completion: our own words and the type of an error stay."""
-    status, opened, inner = reason.partition(" (")
-    if opened and status in ("unscored", *STATUSES) and inner.endswith(")"):
-        return f"{status} ({redacted_reason(inner[:-1])})"
-    if _OWN_REASONS.fullmatch(reason):
-        return reason
-    if reason.startswith("returned "):
-        return "returned [redacted]"
-    if reason.startswith("no reward for "):
-        return f"{reason.partition('=')[0]}=[redacted]"
-    failed = _FAILED.fullmatch(reason)
-    return f"{failed[1]}{failed[2]}" + (": [redacted]" if failed[3] else "") if failed else "[redacted]"
 
 
 def _told(column: str) -> str:
     """The name of a column as words; that of a component as it is."""
     return column.removeprefix("score/") if column.startswith("score/") else column.replace("_", " ")
+
+
+def _folded(summary: str, body: str) -> str:
+    return f"<details><summary>{markup.escaped(summary)}</summary>{body}</details>"
 
 
 def _html(body: str, caption: str) -> HTML:

@@ -23,6 +23,7 @@ from rewardkit.analysis.rendering import SEVERITY_MARKS
 from rewardkit.cases import CheckResult
 from rewardkit.notebook import plots
 from rewardkit.notebook.display import Show
+from rewardkit.notebook.probed import Checked
 from rewardkit.recording import is_recorded
 
 __all__ = ["Page", "Summary", "index_page", "notebook_body", "page", "summary_markdown"]
@@ -73,6 +74,7 @@ class Summary:
     diagnosis: Diagnosis
     checked: CheckResult | None
     pages: tuple[Page, ...]
+    probed: Checked | None = None
 
     @property
     def verdict(self) -> tuple[str, str]:
@@ -84,26 +86,32 @@ class Summary:
             severity: sum(item.severity == severity for item in self.diagnosis.findings)
             for severity in ("high", "warn")
         }
+        if self.probed is not None and self.probed.high:
+            reasons.append(self.probed.high)
         if counts["high"]:
             reasons.append(f"{counts['high']} finding{'s' * (counts['high'] > 1)} of high severity")
         if reasons:
             return "stop", f"Not ready: {', and '.join(reasons)}."
         unchecked = "" if self.checked is not None else f" {self._unchecked}"
+        warned = [self.probed.warn] if self.probed is not None and self.probed.warn else []
         if not any((view.stats.count > 1).any() for view in self.diagnosis.views):
             return "care", "Too little to judge: no group has two completions to compare." + unchecked
         if counts["warn"]:
-            return (
-                "care",
-                f"Read before use: {counts['warn']} warning{'s' * (counts['warn'] > 1)}." + unchecked,
-            )
+            warned.append(f"{counts['warn']} warning{'s' * (counts['warn'] > 1)}")
+        if warned:
+            return "care", f"Read before use: {', and '.join(warned)}." + unchecked
         if few := self.diagnosis["not_enough"]:
             return "care", f"Too little to judge: {few[0].evidence['reason']}." + unchecked
+        if self.probed is not None and self.probed.inconclusive:
+            return "care", f"Not probed: {self.probed.inconclusive}." + unchecked
         return "go", "No objection found." + unchecked
 
     @property
     def _unchecked(self) -> str:
         if self.recorded:
             return "These are the scores in the log, so nothing says that they are right."
+        if self.probed is not None and not self.probed.inconclusive:
+            return "No cases were given, so only the probes speak for it."
         return "No cases were given, so nothing says that it is right."
 
     @property
@@ -242,6 +250,7 @@ def _card(summary: Summary, *, redact: bool, inline: bool) -> str:
     more = len(diagnosis.findings) - len(shown)
     rest = f"<p class='muted'>and {more} more, on the last page</p>" if more > 0 else ""
     cases = _cases(summary.checked) if summary.checked is not None else ""
+    probes = _probes(summary.probed) if summary.probed is not None else ""
     log = f"<p>{AGREES}</p>" if summary.agrees else ""
     links = ""
     for item in summary.pages:
@@ -250,7 +259,7 @@ def _card(summary: Summary, *, redact: bool, inline: bool) -> str:
     return (
         f'<section class="card"><h2>{markup.escaped(summary.name)}</h2>'
         f'<p class="verdict {kind}">{markup.escaped(sentence)}</p>{cases}{log}'
-        f"<h3>Findings</h3><ul>{findings or '<li>nothing found</li>'}</ul>{rest}{_picture(diagnosis)}"
+        f"{probes}<h3>Findings</h3><ul>{findings or '<li>nothing found</li>'}</ul>{rest}{_picture(diagnosis)}"
         f"<h3>Pages</h3><ul>{links}</ul></section>"
     )
 
@@ -260,6 +269,27 @@ def _cases(checked: CheckResult) -> str:
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
     missed = f"<p>Missed: {markup.escaped('; '.join(names[:5]))}{more}.</p>" if names else ""
     return f"<p>Cases: {checked.passed} of {len(checked.cases)} passed.</p>{missed}"
+
+
+def _probes(probed: Checked) -> str:
+    """What a policy would find, and how strong the case file is."""
+    alarms = "".join(
+        f"<li>{SEVERITY_MARKS[item['severity']]}: <b>{markup.escaped(item['code'])}</b>. "
+        f"{markup.escaped(item['sentence'])}</li>"
+        for item in probed.alarms[:SHOWN_FINDINGS]
+    )
+    more = len(probed.alarms) - SHOWN_FINDINGS
+    rest = f"<p class='muted'>and {more} more, on the page of checks</p>" if more > 0 else ""
+    mutants = f"<p>Cases as a test: {markup.escaped(probed.mutants)}.</p>" if probed.mutants else ""
+    return (
+        f"<h3>Probes</h3><p>{markup.escaped(_sentence(probed.line))}</p>"
+        f"{f'<ul>{alarms}</ul>' if alarms else ''}{rest}{mutants}"
+    )
+
+
+def _sentence(text: str) -> str:
+    """Words as a sentence."""
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _flag(item: Page) -> str:
@@ -335,6 +365,7 @@ def summary_markdown(summaries: Sequence[Summary], *, redact: bool) -> str:
         lines += [f"### {_plain(summary.name)}", "", f"**{_plain(summary.verdict[1])}**", ""]
         if summary.checked is not None:
             lines.append(f"- cases: {summary.checked.passed} of {len(summary.checked.cases)} passed")
+        lines += _probed_lines(summary.probed) if summary.probed is not None else []
         if summary.agrees:
             lines.append(f"- {AGREES}")
         for view in diagnosis.views:
@@ -353,6 +384,15 @@ def summary_markdown(summaries: Sequence[Summary], *, redact: bool) -> str:
         ]
         lines.append("")
     return "\n".join(lines)
+
+
+def _probed_lines(probed: Checked) -> list[str]:
+    """What probing came to, in Markdown."""
+    return [
+        f"- probes: {_plain(probed.line)}",
+        *(f"- {item['severity']}: `{item['code']}` {_plain(item['sentence'])}" for item in probed.alarms),
+        *([f"- cases as a test: {_plain(probed.mutants)}"] if probed.mutants else []),
+    ]
 
 
 def _plain(text: str) -> str:

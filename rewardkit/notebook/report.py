@@ -22,6 +22,10 @@ from rewardkit.cases import check, load_cases
 from rewardkit.errors import InputError
 from rewardkit.notebook.display import TEXTS
 from rewardkit.notebook.pages import Page, Summary, index_page, notebook_body, notebook_page, summary_markdown
+from rewardkit.notebook.probed import Checked
+from rewardkit.probes.baseline import load_baseline
+from rewardkit.probes.leaks import LEAKAGE
+from rewardkit.probes.probing import BUDGET
 from rewardkit.recording import LOGGED_REWARD, reward_named
 from rewardkit.reward import Reward
 from rewardkit.rollouts import load_rollouts
@@ -32,7 +36,7 @@ __all__ = ["Report", "report"]
 
 NOTEBOOKS = (
     ("01_build", "Build: what it pays for"),
-    ("02_check", "Check: the written cases"),
+    ("02_check", "Check: cases, contract, probes, mutants"),
     ("03_analyze", "Analyze: what it would teach"),
 )
 AT_ONCE = 2  # notebooks that run at the same time; each has a kernel of its own
@@ -75,6 +79,9 @@ def report(
     by: Sequence[str] | None = None,
     seed: int = 0,
     timeout: float | Callable[[Sequence[Reward]], float | None] | None = None,
+    budget: float = BUDGET,
+    leakage: float = LEAKAGE,
+    baseline: str | Path | None = None,
     single_file: bool = False,
     redact: bool = False,
     progress: bool = False,
@@ -85,9 +92,10 @@ def report(
 
     `rewards` are names as `load_reward` takes them, with the target `as_`; "logged", or none at all, stands
     for the scores that are in the log, with `log_weights`. `columns`, `group`, `join`, `on` and `fill` are as
-    in `load_rollouts`. Without `cases` the check notebook is left out. ``single_file=True`` puts all pages
-    into ``index.html``. ``redact=True`` leaves out prompts and completions. `timeout` is as in `score`, or a
-    function that gives it for the loaded rewards, `training`, `label` and `by` as in `diagnose`. All input is
+    in `load_rollouts`. Scores of a log have no page of checks, as nothing can be scored anew.
+    ``single_file=True`` puts all pages into ``index.html``. ``redact=True`` leaves out prompts and
+    completions. `timeout` is as in `score`, or a function that gives it for the loaded rewards, `training`,
+    `label` and `by` as in `diagnose`, `budget`, `leakage` and `baseline` as in `probe`. All input is
     read before the first notebook runs. A notebook that fails leaves its page with the error
     (`Report.failed`). InputError: input that cannot be used.
     """
@@ -101,6 +109,10 @@ def report(
             f"log_weights={dict(log_weights)!r} weigh the scores of the log, which is not among the rewards "
             f"{names}"
         )
+    if baseline is not None:
+        load_baseline(baseline)
+        if len([name for name in names if name != LOGGED_REWARD]) != 1:
+            raise InputError(f"baseline={str(baseline)!r} is of one reward, and the report is of {names}")
     by = names_of(by, "by") if by is not None else None
     if redact and (shown := [name for name in by or () if name in TEXTS]):
         raise InputError(
@@ -129,7 +141,7 @@ def report(
         (at, stem, title)
         for at in range(len(names))
         for stem, title in NOTEBOOKS
-        if stem != "02_check" or cases is not None
+        if stem != "02_check" or names[at] != LOGGED_REWARD
     ]
     shared = {
         "rollouts": str(rollouts),
@@ -140,9 +152,12 @@ def report(
         "fill": dict(fill or {}),
         "read_as": as_ or "",
         "log_weights": dict(log_weights or {}),
-        "cases": str(cases),
+        "cases": str(cases or ""),
         "ignore": components,
         "fail_on_miss": False,
+        "budget": budget,
+        "leakage": leakage,
+        "baseline": str(baseline or ""),
         "training": training.record(),
         "label": label or "",
         "by": list(by or []),
@@ -150,7 +165,7 @@ def report(
         "timeout": timeout or 0,
         "redact": redact,
     }
-    made: dict[tuple[int, str], Page] = {}
+    made: dict[tuple[int, str], tuple[Page, Checked | None]] = {}
     with (
         tempfile.TemporaryDirectory() as scratch,
         ThreadPoolExecutor(max_workers=min(AT_ONCE, os.cpu_count() or 1)) as pool,
@@ -166,8 +181,9 @@ def report(
             bar.update()
     summaries = []
     for at, (diagnosis, checked) in enumerate(zip(diagnoses, checks, strict=True)):
-        pages = tuple(made[at, stem] for stem, _ in NOTEBOOKS if (at, stem) in made)
-        summaries.append(Summary(diagnosis.scores.reward.name, diagnosis, checked, pages))
+        pages = tuple(made[at, stem][0] for stem, _ in NOTEBOOKS if (at, stem) in made)
+        probed = made[at, "02_check"][1] if (at, "02_check") in made else None
+        summaries.append(Summary(diagnosis.scores.reward.name, diagnosis, checked, pages, probed))
     return _write(folder, tuple(summaries), single_file=single_file, redact=redact)
 
 
@@ -184,8 +200,10 @@ def _slugs(names: Sequence[str]) -> list[str]:
     return slugs
 
 
-def _run(stem: str, title: str, out: Path, given: dict[str, Any], slug: str, redact: bool) -> Page:
-    """Execute one notebook with the parameters it has, and make its page."""
+def _run(
+    stem: str, title: str, out: Path, given: dict[str, Any], slug: str, redact: bool
+) -> tuple[Page, Checked | None]:
+    """Execute one notebook with the parameters it has, and make its page; with what it says it came to."""
     source = bundled(f"notebooks/{stem}.ipynb")
     known = papermill.inspect_notebook(str(source))
     parameters = {name: value for name, value in given.items() if name in known}
@@ -206,9 +224,11 @@ def _run(stem: str, title: str, out: Path, given: dict[str, Any], slug: str, red
         failure = f"{type(error).__name__}: {error}"
     file = f"{slug}/{stem}.html"
     if not out.is_file():
-        return Page(title, file, "", failure)
-    body, found = notebook_body(nbformat.read(out, as_version=4), redact=redact)
-    return Page(title, file, body, failure or found)
+        return Page(title, file, "", failure), None
+    executed = nbformat.read(out, as_version=4)
+    checked = Checked.found(executed)
+    body, found = notebook_body(executed, redact=redact)
+    return Page(title, file, body, failure or found), checked
 
 
 def _write(folder: Path, summaries: tuple[Summary, ...], *, single_file: bool, redact: bool) -> Report:

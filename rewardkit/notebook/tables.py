@@ -116,8 +116,10 @@ def group_sizes(diagnosis: Diagnosis, sizes: Sequence[int] = SIZES) -> pd.DataFr
     return pd.DataFrame({**several, **numbers, "how": objects["how"]})
 
 
-def cases(result: CheckResult, *, redact: bool = False) -> pd.DataFrame:
+def cases(result: CheckResult | None, *, redact: bool = False) -> pd.DataFrame:
     """One row a case: whether it passed, what it expects, its completion and why it is there."""
+    if result is None:
+        return pd.DataFrame()
     missed = {miss.case for miss in result.misses}
     show = Show(redact=redact)
     rows = []
@@ -143,8 +145,10 @@ def cases(result: CheckResult, *, redact: bool = False) -> pd.DataFrame:
 def coverage(reward: Reward, cases: Sequence[Case], *, timeout: float | None = None) -> pd.DataFrame:
     """One row a component: how many cases expect a score of it, how many it scores.
 
-    Beside these the lowest and highest of the scores; `timeout` is as in `score`.
+    Beside these the lowest and highest of the scores; `timeout` is as in `score`. Without cases no row.
     """
+    if not cases:
+        return pd.DataFrame()
     names = list(dict.fromkeys(name for case in cases for name in case.columns))
     columns = {name: [case.columns.get(name) for case in cases] for name in names}
     with time_limit(timeout) as limit:

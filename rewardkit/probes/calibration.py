@@ -21,13 +21,14 @@ from rewardkit.reward import Reward
 from rewardkit.rollouts import Rollouts
 from rewardkit.targets.adapter import Adapter, uses
 
-__all__ = ["Calibration", "Scale", "asks_for_truth", "calibrate"]
+__all__ = ["Calibration", "LeftOut", "Scale", "asks_for_truth", "calibrate"]
 
 SUBJECTS = 8  # prompts that are probed, or 4 of each of several parts: our choice
 PARTS = 6
 TRIED_ON = 3  # prompts on which a format is tried
 WAVE = 8  # formats that are tried at a time
 IDLE = 3  # waves without a better format than one in which right answers are fully paid
+WHOLE = 2500  # calls that all of it takes, about
 POOL = 96  # rollouts that are scored to see what the reward gives
 ENOUGH = 0.98
 """Share of the highest reward of the rollouts that a reference earns to be taken for a fully paid one."""
@@ -63,20 +64,45 @@ class Scale:
 
 
 @dataclass(frozen=True)
+class LeftOut:
+    """A prompt on which right and wrong earn alike, where others are told apart in the same format."""
+
+    subject: Subject
+    right: float
+    wrong: float
+
+
+@dataclass(frozen=True)
 class Calibration:
     """The subjects that right and wrong answers are told apart on, with their scales; and what was seen.
 
-    `pool` are rollouts with what they earned. `mode` is "truth" where answers are held against the truth,
-    "no truth" where the reward does not ask for it or the rollouts have none, "deaf" where it asks for it and
-    pays right and wrong alike, and "unknown" where no right answer could be written that is paid; `why` then
-    says what would be needed.
+    `pool` are rollouts with what they earned. `modes` says of each part: "truth" where answers are held
+    against the truth, "no truth" where the reward does not ask for it or the rollouts have none, "deaf" where
+    it asks for it and pays right and wrong alike, and "unknown" where no right answer could be written that
+    is paid; `why` then says what would be needed.
     """
 
     subjects: tuple[Subject, ...]
     scales: Mapping[Any, Scale]
     pool: tuple[tuple[Row, Outcome], ...]
-    mode: str
+    modes: Mapping[str, str]
     why: Mapping[str, str] = field(default_factory=dict)
+    left_out: tuple[LeftOut, ...] = ()
+
+    @property
+    def mode(self) -> str:
+        """The mode of all parts; of several the one that tells most."""
+        modes = set(self.modes.values())
+        return next((name for name in ("truth", "no truth", "deaf") if name in modes), "unknown")
+
+    @property
+    def stand_in(self) -> Subject | None:
+        """A subject on which nothing is held against right and wrong: the first, or a rollout as it is."""
+        if self.subjects or not self.pool:
+            return self.subjects[0] if self.subjects else None
+        row, _ = self.pool[0]
+        text = str(row.get("completion"))
+        return Subject(row.get("rollout_id"), row, "", None, "text", (), Format("bare"), text, text)
 
     @property
     def rewards(self) -> list[float]:
@@ -152,16 +178,17 @@ class _Chooser:
     why: dict[str, str] = field(default_factory=dict)
     modes: dict[str, str] = field(default_factory=dict)
     by_row: dict[int, Outcome] = field(default_factory=dict)
+    left_out: list[LeftOut] = field(default_factory=list)
 
     def calibration(self) -> Calibration:
-        modes = set(self.modes.values())
-        mode = next((name for name in ("truth", "no truth", "deaf") if name in modes), "unknown")
-        return Calibration(tuple(self.subjects), self.scales, tuple(self.pool), mode, self.why)
+        return Calibration(
+            tuple(self.subjects), self.scales, tuple(self.pool), self.modes, self.why, tuple(self.left_out)
+        )
 
     def look(self, parts: Sequence[_Candidates], draw: np.random.Generator) -> None:
         for part in parts:
             places = self._spread(part, draw)
-            self._score(places, share=0.3 / len(parts))
+            self._score(places, share=0.2 / len(parts))
         for part in parts:
             self._part(part, max(4, SUBJECTS // len(parts)), draw)
 
@@ -189,10 +216,23 @@ class _Chooser:
                 self.by_row[place] = outcome
                 self.pool.append((self.rows[place], outcome))
 
-    # --- one part
+    @property
+    def slow(self) -> bool:
+        """Whether there is no time for all that is tried of a quick reward."""
+        return self.tries.each * WHOLE > self.tries.left
+
+    def _too_slow(self) -> str:
+        return (
+            f"the budget of {self.tries.budget:g} s was over before right and wrong answers could be told "
+            f"apart (a call takes {self.tries.each:.2g} s); about budget={self.tries.each * WHOLE:.0f} would "
+            "do for all"
+        )
 
     def _part(self, part: _Candidates, count: int, draw: np.random.Generator) -> None:
-        drafts = self._drafts(part, count)
+        if not any(place in self.by_row for place in part.rows):
+            self.modes[part.part], self.why[part.part or "reward"] = "unknown", self._too_slow()
+            return
+        drafts = self._drafts(part, 2 if self.slow else count)
         if not drafts:
             self._without_truth(part, count)
             return
@@ -276,12 +316,11 @@ class _Chooser:
                 _, subject, scale = max(found, key=lambda item: item[0])
                 self.subjects.append(subject)
                 self.scales[subject.rollout_id] = scale
-        missing = len(drafts) - len(of_place)
-        if of_place and missing:
-            self.why[part.part or "reward"] = (
-                f"{missing} of {len(drafts)} prompts are left out, as no right answer written there earned "
-                "more than a wrong one"
-            )
+        if of_place:
+            for at, (place, subject) in enumerate(written):
+                right, wrong = rewards[4 * at : 4 * at + 2]
+                if place not in of_place and best and subject.format == best[0] and not math.isnan(right):
+                    self.left_out.append(LeftOut(subject, right, wrong))
         return bool(of_place)
 
     def _extent(self, part: _Candidates) -> tuple[float, float]:
@@ -299,14 +338,14 @@ class _Chooser:
         """The format in which right earns most more than wrong, and what right earns there."""
         ranked = sorted(part.rows, key=lambda place: -self._earned(place))
         shown = [str(self.rows[place].get("completion")) for place in ranked[: POOL // 2]]
-        some = list(drafts[:TRIED_ON])
+        some, wave_of = (drafts[:1], 2) if self.slow else (drafts[:TRIED_ON], WAVE)
         candidates = formats(shown, [draft.prompt for draft in some], some[0].kind)
         best: tuple[tuple[float, float], Format] | None = None
         idle = 0  # waves without a better one
         while (
             idle < IDLE
             and self.tries.left > self.tries.budget / 2
-            and (wave := list(islice(candidates, WAVE)))
+            and (wave := list(islice(candidates, wave_of)))
         ):
             idle += best is not None and best[0][1] >= ENOUGH * highest
             subjects = [with_format(draft, option) for option in wave for draft in some for _ in range(2)]
@@ -337,7 +376,9 @@ class _Chooser:
 
     def _undecided(self, part: _Candidates, drafts: Sequence[tuple[int, Subject]], count: int) -> None:
         """Where no right answer earns more than a wrong one: whether the truth is read at all."""
-        if self._truth_matters(part):
+        if self.slow and self.tries.left < self.tries.budget / 2:
+            self.modes[part.part], self.why[part.part or "reward"] = "unknown", self._too_slow()
+        elif self._truth_matters(part):
             self.modes[part.part] = "unknown"
             self.why[part.part or "reward"] = (
                 "no completion could be written that earns more with the right answer than with a wrong one; "
@@ -353,7 +394,7 @@ class _Chooser:
         ranked = sorted((place for place in part.rows if self._earned(place) > -math.inf), key=self._earned)
         places = [*ranked[-8:], *ranked[:4]]
         truths = [self.rows[place].get("ground_truth") for place in part.rows]
-        rows, earned = [], []
+        rows, earned, siblings = [], [], []
         for place in places:
             answer = answer_in(self.rows[place].get("ground_truth"))
             other = next(
@@ -362,8 +403,8 @@ class _Chooser:
             if other is not None:
                 rows.append(self.variants.of(self.rows[place], ground_truth=other))
                 earned.append(self.by_row[place].reward)
-        siblings = [self._siblings(place) for place in places][: len(rows)] if self.whole_groups else []
-        outcomes = self.tries.outcomes(rows, siblings, share=0.3)
+                siblings.append(self._siblings(place))
+        outcomes = self.tries.outcomes(rows, siblings if self.whole_groups else [], share=0.3)
         return any(
             outcome is not None and not math.isclose(outcome.reward, before, abs_tol=1e-9)
             for outcome, before in zip(outcomes, earned, strict=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from rewardkit.probes.equivalents import LAYOUT, NOTATION
 from rewardkit.probes.findings import ProbeFinding
-from rewardkit.probes.leaks import LEAKAGE, leaks, open_gates
+from rewardkit.probes.leaks import LEAKAGE, leaks, not_told_apart, open_gates
 from rewardkit.probes.losses import layouts, notations
 from rewardkit.probes.seen import EXAMPLES, Seen, component_of, example_of
 from rewardkit.probes.verdicts import LOST, Tally, risk, severity, threshold, wilson
@@ -26,7 +26,9 @@ def told(tallies: Sequence[Tally], seen: Seen, *, leakage: float = LEAKAGE) -> l
         found += _holes(some, seen, part, leaks=part in leaking)
         found += layouts(every, seen, part)
         found += notations(every, seen, part)
-    return found
+    alarms = [item for item in found if item.severity != "info"]
+    shown = [code for item in alarms for code in (item.code, *item.evidence.get("also", ()))]
+    return [*found, *not_told_apart(seen, shown)]
 
 
 def _holes(tallies: Sequence[Tally], seen: Seen, part: str, *, leaks: bool) -> Iterator[ProbeFinding]:

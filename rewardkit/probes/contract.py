@@ -23,7 +23,7 @@ from rewardkit.limits import TimeLimit
 from rewardkit.passes import ROLLOUT
 from rewardkit.probes.calibration import Calibration
 from rewardkit.probes.findings import Example, ProbeFinding, most
-from rewardkit.probes.trying import Row
+from rewardkit.probes.trying import Row, Tries
 from rewardkit.reward import Reward
 from rewardkit.route import Route
 from rewardkit.targets.adapter import FAMILIAR, OF_DATA, Adapter, parameters
@@ -32,6 +32,9 @@ __all__ = ["CHANGED", "Watched", "contract"]
 
 ROWS = 12
 """On which the contract is tried. Our choice: two of each kind that rewards usually tell apart, and more."""
+
+PASSES = 9
+"""Over the rows, at the most, while all is well."""
 
 CHANGED = "changed its argument"
 CANONICAL = (*OF_DATA, "messages", "rollout_id", "prompt_id")
@@ -95,19 +98,22 @@ def _compare(names: Sequence[str], before: Sequence[Any], after: Sequence[Any]) 
 def contract(
     reward: Reward,
     calibration: Calibration,
+    tries: Tries,
     *,
     unsendable: str | None,
     timeout: float | None,
     seed: int = 0,
 ) -> Iterator[ProbeFinding]:
-    """What of the contract is broken, one finding a cause."""
+    """What of the contract is broken, one finding a cause, on as many rows as there is time for."""
     if unsendable:
         yield _finding(
             "not_picklable",
             "warn",
             f"cannot be sent to another process, as parallel scoring and time limits need: {unsendable}",
         )
-    rows = _rows(calibration, seed)
+    each = 2 * tries.each  # in one process where there were several
+    most = ROWS if each * PASSES * ROWS <= tries.left else int(tries.left / (each * PASSES))
+    rows = _rows(calibration, seed)[:most]
     if len(rows) < 2 or not any(map(TimeLimit.needed, filter(callable, reward.functions))):
         return  # rewardkit's own functions keep the contract
     seconds = None if unsendable else timeout

@@ -13,11 +13,12 @@ from rewardkit.limits import LATE
 from rewardkit.probes.attempts import Probe
 from rewardkit.probes.calibration import Calibration
 from rewardkit.probes.findings import Example, ProbeFinding
+from rewardkit.probes.hang import LONGEST, PATTERNS, of_patterns
 from rewardkit.probes.seen import EXAMPLES, Seen
 from rewardkit.probes.trying import Outcome, Row, Tries
 from rewardkit.probes.verdicts import Trial, wilson
 
-__all__ = ["failures", "hangs", "whole"]
+__all__ = ["deaf", "failures", "hangs", "whole"]
 
 ENDED = "ended its process"
 OF_VALUES = {"many_digits", "infinity", "not_a_number"}
@@ -87,9 +88,14 @@ def whole(calibration: Calibration, tries: Tries) -> Iterator[ProbeFinding]:
             ),
         )
     elif calibration.mode == "deaf":
-        yield ProbeFinding(
-            "ignores_truth", "calibration", "high", None, {"value": 1.0, "tried": tries.calls}, tries.calls
-        )
+        yield deaf(tries.calls)
+
+
+def deaf(tried: int, part: str = "") -> ProbeFinding:
+    """The finding of a reward that does not heed the truth, on all rows or on a part of them."""
+    return ProbeFinding(
+        "ignores_truth", "calibration", "high", None, {"value": 1.0, "tried": tried}, tried, part=part
+    )
 
 
 def failures(trials: Sequence[Trial], calibration: Calibration, seen: Seen) -> Iterator[ProbeFinding]:
@@ -193,39 +199,34 @@ def _example(row: Row, shown: dict[str, Any], outcome: Outcome, probe: str) -> E
 def hangs(
     tries: Tries, calibration: Calibration, seen: Seen, probes: Sequence[Probe]
 ) -> Iterator[ProbeFinding]:
-    """A completion on which a call does not come back: on one subject, until one is found."""
-    for subject in calibration.subjects[:1]:
-        planned = [(probe, attempt) for probe in probes for attempt in probe.attempts(subject)]
-        rows = [seen.variants.of(subject.columns, attempt.completions[0]) for _, attempt in planned]
-        siblings = [subject.siblings] * len(rows) if subject.siblings else []
-        outcomes = tries.outcomes(rows, siblings)
-        late = [
-            (probe, row, outcome)
-            for (probe, _), row, outcome in zip(planned, rows, outcomes, strict=True)
-            if outcome is not None
-            and (outcome.late or any(ENDED in text for text in outcome.errors.values()))
-        ]
-        by_component: dict[str, list[tuple[Probe, Row, Outcome]]] = defaultdict(list)
-        for probe, row, outcome in late:
-            by_component[next(iter(outcome.failures), "")].append((probe, row, outcome))
-        for name, items in by_component.items():
-            reason = next(iter(items[0][2].errors.values()))
+    """A completion on which a call does not come back, the shortest there is: one is enough."""
+    subject = calibration.stand_in
+    if subject is None:
+        return
+    planned = [(probe, attempt) for probe in probes for attempt in probe.attempts(subject)]
+    if PATTERNS in probes:
+        planned += [(PATTERNS, item) for item in of_patterns(seen.reward.functions, subject)]
+    planned.sort(key=lambda item: len(item[1].completions[0]))
+    rows = [seen.variants.of(subject.columns, attempt.completions[0]) for _, attempt in planned]
+    siblings = [subject.siblings] * len(rows) if subject.siblings else []
+    outcomes = tries.outcomes(rows, siblings, until=_hangs)
+    tried = sum(outcome is not None for outcome in outcomes)
+    for (probe, _), row, outcome in zip(planned, rows, outcomes, strict=True):
+        if outcome is not None and _hangs(outcome):
+            name, reason = next(iter(outcome.failures.items()))
             yield ProbeFinding(
                 "hang",
                 "hang",
-                "high",
-                (name or None) if len(seen.components()) > 1 else None,
-                {
-                    "value": 1.0,
-                    "seconds": _seconds(reason),
-                    "reason": _short(reason),
-                    "what": items[0][0].says,
-                    "also": [probe.name for probe, *_ in items[1:]],
-                },
-                len(rows),
+                "high" if len(str(row["completion"])) <= LONGEST else "info",
+                name if len(seen.components()) > 1 else None,
+                {"value": 1.0, "seconds": _seconds(reason), "reason": _short(reason), "what": probe.says},
+                tried,
                 tries.limit.seconds if tries.limit else None,
-                tuple(
-                    _example(row, seen.shown(row), outcome, probe.name)
-                    for probe, row, outcome in items[:EXAMPLES]
-                ),
+                (_example(row, seen.shown(row), outcome, probe.name),),
             )
+            return
+
+
+def _hangs(outcome: Outcome) -> bool:
+    """Whether a call was ended, or ended its process."""
+    return outcome.late or any(ENDED in reason for reason in outcome.errors.values())

@@ -197,6 +197,14 @@ SENTENCES: dict[str, Callable[[Mapping[str, Any]], str]] = {
         f"({e['wrong']:.4g} of {e['right']:.4g}, nothing being {e['floor']:.4g})"
         + (f": {e['paid_by']}" if e.get("paid_by") else "")
     ),
+    "wrong_paid": lambda e: (
+        f"pays a wrong answer as the right one in {_rate(e)}, where it tells them apart in the others: those "
+        f"with the truths {e['truths']}"
+    ),
+    "right_unpaid": lambda e: (
+        f"does not pay the right answer in {_rate(e)}, where it does in the others: those with the truths "
+        f"{e['truths']}"
+    ),
     "open_gate": lambda e: (
         f"is behind a gate on {e['on']!r} that is open for wrong answers too: in {e['found']} of "
         f"{e['tried']} prompts it pays one {percent(e['gain'])} of what there is to earn"
@@ -223,6 +231,8 @@ KINDS = {
     "loses_notation": "notations",
     "leakage": "leakage",
     "open_gate": "open_gate",
+    "wrong_paid": "wrong_paid",
+    "right_unpaid": "right_unpaid",
     "constant": "constant",
     "ignores_truth": "ignores_truth",
     "always_errors": "always",

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
-from rewardkit.probes.attempts import Subject, probe_of
+from rewardkit.probes.attempts import Attempt, Probe, Subject, probe_of
+from rewardkit.probes.backtracking import weaknesses
+from rewardkit.probes.patterns_used import patterns_in
 
-__all__ = ["PROBES"]
+__all__ = ["LONGEST", "PATTERNS", "PROBES", "of_patterns"]
+
+LONGEST = 40_000
+"""Characters that a completion may well have: some ten thousand tokens. A hang on more is for information."""
+
+QUADRATIC = 10_000
+"""Characters on which a quadratic pattern is tried: it takes a moment there, a cubic one for ever."""
 
 MEGABYTE = 1_000_000
 
@@ -57,4 +66,25 @@ def huge_powers(subject: Subject) -> Iterator[str]:
         yield subject.format.write(text)
 
 
-PROBES = (huge_powers, deep_nesting, long_runs, megabyte)
+PATTERNS = Probe(
+    "patterns",
+    "hang",
+    lambda subject: (),
+    "a text that a pattern in its code goes through over and over",
+    expects="back",
+    truth=False,
+)
+
+
+def of_patterns(functions: Iterable[Any], subject: Subject) -> Iterator[Attempt]:
+    """Attempts with the texts on which patterns in the code of functions are slow, the shortest first."""
+    patterns = dict.fromkeys(pattern for function in functions for pattern in patterns_in(function))
+    for pattern in patterns:
+        for weakness in weaknesses(pattern):
+            endless = weakness.kind == "exponential"
+            for text in weakness.texts if endless else (weakness.text(QUADRATIC),):
+                yield Attempt.of(text)
+                yield Attempt.of(subject.format.write(text))
+
+
+PROBES = (PATTERNS, huge_powers, deep_nesting, long_runs, megabyte)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from rewardkit.probes.attempts import Subject
-from rewardkit.probes.calibration import Scale
+from rewardkit.probes.calibration import LeftOut, Scale
 from rewardkit.probes.findings import Example, ProbeFinding, components_at_fault, most
-from rewardkit.probes.seen import Seen
-from rewardkit.probes.verdicts import severity
+from rewardkit.probes.seen import EXAMPLES, Seen, special
+from rewardkit.probes.verdicts import LOST, severity, wilson
 
-__all__ = ["LEAKAGE", "leaks", "open_gates"]
+__all__ = ["LEAKAGE", "leaks", "not_told_apart", "open_gates"]
 
 LEAKAGE = 0.5
 """Share of the ceiling that a wrong answer in good form may earn. Our choice."""
@@ -133,3 +133,76 @@ def _paid_for_wrong(seen: Seen, subject: Subject, component: str) -> float:
     """What a component pays the wrong answer of a subject; 0 behind a closed gate."""
     score = seen.known[subject.rollout_id].baseline.scores.get(component, math.nan)
     return 0.0 if math.isnan(score) else score * seen.weights(subject.columns).get(component, 0.0)
+
+
+def not_told_apart(seen: Seen, fallen: Collection[str]) -> Iterator[ProbeFinding]:
+    """Prompts of the rollouts on which a wrong answer earns full marks, or a right one none.
+
+    Without those whose truth is special in a way that probes of `fallen` have shown already.
+    """
+    kinds: dict[tuple[str, str], list[LeftOut]] = defaultdict(list)
+    for item in seen.calibration.left_out:
+        scales = [
+            seen.calibration.scales[subject.rollout_id]
+            for subject in seen.calibration.subjects
+            if subject.part == item.subject.part
+        ]
+        right = sum(scale.right for scale in scales) / len(scales)
+        span = sum(scale.span for scale in scales) / len(scales)
+        truth = special(item.subject.columns.get("ground_truth"))
+        if truth and any(truth in TRUTHS.get(name, "") for name in fallen):
+            continue
+        code = "right_unpaid" if item.right < right - LOST * span else "wrong_paid"
+        kinds[code, item.subject.part].append(item)
+    for (code, part), items in kinds.items():
+        of_part = [subject for subject in seen.calibration.subjects if subject.part == part]
+        tried = len(of_part) + sum(item.subject.part == part for item in seen.calibration.left_out)
+        share = len(items) / tried / (2 if code == "right_unpaid" else 1)
+        truths = {special(item.subject.columns.get("ground_truth")) for item in items}
+        scale = seen.calibration.scales[of_part[0].rollout_id]
+        paid = code == "wrong_paid"
+        yield ProbeFinding(
+            code,
+            "special_values" if "" not in truths else "calibration",
+            severity(share),
+            None,
+            {
+                "value": len(items) / tried,
+                "interval": wilson(len(items), tried),
+                "found": len(items),
+                "tried": tried,
+                "gain": 1.0,
+                "risk": share,
+                "truths": most([repr(item.subject.answer) for item in items]),
+            },
+            tried,
+            None,
+            tuple(
+                Example(
+                    item.subject.rollout_id,
+                    seen.shown(
+                        seen.variants.of(
+                            item.subject.columns, item.subject.baseline if paid else item.subject.reference
+                        )
+                    ),
+                    item.wrong if paid else item.right,
+                    (scale.floor, scale.wrong) if paid else (scale.right - 0.1 * scale.span, scale.right),
+                    scale.right,
+                    scale.wrong,
+                    code,
+                )
+                for item in items[:EXAMPLES]
+            ),
+            part,
+        )
+
+
+TRUTHS = {
+    "zero_is_right": "zero",
+    "nothing_for_zero": "zero",
+    "negative_is_right": "negative",
+    "sign_lost": "negative",
+    "sign_flipped": "negative",
+    "empty_truth": "empty",
+}
+"""Probe -> the special truth that it is about."""

@@ -67,7 +67,15 @@ def random_bytes(subject: Subject) -> Iterator[str]:
     "nothing_there",
     "the prompt said again",
     truth=False,
-    explained_by=("empty", "constant_text", "mentioned", "every_number", "every_choice", "several_marks"),
+    explained_by=(
+        "empty",
+        "constant_text",
+        "longer",
+        "mentioned",
+        "every_number",
+        "every_choice",
+        "several_marks",
+    ),
 )
 def prompt_echo(subject: Subject) -> Iterator[str]:
     if subject.prompt.strip():

@@ -19,7 +19,7 @@ from rewardkit.probes.baseline import Baseline, load_baseline, under_baseline
 from rewardkit.probes.calibration import Calibration, calibrate
 from rewardkit.probes.causes import told
 from rewardkit.probes.contract import contract
-from rewardkit.probes.failures import failures, hangs, whole
+from rewardkit.probes.failures import deaf, failures, hangs, whole
 from rewardkit.probes.families import chosen
 from rewardkit.probes.findings import ProbeFinding
 from rewardkit.probes.leaks import LEAKAGE
@@ -39,6 +39,7 @@ BUDGET = 60.0
 
 PATIENCE = 2  # late calls of one pass, after which the others of it are not made
 SEVERITIES = ("high", "warn", "info")
+FAILING = ("always_errors", "always_abstains", "always_late")  # there is nothing more to say of these
 
 
 @dataclass(frozen=True)
@@ -168,24 +169,20 @@ def probe(
         found = list(whole(calibration, tries))
         trials: list[Trial] = []
         if not found:
-            trials = _tried(tries, calibration, variants, [item for item in probes if item.expects != "back"])
             known = _known(tries, calibration, variants)
-            seen = Seen(
-                reward,
-                calibration,
-                known,
-                variants,
-                frozenset(map(special, rollouts.columns().get("ground_truth", []))),
-            )
+            seen = Seen(reward, calibration, known, variants, _special(rollouts))
+            trials = _tried(tries, calibration, variants, [item for item in probes if item.expects != "back"])
             graded = _graded(trials, calibration, always=expects_partial)
-            subjects = [subject for subject in calibration.subjects if subject.rollout_id in known]
-            kept = [trial for trial in trials if trial.subject in subjects]
-            found += told(tallied(kept, calibration.scales, graded=graded), seen, leakage=leakage)
+            judged = [trial for trial in trials if trial.subject.rollout_id in known]
+            found += told(tallied(judged, calibration.scales, graded=graded), seen, leakage=leakage)
             found += failures(trials, calibration, seen)
-            if "hang" in families and not unsendable and not any(item.code == "hang" for item in found):
+            found += [deaf(tries.calls, part) for part, mode in calibration.modes.items() if mode == "deaf"]
+            if not unsendable and not any(item.code == "hang" for item in found):
                 found += hangs(tries, calibration, seen, [item for item in probes if item.expects == "back"])
-        if "contract" in families:
-            broken = list(contract(reward, calibration, unsendable=unsendable, timeout=timeout, seed=seed))
+        if "contract" in families and (not found or found[0].code not in FAILING):
+            broken = list(
+                contract(reward, calibration, tries, unsendable=unsendable, timeout=timeout, seed=seed)
+            )
             if any(item.code == "depends_on_siblings" for item in broken):  # alone, all are the same
                 found = [item for item in found if item.code != "constant"]
             found += broken
@@ -199,7 +196,7 @@ def probe(
         calibration,
         tuple(item.name for item in probes),
         tries.calls,
-        _untried(trials),
+        _untried(trials, probes, tries),
     )
     return result if baseline is None else under_baseline(result, baseline)
 
@@ -222,15 +219,16 @@ def _tried(
     late: set[str] = set()
     for subject in calibration.subjects:
         planned = [
-            (probe, attempt)
+            (place, probe, attempt)
             for probe in probes
             if probe.name not in late
-            for attempt in probe.attempts(subject)
+            for place, attempt in enumerate(probe.attempts(subject))
         ]
-        rows = [row for _, attempt in planned for row in _rows(subject, attempt, variants)]
+        planned.sort(key=lambda item: item[0])  # the first attempt of each probe before the second of one
+        rows = [row for *_, attempt in planned for row in _rows(subject, attempt, variants)]
         siblings = [subject.siblings] * len(rows) if subject.siblings else []
         outcomes = iter(tries.outcomes(rows, siblings))
-        for probe, attempt in planned:
+        for _, probe, attempt in planned:
             trial = Trial(probe, subject, attempt, tuple(next(outcomes) for _ in attempt.completions))
             trials.append(trial)
             if any(outcome is not None and outcome.late for outcome in trial.outcomes):
@@ -266,8 +264,15 @@ def _graded(trials: Iterable[Trial], calibration: Calibration, *, always: bool) 
     return found
 
 
-def _untried(trials: Iterable[Trial]) -> dict[str, int]:
-    """Probe -> number of attempts that the budget did not reach."""
+def _special(rollouts: Rollouts) -> frozenset[str]:
+    """What kinds of special truths the rollouts have."""
+    return frozenset(map(special, rollouts.columns().get("ground_truth", [])))
+
+
+def _untried(trials: Sequence[Trial], probes: Iterable[Probe], tries: Tries) -> dict[str, int]:
+    """Probe -> number of attempts that the budget did not reach; 0 where none was made any more."""
+    if not trials and tries.left <= tries.each and not tries.hopeless:
+        return {item.name: 0 for item in probes}
     found: dict[str, int] = {}
     for trial in trials:
         if not trial.tried:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +21,7 @@ Row = Mapping[str, Any]
 FIRST = 2  # rows of the first piece, after which the time of a call is known
 PIECE = 1.0  # seconds that a piece of work should take, so that the budget is kept: our choice
 LARGEST = 1024  # rows of a piece
+HOPELESS = 4  # late calls, none of which came back, after which nothing more is tried: our choice
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,7 @@ class Tries:
     limit: TimeLimit | None
     budget: float
     calls: int = 0
+    late: int = 0
     seconds: float = 0.0
     _began: float = field(default_factory=time.monotonic)
 
@@ -98,26 +100,39 @@ class Tries:
         """Seconds of the budget."""
         return self.budget - (time.monotonic() - self._began)
 
+    @property
+    def each(self) -> float:
+        """Seconds that a call took, on average."""
+        return self.seconds / self.calls if self.calls else 0.0
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether no call came back."""
+        return self.late == self.calls >= HOPELESS
+
     def outcomes(
-        self, rows: Sequence[Row], siblings: Sequence[Sequence[Row]] = (), *, share: float = 1.0
+        self,
+        rows: Sequence[Row],
+        siblings: Sequence[Sequence[Row]] = (),
+        *,
+        share: float = 1.0,
+        until: Callable[[Outcome], bool] | None = None,
     ) -> list[Outcome | None]:
         """What each row gets; ``None`` for those that were not tried when the time was over.
 
         `siblings` are the rows that each stands beside in a group of its own. At most a `share` of what is
-        left of the budget is used.
+        left of the budget is used. Nothing more is tried when there is an outcome of which `until` is true.
         """
         found: list[Outcome | None] = []
         stop = self.left * (1 - share)
-        while len(found) < len(rows) and self.left > stop:
-            size = FIRST
-            if self.calls:
-                each = max(self.seconds / self.calls, 1e-6)
-                size = min(LARGEST, max(FIRST, int(PIECE / each)))
-                if self.left - stop < each:
-                    break
+        while len(found) < len(rows) and self.left - stop > self.each and not self.hopeless:
+            size = min(LARGEST, max(FIRST, int(PIECE / self.each))) if self.each else FIRST
             at = len(found)
             piece = self._piece(rows[at : at + size], siblings[at : at + size])
             found += [outcome if outcome.tried else None for outcome in piece]
+            self.late += sum(outcome.late for outcome in piece)
+            if until is not None and any(map(until, piece)):
+                break
         return found + [None] * (len(rows) - len(found))
 
     def _piece(self, rows: Sequence[Row], siblings: Sequence[Sequence[Row]]) -> list[Outcome]:

@@ -1,0 +1,91 @@
+"""`rewardkit suspect`: completions that look like an exploit, and what pays them."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import redirect_stdout
+from typing import Any
+
+import click
+
+import rewardkit as rk
+from rewardkit.cli.group import main
+from rewardkit.cli.options import (
+    json_option,
+    label_option,
+    limit_for,
+    rollout_options,
+    seed_option,
+    timeout_option,
+    training_option,
+    weights_option,
+)
+from rewardkit.cli.output import emit
+from rewardkit.cli.scored import SCORES, scored_or_logged
+from rewardkit.probes.likeness import ALIKE
+from rewardkit.probes.suspect import suspect
+
+
+@main.command("suspect", epilog=SCORES)
+@click.argument("scores")
+@click.option("--like", metavar="ID", help="Completions whose form is like that of this rollout_id.")
+@click.option("--pattern", metavar="REGEX", help="Completions in which this regular expression is found.")
+@click.option(
+    "--alike",
+    type=click.FloatRange(min=0, min_open=True, max=1),
+    default=ALIKE,
+    show_default=True,
+    help="The likeness from which on one is like another.",
+)
+@click.option("--patched", metavar="REWARD", help="A mended reward, as file.py:name, to hold against them.")
+@label_option
+@click.option(
+    "--by",
+    multiple=True,
+    metavar="COLUMN",
+    help="Where to look for more or fewer of them; repeat for more.  [default: each column of few values]",
+)
+@training_option
+@rollout_options
+@weights_option
+@seed_option
+@timeout_option
+@json_option
+def suspect_command(
+    scores: str,
+    like: str | None,
+    pattern: str | None,
+    alike: float,
+    patched: str | None,
+    label: str | None,
+    by: tuple[str, ...],
+    training: rk.Training,
+    reading: dict[str, Any],
+    log_weights: dict[str, float],
+    seed: int,
+    timeout: float | None,
+    as_json: bool,
+) -> None:
+    """Say how many completions of SCORES look like an exploit, since when, where, and what pays them.
+
+    With --patched also how many of them would still earn, and which right completions would get less.
+    """
+    if (like is None) == (pattern is None):
+        told = "not both" if like is not None else "neither is there"
+        raise rk.InputError(f"give --like ID or --pattern REGEX; {told}")
+    with redirect_stdout(sys.stderr):  # what the user's code prints is not the result
+        read = scored_or_logged(scores, reading, log_weights)
+        mended = None if patched is None else rk.load_reward(patched, rollouts=read.scores.rollouts)
+        found = suspect(
+            read.scores,
+            like=like,
+            pattern=pattern,
+            alike=alike,
+            patched=mended,
+            label=label,
+            by=by or None,
+            training=training,
+            seed=seed,
+            timeout=None if mended is None else limit_for(timeout, mended),
+        )
+    emit({**found.record(), **read.about}, f"{read.head}{found}", as_json)

@@ -1,0 +1,283 @@
+"""Contract, probes and mutants as fragments of escaped HTML, and what a report's first page says of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from rewardkit import markup
+from rewardkit.analysis.findings import SEVERITIES, counted
+from rewardkit.cases import CheckResult
+from rewardkit.limits import TimeLimit
+from rewardkit.notebook.redaction import redacted_finding
+from rewardkit.probes import rendering
+from rewardkit.probes.findings import ProbeFinding
+from rewardkit.probes.fixes import fix_for
+from rewardkit.probes.mutant_results import Judged, MutantResult
+from rewardkit.probes.probing import ProbeResult
+from rewardkit.probes.shown import one_line, shown
+from rewardkit.probes.summary import alarms_in_words, kind_of_alarm, ran, tried, verdict
+
+__all__ = [
+    "Checked",
+    "contract",
+    "contract_caption",
+    "mutants",
+    "mutants_caption",
+    "probes",
+    "probes_caption",
+]
+
+MIME = "application/vnd.rewardkit.checked+json"
+SURVIVORS = 8  # that are open
+FAULT = "broken contract"
+WRAPPED = "white-space:pre-wrap;overflow-wrap:anywhere"
+
+
+# --- contract and probes
+
+
+def _faults(result: ProbeResult) -> list[ProbeFinding]:
+    return [item for item in result.findings if kind_of_alarm(item) == FAULT]
+
+
+def _others(result: ProbeResult) -> list[ProbeFinding]:
+    return [item for item in result.findings if kind_of_alarm(item) != FAULT]
+
+
+def contract_caption(result: ProbeResult) -> str:
+    """Whether the contract holds, in a few words."""
+    alarms = [item for item in _faults(result) if item in result.alarms]
+    if alarms:
+        return alarms_in_words(alarms, marks=True)
+    if not any(callable(item) and TimeLimit.needed(item) for item in result.reward.functions):
+        return "no broken contract: it is made of rewardkit's own functions, which keep it"
+    return "no broken contract found"
+
+
+def contract(result: ProbeResult, *, redact: bool) -> str:
+    """What of the contract is broken, with examples."""
+    return rendering.findings_page(result, _shown(_faults(result), redact), texts=not redact)
+
+
+def probes_caption(result: ProbeResult) -> str:
+    """What a policy would find, in a few words."""
+    alarms = [item for item in _others(result) if item in result.alarms]
+    if alarms:
+        return f"{alarms_in_words(alarms, marks=True)} in {tried(result)}"
+    return verdict(result) if not result.alarms else f"no hole found in {tried(result)}"
+
+
+def probes(result: ProbeResult, *, redact: bool) -> str:
+    """How answers are written, what is paid or lost wrongly, and what could not be decided."""
+    return (
+        rendering.calibration_page(result, texts=not redact)
+        + rendering.findings_page(result, _shown(_others(result), redact), texts=not redact)
+        + rendering.rest_page(result)
+    )
+
+
+def _shown(findings: Sequence[ProbeFinding], redact: bool) -> list[ProbeFinding]:
+    return [redacted_finding(item) for item in findings] if redact else list(findings)
+
+
+# --- mutants
+
+
+def mutants_caption(found: MutantResult) -> str:
+    """How many changes of the reward the cases notice."""
+    noticed, survived = len(found.noticed), len(found.survived)
+    if not noticed + survived:
+        return "no change of the reward could be tried"
+    share = f"{noticed} of {noticed + survived} changes of the reward"
+    return f"{share} are noticed by {counted(found.cases, 'case')} (score {found.score:.2f})"
+
+
+def mutants(found: MutantResult, *, redact: bool) -> str:
+    """The changes that no case notices, where each shows most, and the cases that would notice them."""
+    parts = []
+    if found.survived:
+        parts.append(_survivors(found.survived[:SURVIVORS], found.rollouts, redact=redact))
+    if others := found.survived[SURVIVORS:]:
+        body = _survivors(others, found.rollouts, redact=redact)
+        parts.append(f"<details><summary>and {len(others)} more</summary>{body}</details>")
+    if same := len(found.not_told_apart):
+        them = "the cases" + (f" and {counted(found.rollouts, 'rollout')}" if found.rollouts else "")
+        parts.append(
+            f"<p>{same} {'gives' if same == 1 else 'give'} the same reward for all of {them} and "
+            f"{'does' if same == 1 else 'do'} not count.</p>"
+        )
+    parts.append(_proposed(found, redact=redact))
+    parts += [f"<p>Left out: {markup.escaped(one_line(line))}</p>" for line in found.left_out]
+    return "".join(parts)
+
+
+def _survivors(judged: Sequence[Judged], rollouts: int, *, redact: bool) -> str:
+    header = ("what was changed", "code", "rollouts that differ", "most on", "reward → mutant's")
+    rows = [_survivor(item, rollouts, redact=redact) for item in judged]
+    return markup.table(header if redact else (*header, "completion"), rows)
+
+
+def _survivor(item: Judged, rollouts: int, *, redact: bool) -> tuple[str, ...]:
+    first = item.differences[0] if item.differences else None
+    code = f"{one_line(item.mutant.before, 120)} → {one_line(item.mutant.after, 120)}"
+    differs = f"{item.differs:,} of {rollouts:,}" if rollouts else "-"
+    told = (item.mutant.sentence, code, item.reason or differs)
+    if first is None:
+        return (*told, "", "", *[""] * (not redact))
+    place = f"case {first.case}" if first.case else f"rollout {first.rollout_id}"
+    most = (one_line(place), f"{first.reward:.4g} → {first.mutant_reward:.4g}")
+    text = () if redact else (one_line(shown(first.completion, longest=160).text),)
+    return (*told, *most, *text)
+
+
+def _proposed(found: MutantResult, *, redact: bool) -> str:
+    count = len(found.proposed_cases)
+    if not count:
+        what = (
+            "give rollouts, so that cases can be proposed"
+            if not found.rollouts
+            else "no row tells them apart"
+        )
+        return f"<p><b>Next:</b> {what}.</p>" if found.survived else ""
+    what = "this case notices" if count == 1 else f"these {count} cases notice"
+    head = (
+        f"<p><b>Next:</b> {what} the survivors that differ. Read them, as they expect what the reward gives "
+    )
+    head += "now, then <code>rk.mutants(reward, cases, rollouts).write_cases(path)</code>.</p>"
+    if redact:
+        return head
+    lines = "\n".join(json.dumps(case, ensure_ascii=False, default=str) for case in found.proposed_cases)
+    body = f'<pre style="{WRAPPED}">{markup.escaped(lines)}</pre>'
+    return f"{head}<details><summary>proposed cases</summary>{body}</details>"
+
+
+# --- in short
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What the check notebook came to, in short: shown in the notebook, and read back by the report.
+
+    `high` and `warn` count the alarms in words; `alarms` are their records with the sentence as it may be
+    shown; `inconclusive` says why nothing could be probed, where that is so.
+    """
+
+    verdict: str
+    tried: str
+    high: str = ""
+    warn: str = ""
+    alarms: tuple[Mapping[str, Any], ...] = ()
+    inconclusive: str = ""
+    mutants: str = ""
+    rows: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        result: ProbeResult,
+        checked: CheckResult | None,
+        found: MutantResult | None,
+        *,
+        redact: bool = False,
+    ) -> Checked:
+        """From what the notebook found; without cases `checked` and `found` are None."""
+        alarms = _shown(result.alarms, redact)
+        words = {
+            name: alarms_in_words([item for item in alarms if item.severity == name]) for name in SEVERITIES
+        }
+        nothing = bool(result.probes) and not ran(result) and not result.alarms
+        mutated = mutants_caption(found) if found is not None else ""
+        return cls(
+            verdict(result),
+            tried(result),
+            words["high"],
+            words["warn"],
+            tuple(
+                {"severity": item.severity, "code": item.code, "sentence": one_line(item.sentence, 600)}
+                for item in alarms
+            ),
+            "; ".join(one_line(item.why, 300) for item in result.inconclusive) if nothing else "",
+            mutated,
+            tuple(_answers(result, checked, found, alarms).items()),
+        )
+
+    @classmethod
+    def found(cls, notebook: Any) -> Checked | None:
+        """From an executed notebook that shows it; ``None`` where it does not."""
+        shown = (output.get("data", {}) for cell in notebook.cells for output in cell.get("outputs", []))
+        record = next((data[MIME] for data in shown if MIME in data), None)
+        if record is None:
+            return None
+        rows = tuple((question, answer) for question, answer in record["rows"])
+        return cls(**{**record, "alarms": tuple(record["alarms"]), "rows": rows})
+
+    def record(self) -> dict[str, Any]:
+        """It as plain data."""
+        return {
+            **{name: getattr(self, name) for name in self.__dataclass_fields__},
+            "alarms": [dict(item) for item in self.alarms],
+            "rows": [list(row) for row in self.rows],
+        }
+
+    @property
+    def line(self) -> str:
+        """The verdict and how much was tried."""
+        if self.inconclusive:
+            return f"{self.verdict} ({self.inconclusive})"
+        return self.verdict if self.tried in self.verdict else f"{self.verdict}; {self.tried}"
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row a question, with its answer."""
+        return pd.DataFrame(list(self.rows), columns=["question", "answer"], dtype=object)
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+        rows = markup.table(("question", "answer"), self.rows)
+        page = f'<div class="rewardkit"><div style="overflow-x:auto">{rows}</div></div>'
+        return {"text/html": page, "text/plain": repr(self), MIME: self.record()}
+
+
+def _answers(
+    result: ProbeResult,
+    checked: CheckResult | None,
+    found: MutantResult | None,
+    alarms: Sequence[ProbeFinding],
+) -> dict[str, str]:
+    cases = (
+        "no cases were given"
+        if checked is None
+        else f"{checked.passed} of {len(checked.cases)} cases passed, {checked.failed} missed"
+    )
+    strong = "no cases were given" if found is None else mutants_caption(found)
+    return {
+        "Does it give what was written down?": cases,
+        "Does it keep its contract?": contract_caption(result),
+        "What would a policy find?": probes_caption(result),
+        "Is the case file strong enough?": strong,
+        "What next?": _next(checked, found, alarms, result),
+    }
+
+
+def _next(
+    checked: CheckResult | None,
+    found: MutantResult | None,
+    alarms: Sequence[ProbeFinding],
+    result: ProbeResult,
+) -> str:
+    """The first thing to do."""
+    if checked is not None and checked.misses:
+        return f"mend what case {checked.misses[0].case!r} misses, or what it expects"
+    if alarms:
+        return f"{alarms[0].code}: {fix_for(alarms[0])}"
+    if found is not None and found.survived:
+        return "add the proposed cases to the case file, after reading them"
+    if result.inconclusive:
+        return f"{result.inconclusive[0].why}"
+    return (
+        "nothing" if checked is not None else "write cases for what the reward must give, and check them here"
+    )

@@ -1,0 +1,54 @@
+"""Redaction: reasons of errors without what they may quote of a completion."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from rewardkit.evaluation import STATUSES
+from rewardkit.probes.findings import Example, ProbeFinding
+
+__all__ = ["redacted_finding", "redacted_reason"]
+
+_OWN_REASONS = re.compile(
+    r"returned None|needs the siblings of its group|the gate on the whole reward has no value"
+    r"|its gate needs [\w', ]+, which is missing|asks for the score of '\w+', which is missing"
+)
+_FAILED = re.compile(r"((?:field '\w+' failed: |its gate failed: )*)([A-Za-z_]\w*)(: .*)?", re.DOTALL)
+
+
+def redacted_reason(reason: str) -> str:
+    """A reason without what it may quote of a completion: our own words and the type of an error stay."""
+    status, opened, inner = reason.partition(" (")
+    if opened and status in ("unscored", *STATUSES) and inner.endswith(")"):
+        return f"{status} ({redacted_reason(inner[:-1])})"
+    if _OWN_REASONS.fullmatch(reason):
+        return reason
+    if reason.startswith("returned "):
+        return "returned [redacted]"
+    if reason.startswith("no reward for "):
+        return f"{reason.partition('=')[0]}=[redacted]"
+    failed = _FAILED.fullmatch(reason)
+    return f"{failed[1]}{failed[2]}" + (": [redacted]" if failed[3] else "") if failed else "[redacted]"
+
+
+def redacted_finding(finding: ProbeFinding) -> ProbeFinding:
+    """A finding of probes without completions, truths and what reasons quote of them."""
+    reason = str(finding.evidence.get("reason", ""))
+    evidence = dict(finding.evidence)
+    if reason:
+        for name, value in evidence.items():
+            if isinstance(value, str):
+                evidence[name] = value.replace(reason, redacted_reason(reason))
+    examples = tuple(map(_redacted_example, finding.examples))
+    return replace(finding, evidence=evidence, examples=examples)
+
+
+def _redacted_example(example: Example) -> Example:
+    said = example.said if not example.said or _FIGURES.fullmatch(example.said) else ""
+    return replace(example, columns={}, said=said or (redacted_reason(example.said) if example.said else ""))
+
+
+_FIGURES = re.compile(
+    r"[-+\d.einfa]+, before [-+\d.einfa]+|took longer than [\d.]+ s|changed its argument '\w+'"
+)

@@ -1,0 +1,91 @@
+"""Cases added to a case file: whole lines at its end; what stands there stays as it is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from rewardkit.bundle import GALLERY
+from rewardkit.calling import short
+from rewardkit.cases import load_cases
+from rewardkit.errors import CasesError
+from rewardkit.reading import read_jsonl
+from rewardkit.scoring import write_whole
+
+__all__ = ["append_cases"]
+
+SAYING = ("name", "why")
+"""Keys that ask nothing: of two cases that differ in them alone the second is not written."""
+
+
+def append_cases(path: str | Path, cases: Iterable[Mapping[str, Any]]) -> int:
+    """Add cases to a JSONL file, which is made where there is none, and give how many were added.
+
+    One that asks and expects what a case of the file does is passed over; a name that is taken gets a number
+    behind it. The lines that are there are not touched, and a reader sees the old file or the new one.
+    CasesError: the file cannot be read as cases, there is no such folder, a case is none or cannot be written
+    as JSON; the cases that come with rewardkit.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> case = {"name": "four", "completion": "4", "reward": 1.0}
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "cases.jsonl"
+    ...     append_cases(path, [case, {**case, "name": "again"}, {**case, "completion": "IV"}])
+    ...     print(path.read_text(), end="")
+    2
+    {"name": "four", "completion": "4", "reward": 1.0}
+    {"name": "four (2)", "completion": "IV", "reward": 1.0}
+    """
+    if str(path).startswith(GALLERY):
+        raise CasesError(f"{str(path)!r} are cases that come with rewardkit; give a case file of your own")
+    file = Path(path).resolve()  # where a link leads to, which a new file would take the place of
+    if not file.parent.is_dir():
+        raise CasesError(f"there is no folder {str(file.parent)!r} to write {file.name!r} to; make it first")
+    before = file.read_bytes() if file.is_file() else b""
+    names = {case.name for case in load_cases(file)} if before.strip() else set()
+    asked = {_asked(case) for _, case in read_jsonl(file)[0]} if before.strip() else set()
+    lines: list[str] = []
+    for case in cases:
+        load_cases([case])
+        line = _line({**case, "name": _free(str(case.get("name", "case")), names)})
+        if _asked(case) not in asked:
+            asked.add(_asked(case))
+            names.add(json.loads(line)["name"])
+            lines.append(line)
+    if lines:
+        joint = b"\n" if before and not before.endswith(b"\n") else b""
+        added = "".join(f"{line}\n" for line in lines).encode("utf-8")
+        write_whole(file, lambda temporary: temporary.write_bytes(before + joint + added))
+    return len(lines)
+
+
+def _line(case: Mapping[str, Any]) -> str:
+    """A case as it is written: its name first."""
+    ordered = {"name": case["name"], **case}
+    try:
+        text = json.dumps(ordered, ensure_ascii=False, allow_nan=False)
+        text.encode("utf-8")
+    except UnicodeEncodeError:  # half a character, which only an escape can write
+        text = json.dumps(ordered, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise CasesError(
+            f"case {case['name']!r} cannot be written as JSON ({error}); give texts, numbers, lists and dicts"
+        ) from None
+    return text
+
+
+def _asked(case: Mapping[str, Any]) -> str:
+    """What a case asks and expects, as a key."""
+    return json.dumps(
+        {key: value for key, value in case.items() if key not in SAYING}, sort_keys=True, default=short
+    )
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    """The name, with a number behind it where it is taken."""
+    if name not in taken:
+        return name
+    return next(other for at in count(2) if (other := f"{name} ({at})") not in taken)

@@ -1,0 +1,41 @@
+"""Rollouts from cases: their completions and truths, as rows that can be probed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pandas as pd
+
+from rewardkit.cases import Case
+from rewardkit.columns import as_column, column_values
+from rewardkit.rollouts import Rollouts
+
+__all__ = ["rollouts_of", "with_cases"]
+
+
+def rollouts_of(cases: Sequence[Case]) -> Rollouts:
+    """The completions of cases as rollouts, each called after its case and a group of its own."""
+    return with_cases(Rollouts(pd.DataFrame(), {}, (), source="cases"), cases)
+
+
+def with_cases(rollouts: Rollouts, cases: Sequence[Case]) -> Rollouts:
+    """The rollouts with the completions of cases behind them, each as a group of its own.
+
+    >>> half = Case("half a letter", {"completion": "\\ud83d"})
+    >>> with_cases(Rollouts(pd.DataFrame({"rollout_id": [7], "completion": "4"}), {}, ()), [half])[1]
+    {'rollout_id': 'case half a letter', 'completion': '\\ud83d'}
+    """
+    rows = [{**case.columns, "rollout_id": f"case {case.name}"} for case in cases]
+    known = [str(name) for name in rollouts.table.columns]
+    names = dict.fromkeys([*known, *(name for row in rows for name in row)])
+    columns = {
+        name: as_column(
+            [
+                *(column_values(rollouts.table[name]) if name in known else [None] * len(rollouts)),
+                *(row.get(name) for row in rows),
+            ]
+        )
+        for name in names
+    }
+    return replace(rollouts, table=pd.DataFrame(columns))

@@ -1,0 +1,194 @@
+"""What became of the mutants of a reward: those the cases notice, those that survive, and what is missing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+
+from rewardkit.analysis.findings import counted
+from rewardkit.probes.case_writing import append_cases
+from rewardkit.probes.mutating import Mutant
+
+__all__ = ["Difference", "Judged", "MutantResult"]
+
+SURVIVORS = 12
+"""That are written out where a result is printed; the others are counted."""
+
+Outcome = Literal["noticed", "survived", "not told apart"]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A row on which a mutant and the reward differ: a rollout, or a case by its name."""
+
+    rollout_id: Any
+    case: str
+    reward: float
+    mutant_reward: float
+    completion: str
+
+    def record(self) -> dict[str, Any]:
+        """As plain data; a reward that is missing is None."""
+        return {
+            "rollout_id": self.rollout_id,
+            "case": self.case or None,
+            "reward": _plain(self.reward),
+            "mutant_reward": _plain(self.mutant_reward),
+            "completion": self.completion,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A mutant and what became of it.
+
+    `noticed_by` are the names of the cases that miss where they held; `reason` says what else gave it away
+    (its errors, a call that does not end). `differs` counts the rollouts with another reward, `differences`
+    are those with the most different ones, and `case` is the proposed case that would notice it, if any.
+    """
+
+    mutant: Mutant
+    outcome: Outcome
+    noticed_by: tuple[str, ...] = ()
+    reason: str = ""
+    differs: int = 0
+    differences: tuple[Difference, ...] = ()
+    case: Mapping[str, Any] | None = None
+
+    def record(self) -> dict[str, Any]:
+        """As plain data."""
+        mutant = self.mutant
+        return {
+            "kind": mutant.kind,
+            "component": mutant.component,
+            "part": mutant.part,
+            "sentence": mutant.sentence,
+            "before": mutant.before,
+            "after": mutant.after,
+            "outcome": self.outcome,
+            "noticed_by": list(self.noticed_by),
+            "reason": self.reason,
+            "differs": self.differs,
+            "differences": [item.record() for item in self.differences],
+            "case": None if self.case is None else self.case["name"],
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class MutantResult:
+    """What became of the mutants of a reward, in the order in which they were made.
+
+    `proposed_cases` are the fewest cases that notice all survivors that a rollout or case tells apart, in the
+    form of a case file; `left_out` says what was not tried. `cases` and `rollouts` are how many there were.
+    """
+
+    reward: str
+    judged: tuple[Judged, ...]
+    proposed_cases: tuple[Mapping[str, Any], ...]
+    cases: int
+    rollouts: int
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def score(self) -> float:
+        """Share that was noticed of those that were noticed or survived; NaN where there are none."""
+        counted = len(self.noticed) + len(self.survived)
+        return len(self.noticed) / counted if counted else math.nan
+
+    @property
+    def noticed(self) -> tuple[Judged, ...]:
+        """The mutants that the cases notice."""
+        return self._of("noticed")
+
+    @property
+    def survived(self) -> tuple[Judged, ...]:
+        """The mutants that no case notices."""
+        return self._of("survived")
+
+    @property
+    def not_told_apart(self) -> tuple[Judged, ...]:
+        """The mutants that give every case and every rollout the reward that the original gives."""
+        return self._of("not told apart")
+
+    def _of(self, outcome: Outcome) -> tuple[Judged, ...]:
+        return tuple(item for item in self.judged if item.outcome == outcome)
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """One row a mutant, with how many cases notice it and the name of the proposed case that would."""
+        names = ["outcome", "kind", "part", "component", "sentence", "before", "after", "differs", "case"]
+        rows = [[item.record()[name] for name in names] for item in self.judged]
+        table = pd.DataFrame(rows, columns=names)
+        table.insert(7, "noticed_by", [len(item.noticed_by) for item in self.judged])
+        return table
+
+    def record(self) -> dict[str, Any]:
+        """As plain data: the score (or None), mutants by outcome, proposed cases, what was left out."""
+        return {
+            "reward": self.reward,
+            "score": _plain(self.score),
+            "cases": self.cases,
+            "rollouts": self.rollouts,
+            "noticed": [item.record() for item in self.noticed],
+            "survived": [item.record() for item in self.survived],
+            "not_told_apart": [item.record() for item in self.not_told_apart],
+            "proposed_cases": [dict(case) for case in self.proposed_cases],
+            "left_out": list(self.left_out),
+        }
+
+    def write_cases(self, path: str | Path) -> int:
+        """Add the proposed cases to a case file; how many were added. See `append_cases`."""
+        return append_cases(path, self.proposed_cases)
+
+    def __repr__(self) -> str:
+        noticed, survived = len(self.noticed), len(self.survived)
+        share = f"{noticed} of {noticed + survived} noticed by {counted(self.cases, 'case')}"
+        score = f", score {self.score:.2f}" if noticed + survived else ""
+        lines = [f"mutants of {self.reward!r}: {share}{score}"]
+        for item in self.survived[:SURVIVORS]:
+            lines += [f"  survived: {item.mutant.sentence}", f"    {_code(item.mutant)}"]
+            lines += [f"    {line}" for line in _most(item, self.rollouts)]
+        if survived > SURVIVORS:
+            lines.append(f"  and {counted(survived - SURVIVORS, 'more survivor')}")
+        if same := len(self.not_told_apart):
+            them = f"the cases and {counted(self.rollouts, 'rollout')}"
+            lines.append(f"  {same} {'is' if same == 1 else 'are'} not told apart from it by {them}")
+        if self.proposed_cases:
+            count = len(self.proposed_cases)
+            what = "1 proposed case notices" if count == 1 else f"{count} proposed cases notice"
+            lines.append(f"  {what} the survivors that differ: read them, then result.write_cases(path)")
+        elif survived and not self.rollouts:
+            lines.append("  give rollouts, so that cases can be proposed")
+        return "\n".join([*lines, *(f"  left out: {sentence}" for sentence in self.left_out)])
+
+
+def _code(mutant: Mutant) -> str:
+    """The code before and after, from where it differs."""
+    before, after = mutant.before, mutant.after
+    if len(before) + len(after) <= 150:
+        return f"{before} -> {after}"
+    start = next((at for at, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), 0)
+    start = max(0, start - 30)
+    lead = "..." if start else ""
+    return f"{lead}{before[start : start + 70]} -> {lead}{after[start : start + 70]}"
+
+
+def _most(item: Judged, rollouts: int) -> list[str]:
+    if item.reason:
+        return [item.reason]
+    if not item.differences:
+        return ["no row tells it apart"]
+    first = item.differences[0]
+    where = f"case {first.case!r}" if first.case else f"rollout {first.rollout_id!r}"
+    counted = f"differs on {item.differs:,} of {rollouts:,} rollouts, " if rollouts else ""
+    return [f"{counted}most on {where}: {first.reward:.4g}, mutant {first.mutant_reward:.4g}"]
+
+
+def _plain(number: float) -> float | None:
+    return None if math.isnan(number) else float(number)

@@ -1,0 +1,143 @@
+"""Sought: which completions are suspected, by their form, by a pattern, or by a predicate."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import regex as engine
+from numpy.typing import NDArray
+from rapidfuzz import fuzz, process
+
+from rewardkit.analysis.grouping import Floats
+from rewardkit.calling import Failure, short
+from rewardkit.columns import column_values, present
+from rewardkit.component import Call
+from rewardkit.errors import InputError, did_you_mean
+from rewardkit.limits import time_limit
+from rewardkit.passes import ROLLOUT, Passes
+from rewardkit.primitives.expressions import compiled
+from rewardkit.probes.likeness import likeness
+from rewardkit.scoring import Scores
+
+__all__ = ["Sought", "like", "with_pattern", "with_predicate"]
+
+SECONDS = 1.0
+"""That a pattern may be searched in one completion, as in `rk.extract.pattern`."""
+SHARED_FLAGS = re.IGNORECASE | re.MULTILINE | re.DOTALL | re.VERBOSE
+"""Flags that `re` and `regex` write alike."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sought:
+    """The suspects: `found` (rows,), and `what` they do, in words.
+
+    Of those `like` another the `likeness` (rows,) and its `traits`; of a pattern the `spans` by rollout_id.
+    """
+
+    found: NDArray[np.bool_]
+    what: str
+    likeness: Floats | None = None
+    traits: tuple[tuple[str, float], ...] = ()
+    spans: Mapping[Any, tuple[int, int]] = field(default_factory=dict)
+
+
+def like(scores: Scores, rollout: Hashable, alike: float) -> Sought:
+    """The completions whose form is like that of one rollout_id; InputError: there is none of the id."""
+    if isinstance(alike, bool) or not isinstance(alike, int | float) or not 0 < alike <= 1:
+        raise InputError(f"alike={short(alike)} is not a likeness; give a number above 0, up to 1")
+    ids = column_values(scores.table["rollout_id"])
+    written = [str(one) for one in ids]  # a number is a text on the command line
+    at = next((row for row, one in enumerate(ids) if one == rollout), None)
+    if at is None and str(rollout) in written:
+        at = written.index(str(rollout))
+    if at is None:
+        near = process.extractOne(str(rollout), written, scorer=fuzz.ratio)
+        raise InputError(
+            f"like={short(rollout)} is no rollout_id of these scores, which has ones such as {short(ids[0])}"
+            f"{did_you_mean(str(rollout), [near[0]] if near else []) or '; give one of them'}"
+        )
+    texts = column_values(scores.table["completion"])
+    found = likeness(texts[at], texts)
+    what = f"have the form of {ids[at]!r} (a likeness of {alike:g} or more)"
+    return Sought(found.values >= alike, what, found.values, found.traits)
+
+
+def with_pattern(scores: Scores, pattern: Any) -> Sought:
+    """The completions in which a regular expression is found.
+
+    InputError: it does not compile, or takes longer than `SECONDS` on one of them.
+    """
+    expression = _compiled(pattern)
+    ids, spans = column_values(scores.table["rollout_id"]), {}
+    found = np.zeros(len(scores), dtype=bool)
+    for row, text in enumerate(column_values(scores.table["completion"])):
+        try:
+            match = expression.search(text, timeout=SECONDS)
+        except TimeoutError:
+            raise InputError(
+                f"pattern {expression.pattern!r} took longer than {SECONDS:g} s on rollout {ids[row]!r}; "
+                "write it so that a text can be read in one way only"
+            ) from None
+        if match is not None:
+            found[row], spans[ids[row]] = True, match.span()
+    return Sought(found, f"match the pattern {expression.pattern!r}", spans=spans)
+
+
+def _compiled(pattern: Any) -> Any:
+    """The pattern as the engine that can be stopped has it."""
+    if isinstance(pattern, re.Pattern | engine.Pattern) and not isinstance(pattern.pattern, str):
+        raise InputError(f"pattern {pattern.pattern!r} is of bytes; give one of text")
+    if isinstance(pattern, engine.Pattern):
+        return pattern
+    try:
+        if not isinstance(pattern, re.Pattern):
+            return compiled(pattern)
+        flags = pattern.flags & SHARED_FLAGS | (engine.ASCII if pattern.flags & re.ASCII else 0)
+        return engine.compile(pattern.pattern, int(flags))
+    except (ValueError, engine.error) as error:
+        raise InputError(f"{error}; give a regular expression") from None
+
+
+def with_predicate(scores: Scores, predicate: Callable[..., Any], timeout: float | None) -> Sought:
+    """The completions of which a predicate is true.
+
+    It asks by parameter name for rollout columns, then for fields, scores of components (``None`` where
+    missing) and ``reward``. InputError: it asks for another, fails, or answers with no bool.
+    """
+    call = Call.read(predicate, "the predicate")
+    own = [str(name) for name in scores.table if str(name).startswith(("score/", "field/"))]
+    places = {name.partition("/")[2]: name for name in own} | {"reward": "reward"}
+    places |= {str(name): str(name) for name in scores.rollouts.table}
+    for name in call.asks_for:
+        if name not in places and name != ROLLOUT:
+            raise InputError(
+                f"the predicate asks for {name!r}; these scores have {sorted(places)}"
+                f"{did_you_mean(name, places)}"
+            )
+    given = scores.rollouts.columns() if ROLLOUT in call.asks_for and ROLLOUT not in places else {}
+    known = {name: column_values(scores.table[places[name]]) for name in call.asks_for if name in places}
+    name = str(getattr(predicate, "__name__", "<"))
+    name = "" if name.startswith("<") else f" {name!r}"
+    rows = np.arange(len(scores))
+    with time_limit(timeout) as limit:
+        passes = Passes({**given, **known}, {**given, **known}, len(scores), None, None, limit)
+        answers = [_verdict(answer) for answer in passes.values(call, rows, _verdict)]
+    for row, answer in enumerate(answers):
+        if isinstance(answer, Failure):
+            rollout = present(scores.table["rollout_id"].iloc[row])
+            raise InputError(
+                f"the predicate{name} failed on rollout {rollout!r}: {answer.message}; it must answer True "
+                "or False for every row"
+            )
+    return Sought(np.array(answers, dtype=bool), f"are those that the predicate{name} is true of")
+
+
+def _verdict(answer: Any) -> bool | Failure:
+    """What a predicate answered, which must be a bool."""
+    if isinstance(answer, bool | np.bool_):
+        return bool(answer)
+    return answer if isinstance(answer, Failure) else Failure(f"returned {short(answer)}")

@@ -1,0 +1,318 @@
+"""Suspicion: what is known of the completions that are suspected, as numbers, in words and as a page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from rewardkit.analysis.findings import counted, percent
+from rewardkit.markup import aligned
+from rewardkit.probes.suspicion_page import around, cell, number, page, rows_of, times_as
+
+__all__ = ["Contrast", "Patched", "Payment", "Slice", "Suspicion"]
+
+SHOWN = 5
+"""Of a list in the text for a person; the record has all. Our choice."""
+SMALL = 1e-9
+"""What a component pays under this is a rounding error."""
+NAN = float("nan")
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """A mean over the suspects and over the rest, NaN where none; the interval is of the difference."""
+
+    found: float = NAN
+    rest: float = NAN
+    interval: tuple[float, float] = (NAN, NAN)
+
+    @property
+    def difference(self) -> float:
+        """What the suspects have more than the rest."""
+        return self.found - self.rest
+
+    @property
+    def unclear(self) -> bool:
+        """Whether the difference may be none."""
+        low, high = self.interval
+        return not (low > 0 or high < 0)
+
+    def record(self) -> dict[str, Any]:
+        """As plain data."""
+        return {
+            "found": self.found,
+            "rest": self.rest,
+            "difference": self.difference,
+            "interval": list(self.interval),
+        }
+
+
+@dataclass(frozen=True)
+class Slice:
+    """The share of suspects where a column has a value, and elsewhere; the interval is of the difference.
+
+    It holds at 95 % for all slices together that were looked at.
+    """
+
+    column: str
+    value: Any
+    rows: int
+    found: int
+    contrast: Contrast
+
+    @property
+    def lift(self) -> float:
+        """How many times the share of elsewhere; inf where there is none elsewhere."""
+        return self.contrast.found / self.contrast.rest if self.contrast.rest else math.inf
+
+    @property
+    def sentence(self) -> str:
+        """Where, how often, and how often elsewhere."""
+        more = "more" if self.contrast.difference > 0 else "less"
+        times = "never elsewhere"
+        if self.contrast.rest:
+            times = f"{percent(self.contrast.rest)} elsewhere, {times_as(self.lift)} times"
+        return f"{more} often where {self.column}={self.value}: {percent(self.contrast.found)} ({times})"
+
+    def record(self) -> dict[str, Any]:
+        """As plain data."""
+        return {
+            "column": self.column,
+            "value": self.value,
+            "rows": self.rows,
+            "found": self.found,
+            "lift": self.lift,
+            **self.contrast.record(),
+        }
+
+
+@dataclass(frozen=True)
+class Payment:
+    """What a component does for the suspects.
+
+    `pays` is what it adds to their rewards above the mean of their group, with its interval (of GDPO: to what
+    is added up there); `scores` what they and the rest were scored.
+    """
+
+    component: str
+    weight: float
+    pays: float
+    interval: tuple[float, float]
+    scores: Contrast
+
+    def record(self) -> dict[str, Any]:
+        """As plain data."""
+        return {
+            "component": self.component,
+            "weight": self.weight,
+            "pays": self.pays,
+            "interval": list(self.interval),
+            "scores": self.scores.record(),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Patched:
+    """What another reward gives the same completions.
+
+    `rows` are those that both have. Among these are so many `suspects`; `lower` of them get less or are not
+    judged any more, `earned` of them had a positive advantage and `earn` have one still; `rewards` are their
+    mean rewards before and after. Of the others so many are `right`, as `right_by` says; in `lost` are those
+    of these that get less, with both rewards and advantages, first the `pushed_down`, whose advantage is
+    positive no more.
+    """
+
+    reward: str
+    rows: int
+    suspects: int
+    lower: int
+    earned: int
+    earn: int
+    rewards: tuple[float, float]
+    right: int
+    right_by: str
+    pushed_down: int
+    lost: pd.DataFrame = field(repr=False)
+
+    @property
+    def sentences(self) -> list[str]:
+        """What it does to the suspects, and to right completions."""
+        before, after = self.rewards
+        told = [
+            f"under {self.reward!r} {self.earn:,} of {counted(self.suspects, 'suspect')} still "
+            f"{'earns' if self.earn == 1 else 'earn'} more than their siblings ({self.earned:,} before); "
+            f"{self.lower:,} {'gets' if self.lower == 1 else 'get'} less, and their mean reward goes from "
+            f"{number(before)} to {number(after)}"
+        ]
+        lost, others = len(self.lost), f"{counted(self.right, 'other completion')} {self.right_by}"
+        if not lost:
+            return [*told, f"of {others} none gets less"]
+        gets, earns = "gets" if lost == 1 else "get", "earns" if self.pushed_down == 1 else "earn"
+        return [
+            *told,
+            f"of {others} {lost:,} ({percent(lost / self.right)}) {gets} less; of these {self.pushed_down:,} "
+            f"no longer {earns} more than their siblings",
+        ]
+
+    def record(self) -> dict[str, Any]:
+        """As plain data."""
+        return {
+            "reward": self.reward,
+            "rows": self.rows,
+            "suspects": self.suspects,
+            "lower": self.lower,
+            "earned": self.earned,
+            "earn": self.earn,
+            "rewards": list(self.rewards),
+            "right": self.right,
+            "right_by": self.right_by,
+            "pushed_down": self.pushed_down,
+            "lost": rows_of(self.lost),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Suspicion:
+    """The completions that are suspected, and what is known of them.
+
+    `what` says how they were looked for; `found` are they, (rows,); the `interval` of their share of all is a
+    bootstrap over prompts. `first_step` is the first with any, `steps` has the share by step; ``None`` and
+    empty without steps. `slices` are where they are more or less often than elsewhere for certain, of so many
+    `looked_at`. `advantage` and `rewards` are means over them and the rest, `paid` says which components move
+    their rewards, most first. `right` are the shares of right ones, where a label is given. `clearest` are
+    the rows to read first; `traits` what is rare of the completion that they are like, and the share of all
+    that has it; `spans` where a pattern was found, by rollout_id. `notes` say what cannot be said.
+    """
+
+    reward: str
+    what: str
+    found: NDArray[np.bool_] = field(repr=False)
+    prompts: int
+    interval: tuple[float, float]
+    first_step: float | None
+    steps: pd.DataFrame = field(repr=False)
+    slices: tuple[Slice, ...]
+    looked_at: int
+    advantage: Contrast
+    rewards: Contrast
+    training: str
+    paid: tuple[Payment, ...]
+    right: Contrast | None
+    label: str | None
+    clearest: pd.DataFrame = field(repr=False)
+    traits: tuple[tuple[str, float], ...] = ()
+    spans: Mapping[Any, tuple[int, int]] = field(default_factory=dict, repr=False)
+    patched: Patched | None = None
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return int(self.found.sum())
+
+    @property
+    def share(self) -> float:
+        """Of all completions; NaN of none."""
+        return len(self) / len(self.found) if len(self.found) else NAN
+
+    @property
+    def sentences(self) -> list[str]:
+        """What is known, a sentence each, the number first."""
+        if not len(self):
+            return [f"none of {counted(len(self.found), 'completion')} {self.what}", *self.notes]
+        low, high = self.interval
+        of = "" if math.isnan(low) else f", {percent(low)} to {percent(high)}"
+        told = [
+            f"{len(self):,} of {counted(len(self.found), 'completion')} ({percent(self.share)}{of}), of "
+            f"{counted(self.prompts, 'prompt')}, {self.what}",
+            *self._rare(),
+            *self._since(),
+            *(item.sentence for item in self._where()),
+            *self._earning(),
+        ]
+        if self.right is not None:
+            right, rest = percent(self.right.found), percent(self.right.rest)
+            told.append(f"{right} of them are right by {self.label!r}, {rest} of the rest")
+        return [*told, *(self.patched.sentences if self.patched else ()), *self.notes]
+
+    def _rare(self) -> list[str]:
+        shares = (f"{name!r} ({percent(share)} have it)" for name, share in self.traits)
+        return [f"what is rare of it: {'; '.join(shares)}"] if self.traits else []
+
+    def _since(self) -> list[str]:
+        if self.first_step is None:
+            return []
+        first, last = self.steps["step"].iloc[[0, -1]]
+        return [
+            f"first in step {self.first_step:g}, of steps {first:g} to {last:g}; in the last they are "
+            f"{percent(self.steps['share'].iloc[-1])}"
+        ]
+
+    def _where(self) -> Sequence[Slice]:
+        """The slices to tell of: where they are more often; that they are less so elsewhere follows."""
+        more = [item for item in self.slices if item.contrast.difference > 0]
+        return (more or self.slices)[:SHOWN]
+
+    def _earning(self) -> list[str]:
+        """Their advantage, and what moves it."""
+        if math.isnan(self.advantage.found):
+            return ["none of them has an advantage: they are not judged"]
+        told = [
+            f"mean advantage {self.advantage.found:+.3g}, {self.advantage.rest:+.3g} of the rest"
+            f"{around(self.advantage.interval, 'difference ')} ({self.training}); mean reward "
+            f"{self.rewards.found:.3g}, {self.rewards.rest:.3g} of the rest"
+        ]
+        moving = [item for item in self.paid if abs(item.pays) > SMALL][:SHOWN]
+        each = ", ".join(f"{item.component} {item.pays:+.3g}{around(item.interval)}" for item in moving)
+        return [*told, f"from the mean of their group they are moved by {each}"] if each else told
+
+    def record(self) -> dict[str, Any]:
+        """As plain data."""
+        return {
+            "reward": self.reward,
+            "what": self.what,
+            "rows": len(self.found),
+            "found": len(self),
+            "prompts": self.prompts,
+            "share": self.share,
+            "interval": list(self.interval),
+            "traits": [{"trait": name, "share": share} for name, share in self.traits],
+            "first_step": self.first_step,
+            "steps": rows_of(self.steps),
+            "slices": [item.record() for item in self.slices],
+            "slices_looked_at": self.looked_at,
+            "training": self.training,
+            "advantage": self.advantage.record(),
+            "rewards": self.rewards.record(),
+            "paid": [item.record() for item in self.paid],
+            "label": self.label,
+            "right": self.right.record() if self.right else None,
+            "clearest": rows_of(self.clearest),
+            "patched": self.patched.record() if self.patched else None,
+            "notes": list(self.notes),
+        }
+
+    def __repr__(self) -> str:
+        head, *others = self.sentences
+        lines = [f"suspects by {self.reward!r}: {head}", *(f"  {item}" for item in others)]
+        if len(self.clearest):
+            lines += ["  the clearest:", *_listed(self.clearest)]
+        if self.patched is not None and len(self.patched.lost):
+            lines += ["  others that would get less:", *_listed(self.patched.lost.head(SHOWN))]
+            if (more := len(self.patched.lost) - SHOWN) > 0:
+                lines.append(f"    and {more} more")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return page(self)
+
+
+def _listed(frame: pd.DataFrame) -> list[str]:
+    """The rows of a table as lines of text."""
+    rows = [[str(name) for name in frame.columns]]
+    rows += [[cell(value) for value in row.values()] for row in rows_of(frame)]
+    return [f"    {line}" for line in aligned(rows)]
