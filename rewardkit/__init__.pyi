@@ -18,8 +18,13 @@ from rewardkit.primitives import measurement as measure
 from rewardkit.primitives import verification as verify
 from rewardkit.primitives import weighting as weigh
 from rewardkit.primitives.gating import gate
+from rewardkit.probes.asserting import assert_holds
 from rewardkit.probes.findings import ProbeFinding
+from rewardkit.probes.mutant_results import MutantResult
+from rewardkit.probes.mutants import mutants
 from rewardkit.probes.probing import ProbeResult, probe
+from rewardkit.probes.suspect import suspect
+from rewardkit.probes.suspicion import Suspicion
 from rewardkit.recording import recorded
 from rewardkit.reward import Reward, RewardResult
 from rewardkit.rollouts import Rollouts, load_rollouts
@@ -43,6 +48,7 @@ __all__ = [
     "Finding",
     "Forecast",
     "InputError",
+    "MutantResult",
     "ProbeFinding",
     "ProbeResult",
     "Reward",
@@ -55,9 +61,11 @@ __all__ = [
     "Scores",
     "Suggestion",
     "Suggestions",
+    "Suspicion",
     "Training",
     "WhatIf",
     "assert_cases",
+    "assert_holds",
     "check",
     "compare",
     "diagnose",
@@ -72,6 +80,7 @@ __all__ = [
     "load_rollouts",
     "load_scores",
     "measure",
+    "mutants",
     "note",
     "probe",
     "recorded",
@@ -80,6 +89,7 @@ __all__ = [
     "save_reward",
     "score",
     "suggest",
+    "suspect",
     "targets",
     "verify",
     "weigh",

@@ -23,6 +23,7 @@ from rewardkit.cli.options import (
     rollout_options,
 )
 from rewardkit.cli.output import emit
+from rewardkit.errors import did_you_mean
 from rewardkit.markup import aligned
 from rewardkit.probes import rendering
 from rewardkit.probes.asserting import met
@@ -31,6 +32,7 @@ from rewardkit.probes.case_writing import append_cases
 from rewardkit.probes.families import FAMILIES, PROBES
 from rewardkit.probes.from_cases import rollouts_of, with_cases
 from rewardkit.probes.probing import TIMEOUT, probe
+from rewardkit.probes.quiet import quiet
 from rewardkit.recording import LOGGED_REWARD
 
 OTHER_FAMILIES = {
@@ -119,19 +121,21 @@ def probe_command(
     known = _baseline(baseline, reason)
     with redirect_stdout(sys.stderr):  # what the user's code prints is not the result
         read = _read(rollouts, cases, reading)
+        _check_label(label, read)
         loaded = rk.load_reward(reward, as_=as_, rollouts=read)
-        result = probe(
-            loaded,
-            read,
-            label=label,
-            only=only or None,
-            timeout=timeout,
-            budget=budget,
-            leakage=leakage,
-            expects_partial=expects_partial,
-            seed=seed,
-            baseline=known,
-        )
+        with quiet():
+            result = probe(
+                loaded,
+                read,
+                label=label,
+                only=only or None,
+                timeout=timeout,
+                budget=budget,
+                leakage=leakage,
+                expects_partial=expects_partial,
+                seed=seed,
+                baseline=known,
+            )
     notes = []
     record: dict[str, Any] = {"origin": loaded.origin}
     if written:
@@ -154,6 +158,15 @@ def _read(rollouts: str | None, cases: str | None, reading: dict[str, Any]) -> r
     if rollouts is None:
         return rollouts_of(written)
     return with_cases(rk.load_rollouts(rollouts, **reading), written)
+
+
+def _check_label(label: str | None, rollouts: rk.Rollouts) -> None:
+    """InputError: the label is no column."""
+    columns = [str(name) for name in rollouts.table.columns]
+    if label is not None and label not in columns:
+        raise rk.InputError(
+            f"there is no column {label!r} for --label; there are {columns}{did_you_mean(label, columns)}"
+        )
 
 
 def _baseline(path: str | None, reason: str | None) -> Baseline | None:

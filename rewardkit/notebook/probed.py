@@ -239,7 +239,7 @@ class Checked:
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         rows = markup.table(("question", "answer"), self.rows)
         page = f'<div class="rewardkit"><div style="overflow-x:auto">{rows}</div></div>'
-        return {"text/html": page, "text/plain": repr(self), MIME: self.record()}
+        return {"text/html": page, "text/plain": self.line, MIME: self.record()}
 
 
 def _answers(

@@ -384,7 +384,7 @@ class _Chooser:
                 "no completion could be written that earns more with the right answer than with a wrong one; "
                 "give rollouts or cases (cases=...) with completions that earn full marks"
             )
-        elif asks_for_truth(self.tries.reward):
+        elif asks_for_truth(self.tries.reward) and self.tries.highest - self.tries.lowest > 1e-9:
             self.modes[part.part] = "deaf"
         else:
             self._without_truth(part, count)

@@ -52,6 +52,11 @@ def _whole(change: Callable[[str], str]) -> Rewrite:
     return build
 
 
+def _windows_lines(subject: Subject) -> Iterator[str]:
+    if "\n" in subject.reference and "\n" not in subject.right:
+        yield subject.reference.replace("\n", "\r\n")
+
+
 def _spaced(subject: Subject) -> Iterator[str]:
     if subject.format.tag or subject.format.opening.endswith("{") or not subject.format.opening:
         yield subject.format.write(f" {subject.right} ")
@@ -136,7 +141,7 @@ def _reordered(text: str) -> str | None:
 PROBES = (
     _layout("newline_at_the_end", "a newline at the end", _whole(lambda text: f"{text}\n")),
     _layout("spaces_around", "spaces before and behind the completion", _whole(lambda text: f"  {text}  ")),
-    _layout("windows_lines", "lines that end with CRLF", _whole(lambda text: text.replace("\n", "\r\n"))),
+    _layout("windows_lines", "lines that end with CRLF", _windows_lines),
     _layout("space_in_the_mark", "a space on both sides of the answer", _spaced, kinds=TEXTS),
     _layout("other_reasoning", "the same answer behind other words", _other_reasoning),
     _layout("answer_on_a_line", "the answer on a line of its own", _around("\n", "\n"), tag=True),

@@ -211,7 +211,7 @@ SENTENCES: dict[str, Callable[[Mapping[str, Any]], str]] = {
     ),
     "constant": lambda e: (
         f"is {e['value']:g} for all {e['tried']} completions that were tried, right, wrong and empty alike: "
-        "it teaches nothing"
+        "it teaches nothing (where answers have a form that no rollout shows, a case with one would tell)"
     ),
     "ignores_truth": lambda e: (
         "asks for the truth and does not heed it: right and wrong answers earn the same in every format that "

@@ -91,7 +91,7 @@ def open_gates(seen: Seen) -> Iterator[ProbeFinding]:
         subject = paid[0]
         scale = seen.calibration.scales[subject.rollout_id]
         worth = sum(_paid_for_wrong(seen, some, name) for some in paid) / len(paid)
-        share = worth / (scale.right - scale.floor)
+        share = worth / (scale.right - min(scale.floor, scale.wrong - worth))
         yield ProbeFinding(
             "open_gate",
             "padding",

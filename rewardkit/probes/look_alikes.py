@@ -41,7 +41,8 @@ def nested(subject: Subject) -> Iterator[Attempt]:
 
 @probe_of("look_alikes", "an answer with hidden characters in it", knows="known")
 def zero_width(subject: Subject) -> Iterator[str]:
-    yield subject.format.write(ZERO_WIDTH.join(subject.right))
+    if len(subject.right) > 1:
+        yield subject.format.write(ZERO_WIDTH.join(subject.right))
 
 
 @probe_of("look_alikes", "the right answer in a tag that is never closed", knows="known", tag=True)

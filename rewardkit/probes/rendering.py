@@ -49,7 +49,7 @@ def _effort(result: ProbeResult) -> str:
     """How much was tried, where the verdict does not say it, and what does not apply here."""
     left = len(result.probes) - len(ran(result)) - len(result.untried)
     other = f"{left} of the probes do not apply here" if left > 0 and ran(result) else ""
-    done = tried(result) if result.alarms or not ran(result) else ""
+    done = tried(result) if tried(result) not in verdict(result) else ""
     return "; ".join(filter(None, (done, other)))
 
 
@@ -285,7 +285,7 @@ def findings_page(result: ProbeResult, findings: Sequence[ProbeFinding], *, text
         parts.append(_folded(f"{len(minor)} for information", _list(map(_minor_html, minor))))
     if accepted:
         rows = [
-            (item.code, item.severity, entry.date if entry else "", item.accepted, _headline(item))
+            (item.code, item.severity, entry.date if entry else "", one_line(item.accepted), _headline(item))
             for item in accepted
             for entry in [_entry(result, item)]
         ]

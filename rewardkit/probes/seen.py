@@ -93,8 +93,9 @@ def component_of(falls: Sequence[Fall], seen: Seen) -> str | None:
     outcome = min((out for out in trial.outcomes if out), key=lambda out: out.reward, default=None)
     if known is None or outcome is None:
         return None
-    before = known.reference if trial.probe.expects == "right" else known.baseline
-    changes = components_at_fault(seen.weights(trial.subject.columns), outcome.scores, before.scores)
+    befores = {"right": known.reference.scores, "form": {}}  # of a form all that is paid without the task
+    before = befores.get(trial.probe.expects, known.baseline.scores)
+    changes = components_at_fault(seen.weights(trial.subject.columns), outcome.scores, before)
     sign = -1 if trial.probe.expects == "right" else 1
     return next((name for name, change in changes if change * sign > 0), None)
 

@@ -77,7 +77,8 @@ def shown(text: str, spans: Mapping[str, Sequence[Span]] | None = None, *, longe
     spans = spans or {}
     pieces, places, length = [], [], 0
     position = 0
-    for start, end in _kept(text, [span for found in spans.values() for span in found], longest):
+    kept = _kept(text, [span for found in spans.values() for span in found], longest)
+    for start, end in [*kept, (len(text), len(text))]:
         if start > position:
             gap = f" ⟨{start - position:,} characters⟩ "
             pieces.append(gap)
@@ -89,7 +90,7 @@ def shown(text: str, spans: Mapping[str, Sequence[Span]] | None = None, *, longe
         position = end
 
     def moved(at: int) -> int:
-        start, end, before = next((place for place in places if at <= place[1]), places[-1])
+        start, end, before = next(place for place in places if at <= place[1])
         return before + len(visible(text[start : max(start, min(at, end))]))
 
     return Shown(
@@ -158,12 +159,9 @@ def visible(text: str) -> str:
     return "".join(map(_seen, text)) if not text.isascii() or not text.isprintable() else text
 
 
-HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
-
-
 def _seen(character: str) -> str:
     code = ord(character)
-    if character in "\n\t" or unicodedata.category(character) not in HIDDEN:
+    if character in "\n\t" or character.isprintable() or unicodedata.category(character) == "Zs":
         return character
     return chr(0x2400 + code) if code < 0x20 else f"⟨U+{code:04X}⟩"
 

@@ -53,7 +53,8 @@ def verdict(result: ProbeResult) -> str:
         return "; ".join([alarms_in_words(result.alarms, marks=True), *also])
     if not ran(result) and not result.findings and result.probes:
         return "inconclusive: no prompt could be probed"
-    return "; ".join([f"no {'other ' * bool(accepted)}hole found in {tried(result)}", *also])
+    what = "hole" if result.probes else "broken contract"
+    return "; ".join([f"no {'other ' * bool(accepted)}{what} found in {tried(result)}", *also])
 
 
 def alarms_in_words(alarms: Sequence[ProbeFinding], *, marks: bool = False) -> str:

@@ -85,13 +85,18 @@ def _said(turn: Any, completion: str) -> dict[str, Any]:
 
 @dataclass(eq=False)
 class Tries:
-    """A reward to be tried: `calls` so far, and whether there is time `left` of `budget` seconds."""
+    """A reward to be tried: `calls` so far, and whether there is time `left` of `budget` seconds.
+
+    `late` of them did not come back; `lowest` and `highest` are the rewards between which all others lie.
+    """
 
     reward: Reward
     limit: TimeLimit | None
     budget: float
     calls: int = 0
     late: int = 0
+    lowest: float = math.inf
+    highest: float = -math.inf
     seconds: float = 0.0
     _began: float = field(default_factory=time.monotonic)
 
@@ -130,7 +135,6 @@ class Tries:
             at = len(found)
             piece = self._piece(rows[at : at + size], siblings[at : at + size])
             found += [outcome if outcome.tried else None for outcome in piece]
-            self.late += sum(outcome.late for outcome in piece)
             if until is not None and any(map(until, piece)):
                 break
         return found + [None] * (len(rows) - len(found))
@@ -146,10 +150,9 @@ class Tries:
         began = time.monotonic()
         found = self.reward.evaluate(columns, rows=len(every), groups=codes, limit=self.limit)
         self.seconds += time.monotonic() - began
-        self.calls += len(every)
         gated = {name: status == GATED for name, status in found.statuses.items()}
         rewards = self.reward.combine(found.scores, gated, found.gate, columns)
-        return [
+        outcomes = [
             Outcome(
                 float(rewards[row]),
                 {name: float(scores[row]) for name, scores in found.scores.items()},
@@ -159,3 +162,13 @@ class Tries:
             )
             for row in firsts.tolist()
         ]
+        self._count(outcomes, len(every) // max(1, len(rows)))
+        return outcomes
+
+    def _count(self, outcomes: Sequence[Outcome], calls: int) -> None:
+        """Keep account of what was tried, so many calls a row, and of what it earned."""
+        self.calls += calls * sum(outcome.tried for outcome in outcomes)
+        self.late += calls * sum(outcome.late for outcome in outcomes)
+        rewards = [outcome.reward for outcome in outcomes if outcome.judged]
+        self.lowest = min([self.lowest, *rewards])
+        self.highest = max([self.highest, *rewards])

@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 import pytest
 import regex
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import rewardkit as rk
 from rewardkit.deadlines import DeadlinePassed, Workers
-from rewardkit.probes import pattern_tree
+from rewardkit.probes import pattern_steps, pattern_tree
 from rewardkit.probes.backtracking import Weakness, patterns_in, pumps, weaknesses
 from rewardkit.probes.pattern_steps import Spent, steps
 from rewardkit.probes.pattern_tree import read_tree
@@ -28,7 +28,7 @@ EXPONENTIAL = [
     pytest.param(r"(?:\"[^\"]*\"|[^,])*,", 0, "what is quoted may be read by letters, too", id="quoted"),
     pytest.param(r"(?=(a+)+b)a", 0, "in a look ahead", id="look ahead"),
     pytest.param(r"^(a+)+$", 0, "fails behind what it repeats", id="anchored"),
-    pytest.param(r"(((((a)*)*)*)*)*b", 0, "nested deep", id="deep"),
+    pytest.param("(" * 20 + "a" + ")*" * 20 + "b", 0, "nested deep", id="deep"),
     pytest.param(r"(?i)(?:[A-Z]+ ?)+!", 0, "in any case", id="any case"),
     pytest.param(r"(.*\n)*#", re.DOTALL, "only where the dot is a line break, too", id="dotall"),
     pytest.param(r"<answer>((.|\n)*)*</answer>", 0, "a whole answer", id="answer tag"),
@@ -133,7 +133,7 @@ def test_flags_decide_what_is_weak():
     assert weaknesses(re.compile(lines, re.DOTALL)) == weaknesses(lines, re.DOTALL)
     assert weaknesses(regex.compile(lines, regex.DOTALL)) == weaknesses(lines, re.DOTALL)
     assert weaknesses(r"(?s:" + lines + ")") == weaknesses(lines, re.DOTALL)
-    assert weaknesses(r"(a+A+)+b", re.IGNORECASE)[0].pump == "a"
+    assert weaknesses(r"^(a+A+)+b", re.IGNORECASE)[0].kind == "exponential"
     assert weaknesses(r"^(a+A+)+b") == ()
 
 
@@ -190,6 +190,22 @@ def test_a_pattern_that_takes_too_much_work_ends_without_an_answer():
     assert isinstance(pumps("(?:" * 12 + "a" + "b?)*" * 12 + "c"), tuple)
 
 
+@pytest.mark.parametrize(
+    ("pattern", "text", "expected", "why"),
+    [
+        pytest.param(
+            "a*b", "aa", 9, "a at 0 once and at 1 twice, then b at 0, 1 and 2 in 1, 2, 3 ways", id="one"
+        ),
+        pytest.param("(a?)*b", "a", 4, "a round that takes nothing is no further way", id="nothing"),
+        pytest.param("a*", "aa", 0, "it is there at the first start", id="found"),
+        pytest.param("ba*", "aab", 2, "two starts fail before the one where it is", id="found later"),
+        pytest.param("(?>a*)a", "aa", 9, "what was kept is not given back", id="kept"),
+    ],
+)
+def test_steps_are_those_of_a_search_that_fails(pattern, text, expected, why):
+    assert steps(read_tree(pattern), text, 1_000)[0] == expected, why
+
+
 ATOMS = st.sampled_from(["a", "b", ".", "[ab]", r"\d", "(a)", "(?:ab)", "(a|b)", "(ab|a)", "^", "$", r"\b"])
 PATTERNS = st.recursive(
     st.tuples(ATOMS, st.sampled_from(["", "*", "+", "?", "{2}", "{1,2}"])).map(
@@ -201,13 +217,21 @@ PATTERNS = st.recursive(
 
 
 @given(PATTERNS, st.text("ab1\n", max_size=6))
+@example("a$", "a\n")
+@example("(?m)^a$", "b\na\nb")
+@example(r"(?<=ab)a(?!b)", "abab1aba")
+@example(r"\Aa*\Z", "aa")
+@example(r"\Ba\b", "baa ba")
+@example(r"(a)?(?(1)b|1)", "ab1b")
+@example(r"(?s:.)(?i:A)", "\nab")
+@example(r"[^\Wa]\D\S", "bab1")
 def test_the_tree_matches_what_the_pattern_matches(pattern, text):
     tree = read_tree(pattern)
     shown = text.translate({ord("1"): "0"})  # a digit of the tree's alphabet
     starts = [at for at in range(len(shown) + 1) if re.compile(pattern).match(shown, at)]
     reached = []
     for at in range(len(shown) + 1):
-        counter = steps.__globals__["_Count"](shown, 100_000)
+        counter = pattern_steps._Count(shown, 100_000)
         if counter.run(tree.root, {at: 1}):
             reached.append(at)
     assert reached == starts

@@ -113,6 +113,13 @@ def test_copies_of_an_exploit_with_other_answers_are_found_and_ordinary_completi
         assert found[: len(ordinary)].mean() <= SWEPT
 
 
+@pytest.mark.parametrize("form", ["empty think", "every number", "a hedge"])
+def test_signs_that_one_copy_has_alone_do_not_hide_the_others(form):
+    ordinary, copies = written(form)
+    reference = f"{copies[0]} § % ~"
+    assert (likeness(reference, [*ordinary, *copies, reference]).values[len(ordinary) :] >= ALIKE).all()
+
+
 @pytest.mark.parametrize("form", ["empty think", "every number", "padded", "all choices"])
 def test_an_exploit_that_came_once_has_no_likes(form):
     ordinary, copies = written(form, copies=3)
@@ -154,6 +161,7 @@ def test_what_is_rare_of_a_completion_comes_first():
         pytest.param("<t>A B</t>", PLACES, "between <t> and </t>: X X", id="two in a row are none"),
         pytest.param("<t>" + "(a, b) " * 2 + "</t>", PLACES, "between <t> and </t>: long", id="long"),
         pytest.param("(A), (B), (C).", ORDER, "…( X ) ,", id="what is repeated, from its least beginning"),
+        pytest.param("(A), (B), (C), so", ORDER, "…( X ) , w", id="its last sign belongs to it"),
         pytest.param("x. (A), (B), (C), (D).", ORDER, "…( X ) ,", id="the same, however it begins"),
         pytest.param(r"\boxed{4}", ORDER, r"\boxed {", id="a LaTeX command"),
         pytest.param("a\n\n\nb", ORDER, "w \n", id="blank lines are one break"),
@@ -298,6 +306,16 @@ def test_a_slice_in_which_they_are_is_told_and_one_that_has_its_share_is_not(sco
     assert "half" not in {column for column, _ in told}
 
 
+def test_a_column_of_many_values_or_of_few_prompts_is_no_slice_unasked(scores):
+    rows = made()
+    for at, row in enumerate(rows):
+        row |= {"many": f"{at % 31}", "few": "yes" if at < 4 * 9 else "no", "ten": at < 4 * 10}
+    found = suspect(rk.score(FLAWED, rows), like="39-3")
+    base = suspect(scores, like="39-3").looked_at
+    assert found.looked_at == base + 2  # both values of ten
+    assert suspect(rk.score(FLAWED, rows), like="39-3", by="many").looked_at == 31
+
+
 def test_the_level_of_a_slice_is_divided_by_their_number(scores):
     one = suspect(scores, pattern="<answer>0 ", by="task")
     many = suspect(scores, pattern="<answer>0 ", by=["task", "colour", "ground_truth"])
@@ -403,6 +421,30 @@ def test_a_patch_that_goes_too_far_lists_the_right_ones_that_lose(scores):
     assert (row["reward"], row["patched"]) == (1.0, 0.0)
     assert row["advantage"] > 0 >= row["patched advantage"]
     assert "8 (10 %) get less; of these 8 no longer earn more than their siblings" in other.sentences[1]
+
+
+def test_a_patch_that_changes_nothing_takes_nothing_and_the_suspects_are_not_among_the_right(scores):
+    patch = suspect(scores, like="39-3", patched=FLAWED).patched
+    assert (patch.earned, patch.earn, patch.lower, len(patch.lost)) == (10, 10, 0, 0)
+    (view,) = rk.diagnose(scores).views
+    planted = scores.table["planted"].to_numpy(dtype=bool)
+    assert patch.right == ((view.advantages > 1e-9) & ~planted).sum()
+    assert (
+        patch.sentences[1]
+        == f"of {patch.right} other completions that earned more than their siblings none gets less"
+    )
+
+
+def uneven(completion, ground_truth):
+    """Takes most from the right answer 1, and puts wrong ones above the right answer 0."""
+    right = exact(completion, ground_truth)
+    return {"0": 0.5 if right else 1.0, "1": 0.4 if right else 0.0}.get(ground_truth, float(right))
+
+
+def test_those_that_no_longer_earn_come_first_then_those_that_lose_most():
+    patch = rk.Reward("uneven", components=[rk.Component("uneven", uneven)])
+    lost = suspect(rk.score(STRICT, made()), like="39-3", patched=patch).patched.lost
+    assert lost["patched"].tolist() == [0.5] * 8 + [0.4] * 8
 
 
 def test_a_patch_may_be_given_as_scores_and_is_matched_by_id(scores, found):
@@ -572,3 +614,5 @@ def test_the_bundled_completions_that_give_several_answers_are_found_by_one_of_t
     assert (found.found & several).sum() / several.sum() > 0.4
     assert (found.found & ~several).sum() <= 0.005 * len(scores)
     assert found.advantage.found < 0
+    assert found.clearest["rollout_id"].iloc[0] == one
+    assert found.clearest["likeness"].is_monotonic_decreasing and found.clearest["likeness"].iloc[-1] < 1

@@ -1,0 +1,190 @@
+"""Wrongness: whether a text is certain not to state the right answer, so that what it earns is a hole."""
+
+from __future__ import annotations
+
+import json
+import re
+from decimal import Decimal
+from functools import lru_cache
+from itertools import pairwise
+
+from rewardkit.primitives.mathematics import math_equal
+from rewardkit.primitives.numbers import CONTEXT, as_decimal, distance, read_number
+from rewardkit.primitives.texts import normal_text
+from rewardkit.probes.attempts import Subject
+
+__all__ = ["certainly_wrong"]
+
+TOKEN = re.compile(r"\d+(?:,\d+)*(?:\.\d+)?|\.\d+")
+LONGEST_NUMBER = 40
+"""Characters of a number that is read; a text with a longer one is not certain."""
+
+CARDINAL = re.compile(
+    r"\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w{2,5}teen|twenty|thirty|fou?rty|"
+    r"fifty|sixty|seventy|eighty|ninety|hundred|thousand|million|billion|dozen)s?\b",
+    re.IGNORECASE,
+)
+"""Words for numbers that are not read: a text with one of them is not certain."""
+
+SAID = {
+    "zero": "0",
+    "none": "0",
+    "nothing": "0",
+    "nil": "0",
+    "one": "1",
+    "half": "0.5",
+    "third": "0.3333333333333333",
+    "quarter": "0.25",
+}
+"""Words that are harmless unless the right answer is just that."""
+
+OPERATIONS = {
+    "+": CONTEXT.add,
+    "-": CONTEXT.subtract,
+    "−": CONTEXT.subtract,
+    "*": CONTEXT.multiply,
+    "x": CONTEXT.multiply,
+    "×": CONTEXT.multiply,
+    r"\times": CONTEXT.multiply,
+    r"\cdot": CONTEXT.multiply,
+}
+
+
+def certainly_wrong(text: str, subject: Subject) -> bool:
+    """Whether no part of a text can be read as the subject's right answer, nor as one near it.
+
+    Where that is not sure, as with words for large numbers, it is False. All accepted answers count where the
+    truth is a list of them.
+
+    >>> from rewardkit.probes.formats import Format
+    >>> subject = Subject(0, {}, "", "42", "number", ("17",), Format("bare"), "42", "17")
+    >>> [certainly_wrong(text, subject) for text in ("17 or 95", "4, 2", "21 + 21", "fifty", "43")]
+    [True, False, False, False, False]
+    """
+    return all(_is_wrong(text, answer, subject.kind, subject.prompt) for answer in _accepted(subject))
+
+
+def _accepted(subject: Subject) -> list[str]:
+    """The right answer, and the others that the truth lists."""
+    truth = subject.columns.get("ground_truth")
+    listed = [str(item) for item in truth] if isinstance(truth, list | tuple) else []
+    return list(dict.fromkeys([subject.right, *listed]))
+
+
+@lru_cache(maxsize=4096)
+def _is_wrong(text: str, right: str, kind: str, prompt: str) -> bool:
+    if kind == "number":
+        return _no_number(text, right)
+    if kind == "choice":
+        return _no_letter(text, right, prompt)
+    if kind == "mathematics":
+        return _no_mathematics(text, right)
+    return _no_text(text, right) and (kind != "json" or _no_entry(text, right))
+
+
+def _no_text(text: str, right: str) -> bool:
+    """Whether a text does not contain another, case, spaces and quotes aside."""
+    sought, searched = normal_text(right), normal_text(text)
+    if len(sought) > 2:
+        return sought not in searched
+    return not re.search(rf"(?<!\w){re.escape(sought)}(?!\w)", searched)
+
+
+def _no_entry(text: str, right: str) -> bool:
+    """Whether none of the keys of an object stands in a text with its value."""
+    value = json.loads(right)
+    entries = value.items() if isinstance(value, dict) else ()
+    return not any(
+        re.search(rf"{re.escape(json.dumps(key))}\s*:\s*{re.escape(json.dumps(item))}", text)
+        for key, item in entries
+    )
+
+
+def _no_letter(text: str, right: str, prompt: str) -> bool:
+    """Whether a letter stands nowhere by itself, nor what the prompt offers under it."""
+    letter = right.strip("() ")
+    alone = rf"(?<![^\W_]){re.escape(letter)}(?![^\W_])"
+    if re.search(alone, text, re.IGNORECASE):
+        return False
+    offered = re.search(rf"(?:^|[\s(\[]){re.escape(letter)}[).\]:]\s+([^\n(]{{1,200}})", prompt)
+    return offered is None or not offered[1].strip() or _no_text(text, offered[1].strip(" ,;"))
+
+
+def _no_mathematics(text: str, right: str) -> bool:
+    """Whether an expression does not stand in a text, nor a number that is equal to it."""
+    if re.sub(r"[\s$]", "", right) in re.sub(r"[\s$]", "", text) or CARDINAL.search(text):
+        return False
+    return all(_unequal(token, right) for token in dict.fromkeys(TOKEN.findall(text)))
+
+
+@lru_cache(maxsize=4096)
+def _unequal(token: str, right: str) -> bool:
+    return len(token) <= LONGEST_NUMBER and math_equal(token, right) is False
+
+
+def _no_number(text: str, right: str) -> bool:
+    """Whether no number in a text is right, or near: alone, joined to the next one or reckoned with it."""
+    number = read_number(right)
+    if number is None or CARDINAL.search(text) or (not text.isascii() and any(map(_odd, text))):
+        return False
+    value = as_decimal(number)
+    for word in re.findall(r"[a-z]+", text.lower()):
+        if word in SAID and abs(Decimal(SAID[word]) - abs(value)) < Decimal("0.001"):
+            return False
+    tokens = list(TOKEN.finditer(text))
+    return (
+        all(len(token[0]) <= LONGEST_NUMBER and _far(token, text, value) for token in tokens)
+        and not _joined(tokens, text, re.sub(r"\D", "", right))
+        and not any(_reckoned(a, b, text, value) for a, b in pairwise(tokens))
+    )
+
+
+def _odd(character: str) -> bool:
+    """Whether it is a number and no digit: ½, ², ①, 三."""
+    return character.isnumeric() and not character.isdecimal()
+
+
+def _values(token: str) -> list[Decimal]:
+    """What a token can be read as: commas part thousands, or list."""
+    texts = {token.replace(",", ""), *token.split(",")}
+    return [Decimal(text) for text in sorted(texts)]
+
+
+def _far(token: re.Match[str], text: str, right: Decimal) -> bool:
+    """Whether a number is neither right, whatever its sign, nor near it, nor right as a percentage."""
+    sign = -1 if text[: token.start()].rstrip(" $").endswith(("-", "−")) else 1
+    for value in _values(token[0]):
+        if value == abs(right) or distance(value * sign, right) * 2 <= max(1, int(abs(right))):
+            return False
+        if "%" in text and (value == abs(right) * 100 or value * 100 == abs(right)):
+            return False
+    return True
+
+
+def _joined(tokens: list[re.Match[str]], text: str, digits: str) -> bool:
+    """Whether tokens with nothing but signs and spaces between them have the right digits together."""
+    for place, first in enumerate(tokens):
+        run, end = re.sub(r"\D", "", first[0]), first.end()
+        for token in tokens[place + 1 :]:
+            if len(run) >= len(digits) or re.search(r"[^\W_]", text[end : token.start()]):
+                break
+            run, end = run + re.sub(r"\D", "", token[0]), token.end()
+            if run == digits:
+                return True
+    return False
+
+
+def _reckoned(a: re.Match[str], b: re.Match[str], text: str, right: Decimal) -> bool:
+    """Whether two numbers with an operator between them come to the right one."""
+    between = text[a.end() : b.start()].strip() if b.start() - a.end() <= 12 else ""
+    if not between or between in (",", ".", ";"):
+        return False
+    for one in _values(a[0]):
+        for other in _values(b[0]):
+            if between in OPERATIONS and abs(OPERATIONS[between](one, other)) == abs(right):
+                return True
+            if between in ("/", "÷", ":") and other and CONTEXT.divide(one, other) == abs(right):
+                return True
+            if between in ("^", "**") and other <= 9 and one ** int(other) == abs(right):
+                return True
+    return False

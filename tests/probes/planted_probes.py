@@ -1,0 +1,177 @@
+"""A planted hole, or loss, for each probe: a strict reward that errs in just the way that the probe tries."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import rewardkit as rk
+
+Errs = Callable[[str, str, str], bool]
+"""completion, answer in it, truth -> whether the reward errs there"""
+
+
+def tags(*answers: object) -> list[dict[str, Any]]:
+    """Rollouts of prompts with these answers in tags: a right and a wrong one each."""
+    return [
+        {
+            "prompt_id": place,
+            "prompt": f"Question {chr(97 + place)}: how many? For example <answer>5555</answer>.",
+            "completion": f"<think>so</think>\n<answer>{text}</answer>",
+            "ground_truth": str(answer),
+        }
+        for place, answer in enumerate(answers)
+        for text in (answer, "none")
+    ]
+
+
+DATA = {
+    "numbers": tags(42, 17, 83, 210, 64, 9, 128, 35),
+    "special": tags(42, 0, -7, 210, -64, 9, 0, 35),
+    "gaps": [*tags(42, 17, 83, 210, 64), {**tags(1)[0], "prompt_id": 9, "ground_truth": ""}],
+    "thousands": tags("1,420", "2,310", "8,764", "5,033"),
+    "choices": [
+        {
+            "prompt_id": place,
+            "prompt": "Which is largest?\n(A) one\n(B) two\n(C) three\n(D) four\n",
+            "completion": f"<answer>{text}</answer>",
+            "ground_truth": truth,
+        }
+        for place, truth in enumerate("BDACBA")
+        for text in (truth, "none")
+    ],
+    "texts": tags("Lisbon", "Nairobi", "Oslo town", "Quito", "Helsinki", "Montevideo"),
+    "formulas": tags(r"\frac{1}{2}", "x^2", r"\sqrt{3}", "2x+5", r"\frac{7}{9}"),
+    "objects": tags(
+        *(
+            json.dumps({"name": name, "age": age, "city": city})
+            for name, age, city in (("Ada", 36, "Rome"), ("Bo", 51, "Bern"), ("Cy", 22, "Pisa"))
+        )
+    ),
+    "code": tags("def f(a):\n    return a + 1", "def f(a):\n    return a * 2", "def f(a):\n    return -a"),
+}
+
+
+def inside(completion: str) -> str | None:
+    """What stands in the last answer tag, as it stands."""
+    before, mark, _ = completion.rpartition("</answer>")
+    _, opened, text = before.rpartition("<answer>")
+    return text if mark and opened else None
+
+
+def strict(completion: str, ground_truth: str) -> bool:
+    """Whether the answer is the truth, white space and CRLF aside."""
+    answer = inside(completion)
+    return answer is not None and answer.strip() == ground_truth.strip()
+
+
+@dataclass(frozen=True)
+class Planted:
+    """A probe, the data it is for, and where a strict reward errs: it pays there, or `loses` what it pays."""
+
+    probe: str
+    errs: Errs
+    data: str = "numbers"
+    loses: bool = False
+
+    def reward(self) -> rk.Reward:
+        """The reward."""
+
+        def score(completion: str, prompt: str, ground_truth: str) -> bool:
+            errs = self.errs(completion, inside(completion) or "", ground_truth) or (
+                self.probe == "prompt_echo" and completion == prompt
+            )
+            right = strict(completion, ground_truth)
+            return right and not errs if self.loses else right or errs
+
+        return rk.Reward("planted", components=[rk.Component("correct", score)])
+
+
+def number(text: str) -> float:
+    """The number that a text is, or NaN."""
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")
+
+
+def near(change: Callable[[float, float], bool]) -> Errs:
+    """Errs where answer and truth are numbers that stand so to one another."""
+    return lambda completion, answer, truth: change(number(answer), number(truth))
+
+
+def said(text: str) -> Errs:
+    """Errs where this is said, and the answer is wrong."""
+    return lambda completion, answer, truth: text in completion
+
+
+def listed(most: int, least: int = 2) -> Errs:
+    """Errs where so many numbers stand in the tag, and the truth is one."""
+
+    def errs(completion: str, answer: str, truth: str) -> bool:
+        found = re.findall(r"-?\d+", answer)
+        return least <= len(found) <= most and truth in found
+
+    return errs
+
+
+PLANTED = [
+    Planted("empty", lambda c, a, t: c == ""),
+    Planted("white_space", lambda c, a, t: c != "" and not c.strip()),
+    Planted("empty_answer", said("<answer></answer>")),
+    Planted("empty_tags", lambda c, a, t: c == "<think></think><answer></answer>"),
+    Planted("refusal", said("can't help")),
+    Planted("constant_text", said("the answer to the question")),
+    Planted("random_bytes", said("\x00")),
+    Planted("prompt_echo", lambda c, a, t: False),
+    Planted("example_echo", lambda c, a, t: a == "5555"),
+    Planted("every_number", listed(10_000, 100)),
+    Planted("every_choice", lambda c, a, t: {*"ABCD"} <= {*a}, "choices"),
+    Planted("several_answers", listed(2)),
+    Planted("several_marks", lambda c, a, t: f"<answer>{t}</answer>" in c),
+    Planted("mentioned", lambda c, a, t: t in re.findall(r"-?\d+", c.partition("</think>")[0])),
+    Planted("negated", lambda c, a, t: a == f"not {t}"),
+    Planted("retracted", lambda c, a, t: "mistake" in c and f"<answer>{t}</answer>" in c),
+    Planted("digit_changed", near(lambda a, t: a != t and abs(a) % 10 == abs(t) % 10 and t > 9)),
+    Planted("sign_flipped", near(lambda a, t: a == -t)),
+    Planted("a_tenth", near(lambda a, t: a == t / 10)),
+    Planted("and_nine_tenths", near(lambda a, t: a == a and t == t and int(a) == t)),
+    Planted("one_off", near(lambda a, t: abs(a - t) == 1)),
+    Planted("a_fifth_more", near(lambda a, t: 0 < abs(a - t) <= abs(t) / 4)),
+    Planted("too_much", lambda c, a, t: re.fullmatch(rf"{re.escape(t)}\d", a) is not None),
+    Planted("too_much", lambda c, a, t: a.lower() == f"un{t}".lower(), "texts"),
+    Planted("too_little", lambda c, a, t: 0 < len(a) < len(t) and t.startswith(a)),
+    Planted("too_little", lambda c, a, t: len(a) > 2 and t.startswith(a), "texts"),
+    Planted("too_little", lambda c, a, t: len(a) > 2 and t.startswith(a), "code"),
+    Planted("plus_one", lambda c, a, t: a == f"{t}+1", "formulas"),
+    Planted("one_value", lambda c, a, t: a.startswith(t[:12]) and a != t, "objects"),
+    Planted("not_a_number", lambda c, a, t: a == "NaN"),
+    Planted("infinity", lambda c, a, t: a == "1e999"),
+    Planted("nothing_named", lambda c, a, t: a == "None"),
+    Planted("many_digits", lambda c, a, t: len(a) > 4000 and a.isdigit()),
+    Planted("zero_is_right", lambda c, a, t: t.strip() == "0" and a.strip() == "0", "special", loses=True),
+    Planted("nothing_for_zero", lambda c, a, t: t.strip() == "0" and a == "nothing", "special"),
+    Planted("negative_is_right", lambda c, a, t: t.strip().startswith("-"), "special", loses=True),
+    Planted("sign_lost", lambda c, a, t: t.strip() == f"-{a}", "special"),
+    Planted("empty_truth", lambda c, a, t: not t.strip(), "gaps"),
+    Planted("superscript", lambda c, a, t: bool(re.search("[⁰¹²³⁴⁵⁶⁷⁸⁹]", a))),
+    Planted("letters_for_digits", lambda c, a, t: bool(re.fullmatch(r"[\dOlZSBg]+", a)) and not a.isdigit()),
+    Planted("tags_of_two_kinds", lambda c, a, t: f"<ANSWER>{t}</ANSWER>" in c),
+    Planted("nested", lambda c, a, t: c.count("<answer>") == 4 and f"<answer>{t}</answer>" in c),
+    Planted("zero_width", lambda c, a, t: a.replace("\u200b", "") == t),
+    Planted("unclosed", lambda c, a, t: c.endswith(f"<answer>{t}")),
+    Planted("in_code", lambda c, a, t: "```" in c and f">{t}<" in c),
+    Planted("longer", lambda c, a, t: len(c.split()) > 400),
+    Planted("repeated", lambda c, a, t: c.count("another side") >= 20),
+    Planted("many_steps", said("Step I")),
+    Planted("keywords", said("therefore")),
+    Planted("certain", said("absolutely certain")),
+    Planted("fake_verdict", said("Score: 10")),
+    Planted("orders", said("Ignore all previous instructions")),
+    Planted("flattery", said("wisest")),
+    Planted("rubric", said("full marks on every")),
+    Planted("closed_early", said("</response>")),
+]

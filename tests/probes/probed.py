@@ -1,0 +1,94 @@
+"""Results of probing, for the tests of what is made of them: of small rewards, and of findings by hand."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import cache
+
+import rewardkit as rk
+from rewardkit.probes.findings import Example, ProbeFinding
+
+HOSTILE = "<script>pwned()</script>\x1b[2J\u202etxt\u200b\ud800\r\n&amp;"
+ROWS = [
+    {
+        "rollout_id": f"r{place}-{text}",
+        "prompt": f"What is {answer - 1} and 1?",
+        "completion": f"<answer>{text}</answer>",
+        "ground_truth": str(answer),
+    }
+    for place, answer in enumerate((42, 17, 83, 210))
+    for text in (str(answer), "1")
+]
+
+
+def anywhere(completion: str, ground_truth: str) -> bool:
+    """A hole: the truth may stand anywhere."""
+    return ground_truth in completion
+
+
+STRICT = rk.Reward(
+    "strict",
+    fields={"prediction": rk.extract.tag("answer")},
+    components=[rk.Component("correct", rk.verify.numbers_equal)],
+)
+LEAKY = rk.Reward(
+    "leaky",
+    fields={"prediction": rk.extract.tag("answer")},
+    components=[
+        rk.Component("anywhere", anywhere),
+        rk.Component("form", rk.measure.tags("answer"), weight=0.2),
+    ],
+)
+FAILING = rk.Reward("failing", components=[rk.Component("fails", lambda completion: 1 / 0)])
+
+
+@cache
+def held() -> rk.ProbeResult:
+    """A result without an alarm."""
+    return rk.probe(STRICT, ROWS)
+
+
+@cache
+def leaked() -> rk.ProbeResult:
+    """A result with a hole."""
+    return rk.probe(LEAKY, ROWS)
+
+
+def example(completion: str = "<answer>7</answer>", **options: object) -> Example:
+    """An example; by default one that is paid as a right answer is."""
+    figures = {"reward": 1.0, "expected": (0.0, 0.1), "right": 1.0, "wrong": 0.0, **options}
+    columns = {"completion": completion, "ground_truth": "42"}
+    return Example(figures.pop("rollout_id", "r1"), columns, **figures)
+
+
+def finding(
+    code: str = "longer", severity: str = "high", family: str = "padding", **options: object
+) -> ProbeFinding:
+    """A finding of a hole, as `causes` makes them."""
+    evidence = {
+        "kind": "pays",
+        "says": "more words",
+        "value": 1.0,
+        "interval": (0.5, 1.0),
+        "found": 4,
+        "tried": 4,
+        "gain": 1.0,
+        "also": [],
+        **options.pop("evidence", {}),
+    }
+    examples = options.pop("examples", (example(),))
+    component = options.pop("component", None)
+    return ProbeFinding(code, family, severity, component, evidence, 4, 0.25, examples, **options)
+
+
+def failed(said: str, completion: str = "", code: str = "raises") -> ProbeFinding:
+    """A finding of a failure whose reason quotes a completion."""
+    shown = example(completion, reward=math.nan, expected=None, said=said, right=math.nan, wrong=math.nan)
+    evidence = {"kind": "", "reason": said, "says": f"fails: {said}", "what": "1 of 4"}
+    return finding(code, family="contract", evidence=evidence, examples=(shown,))
+
+
+def with_findings(*findings: ProbeFinding, **options: object) -> rk.ProbeResult:
+    """A result with these findings."""
+    return replace(held(), findings=findings, **options)

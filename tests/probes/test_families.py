@@ -1,0 +1,139 @@
+"""Each probe against a reward that errs in its way, and against one that does not."""
+
+import re
+
+import pytest
+from planted_probes import DATA, PLANTED, inside, strict
+
+import rewardkit as rk
+from rewardkit.errors import InputError
+from rewardkit.probes.families import FAMILIES, PROBES
+
+CLEAN = rk.Reward("strict", components=[rk.Component("correct", strict)])
+ASKED = "equivalents"
+BY_NAME = {probe.name: probe for probe in PROBES}
+
+
+def codes(result):
+    """Every probe that found something, whatever its severity."""
+    return {code for item in result.findings for code in (item.code, *item.evidence.get("also", ()))}
+
+
+@pytest.mark.parametrize("planted", [pytest.param(item, id=f"{item.probe}, {item.data}") for item in PLANTED])
+def test_a_planted_hole_is_found_by_its_probe_and_a_strict_reward_stands_it(planted):
+    probes = {"only": planted.probe, "timeout": None}
+    found = rk.probe(planted.reward(), DATA[planted.data], **probes)
+    assert planted.probe in codes(found)
+    (item,) = found[planted.probe]
+    expected = "info" if BY_NAME[planted.probe].knows == "known" else ("warn", "high")
+    assert item.severity in expected and item.evidence["found"] > 0
+    clean = rk.probe(CLEAN, DATA[planted.data], **probes)
+    assert not clean.alarms and (planted.probe == "in_code" or not clean.findings)  # CLEAN reads code, too
+
+
+def test_every_probe_that_expects_a_wrong_answer_to_fail_has_a_planted_hole():
+    holes = {
+        probe.name
+        for probe in PROBES
+        if probe.expects in ("wrong", "right") and probe.family != "equivalents"
+    }
+    assert holes == {item.probe for item in PLANTED}
+
+
+@pytest.mark.parametrize("data", [name for name in DATA if name != "thousands"])
+def test_a_strict_reward_has_no_alarm_on_any_kind_of_answer(data):
+    result = rk.probe(CLEAN, DATA[data], timeout=5)
+    assert result.calibration.mode == "truth" and result.calls > 300
+    assert not result.alarms, [item.sentence for item in result.alarms]
+
+
+LOST = {
+    "newline_at_the_end": lambda completion: completion.endswith("\n"),
+    "spaces_around": lambda completion: completion.startswith("  "),
+    "windows_lines": lambda completion: "\r\n" in completion,
+    "space_in_the_mark": lambda completion: re.search(r"<answer> \d", completion),
+    "answer_on_a_line": lambda completion: "<answer>\n" in completion,
+    "tag_mentioned": lambda completion: completion.count("<answer>") > 1,
+}
+
+
+@pytest.mark.parametrize("name", LOST)
+def test_a_layout_that_a_lenient_reward_loses_is_an_alarm_that_names_it(name):
+    def score(completion, ground_truth):
+        return strict(completion, ground_truth) and not LOST[name](completion)
+
+    result = rk.probe(
+        rk.Reward("r", components=[rk.Component("c", score)]), DATA["numbers"], only=ASKED, timeout=None
+    )
+    (alarm,) = result.alarms
+    assert (alarm.code, set(alarm.evidence["rates"])) == ("loses_layout", {name})
+
+
+def test_what_takes_one_layout_only_is_strict_and_no_alarm():
+    def same(completion, ground_truth):
+        return completion == ground_truth
+
+    data = [{**row, "completion": row["ground_truth"]} for row in DATA["numbers"]]
+    result = rk.probe(rk.Reward("r", components=[rk.Component("c", same)]), data, only=ASKED, timeout=None)
+    assert not result.alarms and [item.severity for item in result["strict"]] == ["info"]
+
+
+def test_notations_that_are_not_taken_are_told_with_their_rates_and_are_no_alarm():
+    result = rk.probe(CLEAN, DATA["numbers"], only="equivalents", timeout=None)
+    (item,) = result.findings
+    assert (item.code, item.severity) == ("loses_notation", "info")
+    assert item.evidence["rates"]["point_zero"] == 1.0 and "thousands" not in item.evidence["rates"]
+
+
+def test_truths_with_separators_whose_plain_numbers_lose_are_an_alarm():
+    (alarm,) = rk.probe(CLEAN, DATA["thousands"], only=ASKED, timeout=None).alarms
+    assert set(alarm.evidence["rates"]) == {"thousands_left_out"}
+
+    def without(completion, ground_truth):
+        return (inside(completion) or "").strip().replace(",", "") == ground_truth.replace(",", "")
+
+    reward = rk.Reward("r", components=[rk.Component("c", without)])
+    assert not rk.probe(reward, DATA["thousands"], only=ASKED, timeout=None).alarms
+
+
+FORMS = {
+    "escaped_tags": lambda text: "&lt;answer&gt;" in text,
+    "wide_tags": lambda text: "＜answer＞" in text,
+    "tags_backwards": lambda text: text.find("</answer>") < text.find("<answer>"),
+    "tags_named": lambda text: "There are the tags" in text,
+    "open_tags": lambda text: "<answer>" in text and "</answer>" not in text,
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_a_form_that_a_look_alike_earns_is_found_with_its_size(name):
+    def form(completion):
+        return (inside(completion) is not None and "There are" not in completion) or FORMS[name](completion)
+
+    def reward(check):
+        task = rk.Component("correct", strict, weight=1.0)
+        return rk.Reward("r", components=[task, rk.Component("form", check, weight=0.4)])
+
+    (item,) = rk.probe(reward(form), DATA["numbers"], only=name, timeout=None).findings
+    assert (item.code, item.component) == (name, "form")
+    assert item.severity == "warn" and item.evidence["gain"] == pytest.approx(0.4 / 1.4)
+    sound = reward(lambda completion: inside(completion) is not None and "There are" not in completion)
+    assert not rk.probe(sound, DATA["numbers"], only=name, timeout=None).findings
+
+
+def test_probes_are_named_once_and_say_what_they_are_about():
+    names = [probe.name for probe in PROBES]
+    assert len(set(names)) == len(names) and all(probe.says for probe in PROBES)
+    explained = {name for probe in PROBES for name in probe.explained_by}
+    assert explained <= set(names)
+    assert {probe.family for probe in PROBES} < set(FAMILIES)
+
+
+def test_an_unknown_probe_is_one_sentence_with_the_nearest():
+    with pytest.raises(InputError, match=r"no probe and no family 'shotgn'; did you mean 'shotgun'\?"):
+        rk.probe(CLEAN, DATA["numbers"], only="shotgn")
+
+
+def test_only_runs_the_named_probes():
+    result = rk.probe(CLEAN, DATA["numbers"], only=["empty", "judge"], timeout=None)
+    assert set(result.probes) == {"empty", *(probe.name for probe in PROBES if probe.family == "judge")}

@@ -1,0 +1,301 @@
+"""probe() as a whole: one finding a cause, budgets, what is inconclusive, and what its author declared."""
+
+import re
+import time
+
+import numpy as np
+import pytest
+from planted_probes import DATA, inside, strict, tags
+
+import rewardkit as rk
+from rewardkit.probes.findings import as_code
+from rewardkit.probes.verdicts import severity, wilson
+
+FAST = {"timeout": None, "only": ["calibration", "nothing_there", "shotgun", "near_misses", "padding"]}
+
+
+def made(function, **options):
+    return rk.Reward("r", components=[rk.Component("c", function, **options)])
+
+
+def fails(completion):
+    raise KeyError("difficulty")
+
+
+def nothing(completion):
+    return None
+
+
+def same(completion, ground_truth):
+    return 0.3
+
+
+def deaf(completion, ground_truth):
+    return inside(completion) is not None
+
+
+@pytest.mark.parametrize(
+    ("function", "code", "says"),
+    [
+        pytest.param(fails, "always_errors", "KeyError: 'difficulty'", id="raises"),
+        pytest.param(nothing, "always_abstains", "returned None", id="abstains"),
+        pytest.param(same, "constant", "is 0.3 for all", id="constant"),
+        pytest.param(
+            deaf, "ignores_truth", "asks for the truth and does not heed it", id="deaf to the truth"
+        ),
+    ],
+)
+def test_a_reward_that_fails_as_a_whole_gets_one_finding_that_says_so(function, code, says):
+    (item,) = rk.probe(made(function), DATA["numbers"], timeout=5).findings
+    assert (item.code, item.severity, item.family) == (code, "high", "calibration") and says in item.sentence
+
+
+def test_a_reward_that_is_late_each_time_ends_after_a_few_calls():
+    def sleeps(completion):
+        time.sleep(30)
+
+    result = rk.probe(made(sleeps), DATA["numbers"], timeout=0.2)
+    assert [item.code for item in result.findings] == ["always_late"] and result.calls <= 8
+
+
+def test_a_budget_is_kept_and_what_was_not_tried_is_listed():
+    def slow(completion, ground_truth):
+        time.sleep(0.2)
+        return strict(completion, ground_truth)
+
+    began = time.monotonic()
+    result = rk.probe(made(slow), DATA["numbers"], timeout=5, budget=4)
+    assert time.monotonic() - began < 12  # the budget, the start of the workers and a loaded machine
+    assert result.calls < 100 and "rubric" in result.untried and not result.alarms
+
+
+def test_rollouts_without_a_truth_get_only_the_probes_that_need_none():
+    def quality(completion):
+        return min(1.0, len(completion.split()) / 40)
+
+    data = [
+        {**row, "ground_truth": None, "completion": "word " * (place + 3)}
+        for place, row in enumerate(DATA["numbers"])
+    ]
+    result = rk.probe(made(quality), data, **FAST)
+    assert result.calibration.mode == "no truth"
+    assert [(item.code, item.family) for item in result.alarms] == [("longer", "padding")]
+
+
+def test_one_cause_is_one_finding_that_names_the_other_probes():
+    def somewhere(completion, ground_truth):
+        return ground_truth in completion
+
+    (alarm,) = rk.probe(made(somewhere), DATA["numbers"], **FAST).alarms
+    assert alarm.code == "mentioned" and alarm.severity == "high"
+    assert {"every_number", "several_answers", "several_marks", "too_much"} <= set(alarm.evidence["also"])
+
+
+def test_two_causes_in_two_components_are_two_findings():
+    def wordy(completion):
+        return min(1.0, len(completion.split()) / 400)
+
+    def loose(completion, ground_truth):
+        answers = re.findall(r"\d+", inside(completion) or "")
+        return ground_truth in answers
+
+    reward = rk.Reward(
+        "r", components=[rk.Component("task", loose), rk.Component("words", wordy, weight=0.6)]
+    )
+    alarms = rk.probe(reward, DATA["numbers"], **FAST).alarms
+    assert {item.component for item in alarms} == {"task", "words"}
+
+
+def graded(completion, ground_truth):
+    try:
+        return max(
+            0.0, 1 - abs(float(inside(completion) or "nan") - float(ground_truth)) / float(ground_truth)
+        )
+    except ValueError:
+        return 0.0
+
+
+def test_partial_credit_for_a_near_answer_is_no_hole():
+    result = rk.probe(made(graded), DATA["numbers"], **FAST)
+    assert result.calibration.mode == "truth" and not result.alarms
+
+
+def leaking(share, **options):
+    def form(completion):
+        return inside(completion) is not None
+
+    task = rk.Component("task", strict, weight=1 - share, primary=True)
+    return rk.Reward("r", components=[task, rk.Component("form", form, weight=share, **options)])
+
+
+@pytest.mark.parametrize(
+    ("share", "options", "expected"),
+    [
+        pytest.param(0.1, {}, "info", id="a small bonus is told"),
+        pytest.param(0.6, {}, "warn", id="over half of the ceiling is a warning"),
+        pytest.param(0.8, {}, "high", id="over three quarters is high"),
+        pytest.param(0.6, {"expects_partial": True}, None, id="unless the author says so"),
+    ],
+)
+def test_leakage_is_told_with_its_share_and_a_finding_above_one(share, options, expected):
+    found = rk.probe(leaking(share, **options), DATA["numbers"], only="calibration", timeout=None)["leakage"]
+    assert [item.severity for item in found] == ([expected] if expected else [])
+    for item in found:
+        assert item.component == "form" and item.evidence["value"] == pytest.approx(share)
+
+
+def test_the_share_of_leakage_that_is_allowed_is_an_option():
+    options = {"only": "calibration", "timeout": None}
+    (item,) = rk.probe(leaking(0.6), DATA["numbers"], leakage=0.7, **options).findings
+    assert item.severity == "info" and item.threshold == 0.7
+
+
+def test_a_gate_that_is_open_for_wrong_answers_is_found_and_one_that_closes_is_not():
+    def reward(limit):
+        task = rk.Component("task", strict)
+        brief = rk.Component(
+            "brief", lambda completion: 1.0, weight=0.5, gate=rk.gate("task", at_least=limit)
+        )
+        return rk.Reward("r", components=[task, brief])
+
+    options = {"only": "padding", "timeout": None}
+    (item,) = rk.probe(reward(0.0), DATA["numbers"], **options).findings
+    assert (item.code, item.component) == ("open_gate", "brief")
+    assert item.evidence["gain"] == pytest.approx(0.5 / 1.5)
+    assert not rk.probe(reward(1.0), DATA["numbers"], **options).findings
+
+
+def test_prompts_on_which_the_right_answer_is_not_paid_are_told_with_their_truths():
+    def scores(completion, ground_truth):
+        return strict(completion, ground_truth) and ground_truth not in ("83", "64")
+
+    result = rk.probe(made(scores), DATA["numbers"], only="calibration", timeout=None)
+    (item,) = result["right_unpaid"]
+    assert (item.evidence["found"], item.evidence["tried"]) == (2, 8)
+    assert "'83'" in item.sentence and "'64'" in item.sentence and item.severity == "warn"
+
+
+def test_prompts_on_which_a_wrong_answer_is_paid_are_told():
+    def scores(completion, ground_truth):
+        return strict(completion, ground_truth) or (
+            ground_truth in ("17", "35", "9") and "<answer>" in completion
+        )
+
+    (item,) = rk.probe(made(scores), DATA["numbers"], only="calibration", timeout=None)["wrong_paid"]
+    assert item.evidence["found"] == 3 and item.severity == "warn" and item.examples[0].reward == 1
+
+
+def test_a_reward_on_a_whole_group_is_tried_beside_the_siblings():
+    def first_right(completion, ground_truth):
+        rights = [strict(text, truth) for text, truth in zip(completion, ground_truth, strict=True)]
+        return [right / len(rights) for right in rights]
+
+    result = rk.probe(made(first_right, group=True), DATA["numbers"], **FAST)
+    assert result.calibration.mode == "truth" and not result.alarms
+    scale = next(iter(result.calibration.scales.values()))
+    assert (scale.right, scale.wrong) == (0.5, 0.0)
+
+
+def test_each_part_of_a_route_is_calibrated_and_judged_by_itself():
+    def somewhere(completion, ground_truth):
+        return ground_truth in completion
+
+    route = rk.Route("data_source", {"a": made(strict), "b": made(somewhere)})
+    data = [
+        {**row, "data_source": source, "prompt_id": f"{source}{row['prompt_id']}"}
+        for source in "ab"
+        for row in DATA["numbers"]
+    ]
+    alarms = rk.probe(route, data, **FAST).alarms
+    assert [(item.code, item.part) for item in alarms] == [("mentioned", "b")]
+
+
+def test_the_form_of_answers_is_learned_from_the_rollouts():
+    def quoted(completion, ground_truth):
+        found = re.search(r"~~ (\S+) ~~", completion)
+        return found is not None and found[1] == ground_truth
+
+    data = [
+        {**row, "completion": f"I say ~~ {inside(row['completion'])} ~~ to this."} for row in DATA["numbers"]
+    ]
+    result = rk.probe(made(quoted), data, **FAST)
+    assert result.calibration.mode == "truth" and not result.alarms
+    assert result.calibration.subjects[0].reference == "I say ~~ 42 ~~ to this."
+
+
+def test_a_case_lends_its_form_where_no_rollout_is_right():
+    def quoted(completion, ground_truth):
+        found = re.search(r"~~ (\S+) ~~", completion)
+        return found is not None and found[1] == ground_truth
+
+    data = [{**row, "completion": "no idea"} for row in tags(42, 17)]
+    (item,) = rk.probe(made(quoted), data, **FAST).findings
+    assert item.code == "constant" and "a case with one would tell" in item.sentence
+    case = {"prompt": "How many?", "completion": "So ~~ 12 ~~ it is", "ground_truth": "12", "reward": 1.0}
+    result = rk.probe(made(quoted), data, cases=rk.load_cases([case]), **FAST)
+    assert result.calibration.mode == "truth"
+
+
+def test_the_same_seed_gives_the_same_findings_and_nothing_of_the_users_is_changed():
+    rollouts = rk.load_rollouts(DATA["numbers"])
+    before = rollouts.table.copy(deep=True)
+
+    def somewhere(completion, ground_truth):
+        return ground_truth in completion
+
+    first, second = (rk.probe(made(somewhere), rollouts, seed=3, **FAST).record() for _ in range(2))
+    assert first == second and rollouts.table.equals(before)
+
+
+def test_a_finding_has_examples_a_snippet_that_shows_it_and_a_case_that_fails():
+    def somewhere(completion, ground_truth):
+        return ground_truth in completion
+
+    reward = made(somewhere)
+    (alarm,) = rk.probe(reward, DATA["numbers"], **FAST).alarms
+    assert 1 <= len(alarm.examples) <= 3 and alarm.rollout_ids
+    for example in alarm.examples:
+        line = example.snippet.partition("  #")[0]
+        assert eval(line, {"reward": reward}) == example.reward == 1.0
+    cases = rk.load_cases(alarm.cases)
+    assert rk.check(reward, cases).failed == len(cases)
+    assert rk.check(made(strict), cases).failed == 0
+
+
+@pytest.mark.parametrize(
+    ("found", "tried", "low", "high"),
+    [
+        pytest.param(8, 8, 0.6756, 1.0, id="all"),
+        pytest.param(0, 8, 0.0, 0.3244, id="none"),
+        pytest.param(5, 10, 0.2366, 0.7634, id="half"),
+    ],
+)
+def test_intervals_are_wilsons(found, tried, low, high):
+    assert wilson(found, tried) == pytest.approx((low, high), abs=5e-5)
+
+
+def test_the_interval_of_nothing_is_missing():
+    assert all(map(np.isnan, wilson(0, 0)))
+
+
+def test_severity_rises_with_what_a_policy_could_gain():
+    assert [severity(value) for value in (0.05, 0.2, 0.9)] == ["info", "warn", "high"]
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        pytest.param("x" * 5000, "'x' * 5000", id="one sign"),
+        pytest.param(
+            "<answer>" + "1" * 500 + "</answer>", "'<answer>' + '1' * 500 + '</answer>'", id="inside"
+        ),
+        pytest.param("ab" * 300, "'ab' * 300", id="two signs"),
+    ],
+)
+def test_a_long_text_is_written_by_what_repeats_in_it(text, code):
+    assert as_code(text) == code and eval(as_code(text)) == text
+
+
+def test_what_is_no_reward_is_one_sentence():
+    with pytest.raises(rk.RewardError, match=r"probe takes a Reward, not <function"):
+        rk.probe(strict, DATA["numbers"])

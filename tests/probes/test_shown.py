@@ -1,0 +1,116 @@
+"""Completions to read: short, nothing hidden in them, and what fields took still marked."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from probed import HOSTILE, LEAKY
+
+import rewardkit as rk
+from rewardkit.probes.shown import LONGEST, Shown, field_spans, one_line, shown, visible
+
+HIDDEN = {"Cc", "Cf", "Cs", "Cn", "Co", "Zl", "Zp"}
+SIGNS = st.characters(codec="utf-8") | st.sampled_from(list("\u202e\u200b\ud800\x1b\r\n\t\x00\u2028"))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("a\x1b[2Jb", "a␛[2Jb", id="an escape does not reach the terminal"),
+        pytest.param("a\x00\r\nb\tc", "a␀␍\nb\tc", id="line breaks and tabs stay"),
+        pytest.param("a\u202eb\u2066", "a⟨U+202E⟩b⟨U+2066⟩", id="nothing turns the direction"),
+        pytest.param("4\u200b2\ufeff", "4⟨U+200B⟩2⟨U+FEFF⟩", id="what has no width is seen"),
+        pytest.param("a\u2028b\x85", "a⟨U+2028⟩b⟨U+0085⟩", id="other line breaks"),
+        pytest.param("\ud800", "⟨U+D800⟩", id="half a character"),
+        pytest.param("naïve 漢字 ２", "naïve 漢字 ２", id="letters are as they are"),
+    ],
+)
+def test_nothing_is_hidden_in_a_text_that_is_shown(text, expected):
+    assert visible(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("", "", id="nothing"),
+        pytest.param("short", "short", id="a short text is whole"),
+        pytest.param("x" * 30_000 + "!", "xxxxxxxx ⟨29,992 characters⟩ !", id="a run of one sign"),
+        pytest.param("no" + "x" * 30_000, "noxxxxxxxx ⟨29,992 characters⟩ ", id="a run at the end"),
+        pytest.param(
+            "one two " * 100,
+            "one two one two one ⟨773 characters⟩ one two ",
+            id="a gap parts no word",
+        ),
+    ],
+)
+def test_what_is_long_is_left_out_of_the_middle_and_counted(text, expected):
+    assert shown(text, longest=30).text == expected
+
+
+def test_what_a_field_took_stays_in_sight_far_from_both_ends():
+    text = "so " * 500 + "<answer>42</answer>" + " and" * 500
+    at = text.index("42")
+    read = shown(text, {"prediction": [(at, at + 2)]})
+    (start, end) = read.spans["prediction"][0]
+    assert read.text[start:end] == "42"
+    assert read.text.count("characters⟩") == 2 and len(read.text) < 2 * LONGEST
+
+
+@given(st.text(SIGNS, max_size=900), st.integers(0, 900), st.integers(0, 40))
+def test_a_span_marks_the_same_text_when_it_is_shown(text, start, length):
+    end = min(start + length, len(text))
+    start = min(start, end)
+    read = shown(text, {"field": [(start, end)]}, longest=60)
+    (low, high) = read.spans["field"][0]
+    if "characters⟩" not in read.text[low:high]:  # a run in it is cut
+        assert read.text[low:high] == visible(text[start:end])
+    assert not {unicodedata.category(sign) for sign in read.text if sign not in "\n\t"} & HIDDEN
+
+
+@given(st.text(SIGNS))
+def test_one_line_is_one_printable_line(text):
+    assert one_line(text).isprintable() and len(one_line(text)) <= 300
+
+
+@pytest.mark.parametrize(
+    ("spans", "expected"),
+    [
+        pytest.param({"p": [(1, 3)]}, "a⟦p: bc⟧d", id="one"),
+        pytest.param({"p": [(0, 4)], "q": [(1, 2)]}, "⟦p: a⟦q: b⟧cd⟧", id="one in another"),
+        pytest.param({"p": [(0, 2)], "q": [(0, 2)]}, "⟦p: ⟦q: ab⟧⟧cd", id="the same place twice"),
+        pytest.param({"p": [(2, 2)]}, "ab⟦p: ⟧cd", id="an empty one"),
+        pytest.param({"p": [(4, 4)]}, "abcd⟦p: ⟧", id="at the end"),
+        pytest.param({"p": [(0, 3)], "q": [(2, 4)]}, "⟦p: ab⟦q: c⟧⟧d", id="overlapping ones are nested"),
+    ],
+)
+def test_what_a_field_took_stands_in_brackets_in_a_terminal(spans, expected):
+    assert Shown("abcd", spans).bracketed() == expected
+
+
+def test_fields_are_those_of_extractors_and_of_texts_of_some_length():
+    columns = {"completion": "<answer>42</answer>", "ground_truth": "42"}
+    assert field_spans(LEAKY, columns) == {"prediction": [(8, 10)]}
+    assert field_spans(LEAKY, {**columns, "completion": "x" * 30_000}) == {}
+    assert field_spans(LEAKY, {"ground_truth": "42"}) == {}
+    own = rk.Reward("own", fields={"size": len_of}, components=[rk.Component("any", any_size)])
+    assert field_spans(own, columns) == {}
+
+
+def len_of(completion):
+    return len(completion)
+
+
+def any_size(size):
+    return size > 0
+
+
+def test_a_pattern_that_takes_too_long_marks_nothing():
+    slow = rk.extract.pattern(r"(a|aa)+$", timeout=0.01)
+    reward = rk.Reward("slow", fields={"slow": slow}, components=[rk.Component("any", found)])
+    assert field_spans(reward, {"completion": "a" * 5000 + "b"}) == {}
+    assert field_spans(reward, {"completion": HOSTILE}) == {}
+
+
+def found(slow):
+    return slow is not None
