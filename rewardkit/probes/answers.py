@@ -54,7 +54,7 @@ def kind_of(answer: str) -> str:
     ['number', 'choice', 'mathematics', 'json', 'code', 'text']
     """
     text = answer.strip()
-    if re.fullmatch(r"\(?[A-J]\)?", text):
+    if re.fullmatch(r"\(?[A-J](\)?|[).:]\s.*)", text):
         return "choice"
     if re.fullmatch(r"[-+−$€£]*\s?[\d.,]*\d\.?\s?%?", text) and read_number(text) is not None:
         return "number"

@@ -1,10 +1,10 @@
-"""Calibration: which prompts can be probed, how answers are written there, what right and wrong ones earn."""
+"""calibrate(): which prompts can be probed, how answers are written there, what right and wrong ones earn."""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
@@ -16,6 +16,7 @@ from rewardkit.primitives.messages import content_text
 from rewardkit.probes.answers import answer_in, kind_of, wrong_answers
 from rewardkit.probes.attempts import Subject
 from rewardkit.probes.formats import Format, formats, skeleton
+from rewardkit.probes.scales import Calibration, LeftOut, Scale
 from rewardkit.probes.trying import Outcome, Row, Tries, Variants
 from rewardkit.reward import Reward
 from rewardkit.rollouts import Rollouts
@@ -34,80 +35,6 @@ ENOUGH = 0.98
 """Share of the highest reward of the rollouts that a reference earns to be taken for a fully paid one."""
 TELLS = 0.02
 """Share of the span of all rewards by which right and wrong differ to be told apart. Our choice."""
-
-
-@dataclass(frozen=True)
-class Scale:
-    """What completions of a subject earn.
-
-    Right and wrong in the same form, a wrong answer in no form at all, and the least seen.
-    """
-
-    right: float
-    wrong: float
-    plain: float
-    floor: float
-
-    @property
-    def span(self) -> float:
-        """What being right adds."""
-        return self.right - self.wrong
-
-    def gain(self, reward: float) -> float:
-        """A reward as a share of what being right adds: 0 as the plain wrong answer, 1 as the right one."""
-        return (reward - self.wrong) / self.span
-
-    @property
-    def leak(self) -> float:
-        """What a wrong answer in good form earns, as a share of what there is to earn."""
-        return (self.wrong - self.floor) / (self.right - self.floor)
-
-
-@dataclass(frozen=True)
-class LeftOut:
-    """A prompt on which right and wrong earn alike, where others are told apart in the same format."""
-
-    subject: Subject
-    right: float
-    wrong: float
-
-
-@dataclass(frozen=True)
-class Calibration:
-    """The subjects that right and wrong answers are told apart on, with their scales; and what was seen.
-
-    `pool` are rollouts with what they earned. `modes` says of each part: "truth" where answers are held
-    against the truth, "no truth" where the reward does not ask for it or the rollouts have none, "deaf" where
-    it asks for it and pays right and wrong alike, and "unknown" where no right answer could be written that
-    is paid; `why` then says what would be needed.
-    """
-
-    subjects: tuple[Subject, ...]
-    scales: Mapping[Any, Scale]
-    pool: tuple[tuple[Row, Outcome], ...]
-    modes: Mapping[str, str]
-    why: Mapping[str, str] = field(default_factory=dict)
-    left_out: tuple[LeftOut, ...] = ()
-
-    @property
-    def mode(self) -> str:
-        """The mode of all parts; of several the one that tells most."""
-        modes = set(self.modes.values())
-        return next((name for name in ("truth", "no truth", "deaf") if name in modes), "unknown")
-
-    @property
-    def stand_in(self) -> Subject | None:
-        """A subject on which nothing is held against right and wrong: the first, or a rollout as it is."""
-        if self.subjects or not self.pool:
-            return self.subjects[0] if self.subjects else None
-        row, _ = self.pool[0]
-        text = str(row.get("completion"))
-        return Subject(row.get("rollout_id"), row, "", None, "text", (), Format("bare"), text, text)
-
-    @property
-    def rewards(self) -> list[float]:
-        """What the rollouts earned that were judged."""
-        return [outcome.reward for _, outcome in self.pool if outcome.judged]
 
 
 def asks_for_truth(reward: Reward) -> bool:
@@ -165,6 +92,22 @@ def _whole_groups(reward: Reward) -> bool:
 
 
 @dataclass(eq=False)
+class _Extent:
+    """The lowest and highest of some rewards."""
+
+    low: float = math.inf
+    high: float = -math.inf
+
+    def take(self, reward: float) -> None:
+        self.low, self.high = min(self.low, reward), max(self.high, reward)
+
+    @property
+    def constant(self) -> bool:
+        """Whether there are none, or all are the same."""
+        return self.high - self.low <= 1e-9
+
+
+@dataclass(eq=False)
 class _Chooser:
     tries: Tries
     variants: Variants
@@ -179,6 +122,7 @@ class _Chooser:
     modes: dict[str, str] = field(default_factory=dict)
     by_row: dict[int, Outcome] = field(default_factory=dict)
     left_out: list[LeftOut] = field(default_factory=list)
+    extents: dict[str, _Extent] = field(default_factory=lambda: defaultdict(_Extent))
 
     def calibration(self) -> Calibration:
         return Calibration(
@@ -187,8 +131,7 @@ class _Chooser:
 
     def look(self, parts: Sequence[_Candidates], draw: np.random.Generator) -> None:
         for part in parts:
-            places = self._spread(part, draw)
-            self._score(places, share=0.2 / len(parts))
+            self._score(part, self._spread(part, draw), share=0.2 / len(parts))
         for part in parts:
             self._part(part, max(4, SUBJECTS // len(parts)), draw)
 
@@ -208,13 +151,14 @@ class _Chooser:
         beside = np.flatnonzero(self.groups == self.groups[place]).tolist()
         return tuple(self.rows[other] for other in beside[:8] if other != place)
 
-    def _score(self, places: Sequence[int], share: float) -> None:
+    def _score(self, part: _Candidates, places: Sequence[int], share: float) -> None:
         siblings = [self._siblings(place) for place in places] if self.whole_groups else []
         outcomes = self.tries.outcomes([self.rows[place] for place in places], siblings, share=share)
         for place, outcome in zip(places, outcomes, strict=True):
             if outcome is not None:
                 self.by_row[place] = outcome
                 self.pool.append((self.rows[place], outcome))
+                self._note(part.part, outcome)
 
     @property
     def slow(self) -> bool:
@@ -282,10 +226,15 @@ class _Chooser:
             for subject, completion in zip(subjects, completions, strict=True)
         ]
         siblings = [subject.siblings for subject in subjects] if self.whole_groups else []
-        return [
-            math.nan if outcome is None else outcome.reward
-            for outcome in self.tries.outcomes(rows, siblings, share=share)
-        ]
+        outcomes = self.tries.outcomes(rows, siblings, share=share)
+        for subject, outcome in zip(subjects, outcomes, strict=True):
+            self._note(subject.part, outcome)
+        return [math.nan if outcome is None else outcome.reward for outcome in outcomes]
+
+    def _note(self, part: str, outcome: Outcome | None) -> None:
+        """Keep in mind between which rewards those of a part lie."""
+        if outcome is not None and outcome.judged:
+            self.extents[part].take(outcome.reward)
 
     def _chosen(self, part: _Candidates, drafts: Sequence[tuple[int, Subject]]) -> bool:
         """Whether a format was found in which right answers earn more; its subjects are then kept."""
@@ -378,13 +327,18 @@ class _Chooser:
         """Where no right answer earns more than a wrong one: whether the truth is read at all."""
         if self.slow and self.tries.left < self.tries.budget / 2:
             self.modes[part.part], self.why[part.part or "reward"] = "unknown", self._too_slow()
+        elif self.extents[part.part].constant:
+            self.modes[part.part] = "unknown"
+            self.why[part.part or "reward"] = (
+                "no completion earned anything but the same there; give a case with one that earns full marks"
+            )
         elif self._truth_matters(part):
             self.modes[part.part] = "unknown"
             self.why[part.part or "reward"] = (
                 "no completion could be written that earns more with the right answer than with a wrong one; "
                 "give rollouts or cases (cases=...) with completions that earn full marks"
             )
-        elif asks_for_truth(self.tries.reward) and self.tries.highest - self.tries.lowest > 1e-9:
+        elif asks_for_truth(self.tries.reward):
             self.modes[part.part] = "deaf"
         else:
             self._without_truth(part, count)

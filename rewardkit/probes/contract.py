@@ -21,8 +21,8 @@ from rewardkit.component import Component, is_async
 from rewardkit.evaluation import GATED, Evaluation
 from rewardkit.limits import TimeLimit
 from rewardkit.passes import ROLLOUT
-from rewardkit.probes.calibration import Calibration
 from rewardkit.probes.findings import Example, ProbeFinding, most
+from rewardkit.probes.scales import Calibration
 from rewardkit.probes.trying import Row, Tries
 from rewardkit.reward import Reward
 from rewardkit.route import Route

@@ -11,9 +11,9 @@ from typing import Any
 from rewardkit.calling import OUT_OF_RANGE
 from rewardkit.limits import LATE
 from rewardkit.probes.attempts import Probe
-from rewardkit.probes.calibration import Calibration
 from rewardkit.probes.findings import Example, ProbeFinding
 from rewardkit.probes.hang import LONGEST, PATTERNS, of_patterns
+from rewardkit.probes.scales import Calibration
 from rewardkit.probes.seen import EXAMPLES, Seen
 from rewardkit.probes.trying import Outcome, Row, Tries
 from rewardkit.probes.verdicts import Trial, wilson

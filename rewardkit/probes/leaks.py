@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from rewardkit.probes.attempts import Subject
-from rewardkit.probes.calibration import LeftOut, Scale
 from rewardkit.probes.findings import Example, ProbeFinding, components_at_fault, most
+from rewardkit.probes.scales import LeftOut, Scale
 from rewardkit.probes.seen import EXAMPLES, Seen, special
 from rewardkit.probes.verdicts import LOST, severity, wilson
 

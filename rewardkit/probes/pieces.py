@@ -247,7 +247,8 @@ def _noun(piece: Piece) -> tuple[str, list[str]]:
             return "break" if "\n" in piece.joint + piece.text else "", []
         if not TAG.sub("", text).strip():
             return "tag", TAG.findall(text)
-        return {"phrase": "keyword", "delimiter": "delimiter"}.get(piece.kind, "sign"), [repr(text)]
+        wordless = piece.kind in ("open", "close") or not re.search(r"\w", text)
+        return "delimiter" if piece.kind == "delimiter" else "sign" if wordless else "keyword", [repr(text)]
     if piece.mentions:
         return "listed", []
     if piece.kind in ("mark", "marks", "said"):

@@ -16,13 +16,14 @@ from rewardkit.limits import cannot_limit, time_limit
 from rewardkit.probes import rendering
 from rewardkit.probes.attempts import Attempt, Probe, Subject
 from rewardkit.probes.baseline import Baseline, load_baseline, under_baseline
-from rewardkit.probes.calibration import Calibration, calibrate
+from rewardkit.probes.calibration import calibrate
 from rewardkit.probes.causes import told
 from rewardkit.probes.contract import contract
 from rewardkit.probes.failures import deaf, failures, hangs, whole
 from rewardkit.probes.families import chosen
 from rewardkit.probes.findings import ProbeFinding
 from rewardkit.probes.leaks import LEAKAGE
+from rewardkit.probes.scales import Calibration
 from rewardkit.probes.seen import Known, Seen, special
 from rewardkit.probes.trying import Tries, Variants
 from rewardkit.probes.verdicts import Trial, tallied

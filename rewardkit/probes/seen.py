@@ -11,8 +11,8 @@ from typing import Any
 from rewardkit.component import Component
 from rewardkit.probes.answers import answer_in
 from rewardkit.probes.attempts import Attempt, Probe
-from rewardkit.probes.calibration import Calibration, Scale
 from rewardkit.probes.findings import Example, components_at_fault
+from rewardkit.probes.scales import Calibration, Scale
 from rewardkit.probes.trying import Outcome, Row, Variants
 from rewardkit.probes.verdicts import FULL, LOST, MORE, PAID, Fall, threshold
 from rewardkit.reward import Reward

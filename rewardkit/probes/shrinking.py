@@ -124,14 +124,14 @@ def _times(shrinker: _Shrinker) -> None:
 
 
 def _answers(shrinker: _Shrinker) -> None:
-    """Fewer answers, the plainest wrong one, one mark where there are several."""
+    """Fewer answers, the same wrong one throughout, one mark where there are several."""
     for at, piece in enumerate(shrinker.record):
         if piece.kind not in ("mark", "marks", "said"):
             continue
-        record, answers = shrinker.record, piece.answers
-        shrinker.leave_out(len(answers), _with_answers(record, at, answers))
+        shrinker.leave_out(len(piece.answers), _with_answers(shrinker.record, at, piece.answers))
         record, answers = shrinker.record, shrinker.record[at].answers
-        shrinker.first(changed(record, at, answers=(number,) * len(answers)) for number in range(3))
+        same = (tuple(min(answer, 0) or number for answer in answers) for number in range(3))
+        shrinker.first(changed(record, at, answers=some) for some in same)
         if piece.kind == "marks":
             shrinker.first([changed(shrinker.record, at, kind="mark", text=", ")])
         shrinker.first(changed(shrinker.record, at, text=text) for text in ("", " ", ", "))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rewardkit.probes.attempts import EASE, Attempt, Probe, Subject
-from rewardkit.probes.calibration import Scale
+from rewardkit.probes.scales import Scale
 from rewardkit.probes.trying import Outcome
 
 __all__ = ["Fall", "Tally", "Trial", "severity", "tallied", "wilson"]

@@ -177,14 +177,12 @@ def _joined(tokens: list[re.Match[str]], text: str, digits: str) -> bool:
 def _reckoned(a: re.Match[str], b: re.Match[str], text: str, right: Decimal) -> bool:
     """Whether two numbers with an operator between them come to the right one."""
     between = text[a.end() : b.start()].strip() if b.start() - a.end() <= 12 else ""
-    if not between or between in (",", ".", ";"):
-        return False
+    if between in ("^", "**"):  # not worked out: it may be as large as it likes
+        return True
     for one in _values(a[0]):
         for other in _values(b[0]):
             if between in OPERATIONS and abs(OPERATIONS[between](one, other)) == abs(right):
                 return True
             if between in ("/", "÷", ":") and other and CONTEXT.divide(one, other) == abs(right):
-                return True
-            if between in ("^", "**") and other <= 9 and one ** int(other) == abs(right):
                 return True
     return False

@@ -12,9 +12,12 @@ from click.testing import CliRunner
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from plotted import arithmetic_with_label
 
+import rewardkit as rk
 from rewardkit.cli import main
+from rewardkit.errors import InputError
 from rewardkit.notebook.pages import AGREES, STREAM_LINES, _plain, notebook_body, shown
 from rewardkit.notebook.report import _slugs, report
+from rewardkit.probes.baseline import accept
 
 REWARDS = ("gallery:arithmetic", "gallery:arithmetic.flawed")
 PAGES = [
@@ -99,6 +102,50 @@ def test_the_flawed_reward_is_told_at_least_three_true_findings_and_is_not_ready
     assert len(named) >= 3
     assert flawed.verdict[0] == "stop"
     assert f"{flawed.checked.failed} of {len(flawed.checked.cases)} cases are missed" in flawed.verdict[1]
+
+
+def test_what_probes_and_mutants_found_is_told_on_the_first_page_beside_the_findings(made):
+    good, flawed = made.summaries
+    index, summary = html.unescape(made.index.read_text()), made.summary.read_text()
+    assert [item["code"] for item in flawed.probed.alarms] == ["longer", "raises"]
+    assert good.probed.alarms == () and good.probed.high == good.probed.warn == ""
+    assert "1 hole (high), 1 broken contract (high)" in flawed.verdict[1]
+    for item in flawed.probed.alarms:
+        assert f"<b>{item['code']}</b>. {item['sentence']}" in index
+        assert f"- high: `{item['code']}`" in summary
+    for found in (good.probed, flawed.probed):
+        assert found.tried in index and found.mutants in index
+        assert f"- cases as a test: {found.mutants.partition('(')[0].strip()}" in summary
+
+
+def test_the_page_of_checks_has_all_parts_and_no_record_in_it(made):
+    for name in ("arithmetic-v1", "arithmetic-flawed"):
+        page = (made.index.parent / name / "02_check.html").read_text()
+        heads = [html.unescape(head) for head in re.findall(r"<h2[^>]*>(.*?)<", page)]
+        assert [head[:2] for head in heads] == ["1.", "2.", "3.", "4.", "5."]
+        assert "What next?" in page and "vnd.rewardkit" not in page
+
+
+def test_a_log_has_no_page_of_checks_and_a_reward_without_cases_has_one(trained):
+    same, log, _ = trained.summaries
+    assert [item.title.partition(":")[0] for item in log.pages] == ["Build", "Analyze"]
+    assert [item.title.partition(":")[0] for item in same.pages] == ["Build", "Check", "Analyze"]
+    assert log.probed is None and same.probed is not None
+    assert "no cases were given" in same.pages[1].body and same.probed.mutants == ""
+
+
+def test_a_baseline_is_of_one_reward_and_what_it_accepts_is_no_alarm(tmp_path):
+    path = tmp_path / "known.json"
+    with pytest.raises(InputError, match="there is no baseline file"):
+        report(REWARDS[1:], "gallery:arithmetic", tmp_path / "out", baseline=path)
+    result = rk.probe(rk.load_reward(REWARDS[1]), "gallery:arithmetic")
+    accept(path, result.alarms, "for now")
+    with pytest.raises(InputError, match="is of one reward"):
+        report(REWARDS, "gallery:arithmetic", tmp_path / "out", baseline=path)
+    assert not (tmp_path / "out").exists()
+    made = report(REWARDS[1:], "gallery:arithmetic", tmp_path / "out", baseline=path)
+    assert made.summaries[0].probed.alarms == ()
+    assert "for now" in (tmp_path / "out/arithmetic-flawed/02_check.html").read_text()
 
 
 def test_the_good_reward_passes_its_cases_and_is_told_that_its_data_is_sparse(made):
@@ -276,6 +323,7 @@ def test_a_reward_that_prints_for_every_row_gets_pages_of_a_few_lines(tmp_path, 
     made = report(rewards, tmp_path / "log.jsonl", tmp_path / "out", timeout=10.0)
     assert made.failed == []
     loud, quiet = ([page.body for page in summary.pages] for summary in made.summaries)
+    assert "output_stream" not in loud.pop(1)  # while it is probed nothing is shown
     for body in loud:
         streams = re.findall("<div[^>]*output_stream.*?</pre>", body, flags=re.DOTALL)
         assert streams and any(LEFT_OUT in item for item in streams)

@@ -193,9 +193,7 @@ def test_a_pattern_that_takes_too_much_work_ends_without_an_answer():
 @pytest.mark.parametrize(
     ("pattern", "text", "expected", "why"),
     [
-        pytest.param(
-            "a*b", "aa", 9, "a at 0 once and at 1 twice, then b at 0, 1 and 2 in 1, 2, 3 ways", id="one"
-        ),
+        pytest.param("a*b", "aa", 9, "a in 1 + 2 ways, then b in 1 + 2 + 3", id="one"),
         pytest.param("(a?)*b", "a", 4, "a round that takes nothing is no further way", id="nothing"),
         pytest.param("a*", "aa", 0, "it is there at the first start", id="found"),
         pytest.param("ba*", "aab", 2, "two starts fail before the one where it is", id="found later"),
@@ -222,9 +220,8 @@ PATTERNS = st.recursive(
 @example(r"(?<=ab)a(?!b)", "abab1aba")
 @example(r"\Aa*\Z", "aa")
 @example(r"\Ba\b", "baa ba")
-@example(r"(a)?(?(1)b|1)", "ab1b")
 @example(r"(?s:.)(?i:A)", "\nab")
-@example(r"[^\Wa]\D\S", "bab1")
+@example(r"[^\Wa]\D\S", "Aaa0A_0a")
 def test_the_tree_matches_what_the_pattern_matches(pattern, text):
     tree = read_tree(pattern)
     shown = text.translate({ord("1"): "0"})  # a digit of the tree's alphabet

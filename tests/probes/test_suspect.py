@@ -306,14 +306,15 @@ def test_a_slice_in_which_they_are_is_told_and_one_that_has_its_share_is_not(sco
     assert "half" not in {column for column, _ in told}
 
 
-def test_a_column_of_many_values_or_of_few_prompts_is_no_slice_unasked(scores):
-    rows = made()
+def test_a_column_of_many_values_or_of_few_prompts_is_no_slice_unasked():
+    rows = made(prompts=400)
     for at, row in enumerate(rows):
         row |= {"many": f"{at % 31}", "few": "yes" if at < 4 * 9 else "no", "ten": at < 4 * 10}
-    found = suspect(rk.score(FLAWED, rows), like="39-3")
-    base = suspect(scores, like="39-3").looked_at
-    assert found.looked_at == base + 2  # both values of ten
-    assert suspect(rk.score(FLAWED, rows), like="39-3", by="many").looked_at == 31
+    scored = rk.score(FLAWED, rows)
+    unasked = suspect(rk.score(FLAWED, made(prompts=400)), pattern="<answer>0 ").looked_at
+    assert suspect(scored, pattern="<answer>0 ").looked_at == unasked + 2  # both values of ten
+    assert suspect(scored, pattern="<answer>0 ", by="many").looked_at == 31
+    assert suspect(scored, pattern="<answer>0 ", by="few").looked_at == 0
 
 
 def test_the_level_of_a_slice_is_divided_by_their_number(scores):

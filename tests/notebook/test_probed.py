@@ -1,0 +1,259 @@
+"""The page of checks: contract, probes and mutants as a person reads them; what the first page is told."""
+
+import json
+import re
+from dataclasses import replace
+
+import papermill
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook, new_output
+
+import rewardkit as rk
+from rewardkit.bundle import bundled
+from rewardkit.errors import InputError
+from rewardkit.notebook import probed
+from rewardkit.notebook.display import Show
+from rewardkit.notebook.inputs import rollouts_and_cases
+from rewardkit.notebook.pages import Summary, _probes, summary_markdown
+from rewardkit.notebook.probed import MIME, Checked
+from rewardkit.notebook.redaction import redacted_finding
+from rewardkit.probes import rendering
+from rewardkit.probes.findings import Example, ProbeFinding
+
+SECRET = "<script>SECRET</script>"
+LIGHT_AND_DARK = {"light": ("#111111", "#ffffff"), "dark": ("#dddddd", "#111111")}
+
+
+@pytest.fixture(scope="module")
+def flawed():
+    return rk.probe(rk.load_reward("gallery:arithmetic.flawed"), "gallery:arithmetic")
+
+
+@pytest.fixture(scope="module")
+def good():
+    return rk.probe(rk.load_reward("gallery:arithmetic"), "gallery:arithmetic")
+
+
+@pytest.fixture(scope="module")
+def weak():
+    """Mutants that a case file of one case leaves."""
+    cases = rk.load_cases("gallery:arithmetic")[:1]
+    return rk.mutants(rk.load_reward("gallery:arithmetic"), cases, "gallery:arithmetic")
+
+
+def failing(said):
+    """A finding whose reason, sentence and example quote a completion."""
+    shown = Example("r1", {"completion": SECRET, "ground_truth": SECRET}, float("nan"), None, said=said)
+    evidence = {"kind": "", "value": 1.0, "reason": said, "says": f"fails on 3 of 4: {said}"}
+    return ProbeFinding("wrong_type", "contract", "high", None, evidence, 4, None, (shown,))
+
+
+def test_contract_and_probes_are_told_apart(flawed):
+    contract, probes = (getattr(Show(), name)(flawed).data for name in ("contract", "probes"))
+    assert "1 broken contract (● high)" in contract and "<code>raises</code>" in contract
+    assert "1 hole (● high)" in probes and "<code>longer</code>" in probes
+    assert "<code>longer</code>" not in contract and "<code>raises</code>" not in probes
+    codes = [code for page in (contract, probes) for code in re.findall(r"<code>(\w+)</code>:", page)]
+    assert sorted(codes) == sorted(item.code for item in flawed.findings)
+
+
+def test_a_reward_of_primitives_is_said_to_keep_the_contract(good):
+    assert "rewardkit's own functions" in probed.contract_caption(good)
+    assert probed.probes_caption(good).startswith("no hole found in ")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        pytest.param(f"ValueError: {SECRET}", id="an error"),
+        pytest.param(f"returned '{SECRET}' of type str", id="a value"),
+        pytest.param(f"field 'x' failed: KeyError: {SECRET}", id="an error of a field"),
+    ],
+)
+def test_a_redacted_page_has_nothing_of_a_completion(flawed, said):
+    result = replace(flawed, findings=(*flawed.findings, failing(said)))
+    show = Show(redact=True)
+    short = Checked.of(result, None, None, redact=True)
+    shown = [show.contract(result).data, show.probes(result).data, json.dumps(short.record())]
+    for page in shown:
+        assert "SECRET" not in page
+        assert "Reading the question" not in page and "Let us look at" not in page
+        assert "reward(" not in page
+    assert "SECRET" in Show().contract(result).data
+    assert "fails on 3 of 4" in shown[0]
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        pytest.param("0.5, before 0.7", "0.5, before 0.7", id="figures"),
+        pytest.param("took longer than 5 s", "took longer than 5 s", id="a time"),
+        pytest.param("changed its argument 'completions'", "changed its argument 'completions'", id="a name"),
+        pytest.param(f"ValueError: {SECRET}", "ValueError: [redacted]", id="an error"),
+        pytest.param(SECRET, "[redacted]", id="anything else"),
+        pytest.param("", "", id="nothing"),
+    ],
+)
+def test_what_an_example_says_keeps_figures_only(said, left):
+    (example,) = redacted_finding(failing(said)).examples
+    assert example.said == left and example.columns == {}
+
+
+def test_survivors_are_shown_with_where_they_differ_and_the_cases_that_are_missing(weak):
+    page = Show().mutants(weak).data
+    noticed, survived = len(weak.noticed), len(weak.survived)
+    assert survived > probed.SURVIVORS
+    assert f"{noticed} of {noticed + survived} changes of the reward are noticed by 1 case" in page
+    assert page.count("<tr>") == survived + 2
+    assert f"and {survived - probed.SURVIVORS} more" in page
+    assert "write_cases(path)" in page and "&quot;name&quot;: &quot;tells apart" in page
+    redacted = Show(redact=True).mutants(weak).data
+    texts = [item.completion for found in weak.survived for item in found.differences]
+    assert "&lt;answer&gt;" in page and "&lt;answer&gt;" not in redacted
+    assert len(texts) > 10 and "tells apart" not in redacted
+
+
+def test_without_cases_what_to_write_is_shown():
+    show = Show()
+    assert "no cases were given" in show.misses(None).data
+    assert "there are no cases" in show.mutants(None).data
+
+
+# --- in short
+
+
+def test_what_the_notebook_came_to_is_read_back_from_its_outputs(flawed, weak):
+    short = Checked.of(flawed, None, weak)
+    bundle = json.loads(json.dumps(short._repr_mimebundle_()))
+    cells = [new_code_cell("x", outputs=[new_output("execute_result", bundle)])]
+    read = Checked.found(new_notebook(cells=[new_code_cell("y"), *cells]))
+    assert read == replace(short, rows=tuple(map(tuple, short.rows)))
+    assert Checked.found(new_notebook(cells=[])) is None
+    assert set(bundle) == {"text/html", "text/plain", MIME}
+
+
+def test_the_five_questions_are_answered_and_the_next_step_is_the_first(flawed, good, weak):
+    checked = rk.check(rk.load_reward("gallery:arithmetic"), "gallery:arithmetic")
+    rows = dict(Checked.of(good, checked, weak).rows)
+    assert rows["Does it give what was written down?"] == f"{len(checked.cases)} of {len(checked.cases)} " + (
+        "cases passed, 0 missed"
+    )
+    assert rows["What next?"] == "add the proposed cases to the case file, after reading them"
+    assert dict(Checked.of(flawed, checked, weak).rows)["What next?"].startswith("longer: Let more text")
+    assert "write cases for what" in dict(Checked.of(good, None, None).rows)["What next?"]
+
+
+# --- the first page
+
+
+@pytest.fixture(scope="module")
+def diagnosis():
+    """One on which nothing is found."""
+    rows = [{"prompt": f"p{n // 8}", "completion": f"{(n * 7 + n // 8) % 13}"} for n in range(800)]
+    reward = rk.Reward("plain", components=[rk.Component("size", size)])
+    return rk.diagnose(rk.score(reward, rows))
+
+
+def size(completion):
+    return int(completion) / 13
+
+
+def checked(**options):
+    return Checked(**{"verdict": "no hole found in 70 probes", "tried": "70 probes", **options})
+
+
+ALARM = {"severity": "high", "code": "longer", "sentence": f"pays *more* {SECRET}"}
+
+
+@pytest.mark.parametrize(
+    ("found", "kind", "sentence"),
+    [
+        pytest.param(None, "go", "nothing says that it is right", id="not probed"),
+        pytest.param(checked(), "go", "only the probes speak for it", id="it holds"),
+        pytest.param(
+            checked(high="2 holes (2 high)"),
+            "stop",
+            "Not ready: 2 holes (2 high).",
+            id="holes of high severity",
+        ),
+        pytest.param(checked(warn="1 hole (warn)"), "care", "Read before use: 1 hole (warn)", id="a warning"),
+        pytest.param(
+            checked(inconclusive="no prompt"), "care", "Not probed: no prompt.", id="nothing could be tried"
+        ),
+    ],
+)
+def test_the_verdict_counts_the_holes(diagnosis, found, kind, sentence):
+    clean = replace(diagnosis, findings=())
+    summary = Summary("plain", clean, None, (), found)
+    assert summary.verdict[0] == kind and sentence in summary.verdict[1]
+
+
+def test_holes_stand_beside_the_findings_and_are_harmless(diagnosis):
+    found = checked(
+        alarms=(ALARM,), mutants="3 of 4 changes of the reward are noticed by 2 cases (score 0.75)"
+    )
+    card = _probes(found)
+    assert "&lt;script&gt;" in card and "<script>" not in card
+    assert "● high: <b>longer</b>" in card and "3 of 4 changes" in card
+    text = summary_markdown((Summary("plain", diagnosis, None, (), found),), redact=False)
+    assert "- high: `longer` pays \\*more\\* \\<script\\>" in text
+    assert "- cases as a test: 3 of 4 changes" in text
+
+
+# --- inputs and the notebook itself
+
+
+def test_cases_stand_for_rollouts_where_there_are_none():
+    rollouts, cases = rollouts_and_cases("", "gallery:gsm8k")
+    assert len(rollouts) == len(cases) > 0
+    assert rollouts[0]["rollout_id"] == f"case {cases[0].name}"
+    rollouts, cases = rollouts_and_cases("gallery:arithmetic", "")
+    assert (len(rollouts), cases) == (1600, [])
+    with pytest.raises(InputError, match="neither rollouts nor cases are given"):
+        rollouts_and_cases("", "")
+
+
+def executed(tmp_path, **values):
+    path = tmp_path / "out.ipynb"
+    options = {"kernel_name": "python3", "progress_bar": False}
+    return papermill.execute_notebook(
+        str(bundled("notebooks/02_check.ipynb")), str(path), parameters=values, **options
+    )
+
+
+def test_the_notebook_runs_on_cases_alone(tmp_path):
+    notebook = executed(tmp_path, reward="gallery:gsm8k", rollouts="", cases="gallery:gsm8k")
+    found = Checked.found(notebook)
+    assert found.verdict.startswith("no hole found") and "noticed by" in found.mutants
+
+
+def test_the_notebook_ends_with_an_error_on_a_finding_where_asked(tmp_path):
+    values = {"reward": "gallery:arithmetic.flawed", "cases": "", "fail_on": "high", "only": ["padding"]}
+    with pytest.raises(papermill.PapermillExecutionError, match="arithmetic-flawed: 1 hole"):
+        executed(tmp_path, **values)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("mode", LIGHT_AND_DARK)
+def test_a_result_can_be_read_on_a_light_and_on_a_dark_page_and_asks_for_nothing(flawed, browser, mode):
+    text, background = LIGHT_AND_DARK[mode]
+    hostile = Example(
+        "r1", {"completion": f"{SECRET}<img src=x onerror='pwned=1'>", "ground_truth": "1"}, 1.0, None
+    )
+    result = replace(flawed, findings=(replace(flawed.findings[0], examples=(hostile,)), *flawed.findings))
+    requests = []
+    context = browser.new_context(viewport={"width": 390, "height": 900}, offline=True)
+    page = context.new_page()
+    page.on("request", lambda request: requests.append(request.url))
+    page.set_content(f'<body style="color:{text};background:{background}">{rendering.page(result)}</body>')
+    page.evaluate("document.querySelectorAll('details').forEach(item => item.open = true)")
+    colours = page.evaluate(
+        "[...new Set([...document.querySelectorAll('p, li, td, th, summary, code, mark, pre')]"
+        ".map(item => getComputedStyle(item).color))]"
+    )
+    red, green, blue = (int(text[at : at + 2], 16) for at in (1, 3, 5))
+    assert colours == [f"rgb({red}, {green}, {blue})"]
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.evaluate("window.pwned") is None and requests == []
+    assert SECRET in page.inner_text("body")
+    context.close()
