@@ -247,17 +247,18 @@ class _Chooser:
                 options += list(islice(self._skeletons(place, draft), 2))
             written += [(place, with_format(draft, option)) for option in options]
         subjects = [subject for _, subject in written]
-        texts = [
-            text
-            for subject in subjects
-            for text in (subject.reference, subject.baseline, f"It is {subject.wrong[0]}.", "")
-        ]
-        rewards = self._try([subject for subject in subjects for _ in range(4)], texts, share=0.3)
+        texts = [text for subject in subjects for text in (subject.reference, subject.baseline)]
+        rewards = self._try([subject for subject in subjects for _ in range(2)], texts, share=0.3)
+        others = [math.nan] * len(rewards)
+        if not self.tries.late:  # where a call was late, what has no form may be late as well
+            texts = [text for subject in subjects for text in (f"It is {subject.wrong[0]}.", "")]
+            others = self._try([subject for subject in subjects for _ in range(2)], texts, share=0.3)
         of_place: dict[int, list[tuple[float, Subject, Scale]]] = defaultdict(list)
         for at, (place, subject) in enumerate(written):
-            right, *others = rewards[4 * at : 4 * at + 4]
-            floor = min((value for value in (*others, lowest) if not math.isnan(value)), default=0.0)
-            wrong, plain, _ = (floor if math.isnan(value) else value for value in others)
+            right, wrong = rewards[2 * at : 2 * at + 2]
+            plain, empty = others[2 * at : 2 * at + 2]
+            floor = min((value for value in (wrong, plain, empty, lowest) if value == value), default=0.0)
+            wrong, plain = (floor if math.isnan(value) else value for value in (wrong, plain))
             if right - wrong > TELLS * max(highest - floor, right - floor, 1e-9):
                 of_place[place].append((right, subject, Scale(right, wrong, plain, floor)))
         for place, _ in drafts:
@@ -267,7 +268,7 @@ class _Chooser:
                 self.scales[subject.rollout_id] = scale
         if of_place:
             for at, (place, subject) in enumerate(written):
-                right, wrong = rewards[4 * at : 4 * at + 2]
+                right, wrong = rewards[2 * at : 2 * at + 2]
                 if place not in of_place and best and subject.format == best[0] and not math.isnan(right):
                     self.left_out.append(LeftOut(subject, right, wrong))
         return bool(of_place)
@@ -293,6 +294,7 @@ class _Chooser:
         idle = 0  # waves without a better one
         while (
             idle < IDLE
+            and not (best and self.tries.late)  # where one was late, unusual forms may be late as well
             and self.tries.left > self.tries.budget / 2
             and (wave := list(islice(candidates, wave_of)))
         ):

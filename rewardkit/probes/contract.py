@@ -170,15 +170,18 @@ class _Trial:
     def evaluated(
         self, groups: Sequence[Sequence[Row]], reward: Reward | None = None, limit: TimeLimit | None = None
     ) -> tuple[list[float], Evaluation]:
-        """The rewards of groups of rows, one behind the other, and all that was found."""
+        """The rewards of groups of rows, one call behind the other, and what was found of the last."""
         chosen = reward or self.reward
-        rows = [copy.deepcopy(dict(row)) for group in groups for row in group]
-        names = list(dict.fromkeys(name for row in rows for name in row))
-        columns = {name: [row.get(name) for row in rows] for name in names}
-        codes = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
-        found = chosen.evaluate(columns, rows=len(rows), groups=codes, limit=limit or self.limit)
-        gated = {name: status == GATED for name, status in found.statuses.items()}
-        return chosen.combine(found.scores, gated, found.gate, columns).tolist(), found
+        rewards: list[float] = []
+        for group in groups:
+            rows = [copy.deepcopy(dict(row)) for row in group]
+            names = list(dict.fromkeys(name for row in rows for name in row))
+            columns = {name: [row.get(name) for row in rows] for name in names}
+            codes = np.zeros(len(rows), dtype=np.intp)
+            found = chosen.evaluate(columns, rows=len(rows), groups=codes, limit=limit or self.limit)
+            gated = {name: status == GATED for name, status in found.statuses.items()}
+            rewards += chosen.combine(found.scores, gated, found.gate, columns).tolist()
+        return rewards, found
 
     def rewards(self, groups: Sequence[Sequence[Row]], limit: TimeLimit | None = None) -> list[float]:
         """The rewards of groups of rows, one behind the other."""

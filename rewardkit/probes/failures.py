@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rewardkit.calling import OUT_OF_RANGE
@@ -34,61 +34,44 @@ KINDS = (
 def whole(calibration: Calibration, tries: Tries) -> Iterator[ProbeFinding]:
     """The one finding of a reward that fails, abstains or is the same everywhere, or is deaf to the truth."""
     outcomes = [outcome for _, outcome in calibration.pool]
-    tried = len(outcomes)
-    if not tried:
+    if not outcomes:
         return
-    rewards = calibration.rewards
-    if not rewards:
-        every = list(zip(calibration.pool, outcomes, strict=True))
-        reasons = Counter(reason for outcome in outcomes for reason in outcome.errors.values())
-        reason = reasons.most_common(1)[0][0] if reasons else "no component is for these rows"
-        late = all(outcome.late for outcome in outcomes)
-        failed = any(outcome.failures for outcome in outcomes)
-        code = "always_late" if late else "always_errors" if failed else "always_abstains"
-        what = {
-            "always_late": "does not come back in time",
-            "always_errors": "fails",
-            "always_abstains": "gives no reward",
-        }[code]
-        (row, outcome), _ = every[0]
-        yield ProbeFinding(
-            code,
-            "calibration",
-            "high",
-            None,
-            {"value": 1.0, "what": what, "tried": tried, "reason": _short(reason)},
-            tried,
-            None,
-            (
-                _example(
-                    row,
-                    {name: row[name] for name in row if name in ("completion", "ground_truth")},
-                    outcome,
-                    code,
-                ),
-            ),
-        )
-    elif tries.highest - tries.lowest <= 1e-9:
-        row, outcome = calibration.pool[0]
-        yield ProbeFinding(
-            "constant",
-            "calibration",
-            "high",
-            None,
-            {"value": rewards[0], "tried": tries.calls},
-            tried,
-            None,
-            (
-                _example(
-                    row,
-                    {name: row[name] for name in row if name in ("completion", "ground_truth")},
-                    outcome,
-                    "constant",
-                ),
-            ),
-        )
+    if not calibration.rewards:
+        yield _always(calibration, outcomes)
+    elif tries.highest - tries.lowest <= 1e-9 and not any(outcome.failures for outcome in outcomes):
+        evidence = {"value": calibration.rewards[0], "tried": tries.calls}
+        yield _of_all("constant", "calibration", evidence, calibration)
     elif calibration.mode == "deaf":
         yield deaf(tries.calls)
+
+
+ALWAYS = {
+    "always_late": "does not come back in time",
+    "always_errors": "fails",
+    "always_abstains": "gives no reward",
+}
+
+
+def _always(calibration: Calibration, outcomes: Sequence[Outcome]) -> ProbeFinding:
+    """The finding of a reward that judged none of the rollouts."""
+    reasons = Counter(reason for outcome in outcomes for reason in outcome.errors.values())
+    reason = reasons.most_common(1)[0][0] if reasons else "no component is for these rows"
+    failed = any(outcome.failures for outcome in outcomes)
+    late = all(outcome.late for outcome in outcomes)
+    code = "always_late" if late else "always_errors" if failed else "always_abstains"
+    kind = _kind(reason) if code == "always_errors" else ""
+    evidence = {"value": 1.0, "what": ALWAYS[code], "tried": len(outcomes), "reason": _short(reason)}
+    if kind in SAYS:
+        evidence["says"] = f"{SAYS[kind]} on each of {len(outcomes)} completions: {_short(reason)}"
+        return _of_all(kind, "contract", evidence, calibration)
+    return _of_all(code, "calibration", evidence, calibration)
+
+
+def _of_all(code: str, family: str, evidence: Mapping[str, Any], calibration: Calibration) -> ProbeFinding:
+    row, outcome = calibration.pool[0]
+    shown = {name: row[name] for name in row if name in ("completion", "ground_truth")}
+    example = _example(row, shown, outcome, code)
+    return ProbeFinding(code, family, "high", None, evidence, len(calibration.pool), None, (example,))
 
 
 def deaf(tried: int, part: str = "") -> ProbeFinding:

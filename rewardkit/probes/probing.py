@@ -40,7 +40,7 @@ BUDGET = 60.0
 
 PATIENCE = 2  # late calls of one pass, after which the others of it are not made
 SEVERITIES = ("high", "warn", "info")
-FAILING = ("always_errors", "always_abstains", "always_late")  # there is nothing more to say of these
+FAILING = ("always_errors", "always_abstains", "always_late", "wrong_length", "wrong_type", "not_finite")
 
 
 @dataclass(frozen=True)
@@ -171,16 +171,17 @@ def probe(
         trials: list[Trial] = []
         if not found:
             known = _known(tries, calibration, variants)
+            subjects = tuple(item for item in calibration.subjects if item.rollout_id in known)
+            calibration = replace(calibration, subjects=subjects)
             seen = Seen(reward, calibration, known, variants, _special(rollouts))
             trials = _tried(tries, calibration, variants, [item for item in probes if item.expects != "back"])
             graded = _graded(trials, calibration, always=expects_partial)
-            judged = [trial for trial in trials if trial.subject.rollout_id in known]
-            found += told(tallied(judged, calibration.scales, graded=graded), seen, leakage=leakage)
+            found += told(tallied(trials, calibration.scales, graded=graded), seen, leakage=leakage)
             found += failures(trials, calibration, seen)
             found += [deaf(tries.calls, part) for part, mode in calibration.modes.items() if mode == "deaf"]
             if not unsendable and not any(item.code == "hang" for item in found):
                 found += hangs(tries, calibration, seen, [item for item in probes if item.expects == "back"])
-        if "contract" in families and (not found or found[0].code not in FAILING):
+        if "contract" in families and not (trials == [] and found and found[0].code in FAILING):
             broken = list(
                 contract(reward, calibration, tries, unsendable=unsendable, timeout=timeout, seed=seed)
             )
@@ -226,15 +227,37 @@ def _tried(
             for place, attempt in enumerate(probe.attempts(subject))
         ]
         planned.sort(key=lambda item: item[0])  # the first attempt of each probe before the second of one
-        rows = [row for *_, attempt in planned for row in _rows(subject, attempt, variants)]
-        siblings = [subject.siblings] * len(rows) if subject.siblings else []
-        outcomes = iter(tries.outcomes(rows, siblings))
-        for _, probe, attempt in planned:
-            trial = Trial(probe, subject, attempt, tuple(next(outcomes) for _ in attempt.completions))
-            trials.append(trial)
-            if any(outcome is not None and outcome.late for outcome in trial.outcomes):
-                late.add(probe.name)
+        plans = [(probe, attempt) for _, probe, attempt in planned if not late or _formed(subject, attempt)]
+        while plans:
+            made = _made(tries, subject, plans, variants)
+            trials += [trial for trial in made if trial.tried or trial.late]
+            late |= {trial.probe.name for trial in made if trial.late}
+            plans = [(trial.probe, trial.attempt) for trial in made if not trial.tried and not trial.late]
+            if late:  # what has the form of an answer is less likely to end like this
+                plans = [(probe, item) for probe, item in plans if _formed(subject, item)]
+            if tries.left <= tries.each or len(plans) == len(made):
+                break
+        trials += [Trial(probe, subject, item, (None,) * len(item.completions)) for probe, item in plans]
     return trials
+
+
+def _made(
+    tries: Tries, subject: Subject, plans: Sequence[tuple[Probe, Attempt]], variants: Variants
+) -> list[Trial]:
+    """The attempts of some probes on a subject, with what they got."""
+    rows = [row for _, attempt in plans for row in _rows(subject, attempt, variants)]
+    siblings = [subject.siblings] * len(rows) if subject.siblings else []
+    outcomes = iter(tries.outcomes(rows, siblings))
+    return [
+        Trial(probe, subject, attempt, tuple(next(outcomes) for _ in attempt.completions))
+        for probe, attempt in plans
+    ]
+
+
+def _formed(subject: Subject, attempt: Attempt) -> bool:
+    """Whether all completions of an attempt have the marks of an answer."""
+    form = subject.format
+    return all(form.opening in text and form.closing in text for text in attempt.completions)
 
 
 def _rows(subject: Subject, attempt: Attempt, variants: Variants) -> list[dict[str, Any]]:

@@ -156,9 +156,14 @@ class Patched:
         gets, earns = "gets" if lost == 1 else "get", "earns" if self.pushed_down == 1 else "earn"
         return [
             *told,
-            f"of {others} {lost:,} ({percent(lost / self.right)}) {gets} less; of these {self.pushed_down:,} "
-            f"no longer {earns} more than their siblings",
+            f"of {others} {lost:,} ({percent(lost / self.right)}) {gets} less{self._typical()}; of these "
+            f"{self.pushed_down:,} no longer {earns} more than their siblings",
         ]
+
+    def _typical(self) -> str:
+        """How much less, so that it is seen where all of the rewards are lower."""
+        fall = float((self.lost["reward"] - self.lost["patched"]).median())
+        return "" if math.isnan(fall) else f", the middle one by {number(fall)}"
 
     def record(self) -> dict[str, Any]:
         """As plain data."""

@@ -60,6 +60,11 @@ class Trial:
         )
 
     @property
+    def late(self) -> bool:
+        """Whether a call did not come back."""
+        return any(outcome is not None and outcome.late for outcome in self.outcomes)
+
+    @property
     def failed(self) -> bool:
         """Whether a call raised or was late, which is told apart from what it would have earned."""
         return any(outcome is not None and outcome.failures for outcome in self.outcomes)

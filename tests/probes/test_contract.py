@@ -1,0 +1,193 @@
+"""The contract: each way to break it is found, and what looks like it is not."""
+
+import random
+import threading
+from itertools import count
+
+import pytest
+from planted_probes import DATA, inside, strict
+
+import rewardkit as rk
+from rewardkit.probes.contract import Watched
+
+ROLLOUTS = DATA["numbers"]
+
+
+def reward(function, **options):
+    return rk.Reward("r", components=[rk.Component("c", function, **options)])
+
+
+def judged(text, truth):
+    return float(strict(text, truth))
+
+
+def beyond(completion, ground_truth):
+    return 2 * judged(completion, ground_truth)
+
+
+def not_finite(completion, ground_truth):
+    return judged(completion, ground_truth) if inside(completion) != "none" else float("nan")
+
+
+def text(completion, ground_truth):
+    return judged(completion, ground_truth) if inside(completion) != "none" else "wrong"
+
+
+def raising(completion, ground_truth):
+    return float(inside(completion)) == float(ground_truth)
+
+
+def too_few(completion, ground_truth):
+    pairs = zip(completion, ground_truth, strict=True)
+    return [judged(*pair) for pair in pairs if inside(pair[0]) != "none"]
+
+
+def by_place(completion, ground_truth):
+    pairs = zip(completion, ground_truth, strict=True)
+    return [judged(*pair) * (1 - place / 1000) for place, pair in enumerate(pairs)]
+
+
+def centred(completion, ground_truth):
+    scores = [judged(*pair) for pair in zip(completion, ground_truth, strict=True)]
+    return [score - sum(scores) / len(scores) / 2 for score in scores]
+
+
+def novel(completion, ground_truth):
+    scores = [judged(*pair) for pair in zip(completion, ground_truth, strict=True)]
+    return [score / completion.count(text) for score, text in zip(scores, completion, strict=True)]
+
+
+CALLS = count()
+
+
+def warms_up(completion, ground_truth):
+    return judged(completion, ground_truth) * (1 - 1 / (2 + next(CALLS)))
+
+
+def noisy(completion, ground_truth):
+    return 0.9 * judged(completion, ground_truth) + 0.1 * random.random()
+
+
+def pops(completion, ground_truth, references):
+    references.pop()
+    return judged(completion, ground_truth)
+
+
+def holding():
+    lock = threading.Lock()
+
+    def score(completion, ground_truth):
+        with lock:
+            return judged(completion, ground_truth)
+
+    return score
+
+
+BATCH = {"batch": True, "range": None}
+
+
+@pytest.mark.parametrize(
+    ("made", "code", "severity"),
+    [
+        pytest.param(reward(beyond), "out_of_range", "high", id="beyond its range"),
+        pytest.param(reward(not_finite), "not_finite", "high", id="NaN"),
+        pytest.param(reward(text), "wrong_type", "high", id="a text"),
+        pytest.param(reward(raising), "raises", "high", id="raises"),
+        pytest.param(reward(too_few, **BATCH), "wrong_length", "high", id="too few scores"),
+        pytest.param(reward(by_place, **BATCH), "depends_on_order", "high", id="order"),
+        pytest.param(reward(centred, **BATCH), "depends_on_siblings", "high", id="the batch's mean"),
+        pytest.param(reward(novel, **BATCH), "depends_on_siblings", "high", id="duplicates"),
+        pytest.param(reward(warms_up), "hidden_state", "high", id="a counter"),
+        pytest.param(reward(noisy), "differs_between_calls", "high", id="chance"),
+        pytest.param(reward(pops), "changes_arguments", "high", id="changes what it is given"),
+        pytest.param(reward(holding()), "not_picklable", "warn", id="holds a lock"),
+    ],
+)
+def test_each_break_of_the_contract_is_one_finding(made, code, severity):
+    data = [{**row, "references": ["a", "b"]} for row in ROLLOUTS]
+    result = rk.probe(made, data, only="contract", timeout=5)
+    assert [(item.code, item.severity) for item in result.findings] == [(code, severity)]
+
+
+def plain(completion, ground_truth):
+    return judged(completion, ground_truth)
+
+
+def listed(completion, ground_truth):
+    return [judged(*pair) for pair in zip(completion, ground_truth, strict=True)]
+
+
+def best_of_group(completion, ground_truth):
+    scores = listed(completion, ground_truth)
+    return [score / max(1.0, sum(scores)) for score in scores]
+
+
+def unreadable(completion, ground_truth):
+    return None if inside(completion) is None else judged(completion, ground_truth)
+
+
+async def awaited(completion, ground_truth):
+    return judged(completion, ground_truth)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        pytest.param(reward(plain), id="a row at a time"),
+        pytest.param(reward(listed, batch=True), id="in lists"),
+        pytest.param(reward(best_of_group, group=True), id="declared to look at siblings"),
+        pytest.param(reward(unreadable), id="no reward for what cannot be read"),
+        pytest.param(reward(awaited), id="awaited"),
+    ],
+)
+def test_what_keeps_the_contract_has_no_finding(made):
+    assert not rk.probe(made, ROLLOUTS, only="contract", timeout=5).findings
+
+
+TRL = """
+def reads_level(prompts, completions, ground_truth, **kwargs):
+    levels = kwargs["level"]
+    return [float(f">{t}<" in c) * level for c, t, level in zip(completions, ground_truth, levels)]
+
+def asks_for_level(prompts, completions, ground_truth, level, **kwargs):
+    return [float(f">{t}<" in c) * one for c, t, one in zip(completions, ground_truth, level)]
+
+def pops_completions(prompts, completions, ground_truth, **kwargs):
+    scores = [float(f">{t}<" in c) for c, t in zip(completions, ground_truth)]
+    while completions:
+        completions.pop()
+    return scores
+"""
+
+
+def trained(tmp_path, name):
+    path = tmp_path / "mine.py"
+    path.write_text(TRL)
+    rollouts = rk.load_rollouts([{**row, "level": 1 + place % 3} for place, row in enumerate(ROLLOUTS)])
+    loaded = rk.load_reward(f"{path}:{name}", rollouts=rollouts)
+    return rk.probe(loaded, rollouts, only="contract", timeout=5).findings
+
+
+def test_a_column_that_is_read_and_not_asked_for_is_named(tmp_path):
+    (item,) = trained(tmp_path, "reads_level")
+    assert (item.code, item.severity) == ("undeclared_column", "warn") and "level" in item.sentence
+    assert not trained(tmp_path, "asks_for_level")
+
+
+def test_a_list_that_a_trainers_function_empties_is_told_by_its_name(tmp_path):
+    (item,) = trained(tmp_path, "pops_completions")
+    assert item.code == "changes_arguments" and "'completions'" in item.sentence
+
+
+def test_a_watched_function_is_asked_for_the_same_columns_and_gives_the_same():
+    watched = Watched(strict)
+    assert rk.Component("c", watched).asks_for == ("completion", "ground_truth")
+    assert watched("<answer>4</answer>", "4") is True
+    with pytest.raises(TypeError, match=r"changed its argument '1'"):
+        Watched(list.pop)([1, 2])
+
+
+def test_rows_that_the_user_gave_are_not_changed_though_the_function_changes_its_arguments():
+    rollouts = rk.load_rollouts([{**row, "references": ["a", "b"]} for row in ROLLOUTS])
+    rk.probe(reward(pops), rollouts, timeout=5)
+    assert rollouts.columns()["references"] == [["a", "b"]] * len(rollouts)

@@ -1,0 +1,113 @@
+"""Calls that do not come back end as findings, from Python, the command line and a notebook."""
+
+import json
+import re
+import time
+
+import nbformat
+import papermill
+import pytest
+from click.testing import CliRunner
+from planted_probes import DATA
+
+import rewardkit as rk
+from rewardkit.cli import main
+
+SECONDS = 1.5
+
+HANGING = """
+import re
+
+def backtracks(completion, ground_truth):
+    return re.search(r"<answer>((\\\\d+,?)+)</answer>", completion) is not None and ground_truth in completion
+
+def endless(completion, ground_truth):
+    place = 0
+    while "</answer>" not in completion[place:]:
+        place = 0
+    return ground_truth in completion
+
+def deep(completion, ground_truth):
+    def depth(text):
+        return 1 + max(depth(text[1:-1]), depth(text[1:-1])) if text[:1] in "([{" and text else 0
+    inner = completion.partition("<answer>")[2].partition("</answer>")[0]
+    return depth(inner) < 3 and ground_truth in inner
+
+def powers(completion, ground_truth):
+    inner = completion.partition("<answer>")[2].partition("</answer>")[0]
+    found = re.fullmatch(r"(\\\\d+)\\\\*\\\\*(\\\\d+)(?:\\\\*\\\\*(\\\\d+))?", inner.strip())
+    value = int(found[1]) ** (int(found[2]) ** int(found[3] or 1)) if found else inner.strip()
+    return str(value) == ground_truth
+"""
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("hang")
+    (folder / "mine.py").write_text(HANGING.replace("\\\\", "\\"))
+    (folder / "rollouts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in DATA["numbers"]))
+    return folder
+
+
+@pytest.mark.parametrize("name", ["backtracks", "endless", "deep", "powers"])
+def test_each_hanging_form_ends_as_a_finding_on_the_command_line(files, name):
+    began = time.monotonic()
+    arguments = [
+        f"{files / 'mine.py'}:{name}",
+        str(files / "rollouts.jsonl"),
+        *("--only", "hang", "--timeout", str(SECONDS), "--fail-on", "high", "--json"),
+    ]
+    ran = CliRunner().invoke(main, ["probe", *arguments])
+    assert ran.exit_code == 1, ran.output
+    findings = json.loads(ran.stdout)["findings"]
+    assert [(item["code"], item["severity"]) for item in findings] == [("hang", "high")]
+    assert findings[0]["evidence"]["seconds"] == SECONDS
+    assert time.monotonic() - began < 60  # not for ever
+
+
+def test_a_hang_ends_as_a_finding_in_a_notebook(files, tmp_path):
+    cells = [
+        f"import rewardkit as rk\nrollouts = rk.load_rollouts({str(files / 'rollouts.jsonl')!r})",
+        f"reward = rk.load_reward({str(files / 'mine.py') + ':endless'!r}, rollouts=rollouts)",
+        f"print([item.code for item in rk.probe(reward, rollouts, timeout={SECONDS}).alarms])",
+    ]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    nbformat.write(notebook, tmp_path / "in.ipynb")
+    done = papermill.execute_notebook(
+        str(tmp_path / "in.ipynb"), str(tmp_path / "out.ipynb"), progress_bar=False, log_output=False
+    )
+    printed = "".join(output.get("text", "") for output in done.cells[-1].outputs)
+    assert "'hang'" in printed
+
+
+def test_the_shortest_completion_that_hangs_is_shown():
+    def slow(completion, ground_truth):
+        if completion.count("(") > 20:
+            time.sleep(60)
+        return ground_truth in completion
+
+    result = rk.probe(
+        rk.Reward("r", components=[rk.Component("c", slow)]), DATA["numbers"], only="hang", timeout=1
+    )
+    (item,) = result.findings
+    assert len(item.examples[0].completion) < 300 and "took longer than 1 s" in item.examples[0].said
+
+
+def test_patterns_of_the_rewards_own_code_are_tried():
+    def dates(completion, ground_truth):
+        return re.fullmatch(r"(\d+-?)+z", completion) is None and ground_truth in completion
+
+    result = rk.probe(
+        rk.Reward("r", components=[rk.Component("c", dates)]), DATA["numbers"], only="patterns", timeout=1
+    )
+    assert [item.code for item in result.findings] == ["hang"]
+    assert "a pattern in its code" in result.findings[0].sentence
+
+
+def test_linear_code_has_no_finding_of_this_family():
+    def plain(completion, ground_truth):
+        return f"<answer>{ground_truth}</answer>" in completion
+
+    reward = rk.Reward("r", components=[rk.Component("c", plain)])
+    assert not rk.probe(reward, DATA["numbers"], only="hang", timeout=5).findings
