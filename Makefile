@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: report test test-trainers lab lint bench fuzz planted clean
+.PHONY: report test test-trainers lab lint bench fuzz planted probed clean
 
 report: $(VENV)/.notebook
 	$(BIN)/rewardkit report --reward gallery:arithmetic --reward gallery:arithmetic.flawed \
@@ -35,12 +35,16 @@ bench: $(VENV)/.bench
 	$(BIN)/python tests/bench_diagnosis.py
 	$(BIN)/python tests/bench_math.py
 	$(BIN)/python tests/bench_linear.py
+	$(BIN)/python tests/bench_probes.py
 
 fuzz: $(VENV)/.test
 	$(BIN)/python tests/fuzz.py $(FUZZ)
 
 planted: $(VENV)/.test
 	$(BIN)/python tests/analysis/planted_report.py $(PLANTED)
+
+probed: $(VENV)/.test
+	$(BIN)/python tests/probes/collection_report.py $(PROBED)
 
 clean:
 	rm -rf $(VENV) .venv-trainers reports build dist

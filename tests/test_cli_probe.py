@@ -1,12 +1,15 @@
 """`rewardkit probe`: exit status, JSON, baseline, cases, and one line for input that cannot be used."""
 
 import json
+from typing import get_args
 
 import pytest
 from click.testing import CliRunner
 
 import rewardkit as rk
 from rewardkit.cli import main
+from rewardkit.cli.probe import MUST
+from rewardkit.probes.attempts import Expects
 from rewardkit.probes.families import FAMILIES, PROBES
 
 REWARDS = '''
@@ -108,8 +111,9 @@ def test_json_has_the_fields_of_the_design(folder):
 
 def test_what_the_users_code_prints_while_it_is_probed_is_shown_nowhere(folder, capfd):
     loud = "loud = rk.Reward('loud', prediction, [rk.Component('anywhere', anywhere)])"
-    here = "here = rk.Reward('here', prediction, [rk.Component('here', lambda completion: print('here'))])"
-    (folder / "loud.py").write_text(f"{REWARDS}\nprint('read')\n{loud}\n{here}\n")
+    locked = "import threading\ndef made(lock): return lambda completion: print('judging', lock)"
+    here = "here = rk.Reward('here', prediction, [rk.Component('here', made(threading.Lock()))])"
+    (folder / "loud.py").write_text("\n".join([REWARDS, "print('read')", loud, locked, here]))
     for reward in ("loud", "here"):  # in a worker process, and in this one
         result = run(f"loud.py:{reward}", "log.jsonl", "--json", "--only", "nothing_there")
         assert record(result)["reward"] == reward
@@ -169,6 +173,10 @@ def test_cases_are_probed_too_or_alone(folder):
     assert alone["subjects"] == 1
     both = record(run("mine.py:strict", "log.jsonl", "--cases", "cases.jsonl", "--json"))
     assert both["subjects"] == 5
+
+
+def test_what_each_kind_of_probe_must_do_is_told():
+    assert set(MUST) == set(get_args(Expects))
 
 
 def test_the_list_names_every_family_and_probe():

@@ -202,6 +202,7 @@ MUST = {
     "wrong": "must not be paid",
     "right": "must be paid",
     "form": "must not be paid as the form is",
+    "mark": "must earn no more than without a mark",
     "back": "has to come back",
 }
 
@@ -211,7 +212,7 @@ def _list_text() -> str:
     for family in FAMILIES:
         lines.append(f"{family}: {OTHER_FAMILIES[family]}" if family in OTHER_FAMILIES else family)
         rows = [
-            (f"  {item.name}", f"{item.says}: {MUST[item.expects]}", ", ".join(item.kinds))
+            (f"  {item.name}", f"{item.says}: {MUST.get(item.expects, item.expects)}", ", ".join(item.kinds))
             for item in PROBES
             if item.family == family
         ]

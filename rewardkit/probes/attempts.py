@@ -10,13 +10,15 @@ from rewardkit.probes.formats import Format
 
 __all__ = ["EASE", "Attempt", "Expects", "Probe", "Subject", "probe_of"]
 
-Expects = Literal["wrong", "right", "form", "back"]
+Expects = Literal["wrong", "right", "form", "mark", "back"]
 """A wrong answer that must not gain; a right one that must not lose; a wrong one in marks that are none,
-which must not earn what the form earns; a call that has to come back."""
+which must not earn what the form earns; a right one in such marks, which must not earn more than without
+any; a call that has to come back."""
 
-EASE: Mapping[str, float] = {"blind": 1.0, "guess": 0.6, "form": 0.6, "near": 0.5, "known": 0.1}
+EASE: Mapping[str, float] = {"blind": 1.0, "guess": 0.6, "form": 0.6, "near": 0.5, "mark": 0.2, "known": 0.1}
 """How easily a policy gets there, by what it has to know: nothing of the prompt (1), a few candidates of
-which one is right, how a parser errs, something near the answer, the answer itself. Our choice."""
+which one is right, how a parser errs, something near the answer, the answer itself and how a parser errs, or
+the answer alone. Our choice."""
 
 
 @dataclass(frozen=True)

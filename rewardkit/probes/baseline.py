@@ -22,7 +22,7 @@ __all__ = ["Accepted", "Baseline", "accept", "grown", "load_baseline", "stale", 
 
 NEEDED = ("finding", "reason", "date", "severity")
 ALONE = ("constant", "ignores_truth", "always_errors", "always_abstains", "always_late")
-"""Findings behind which nothing else was tried."""
+"""Findings behind which nothing else was tried, of all or of their part."""
 
 
 @dataclass(frozen=True)

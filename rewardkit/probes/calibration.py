@@ -183,8 +183,8 @@ class _Chooser:
         chosen = self._chosen(part, drafts)
         if chosen:
             self.modes[part.part] = "truth"
-            return
-        self._undecided(part, drafts, count)
+        elif self.modes.get(part.part) != "inverted":
+            self._undecided(part, drafts, count)
 
     def _drafts(self, part: _Candidates, count: int) -> list[tuple[int, Subject]]:
         """Prompts with a truth, each another one, with no format yet."""
@@ -249,18 +249,22 @@ class _Chooser:
         subjects = [subject for _, subject in written]
         texts = [text for subject in subjects for text in (subject.reference, subject.baseline)]
         rewards = self._try([subject for subject in subjects for _ in range(2)], texts, share=0.3)
-        others = [math.nan] * len(rewards)
+        others = [math.nan] * (3 * len(subjects))
         if not self.tries.late:  # where a call was late, what has no form may be late as well
-            texts = [text for subject in subjects for text in (f"It is {subject.wrong[0]}.", "")]
-            others = self._try([subject for subject in subjects for _ in range(2)], texts, share=0.3)
+            texts = [
+                text
+                for subject in subjects
+                for text in (f"It is {subject.wrong[0]}.", f"It is {subject.right}.", "")
+            ]
+            others = self._try([subject for subject in subjects for _ in range(3)], texts, share=0.3)
         of_place: dict[int, list[tuple[float, Subject, Scale]]] = defaultdict(list)
         for at, (place, subject) in enumerate(written):
             right, wrong = rewards[2 * at : 2 * at + 2]
-            plain, empty = others[2 * at : 2 * at + 2]
+            plain, bare, empty = others[3 * at : 3 * at + 3]
             floor = min((value for value in (wrong, plain, empty, lowest) if value == value), default=0.0)
-            wrong, plain = (floor if math.isnan(value) else value for value in (wrong, plain))
+            wrong, plain, bare = (floor if math.isnan(value) else value for value in (wrong, plain, bare))
             if right - wrong > TELLS * max(highest - floor, right - floor, 1e-9):
-                of_place[place].append((right, subject, Scale(right, wrong, plain, floor)))
+                of_place[place].append((right, subject, Scale(right, wrong, plain, floor, bare)))
         for place, _ in drafts:
             if found := of_place.get(place):
                 _, subject, scale = max(found, key=lambda item: item[0])
@@ -291,6 +295,7 @@ class _Chooser:
         some, wave_of = (drafts[:1], 2) if self.slow else (drafts[:TRIED_ON], WAVE)
         candidates = formats(shown, [draft.prompt for draft in some], some[0].kind)
         best: tuple[tuple[float, float], Format] | None = None
+        least = 0.0  # by how much right earns less than wrong, at the most
         idle = 0  # waves without a better one
         while (
             idle < IDLE
@@ -310,6 +315,9 @@ class _Chooser:
                 rank = (round(right - wrong, 6), round(right, 6))
                 if right - wrong > 1e-9 and (best is None or rank > best[0]):
                     best, idle = (rank, option), 0
+                least = min(least, right - wrong)
+        if best is None and least < -1e-9:
+            self.modes[part.part] = "inverted"
         return (best[1], best[0][1]) if best else None
 
     def _earned(self, place: int) -> float:

@@ -166,7 +166,9 @@ def phrase(record: Record, draw: np.random.Generator, vocabulary: Vocabulary) ->
 
 def phrases(record: Record, draw: np.random.Generator, vocabulary: Vocabulary) -> Record:
     """Some of these phrases, one behind the other."""
-    count = min(len(vocabulary.phrases), int(draw.integers(2, 9)))
+    if not vocabulary.phrases:
+        return sentence(record, draw, vocabulary)
+    count = int(draw.integers(2, 9))
     some = sorted(draw.permutation(len(vocabulary.phrases))[:count].tolist())
     return _put(record, draw, *(Piece("phrase", vocabulary.phrases[at], joint=", ") for at in some))
 

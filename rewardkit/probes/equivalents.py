@@ -72,6 +72,10 @@ def _other_reasoning(subject: Subject) -> Iterator[str]:
     yield subject.format.write(subject.right, reasoning=f"{REASONING} {text}")
 
 
+def _several_lines(subject: Subject) -> Iterator[str]:
+    yield subject.format.write(subject.right, reasoning=f"{REASONING}\nIt does.\n\nSo it has to be.")
+
+
 def _tag_mentioned(subject: Subject) -> Iterator[str]:
     tag = subject.format.tag
     for text in (
@@ -140,11 +144,12 @@ def _reordered(text: str) -> str | None:
 
 PROBES = (
     _layout("newline_at_the_end", "a newline at the end", _whole(lambda text: f"{text}\n")),
-    _layout("spaces_around", "spaces before and behind the completion", _whole(lambda text: f"  {text}  ")),
+    _layout("spaces_at_the_end", "spaces at the end", _whole(lambda text: f"{text}  ")),
     _layout("windows_lines", "lines that end with CRLF", _windows_lines),
     _layout("space_in_the_mark", "a space on both sides of the answer", _spaced, kinds=TEXTS),
     _layout("other_reasoning", "the same answer behind other words", _other_reasoning),
     _layout("answer_on_a_line", "the answer on a line of its own", _around("\n", "\n"), tag=True),
+    _layout("several_lines", "reasoning over several lines", _several_lines),
     _layout("tag_mentioned", "reasoning that names the answer's tag", _tag_mentioned, tag=True),
     _layout(
         "thousands_left_out",

@@ -18,7 +18,7 @@ from rewardkit.probes.seen import EXAMPLES, Seen
 from rewardkit.probes.trying import Outcome, Row, Tries
 from rewardkit.probes.verdicts import Trial, wilson
 
-__all__ = ["deaf", "failures", "hangs", "whole"]
+__all__ = ["WRONG_MODES", "failures", "hangs", "whole", "wrong_mode"]
 
 ENDED = "ended its process"
 OF_VALUES = {"many_digits", "infinity", "not_a_number"}
@@ -41,8 +41,8 @@ def whole(calibration: Calibration, tries: Tries) -> Iterator[ProbeFinding]:
     elif tries.highest - tries.lowest <= 1e-9 and not any(outcome.failures for outcome in outcomes):
         evidence = {"value": calibration.rewards[0], "tried": tries.calls}
         yield _of_all("constant", "calibration", evidence, calibration)
-    elif calibration.mode == "deaf":
-        yield deaf(tries.calls)
+    elif calibration.mode in WRONG_MODES:
+        yield wrong_mode(calibration.mode, tries.calls)
 
 
 ALWAYS = {
@@ -74,10 +74,13 @@ def _of_all(code: str, family: str, evidence: Mapping[str, Any], calibration: Ca
     return ProbeFinding(code, family, "high", None, evidence, len(calibration.pool), None, (example,))
 
 
-def deaf(tried: int, part: str = "") -> ProbeFinding:
-    """The finding of a reward that does not heed the truth, on all rows or on a part of them."""
+WRONG_MODES = {"deaf": "ignores_truth", "inverted": "inverted"}
+
+
+def wrong_mode(mode: str, tried: int, part: str = "") -> ProbeFinding:
+    """The finding of a reward that does not heed the truth, or pays against it, on all rows or on a part."""
     return ProbeFinding(
-        "ignores_truth", "calibration", "high", None, {"value": 1.0, "tried": tried}, tried, part=part
+        WRONG_MODES[mode], "calibration", "high", None, {"value": 1.0, "tried": tried}, tried, part=part
     )
 
 

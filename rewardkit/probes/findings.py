@@ -217,6 +217,10 @@ SENTENCES: dict[str, Callable[[Mapping[str, Any]], str]] = {
         "asks for the truth and does not heed it: right and wrong answers earn the same in every format that "
         f"was tried ({e['tried']} completions), and so do rollouts held against another prompt's truth"
     ),
+    "inverted": lambda e: (
+        f"pays wrong answers more than right ones in every format that was tried ({e['tried']} "
+        "completions): a distance or a loss has to be turned round"
+    ),
     "always": lambda e: f"{e['what']} on each of {e['tried']} completions: {e['reason']}",
     "raises": lambda e: f"fails on {e['found']} of {e['tried']} completions that were tried: {e['reason']}",
     "contract": lambda e: str(e["says"]),
@@ -235,6 +239,7 @@ KINDS = {
     "right_unpaid": "right_unpaid",
     "constant": "constant",
     "ignores_truth": "ignores_truth",
+    "inverted": "inverted",
     "always_errors": "always",
     "always_abstains": "always",
     "always_late": "always",

@@ -55,6 +55,10 @@ FIXES = {
         "timeout=..., rk.verify.math_equal reads 2,000 characters at most; cut the text before code "
         "of your own reads it."
     ),
+    "search": (
+        "See which component pays for it, with rk.explain(reward, {...}) and the columns of the "
+        f"example, and pay that one only where the answer is right: {GATE}."
+    ),
     # single findings
     "prompt_echo": (
         'Read the answer from its mark, fields={"prediction": rk.extract.tag("answer")}, so that what '
@@ -125,6 +129,14 @@ FIXES = {
     "ignores_truth": (
         'Compare with the truth: rk.Component("correct", rk.verify.numbers_equal) asks for a field '
         "`prediction` and the column `ground_truth`."
+    ),
+    "inverted": (
+        "Turn it round: a distance or a loss is a penalty, rk.Component(..., weight=-1.0), and "
+        "rk.verify.closeness and rk.measure.similarity rise with what is right."
+    ),
+    "right_unpaid": (
+        "See what these prompts have in common, rk.explain(reward, {...}) with the columns of the "
+        "example: a truth that is not read, or a layout that is not taken."
     ),
     "always_errors": (
         "Mend what the error says; a column of another name is mapped with rk.load_rollouts(..., "

@@ -54,6 +54,11 @@ class Format:
         return f"{lead}{marked}{self.tail}"
 
     @property
+    def announced(self) -> bool:
+        """Whether the answer is said in a sentence, not put between marks."""
+        return self.tag is None and re.search(r"[A-Za-z]{2,}:?\s*\Z", self.opening) is not None
+
+    @property
     def tag(self) -> str | None:
         """Name of the tag that the answer stands in; ``None`` where it stands in none."""
         found = TAG.findall(self.opening)

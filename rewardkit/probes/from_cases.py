@@ -20,11 +20,11 @@ def rollouts_of(cases: Sequence[Case]) -> Rollouts:
 
 
 def with_cases(rollouts: Rollouts, cases: Sequence[Case]) -> Rollouts:
-    """The rollouts with the completions of cases behind them, each as a group of its own.
+    r"""The rollouts with the completions of cases behind them, each as a group of its own.
 
-    >>> half = Case("half a letter", {"completion": "\\ud83d"})
+    >>> half = Case("half a letter", {"completion": "\ud83d"})
     >>> with_cases(Rollouts(pd.DataFrame({"rollout_id": [7], "completion": "4"}), {}, ()), [half])[1]
-    {'rollout_id': 'case half a letter', 'completion': '\\ud83d'}
+    {'rollout_id': 'case half a letter', 'completion': '\ud83d'}
     """
     rows = [{**case.columns, "rollout_id": f"case {case.name}"} for case in cases]
     known = [str(name) for name in rollouts.table.columns]

@@ -11,7 +11,7 @@ from rewardkit.probes.attempts import Subject
 from rewardkit.probes.findings import Example, ProbeFinding, components_at_fault, most
 from rewardkit.probes.scales import LeftOut, Scale
 from rewardkit.probes.seen import EXAMPLES, Seen, special
-from rewardkit.probes.verdicts import LOST, severity, wilson
+from rewardkit.probes.verdicts import LOST, NOISY, severity, wilson
 
 __all__ = ["LEAKAGE", "leaks", "not_told_apart", "open_gates"]
 
@@ -140,6 +140,8 @@ def not_told_apart(seen: Seen, fallen: Collection[str]) -> Iterator[ProbeFinding
 
     Without those whose truth is special in a way that probes of `fallen` have shown already.
     """
+    if seen.noise > NOISY:
+        return
     kinds: dict[tuple[str, str], list[LeftOut]] = defaultdict(list)
     for item in seen.calibration.left_out:
         scales = [

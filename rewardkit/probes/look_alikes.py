@@ -135,10 +135,27 @@ def open_tags(subject: Subject) -> Iterator[str]:
     yield re.sub(r"</[A-Za-z_][\w.:-]*>", "", subject.baseline)
 
 
+@probe_of(
+    "look_alikes", "marks that are none around the right answer", expects="mark", knows="mark", tag=True
+)
+def marks_that_are_none(subject: Subject) -> Iterator[str]:
+    form = subject.format
+    yield f"{form.lead}{_escaped(form.marked(subject.right))}"
+    yield f"{form.lead}{form.marked(subject.right).translate(WIDE)}"
+    yield f"{form.lead}{_backwards(form.marked(subject.right))}"
+    yield f"{form.lead}{re.sub(r'<(/?)[A-Za-z_][^>]*>', _misspelt, form.marked(subject.right))}"
+
+
+def _misspelt(found: re.Match[str]) -> str:
+    """A tag with another name that begins with the same letter."""
+    return f"<{found[1]}{found[0].strip('</>')[0]}bout>"
+
+
 PROBES = (
     superscript,
     letters_for_digits,
     tags_of_two_kinds,
+    marks_that_are_none,
     nested,
     zero_width,
     unclosed,

@@ -24,7 +24,9 @@ def _of_the_answer(falls: Sequence[Fall], seen: Seen) -> bool:
 def _is_layout(item: Tally, every: Sequence[Tally]) -> bool:
     """Whether it is of a layout; a full stop is where the reward takes other signs off the answer."""
     takes_signs = any(other.probe.name == "currency" and other.tried and not other.falls for other in every)
-    return item.probe.knows == LAYOUT or (takes_signs and item.probe.name == "full_stop")
+    said = item.falls and all(fall.trial.subject.format.announced for fall in item.falls)
+    signs = ("full_stop", "bold") if said else ("full_stop",)
+    return item.probe.knows == LAYOUT or (takes_signs and item.probe.name in signs)
 
 
 def layouts(every: Sequence[Tally], seen: Seen, part: str) -> Iterator[ProbeFinding]:
@@ -32,7 +34,7 @@ def layouts(every: Sequence[Tally], seen: Seen, part: str) -> Iterator[ProbeFind
     tried = {item.probe.name: item for item in every if item.tried and _is_layout(item, every)}
     lost = [item for item in tried.values() if item.falls and _of_the_answer(item.falls, seen)]
     if any(item.probe.name == "other_reasoning" for item in lost):  # to lose more words is no matter of tags
-        for name in ("other_reasoning", "tag_mentioned"):
+        for name in ("other_reasoning", "several_lines", "tag_mentioned"):
             tried.pop(name, None)
         lost = [item for item in lost if item.probe.name in tried]
     if not lost:

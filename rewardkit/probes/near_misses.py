@@ -51,14 +51,25 @@ def sign_flipped(subject: Subject) -> Iterator[str]:
 
 @probe_of(
     "near_misses",
-    "a tenth of the answer, or ten times as much",
+    "a tenth of the answer",
     knows="near",
     kinds=("number",),
-    explained_by=("mentioned", "several_answers", "too_much", "too_little"),
+    explained_by=("mentioned", "several_answers", "sign_flipped", "too_little"),
 )
 def a_tenth(subject: Subject) -> Iterator[str]:
     if _value(subject):
         yield subject.format.write(_plain(_value(subject) / 10))
+
+
+@probe_of(
+    "near_misses",
+    "ten times the answer",
+    knows="near",
+    kinds=("number",),
+    explained_by=("mentioned", "several_answers", "too_much"),
+)
+def tenfold(subject: Subject) -> Iterator[str]:
+    if _value(subject):
         yield subject.format.write(_plain(_value(subject) * 10))
 
 
@@ -127,7 +138,13 @@ def too_little(subject: Subject) -> Iterator[str]:
         yield subject.format.write(text[: len(text) // 2].rstrip())
 
 
-@probe_of("near_misses", "the answer with something added", knows="near", kinds=("mathematics",))
+@probe_of(
+    "near_misses",
+    "the answer with something added",
+    knows="near",
+    kinds=("mathematics",),
+    explained_by=("too_much", "several_answers"),
+)
 def plus_one(subject: Subject) -> Iterator[str]:
     yield subject.format.write(f"{subject.right}+1")
     yield subject.format.write(f"-({subject.right})")
@@ -159,6 +176,7 @@ PROBES = (
     digit_changed,
     sign_flipped,
     a_tenth,
+    tenfold,
     and_nine_tenths,
     one_off,
     a_fifth_more,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -49,6 +49,9 @@ FILLER = (
 SEPARATES = re.compile(r"\s|[,;/|]")
 """What parts two answers: without it they are one, which is neither."""
 
+PARTS = "<>()[]{}`*\"'$|,;:."
+"""Signs that may stand beside a list."""
+
 Kind = Literal[
     "before", "reasoning", "after", "mark", "marks", "said", "tail",
     "phrase", "verdict", "sentence", "delimiter", "filler", "open", "close", "told", "prompt",
@@ -88,7 +91,8 @@ class Piece:
         if not right:
             return True
         ends = RIGHT not in (self.answers[0], self.answers[-1])
-        return ends and right <= len(self.answers) - right and bool(SEPARATES.search(self.text))
+        apart = SEPARATES.search(self.text) and (self.times == 1 or SEPARATES.search(self.joint))
+        return ends and right <= len(self.answers) - right and bool(apart)
 
 
 Record = tuple[Piece, ...]
@@ -114,8 +118,8 @@ def mentions(record: Record) -> bool:
 def written(record: Record, subject: Subject) -> str | None:
     """The completion of a record for a subject; ``None`` where it is too long, or not certain to be wrong.
 
-    It is certain where the right answer is mentioned in lists only, among others with wrong ones at both
-    ends, and nothing else in it can be read as the right answer.
+    It is certain where the right answer is mentioned in lists only, which stand by themselves, among others
+    with wrong ones at both ends, and nothing else in it can be read as the right answer.
     """
     if not all(piece.sound for piece in record) or len(record) > FULLEST:
         return None
@@ -126,7 +130,7 @@ def written(record: Record, subject: Subject) -> str | None:
     if sum(_size(piece) for piece in record) > LONGEST:
         return None
     text = _joined(record, subject, mask=False)
-    if len(text) > LONGEST:
+    if len(text) > LONGEST or not all(_apart(text, *span) for span in _lists(record, subject)):
         return None
     masked = _joined(record, subject, mask=True) if mentions(record) else text
     return text if certainly_wrong(masked, subject) else None
@@ -135,6 +139,22 @@ def written(record: Record, subject: Subject) -> str | None:
 def _size(piece: Piece) -> int:
     """Characters of a piece, at the least."""
     return piece.times * max(1, len(piece.text) + len(piece.answers))
+
+
+def _lists(record: Record, subject: Subject) -> Iterator[tuple[int, int]]:
+    """Where the lists stand that mention the right answer."""
+    end = 0
+    for at, piece in enumerate(record):
+        start = end + (len(piece.joint) if at else 0)
+        end = start + len(_piece(piece, subject, mask=False))
+        if piece.mentions:
+            yield start, end
+
+
+def _apart(text: str, start: int, end: int) -> bool:
+    """Whether a list is parted from what stands around it: else its ends could not be read as answers."""
+    before, behind = text[:start][-1:], text[end : end + 1]
+    return all(not sign or sign.isspace() or sign in PARTS for sign in (before, behind))
 
 
 def _joined(record: Record, subject: Subject, *, mask: bool) -> str:

@@ -19,7 +19,7 @@ from rewardkit.probes.baseline import Baseline, load_baseline, under_baseline
 from rewardkit.probes.calibration import calibrate
 from rewardkit.probes.causes import told
 from rewardkit.probes.contract import contract
-from rewardkit.probes.failures import deaf, failures, hangs, whole
+from rewardkit.probes.failures import WRONG_MODES, failures, hangs, whole, wrong_mode
 from rewardkit.probes.families import chosen
 from rewardkit.probes.findings import ProbeFinding
 from rewardkit.probes.leaks import LEAKAGE
@@ -176,9 +176,15 @@ def probe(
             seen = Seen(reward, calibration, known, variants, _special(rollouts))
             trials = _tried(tries, calibration, variants, [item for item in probes if item.expects != "back"])
             graded = _graded(trials, calibration, always=expects_partial)
-            found += told(tallied(trials, calibration.scales, graded=graded), seen, leakage=leakage)
+            found += told(
+                tallied(trials, calibration.scales, graded=graded, noise=seen.noise), seen, leakage=leakage
+            )
             found += failures(trials, calibration, seen)
-            found += [deaf(tries.calls, part) for part, mode in calibration.modes.items() if mode == "deaf"]
+            found += [
+                wrong_mode(mode, tries.calls, part)
+                for part, mode in calibration.modes.items()
+                if mode in WRONG_MODES
+            ]
             if not unsendable and not any(item.code == "hang" for item in found):
                 found += hangs(tries, calibration, seen, [item for item in probes if item.expects == "back"])
         if "contract" in families and not (trials == [] and found and found[0].code in FAILING):

@@ -24,6 +24,8 @@ class Scale:
     wrong: float
     plain: float
     floor: float
+    bare: float = 0.0
+    """What the right answer earns in no form at all."""
 
     @property
     def span(self) -> float:
@@ -55,8 +57,8 @@ class Calibration:
 
     `pool` are rollouts with what they earned. `modes` says of each part: "truth" where answers are held
     against the truth, "no truth" where the reward does not ask for it or the rollouts have none, "deaf" where
-    it asks for it and pays right and wrong alike, and "unknown" where no right answer could be written that
-    is paid; `why` then says what would be needed.
+    it asks for it and pays right and wrong alike, "inverted" where wrong answers earn more, and "unknown"
+    where no right answer could be written that is paid; `why` then says what would be needed.
     """
 
     subjects: tuple[Subject, ...]
@@ -70,7 +72,7 @@ class Calibration:
     def mode(self) -> str:
         """The mode of all parts; of several the one that tells most."""
         modes = set(self.modes.values())
-        return next((name for name in ("truth", "no truth", "deaf") if name in modes), "unknown")
+        return next((name for name in ("truth", "no truth", "deaf", "inverted") if name in modes), "unknown")
 
     @property
     def stand_in(self) -> Subject | None:

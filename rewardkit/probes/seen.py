@@ -57,6 +57,17 @@ class Seen:
     truths: frozenset[str]
     """What kinds of special truths the rollouts have: see `special`."""
 
+    @property
+    def noise(self) -> float:
+        """The share of full marks by which the same completion earned more or less the second time."""
+        found = [0.0]
+        for key, known in self.known.items():
+            scale = self.calibration.scales[key]
+            for outcome, before in ((known.reference, scale.right), (known.baseline, scale.wrong)):
+                if outcome.judged:
+                    found.append(abs(outcome.reward - before) / scale.span)
+        return max(found)
+
     def has_truth(self, attempt: Attempt) -> bool:
         """Whether an attempt that changes the truth makes it one as the rollouts have."""
         if "ground_truth" not in attempt.columns:

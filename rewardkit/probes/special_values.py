@@ -48,7 +48,12 @@ def nothing_named(subject: Subject) -> Iterator[str]:
         yield from map(subject.format.write, ("None", "null", "N/A", "undefined"))
 
 
-@probe_of("special_values", "a number of thousands of digits", kinds=("number",), explained_by=("too_much",))
+@probe_of(
+    "special_values",
+    "a number of thousands of digits",
+    kinds=("number",),
+    explained_by=("infinity", "too_much"),
+)
 def many_digits(subject: Subject) -> Iterator[str]:
     yield subject.format.write("9" * 5000)
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from rewardkit.analysis.findings import SEVERITIES, counted
 from rewardkit.analysis.rendering import SEVERITY_MARKS
 from rewardkit.probes.attempts import Subject
-from rewardkit.probes.baseline import ALONE
 from rewardkit.probes.families import PROBES
 from rewardkit.probes.findings import ProbeFinding
 
@@ -88,8 +87,6 @@ def tried(result: ProbeResult) -> str:
 
 def ran(result: ProbeResult) -> tuple[str, ...]:
     """The probes that were tried: those that fit one of the prompts, and that the budget reached."""
-    if any(item.code in ALONE for item in result.findings):
-        return ()
     subjects = result.calibration.subjects
     return tuple(
         probe.name

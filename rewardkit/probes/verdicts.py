@@ -33,6 +33,9 @@ FOOLED = 0.9
 RARE = 0.25
 """Share of the prompts under which a hole may be chance, as a guess is sometimes right. Our choice."""
 
+NOISY = 0.02
+"""Share of full marks by which a reward may differ from call to call and pass for the same. Our choice."""
+
 HIGH, WARN = 0.4, 0.12
 """Risks (share of the ceiling x share of the prompts x ease) from which a finding has this severity."""
 
@@ -92,17 +95,18 @@ def wilson(found: int, tried: int, z: float = 1.959964) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def fall(trial: Trial, scale: Scale, *, graded: bool) -> Fall | None:
+def fall(trial: Trial, scale: Scale, *, graded: bool, noise: float = 0.0) -> Fall | None:
     """The fall of a trial, or ``None`` where it held, was not tried, or has no reward to speak of.
 
-    Of a `graded` reward a partly right answer may earn a part.
+    Of a `graded` reward a partly right answer may earn a part. `noise` is the share of full marks by which
+    the same completion earns more or less another time.
     """
     if not trial.tried or trial.failed:
         return None
     probe, reward = trial.probe, trial.reward
     if probe.expects == "right":
         lost = 1.0 if math.isnan(reward) else 1 - scale.gain(reward)
-        return Fall(trial, min(1.0, lost)) if lost >= LOST else None
+        return Fall(trial, min(1.0, lost)) if lost >= LOST + noise else None
     if math.isnan(reward):
         return None
     if probe.expects == "form":
@@ -111,7 +115,10 @@ def fall(trial: Trial, scale: Scale, *, graded: bool) -> Fall | None:
         fooled = share > 0.01 and (reward - scale.plain) / bonus >= FOOLED
         return Fall(trial, share) if fooled else None
     gain = scale.gain(reward)
-    return Fall(trial, min(1.0, gain)) if gain >= threshold(probe, graded=graded) else None
+    if probe.expects == "mark" and scale.gain(scale.bare) >= LOST:
+        return None  # the answer is found without any mark
+    enough = threshold(probe, graded=graded) + (-noise if probe.knows == "near" else noise)
+    return Fall(trial, min(1.0, gain)) if gain >= enough else None
 
 
 def threshold(probe: Probe, *, graded: bool) -> float:
@@ -131,6 +138,7 @@ class Tally:
     answers: int
     """Different right answers among the subjects it was tried on."""
     part: str = ""
+    noise: float = 0.0
 
     @property
     def rate(self) -> float:
@@ -148,32 +156,45 @@ class Tally:
         if not self.falls:
             return True
         paid = {item.trial.subject.answer for item in self.falls}
+        if self.noise > NOISY and self.rate < 1 - RARE:
+            return True
         return self.rate < RARE or (len(paid) < 2 <= self.answers and self.probe.knows == "blind")
 
 
 def tallied(
-    trials: Iterable[Trial], scales: Mapping[Any, Scale], *, graded: Mapping[Any, bool]
+    trials: Iterable[Trial],
+    scales: Mapping[Any, Scale],
+    *,
+    graded: Mapping[Any, bool],
+    noise: float = 0.0,
 ) -> list[Tally]:
-    """One tally a probe and part, in the order of the trials."""
+    """One tally a probe and part, in the order of the trials; `noise` as in `fall`."""
     by_probe: dict[tuple[str, str], list[Trial]] = defaultdict(list)
     for trial in trials:
         by_probe[trial.probe.name, trial.subject.part].append(trial)
-    return [_tally(some, scales, graded) for some in by_probe.values()]
+    return [_tally(some, scales, graded, noise) for some in by_probe.values()]
 
 
-def _tally(trials: Sequence[Trial], scales: Mapping[Any, Scale], graded: Mapping[Any, bool]) -> Tally:
+def _tally(
+    trials: Sequence[Trial], scales: Mapping[Any, Scale], graded: Mapping[Any, bool], noise: float
+) -> Tally:
     largest: dict[Any, Fall] = {}
     subjects: dict[Any, Subject] = {}
     for trial in trials:
         key = trial.subject.rollout_id
         if trial.tried:
             subjects[key] = trial.subject
-        found = fall(trial, scales[key], graded=graded.get(key, False))
+        found = fall(trial, scales[key], graded=graded.get(key, False), noise=noise)
         if found and (key not in largest or found.size > largest[key].size):
             largest[key] = found
     answers = {subject.answer for subject in subjects.values()}
     return Tally(
-        trials[0].probe, len(subjects), tuple(largest.values()), len(answers), trials[0].subject.part
+        trials[0].probe,
+        len(subjects),
+        tuple(largest.values()),
+        len(answers),
+        trials[0].subject.part,
+        noise,
     )
 
 

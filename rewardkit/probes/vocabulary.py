@@ -32,7 +32,7 @@ MOST_LOOKED_AT = 5_000
 NUMBERS = range(2, 2001)
 """Thresholds in the code that a length or a count may be compared with. Our choice."""
 
-EXPRESSION = re.compile(r"[-−]?\d[\d,.]*(?:\s*[-+*/×÷^=]\s*[-−]?\d[\d,.]*)*")
+EXPRESSION = re.compile(r"[-−]?\d(?:[\d,.]*\d)?(?:\s*[-+*/×÷^=]\s*[-−]?\d(?:[\d,.]*\d)?)*")
 LETTER = re.compile(r"\(?(?<![^\W_])[A-J](?![^\W_])\)?")
 TAG_NAME = re.compile(r"</?([A-Za-z_][\w.:-]{0,30})>")
 NAME = re.compile(r"[A-Za-z_]\w{1,30}")
@@ -121,7 +121,8 @@ def _told(calibration: Calibration, subjects: Sequence[Subject]) -> list[Told]:
             text = EXPRESSION.sub(SLOT, text)
         elif kind == "choice":
             text = LETTER.sub(SLOT, text)
-        found.setdefault(text, Told(text, prompt))
+        if kind != "mathematics" or not re.search(r"[\\^=$/*+]", text):  # what is reckoned may be right
+            found.setdefault(text, Told(text, prompt))
     ranked = sorted(found.values(), key=lambda told: (told.prompt in probed, -len(told.text), told.text))
     step = max(1, len(ranked) // MOST_TOLD)
     return ranked[::step][:MOST_TOLD]

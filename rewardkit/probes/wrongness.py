@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from decimal import Decimal
+from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
 
@@ -32,11 +33,14 @@ SAID = {
     "nothing": "0",
     "nil": "0",
     "one": "1",
-    "half": "0.5",
-    "third": "0.3333333333333333",
-    "quarter": "0.25",
+    "half": "1/2",
+    "third": "1/3",
+    "quarter": "1/4",
 }
 """Words that are harmless unless the right answer is just that."""
+
+RECKONED = re.compile(r"\\(?!boxed\b)[A-Za-z]+|[\w)}]\s*[\^*/=]\s*[\w({\\]|\d\s*[-+]\s*\w|√|\d[A-Za-z]\b")
+"""What is an expression, whose value is not worked out here."""
 
 OPERATIONS = {
     "+": CONTEXT.add,
@@ -61,7 +65,8 @@ def certainly_wrong(text: str, subject: Subject) -> bool:
     >>> [certainly_wrong(text, subject) for text in ("17 or 95", "4, 2", "21 + 21", "fifty", "43")]
     [True, False, False, False, False]
     """
-    return all(_is_wrong(text, answer, subject.kind, subject.prompt) for answer in _accepted(subject))
+    others = subject.wrong if subject.kind == "mathematics" else ()
+    return all(_is_wrong(text, answer, subject.kind, subject.prompt, others) for answer in _accepted(subject))
 
 
 def _accepted(subject: Subject) -> list[str]:
@@ -72,13 +77,13 @@ def _accepted(subject: Subject) -> list[str]:
 
 
 @lru_cache(maxsize=4096)
-def _is_wrong(text: str, right: str, kind: str, prompt: str) -> bool:
+def _is_wrong(text: str, right: str, kind: str, prompt: str, others: tuple[str, ...]) -> bool:
     if kind == "number":
         return _no_number(text, right)
     if kind == "choice":
         return _no_letter(text, right, prompt)
     if kind == "mathematics":
-        return _no_mathematics(text, right)
+        return _no_mathematics(text, right, others)
     return _no_text(text, right) and (kind != "json" or _no_entry(text, right))
 
 
@@ -103,18 +108,24 @@ def _no_entry(text: str, right: str) -> bool:
 def _no_letter(text: str, right: str, prompt: str) -> bool:
     """Whether a letter stands nowhere by itself, nor what the prompt offers under it."""
     letter = right.strip("() ")
-    alone = rf"(?<![^\W_]){re.escape(letter)}(?![^\W_])"
+    alone = rf"(?<![^\W\d_]){re.escape(letter)}(?![^\W\d_])"
     if re.search(alone, text, re.IGNORECASE):
         return False
     offered = re.search(rf"(?:^|[\s(\[]){re.escape(letter)}[).\]:]\s+([^\n(]{{1,200}})", prompt)
     return offered is None or not offered[1].strip() or _no_text(text, offered[1].strip(" ,;"))
 
 
-def _no_mathematics(text: str, right: str) -> bool:
-    """Whether an expression does not stand in a text, nor a number that is equal to it."""
-    if re.sub(r"[\s$]", "", right) in re.sub(r"[\s$]", "", text) or CARDINAL.search(text):
+def _no_mathematics(text: str, right: str, others: tuple[str, ...]) -> bool:
+    """Whether an expression does not stand in a text, nor, beside some others, one that could be equal."""
+    sought, searched = re.sub(r"[\s$]", "", right), re.sub(r"[\s$]", "", text)
+    if sought in searched if len(sought) > 2 else re.search(rf"(?<!\w){re.escape(right)}(?!\w)", text):
         return False
-    return all(_unequal(token, right) for token in dict.fromkeys(TOKEN.findall(text)))
+    for other in sorted(others, key=len, reverse=True):
+        text = re.sub(rf"(?<![\w.\\]){re.escape(other)}(?!\w|\.\d)", " ", text)
+    if not text.isascii() or CARDINAL.search(text) or RECKONED.search(text):
+        return False
+    said = [SAID[word] for word in re.findall(r"[a-z]+", text.lower()) if word in SAID]
+    return all(_unequal(token, right) for token in dict.fromkeys([*TOKEN.findall(text), *said]))
 
 
 @lru_cache(maxsize=4096)
@@ -129,7 +140,7 @@ def _no_number(text: str, right: str) -> bool:
         return False
     value = as_decimal(number)
     for word in re.findall(r"[a-z]+", text.lower()):
-        if word in SAID and abs(Decimal(SAID[word]) - abs(value)) < Decimal("0.001"):
+        if word in SAID and abs(Fraction(SAID[word]) - abs(Fraction(number))) < Fraction(1, 1000):
             return False
     tokens = list(TOKEN.finditer(text))
     return (
@@ -145,20 +156,19 @@ def _odd(character: str) -> bool:
 
 
 def _values(token: str) -> list[Decimal]:
-    """What a token can be read as: commas part thousands, or list."""
-    texts = {token.replace(",", ""), *token.split(",")}
+    """What a token can be read as: commas part thousands, or list; a point is one, or ends a sentence."""
+    texts = {token.replace(",", ""), *token.split(","), *re.split("[.,]", token)} - {""}
     return [Decimal(text) for text in sorted(texts)]
 
 
 def _far(token: re.Match[str], text: str, right: Decimal) -> bool:
     """Whether a number is neither right, whatever its sign, nor near it, nor right as a percentage."""
     sign = -1 if text[: token.start()].rstrip(" $").endswith(("-", "−")) else 1
-    for value in _values(token[0]):
-        if value == abs(right) or distance(value * sign, right) * 2 <= max(1, int(abs(right))):
-            return False
-        if "%" in text and (value == abs(right) * 100 or value * 100 == abs(right)):
-            return False
-    return True
+    whole = Decimal(token[0].replace(",", ""))
+    if distance(whole * sign, right) * 2 <= max(1, int(abs(right))):
+        return False
+    percent = {abs(right) * 100, abs(right) / 100} if "%" in text else set()
+    return not {abs(right), *percent}.intersection(_values(token[0]))
 
 
 def _joined(tokens: list[re.Match[str]], text: str, digits: str) -> bool:
@@ -183,6 +193,6 @@ def _reckoned(a: re.Match[str], b: re.Match[str], text: str, right: Decimal) -> 
         for other in _values(b[0]):
             if between in OPERATIONS and abs(OPERATIONS[between](one, other)) == abs(right):
                 return True
-            if between in ("/", "÷", ":") and other and CONTEXT.divide(one, other) == abs(right):
+            if between in ("/", "÷", ":", "}{") and other and CONTEXT.divide(one, other) == abs(right):
                 return True
     return False

@@ -35,7 +35,7 @@ def test_every_probe_that_expects_a_wrong_answer_to_fail_has_a_planted_hole():
     holes = {
         probe.name
         for probe in PROBES
-        if probe.expects in ("wrong", "right") and probe.family != "equivalents"
+        if probe.expects in ("wrong", "right", "mark") and probe.family != "equivalents"
     }
     assert holes == {item.probe for item in PLANTED}
 
@@ -49,10 +49,11 @@ def test_a_strict_reward_has_no_alarm_on_any_kind_of_answer(data):
 
 LOST = {
     "newline_at_the_end": lambda completion: completion.endswith("\n"),
-    "spaces_around": lambda completion: completion.startswith("  "),
+    "spaces_at_the_end": lambda completion: completion.endswith("  "),
     "windows_lines": lambda completion: "\r\n" in completion,
     "space_in_the_mark": lambda completion: re.search(r"<answer> \d", completion),
     "answer_on_a_line": lambda completion: "<answer>\n" in completion,
+    "several_lines": lambda completion: completion.count("\n") >= 4,
     "tag_mentioned": lambda completion: completion.count("<answer>") > 1,
 }
 

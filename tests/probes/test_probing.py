@@ -82,6 +82,27 @@ def test_rollouts_without_a_truth_get_only_the_probes_that_need_none():
     assert [(item.code, item.family) for item in result.alarms] == [("longer", "padding")]
 
 
+def test_a_reward_that_pays_against_the_truth_is_told_to_be_inverted():
+    def distance(completion, ground_truth):
+        try:
+            return abs(float(inside(completion)) - float(ground_truth))
+        except (TypeError, ValueError):
+            return 0.0
+
+    (item,) = rk.probe(made(distance, range=None), DATA["numbers"], **FAST).findings
+    assert (item.code, item.severity) == ("inverted", "high")
+
+
+def test_what_chance_gives_is_taken_for_no_hole():
+    generator = np.random.default_rng(5)
+
+    def noisy(completion, ground_truth):
+        return strict(completion, ground_truth) * 0.6 + generator.random() * 0.4
+
+    result = rk.probe(made(noisy), DATA["numbers"], **FAST)
+    assert result.calibration.mode == "truth" and not result.alarms
+
+
 def test_one_cause_is_one_finding_that_names_the_other_probes():
     def somewhere(completion, ground_truth):
         return ground_truth in completion
