@@ -13,7 +13,7 @@ import rewardkit as rk
 
 
 def main() -> None:
-    """Print probes a second for rewards of primitives and of one's own functions, and the ratio to the loop."""
+    """Print what is tried a second, and the ratio to the loop."""
     logging.disable(logging.WARNING)
     for name, data in (
         ("gallery:arithmetic", "gallery:arithmetic"),
@@ -31,8 +31,8 @@ def main() -> None:
             reward(**columns)
         loop = time.perf_counter() - began
         print(
-            f"probing {name:<26} {result.calls:>6,} completions of {len(result.probes)} probes in {seconds:5.2f} s, "
-            f"{result.calls / seconds:>7,.0f} a second; one call after the other {loop:5.2f} s, "
+            f"probing {name:<26} {result.calls:>6,} completions of {len(result.probes)} probes in "
+            f"{seconds:5.2f} s, {result.calls / seconds:>7,.0f} a second; one call after the other {loop:5.2f} s, "
             f"ratio {seconds / loop:.2f}"
         )
 

@@ -32,10 +32,14 @@ def redacted_reason(reason: str) -> str:
     return f"{failed[1]}{failed[2]}" + (": [redacted]" if failed[3] else "") if failed else "[redacted]"
 
 
+TEXTS = ("truths",)
+"""Evidence that quotes rollouts."""
+
+
 def redacted_finding(finding: ProbeFinding) -> ProbeFinding:
     """A finding of probes without completions, truths and what reasons quote of them."""
     reason = str(finding.evidence.get("reason", ""))
-    evidence = dict(finding.evidence)
+    evidence = {name: "[redacted]" if name in TEXTS else value for name, value in finding.evidence.items()}
     if reason:
         for name, value in evidence.items():
             if isinstance(value, str):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Accepted", "Baseline", "accept", "grown", "load_baseline", "stale", "under_baseline"]
 
 NEEDED = ("finding", "reason", "date", "severity")
-ALONE = ("constant", "ignores_truth", "always_errors", "always_abstains", "always_late")
+ALONE = ("constant", "ignores_truth", "inverted", "always_errors", "always_abstains", "always_late")
 """Findings behind which nothing else was tried, of all or of their part."""
 
 

@@ -130,6 +130,12 @@ FIXES = {
         'Compare with the truth: rk.Component("correct", rk.verify.numbers_equal) asks for a field '
         "`prediction` and the column `ground_truth`."
     ),
+    "open_gate": f"Let the gate ask for a right answer: {GATE}, on the score of the task itself.",
+    "wrong_paid": (
+        "See what these truths have in common, rk.explain(reward, {...}) with the columns of the "
+        "example: an empty or unreadable truth is to be not judged (None), as the rk.verify functions "
+        "have it."
+    ),
     "inverted": (
         "Turn it round: a distance or a loss is a penalty, rk.Component(..., weight=-1.0), and "
         "rk.verify.closeness and rk.measure.similarity rise with what is right."

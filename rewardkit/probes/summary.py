@@ -73,7 +73,8 @@ def kind_of_alarm(finding: ProbeFinding) -> str:
     """What an alarm is: something wrong that is paid, something right that is not, or a broken contract."""
     if finding.family in ("contract", "hang") or finding.code in FAULTS or finding.code == "raises":
         return "broken contract"
-    lost = finding.family == "equivalents" or finding.evidence.get("kind") == "loses"
+    lost = finding.family == "equivalents" or finding.code == "right_unpaid"
+    lost = lost or finding.evidence.get("kind") == "loses"
     return "loss of right answers" if lost else "hole"
 
 

@@ -83,6 +83,15 @@ def test_a_redacted_page_has_nothing_of_a_completion(flawed, said):
     assert "fails on 3 of 4" in shown[0]
 
 
+def test_the_truths_of_a_finding_are_left_out_of_a_redacted_page(flawed):
+    rate = {"found": 1, "tried": 4, "interval": (0.0, 0.5), "truths": SECRET}
+    item = replace(failing(""), code="right_unpaid", evidence={**rate, "value": 0.25})
+    assert "SECRET" in item.sentence
+    result = replace(flawed, findings=(item,))
+    assert "SECRET" not in Show(redact=True).probes(result).data
+    assert "[redacted]" in Show(redact=True).probes(result).data
+
+
 @pytest.mark.parametrize(
     ("said", "left"),
     [

@@ -39,6 +39,9 @@ BROKEN = failed("ValueError: no")
         pytest.param([finding(), finding("empty")], "2 holes (2 high)", id="two alike"),
         pytest.param([LOSS], "1 loss of right answers (warn)", id="what is lost is no hole"),
         pytest.param([ZERO], "1 loss of right answers (high)", id="nor is a right answer of a special value"),
+        pytest.param(
+            [finding("right_unpaid", family="calibration")], "1 loss of right answers (high)", id="or of some"
+        ),
         pytest.param([BROKEN], "1 broken contract (high)", id="nor is an error"),
         pytest.param([finding("hang", family="hang")], "1 broken contract (high)", id="nor a hang"),
         pytest.param(
