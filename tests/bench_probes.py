@@ -32,8 +32,8 @@ def main() -> None:
         loop = time.perf_counter() - began
         print(
             f"probing {name:<26} {result.calls:>6,} completions of {len(result.probes)} probes in "
-            f"{seconds:5.2f} s, {result.calls / seconds:>7,.0f} a second; one call after the other {loop:5.2f} s, "
-            f"ratio {seconds / loop:.2f}"
+            f"{seconds:5.2f} s, {result.calls / seconds:>7,.0f} a second; one call after the other "
+            f"{loop:5.2f} s, ratio {seconds / loop:.2f}"
         )
 
 

@@ -33,13 +33,14 @@ def redacted_reason(reason: str) -> str:
 
 
 TEXTS = ("truths",)
-"""Evidence that quotes rollouts."""
+"""Evidence that quotes rollouts; what a search found is said in their words, too."""
 
 
 def redacted_finding(finding: ProbeFinding) -> ProbeFinding:
     """A finding of probes without completions, truths and what reasons quote of them."""
     reason = str(finding.evidence.get("reason", ""))
-    evidence = {name: "[redacted]" if name in TEXTS else value for name, value in finding.evidence.items()}
+    texts = (*TEXTS, "says") if finding.code == "exploit" else TEXTS
+    evidence = {name: "[redacted]" if name in texts else value for name, value in finding.evidence.items()}
     if reason:
         for name, value in evidence.items():
             if isinstance(value, str):

@@ -161,8 +161,8 @@ def skeleton(completion: str, answer: str) -> Format | None:
 
 def _mark_before(text: str) -> str:
     """What marks the answer that follows: the tag, the box, or the rest of the line."""
-    found = re.search(r"(<[A-Za-z_][\w.:-]*>\s*(\\boxed\{)?|\\boxed\{|[^\n]*)\Z", text)
-    return found.group(0) if found else ""
+    marks = (r"<[A-Za-z_][\w.:-]*>\s*(\\boxed\{)?\Z", r"\\boxed\{\Z", r"[^\n]*\Z")
+    return next(found.group(0) for mark in marks if (found := re.search(mark, text)))
 
 
 def _mark_after(text: str, opening: str) -> str:

@@ -47,14 +47,16 @@ class _Shrinker:
         return self.chain[-1]
 
     def first(self, candidates: Iterable[Record]) -> int | None:
-        """The place of the first candidate that is smaller and holds, which is the smallest from then on."""
+        """The place of the smallest of the first candidates that hold, which is the record from then on."""
         together, size = 1, self.order(self.record)
         fresh = self._fresh(candidates, size)
         while batch := list(islice(fresh, together)):
-            for (place, candidate), held in zip(batch, self.holds([item for _, item in batch]), strict=True):
-                if held:
-                    self.chain.append(candidate)
-                    return place
+            held = self.holds([candidate for _, candidate in batch])
+            kept = [item for item, holds in zip(batch, held, strict=True) if holds]
+            if kept:
+                place, candidate = min(kept, key=lambda item: self.order(item[1]))
+                self.chain.append(candidate)
+                return place
             together = min(TOGETHER, 2 * together)
         return None
 

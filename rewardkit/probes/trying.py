@@ -131,7 +131,8 @@ class Tries:
         found: list[Outcome | None] = []
         stop = self.left * (1 - share)
         while len(found) < len(rows) and self.left - stop > self.each and not self.hopeless:
-            size = min(LARGEST, max(FIRST, int(PIECE / self.each))) if self.each else FIRST
+            seconds = min(PIECE, self.left - stop)
+            size = min(LARGEST, max(FIRST, int(seconds / self.each))) if self.each else FIRST
             at = len(found)
             piece = self._piece(rows[at : at + size], siblings[at : at + size])
             found += [outcome if outcome.tried else None for outcome in piece]

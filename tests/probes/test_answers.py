@@ -1,0 +1,147 @@
+"""Answers and formats: what a truth states, what is certainly wrong beside it, how completions write it."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rewardkit as rk
+from rewardkit.probes.answers import answer_in, kind_of, options_in, wrong_answers
+from rewardkit.probes.formats import REASONING, Format, formats, skeleton, tags_in
+from rewardkit.probes.special_values import truth_like
+
+
+@pytest.mark.parametrize(
+    ("truth", "answer"),
+    [
+        pytest.param("20 + 22 = 42\n#### 42", "42", id="a worked solution"),
+        pytest.param(r"so it is $\boxed{\frac{1}{2}}$", r"\frac{1}{2}", id="the last box"),
+        pytest.param(["Paris", "paris, France"], "Paris", id="the first of several"),
+        pytest.param({"a": 1}, '{"a": 1}', id="an object"),
+        pytest.param(42, "42", id="a number"),
+        pytest.param("  ", None, id="white space"),
+        pytest.param(None, None, id="none"),
+        pytest.param([], None, id="an empty list"),
+        pytest.param("x ####", None, id="nothing behind the mark"),
+    ],
+)
+def test_the_answer_that_a_truth_states(truth, answer):
+    assert answer_in(truth) == answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        ("-3.5", "number"),
+        ("$1,234", "number"),
+        ("50%", "number"),
+        ("B", "choice"),
+        ("(C)", "choice"),
+        ("B) Mercury", "choice"),
+        ("A boat", "text"),
+        ("Ada Lovelace", "text"),
+        (r"\sqrt{2}", "mathematics"),
+        ("x^2+1", "mathematics"),
+        ("(3, 4)", "mathematics"),
+        ('{"a": [1, 2]}', "json"),
+        ("[1, 2]", "json"),
+        ("def f(x):\n    return x", "code"),
+        ("1.2.3", "text"),
+    ],
+)
+def test_the_kind_of_an_answer(answer, kind):
+    assert kind_of(answer) == kind
+
+
+def test_the_letters_that_a_prompt_offers():
+    assert options_in("Which?\nA. one\nB. two\nC. three") == "ABC"
+    assert options_in("Which? (A) one (B) two (E) none") == "ABE"
+    assert options_in("A question without options.") == "ABCD"
+
+
+@given(st.integers(-10_000, 10_000), st.lists(st.integers(-500, 500).map(str), max_size=8))
+def test_wrong_numbers_are_far_from_the_right_one_and_share_no_digits_with_it(number, others):
+    wrong = wrong_answers(str(number), "number", others=others)
+    assert len(wrong) >= 2
+    for text in wrong:
+        assert abs(float(text) - number) > max(1, abs(number)) / 2
+        assert str(abs(number)) not in text and text.lstrip("-") not in str(abs(number))
+
+
+@given(st.sampled_from("ABCD"))
+def test_a_wrong_choice_is_another_letter(letter):
+    assert set(wrong_answers(letter, "choice")) == set("ABCD") - {letter}
+
+
+def test_every_value_of_a_wrong_object_is_wrong():
+    right = {"name": "Ada", "paid": True, "items": ["pen", "ink"], "total": 3.5, "extra": {}}
+    (wrong,) = wrong_answers(json.dumps(right), "json")
+    assert not rk.verify.json_equal(wrong, json.dumps(right), partial=True)
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"), [("Paris", "text"), (r"\frac{1}{2}", "mathematics"), ("import os\nprint(1)", "code")]
+)
+def test_other_answers_are_kept_only_where_neither_is_a_part_of_the_other(answer, kind):
+    wrong = wrong_answers(answer, kind, others=["Paris", "paris, France", "Par", "Rome", r"\frac{1}{2}"])
+    assert "Rome" in wrong and answer not in wrong
+    assert not {"paris, France", "Par"} & set(wrong) or kind != "text"
+
+
+def test_tags_are_known_where_they_are_opened_and_closed_the_most_frequent_first():
+    texts = ["<think>a</think><answer>b</answer>", "<answer>c</answer> <b", "a < b > c"]
+    assert tags_in(texts) == ["answer", "think"]
+
+
+def test_the_formats_that_rollouts_show_come_first():
+    shown = ["<reason>so</reason>\n<result>4</result>"] * 3
+    first = next(formats(shown, [], "number"))
+    assert first.tag in ("reason", "result") and "answer" not in first.opening
+
+
+def test_formats_are_tried_once_each():
+    made = [item.write("42") for item in formats(["<answer>4</answer>"], [], "number")]
+    assert len(set(made)) == len(made) > 30
+
+
+def test_a_format_takes_other_reasoning_in_the_place_of_the_usual_one_or_before():
+    inside = Format("tag", f"<think>{REASONING}</think>", "<answer>", "</answer>")
+    assert inside.write("4", reasoning="two twos") == "<think>two twos</think><answer>4</answer>"
+    assert Format("bare").write("4", reasoning="two twos") == "two twos\n4"
+    assert Format("JSON", "", '{"a": ', "}", quoted=True).write('4"') == '{"a": "4\\""}'
+
+
+@pytest.mark.parametrize(
+    ("completion", "answer", "opening", "closing"),
+    [
+        pytest.param("<x>1</x> <y>42</y> end", "42", "<y>", "</y>", id="a tag"),
+        pytest.param(r"so $\boxed{42}$.", "42", r"\boxed{", "}", id="a box"),
+        pytest.param("first\nIt is 42, yes", "42", "It is ", "", id="a line"),
+    ],
+)
+def test_a_skeleton_knows_what_marks_the_answer(completion, answer, opening, closing):
+    found = skeleton(completion, answer)
+    assert (found.opening, found.closing, found.write(answer)) == (opening, closing, completion)
+
+
+@pytest.mark.parametrize("completion", ["42 and 42", "142", "4.42", "none", ""])
+def test_there_is_no_skeleton_where_the_answer_does_not_stand_once_and_by_itself(completion):
+    assert skeleton(completion, "42") is None
+
+
+@pytest.mark.parametrize(
+    ("truth", "answer", "made"),
+    [
+        ("a\n#### 5", "-1", "a\n#### -1"),
+        (5, "0", 0),
+        (5.0, "-2", -2.0),
+        ([5], "0", [0]),
+        ("5", "", ""),
+        (5, "", None),
+        (r"\boxed{5}", "0", None),
+        (True, "0", None),
+    ],
+)
+def test_a_truth_of_the_same_form_with_another_answer(truth, answer, made):
+    assert truth_like(truth, answer) == made
