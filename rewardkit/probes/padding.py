@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from rewardkit.primitives.measurement import Keywords
 from rewardkit.probes.attempts import Subject, probe_of
 
-__all__ = ["LENGTHS", "PROBES", "stuffing"]
+__all__ = ["LENGTHS", "PROBES"]
 
 LENGTHS = (30, 120, 500, 2000)
 """Words that are added. Our choice: where length rewards of published recipes begin and end lies between."""
@@ -86,12 +85,6 @@ def keywords(subject: Subject) -> Iterator[str]:
 )
 def certain(subject: Subject) -> Iterator[str]:
     yield from _padded(subject, CERTAIN)
-
-
-def stuffing(functions: Iterable[object]) -> str:
-    """The keywords that a reward's own measurements look for, as a text."""
-    words = [word for function in functions if isinstance(function, Keywords) for word in function.words]
-    return ", ".join(dict.fromkeys(words))
 
 
 PROBES = (longer, repeated, many_steps, keywords, certain)

@@ -85,11 +85,13 @@ def test_a_redacted_page_has_nothing_of_a_completion(flawed, said):
 
 def test_the_truths_of_a_finding_are_left_out_of_a_redacted_page(flawed):
     rate = {"found": 1, "tried": 4, "interval": (0.0, 0.5), "truths": SECRET}
-    item = replace(failing(""), code="right_unpaid", evidence={**rate, "value": 0.25})
-    assert "SECRET" in item.sentence
-    result = replace(flawed, findings=(item,))
+    unpaid = replace(failing(""), code="right_unpaid", family="calibration", evidence={**rate, "value": 0.25})
+    words = {"kind": "pays", "says": SECRET, "gain": 1.0, "value": 0.25, **rate}
+    exploit = replace(failing(""), code="exploit", family="search", evidence=words)
+    result = replace(flawed, findings=(unpaid, exploit))
+    assert all("SECRET" in item.sentence for item in result.findings)
     assert "SECRET" not in Show(redact=True).probes(result).data
-    assert "[redacted]" in Show(redact=True).probes(result).data
+    assert Show(redact=True).probes(result).data.count("[redacted]") == 2
 
 
 @pytest.mark.parametrize(
