@@ -166,10 +166,10 @@ class _Chooser:
         return self.tries.each * WHOLE > self.tries.left
 
     def _too_slow(self) -> str:
+        each, needed = self.tries.each, max(1, self.tries.each * WHOLE)
         return (
             f"the budget of {self.tries.budget:g} s was over before right and wrong answers could be told "
-            f"apart (a call takes {self.tries.each:.2g} s); about budget={self.tries.each * WHOLE:.0f} would "
-            "do for all"
+            f"apart (a call takes {each:.2g} s); about budget={needed:.0f} would do for all"
         )
 
     def _part(self, part: _Candidates, count: int, draw: np.random.Generator) -> None:

@@ -112,8 +112,8 @@ def contract(
             f"cannot be sent to another process, as parallel scoring and time limits need: {unsendable}",
         )
     each = 2 * tries.each  # in one process where there were several
-    most = ROWS if each * PASSES * ROWS <= tries.left else int(tries.left / (each * PASSES))
-    rows = _rows(calibration, seed)[:most]
+    most = ROWS if each * PASSES * ROWS <= tries.left else int(tries.left / (each * PASSES or 1))
+    rows = _rows(calibration, seed)[: max(0, most)]
     if len(rows) < 2 or not any(map(TimeLimit.needed, filter(callable, reward.functions))):
         return  # rewardkit's own functions keep the contract
     seconds = None if unsendable else timeout

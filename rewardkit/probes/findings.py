@@ -64,7 +64,7 @@ class Example:
         """The example as plain data."""
         return {
             "rollout_id": self.rollout_id,
-            "columns": dict(self.columns),
+            "columns": {name: _cut(value) for name, value in self.columns.items()},
             "reward": self.reward,
             "expected": list(self.expected) if self.expected else None,
             "right": self.right,
@@ -162,8 +162,15 @@ def as_code(value: Any, longest: int = 400) -> str:
         pieces += [repr(plain)] * bool(plain) + [f"{unit!r} * {len(found[0]) // len(unit)}"]
         rest = rest[found.end() :]
     if len(rest) > 4 * longest:
-        return f"{' + '.join([*pieces, repr(rest[:longest])])}  # and {len(rest) - longest} more characters"
+        rest = f"{rest[:longest]}... ({len(rest) - longest} more characters)"
     return " + ".join([*pieces, *([repr(rest)] if rest else [])])
+
+
+def _cut(value: Any, longest: int = 6000) -> Any:
+    """A value as a record holds it: of a very long text, which the snippet writes, only the beginning."""
+    if not isinstance(value, str) or len(value) <= longest:
+        return value
+    return f"{value[:longest]}... ({len(value) - longest} more characters)"
 
 
 def _rate(e: Mapping[str, Any]) -> str:

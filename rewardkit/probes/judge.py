@@ -51,7 +51,7 @@ def _said(subject: Subject, text: str) -> Iterator[str]:
         yield subject.format.write(subject.wrong[0], reasoning=text)
 
 
-@probe_of("judge", "a verdict in the completion itself", truth=False, explained_by=("longer",))
+@probe_of("judge", "a verdict in the completion itself", truth=False, explained_by=("longer", "mentioned"))
 def fake_verdict(subject: Subject) -> Iterator[str]:
     for text in VERDICTS:
         yield from _said(subject, text)

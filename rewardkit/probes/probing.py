@@ -11,8 +11,8 @@ import pandas as pd
 
 from rewardkit.calling import short
 from rewardkit.cases import Case, load_cases
-from rewardkit.errors import RewardError
-from rewardkit.limits import cannot_limit, time_limit
+from rewardkit.errors import RewardError, RolloutsError, did_you_mean
+from rewardkit.limits import TimeLimit, cannot_limit, time_limit
 from rewardkit.probes import rendering
 from rewardkit.probes.attempts import Attempt, Probe, Subject
 from rewardkit.probes.baseline import Baseline, load_baseline, under_baseline
@@ -22,6 +22,7 @@ from rewardkit.probes.contract import contract
 from rewardkit.probes.failures import WRONG_MODES, failures, hangs, whole, wrong_mode
 from rewardkit.probes.families import chosen
 from rewardkit.probes.findings import ProbeFinding
+from rewardkit.probes.from_cases import with_cases
 from rewardkit.probes.leaks import LEAKAGE
 from rewardkit.probes.scales import Calibration
 from rewardkit.probes.seen import Known, Seen, special
@@ -159,11 +160,17 @@ def probe(
         rollouts = with_cases(rollouts, load_cases(cases) if isinstance(cases, str | Path) else cases)
     probes, families = chosen(only)
     reward.check_columns(list(rollouts.as_logged()))
+    if label is not None and label not in rollouts.table:
+        raise RolloutsError(
+            f"there is no column {label!r} to be the label; the rollouts have {list(rollouts.table.columns)}"
+            f"{did_you_mean(label, map(str, rollouts.table.columns))}"
+        )
     unsendable = cannot_limit(reward.functions)
     variants = Variants(rollouts.mapping)
     notes = []
-    if unsendable:
-        notes.append(Inconclusive("hang", f"no call can be ended, as {unsendable}"))
+    unlimited = unsendable or _unlimited(reward, timeout)
+    if unlimited and "hang" in families:
+        notes.append(Inconclusive("hang", f"no call can be ended, as {unlimited}"))
     with time_limit(None if unsendable else timeout, patience=PATIENCE) as limit:
         tries = Tries(reward, limit, budget)
         calibration = calibrate(tries, rollouts, variants, label=label, seed=seed)
@@ -185,7 +192,7 @@ def probe(
                 for part, mode in calibration.modes.items()
                 if mode in WRONG_MODES
             ]
-            if not unsendable and not any(item.code == "hang" for item in found):
+            if not unlimited and not any(item.code == "hang" for item in found):
                 found += hangs(tries, calibration, seen, [item for item in probes if item.expects == "back"])
         if "contract" in families and not (trials == [] and found and found[0].code in FAILING):
             broken = list(
@@ -209,11 +216,11 @@ def probe(
     return result if baseline is None else under_baseline(result, baseline)
 
 
-def with_cases(rollouts: Rollouts, cases: Sequence[Case]) -> Rollouts:
-    """The rollouts with the completions of cases behind them, each as a group of its own."""
-    extra = pd.DataFrame([{**case.columns, "rollout_id": f"case {case.name}"} for case in cases])
-    table = pd.concat([rollouts.table, extra], ignore_index=True)
-    return replace(rollouts, table=table)
+def _unlimited(reward: Reward, timeout: float | None) -> str | None:
+    """Why calls of a reward's own code have no limit in time; ``None`` where they have one, or need none."""
+    if timeout is None and any(map(TimeLimit.needed, filter(callable, reward.functions))):
+        return "there is no timeout; give one in seconds"
+    return None
 
 
 def _tried(

@@ -99,6 +99,8 @@ class Tries:
     highest: float = -math.inf
     seconds: float = 0.0
     _began: float = field(default_factory=time.monotonic)
+    _first_calls: int = 0
+    _first_seconds: float = 0.0
 
     @property
     def left(self) -> float:
@@ -107,7 +109,10 @@ class Tries:
 
     @property
     def each(self) -> float:
-        """Seconds that a call took, on average."""
+        """Seconds that a call took, on average, without the first ones, for which processes had to start."""
+        later = self.calls - self._first_calls
+        if later:
+            return (self.seconds - self._first_seconds) / later
         return self.seconds / self.calls if self.calls else 0.0
 
     @property
@@ -168,7 +173,10 @@ class Tries:
 
     def _count(self, outcomes: Sequence[Outcome], calls: int) -> None:
         """Keep account of what was tried, so many calls a row, and of what it earned."""
+        first = not self.calls
         self.calls += calls * sum(outcome.tried for outcome in outcomes)
+        if first:
+            self._first_calls, self._first_seconds = self.calls, self.seconds
         self.late += calls * sum(outcome.late for outcome in outcomes)
         rewards = [outcome.reward for outcome in outcomes if outcome.judged]
         self.lowest = min([self.lowest, *rewards])

@@ -320,3 +320,18 @@ def test_a_long_text_is_written_by_what_repeats_in_it(text, code):
 def test_what_is_no_reward_is_one_sentence():
     with pytest.raises(rk.RewardError, match=r"probe takes a Reward, not <function"):
         rk.probe(strict, DATA["numbers"])
+
+
+def test_an_unknown_label_is_one_sentence():
+    with pytest.raises(rk.RolloutsError, match=r"no column 'correct' to be the label"):
+        rk.probe(made(strict), DATA["numbers"], label="correct")
+
+
+def test_without_a_time_limit_nothing_is_tried_that_may_hang():
+    result = rk.probe(made(strict), DATA["numbers"], only="hang", timeout=None)
+    assert [item.probe for item in result.inconclusive] == ["hang"] and not result.findings
+
+
+def test_a_budget_that_is_over_at_once_is_said_and_no_error():
+    result = rk.probe(made(strict), DATA["numbers"], budget=1e-9, timeout=None)
+    assert not result.findings and "budget" in result.inconclusive[0].why
