@@ -106,6 +106,8 @@ def _of_part(gains: Gains, vocabulary: Vocabulary, draw: np.random.Generator, ca
         known = found.get(exploit.component)
         if not explained(exploit, gains.skip) and (known is None or exploit.gain > known.gain + 0.01):
             found[exploit.component] = exploit
+        if exploit.gain >= FULL:
+            break
     return list(found.values())
 
 

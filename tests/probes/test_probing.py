@@ -333,5 +333,5 @@ def test_without_a_time_limit_nothing_is_tried_that_may_hang():
 
 
 def test_a_budget_that_is_over_at_once_is_said_and_no_error():
-    result = rk.probe(made(strict), DATA["numbers"], budget=1e-9, timeout=None)
+    result = rk.probe(made(strict), DATA["numbers"], budget=1e-9)
     assert not result.findings and "budget" in result.inconclusive[0].why
