@@ -118,7 +118,7 @@ def _told(calibration: Calibration, subjects: Sequence[Subject]) -> list[Told]:
         if answer is not None:
             text = text.replace(answer, SLOT) if kind not in ("number", "choice") else text
         if kind in ("number", "mathematics"):
-            pass
+            text = EXPRESSION.sub(SLOT, text)
         elif kind == "choice":
             text = LETTER.sub(SLOT, text)
         if kind != "mathematics" or not re.search(r"[\\^=$/*+]", text):  # what is reckoned may be right
