@@ -9,7 +9,7 @@ import numpy as np
 
 from rewardkit.probes.judge import CLOSED, FLATTERY, ORDERS, RUBRIC, VERDICTS
 from rewardkit.probes.padding import CERTAIN, LENGTHS, USUAL
-from rewardkit.probes.pieces import RIGHT, Piece, Record, changed, without
+from rewardkit.probes.pieces import PLAINEST, RIGHT, Piece, Record, changed, without
 from rewardkit.probes.vocabulary import Vocabulary
 
 __all__ = ["COUNTS", "EDITS", "crossed", "edited", "openers"]
@@ -201,7 +201,7 @@ def told(record: Record, draw: np.random.Generator, vocabulary: Vocabulary) -> R
     if not vocabulary.told:
         return filler(record, draw, vocabulary)
     item = vocabulary.told[int(draw.integers(len(vocabulary.told)))]
-    return _put(record, draw, Piece("told", item.text, (int(draw.integers(3)),), prompt=item.prompt))
+    return _put(record, draw, Piece("told", item.text, (int(draw.integers(PLAINEST)),), prompt=item.prompt))
 
 
 def prompt(record: Record, draw: np.random.Generator, vocabulary: Vocabulary) -> Record:
@@ -275,9 +275,8 @@ def listed(record: Record, draw: np.random.Generator, vocabulary: Vocabulary) ->
 
     In a mark of the completion, by themselves, or in a wrap of their own.
     """
-    wrong = [int(number) for number in draw.permutation(6)[:4]]
-    answers = [(wrong[0], RIGHT, wrong[1]), (wrong[0], wrong[1], RIGHT, wrong[2]), tuple(wrong[:3])]
-    some = answers[int(draw.integers(3))]
+    a, b, c = draw.permutation(PLAINEST).tolist()
+    some = ((a, RIGHT, b), (a, b, RIGHT, c), (a, b, c))[int(draw.integers(3))]
     between = _one(draw, BETWEEN)
     marks = [at for at, piece in enumerate(record) if piece.kind == "mark"]
     if marks and draw.random() < 0.4:
@@ -293,7 +292,9 @@ def listed(record: Record, draw: np.random.Generator, vocabulary: Vocabulary) ->
 def marked_again(record: Record, draw: np.random.Generator, vocabulary: Vocabulary) -> Record:
     """One more marked answer, or one that is only said."""
     kind = "mark" if draw.random() < 0.6 else "said"
-    return _put(record, draw, Piece("mark" if kind == "mark" else "said", "", (int(draw.integers(6)),)))
+    return _put(
+        record, draw, Piece("mark" if kind == "mark" else "said", "", (int(draw.integers(PLAINEST)),))
+    )
 
 
 def emptied(record: Record, draw: np.random.Generator, vocabulary: Vocabulary) -> Record:

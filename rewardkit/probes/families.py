@@ -31,7 +31,7 @@ PROBES: tuple[Probe, ...] = (
     *judge.PROBES,
     *hang.PROBES,
 )
-FAMILIES = ("calibration", *dict.fromkeys(probe.family for probe in PROBES), "contract")
+FAMILIES = ("calibration", *dict.fromkeys(probe.family for probe in PROBES), "search", "contract")
 
 
 def chosen(only: Sequence[str] | str | None) -> tuple[tuple[Probe, ...], frozenset[str]]:

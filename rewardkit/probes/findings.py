@@ -212,6 +212,11 @@ SENTENCES: dict[str, Callable[[Mapping[str, Any]], str]] = {
         f"does not pay the right answer in {_rate(e)}, where it does in the others: those with the truths "
         f"{e['truths']}"
     ),
+    "exploit": lambda e: (
+        f"pays {e['says']}: found by search among {e['calls']} completions, it is wrong for certain and "
+        f"earns {percent(e['gain'])} of what being right adds, in {e['found']} of {e['tried']} other prompts "
+        "too"
+    ),
     "open_gate": lambda e: (
         f"is behind a gate on {e['on']!r} that is open for wrong answers too: in {e['found']} of "
         f"{e['tried']} prompts it pays one {percent(e['gain'])} of what there is to earn"
@@ -241,6 +246,7 @@ KINDS = {
     "strict": "strict",
     "loses_notation": "notations",
     "leakage": "leakage",
+    "exploit": "exploit",
     "open_gate": "open_gate",
     "wrong_paid": "wrong_paid",
     "right_unpaid": "right_unpaid",

@@ -11,10 +11,10 @@ import numpy as np
 
 from rewardkit.evaluation import GATED, STATUSES
 from rewardkit.probes.attempts import Subject
-from rewardkit.probes.calibration import Scale
 from rewardkit.probes.exploits import GAIN, KEPT, Exploit, Transfer, is_hole
 from rewardkit.probes.findings import ProbeFinding, components_at_fault
-from rewardkit.probes.pieces import Record, mentions, plain, written
+from rewardkit.probes.pieces import PLAINEST, Record, mentions, plain, written
+from rewardkit.probes.scales import Scale
 from rewardkit.probes.trying import Outcome, Tries, Variants
 from rewardkit.probes.verdicts import FULL
 from rewardkit.reward import Reward
@@ -28,7 +28,6 @@ HALF = 0.5
 """Also of what being right adds: where wrong answers differ by more, a subject is none. Our choice."""
 
 LATE = 3  # calls that did not come back, after which no more are made
-PLAINEST = 3  # wrong answers whose best paid one gains are measured from
 
 
 @dataclass(eq=False)

@@ -14,6 +14,7 @@ from rewardkit.probes.vocabulary import SLOT
 from rewardkit.probes.wrongness import certainly_wrong
 
 __all__ = [
+    "PLAINEST",
     "RIGHT",
     "Piece",
     "Record",
@@ -28,6 +29,9 @@ __all__ = [
 
 RIGHT = -1
 """Stands for the right answer in a list, where it is neither the first nor the last."""
+
+PLAINEST = 3
+"""Wrong answers of a subject that completions are made of: few, so that what each earns can be measured."""
 
 LISTED = ("number", "choice", "text", "mathematics")
 """Kinds of answers of which a list is none: code and JSON may hold one another."""
@@ -200,7 +204,8 @@ def _once(piece: Piece, subject: Subject, *, mask: bool) -> str:
 def _answer(number: int, subject: Subject, *, mask: bool) -> str:
     if number == RIGHT and not mask:
         return subject.right
-    return subject.wrong[max(number, 0) % len(subject.wrong)]
+    wrong = subject.wrong[:PLAINEST]
+    return wrong[max(number, 0) % len(wrong)]
 
 
 # In words

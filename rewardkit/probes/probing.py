@@ -19,12 +19,15 @@ from rewardkit.probes.baseline import Baseline, load_baseline, under_baseline
 from rewardkit.probes.calibration import calibrate
 from rewardkit.probes.causes import told
 from rewardkit.probes.contract import contract
+from rewardkit.probes.exploits import exploit_finding
 from rewardkit.probes.failures import WRONG_MODES, failures, hangs, whole, wrong_mode
 from rewardkit.probes.families import chosen
 from rewardkit.probes.findings import ProbeFinding
 from rewardkit.probes.from_cases import with_cases
 from rewardkit.probes.leaks import LEAKAGE
 from rewardkit.probes.scales import Calibration
+from rewardkit.probes.search import CALLS, cannot_search
+from rewardkit.probes.search import search as search_exploits
 from rewardkit.probes.seen import Known, Seen, special
 from rewardkit.probes.trying import Tries, Variants
 from rewardkit.probes.verdicts import Trial, tallied
@@ -137,6 +140,7 @@ def probe(
     timeout: float | None = TIMEOUT,
     budget: float = BUDGET,
     leakage: float = LEAKAGE,
+    search: int = CALLS,
     expects_partial: bool = False,
     seed: int = 0,
     baseline: Baseline | str | Path | None = None,
@@ -147,8 +151,9 @@ def probe(
     against what a right and a plainly wrong answer of the same form earn. `label` names a column that says
     which rollouts are right. `only` names families or probes. Each call may take `timeout` seconds, all of it
     `budget`; what was not tried is in `.untried`. A wrong answer in good form may earn `leakage` of the
-    ceiling. With `expects_partial` nearly right answers may earn a part. `baseline`
-    is a file of accepted findings, which are no alarms. RewardError: a column is asked for that is not there.
+    ceiling. Beyond the fixed list `search` completions are put together and tried, and what pays is made as
+    small as it goes (0: none). With `expects_partial` nearly right answers may earn a part. `baseline` is a
+    file of accepted findings, which are no alarms. RewardError: a column is asked for that is not there.
     """
     if not isinstance(reward, Reward):
         raise RewardError(f"probe takes a Reward, not {short(reward)}; load or make one first")
@@ -187,6 +192,11 @@ def probe(
                 tallied(trials, calibration.scales, graded=graded, noise=seen.noise), seen, leakage=leakage
             )
             found += failures(trials, calibration, seen)
+            if search and "search" in families and cannot_search(calibration) is None:
+                exploits = search_exploits(
+                    tries, calibration, variants, calls=search, seed=seed, skip=tuple(found)
+                )
+                found += [exploit_finding(item, seen) for item in exploits]
             found += [
                 wrong_mode(mode, tries.calls, part)
                 for part, mode in calibration.modes.items()

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from rewardkit.probes.attempts import Subject
-from rewardkit.probes.calibration import Calibration
 from rewardkit.probes.edits import crossed, edited, openers
 from rewardkit.probes.exploits import KEPT, Exploit, explained
 from rewardkit.probes.findings import ProbeFinding
 from rewardkit.probes.gains import OTHERS, Gains
 from rewardkit.probes.pieces import Record, plain, shortlex, written
+from rewardkit.probes.scales import Calibration
 from rewardkit.probes.shrinking import shrunk
 from rewardkit.probes.trying import Outcome, Tries, Variants
 from rewardkit.probes.verdicts import FULL

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
-from rewardkit.probes.pieces import Piece, Record, changed, without
+from rewardkit.probes.pieces import PLAINEST, Piece, Record, changed, without
 
 __all__ = ["shrunk"]
 
@@ -132,7 +132,7 @@ def _answers(shrinker: _Shrinker) -> None:
             continue
         shrinker.leave_out(len(piece.answers), _with_answers(shrinker.record, at, piece.answers))
         record, answers = shrinker.record, shrinker.record[at].answers
-        same = (tuple(min(answer, 0) or number for answer in answers) for number in range(3))
+        same = (tuple(min(answer, 0) or number for answer in answers) for number in range(PLAINEST))
         shrinker.first(changed(record, at, answers=some) for some in same)
         if piece.kind == "marks":
             shrinker.first([changed(shrinker.record, at, kind="mark", text=", ")])

@@ -14,10 +14,11 @@ from rewardkit.component import HOLDERS, user_code
 from rewardkit.primitives.factories import Made
 from rewardkit.probes.answers import answer_in
 from rewardkit.probes.attempts import Subject
-from rewardkit.probes.calibration import Calibration, prompt_text
+from rewardkit.probes.calibration import prompt_text
 from rewardkit.probes.formats import tags_in
 from rewardkit.probes.pattern_tree import Choice, nodes, read_tree, sample
 from rewardkit.probes.patterns_used import patterns_in
+from rewardkit.probes.scales import Calibration
 from rewardkit.reward import Reward
 from rewardkit.targets.adapter import Adapter
 

@@ -173,6 +173,10 @@ def test_the_plain_record_is_the_baseline(name):
         ),
         pytest.param((Piece("phrase", "It is 42."),), id="the right answer in a phrase"),
         pytest.param((Piece("phrase", "4"), Piece("phrase", "2", joint="")), id="put together of two"),
+        pytest.param(
+            (Piece("said", ", ", (0, RIGHT, 1)), Piece("phrase", "The end", joint="")),
+            id="a list run into a word",
+        ),
         pytest.param((Piece("filler", times=10**6),), id="too long"),
         pytest.param((Piece("phrase", "so"),) * 61, id="too many pieces"),
         pytest.param((Piece("told", "We add.", (0,), prompt="How many?"),), id="told to the same prompt"),

@@ -16,7 +16,7 @@ from rewardkit.probes.findings import ProbeFinding
 from rewardkit.probes.gains import OTHERS
 from rewardkit.probes.pieces import mentions
 from rewardkit.probes.search import CALLS, SHRINK, cannot_search, search
-from rewardkit.probes.seen import Known, Seen
+from rewardkit.probes.seen import Seen
 from rewardkit.probes.trying import Outcome, Tries, Variants
 
 SEEDS = range(5)
@@ -297,12 +297,14 @@ def test_what_pays_on_one_prompt_only_is_not_reported():
     assert all(searched(reward_of(once), seed=seed) == [] for seed in SEEDS[:3])
 
 
-def test_what_pays_on_less_than_half_of_the_prompts_is_not_reported():
-    some = sorted(set(sums().table["ground_truth"]))[:3]
+def test_what_pays_on_less_than_half_of_the_other_prompts_is_not_reported():
+    subjects = calibrated(reward_of(right), sums())[1].subjects
+    some = {one.answer for one in subjects[:4]}  # of one of them three of seven others
 
     def sometimes(completion, ground_truth):
         return max(right(completion, ground_truth), float("because" in completion and ground_truth in some))
 
+    assert len(subjects) == 8
     assert all(searched(reward_of(sometimes), seed=seed) == [] for seed in SEEDS[:3])
 
 
@@ -318,12 +320,14 @@ def test_what_pays_the_first_time_only_is_not_reported():
 
 
 def test_wrong_answers_that_are_paid_more_than_others_are_no_gain():
-    def even(completion, ground_truth):
+    first = {one.wrong[0] for one in calibrated(reward_of(right), sums())[1].subjects}
+
+    def unlike_the_first(completion, ground_truth):
         said = marked(completion) or ""
-        return 0.4 * (said.isdigit() and int(said) % 2 == 0) + 0.6 * right(completion, ground_truth)
+        return 0.6 * right(completion, ground_truth) + 0.4 * (said.isdigit() and said not in first)
 
     for seed in SEEDS[:3]:
-        assert searched(reward_of(even), seed=seed) == []
+        assert searched(reward_of(unlike_the_first), seed=seed) == []
 
 
 # The budget, and what cannot be searched
@@ -340,6 +344,27 @@ def test_no_more_calls_are_made_than_are_allowed(calls):
     before = tries.calls
     search(tries, calibration, variants, calls=calls)
     assert tries.calls - before <= max(calls, measured) + SHRINK
+
+
+def test_to_make_an_exploit_small_no_more_calls_are_made_than_are_allowed(monkeypatch):
+    monkeypatch.setattr("rewardkit.probes.search.SHRINK", 120)
+    words = "alpha bravo delta gamma kappa lambda omega sigma theta upsilon zephyr iota rho".split()
+    words += "november foxtrot whiskey juliet".split()
+
+    def all_of_them(completion, ground_truth):
+        return max(right(completion, ground_truth), float(all(word in completion for word in words)))
+
+    tries, calibration, variants = calibrated(reward_of(all_of_them), sums())
+    before = tries.calls
+    (exploit,) = search(tries, calibration, variants)
+    assert 60 < tries.calls - before - exploit.calls <= 120
+
+
+def test_an_exploit_of_full_marks_ends_the_search():
+    tries, calibration, variants = calibrated(reward_of(three_of_a_tag), sums())
+    before = tries.calls
+    (exploit,) = search(tries, calibration, variants)
+    assert exploit.calls <= tries.calls - before < CALLS / 2
 
 
 def test_when_the_time_is_over_nothing_more_is_tried():
@@ -398,6 +423,16 @@ def test_errors_and_what_is_not_judged_are_no_gain():
         return right(completion, ground_truth)
 
     assert searched(reward_of(careless)) == []
+
+
+def test_a_penalty_that_fails_is_no_gain():
+    def penalty(completion):
+        if "```" in completion:
+            raise ValueError("a fence")
+        return 1.0
+
+    wary = rk.Component("penalty", penalty, weight=-0.5)
+    assert searched(reward_of(right, wary, on_missing="zero")) == []
 
 
 # One seed, one answer
@@ -506,13 +541,8 @@ def test_an_exploit_is_explained_by_a_finding_of_its_component_and_gain(finding,
 
 def found(reward):
     tries, calibration, variants = calibrated(reward, sums())
-    outcomes = [
-        tries.outcomes([variants.of(one.columns, text) for text in (one.reference, one.baseline)])
-        for one in calibration.subjects
-    ]
-    known = {one.rollout_id: Known(*pair) for one, pair in zip(calibration.subjects, outcomes, strict=True)}
     (exploit,) = search(tries, calibration, variants)
-    return exploit, exploit_finding(exploit, Seen(reward, calibration, known, variants, frozenset()))
+    return exploit, exploit_finding(exploit, Seen(reward, calibration, {}, variants, frozenset()))
 
 
 def test_a_finding_says_what_the_completion_is_made_of_and_how_sure_it_is():
@@ -541,6 +571,15 @@ def test_the_examples_are_of_different_prompts_and_their_cases_miss():
     result = rk.check(reward, rk.load_cases(finding.cases))
     assert len(result.misses) == 3
     assert not rk.check(reward_of(right), rk.load_cases(finding.cases), ignore=["right"]).misses
+
+
+def test_a_hole_on_some_prompts_is_less_severe():
+    exploit, finding = found(reward_of(words_and_no_answer))
+    tries, calibration, variants = calibrated(reward_of(words_and_no_answer), sums())
+    seen = Seen(tries.reward, calibration, {}, variants, frozenset())
+    rarer = exploit_finding(replace(exploit, tried=4 * exploit.tried), seen)
+    assert rarer.evidence["risk"] == pytest.approx(finding.evidence["risk"] / 4)
+    assert rarer.severity == "warn"
 
 
 def test_a_hole_that_adds_little_of_the_ceiling_is_less_severe():

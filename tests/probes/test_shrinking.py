@@ -69,6 +69,14 @@ def test_every_step_holds_and_is_smaller_than_the_one_before(pattern, record, sm
     assert sizes == sorted(set(sizes), reverse=True)
 
 
+def test_the_two_ends_of_a_wrap_are_left_out_together():
+    def closed(text):
+        return "so" in text and text.count("(") == text.count(")")
+
+    record = (Piece("open", "("), Piece("open", "(", joint=""), *phrases("so"), *(Piece("close", ")"),) * 2)
+    assert shrink(record, closed)[0][-1] == "so"
+
+
 def test_a_record_of_which_nothing_can_be_left_out_stays_as_it_is():
     record = phrases("a b")
     assert shrink(record, "a\nb".__eq__)[0] == ["a\nb"]
