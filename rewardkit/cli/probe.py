@@ -33,9 +33,11 @@ from rewardkit.probes.families import FAMILIES, PROBES
 from rewardkit.probes.from_cases import rollouts_of, with_cases
 from rewardkit.probes.probing import TIMEOUT, probe
 from rewardkit.probes.quiet import quiet
+from rewardkit.probes.search import CALLS
 from rewardkit.recording import LOGGED_REWARD
 
 OTHER_FAMILIES = {
+    "search": "a completion that is put together, wrong for certain and paid, as small as it goes",
     "calibration": "it fails, is the same everywhere, does not heed the truth, or pays much for the form",
     "contract": "it changes its arguments, depends on order or siblings, keeps state, is random, raises, "
     "leaves its range, reads columns that it does not ask for, or cannot be sent to another process",
@@ -61,6 +63,14 @@ OTHER_FAMILIES = {
 )
 @budget_option
 @leakage_option
+@click.option(
+    "--search",
+    type=click.IntRange(min=0),
+    default=CALLS,
+    show_default=True,
+    metavar="N",
+    help="Completions that are put together and tried beyond the fixed list; 0 for none.",
+)
 @click.option("--expects-partial", is_flag=True, help="A nearly right answer may earn a part.")
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the prompts that are drawn."
@@ -90,6 +100,7 @@ def probe_command(
     timeout: float,
     budget: float,
     leakage: float,
+    search: int,
     expects_partial: bool,
     seed: int,
     fail_on: str | None,
@@ -132,6 +143,7 @@ def probe_command(
                 timeout=timeout,
                 budget=budget,
                 leakage=leakage,
+                search=search,
                 expects_partial=expects_partial,
                 seed=seed,
                 baseline=known,

@@ -335,3 +335,16 @@ def test_without_a_time_limit_nothing_is_tried_that_may_hang():
 def test_a_budget_that_is_over_at_once_is_said_and_no_error():
     result = rk.probe(made(strict), DATA["numbers"], budget=1e-9)
     assert not result.findings and "budget" in result.inconclusive[0].why
+
+
+def test_what_only_a_combination_reaches_is_found_by_search_and_shown_in_its_smallest_form():
+    def combined(completion, ground_truth):
+        trick = "<bonus>because</bonus>" in completion
+        return 1.0 if strict(completion, ground_truth) else 0.8 * trick
+
+    result = rk.probe(made(combined), DATA["numbers"], timeout=None)
+    (alarm,) = result.alarms
+    assert (alarm.code, alarm.family, alarm.severity) == ("exploit", "search", "high")
+    assert "<bonus>because</bonus>" in min((item.completion for item in alarm.examples), key=len)
+    assert alarm.evidence["gain"] == pytest.approx(0.8) and "found by search" in alarm.sentence
+    assert not rk.probe(made(combined), DATA["numbers"], timeout=None, search=0).alarms
