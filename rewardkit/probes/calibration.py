@@ -22,7 +22,7 @@ from rewardkit.reward import Reward
 from rewardkit.rollouts import Rollouts
 from rewardkit.targets.adapter import Adapter, uses
 
-__all__ = ["Calibration", "LeftOut", "Scale", "asks_for_truth", "calibrate"]
+__all__ = ["asks_for_truth", "calibrate", "prompt_text"]
 
 SUBJECTS = 8  # prompts that are probed, or 4 of each of several parts: our choice
 PARTS = 6

@@ -91,6 +91,7 @@ def openers(record: Record, vocabulary: Vocabulary) -> Iterator[Record]:
     if words:
         yield _at(record, at, *words)
         yield _at(record, end, *words)
+        yield tuple(replace(word, times=3) for word in words)
     yield _at(record, end, *tags)
     yield _at(record, at, Piece("filler", times=500))
     yield _at(record, at, Piece("filler", times=500), *words)
@@ -226,6 +227,12 @@ def dropped(record: Record, draw: np.random.Generator, vocabulary: Vocabulary) -
     return without(record, [int(draw.integers(len(record)))]) if record else record
 
 
+def alone(record: Record, draw: np.random.Generator, vocabulary: Vocabulary) -> Record:
+    """All but a few pieces less."""
+    low, high = _span(record, draw)
+    return record[low:high]
+
+
 def moved(record: Record, draw: np.random.Generator, vocabulary: Vocabulary) -> Record:
     """A piece in another place, or there as well."""
     if not record:
@@ -322,6 +329,7 @@ WEIGHTS: dict[Edit, float] = {
     prompt: 0.5,
     repeated: 3,
     dropped: 1.5,
+    alone: 0.7,
     moved: 2,
     tagged: 3,
     several_tags: 2,

@@ -374,11 +374,11 @@ def test_a_text_has_the_flags_of_its_call():
 
 def test_the_function_of_a_trainer_is_looked_into_behind_its_adapter(tmp_path):
     (tmp_path / "own.py").write_text(
-        "import re\nfrom beside import cleaned\n"
+        "import re\nfrom cleaning_words import cleaned\n"
         "def compute_score(data_source, solution_str, ground_truth, extra_info=None):\n"
         "    return float(re.search(r'(\\d+)+$', cleaned(solution_str)) is not None)\n"
     )
-    (tmp_path / "beside.py").write_text(
+    (tmp_path / "cleaning_words.py").write_text(
         "import re\ndef cleaned(text):\n    return re.sub(r'\\s+$', '', text)\n"
     )
     reward = rk.load_reward(f"{tmp_path / 'own.py'}:compute_score")
