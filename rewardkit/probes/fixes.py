@@ -17,7 +17,6 @@ FIXES = {
         "Judge what was extracted, not the completion: every rk.verify function takes a prediction of "
         f"None for wrong; put what is paid for length and form behind {GATE}."
     ),
-    "search": f"Pay nothing for what it is made of unless the answer is right: put it behind {GATE}.",
     "shotgun": (
         "Compare one extracted value as a whole, with rk.verify.numbers_equal, rk.verify.choice_equal "
         "or rk.verify.matches, which take no list; to look for the truth in a text (`in`, "
