@@ -11,18 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.component import user_code
 from rewardkit.primitives.messages import content_text
 from rewardkit.probes.answers import answer_in, kind_of, wrong_answers
 from rewardkit.probes.attempts import Subject
 from rewardkit.probes.formats import Format, formats, skeleton
+from rewardkit.probes.reading import asks_for_truth, by_group
 from rewardkit.probes.scales import Calibration, LeftOut, Scale
-from rewardkit.probes.trying import Outcome, Row, Tries, Variants
+from rewardkit.probes.trying import Extent, Outcome, Row, Tries, Variants
 from rewardkit.reward import Reward
 from rewardkit.rollouts import Rollouts
-from rewardkit.targets.adapter import Adapter, uses
 
-__all__ = ["asks_for_truth", "calibrate", "prompt_text"]
+__all__ = ["calibrate", "prompt_text"]
 
 SUBJECTS = 8  # prompts that are probed, or 4 of each of several parts: our choice
 PARTS = 6
@@ -35,19 +34,6 @@ ENOUGH = 0.98
 """Share of the highest reward of the rollouts that a reference earns to be taken for a fully paid one."""
 TELLS = 0.02
 """Share of the span of all rewards by which right and wrong differ to be told apart. Our choice."""
-
-
-def asks_for_truth(reward: Reward) -> bool:
-    """Whether the reward reads a truth, as far as its parameters and code say."""
-    for inner in reward.inner:
-        for function in inner.functions:
-            for part in user_code(function) if not isinstance(function, Adapter) else [function]:
-                if isinstance(part, Adapter):
-                    if "ground_truth" in part.needs and uses(part.called, "ground_truth"):
-                        return True
-        if "ground_truth" in inner.needs:
-            return True
-    return False
 
 
 @dataclass(eq=False)
@@ -67,7 +53,7 @@ def calibrate(
     rows: list[dict[str, Any]] = [
         dict(zip(logged, values, strict=True)) for values in zip(*logged.values(), strict=True)
     ]
-    chooser = _Chooser(tries, variants, rows, rollouts.groups, _whole_groups(reward), label)
+    chooser = _Chooser(tries, variants, rows, rollouts.groups, by_group(reward), label)
     chooser.look(_parts(reward, rows), np.random.default_rng(seed))
     return chooser.calibration()
 
@@ -80,31 +66,6 @@ def _parts(reward: Reward, rows: Sequence[Row]) -> list[_Candidates]:
         found[str(row[column]) if row.get(column) is not None else ""].append(place)
     largest = sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))[:PARTS]
     return [_Candidates(part if len(found) > 1 else "", places) for part, places in largest]
-
-
-def _whole_groups(reward: Reward) -> bool:
-    """Whether a component or field looks at the siblings of a group."""
-    return any(item.group for inner in reward.inner for item in inner.components) or any(
-        getattr(function, "together", "") == "group"
-        for inner in reward.inner
-        for function in inner.fields.values()
-    )
-
-
-@dataclass(eq=False)
-class _Extent:
-    """The lowest and highest of some rewards."""
-
-    low: float = math.inf
-    high: float = -math.inf
-
-    def take(self, reward: float) -> None:
-        self.low, self.high = min(self.low, reward), max(self.high, reward)
-
-    @property
-    def constant(self) -> bool:
-        """Whether there are none, or all are the same."""
-        return self.high - self.low <= 1e-9
 
 
 @dataclass(eq=False)
@@ -122,7 +83,7 @@ class _Chooser:
     modes: dict[str, str] = field(default_factory=dict)
     by_row: dict[int, Outcome] = field(default_factory=dict)
     left_out: list[LeftOut] = field(default_factory=list)
-    extents: dict[str, _Extent] = field(default_factory=lambda: defaultdict(_Extent))
+    extents: dict[str, Extent] = field(default_factory=lambda: defaultdict(Extent))
 
     def calibration(self) -> Calibration:
         return Calibration(

@@ -12,7 +12,6 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from rewardkit.evaluation import GATED, Evaluation
 from rewardkit.limits import TimeLimit
 from rewardkit.passes import ROLLOUT
 from rewardkit.probes.findings import Example, ProbeFinding, most
+from rewardkit.probes.reading import by_group
 from rewardkit.probes.scales import Calibration
 from rewardkit.probes.trying import Row, Tries
 from rewardkit.reward import Reward
@@ -158,15 +158,6 @@ class _Trial:
     rows: list[Row]
     limit: TimeLimit | None
 
-    @cached_property
-    def by_group(self) -> bool:
-        """Whether the reward says that it looks at siblings."""
-        return any(item.group for inner in self.reward.inner for item in inner.components) or any(
-            getattr(function, "together", "") == "group"
-            for inner in self.reward.inner
-            for function in inner.fields.values()
-        )
-
     def evaluated(
         self, groups: Sequence[Sequence[Row]], reward: Reward | None = None, limit: TimeLimit | None = None
     ) -> tuple[list[float], Evaluation]:
@@ -220,7 +211,7 @@ class _Trial:
         if not same(first, turned):
             yield self._other("depends_on_order", "the order of the rows in a batch", first, turned)
             return
-        if self.by_group:
+        if by_group(self.reward):
             return
         others = "which other completions stand in its batch"
         for what, way in (

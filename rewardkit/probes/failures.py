@@ -38,7 +38,7 @@ def whole(calibration: Calibration, tries: Tries) -> Iterator[ProbeFinding]:
         return
     if not calibration.rewards:
         yield _always(calibration, outcomes)
-    elif tries.highest - tries.lowest <= 1e-9 and not any(outcome.failures for outcome in outcomes):
+    elif tries.extent.constant and not any(outcome.failures for outcome in outcomes):
         evidence = {"value": calibration.rewards[0], "tried": tries.calls}
         yield _of_all("constant", "calibration", evidence, calibration)
     elif calibration.mode in WRONG_MODES:

@@ -17,7 +17,7 @@ import regex as engine
 
 from rewardkit.component import HOLDERS, user_code
 
-__all__ = ["patterns_in"]
+__all__ = ["codes_in", "patterns_in"]
 
 Pattern = re.Pattern[str]
 """Or one of `regex`, which has the same methods."""
@@ -150,7 +150,7 @@ class _Search:
                 self.all((item for name, item in vars(base).items() if name != "__doc__"), own, flags)
 
     def function(self, function: types.FunctionType, home: _Home) -> None:
-        codes, known = list(_codes(function.__code__)), function.__globals__
+        codes, known = list(codes_in(function.__code__)), function.__globals__
         names = dict.fromkeys(name for code in codes for name in code.co_names)
         flags = functools.reduce(lambda all, name: all | FLAGS[name], filter(_is_flag, names), 0)
         names_there = {**known, **_imported(codes)}
@@ -191,12 +191,12 @@ def _slots(kind: type) -> list[str]:
     return [slots] if isinstance(slots, str) else list(slots)
 
 
-def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+def codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
     """A function's code and that of the functions in it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            yield from _codes(constant)
+            yield from codes_in(constant)
 
 
 def _content(cell: types.CellType) -> list[Any]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from rewardkit.analysis.findings import SEVERITIES
 from rewardkit.calling import short
 from rewardkit.cases import Case, load_cases
 from rewardkit.errors import RewardError, RolloutsError, did_you_mean
@@ -43,7 +44,6 @@ BUDGET = 60.0
 """Seconds for all of it. Our choice."""
 
 PATIENCE = 2  # late calls of one pass, after which the others of it are not made
-SEVERITIES = ("high", "warn", "info")
 FAILING = ("always_errors", "always_abstains", "always_late", "wrong_length", "wrong_type", "not_finite")
 
 

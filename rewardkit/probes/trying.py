@@ -14,7 +14,7 @@ from rewardkit.evaluation import GATED, STATUSES
 from rewardkit.limits import LATE, UNTRIED, TimeLimit
 from rewardkit.reward import Reward
 
-__all__ = ["Outcome", "Row", "Tries", "Variants"]
+__all__ = ["Extent", "Outcome", "Row", "Tries", "Variants"]
 
 Row = Mapping[str, Any]
 
@@ -84,10 +84,27 @@ def _said(turn: Any, completion: str) -> dict[str, Any]:
 
 
 @dataclass(eq=False)
+class Extent:
+    """The lowest and highest of some rewards."""
+
+    low: float = math.inf
+    high: float = -math.inf
+
+    def take(self, reward: float) -> None:
+        """Widen it to hold this one."""
+        self.low, self.high = min(self.low, reward), max(self.high, reward)
+
+    @property
+    def constant(self) -> bool:
+        """Whether there are none, or all are the same."""
+        return self.high - self.low <= 1e-9
+
+
+@dataclass(eq=False)
 class Tries:
     """A reward to be tried: `calls` so far, and whether there is time `left` of `budget` seconds.
 
-    `late` of them did not come back; `lowest` and `highest` are the rewards between which all others lie.
+    `late` of them did not come back; `extent` is what all rewards lie between.
     """
 
     reward: Reward
@@ -95,8 +112,7 @@ class Tries:
     budget: float
     calls: int = 0
     late: int = 0
-    lowest: float = math.inf
-    highest: float = -math.inf
+    extent: Extent = field(default_factory=Extent)
     seconds: float = 0.0
     _began: float = field(default_factory=time.monotonic)
     _first_calls: int = 0
@@ -178,6 +194,6 @@ class Tries:
         if first:
             self._first_calls, self._first_seconds = self.calls, self.seconds
         self.late += calls * sum(outcome.late for outcome in outcomes)
-        rewards = [outcome.reward for outcome in outcomes if outcome.judged]
-        self.lowest = min([self.lowest, *rewards])
-        self.highest = max([self.highest, *rewards])
+        for outcome in outcomes:
+            if outcome.judged:
+                self.extent.take(outcome.reward)

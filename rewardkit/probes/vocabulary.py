@@ -17,7 +17,7 @@ from rewardkit.probes.attempts import Subject
 from rewardkit.probes.calibration import prompt_text
 from rewardkit.probes.formats import tags_in
 from rewardkit.probes.pattern_tree import Choice, nodes, read_tree, sample
-from rewardkit.probes.patterns_used import patterns_in
+from rewardkit.probes.patterns_used import codes_in, patterns_in
 from rewardkit.probes.scales import Calibration
 from rewardkit.reward import Reward
 from rewardkit.targets.adapter import Adapter
@@ -191,7 +191,7 @@ class _Search:
     def function(self, function: types.FunctionType) -> None:
         """What a function's code loads, and the globals and cells that it names."""
         module, known = function.__module__, function.__globals__
-        for code in _codes(function.__code__):
+        for code in codes_in(function.__code__):
             for item in dis.get_instructions(code):
                 if "CONST" in item.opname and not isinstance(item.argval, types.CodeType):
                     self.look(item.argval, module)
@@ -203,11 +203,3 @@ class _Search:
                 continue
         self.all(function.__defaults__ or (), module)
         self.all((function.__kwdefaults__ or {}).values(), module)
-
-
-def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    """A function's code and that of the functions in it."""
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _codes(constant)
