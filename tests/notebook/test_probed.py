@@ -86,7 +86,7 @@ def test_a_redacted_page_has_nothing_of_a_completion(flawed, said):
 def test_the_truths_of_a_finding_are_left_out_of_a_redacted_page(flawed):
     rate = {"found": 1, "tried": 4, "interval": (0.0, 0.5), "truths": SECRET}
     unpaid = replace(failing(""), code="right_unpaid", family="calibration", evidence={**rate, "value": 0.25})
-    words = {"kind": "pays", "says": SECRET, "gain": 1.0, "value": 0.25, **rate}
+    words = {"kind": "pays", "says": SECRET, "calls": 9, "gain": 1.0, "value": 0.25, **rate}
     exploit = replace(failing(""), code="exploit", family="search", evidence=words)
     result = replace(flawed, findings=(unpaid, exploit))
     assert all("SECRET" in item.sentence for item in result.findings)
