@@ -192,11 +192,12 @@ def probe(
                 tallied(trials, calibration.scales, graded=graded, noise=seen.noise), seen, leakage=leakage
             )
             found += failures(trials, calibration, seen)
-            if search and "search" in families and cannot_search(calibration) is None:
+            if search and "search" in families and subjects:
                 exploits = search_exploits(
                     tries, calibration, variants, calls=search, seed=seed, skip=tuple(found)
                 )
                 found += [exploit_finding(item, seen) for item in exploits]
+                notes += [Inconclusive("search", why)] if (why := cannot_search(calibration)) else []
             found += [
                 wrong_mode(mode, tries.calls, part)
                 for part, mode in calibration.modes.items()

@@ -1,5 +1,6 @@
-"""One browser for all tests of a worker that open a page; and `plotted` for those that draw."""
+"""One browser for all tests of a worker that open a page; hostile rollouts; helpers that tests import."""
 
+import json
 import os
 import shutil
 import sys
@@ -30,3 +31,39 @@ def browser():
         started = playwright.chromium.launch(executable_path=path, args=FLAGS)
         yield started
         started.close()
+
+
+HOSTILE = (
+    "<script>window.pwned = 1</script><img src=x onerror='window.pwned = 1'>"
+    "<style>body{display:none}</style>SECRET"
+)
+
+
+@pytest.fixture(scope="session")
+def hostile(tmp_path_factory):
+    """A rollout file with markup in every text, and its reward file."""
+    folder = tmp_path_factory.mktemp("hostile")
+    rows = [
+        {
+            "prompt_id": f"p{n // 4}",
+            "prompt": HOSTILE,
+            "completion": f"{HOSTILE} <answer>{n % 3}</answer>",
+            "ground_truth": "1",
+        }
+        for n in range(40)
+    ]
+    (folder / "log.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    case = {"name": "c", "completion": HOSTILE, "ground_truth": "1", "reward": 1}
+    (folder / "cases.jsonl").write_text(json.dumps(case))
+    (folder / "mine.py").write_text(
+        "import rewardkit as rk\n"
+        "import logging, warnings\n"
+        "class Unreadable(Exception): pass\n"
+        "def strict(completion, prediction, ground_truth):\n"
+        "    print('saw', completion, '\\0'); warnings.warn(completion); logging.warning(completion)\n"
+        "    if prediction == '2': raise Unreadable(completion)\n"
+        "    return prediction == ground_truth\n"
+        "fields = {'prediction': rk.extract.tag('answer')}\n"
+        "reward = rk.Reward('mine', fields, [rk.Component('strict', strict)])\n"
+    )
+    return folder

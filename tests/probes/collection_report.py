@@ -1,7 +1,8 @@
 """Prints what probing says of the labelled collection: recall, false alarms, alarms a fault.
 
 `python tests/probes/collection_report.py [NAME ...]`, or `make probed`: the part that was kept aside while
-the probes were written stands apart. With names of rewards only these, with all findings.
+the probes were written stands apart. With names of rewards only these, with all findings. Exit status 1 where
+a fault was missed or a healthy reward has an alarm.
 """
 
 from __future__ import annotations
@@ -75,9 +76,10 @@ def summary(title: str, lines: Sequence[Line]) -> str:
     )
 
 
-def main(names: Sequence[str]) -> None:
-    """Print the lines that are not as they should be, and the summaries."""
+def main(names: Sequence[str]) -> int:
+    """Print the lines that are not as they should be, and the summaries; the exit status."""
     logging.disable(logging.WARNING)
+    wrong = 0
     parts = {"developing": False, "kept aside": True}
     for title, aside in parts.items():
         lines = []
@@ -85,13 +87,15 @@ def main(names: Sequence[str]) -> None:
             if label.held_aside is aside and (label.name in names or not names):
                 line, result = probed(label)
                 lines.append(line)
+                wrong += line.verdict in ("FALSE", "MISSED")
                 if names:
                     print(line, f"\n  {label.why}", *(f"\n  {item.sentence}" for item in result.findings))
                 elif line.verdict != "ok":
                     print(line)
         if lines:
             print(summary(title, lines))
+    return int(wrong > 0)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))

@@ -69,7 +69,8 @@ def test_a_hang_ends_as_a_finding_in_a_notebook(files, tmp_path):
     cells = [
         f"import rewardkit as rk\nrollouts = rk.load_rollouts({str(files / 'rollouts.jsonl')!r})",
         f"reward = rk.load_reward({str(files / 'mine.py') + ':endless'!r}, rollouts=rollouts)",
-        f"print([item.code for item in rk.probe(reward, rollouts, timeout={SECONDS}).alarms])",
+        f"found = rk.probe(reward, rollouts, only='hang', timeout={SECONDS})",
+        "print([item.code for item in found.alarms])",
     ]
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
     notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}

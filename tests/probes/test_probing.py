@@ -337,6 +337,20 @@ def test_a_budget_that_is_over_at_once_is_said_and_no_error():
     assert not result.findings and "budget" in result.inconclusive[0].why
 
 
+@pytest.mark.parametrize(
+    ("only", "searched", "told"),
+    [
+        pytest.param(None, 400, ["search"], id="too few prompts"),
+        pytest.param(None, 0, [], id="no search was asked for"),
+        pytest.param("padding", 400, [], id="other families were asked for"),
+    ],
+)
+def test_where_nothing_can_be_searched_for_it_is_said_why(only, searched, told):
+    result = rk.probe(made(strict), DATA["numbers"][:4], only=only, search=searched, timeout=None)
+    said = {item.probe: item.why for item in result.inconclusive if item.probe != "hang"}
+    assert list(said) == told and all("fewer than 3 prompts" in why for why in said.values())
+
+
 def test_what_only_a_combination_reaches_is_found_by_search_and_shown_in_its_smallest_form():
     def combined(completion, ground_truth):
         trick = "<bonus>because</bonus>" in completion

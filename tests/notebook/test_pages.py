@@ -1,0 +1,50 @@
+"""Pages: what is cut, cleaned and escaped on them."""
+
+from copy import deepcopy
+
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook, new_output
+
+from rewardkit.notebook.pages import STREAM_LINES, _plain, notebook_body, shown
+
+LEFT_OUT = "are left out of this page"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("a\x00b\n", "ab\n", id="control characters go"),
+        pytest.param("\x1b[31mred\x1b[0m\n", "red\n", id="and colours as a whole"),
+        pytest.param("10 %\r90 %\rdone\r\nnext", "done\nnext\n", id="the last state of a progress bar"),
+        pytest.param("row\n" * 10, "row\n" * 10, id="ten lines are all shown"),
+        pytest.param("row\n" * 11, "row\n" * 10 + f"[1 more lines {LEFT_OUT}]\n", id="of eleven one is not"),
+        pytest.param("\n" * 4000, "\n" * 10 + f"[3,990 more lines {LEFT_OUT}]\n", id="empty lines count"),
+        pytest.param("x" * 10_000, "x" * 3000 + f"\n[7,000 more characters {LEFT_OUT}]\n", id="a long line"),
+        pytest.param(
+            ("x" * 1000 + "\n") * 30,
+            ("x" * 1000 + "\n") * 2 + "x" * 998 + f"\n[7,009 more characters and 20 more lines {LEFT_OUT}]\n",
+            id="long lines, and many",
+        ),
+    ],
+)
+def test_what_the_users_code_prints_is_cut_and_cleaned_on_the_page(text, expected):
+    assert shown(text) == expected
+
+
+def test_pieces_of_a_stream_are_one_and_what_was_printed_is_left_out_of_a_redacted_page():
+    pieces = [
+        new_output("stream", name=name, text=f"{name} SECRET {n}\n")
+        for n in range(30)
+        for name in ("stdout", "stderr")
+    ]
+    cells = [new_code_cell("x", outputs=[*pieces, new_output("display_data", {"text/plain": "a figure"})])]
+    body, _ = notebook_body(new_notebook(cells=deepcopy(cells)), redact=False)
+    assert body.count("SECRET") == 2 * STREAM_LINES
+    assert body.count(f"20 more lines {LEFT_OUT}") == 2
+    body, _ = notebook_body(new_notebook(cells=cells), redact=True)
+    assert "SECRET" not in body and LEFT_OUT not in body
+    assert "a figure" in body
+
+
+def test_text_in_the_markdown_summary_is_not_taken_for_markup():
+    assert _plain("a*b_c <x>\n[y](z)") == r"a\*b\_c \<x\> \[y\](z)"
