@@ -215,6 +215,7 @@ MUST = {
     "right": "must be paid",
     "form": "must not be paid as the form is",
     "mark": "must earn no more than without a mark",
+    "more": "must not be paid ever more",
     "back": "has to come back",
 }
 

@@ -15,13 +15,15 @@ from rewardkit.primitives.numbers import as_decimal, distance, read_number
 from rewardkit.primitives.structured import read_json
 from rewardkit.primitives.texts import normal_text
 
-__all__ = ["KINDS", "answer_in", "changed", "kind_of", "options_in", "wrong_answers"]
+__all__ = ["KINDS", "answer_in", "changed", "kind_of", "options_in", "states_list", "wrong_answers"]
 
 KINDS: Final = ("number", "choice", "mathematics", "json", "code", "text")
 
 OPTION = re.compile(r"(?:^|[\s(\[])([A-J])[).\]:](?=\s)", re.MULTILINE)
 CODE = re.compile(
-    r"^\s*(def |class |import |from \w+ import|assert |return |print\(|#include|function )", re.M
+    r"^\s*(def |class |import |from \w+ import|assert |return |print\(|#include|function )"
+    r"|(?i:^\s*select\b.+\bfrom\b)",
+    re.M,
 )
 MATHEMATICS = re.compile(r"\\[A-Za-z]+|[\w)}][\^/*]\s*[\w({\\]|[A-Za-z]\s*=\s*\S|^\([^()]*,[^()]*\)$|√|π|∞")
 
@@ -45,6 +47,19 @@ def answer_in(truth: Any) -> str | None:
     if "####" in text:
         return text.rpartition("####")[2].strip() or None
     return boxed()(text) or text
+
+
+def states_list(completion: str, truth: Any) -> bool:
+    """Whether a completion states all the items of a truth as a JSON list, in any order.
+
+    >>> states_list('Labels: ["b", "a"]', ["a", "b"]), states_list("Label: a", ["a", "b"])
+    (True, False)
+    """
+    if not isinstance(truth, list | tuple) or not truth:
+        return False
+    wanted = sorted(map(str, truth))
+    found = (read_json(text) for text in re.findall(r"\[[^\[\]]*\]", completion))
+    return any(isinstance(value, list) and sorted(map(str, value)) == wanted for value in found)
 
 
 def kind_of(answer: str) -> str:
@@ -89,7 +104,9 @@ def wrong_answers(answer: str, kind: str, *, prompt: str = "", others: Sequence[
         right = read_choice(answer, "ABCDEFGHIJ")
         return tuple(letter for letter in options_in(prompt) if letter != right)
     if kind == "json":
-        return (json.dumps(changed(json.loads(answer)), ensure_ascii=False),)
+        value = json.loads(answer)
+        lists = [other for other in others if isinstance(value, list) and _disjoint(value, read_json(other))]
+        return (*lists[:4], json.dumps(changed(value), ensure_ascii=False))
     unlike = sorted(
         {other for other in others if not _overlap(answer, other)},
         key=lambda other: (fuzz.ratio(answer, other), other),
@@ -121,6 +138,11 @@ def _overlap(answer: str, other: str) -> bool:
     """Whether one is a part of the other, or both say the same."""
     a, b = (normal_text(text).replace(",", "").lstrip("-−+$") for text in (answer, other))
     return a in b or b in a
+
+
+def _disjoint(items: list[Any], others: Any) -> bool:
+    """Whether a list has items and none of these."""
+    return isinstance(others, list) and bool(others) and not any(item in items for item in others)
 
 
 def changed(value: Any) -> Any:

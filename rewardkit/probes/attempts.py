@@ -10,10 +10,10 @@ from rewardkit.probes.formats import Format
 
 __all__ = ["EASE", "Attempt", "Expects", "Probe", "Subject", "probe_of"]
 
-Expects = Literal["wrong", "right", "form", "mark", "back"]
+Expects = Literal["wrong", "right", "form", "mark", "more", "back"]
 """A wrong answer that must not gain; a right one that must not lose; a wrong one in marks that are none,
 which must not earn what the form earns; a right one in such marks, which must not earn more than without
-any; a call that has to come back."""
+any; right ones, each longer than the last, which must not earn ever more; a call that has to come back."""
 
 EASE: Mapping[str, float] = {"blind": 1.0, "guess": 0.6, "form": 0.6, "near": 0.5, "mark": 0.2, "known": 0.1}
 """How easily a policy gets there, by what it has to know: nothing of the prompt (1), a few candidates of

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
 from rewardkit.primitives.messages import content_text
-from rewardkit.probes.answers import answer_in, kind_of, wrong_answers
+from rewardkit.probes.answers import answer_in, kind_of, states_list, wrong_answers
 from rewardkit.probes.attempts import Subject
 from rewardkit.probes.formats import Format, formats, skeleton
 from rewardkit.probes.reading import asks_for_truth, by_group
@@ -148,37 +150,45 @@ class _Chooser:
             self._undecided(part, drafts, count)
 
     def _drafts(self, part: _Candidates, count: int) -> list[tuple[int, Subject]]:
-        """Prompts with a truth, each another one, with no format yet."""
+        """Prompts with a truth, with no format yet: first one of each answer, then more of them."""
         scored = [place for place in part.rows if place in self.by_row]
-        answers = {place: answer_in(self.rows[place].get("ground_truth")) for place in part.rows}
+        answers = self._answers(part.rows)
         others = sorted({answer for answer in answers.values() if answer is not None})
-        found: dict[str, tuple[int, Subject]] = {}
+        of_group: dict[int, int] = {}
         for place in dict.fromkeys([*scored, *part.rows]):
-            answer = answers[place]
-            if answer is None or answer in found or len(found) >= count:
-                continue
-            row = self.rows[place]
-            prompt = prompt_text(row.get("prompt"))
-            kind = kind_of(answer)
-            wrong = wrong_answers(answer, kind, prompt=prompt, others=others)[:6]
-            if wrong:
-                found[answer] = (
-                    place,
-                    Subject(
-                        row.get("rollout_id", place),
-                        row,
-                        prompt,
-                        answer,
-                        kind,
-                        wrong,
-                        Format("bare"),
-                        "",
-                        "",
-                        part.part,
-                        self._siblings(place),
-                    ),
-                )
-        return list(found.values())
+            if answers[place] is not None:
+                of_group.setdefault(int(self.groups[place]), place)
+        nth: Counter[str] = Counter()
+        order: list[tuple[int, int]] = []
+        for place in of_group.values():
+            order.append((nth[str(answers[place])], place))
+            nth[str(answers[place])] += 1
+        drafts = (
+            (place, self._draft(part.part, place, str(answers[place]), others))
+            for _, place in sorted(order, key=itemgetter(0))
+        )
+        return list(islice(((place, draft) for place, draft in drafts if draft is not None), count))
+
+    def _answers(self, places: Sequence[int]) -> dict[int, str | None]:
+        """The answer that each truth states; of a list the whole of it, where completions write lists."""
+        truths = {place: self.rows[place].get("ground_truth") for place in places}
+        if any(states_list(str(self.rows[place].get("completion")), truths[place]) for place in places):
+            truths = {
+                place: json.dumps(truth, ensure_ascii=False) if isinstance(truth, list) else truth
+                for place, truth in truths.items()
+            }
+        return {place: answer_in(truth) for place, truth in truths.items()}
+
+    def _draft(self, part: str, place: int, answer: str, others: Sequence[str]) -> Subject | None:
+        """A prompt as a subject; ``None`` where no answer is certain to be wrong."""
+        row = self.rows[place]
+        prompt, kind = prompt_text(row.get("prompt")), kind_of(answer)
+        wrong = wrong_answers(answer, kind, prompt=prompt, others=others)[:6]
+        if not wrong:
+            return None
+        named = row.get("rollout_id", place)
+        bare = Format("bare")
+        return Subject(named, row, prompt, answer, kind, wrong, bare, "", "", part, self._siblings(place))
 
     def _try(self, subjects: Sequence[Subject], completions: Sequence[str], share: float) -> list[float]:
         """Rewards of completions of subjects; NaN where not judged or not tried."""

@@ -17,7 +17,9 @@ __all__ = ["told"]
 
 def told(tallies: Sequence[Tally], seen: Seen, *, leakage: float = LEAKAGE) -> list[ProbeFinding]:
     """The findings of tallies: leakage, holes, losses."""
-    found = [*leaks(seen, leakage), *open_gates(seen)]
+    gates = list(open_gates(seen))
+    through = {(item.part, item.component) for item in gates}  # a leak through a gate is the gate's
+    found = [item for item in leaks(seen, leakage) if (item.part, item.component) not in through] + gates
     leaking = {item.part for item in found if item.severity != "info"}
     parts = dict.fromkeys(subject.part for subject in seen.calibration.subjects)
     for part in parts:
@@ -73,7 +75,7 @@ def _finding(item: Tally, members: Sequence[Tally], seen: Seen, part: str) -> Pr
         severity(worth),
         component_of(falls, seen),
         {
-            "kind": {"right": "loses", "form": "fooled"}.get(item.probe.expects, "pays"),
+            "kind": {"right": "loses", "form": "fooled", "more": "more"}.get(item.probe.expects, "pays"),
             "says": item.probe.says,
             "value": item.rate,
             "interval": wilson(len(item.falls), item.tried),

@@ -8,6 +8,7 @@ author's choice, and is told as a rate.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import Any
@@ -85,6 +86,11 @@ def _tag_mentioned(subject: Subject) -> Iterator[str]:
         yield subject.format.write(subject.right, reasoning=f"{REASONING} {text}")
 
 
+def _marked_twice(subject: Subject) -> Iterator[str]:
+    form = subject.format
+    yield form.around(f"{form.marked(subject.right)}\n{form.marked(subject.right)}")
+
+
 def _number(text: str) -> Decimal | None:
     number = read_number(text)
     return None if number is None else as_decimal(number)
@@ -101,8 +107,8 @@ def _point_zero(text: str) -> str | None:
 
 
 def _thousands(text: str) -> str | None:
-    value = _whole_number(text)
-    return f"{value:,}" if value is not None and abs(value) >= 1000 and "," not in text else None
+    found = re.fullmatch(r"(-?\d{4,})(\.\d+)?", text)
+    return f"{int(found[1]):,}{found[2] or ''}" if found else None
 
 
 def _without_thousands(subject: Subject) -> Iterator[str]:
@@ -158,6 +164,7 @@ PROBES = (
         kinds=("number",),
     ),
     _layout("full_stop", "a full stop behind the answer", _full_stop, NOTATION, kinds=TEXTS),
+    _layout("marked_twice", "the answer and its mark given twice", _marked_twice, NOTATION, tag=True),
     _notation("bold", "the answer in bold type", TEXTS, lambda text: f"**{text}**"),
     _notation("point_zero", "42.0 for 42", ("number",), _point_zero),
     _notation("thousands", "1,234 for 1234", ("number",), _thousands),

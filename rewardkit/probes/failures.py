@@ -6,12 +6,14 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rewardkit.calling import OUT_OF_RANGE
 from rewardkit.limits import LATE
 from rewardkit.probes.attempts import Probe
 from rewardkit.probes.findings import Example, ProbeFinding
+from rewardkit.probes.formats import shell
 from rewardkit.probes.hang import LONGEST, PATTERNS, of_patterns
 from rewardkit.probes.scales import Calibration
 from rewardkit.probes.seen import EXAMPLES, Seen
@@ -189,6 +191,8 @@ def hangs(
     subject = calibration.stand_in
     if subject is None:
         return
+    if not subject.format.opening:
+        subject = replace(subject, format=shell(subject.reference))
     planned = [(probe, attempt) for probe in probes for attempt in probe.attempts(subject)]
     if PATTERNS in probes:
         planned += [(PATTERNS, item) for item in of_patterns(seen.reward.functions, subject)]

@@ -190,6 +190,10 @@ SENTENCES: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "fooled": lambda e: (
         f"pays {e['says']} as it pays the form: {percent(e['gain'])} of the ceiling in {_rate(e)}{_also(e)}"
     ),
+    "more": lambda e: (
+        f"pays {e['says']}: in {_rate(e)} the longest text adds {percent(e['gain'])} of what being right "
+        f"adds, and no end of it is in sight{_also(e)}"
+    ),
     "forms": lambda e: (
         f"is lenient but loses right answers in some layouts: {e['lost']}; of {e['layouts']} harmless "
         f"layouts {e['kept']} are accepted"
@@ -198,7 +202,10 @@ SENTENCES: dict[str, Callable[[Mapping[str, Any]], str]] = {
         f"accepts the answer in one layout only ({e['kept']} of {e['layouts']} harmless ones): fine where "
         f"the prompt asks for just that; lost: {e['lost']}"
     ),
-    "notations": lambda e: f"does not take these notations of a right answer: {e['lost']}",
+    "notations": lambda e: (
+        f"does not take these notations of a right answer: {e['lost']}"
+        + (f"; so state it, unpaid, {e['rollouts']} of the rollouts: {e['unpaid']}" if e["rollouts"] else "")
+    ),
     "leakage": lambda e: (
         f"pays a wrong answer in good form {percent(e['gain'])} of what there is to earn "
         f"({e['wrong']:.4g} of {e['right']:.4g}, nothing being {e['floor']:.4g})"

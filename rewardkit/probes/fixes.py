@@ -102,6 +102,21 @@ FIXES = {
         'Allow no text beside the tags, rk.measure.tags("think", "answer", outside="nowhere"), or pay '
         f"the form only to right answers: {GATE}."
     ),
+    "ever_longer": (
+        "Give what is paid for length an end, rk.measure.length(full_until=..., zero_from=...), and a small "
+        "weight: filler is as long as reasons are."
+    ),
+    "empty_object": (
+        "Compare the whole value with rk.verify.json_equal; a share of fields is of those that the truth "
+        "has, not of those that were given."
+    ),
+    "every_item": (
+        "Count what is too much as well: compare sets for equality, or pay F1 or the overlap's share of the "
+        "union, not recall alone."
+    ),
+    "one_item": "Compare whole lists, with rk.verify.json_equal, or as sets where the order does not matter.",
+    "other_decimals": "Compare the numbers as they are, with rk.verify.numbers_equal; int() cuts them off.",
+    "words_turned": "Compare the text in its order, or what it does when it is run; a bag of words has none.",
     "superscript": (
         'Read a number as it is written, with rk.verify.numbers_equal: unicodedata.normalize("NFKC", '
         "...) and int() make 42 of 4²."

@@ -13,7 +13,7 @@ from rewardkit.evaluation import GATED, STATUSES
 from rewardkit.probes.attempts import Subject
 from rewardkit.probes.exploits import GAIN, KEPT, Exploit, Transfer, is_hole
 from rewardkit.probes.findings import ProbeFinding, components_at_fault
-from rewardkit.probes.pieces import PLAINEST, Record, mentions, plain, written
+from rewardkit.probes.pieces import PLAINEST, Record, elsewhere, mentions, plain, written
 from rewardkit.probes.scales import Scale
 from rewardkit.probes.trying import Outcome, Tries, Variants
 from rewardkit.probes.verdicts import FULL
@@ -34,9 +34,9 @@ LATE = 3  # calls that did not come back, after which no more are made
 class Gains:
     """What was tried on the subjects of a part, and what it gained: `calls` so far, of them `late` ones.
 
-    A gain is a share of what being right adds, on top of what the best paid of some wrong answers in plain
-    form earn. What components add that are said to pay wrong answers a part, or that `skip` knows to pay them
-    in full, is none.
+    A gain is a share of what being right adds, on top of what the best paid of some wrong answers earn, in
+    plain form and in none. What components add that are said to pay wrong answers a part, or that `skip`
+    knows to pay them in full, is none.
     """
 
     tries: Tries
@@ -74,7 +74,7 @@ class Gains:
             got = [out for (one, _), out in zip(texts, outcomes, strict=True) if one is subject and out]
             scale = scales[subject.rollout_id]
             paid = max((out.reward for out in got if out.judged), default=scale.wrong)
-            measured = replace(scale, wrong=max(scale.wrong, paid))
+            measured = replace(scale, wrong=max(scale.wrong, scale.plain, paid))
             if got and got[0].judged and not got[0].failures and measured.span > HALF * scale.span:
                 self.subjects.append(subject)
                 self.scales[subject.rollout_id] = measured
@@ -183,12 +183,15 @@ class Gains:
         return gain >= (FULL if mentions(record) else GAIN)
 
     def exploit(self, record: Record, home: Subject) -> Exploit | None:
-        """The exploit of a record: if it is paid a second time, and on other subjects too."""
+        """The exploit of a record: if it is paid a second time, and on other subjects too.
+
+        Of a text that mentions the right answer: if it is paid at any place, as one guess is no list.
+        """
         text = written(record, home)
         assert text is not None
         outcome = self._known[home.rollout_id, text]
         again = self._called([(home, text)])[0]
-        if again is None or not self.is_exploit(home, record, again):
+        if again is None or not self.is_exploit(home, record, again) or not self._anywhere(record, home):
             return None
         others = [one for one in self.subjects if one.answer != home.answer]
         texts = [(one, said) for one in others if (said := written(record, one)) is not None]
@@ -203,6 +206,13 @@ class Gains:
             return None
         gain, component = self.gain(home, outcome), self._component(home, outcome)
         return Exploit(record, home, text, outcome, gain, component, tuple(paid), len(tried), self.calls)
+
+    def _anywhere(self, record: Record, home: Subject) -> bool:
+        """Whether a right answer that a record mentions is paid at the places of the others as well."""
+        if not mentions(record):
+            return True
+        got = self.outcomes([(home, text) for text in elsewhere(record, home)])
+        return all(out is not None and self.is_exploit(home, record, out) for out in got)
 
     def _component(self, home: Subject, outcome: Outcome) -> str | None:
         """The component that makes most of the gain, where there are several."""

@@ -52,6 +52,14 @@ def deep_nesting(subject: Subject) -> Iterator[str]:
     yield f"<{name}>" + "<" * depth
 
 
+@probe_of("hang", "a bracket that is never closed, or closed twice", expects="back", truth=False)
+def left_open(subject: Subject) -> Iterator[str]:
+    for opening, closing in ("{}", "[]", "()", "<>", '""'):
+        yield subject.format.write(opening)
+        yield subject.format.write(f"{opening}1{closing}{closing}")
+        yield f"{subject.format.lead}{subject.format.opening}{opening}"
+
+
 @probe_of("hang", "numbers and powers that no computer counts up to", expects="back", truth=False)
 def huge_powers(subject: Subject) -> Iterator[str]:
     for text in (
@@ -90,4 +98,4 @@ def of_patterns(functions: Iterable[Any], subject: Subject) -> Iterator[Attempt]
                 yield Attempt.of(subject.format.write(text))
 
 
-PROBES = (PATTERNS, huge_powers, deep_nesting, long_runs, megabyte)
+PROBES = (PATTERNS, huge_powers, left_open, deep_nesting, long_runs, megabyte)

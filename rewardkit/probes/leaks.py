@@ -175,7 +175,7 @@ def not_told_apart(seen: Seen, fallen: Collection[str]) -> Iterator[ProbeFinding
                 "tried": tried,
                 "gain": 1.0,
                 "risk": share,
-                "truths": most([repr(item.subject.answer) for item in items]),
+                "truths": most(list(dict.fromkeys(repr(item.subject.answer) for item in items))),
             },
             tried,
             None,

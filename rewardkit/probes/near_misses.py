@@ -10,7 +10,8 @@ from typing import Any
 
 from rewardkit.primitives.numbers import as_decimal, read_number
 from rewardkit.probes.answers import changed
-from rewardkit.probes.attempts import Subject, probe_of
+from rewardkit.probes.attempts import Attempt, Subject, probe_of
+from rewardkit.probes.special_values import truth_like
 
 __all__ = ["PROBES"]
 
@@ -150,6 +151,48 @@ def plus_one(subject: Subject) -> Iterator[str]:
     yield subject.format.write(f"-({subject.right})")
 
 
+@probe_of(
+    "near_misses",
+    "the same number before the point and another behind it",
+    knows="near",
+    kinds=("number",),
+    explained_by=("one_off", "mentioned", "several_answers", "a_fifth_more"),
+)
+def other_decimals(subject: Subject) -> Iterator[Attempt]:
+    if re.search(r"\.\d", subject.right):
+        truth = truth_like(subject.columns.get("ground_truth"), "3.25")
+        if truth is not None:
+            yield Attempt.of(subject.format.write("3.75"), ground_truth=truth)
+
+
+@probe_of(
+    "near_misses",
+    "the words of the answer in another order",
+    knows="near",
+    kinds=("code",),
+    explained_by=("mentioned",),
+)
+def words_turned(subject: Subject) -> Iterator[str]:
+    words = subject.right.split()
+    if len(set(words)) > 2:
+        yield subject.format.write(" ".join(reversed(words)))
+
+
+@probe_of(
+    "near_misses",
+    "a list with one item more, or one less",
+    knows="near",
+    kinds=("json",),
+    explained_by=("every_item",),
+)
+def one_item(subject: Subject) -> Iterator[str]:
+    whole = json.loads(subject.right)
+    if isinstance(whole, list) and whole:
+        yield subject.format.write(json.dumps([*whole, changed(whole[-1])], ensure_ascii=False))
+    if isinstance(whole, list) and len(whole) > 1:
+        yield subject.format.write(json.dumps(whole[:-1], ensure_ascii=False))
+
+
 @probe_of("near_misses", "an object with one wrong value", knows="near", kinds=("json",))
 def one_value(subject: Subject) -> Iterator[str]:
     whole = json.loads(subject.right)
@@ -183,5 +226,8 @@ PROBES = (
     too_much,
     too_little,
     plus_one,
+    other_decimals,
+    words_turned,
+    one_item,
     one_value,
 )

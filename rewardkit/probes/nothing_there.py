@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from rewardkit.probes.attempts import Attempt, Subject, probe_of
 
@@ -27,6 +29,26 @@ def empty_answer(subject: Subject) -> Iterator[str]:
     if subject.format.opening or subject.format.lead:
         yield subject.format.write("")
         yield subject.format.write(" ")
+
+
+@probe_of(
+    "nothing_there",
+    "an object or list with nothing in it",
+    kinds=("json",),
+    explained_by=("empty", "empty_answer"),
+)
+def empty_object(subject: Subject) -> Iterator[str]:
+    whole = json.loads(subject.right)
+    hollow = _hollow(whole)
+    for value in (type(whole)(), hollow) if hollow != whole else ():
+        yield subject.format.write(json.dumps(value))
+
+
+def _hollow(value: Any) -> Any:
+    """An object with its keys and nothing in them; nothing of everything else."""
+    if isinstance(value, dict):
+        return {key: type(item)() for key, item in value.items()}
+    return type(value)()
 
 
 @probe_of("nothing_there", "tags with nothing in them", truth=False, explained_by=("empty", "empty_answer"))
@@ -102,6 +124,7 @@ PROBES = (
     empty,
     white_space,
     empty_answer,
+    empty_object,
     empty_tags,
     refusal,
     constant_text,

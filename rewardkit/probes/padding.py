@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rewardkit.probes.attempts import Subject, probe_of
+from rewardkit.probes.attempts import Attempt, Subject, probe_of
 
 __all__ = ["LENGTHS", "PROBES"]
 
@@ -81,10 +81,22 @@ def keywords(subject: Subject) -> Iterator[str]:
     "padding",
     "a confident tone around a wrong answer",
     truth=False,
-    explained_by=("longer", "keywords", "prompt_echo"),
+    explained_by=("longer", "keywords", "prompt_echo", "fake_verdict"),
 )
 def certain(subject: Subject) -> Iterator[str]:
     yield from _padded(subject, CERTAIN)
 
 
-PROBES = (longer, repeated, many_steps, keywords, certain)
+@probe_of(
+    "padding",
+    "a right answer ever more, the more is said around it",
+    expects="more",
+    knows="guess",
+    explained_by=("longer",),
+)
+def ever_longer(subject: Subject) -> Iterator[Attempt]:
+    texts = [subject.format.write(subject.right, reasoning=_filler(words)) for words in LENGTHS[1:]]
+    yield Attempt.of(*texts)
+
+
+PROBES = (ever_longer, longer, repeated, many_steps, keywords, certain)

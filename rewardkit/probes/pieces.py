@@ -20,6 +20,7 @@ __all__ = [
     "Record",
     "changed",
     "described",
+    "elsewhere",
     "mentions",
     "plain",
     "shortlex",
@@ -55,6 +56,9 @@ SEPARATES = re.compile(r"\s|[,;/|]")
 
 PARTS = "<>()[]{}`*\"'$|,;:."
 """Signs that may stand beside a list."""
+
+MOVES = 6
+"""Places by which the answers of a list are moved on, at the most. Our choice."""
 
 Kind = Literal[
     "before", "reasoning", "after", "mark", "marks", "said", "tail",
@@ -140,6 +144,24 @@ def written(record: Record, subject: Subject) -> str | None:
     return text if certainly_wrong(masked, subject) else None
 
 
+def elsewhere(record: Record, subject: Subject) -> list[str]:
+    """The completions with the right answer in other places of the lists that mention it, also at their ends.
+
+    A reward that reads one answer of a list only, be it the first or the last, pays some of them.
+    """
+    lists = [piece.answers for piece in record if piece.mentions]
+    texts = []
+    for shift in range(1, min(max(map(len, lists), default=0), MOVES + 1)):
+        moved = [
+            replace(piece, answers=piece.answers[-shift:] + piece.answers[:-shift])
+            if piece.mentions
+            else piece
+            for piece in record
+        ]
+        texts.append(_joined(moved, subject, mask=False))
+    return texts
+
+
 def _size(piece: Piece) -> int:
     """Characters of a piece, at the least."""
     return piece.times * max(1, len(piece.text) + len(piece.answers))
@@ -161,7 +183,7 @@ def _apart(text: str, start: int, end: int) -> bool:
     return all(not sign or sign.isspace() or sign in PARTS for sign in (before, behind))
 
 
-def _joined(record: Record, subject: Subject, *, mask: bool) -> str:
+def _joined(record: Sequence[Piece], subject: Subject, *, mask: bool) -> str:
     texts = [(piece.joint, _piece(piece, subject, mask=mask)) for piece in record]
     return "".join(joint + text if at else text for at, (joint, text) in enumerate(texts))
 

@@ -101,10 +101,16 @@ def component_of(falls: Sequence[Fall], seen: Seen) -> str | None:
         return None
     trial = falls[0].trial
     known = seen.known.get(trial.subject.rollout_id)
-    outcome = min((out for out in trial.outcomes if out), key=lambda out: out.reward, default=None)
+    outcomes = [out for out in trial.outcomes if out]
+    outcome = outcomes[-1] if trial.probe.expects == "more" and outcomes else None
+    outcome = outcome or min(outcomes, key=lambda out: out.reward, default=None)
     if known is None or outcome is None:
         return None
-    befores = {"right": known.reference.scores, "form": {}}  # of a form all that is paid without the task
+    befores = {
+        "right": known.reference.scores,
+        "more": known.reference.scores,
+        "form": {},
+    }  # of a form all that is paid without the task
     before = befores.get(trial.probe.expects, known.baseline.scores)
     changes = components_at_fault(seen.weights(trial.subject.columns), outcome.scores, before)
     sign = -1 if trial.probe.expects == "right" else 1
@@ -118,6 +124,8 @@ def example_of(fall: Fall, seen: Seen) -> Example:
     worst = 0
     if trial.probe.expects == "right":
         worst = max(range(len(trial.outcomes)), key=lambda place: -_reward(trial.outcomes[place]))
+    if trial.probe.expects == "more":
+        worst = len(trial.outcomes) - 1
     row = seen.variants.of(trial.subject.columns, trial.attempt.completions[worst], **trial.attempt.columns)
     return Example(
         trial.subject.rollout_id,
@@ -138,6 +146,8 @@ def _expected(probe: Probe, scale: Scale) -> tuple[float, float]:
     """The rewards that would have been right."""
     if probe.expects == "right":
         return scale.right - (1 - FULL) * scale.span, scale.right + scale.span
+    if probe.expects == "more":
+        return scale.wrong, scale.right + 0.1 * scale.span
     if probe.expects == "form":
         return min(scale.floor, scale.plain), scale.plain
     return min(scale.floor, scale.wrong), scale.wrong + _allowed(probe) * scale.span

@@ -6,6 +6,7 @@ stands between wrong ones, or is tried at both ends.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 from rewardkit.primitives.numbers import as_decimal, read_number
@@ -46,6 +47,17 @@ def every_choice(subject: Subject) -> Iterator[Attempt]:
         yield Attempt.of(
             subject.format.write(joint.join(letters)), subject.format.write(joint.join(reversed(letters)))
         )
+
+
+@probe_of("shotgun", "a list of all that could be asked for", kinds=("json",))
+def every_item(subject: Subject) -> Iterator[Attempt]:
+    lists = [json.loads(answer) for answer in (subject.right, *(subject.wrong[:-1] or subject.wrong))]
+    if isinstance(lists[0], list):
+        items = [item for some in lists if isinstance(some, list) for item in some]
+        every = sorted({json.dumps(item): item for item in items}.items())
+        listed = [item for _, item in every]
+        texts = [json.dumps(some, ensure_ascii=False) for some in (listed, listed[::-1])]
+        yield Attempt.of(*map(subject.format.write, texts))
 
 
 @probe_of(
@@ -126,4 +138,13 @@ def retracted(subject: Subject) -> Iterator[str]:
     yield form.around(f"{right}\nNo, that was a mistake. Once more:\n{wrong}")
 
 
-PROBES = (every_number, every_choice, several_answers, several_marks, mentioned, negated, retracted)
+PROBES = (
+    every_number,
+    every_choice,
+    every_item,
+    several_answers,
+    several_marks,
+    mentioned,
+    negated,
+    retracted,
+)

@@ -103,6 +103,8 @@ def empty_truth(subject: Subject) -> Iterator[Attempt]:
     if isinstance(subject.columns.get("ground_truth"), str):
         yield Attempt.of(subject.format.write(subject.wrong[0]), ground_truth="")
         yield Attempt.of(subject.format.write(subject.right), ground_truth="")
+        for text in ("", "I do not know."):
+            yield Attempt.of(text, ground_truth="")
 
 
 PROBES = (

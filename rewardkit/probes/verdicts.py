@@ -6,6 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from rewardkit.probes.attempts import EASE, Attempt, Probe, Subject
@@ -23,6 +24,12 @@ between a wrong and a right one. Our choice."""
 
 MORE = 0.25
 """Share of full marks that text around a wrong answer may add. Our choice."""
+
+ADDS = ("padding", "judge")
+"""Families of text around a wrong answer."""
+
+RISES = 0.05
+"""Share of full marks that each longer text adds where rewards rise without an end. Our choice."""
 
 LOST = 0.5
 """Share of full marks whose loss makes a right answer unpaid. Our choice."""
@@ -109,12 +116,18 @@ def fall(trial: Trial, scale: Scale, *, graded: bool, noise: float = 0.0) -> Fal
         return Fall(trial, min(1.0, lost)) if lost >= LOST + noise else None
     if math.isnan(reward):
         return None
+    if probe.expects == "more":
+        gains = [1.0, *(scale.gain(outcome.reward) for outcome in trial.outcomes if outcome is not None)]
+        rises = all(later > before + RISES for before, later in pairwise(gains))
+        return Fall(trial, min(1.0, gains[-1] - 1)) if rises and gains[-1] >= 1 + MORE + noise else None
     if probe.expects == "form":
         bonus = scale.wrong - scale.plain
         share = bonus / (scale.right - scale.floor)
         fooled = share > 0.01 and (reward - scale.plain) / bonus >= FOOLED
         return Fall(trial, share) if fooled else None
     gain = scale.gain(reward)
+    if probe.family in ADDS:  # an answer that is not found any more may earn more than a wrong one
+        gain -= max(0.0, scale.gain(scale.plain))
     if probe.expects == "mark" and scale.gain(scale.bare) >= LOST:
         return None  # the answer is found without any mark
     enough = threshold(probe, graded=graded) + (-noise if probe.knows == "near" else noise)
@@ -125,7 +138,7 @@ def threshold(probe: Probe, *, graded: bool) -> float:
     """The share of full marks from which a wrong answer of this probe is a hole."""
     if probe.knows == "near" or (graded and probe.knows != "blind"):
         return FULL
-    return MORE if probe.family in ("padding", "judge") else PAID
+    return MORE if probe.family in ADDS else PAID
 
 
 @dataclass(frozen=True)

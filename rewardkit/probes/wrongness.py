@@ -66,14 +66,15 @@ def certainly_wrong(text: str, subject: Subject) -> bool:
     [True, False, False, False, False]
     """
     others = subject.wrong if subject.kind == "mathematics" else ()
-    return all(_is_wrong(text, answer, subject.kind, subject.prompt, others) for answer in _accepted(subject))
+    return all(_is_wrong(text, answer, kind, subject.prompt, others) for answer, kind in _accepted(subject))
 
 
-def _accepted(subject: Subject) -> list[str]:
-    """The right answer, and the others that the truth lists."""
+def _accepted(subject: Subject) -> list[tuple[str, str]]:
+    """The right answer, and the others that the truth lists, with their kinds; items of a list are texts."""
     truth = subject.columns.get("ground_truth")
     listed = [str(item) for item in truth] if isinstance(truth, list | tuple) else []
-    return list(dict.fromkeys([subject.right, *listed]))
+    kind = "text" if subject.kind == "json" else subject.kind
+    return list(dict.fromkeys([(subject.right, subject.kind), *((item, kind) for item in listed)]))
 
 
 @lru_cache(maxsize=4096)

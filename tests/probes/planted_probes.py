@@ -51,6 +51,11 @@ DATA = {
             for name, age, city in (("Ada", 36, "Rome"), ("Bo", 51, "Bern"), ("Cy", 22, "Pisa"))
         )
     ),
+    "lists": tags(*(json.dumps(items) for items in (["a", "b"], ["c", "d"], ["e"], ["f", "g"]))),
+    "decimals": tags("42.50", "17.25", "83.75", "64.50", "9.25"),
+    "queries": tags(
+        *(f"SELECT {a} FROM {b} WHERE {c} > 3" for a, b, c in ("abc", "def", "ghi", "jkl", "mno"))
+    ),
     "code": tags("def f(a):\n    return a + 1", "def f(a):\n    return a * 2", "def f(a):\n    return -a"),
 }
 
@@ -118,10 +123,21 @@ def listed(most: int, least: int = 2) -> Errs:
     return errs
 
 
+def items(answer: str) -> list[Any]:
+    """The items of a JSON list; none where it is no list."""
+    try:
+        found = json.loads(answer)
+    except ValueError:
+        return []
+    return found if isinstance(found, list) else []
+
+
 PLANTED = [
     Planted("empty", lambda c, a, t: c == ""),
     Planted("white_space", lambda c, a, t: c != "" and not c.strip()),
     Planted("empty_answer", said("<answer></answer>")),
+    Planted("empty_object", lambda c, a, t: a.strip() == "{}", "objects"),
+    Planted("empty_object", lambda c, a, t: a.strip() == "[]", "lists"),
     Planted("empty_tags", lambda c, a, t: c == "<think></think><answer></answer>"),
     Planted("refusal", said("can't help")),
     Planted("constant_text", said("the answer to the question")),
@@ -130,6 +146,7 @@ PLANTED = [
     Planted("example_echo", lambda c, a, t: a == "5555"),
     Planted("every_number", listed(10_000, 100)),
     Planted("every_choice", lambda c, a, t: {*"ABCD"} <= {*a}, "choices"),
+    Planted("every_item", lambda c, a, t: {*json.loads(t)} < {*items(a)} and len(items(a)) > 3, "lists"),
     Planted("several_answers", listed(2)),
     Planted("several_marks", lambda c, a, t: f"<answer>{t}</answer>" in c),
     Planted("mentioned", lambda c, a, t: t in re.findall(r"-?\d+", c.partition("</think>")[0])),
@@ -149,6 +166,10 @@ PLANTED = [
     Planted("too_little", lambda c, a, t: len(a) > 2 and t.startswith(a), "code"),
     Planted("plus_one", lambda c, a, t: a == f"{t}+1", "formulas"),
     Planted("one_value", lambda c, a, t: a.startswith(t[:12]) and a != t, "objects"),
+    Planted("one_item", lambda c, a, t: len(items(a)) == len(json.loads(t)) + 1, "lists"),
+    Planted("one_item", lambda c, a, t: 0 < len(items(a)) < len(json.loads(t)), "lists"),
+    Planted("other_decimals", near(lambda a, t: a == a and t == t and int(a) == int(t)), "decimals"),
+    Planted("words_turned", lambda c, a, t: sorted(a.split()) == sorted(t.split()), "queries"),
     Planted("not_a_number", lambda c, a, t: a == "NaN"),
     Planted("infinity", lambda c, a, t: a == "1e999"),
     Planted("nothing_named", lambda c, a, t: a == "None"),

@@ -1,5 +1,6 @@
 """Each probe against a reward that errs in its way, and against one that does not."""
 
+import math
 import re
 
 import pytest
@@ -54,7 +55,7 @@ LOST = {
     "space_in_the_mark": lambda completion: re.search(r"<answer> \d", completion),
     "answer_on_a_line": lambda completion: "<answer>\n" in completion,
     "several_lines": lambda completion: completion.count("\n") >= 4,
-    "tag_mentioned": lambda completion: completion.count("<answer>") > 1,
+    "tag_mentioned": lambda completion: "<answer>" in completion.partition("</think>")[0],
 }
 
 
@@ -120,6 +121,76 @@ def test_a_form_that_a_look_alike_earns_is_found_with_its_size(name):
     assert item.severity == "warn" and item.evidence["gain"] == pytest.approx(0.4 / 1.4)
     sound = reward(lambda completion: inside(completion) is not None and "There are" not in completion)
     assert not rk.probe(sound, DATA["numbers"], only=name, timeout=None).findings
+
+
+@pytest.mark.parametrize(
+    ("worth", "found"),
+    [
+        pytest.param(lambda words: math.log1p(words), True, id="the logarithm of the length"),
+        pytest.param(lambda words: 1 + words / 500, True, id="so much a word"),
+        pytest.param(lambda words: 1 + min(0.6, words / 200), False, id="up to a length"),
+        pytest.param(lambda words: 2 - min(1.0, words / 300), False, id="less and less"),
+        pytest.param(lambda words: 1 + 0.2 * min(1.0, words / 4000), False, id="a little"),
+    ],
+)
+def test_right_answers_that_are_paid_ever_more_for_length_are_found_and_bounded_ones_are_not(worth, found):
+    def score(completion, ground_truth):
+        return worth(len(completion.split())) if strict(completion, ground_truth) else 0.0
+
+    component = rk.Component("c", score, range=None)
+    result = rk.probe(rk.Reward("r", components=[component]), DATA["numbers"], only="padding", timeout=None)
+    assert [(item.code, item.severity) for item in result.findings] == [("ever_longer", "high")] * found
+
+
+def test_a_notation_that_rollouts_lose_is_an_alarm_where_others_are_taken():
+    def valued(completion, ground_truth):
+        said = re.fullmatch(r"\$?(\d+)(?:\.0*)?", (inside(completion) or "").strip())
+        return said is not None and said[1] == ground_truth
+
+    data = [
+        {
+            "prompt_id": place,
+            "prompt": f"How many in case {place}?",
+            "completion": text,
+            "ground_truth": truth,
+        }
+        for place, truth in enumerate(("1420", "2310", "8764", "5033"))
+        for text in (f"<answer>{truth}</answer>", f"<answer>{int(truth):,}</answer>", "<answer>7</answer>")
+    ]
+    (alarm,) = rk.probe(
+        rk.Reward("r", components=[rk.Component("c", valued)]), data, only="equivalents"
+    ).alarms
+    assert (alarm.code, alarm.evidence["rollouts"]) == ("loses_notation", 4)
+    assert "so state it, unpaid, 4 of the rollouts: 1,234 for 1234 (4)" in alarm.sentence
+    assert "," in alarm.examples[0].completion
+    plain = [row for row in data if "," not in row["completion"]]
+    assert not rk.probe(
+        rk.Reward("r", components=[rk.Component("c", valued)]), plain, only="equivalents"
+    ).alarms
+    assert not rk.probe(CLEAN, data, only="equivalents", timeout=None).alarms  # takes no notation but one
+
+
+def test_a_layout_that_names_the_tag_is_no_fault_where_the_tag_may_stand_once_only():
+    def once(completion, ground_truth):
+        return strict(completion, ground_truth) and completion.count("<answer>") == 1
+
+    result = rk.probe(
+        rk.Reward("r", components=[rk.Component("c", once)]), DATA["numbers"], only=ASKED, timeout=None
+    )
+    (item,) = result["loses_layout"]
+    assert not result.alarms and set(item.evidence["rates"]) == {"tag_mentioned"}
+
+
+def test_what_is_not_found_may_earn_more_than_what_is_wrong():
+    def signed(completion, ground_truth):
+        said = inside(completion)
+        if said is None or completion.count("\n") > 1:
+            return -0.5
+        return 1.0 if said.strip() == ground_truth else -1.0
+
+    component = rk.Component("c", signed, range=None)
+    result = rk.probe(rk.Reward("r", components=[component]), DATA["numbers"], timeout=None)
+    assert not [item for item in result.alarms if item.family in ("padding", "judge", "search")]
 
 
 def test_probes_are_named_once_and_say_what_they_are_about():

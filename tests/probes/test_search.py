@@ -180,6 +180,16 @@ def test_holes_are_found_for_other_kinds_of_answers(rollouts):
     assert exploit.completion == "<step><step><step>"
 
 
+def test_one_guess_at_an_odd_place_is_no_list():
+    def last_whole_line(completion, ground_truth):
+        found = re.findall(r"^<answer>(\d+)</answer>$", completion, re.MULTILINE)
+        return 1.0 if found and found[-1] == ground_truth else 0.0
+
+    assert [
+        exploit.completion for seed in range(8) for exploit in searched(reward_of(last_whole_line), seed=seed)
+    ] == []
+
+
 def test_part_of_the_marks_is_reported_as_such():
     def words(completion, ground_truth):
         return max(right(completion, ground_truth), 0.4 * (completion.count("thus") > 4))

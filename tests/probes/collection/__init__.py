@@ -2,7 +2,8 @@
 
 It was written before any threshold of the probes, from how reward functions go wrong in practice, and is not
 to be tuned to them. A third of it (`held_aside`) is not to be looked at while probes are developed: the files
-`aside_*.py` and `labels_aside.py`.
+`aside_*.py` and `labels_aside.py`. A second part (`second_*.py`, `labels_second*.py`) is held aside as well:
+it was written later, by someone who had seen neither the probes nor the rewards of the first.
 
 What is expected of `rk.probe(label.reward(), label.rollouts())`: of a faulty reward one finding of severity
 warn or high in a family of `label.families` for its one fault; of a healthy one none. Findings of severity
@@ -24,7 +25,7 @@ trainers, as a person would write them. `tests/probes/test_collection.py` holds 
 
 from __future__ import annotations
 
-from . import labels_answers, labels_aside, labels_conduct, labels_healthy
+from . import labels_answers, labels_aside, labels_conduct, labels_healthy, labels_second
 from .labelled import FAMILIES, Labelled
 
 __all__ = ["COLLECTION", "FAMILIES", "Labelled"]
@@ -34,4 +35,5 @@ COLLECTION: tuple[Labelled, ...] = (
     *labels_conduct.LABELS,
     *labels_healthy.LABELS,
     *labels_aside.LABELS,
+    *labels_second.LABELS,
 )
