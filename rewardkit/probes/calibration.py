@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
-from rewardkit.primitives.messages import content_text
-from rewardkit.probes.answers import answer_in, kind_of, states_list, wrong_answers
+from rewardkit.probes.answers import answer_in
 from rewardkit.probes.attempts import Subject
+from rewardkit.probes.drafting import drafts, prompt_text, with_format
 from rewardkit.probes.formats import Format, formats, skeleton
 from rewardkit.probes.reading import asks_for_truth, by_group
 from rewardkit.probes.scales import Calibration, LeftOut, Scale
@@ -23,10 +21,11 @@ from rewardkit.probes.trying import Extent, Outcome, Row, Tries, Variants
 from rewardkit.reward import Reward
 from rewardkit.rollouts import Rollouts
 
-__all__ = ["calibrate", "prompt_text"]
+__all__ = ["calibrate"]
 
 SUBJECTS = 8  # prompts that are probed, or 4 of each of several parts: our choice
-PARTS = 6
+PARTS = 24
+"""Data sources, or parts of a route, that are probed, the largest first. Our choice."""
 TRIED_ON = 3  # prompts on which a format is tried
 WAVE = 8  # formats that are tried at a time
 IDLE = 3  # waves without a better format than one in which right answers are fully paid
@@ -85,11 +84,18 @@ class _Chooser:
     modes: dict[str, str] = field(default_factory=dict)
     by_row: dict[int, Outcome] = field(default_factory=dict)
     left_out: list[LeftOut] = field(default_factory=list)
+    constants: dict[str, tuple[float, int]] = field(default_factory=dict)
     extents: dict[str, Extent] = field(default_factory=lambda: defaultdict(Extent))
 
     def calibration(self) -> Calibration:
         return Calibration(
-            tuple(self.subjects), self.scales, tuple(self.pool), self.modes, self.why, tuple(self.left_out)
+            tuple(self.subjects),
+            self.scales,
+            tuple(self.pool),
+            self.modes,
+            self.why,
+            tuple(self.left_out),
+            self.constants,
         )
 
     def look(self, parts: Sequence[_Candidates], draw: np.random.Generator) -> None:
@@ -130,6 +136,8 @@ class _Chooser:
 
     def _too_slow(self) -> str:
         each, needed = self.tries.each, max(1, self.tries.each * WHOLE)
+        if self.tries.hopeless:
+            return "no call came back in its time; give a longer timeout, or mend what takes so long"
         return (
             f"the budget of {self.tries.budget:g} s was over before right and wrong answers could be told "
             f"apart (a call takes {each:.2g} s); about budget={needed:.0f} would do for all"
@@ -137,58 +145,19 @@ class _Chooser:
 
     def _part(self, part: _Candidates, count: int, draw: np.random.Generator) -> None:
         if not any(place in self.by_row for place in part.rows):
-            self.modes[part.part], self.why[part.part or "reward"] = "unknown", self._too_slow()
+            self.modes[part.part], self.why[part.part or "reward"] = "slow", self._too_slow()
             return
-        drafts = self._drafts(part, 2 if self.slow else count)
-        if not drafts:
+        scored = [place for place in part.rows if place in self.by_row]
+        rows = {place: self.rows[place] for place in dict.fromkeys([*scored, *part.rows])}
+        written = drafts(rows, self.groups, part.part, self._siblings)
+        drafted = list(islice(written, 2 if self.slow else count))
+        if not drafted:
             self._without_truth(part, count)
             return
-        chosen = self._chosen(part, drafts)
-        if chosen:
+        if self._chosen(part, drafted):
             self.modes[part.part] = "truth"
         elif self.modes.get(part.part) != "inverted":
-            self._undecided(part, drafts, count)
-
-    def _drafts(self, part: _Candidates, count: int) -> list[tuple[int, Subject]]:
-        """Prompts with a truth, with no format yet: first one of each answer, then more of them."""
-        scored = [place for place in part.rows if place in self.by_row]
-        answers = self._answers(part.rows)
-        others = sorted({answer for answer in answers.values() if answer is not None})
-        of_group: dict[int, int] = {}
-        for place in dict.fromkeys([*scored, *part.rows]):
-            if answers[place] is not None:
-                of_group.setdefault(int(self.groups[place]), place)
-        nth: Counter[str] = Counter()
-        order: list[tuple[int, int]] = []
-        for place in of_group.values():
-            order.append((nth[str(answers[place])], place))
-            nth[str(answers[place])] += 1
-        drafts = (
-            (place, self._draft(part.part, place, str(answers[place]), others))
-            for _, place in sorted(order, key=itemgetter(0))
-        )
-        return list(islice(((place, draft) for place, draft in drafts if draft is not None), count))
-
-    def _answers(self, places: Sequence[int]) -> dict[int, str | None]:
-        """The answer that each truth states; of a list the whole of it, where completions write lists."""
-        truths = {place: self.rows[place].get("ground_truth") for place in places}
-        if any(states_list(str(self.rows[place].get("completion")), truths[place]) for place in places):
-            truths = {
-                place: json.dumps(truth, ensure_ascii=False) if isinstance(truth, list) else truth
-                for place, truth in truths.items()
-            }
-        return {place: answer_in(truth) for place, truth in truths.items()}
-
-    def _draft(self, part: str, place: int, answer: str, others: Sequence[str]) -> Subject | None:
-        """A prompt as a subject; ``None`` where no answer is certain to be wrong."""
-        row = self.rows[place]
-        prompt, kind = prompt_text(row.get("prompt")), kind_of(answer)
-        wrong = wrong_answers(answer, kind, prompt=prompt, others=others)[:6]
-        if not wrong:
-            return None
-        named = row.get("rollout_id", place)
-        bare = Format("bare")
-        return Subject(named, row, prompt, answer, kind, wrong, bare, "", "", part, self._siblings(place))
+            self._undecided(part, count)
 
     def _try(self, subjects: Sequence[Subject], completions: Sequence[str], share: float) -> list[float]:
         """Rewards of completions of subjects; NaN where not judged or not tried."""
@@ -238,7 +207,7 @@ class _Chooser:
                 of_place[place].append((right, subject, Scale(right, wrong, plain, floor, bare)))
         for place, _ in drafts:
             if found := of_place.get(place):
-                _, subject, scale = max(found, key=lambda item: item[0])
+                _, subject, scale = _fairest(found, best[0] if best else None)
                 self.subjects.append(subject)
                 self.scales[subject.rollout_id] = scale
         if of_place:
@@ -304,15 +273,18 @@ class _Chooser:
             if found := skeleton(str(self.rows[other].get("completion")), draft.right):
                 yield found
 
-    def _undecided(self, part: _Candidates, drafts: Sequence[tuple[int, Subject]], count: int) -> None:
+    def _undecided(self, part: _Candidates, count: int) -> None:
         """Where no right answer earns more than a wrong one: whether the truth is read at all."""
         if self.slow and self.tries.left < self.tries.budget / 2:
-            self.modes[part.part], self.why[part.part or "reward"] = "unknown", self._too_slow()
-        elif self.extents[part.part].constant:
-            self.modes[part.part] = "unknown"
-            self.why[part.part or "reward"] = (
-                "no completion earned anything but the same there; give a case with one that earns full marks"
+            self.modes[part.part], self.why[part.part or "reward"] = "slow", self._too_slow()
+        elif not (extent := self.extents[part.part]).count:
+            self.modes[part.part], self.why[part.part or "reward"] = (
+                "unknown",
+                "no completion was judged there",
             )
+        elif extent.constant:
+            self.modes[part.part] = "constant"
+            self.constants[part.part] = (extent.low, extent.count)
         elif self._truth_matters(part):
             self.modes[part.part] = "unknown"
             self.why[part.part or "reward"] = (
@@ -376,23 +348,19 @@ class _Chooser:
             self.scales[subject.rollout_id] = Scale(highest, lowest, lowest, lowest)
 
 
-def with_format(draft: Subject, option: Format) -> Subject:
-    """The subject with its completions written in this format."""
-    return replace(
-        draft, format=option, reference=option.write(draft.right), baseline=option.write(draft.wrong[0])
-    )
+def _fairest(
+    options: Sequence[tuple[float, Subject, Scale]], usual: Format | None
+) -> tuple[float, Subject, Scale]:
+    """The option in which being right adds most; of those that are alike the usual form, or what earns most.
+
+    What a rollout says besides its answer may be what is paid, for right and wrong alike.
+    """
+    most = max(scale.span for *_, scale in options)
+    fair = [item for item in options if item[2].span >= ENOUGH * most]
+    return max(fair, key=lambda item: (item[1].format == usual, item[0]))
 
 
 def _mean(values: Any) -> float:
     """Mean of what is not NaN; NaN where nothing is."""
     known = [value for value in values if not math.isnan(value)]
     return float(np.mean(known)) if known else math.nan
-
-
-def prompt_text(prompt: Any) -> str:
-    """A prompt as text: of chat messages what the last of them says."""
-    if isinstance(prompt, list) and prompt:
-        last = prompt[-1]
-        content = last.get("content") if isinstance(last, dict) else last
-        return content if isinstance(content, str) else content_text(content)
-    return "" if prompt is None else str(prompt)

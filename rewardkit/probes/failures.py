@@ -5,22 +5,22 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from rewardkit.calling import OUT_OF_RANGE
 from rewardkit.limits import LATE
 from rewardkit.probes.attempts import Probe
-from rewardkit.probes.findings import Example, ProbeFinding
+from rewardkit.probes.findings import LONGEST, Example, ProbeFinding
 from rewardkit.probes.formats import shell
-from rewardkit.probes.hang import LONGEST, PATTERNS, of_patterns
+from rewardkit.probes.hang import PATTERNS, of_patterns
 from rewardkit.probes.scales import Calibration
 from rewardkit.probes.seen import EXAMPLES, Seen
 from rewardkit.probes.trying import Outcome, Row, Tries
 from rewardkit.probes.verdicts import Trial, wilson
 
-__all__ = ["WRONG_MODES", "failures", "hangs", "whole", "wrong_mode"]
+__all__ = ["WRONG_MODES", "constants", "failures", "hangs", "whole", "wrong_mode"]
 
 ENDED = "ended its process"
 OF_VALUES = {"many_digits", "infinity", "not_a_number"}
@@ -40,11 +40,22 @@ def whole(calibration: Calibration, tries: Tries) -> Iterator[ProbeFinding]:
         return
     if not calibration.rewards:
         yield _always(calibration, outcomes)
-    elif tries.extent.constant and not any(outcome.failures for outcome in outcomes):
-        evidence = {"value": calibration.rewards[0], "tried": tries.calls}
+    elif tries.extent.constant and "slow" not in calibration.modes.values() and not _failed(outcomes):
+        evidence = {"value": calibration.rewards[0], "tried": tries.extent.count, "calls": tries.calls}
         yield _of_all("constant", "calibration", evidence, calibration)
     elif calibration.mode in WRONG_MODES:
         yield wrong_mode(calibration.mode, tries.calls)
+
+
+def _failed(outcomes: Iterable[Outcome]) -> bool:
+    return any(outcome.failures for outcome in outcomes)
+
+
+def constants(calibration: Calibration) -> Iterator[ProbeFinding]:
+    """The findings of parts where every completion earns the same, while others are told apart."""
+    for part, (value, count) in calibration.constants.items():
+        evidence = {"value": value, "tried": count, "calls": count}
+        yield ProbeFinding("constant", "calibration", "high", None, evidence, count, part=part)
 
 
 ALWAYS = {
@@ -58,7 +69,7 @@ def _always(calibration: Calibration, outcomes: Sequence[Outcome]) -> ProbeFindi
     """The finding of a reward that judged none of the rollouts."""
     reasons = Counter(reason for outcome in outcomes for reason in outcome.errors.values())
     reason = reasons.most_common(1)[0][0] if reasons else "no component is for these rows"
-    failed = any(outcome.failures for outcome in outcomes)
+    failed = _failed(outcomes)
     late = all(outcome.late for outcome in outcomes)
     code = "always_late" if late else "always_errors" if failed else "always_abstains"
     kind = _kind(reason) if code == "always_errors" else ""
@@ -108,25 +119,25 @@ def failures(trials: Sequence[Trial], calibration: Calibration, seen: Seen) -> I
                 )
     for name, kind in _one_cause(found):
         items = found[name, kind]
-        late = kind == "hang"
+        late = kind in ("hang", "dies")
         where = {probe for probe, *_ in items}
         own = sum(not probe for probe, *_ in items)
         of_values = where <= OF_VALUES
         shown = f"{len(items)} of {tried} completions"
         yield ProbeFinding(
             kind,
-            "hang" if late else "special_values" if of_values else "contract",
+            "hang" if kind == "hang" else "special_values" if of_values else "contract",
             "high" if late or own else "warn",
             name if len(seen.components()) > 1 else None,
             {
                 "value": len(items) / tried,
-                "interval": wilson(len(items), tried),
+                **({} if kind == "hang" else {"interval": wilson(len(items), tried)}),
                 "found": len(items),
                 "tried": tried,
                 "of_rollouts": own,
-                "reason": _short(items[0][4]),
-                "says": f"{SAYS.get(kind, 'fails')} on {shown} that were tried: {_short(items[0][4])}",
-                "what": f"{shown} that were tried",
+                "reason": _reasons(items),
+                "says": f"{SAYS.get(kind, 'fails')} on {shown} that were tried: {_reasons(items)}",
+                "what": f"{shown} that were tried (where one hangs, the others of its kind are not tried)",
                 "seconds": _seconds(items[0][4]),
             },
             tried,
@@ -139,6 +150,7 @@ def failures(trials: Sequence[Trial], calibration: Calibration, seen: Seen) -> I
 
 
 SAYS = {
+    "dies": "ends the process that it runs in",
     "out_of_range": "leaves its declared range",
     "not_finite": "gives what is no finite number",
     "wrong_type": "gives what is no number",
@@ -157,8 +169,10 @@ def _one_cause(found: Any) -> list[tuple[str, str]]:
 
 
 def _kind(reason: str) -> str:
-    if LATE in reason or ENDED in reason:
+    if LATE in reason:
         return "hang"
+    if ENDED in reason:
+        return "dies"
     if "returned" in reason or OUT_OF_RANGE in reason:
         return next((kind for kind, text in KINDS if text in reason), "raises")
     return "raises"
@@ -169,6 +183,16 @@ def _seconds(reason: str) -> float:
     return float(found.group(1)) if found else math.nan
 
 
+def _reasons(items: Sequence[Any]) -> str:
+    """The commonest reason, and how many others there are of another type of error."""
+    types = Counter(reason.partition(":")[0] for *_, reason in items)
+    (first, count), *others = types.most_common()
+    reason = next(_short(reason) for *_, reason in items if reason.partition(":")[0] == first)
+    if not others:
+        return reason
+    return f"{reason} ({count}); " + ", ".join(f"{_short(name)} ({many})" for name, many in others[:3])
+
+
 def _short(reason: str) -> str:
     return reason if len(reason) <= 200 else reason[:197] + "..."
 
@@ -176,7 +200,10 @@ def _short(reason: str) -> str:
 def _shortest(items: Sequence[Any]) -> list[Any]:
     """The clearest: those with the shortest completions, each another one."""
     by_text = {str(item[1].get("completion")): item for item in reversed(items)}
-    return [by_text[text] for text in sorted(by_text, key=len)[:EXAMPLES]]
+    ordered = [by_text[text] for text in sorted(by_text, key=len)]
+    firsts = {item[4].partition(":")[0]: item for item in reversed(ordered)}  # one of each type of error
+    ranked = [*sorted(firsts.values(), key=ordered.index), *ordered]
+    return list({id(item): item for item in ranked}.values())[:EXAMPLES]
 
 
 def _example(row: Row, shown: dict[str, Any], outcome: Outcome, probe: str) -> Example:
@@ -204,12 +231,17 @@ def hangs(
     for (probe, _), row, outcome in zip(planned, rows, outcomes, strict=True):
         if outcome is not None and _hangs(outcome):
             name, reason = next(iter(outcome.failures.items()))
+            kind, length = _kind(reason), len(str(row["completion"]))
+            what = probe.says if length <= LONGEST else f"{probe.says}, of {length:,} characters"
+            evidence = {"value": 1.0, "seconds": _seconds(reason), "reason": _short(reason), "what": what}
+            if kind == "dies":
+                evidence["says"] = f"{SAYS[kind]} on {what}: {_short(reason)}"
             yield ProbeFinding(
-                "hang",
-                "hang",
-                "high" if len(str(row["completion"])) <= LONGEST else "info",
+                kind,
+                "hang" if kind == "hang" else "contract",
+                "high" if length <= LONGEST else "info",
                 name if len(seen.components()) > 1 else None,
-                {"value": 1.0, "seconds": _seconds(reason), "reason": _short(reason), "what": probe.says},
+                {**evidence, "length": length},
                 tried,
                 tries.limit.seconds if tries.limit else None,
                 (_example(row, seen.shown(row), outcome, probe.name),),

@@ -10,7 +10,7 @@ from typing import Any
 
 from rewardkit.analysis.findings import percent
 
-__all__ = ["Example", "ProbeFinding", "as_code"]
+__all__ = ["LONGEST", "Example", "ProbeFinding", "as_code"]
 
 
 @dataclass(frozen=True)
@@ -173,6 +173,10 @@ def _cut(value: Any, longest: int = 6000) -> Any:
     return f"{value[:longest]}... ({len(value) - longest} more characters)"
 
 
+LONGEST = 40_000
+"""Characters that a completion may well have: some ten thousand tokens. A hang on more is for information."""
+
+
 def _rate(e: Mapping[str, Any]) -> str:
     low, high = e["interval"]
     return f"{e['found']} of {e['tried']} prompts ({percent(low)} to {percent(high)})"
@@ -229,7 +233,7 @@ SENTENCES: dict[str, Callable[[Mapping[str, Any]], str]] = {
         f"{e['tried']} prompts it pays one {percent(e['gain'])} of what there is to earn"
     ),
     "constant": lambda e: (
-        f"is {e['value']:g} for all {e['tried']} completions that were tried, right, wrong and empty alike: "
+        f"is {e['value']:g} for all {e['tried']} completions that were judged, right, wrong and empty alike: "
         "it teaches nothing (where answers have a form that no rollout shows, a case with one would tell)"
     ),
     "ignores_truth": lambda e: (
@@ -244,7 +248,8 @@ SENTENCES: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "raises": lambda e: f"fails on {e['found']} of {e['tried']} completions that were tried: {e['reason']}",
     "contract": lambda e: str(e["says"]),
     "hang": lambda e: (
-        f"does not come back within {e['seconds']:g} s on {e['what']}: one such completion stops the training"
+        f"does not come back within {e['seconds']:g} s on {e['what']}"
+        + ("" if e.get("length", 0) > LONGEST else ": one such completion stops the training")
     ),
 }
 

@@ -9,10 +9,7 @@ from rewardkit.probes.attempts import Attempt, Probe, Subject, probe_of
 from rewardkit.probes.backtracking import weaknesses
 from rewardkit.probes.patterns_used import patterns_in
 
-__all__ = ["LONGEST", "PATTERNS", "PROBES", "of_patterns"]
-
-LONGEST = 40_000
-"""Characters that a completion may well have: some ten thousand tokens. A hang on more is for information."""
+__all__ = ["PATTERNS", "PROBES", "of_patterns"]
 
 QUADRATIC = 5_000
 """Characters on which a quadratic pattern is tried: it takes a moment there, a cubic one for ever."""

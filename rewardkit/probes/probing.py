@@ -21,11 +21,12 @@ from rewardkit.probes.calibration import calibrate
 from rewardkit.probes.causes import told
 from rewardkit.probes.contract import contract
 from rewardkit.probes.exploits import exploit_finding
-from rewardkit.probes.failures import WRONG_MODES, failures, hangs, whole, wrong_mode
+from rewardkit.probes.failures import WRONG_MODES, constants, failures, hangs, whole, wrong_mode
 from rewardkit.probes.families import chosen
 from rewardkit.probes.findings import ProbeFinding
 from rewardkit.probes.from_cases import with_cases
 from rewardkit.probes.leaks import LEAKAGE
+from rewardkit.probes.merging import merged
 from rewardkit.probes.scales import Calibration
 from rewardkit.probes.search import CALLS, cannot_search
 from rewardkit.probes.search import search as search_exploits
@@ -181,7 +182,8 @@ def probe(
         calibration = calibrate(tries, rollouts, variants, label=label, seed=seed)
         found = list(whole(calibration, tries))
         trials: list[Trial] = []
-        if not found:
+        settled = bool(found)  # one finding says it all
+        if not settled:
             known = _known(tries, calibration, variants)
             subjects = tuple(item for item in calibration.subjects if item.rollout_id in known)
             calibration = replace(calibration, subjects=subjects)
@@ -203,6 +205,7 @@ def probe(
                 for part, mode in calibration.modes.items()
                 if mode in WRONG_MODES
             ]
+            found += constants(calibration)
             if not unlimited and not any(item.code == "hang" for item in found):
                 found += hangs(tries, calibration, seen, [item for item in probes if item.expects == "back"])
         if "contract" in families and not (trials == [] and found and found[0].code in FAILING):
@@ -213,12 +216,12 @@ def probe(
                 found = [item for item in found if item.code != "constant"]
             found += broken
     order = {name: place for place, name in enumerate(SEVERITIES)}
-    found = [item for item in found if item.family in families]
+    found = merged([item for item in found if item.family in families], list(calibration.modes))
     found.sort(key=lambda item: (order[item.severity], -float(item.evidence.get("risk", 0.0))))
     result = ProbeResult(
         reward,
         tuple(found),
-        (*notes, *(Inconclusive(part, why) for part, why in calibration.why.items())),
+        (*notes, *(Inconclusive(part, why) for part, why in calibration.why.items() if not settled)),
         calibration,
         tuple(item.name for item in probes),
         tries.calls,

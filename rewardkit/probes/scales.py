@@ -58,7 +58,9 @@ class Calibration:
     `pool` are rollouts with what they earned. `modes` says of each part: "truth" where answers are held
     against the truth, "no truth" where the reward does not ask for it or the rollouts have none, "deaf" where
     it asks for it and pays right and wrong alike, "inverted" where wrong answers earn more, and "unknown"
-    where no right answer could be written that is paid; `why` then says what would be needed.
+    where no right answer could be written that is paid; `why` then says what would be needed. "slow" is a
+    part for which the budget was over before that, and "constant" one of which all completions earn the same:
+    what, and of how many, is in `constants`.
     """
 
     subjects: tuple[Subject, ...]
@@ -67,6 +69,7 @@ class Calibration:
     modes: Mapping[str, str]
     why: Mapping[str, str] = field(default_factory=dict)
     left_out: tuple[LeftOut, ...] = ()
+    constants: Mapping[str, tuple[float, int]] = field(default_factory=dict)
 
     @property
     def mode(self) -> str:

@@ -85,13 +85,15 @@ def _said(turn: Any, completion: str) -> dict[str, Any]:
 
 @dataclass(eq=False)
 class Extent:
-    """The lowest and highest of some rewards."""
+    """The lowest and highest of some rewards, `count` of them."""
 
     low: float = math.inf
     high: float = -math.inf
+    count: int = 0
 
     def take(self, reward: float) -> None:
         """Widen it to hold this one."""
+        self.count += 1
         self.low, self.high = min(self.low, reward), max(self.high, reward)
 
     @property

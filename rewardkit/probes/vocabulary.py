@@ -14,7 +14,7 @@ from rewardkit.component import HOLDERS, user_code
 from rewardkit.primitives.factories import Made
 from rewardkit.probes.answers import answer_in
 from rewardkit.probes.attempts import Subject
-from rewardkit.probes.calibration import prompt_text
+from rewardkit.probes.drafting import prompt_text
 from rewardkit.probes.formats import tags_in
 from rewardkit.probes.pattern_tree import Choice, nodes, read_tree, sample
 from rewardkit.probes.patterns_used import codes_in, patterns_in
