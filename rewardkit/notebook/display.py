@@ -199,7 +199,7 @@ class Show:
                     got,
                     self.text(fields),
                     self.text(miss.completion),
-                    miss.why,
+                    self.text(miss.why),
                 )
             )
         first, others = (

@@ -136,7 +136,7 @@ def cases(result: CheckResult | None, *, redact: bool = False) -> pd.DataFrame:
                 "expects": wanted,
                 "completion": completion,
                 "ground_truth": show.text(case.columns.get("ground_truth")),
-                "why": case.why,
+                "why": show.text(case.why),
             }
         )
     return pd.DataFrame(rows, dtype=object)  # as objects: Arrow-backed text takes no lone surrogates

@@ -84,6 +84,7 @@ def _finding(item: Tally, members: Sequence[Tally], seen: Seen, part: str) -> Pr
             "gain": item.size,
             "risk": worth,
             "knows": item.probe.knows,
+            "truth": any(fall.trial.subject.answer is not None for fall in falls),
             "also": [member.probe.name for member in members if member is not item],
         },
         item.tried,

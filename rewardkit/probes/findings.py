@@ -30,6 +30,8 @@ class Example:
     probe: str = ""
     said: str = ""
     """What came instead of a reward: the error, or that it took too long."""
+    of_rollouts: bool = False
+    """Whether `right` and `wrong` are what the best and the least paid rollout earn, as there is no truth."""
 
     @property
     def completion(self) -> str:
@@ -37,15 +39,21 @@ class Example:
         return str(self.columns.get("completion"))
 
     @property
+    def scale(self) -> str:
+        """What right and wrong earn, in words; empty where nothing is held against them."""
+        if math.isnan(self.right):
+            return ""
+        best, least = (
+            ("the best rollout", "the least") if self.of_rollouts else ("a right answer", "a wrong one")
+        )
+        return f"{best} earns {self.right:.6g}, {least} {self.wrong:.6g}"
+
+    @property
     def snippet(self) -> str:
         """Lines of Python that show it; `reward` is the reward that was probed."""
         arguments = ", ".join(f"{name}={as_code(value)}" for name, value in self.columns.items())
         got = self.said or f"{self.reward:.6g}"
-        told = (
-            ""
-            if math.isnan(self.right)
-            else f"; a right answer earns {self.right:.6g}, a wrong one {self.wrong:.6g}"
-        )
+        told = f"; {self.scale}" if self.scale else ""
         return f"reward({arguments}).reward  # {got}{told}"
 
     def case(self, why: str) -> dict[str, Any] | None:
@@ -145,7 +153,7 @@ class ProbeFinding:
 
 
 def as_code(value: Any, longest: int = 400) -> str:
-    """A value as Python writes it; a long text by what repeats in it.
+    """A value as Python writes it, whole; a long text by what repeats in it.
 
     >>> as_code("a" * 30000 + "!", longest=100)
     "'a' * 30000 + '!'"
@@ -161,8 +169,6 @@ def as_code(value: Any, longest: int = 400) -> str:
         plain, unit = rest[: found.start()], found[1]
         pieces += [repr(plain)] * bool(plain) + [f"{unit!r} * {len(found[0]) // len(unit)}"]
         rest = rest[found.end() :]
-    if len(rest) > 4 * longest:
-        rest = f"{rest[:longest]}... ({len(rest) - longest} more characters)"
     return " + ".join([*pieces, *([repr(rest)] if rest else [])])
 
 
@@ -182,13 +188,21 @@ def _rate(e: Mapping[str, Any]) -> str:
     return f"{e['found']} of {e['tried']} prompts ({percent(low)} to {percent(high)})"
 
 
+def _adds(e: Mapping[str, Any]) -> str:
+    return (
+        "what being right adds"
+        if e.get("truth", True)
+        else "what lies between the least and the best rollout"
+    )
+
+
 def _also(e: Mapping[str, Any]) -> str:
     return f"; the same cause: {', '.join(e['also'])}" if e.get("also") else ""
 
 
 SENTENCES: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "pays": lambda e: (
-        f"pays {e['says']}: in {_rate(e)} it earns {percent(e['gain'])} of what being right adds{_also(e)}"
+        f"pays {e['says']}: in {_rate(e)} it earns {percent(e['gain'])} of {_adds(e)}{_also(e)}"
     ),
     "loses": lambda e: f"does not pay {e['says']}: a right answer loses in {_rate(e)}{_also(e)}",
     "fooled": lambda e: (
@@ -211,8 +225,13 @@ SENTENCES: dict[str, Callable[[Mapping[str, Any]], str]] = {
         + (f"; so state it, unpaid, {e['rollouts']} of the rollouts: {e['unpaid']}" if e["rollouts"] else "")
     ),
     "leakage": lambda e: (
-        f"pays a wrong answer in good form {percent(e['gain'])} of what there is to earn "
-        f"({e['wrong']:.4g} of {e['right']:.4g}, nothing being {e['floor']:.4g})"
+        f"pays a wrong answer in good form {percent(e['gain'])} of what there is to earn"
+        + (
+            ""
+            if percent(e["most"]) == percent(e["gain"])
+            else f" on average, {percent(e['most'])} at the most"
+        )
+        + f" ({e['wrong']:.4g} of {e['right']:.4g}, nothing being {e['floor']:.4g})"
         + (f": {e['paid_by']}" if e.get("paid_by") else "")
     ),
     "wrong_paid": lambda e: (

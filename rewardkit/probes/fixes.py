@@ -10,6 +10,11 @@ GATE = 'gate=rk.gate("correct", at_least=1.0)'
 
 OTHERWISE = "See which component pays for it: rk.explain(reward, {...}) with the columns of the example."
 
+WITHOUT_TRUTH = {
+    "nothing_there": "Ask for what the prompt asks for before anything is paid: a gate on a check of it.",
+    "padding": "Let more text earn nothing: rk.measure.length(full_until=..., zero_from=...) has an end.",
+}
+
 FIXES = {
     # families
     "calibration": "Read what this reward makes of a rollout: rk.explain(reward, rollouts[0]).",
@@ -178,6 +183,10 @@ FIXES = {
         "Bring the score into its range, or declare the one it has: rk.Component(..., range=(low, "
         "high)), or range=None."
     ),
+    "dies": (
+        "Find out what ends the process: sys.exit, os._exit, a crash in a library, or memory; a worker of "
+        "the trainer dies with it."
+    ),
     "not_finite": (
         "Give None where there is nothing to judge, and divide by nothing that can be 0: one NaN "
         "makes a trainer's whole batch NaN."
@@ -224,4 +233,6 @@ def fix_for(finding: ProbeFinding) -> str:
     >>> fix_for(ProbeFinding("one_off", "near_misses", "high", None, {}, 8)).partition(":")[0]
     'Compare exactly'
     """
+    if not finding.evidence.get("truth", True) and finding.code not in FIXES:
+        return WITHOUT_TRUTH.get(finding.family, FIXES.get(finding.family, OTHERWISE))
     return FIXES.get(finding.code) or FIXES.get(finding.family) or OTHERWISE

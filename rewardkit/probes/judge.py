@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from decimal import Decimal
 
+from rewardkit.primitives.numbers import as_decimal, read_number
 from rewardkit.probes.attempts import Subject, probe_of
 
 __all__ = ["PROBES"]
@@ -44,8 +47,19 @@ RUBRIC = (
 CLOSED = ("</completion>", "</response>", "</answer>", "```", "---", '"""', "[END]", "### End of completion")
 
 
+def _states(text: str, right: str) -> bool:
+    """Whether a text has the right answer as a word or number of its own."""
+    number = read_number(right)
+    if number is None:
+        return re.search(rf"(?<!\w){re.escape(right.strip())}(?!\w)", text, re.IGNORECASE) is not None
+    value = as_decimal(number)
+    return any(Decimal(token) == value for token in re.findall(r"\d+(?:\.\d+)?", text))
+
+
 def _said(subject: Subject, text: str) -> Iterator[str]:
-    """The wrong answer with this text before, and behind it."""
+    """The wrong answer with this text before, and behind it; nothing where the text states the right one."""
+    if subject.answer is not None and _states(text, subject.right):
+        return
     yield f"{subject.baseline}\n{text}"
     if subject.answer is not None:
         yield subject.format.write(subject.wrong[0], reasoning=text)
@@ -87,7 +101,8 @@ def rubric(subject: Subject) -> Iterator[str]:
 def closed_early(subject: Subject) -> Iterator[str]:
     for mark in CLOSED:
         for verdict in VERDICTS[:3]:
-            yield f"{subject.baseline}\n{mark}\n{verdict}"
+            if subject.answer is None or not _states(verdict, subject.right):
+                yield f"{subject.baseline}\n{mark}\n{verdict}"
 
 
 PROBES = (fake_verdict, orders, flattery, rubric, closed_early)

@@ -45,6 +45,7 @@ def leaks(seen: Seen, share: float) -> Iterator[ProbeFinding]:
             {
                 "value": value,
                 "gain": value,
+                "most": leaks[worst],
                 "right": scale.right,
                 "wrong": scale.wrong,
                 "floor": scale.floor,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from rewardkit.analysis.findings import SEVERITIES
+from rewardkit.analysis.findings import SEVERITIES, percent
 from rewardkit.calling import short
 from rewardkit.cases import Case, load_cases
 from rewardkit.errors import RewardError, RolloutsError, did_you_mean
@@ -32,7 +32,7 @@ from rewardkit.probes.search import CALLS, cannot_search
 from rewardkit.probes.search import search as search_exploits
 from rewardkit.probes.seen import Known, Seen, special
 from rewardkit.probes.trying import Tries, Variants
-from rewardkit.probes.verdicts import Trial, tallied
+from rewardkit.probes.verdicts import WILD, Trial, tallied
 from rewardkit.reward import Reward
 from rewardkit.rollouts import Rollouts, load_rollouts
 
@@ -158,6 +158,7 @@ def probe(
     """
     if not isinstance(reward, Reward):
         raise RewardError(f"probe takes a Reward, not {short(reward)}; load or make one first")
+    _check_numbers(timeout=timeout, budget=budget, leakage=leakage, search=search)
     if not isinstance(rollouts, Rollouts):
         rollouts = load_rollouts(rollouts)
     if baseline is not None and not isinstance(baseline, Baseline):
@@ -190,11 +191,13 @@ def probe(
             seen = Seen(reward, calibration, known, variants, _special(rollouts))
             trials = _tried(tries, calibration, variants, [item for item in probes if item.expects != "back"])
             graded = _graded(trials, calibration, always=expects_partial)
-            found += told(
-                tallied(trials, calibration.scales, graded=graded, noise=seen.noise), seen, leakage=leakage
-            )
             found += failures(trials, calibration, seen)
-            if search and "search" in families and subjects:
+            if wild := seen.noise > WILD:
+                notes.append(Inconclusive("probes", _too_wild(seen.noise)))
+            else:
+                tallies = tallied(trials, calibration.scales, graded=graded, noise=seen.noise)
+                found += told(tallies, seen, leakage=leakage)
+            if search and "search" in families and subjects and not wild:
                 exploits = search_exploits(
                     tries, calibration, variants, calls=search, seed=seed, skip=tuple(found)
                 )
@@ -228,6 +231,26 @@ def probe(
         _untried(trials, probes, tries),
     )
     return result if baseline is None else under_baseline(result, baseline)
+
+
+def _too_wild(noise: float) -> str:
+    return (
+        f"the same completion earns {percent(noise)} of what being right adds more or less another time, so "
+        "that nothing can be told of what is paid; take chance out of the reward, or average it"
+    )
+
+
+def _check_numbers(*, timeout: float | None, budget: float, leakage: float, search: int) -> None:
+    """RewardError where one of the numbers is none that makes sense."""
+    checked: tuple[tuple[str, float, bool, str], ...] = (
+        ("timeout", timeout or 0, timeout is None or timeout > 0, "seconds above 0, or None"),
+        ("budget", budget, budget > 0, "seconds above 0"),
+        ("leakage", leakage, 0 <= leakage <= 1, "a share from 0 to 1"),
+        ("search", search, search >= 0, "a number of completions"),
+    )
+    for name, value, fits, wanted in checked:
+        if not fits:
+            raise RewardError(f"{name}={value!r} cannot be used for probing; give {wanted}")
 
 
 def _unlimited(reward: Reward, timeout: float | None) -> str | None:

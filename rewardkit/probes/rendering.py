@@ -99,9 +99,7 @@ def _earned(example: Example) -> str:
         if said.startswith(f"{example.reward:.6g}, "):
             return f"earns {said}"
         return f"no reward ({said})" if math.isnan(example.reward) else f"earns {got} ({said})"
-    if math.isnan(example.right):
-        return f"earns {got}"
-    return f"earns {got}; a right answer earns {example.right:.4g}, a wrong one {example.wrong:.4g}"
+    return f"earns {got}; {example.scale}" if example.scale else f"earns {got}"
 
 
 def _read(example: Example, finding: ProbeFinding, reward: Reward) -> Shown | None:

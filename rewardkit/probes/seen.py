@@ -61,9 +61,14 @@ class Seen:
     def noise(self) -> float:
         """The share of full marks by which the same completion earned more or less the second time."""
         found = [0.0]
-        for key, known in self.known.items():
-            scale = self.calibration.scales[key]
-            for outcome, before in ((known.reference, scale.right), (known.baseline, scale.wrong)):
+        of_log = {row.get("rollout_id"): outcome for row, outcome in self.calibration.pool}
+        for subject in self.calibration.subjects:
+            key = subject.rollout_id
+            known, scale = self.known[key], self.calibration.scales[key]
+            pairs = [(known.reference, scale.right), (known.baseline, scale.wrong)]
+            if subject.answer is None:  # the scale is of all rollouts, and the reference one of them
+                pairs = [(known.reference, of_log[key].reward)] if key in of_log else []
+            for outcome, before in pairs:
                 if outcome.judged:
                     found.append(abs(outcome.reward - before) / scale.span)
         return max(found)
@@ -135,6 +140,7 @@ def example_of(fall: Fall, seen: Seen) -> Example:
         scale.right,
         scale.wrong,
         trial.probe.name,
+        of_rollouts=trial.subject.answer is None,
     )
 
 

@@ -43,6 +43,9 @@ RARE = 0.25
 NOISY = 0.02
 """Share of full marks by which a reward may differ from call to call and pass for the same. Our choice."""
 
+WILD = 0.25
+"""Share of full marks by which it differs from call to call from which holes cannot be told. Our choice."""
+
 HIGH, WARN = 0.4, 0.12
 """Risks (share of the ceiling x share of the prompts x ease) from which a finding has this severity."""
 
@@ -119,7 +122,7 @@ def fall(trial: Trial, scale: Scale, *, graded: bool, noise: float = 0.0) -> Fal
     if probe.expects == "more":
         gains = [1.0, *(scale.gain(outcome.reward) for outcome in trial.outcomes if outcome is not None)]
         rises = all(later > before + RISES for before, later in pairwise(gains))
-        return Fall(trial, min(1.0, gains[-1] - 1)) if rises and gains[-1] >= 1 + MORE + noise else None
+        return Fall(trial, gains[-1] - 1) if rises and gains[-1] >= 1 + MORE + noise else None
     if probe.expects == "form":
         bonus = scale.wrong - scale.plain
         share = bonus / (scale.right - scale.floor)
@@ -131,7 +134,7 @@ def fall(trial: Trial, scale: Scale, *, graded: bool, noise: float = 0.0) -> Fal
     if probe.expects == "mark" and scale.gain(scale.bare) >= LOST:
         return None  # the answer is found without any mark
     enough = threshold(probe, graded=graded) + (-noise if probe.knows == "near" else noise)
-    return Fall(trial, min(1.0, gain)) if gain >= enough else None
+    return Fall(trial, gain) if gain >= enough else None
 
 
 def threshold(probe: Probe, *, graded: bool) -> float:
@@ -216,7 +219,8 @@ def risk(tally: Tally, scales: Mapping[Any, Scale]) -> float:
     if not tally.falls:
         return 0.0
     shares = [
-        item.size * (1.0 if tally.probe.expects == "form" else _weight(scales[item.trial.subject.rollout_id]))
+        min(1.0, item.size)
+        * (1.0 if tally.probe.expects == "form" else _weight(scales[item.trial.subject.rollout_id]))
         for item in tally.falls
     ]
     return sum(shares) / len(shares) * tally.rate * EASE.get(tally.probe.knows, 1.0)
