@@ -122,6 +122,8 @@ def _wrong_numbers(answer: str, others: Iterable[str] = ()) -> Iterator[str]:
     """
     right = read_number(answer)
     assert right is not None
+    around = re.fullmatch(r"([$€£]?)[-+−]?[\d.,]*\d(\s?%?)", answer.strip())
+    before, behind = around.groups() if around else ("", "")
     size = int(abs(as_decimal(right)))
     seen: set[str] = set()
     for text in (*others, *(str(size * 3 + step) for step in (11, 17, 38, 59, 86, 107, 233))):
@@ -131,7 +133,7 @@ def _wrong_numbers(answer: str, others: Iterable[str] = ()) -> Iterator[str]:
         seen.add(text)
         far = distance(number, right) * 2 > max(1, size)
         if far and not _overlap(answer, text):
-            yield text.strip()
+            yield f"{before}{text}{behind}" if text.isdecimal() else text.strip()
 
 
 def _overlap(answer: str, other: str) -> bool:

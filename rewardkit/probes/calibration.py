@@ -210,11 +210,14 @@ class _Chooser:
                 _, subject, scale = _fairest(found, best[0] if best else None)
                 self.subjects.append(subject)
                 self.scales[subject.rollout_id] = scale
-        if of_place:
-            for at, (place, subject) in enumerate(written):
-                right, wrong = rewards[2 * at : 2 * at + 2]
-                if place not in of_place and best and subject.format == best[0] and not math.isnan(right):
-                    self.left_out.append(LeftOut(subject, right, wrong))
+        marks = {subject.format.opening for options in of_place.values() for _, subject, _ in options}
+        left: dict[int, LeftOut] = {}
+        for at, (place, subject) in enumerate(written):
+            right, wrong = rewards[2 * at : 2 * at + 2]
+            usual = subject.format == best[0] if best else subject.format.opening in marks
+            if of_place and place not in of_place and usual and not math.isnan(right):
+                left.setdefault(place, LeftOut(subject, right, wrong))
+        self.left_out += left.values()
         return bool(of_place)
 
     def _extent(self, part: _Candidates) -> tuple[float, float]:
@@ -271,6 +274,12 @@ class _Chooser:
             if self._earned(other) == -math.inf or (self.label and not self.rows[other].get(self.label)):
                 continue
             if found := skeleton(str(self.rows[other].get("completion")), draft.right):
+                yield found
+        for other in sorted(
+            beside, key=lambda at: -self._earned(at)
+        ):  # an agent says what it found on the way
+            text = str(self.rows[other].get("completion"))
+            if self._earned(other) > -math.inf and (found := skeleton(text, draft.right, last=True)):
                 yield found
 
     def _undecided(self, part: _Candidates, count: int) -> None:

@@ -136,18 +136,19 @@ def _marks(kind: str, answering: Sequence[str], completions: Sequence[str]) -> I
     yield from dict.fromkeys([*known, *shown, *usual])
 
 
-def skeleton(completion: str, answer: str) -> Format | None:
+def skeleton(completion: str, answer: str, *, last: bool = False) -> Format | None:
     r"""The format of a completion that states the answer: what stands around the last place where it does.
 
-    ``None`` where the answer does not stand in it by itself, or stands in it elsewhere too.
+    ``None`` where the answer does not stand in it by itself, or stands in it elsewhere too, which it may if
+    the `last` place is asked for.
 
     >>> skeleton("Six by seven.\nIt is 42!", "42").write("41")
     'Six by seven.\nIt is 41!'
     """
     found = list(re.finditer(rf"(?<![\w.,]){re.escape(answer)}(?!\w|[.,]\d)", completion))
-    if len(found) != 1 or not answer:
+    if not answer or not found or (len(found) > 1 and not last):
         return None
-    start, end = found[0].span()
+    start, end = found[-1].span()
     opening = _mark_before(completion[:start])
     closing = _mark_after(completion[end:], opening)
     return Format(

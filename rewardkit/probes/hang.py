@@ -49,6 +49,13 @@ def deep_nesting(subject: Subject) -> Iterator[str]:
     yield f"<{name}>" + "<" * depth
 
 
+@probe_of("hang", "a pattern or code of its own that takes for ever", expects="back", truth=False)
+def runs_for_ever(subject: Subject) -> Iterator[str]:
+    for text in (r"(?:.?){400}\x00", r"(.+)+\x00", "while True: pass", "import time; time.sleep(100000)"):
+        yield subject.format.write(text)
+    yield "```python\nwhile True:\n    pass\n```"
+
+
 @probe_of("hang", "a bracket that is never closed, or closed twice", expects="back", truth=False)
 def left_open(subject: Subject) -> Iterator[str]:
     for opening, closing in ("{}", "[]", "()", "<>", '""'):
@@ -95,4 +102,4 @@ def of_patterns(functions: Iterable[Any], subject: Subject) -> Iterator[Attempt]
                 yield Attempt.of(subject.format.write(text))
 
 
-PROBES = (PATTERNS, huge_powers, left_open, deep_nesting, long_runs, megabyte)
+PROBES = (PATTERNS, huge_powers, left_open, runs_for_ever, deep_nesting, long_runs, megabyte)

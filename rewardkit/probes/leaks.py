@@ -70,14 +70,17 @@ def leaks(seen: Seen, share: float) -> Iterator[ProbeFinding]:
 
 def _undeclared(subject: Any, scale: Scale, seen: Seen) -> float:
     """The leak, without what components earn that are said to pay partly right answers."""
-    partial = {name for name, item in seen.components().items() if item.expects_partial}
+    components = seen.components()
+    partial = {name for name, item in components.items() if item.expects_partial}
+    if partial == set(components):
+        return 0.0
     scores = seen.known[subject.rollout_id].baseline.scores
     allowed = sum(
         weight * scores[name]
         for name, weight in seen.weights(subject.columns).items()
         if name in partial and weight > 0 and not math.isnan(scores.get(name, math.nan))
     )
-    return max(0.0, scale.wrong - allowed - scale.floor) / (scale.right - scale.floor)
+    return max(0.0, scale.wrong - max(0.0, allowed) - scale.floor) / (scale.right - scale.floor)
 
 
 def open_gates(seen: Seen) -> Iterator[ProbeFinding]:

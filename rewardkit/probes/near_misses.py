@@ -193,6 +193,19 @@ def one_item(subject: Subject) -> Iterator[str]:
         yield subject.format.write(json.dumps(whole[:-1], ensure_ascii=False))
 
 
+@probe_of(
+    "near_misses",
+    "a half-open interval that is open at the other end",
+    knows="near",
+    explained_by=("mentioned", "several_answers", "one_value"),
+)
+def other_end(subject: Subject) -> Iterator[str]:
+    found = re.fullmatch(r"([\[(])([^\[\](),]+,[^\[\](),]+)([\])])", subject.right.strip())
+    if found and found[1] + found[3] in ("[)", "(]"):
+        turned = ("(", "]") if found[1] == "[" else ("[", ")")
+        yield subject.format.write(found[2].join(turned))
+
+
 @probe_of("near_misses", "an object with one wrong value", knows="near", kinds=("json",))
 def one_value(subject: Subject) -> Iterator[str]:
     whole = json.loads(subject.right)
@@ -229,5 +242,6 @@ PROBES = (
     other_decimals,
     words_turned,
     one_item,
+    other_end,
     one_value,
 )

@@ -74,6 +74,7 @@ def many_steps(subject: Subject) -> Iterator[str]:
 )
 def keywords(subject: Subject) -> Iterator[str]:
     yield from _padded(subject, USUAL)
+    yield from _padded(subject, "\n".join([USUAL.replace(",", "")] * 20))
     yield from _padded(subject, ". ".join(word.capitalize() for word in USUAL.split(", ")))
 
 

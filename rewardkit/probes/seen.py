@@ -24,10 +24,18 @@ EXAMPLES = 3
 
 @dataclass(frozen=True)
 class Known:
-    """What a subject's reference and baseline got."""
+    """What a subject's reference and baseline got, and what they earned `again`, each as often."""
 
     reference: Outcome
     baseline: Outcome
+    again: tuple[tuple[float, float], ...] = ()
+
+    @property
+    def spread(self) -> float:
+        """By how much the rewards of the same completion differ at the most; NaN is left out."""
+        pairs = [(self.reference.reward, self.baseline.reward), *self.again]
+        every = ([value for value in values if not math.isnan(value)] for values in zip(*pairs, strict=True))
+        return max((max(values) - min(values) for values in every if values), default=0.0)
 
 
 def special(truth: Any) -> str:
@@ -59,19 +67,9 @@ class Seen:
 
     @property
     def noise(self) -> float:
-        """The share of full marks by which the same completion earned more or less the second time."""
-        found = [0.0]
-        of_log = {row.get("rollout_id"): outcome for row, outcome in self.calibration.pool}
-        for subject in self.calibration.subjects:
-            key = subject.rollout_id
-            known, scale = self.known[key], self.calibration.scales[key]
-            pairs = [(known.reference, scale.right), (known.baseline, scale.wrong)]
-            if subject.answer is None:  # the scale is of all rollouts, and the reference one of them
-                pairs = [(known.reference, of_log[key].reward)] if key in of_log else []
-            for outcome, before in pairs:
-                if outcome.judged:
-                    found.append(abs(outcome.reward - before) / scale.span)
-        return max(found)
+        """The share of full marks by which the same completion earned more or less another time."""
+        spans = {key: self.calibration.scales[key].span for key in self.known}
+        return max((known.spread / spans[key] for key, known in self.known.items()), default=0.0)
 
     def has_truth(self, attempt: Attempt) -> bool:
         """Whether an attempt that changes the truth makes it one as the rollouts have."""
