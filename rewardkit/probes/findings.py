@@ -188,6 +188,10 @@ def _rate(e: Mapping[str, Any]) -> str:
     return f"{e['found']} of {e['tried']} prompts ({percent(low)} to {percent(high)})"
 
 
+def _gain(value: float) -> str:
+    return f"{percent(value)} of" if value < 10 else f"{value:.0f} times"
+
+
 def _adds(e: Mapping[str, Any]) -> str:
     return (
         "what being right adds"
@@ -202,7 +206,7 @@ def _also(e: Mapping[str, Any]) -> str:
 
 SENTENCES: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "pays": lambda e: (
-        f"pays {e['says']}: in {_rate(e)} it earns {percent(e['gain'])} of {_adds(e)}{_also(e)}"
+        f"pays {e['says']}: in {_rate(e)} it earns {_gain(e['gain'])} {_adds(e)}{_also(e)}"
     ),
     "loses": lambda e: f"does not pay {e['says']}: a right answer loses in {_rate(e)}{_also(e)}",
     "fooled": lambda e: (
