@@ -41,6 +41,15 @@ COMPARED = 2_000
 """Characters that rapidfuzz compares: it takes the square of their number."""
 TOLD = 3
 """Traits that are told. Our choice."""
+RARE_TRAIT = 0.2
+"""Share of the completions under which a trait of one is rare, and told. Our choice: see `likeness`."""
+_SAID = {
+    "0": "\u2039number\u203a",
+    "w": "\u2039words\u203a",
+    "X": "\u2039letter\u203a",
+    "\n": "\u2039line break\u203a",
+}
+"""What stands for many signs, as it is told: so that it is not read as the sign itself."""
 
 _SIGN = re.compile(
     r"""(?P<tag></?[A-Za-z][\w-]{0,30}+)[^<>\n]{0,60}+>
@@ -80,7 +89,8 @@ class Shape:
 class Likeness:
     """How much each completion is like one: `values` (rows,) from 0 to 1.
 
-    `traits` are the features of that one that are rarest among the completions, with the share that has each.
+    `traits` are the features of that one that are rarest among the completions, with the share that has each:
+    only those that fewer than `RARE_TRAIT` of them have. What stands for many is in ‹ ›, as ‹number›.
     """
 
     values: NDArray[np.float64]
@@ -126,7 +136,17 @@ def likeness(completion: str, others: Sequence[str]) -> Likeness:
     form = above / below if below else np.ones(len(shapes))
     text = process.cdist([one.text], [shape.text for shape in shapes], scorer=fuzz.ratio)[0] / 100
     rarest = sorted(traits, key=lambda feature: (traits[feature], len(feature), feature))[:TOLD]
-    return Likeness((1 - TEXT) * form + TEXT * text, tuple((name, traits[name]) for name in rarest))
+    told = tuple((_said(name), traits[name]) for name in rarest if traits[name] < RARE_TRAIT)
+    return Likeness((1 - TEXT) * form + TEXT * text, told)
+
+
+def _said(feature: str) -> str:
+    r"""A feature as a person reads it.
+
+    >>> _said("between <answer> and </answer>: 0 w"), _said("\n <answer>"), _said("… 90 % w>")
+    ('between <answer> and </answer>: ‹number› ‹words›', '‹line break› <answer>', '… 90 % w>')
+    """
+    return re.sub(r"(?<![^ \u2026])(?:[0wX](?![^ ])|\n(?![^ :]))", lambda match: _SAID[match[0]], feature)
 
 
 def shape_of(completion: str) -> Shape:

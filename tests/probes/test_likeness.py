@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rewardkit as rk
-from rewardkit.probes.likeness import ALIKE, PARTS, likeness, shape_of
+from rewardkit.probes.likeness import ALIKE, PARTS, RARE_TRAIT, likeness, shape_of
 
 PLACES, ORDER, COUNTS, SIZE = range(len(PARTS))
 
@@ -135,6 +135,15 @@ def test_what_is_rare_of_a_completion_comes_first():
     traits = likeness(copies[0], ordinary + copies).traits
     assert "between <think> and </think>: nothing" in [name for name, _ in traits]
     assert [share for _, share in traits] == sorted(share for _, share in traits)
+
+
+def test_only_what_is_rare_is_told_and_a_sign_that_stands_for_many_says_so():
+    ordinary, copies = written("a hedge")
+    hedge = dict(likeness(copies[0], ordinary + copies).traits)
+    assert "between <answer> and </answer>: ‹number› ‹words› ‹number›" in hedge
+    assert all(share < RARE_TRAIT for share in hedge.values())
+    common = [f"<answer>{place}</answer>" for place in range(40)]
+    assert likeness(common[0], common).traits == ()
 
 
 @pytest.mark.parametrize(
