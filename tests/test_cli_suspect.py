@@ -11,6 +11,7 @@ from rewardkit.probes.suspect import suspect
 
 SMALL = """
 import re
+import time
 import rewardkit as rk
 
 def listed(completion, ground_truth):
@@ -24,6 +25,16 @@ def exact(completion, ground_truth):
 def other(solution):
     return 1.0
 
+def waits(completion):
+    time.sleep(0.02)
+    return 1.0
+
+def hangs(completion):
+    while True:
+        pass
+
+slow = rk.Reward("slow", components=[rk.Component("slow", waits)])
+hanging = rk.Reward("hanging", components=[rk.Component("hanging", hangs)])
 reward = rk.Reward("flawed", components=[rk.Component("listed", listed)])
 strict = rk.Reward("strict", components=[rk.Component("exact", exact)])
 lost = rk.Reward("lost", components=[rk.Component("other", other)])
@@ -120,6 +131,17 @@ def test_the_log_of_a_trainer_is_read_with_its_own_scores():
     assert got["paid"][0]["component"] == "score"
 
 
+def test_a_patch_that_hangs_ends_with_the_budget_and_says_so():
+    result = run("scored", "--pattern", PATTERN, "--patched", "own.py:hanging", "--timeout", "0.2")
+    assert result.exit_code == 0
+    assert "'hanging' was tried on none of the completions: each of the first calls took" in result.stdout
+    slow = record(
+        run("scored", "--pattern", PATTERN, "--patched", "own.py:slow", "--budget", "0.5", "--timeout", "0",
+            "--json")
+    )["patched"]  # fmt: skip
+    assert 0 < slow["rows"] < 160 and "budget of 0.5 s" in slow["why_not_tried"]
+
+
 def test_none_found_is_no_failure():
     result = run("scored", "--pattern", "no such text")
     assert (result.exit_code, result.stdout.splitlines()[0]) == (
@@ -141,6 +163,13 @@ def test_the_same_seed_gives_the_same_bytes_and_another_one_another_interval():
         (("scored",), "give --like ID or --pattern REGEX; neither is there"),
         (("scored", "--like", "3", "--pattern", "a"), "give --like ID or --pattern REGEX; not both"),
         (("scored", "--like", "1003"), "like='1003' is no rollout_id of these scores"),
+        (
+            ("scored", "--like=-1"),
+            "like='-1' is no rollout_id of these scores, which has ones such as 0; give",
+        ),
+        (("scored", "--pattern", ""), "pattern '' is empty"),
+        (("scored", "--pattern", "a", "--alike", "0.6"), "alike=0.6 is the likeness of what is like"),
+        (("scored", "--pattern", "a", "--budget", "0"), "0.0 is not in the range"),
         (("scored", "--pattern", "(a"), "pattern '(a' does not compile: missing )"),
         (("scored", "--pattern", "a", "--label", "god"), "did you mean 'good'?"),
         (("scored", "--pattern", "a", "--by", "tusk"), "did you mean 'task'?"),

@@ -23,6 +23,7 @@ from rewardkit.cli.options import (
 from rewardkit.cli.output import emit
 from rewardkit.cli.scored import SCORES, scored_or_logged
 from rewardkit.probes.likeness import ALIKE
+from rewardkit.probes.probing import BUDGET
 from rewardkit.probes.suspect import suspect
 
 
@@ -33,9 +34,7 @@ from rewardkit.probes.suspect import suspect
 @click.option(
     "--alike",
     type=click.FloatRange(min=0, min_open=True, max=1),
-    default=ALIKE,
-    show_default=True,
-    help="The likeness from which on one is like another.",
+    help=f"The likeness from which on one is like another, of --like.  [default: {ALIKE:g}]",
 )
 @click.option("--patched", metavar="REWARD", help="A mended reward, as file.py:name, to hold against them.")
 @label_option
@@ -50,12 +49,20 @@ from rewardkit.probes.suspect import suspect
 @weights_option
 @seed_option
 @timeout_option
+@click.option(
+    "--budget",
+    type=click.FloatRange(min=0, min_open=True),
+    default=BUDGET,
+    show_default=True,
+    metavar="SECONDS",
+    help="For all of the mended reward; what it was not tried on is said.",
+)
 @json_option
 def suspect_command(
     scores: str,
     like: str | None,
     pattern: str | None,
-    alike: float,
+    alike: float | None,
     patched: str | None,
     label: str | None,
     by: tuple[str, ...],
@@ -64,6 +71,7 @@ def suspect_command(
     log_weights: dict[str, float],
     seed: int,
     timeout: float | None,
+    budget: float,
     as_json: bool,
 ) -> None:
     """Say how many completions of SCORES look like an exploit, since when, where, and what pays them.
@@ -87,5 +95,7 @@ def suspect_command(
             training=training,
             seed=seed,
             timeout=None if mended is None else limit_for(timeout, mended),
+            budget=budget,
+            progress=not as_json and sys.stderr.isatty(),
         )
     emit({**found.record(), **read.about}, f"{read.head}{found}", as_json)

@@ -17,10 +17,10 @@ from rewardkit.calling import Failure, short
 from rewardkit.columns import column_values, present
 from rewardkit.component import Call
 from rewardkit.errors import InputError, did_you_mean
-from rewardkit.limits import time_limit
+from rewardkit.limits import UNTRIED, time_limit
 from rewardkit.passes import ROLLOUT, Passes
 from rewardkit.primitives.expressions import compiled
-from rewardkit.probes.likeness import likeness
+from rewardkit.probes.likeness import ALIKE, RARE_TRAIT, likeness
 from rewardkit.scoring import Scores
 
 __all__ = ["Sought", "like", "with_pattern", "with_predicate"]
@@ -29,6 +29,8 @@ SECONDS = 1.0
 """That a pattern may be searched in one completion, as in `rk.extract.pattern`."""
 SHARED_FLAGS = re.IGNORECASE | re.MULTILINE | re.DOTALL | re.VERBOSE
 """Flags that `re` and `regex` write alike."""
+SHOWN_FLAGS = SHARED_FLAGS | re.ASCII
+_NUMBER = re.compile(r"\s*[-+]?\d+(\.\d*)?\s*")
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +38,7 @@ class Sought:
     """The suspects: `found` (rows,), and `what` they do, in words.
 
     Of those `like` another the `likeness` (rows,) and its `traits`; of a pattern the `spans` by rollout_id.
+    `notes` say what to be careful with.
     """
 
     found: NDArray[np.bool_]
@@ -43,10 +46,12 @@ class Sought:
     likeness: Floats | None = None
     traits: tuple[tuple[str, float], ...] = ()
     spans: Mapping[Any, tuple[int, int]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
-def like(scores: Scores, rollout: Hashable, alike: float) -> Sought:
+def like(scores: Scores, rollout: Hashable, alike: float | None) -> Sought:
     """The completions whose form is like that of one rollout_id; InputError: there is none of the id."""
+    alike = ALIKE if alike is None else alike
     if isinstance(alike, bool) or not isinstance(alike, int | float) or not 0 < alike <= 1:
         raise InputError(f"alike={short(alike)} is not a likeness; give a number above 0, up to 1")
     ids = column_values(scores.table["rollout_id"])
@@ -55,7 +60,11 @@ def like(scores: Scores, rollout: Hashable, alike: float) -> Sought:
     if at is None and str(rollout) in written:
         at = written.index(str(rollout))
     if at is None:
-        near = process.extractOne(str(rollout), written, scorer=fuzz.ratio)
+        near = (
+            None
+            if _NUMBER.fullmatch(str(rollout))
+            else process.extractOne(str(rollout), written, scorer=fuzz.ratio)
+        )  # of numbers none is meant because it has the same digits
         raise InputError(
             f"like={short(rollout)} is no rollout_id of these scores, which has ones such as {short(ids[0])}"
             f"{did_you_mean(str(rollout), [near[0]] if near else []) or '; give one of them'}"
@@ -63,15 +72,24 @@ def like(scores: Scores, rollout: Hashable, alike: float) -> Sought:
     texts = column_values(scores.table["completion"])
     found = likeness(texts[at], texts)
     what = f"have the form of {ids[at]!r} (a likeness of {alike:g} or more)"
-    return Sought(found.values >= alike, what, found.values, found.traits)
+    common = (
+        f"nothing of the form of {ids[at]!r} is rare (all of it is that of {RARE_TRAIT:.0%} or more of the "
+        "completions), so that likeness hardly tells it from others; say with a pattern or a predicate "
+        "what is suspected"
+    ).replace("%", " %")
+    return Sought(
+        found.values >= alike, what, found.values, found.traits, notes=() if found.traits else (common,)
+    )
 
 
 def with_pattern(scores: Scores, pattern: Any) -> Sought:
     """The completions in which a regular expression is found.
 
-    InputError: it does not compile, or takes longer than `SECONDS` on one of them.
+    InputError: it is empty, does not compile, or takes longer than `SECONDS` on one of them.
     """
     expression = _compiled(pattern)
+    if not expression.pattern:
+        raise InputError("pattern '' is empty, which is found in every completion; say what to look for")
     ids, spans = column_values(scores.table["rollout_id"]), {}
     found = np.zeros(len(scores), dtype=bool)
     for row, text in enumerate(column_values(scores.table["completion"])):
@@ -84,7 +102,10 @@ def with_pattern(scores: Scores, pattern: Any) -> Sought:
             ) from None
         if match is not None:
             found[row], spans[ids[row]] = True, match.span()
-    return Sought(found, f"match the pattern {expression.pattern!r}", spans=spans)
+    flags = [flag.name for flag in re.RegexFlag if flag in SHOWN_FLAGS and expression.flags & flag]
+    flags = [] if isinstance(pattern, str) else flags  # a text has its flags in it
+    told = f" with {', '.join(map(str, flags))}" if flags else ""
+    return Sought(found, f"match the pattern {expression.pattern!r}{told}", spans=spans)
 
 
 def _compiled(pattern: Any) -> Any:
@@ -123,16 +144,17 @@ def with_predicate(scores: Scores, predicate: Callable[..., Any], timeout: float
     name = str(getattr(predicate, "__name__", "<"))
     name = "" if name.startswith("<") else f" {name!r}"
     rows = np.arange(len(scores))
-    with time_limit(timeout) as limit:
+    with time_limit(timeout, patience=1) as limit:
         passes = Passes({**given, **known}, {**given, **known}, len(scores), None, None, limit)
         answers = [_verdict(answer) for answer in passes.values(call, rows, _verdict)]
-    for row, answer in enumerate(answers):
-        if isinstance(answer, Failure):
-            rollout = present(scores.table["rollout_id"].iloc[row])
-            raise InputError(
-                f"the predicate{name} failed on rollout {rollout!r}: {answer.message}; it must answer True "
-                "or False for every row"
-            )
+    failed = [(row, answer) for row, answer in enumerate(answers) if isinstance(answer, Failure)]
+    if failed:
+        row, answer = min(failed, key=lambda item: UNTRIED in item[1].message)  # the first that was tried
+        rollout = present(scores.table["rollout_id"].iloc[row])
+        raise InputError(
+            f"the predicate{name} failed on rollout {rollout!r}: {answer.message}; it must answer True "
+            "or False for every row"
+        )
     return Sought(np.array(answers, dtype=bool), f"are those that the predicate{name} is true of")
 
 

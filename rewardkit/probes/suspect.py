@@ -16,19 +16,21 @@ from rewardkit.analysis.asked import check_label, check_seed, names_of
 from rewardkit.analysis.context import numbers
 from rewardkit.analysis.diagnosis import make_views
 from rewardkit.analysis.grouping import Bootstrap, Floats, within
-from rewardkit.analysis.matched import match_rows
 from rewardkit.analysis.slices import MOST_ASKED, MOST_VALUES
 from rewardkit.analysis.thresholds import FEWEST_GROUPS
-from rewardkit.analysis.view import TINY, View
+from rewardkit.analysis.view import View
 from rewardkit.calling import short
 from rewardkit.columns import as_column, column_values
 from rewardkit.errors import InputError, did_you_mean
 from rewardkit.logs import LOGGED, numeric
 from rewardkit.probes import sought
-from rewardkit.probes.likeness import ALIKE
-from rewardkit.probes.suspicion import Contrast, Patched, Payment, Slice, Suspicion
+from rewardkit.probes.patched import Patched, held_against, told, untried
+from rewardkit.probes.probing import BUDGET
+from rewardkit.probes.rightness import Rightness, label_of, rightness
+from rewardkit.probes.suspicion import Contrast, Payment, Slice, Suspicion
+from rewardkit.probes.timed import check_budget, scored_within
 from rewardkit.reward import Reward
-from rewardkit.scoring import Scores, score
+from rewardkit.scoring import Scores
 from rewardkit.training import Training
 
 __all__ = ["suspect"]
@@ -52,22 +54,26 @@ def suspect(
     label: str | None = None,
     by: str | Sequence[str] | None = None,
     seed: int = 0,
-    alike: float = ALIKE,
+    alike: float | None = None,
     timeout: float | None = None,
+    budget: float = BUDGET,
+    progress: bool = False,
 ) -> Suspicion:
     """The completions that look like an exploit: how many, since when, where, and what pays them.
 
     Looked for is one of: those whose form is `like` that of the completion of a rollout_id, by `alike` or
-    more of `probes.likeness.likeness`; those in which a regular expression, `pattern`, is found; those of
-    which a `predicate` is true, a function that asks for columns, fields and scores by parameter name. Told
-    are their share with an interval, the first step with any, where they are more or less often (`by`: the
-    columns; else all of few values) at a level for all slices together, their mean advantage under `training`
-    and that of the rest, which components pay them, and where there is a `label` how many are right. A
-    `patched` reward, or its scores, is held against the same rows: how many suspects still earn, and which
-    right completions (by the label; else those that are no suspects and earned more than their siblings)
-    would get less. `timeout` bounds each call of the predicate and of the patched reward, as in `score`.
-    Intervals are a bootstrap over prompts, seeded. InputError: none of the three or several, an id, column or
-    label that is not there, a pattern that does not compile or takes longer than a second on a completion, a
+    more of `probes.likeness.likeness` (``None``: its `ALIKE`); those in which a regular expression,
+    `pattern`, is found; those of which a `predicate` is true, a function that asks for columns, fields and
+    scores by parameter name. Told are their share with an interval, the first step with any, where they are
+    more or less often (`by`: the columns; else all of few values) at a level for all slices together, their
+    mean advantage under `training` and that of the rest, which components pay them, and where there is a
+    `label` how many are right. A `patched` reward, or its scores, is held against the same rows: how many
+    suspects still earn, and which right completions (by the label; else as `probes.rightness.rightness`
+    knows them) would get less, the suspects among them apart. `timeout` bounds each call of the predicate and
+    of the patched reward, as in `score`; `budget` are seconds for all of the patched reward, and what it was
+    not tried on is said; ``progress=True`` shows a bar. Intervals are a bootstrap over prompts, seeded.
+    InputError: none of the three or several, `alike` without `like`, an id, column or label that is not
+    there, a pattern that is empty, does not compile or takes longer than a second on a completion, a
     predicate that fails or answers with no bool. RewardError: the patched reward lacks a column.
 
     >>> import rewardkit as rk
@@ -83,6 +89,7 @@ def suspect(
         raise InputError(f"patched={short(patched)} is no Reward and no Scores; load or score one first")
     check_label(label)
     check_seed(seed)
+    check_budget(budget)
     training, scores = Training.of(training), finite.finite(scores)
     columns = _columns(scores, by, label)
     known = _Known.of(scores, training, label, seed)
@@ -91,6 +98,7 @@ def suspect(
     contrast = _Contrasts(found.found, known.bootstrap)
     steps = _steps(scores, found.found)
     slices = _slices(scores, contrast, columns)
+    changed = _patched(scores, patched, found.found, known, timeout=timeout, budget=budget, progress=progress)
     first = [step for step, count in zip(steps["step"], steps["found"], strict=True) if count]
     return Suspicion(
         reward=scores.reward.name,
@@ -111,20 +119,36 @@ def suspect(
         clearest=_clearest(scores, found, known.advantages),
         traits=found.traits,
         spans=found.spans,
-        patched=None if patched is None else _patched(scores, patched, found.found, known, label, timeout),
-        notes=(*known.notes, *([] if len(steps) else [NO_STEPS])),
+        patched=changed,
+        notes=(
+            *found.notes,
+            *known.notes,
+            *([BY_ITSELF] if changed and changed.judged and known.right.by_itself else []),
+            *([] if len(steps) else [NO_STEPS]),
+        ),
     )
 
 
+BY_ITSELF = (
+    "what is right is known by the reward itself, which suspects may have deceived, so that which of them "
+    "are right is not told; give a label, or rollouts with a ground_truth"
+)
 NO_STEPS = "the rollouts have no column 'step' of numbers, so that it cannot be said since when"
 
 
-def _sought(scores: Scores, given: dict[str, Any], alike: float, timeout: float | None) -> sought.Sought:
+def _sought(
+    scores: Scores, given: dict[str, Any], alike: float | None, timeout: float | None
+) -> sought.Sought:
     """What is looked for, of the three ways to say it."""
     asked = [name for name, value in given.items() if value is not None]
     if len(asked) != 1:
         told = " and ".join(f"{name}=" for name in asked) if asked else "none"
         raise InputError(f"suspect takes one of like=, pattern= and predicate=, not {told}; give one of them")
+    if alike is not None and given["like"] is None:
+        raise InputError(
+            f"alike={short(alike)} is the likeness of what is like a completion, and {asked[0]}= is given; "
+            "leave it out, or give like="
+        )
     if given["like"] is not None:
         return sought.like(scores, given["like"], alike)
     if given["pattern"] is not None:
@@ -136,19 +160,20 @@ def _sought(scores: Scores, given: dict[str, Any], alike: float, timeout: float 
 class _Known:
     """What is known of the rows of scores: advantages, label and pieces by component, each (rows,)."""
 
+    scores: Scores
     views: tuple[View, ...]
-    rows: int
     training: Training
     bootstrap: Bootstrap
+    label_name: str | None
 
     @classmethod
     def of(cls, scores: Scores, training: Training, label: str | None, seed: int) -> _Known:
         views = make_views(scores, training=training, label=label, seed=seed)
-        return cls(views, len(scores), training, Bootstrap(scores.rollouts.prompts, seed=seed))
+        return cls(scores, views, training, Bootstrap(scores.rollouts.prompts, seed=seed), label)
 
     def _joined(self, values: Callable[[View], Floats | None]) -> Floats:
         """Arrays of the views as one of all rows, NaN where a view has none."""
-        found = np.full(self.rows, np.nan)
+        found = np.full(len(self.scores), np.nan)
         for view in self.views:
             if (own := values(view)) is not None:
                 found[view.rows] = own
@@ -159,10 +184,28 @@ class _Known:
         return self._joined(lambda view: view.advantages)
 
     @cached_property
+    def _labels(self) -> list[tuple[Floats | None, str]]:
+        """The label by view, and what to know of it."""
+        if self.label_name is None:
+            return []
+        return [label_of(view, self.label_name) for view in self.views]
+
+    @cached_property
     def label(self) -> Floats | None:
         """The label; ``None`` where none was asked for, or none can be used."""
-        found = self._joined(lambda view: view.context.label)
+        found = np.full(len(self.scores), np.nan)
+        for view, (values, _) in zip(self.views, self._labels, strict=bool(self._labels)):
+            found[view.rows] = np.nan if values is None else values
         return None if np.isnan(found).all() else found
+
+    @cached_property
+    def right(self) -> Rightness:
+        """Which completions are right."""
+        if self.label is None:
+            return rightness(self.scores, self.views, self.advantages)
+        return Rightness(
+            self.label, f"that are right by {self.label_name!r}", np.ones(len(self.label), dtype=bool)
+        )
 
     def piece(self, name: str) -> Floats:
         """What a component adds to what advantages are made of; 0 in the rows of a reward without it."""
@@ -176,8 +219,11 @@ class _Known:
     @property
     def notes(self) -> list[str]:
         """What cannot be said, a sentence each."""
-        why = dict.fromkeys(view.context.why_no_label for view in self.views)
-        told = [f"the label says nothing: {reason}" for reason in why if reason]
+        unusable = dict.fromkeys(why for values, why in self._labels if values is None and why)
+        told = [f"the label says nothing: {why}" for why in unusable]
+        told += dict.fromkeys(
+            f"the label {why}" for values, why in self._labels if values is not None and why
+        )
         if any(not view.pieces for view in self.views):
             told.append("what each component adds to a product or minimum of so many cannot be said")
         return told
@@ -312,65 +358,31 @@ def _clearest(scores: Scores, found: sought.Sought, advantages: Floats) -> pd.Da
     _, first = np.unique(scores.rollouts.prompts[rows], return_index=True)
     rows = rows[np.sort(first)[:CLEAREST]]
     more = {} if found.likeness is None else {"likeness": found.likeness[rows]}
-    return _told(scores, rows, {**more, "reward": scores.rewards[rows], "advantage": advantages[rows]})
-
-
-def _told(scores: Scores, rows: NDArray[np.intp], values: dict[str, Floats]) -> pd.DataFrame:
-    """Rows to read: rollout_id, step where there is one, values, completion."""
-    names = [name for name in ("rollout_id", "step") if name in scores.table]
-    columns = {name: as_column(column_values(scores.table[name].iloc[rows])) for name in names}
-    text = as_column(column_values(scores.table["completion"].iloc[rows]))
-    return pd.DataFrame({**columns, **values, "completion": text})
+    return told(scores, rows, {**more, "reward": scores.rewards[rows], "advantage": advantages[rows]})
 
 
 def _patched(
     scores: Scores,
-    patched: Reward | Scores,
+    patched: Reward | Scores | None,
     found: Mask,
     known: _Known,
-    label: str | None,
+    *,
     timeout: float | None,
-) -> Patched:
-    """What another reward gives the same rows."""
-    other = patched if isinstance(patched, Scores) else score(patched, scores.rollouts, timeout=timeout)
+    budget: float,
+    progress: bool,
+) -> Patched | None:
+    """What another reward gives the same rows, as far as its budget goes."""
+    if patched is None:
+        return None
+    why, other = "", patched
+    if isinstance(other, Reward):
+        seed = known.bootstrap.seed
+        timed = scored_within(
+            other, scores.rollouts, found, timeout=timeout, budget=budget, seed=seed, progress=progress
+        )
+        if timed.scores is None:
+            return untried(other.name, len(scores), timed.why)
+        why, other = timed.why, timed.scores
     other = finite.finite(other)
-    (rows, there), _ = match_rows(scores, other)
     after = _Known.of(other, known.training, None, known.bootstrap.seed)
-    rewards, advantages = (
-        (scores.rewards[rows], other.rewards[there]),
-        (
-            known.advantages[rows],
-            after.advantages[there],
-        ),
-    )
-    lower = ~np.isnan(rewards[0]) & ~(rewards[1] >= rewards[0] - TINY)
-    earned, earns = (np.nan_to_num(values) > TINY for values in advantages)
-    mine = found[rows]
-    if known.label is not None:
-        right, right_by = ~mine & (known.label[rows] == 1), f"that are right by {label!r}"
-    else:
-        right, right_by = ~mine & earned, "that earned more than their siblings"
-    down = right & lower & earned & ~earns
-    fallen = np.nan_to_num(rewards[0] - rewards[1], nan=np.inf)
-    lost = np.flatnonzero(right & lower)
-    lost = lost[np.lexsort((-fallen[lost], ~down[lost]))]
-    values = {
-        "reward": rewards[0][lost],
-        "patched": rewards[1][lost],
-        "advantage": advantages[0][lost],
-        "patched advantage": advantages[1][lost],
-    }
-    means = (float(np.nanmean(side[mine])) if (~np.isnan(side[mine])).any() else np.nan for side in rewards)
-    return Patched(
-        reward=other.reward.name,
-        rows=len(rows),
-        suspects=int(mine.sum()),
-        lower=int((mine & lower).sum()),
-        earned=int((mine & earned).sum()),
-        earn=int((mine & earns).sum()),
-        rewards=(next(means), next(means)),
-        right=int(right.sum()),
-        right_by=right_by,
-        pushed_down=int(down.sum()),
-        lost=_told(scores, rows[lost], values),
-    )
+    return held_against(scores, other, (known.advantages, after.advantages), found, known.right, why)

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from rewardkit.analysis.findings import counted, percent
 from rewardkit.markup import aligned
-from rewardkit.probes.suspicion_page import around, cell, number, page, rows_of, times_as
+from rewardkit.probes.patched import Patched
+from rewardkit.probes.suspicion_page import around, cell, page, rows_of, signed, times_as
 
-__all__ = ["Contrast", "Patched", "Payment", "Slice", "Suspicion"]
+__all__ = ["Contrast", "Payment", "Slice", "Suspicion"]
 
 SHOWN = 5
 """Of a list in the text for a person; the record has all. Our choice."""
@@ -118,71 +119,6 @@ class Payment:
 
 
 @dataclass(frozen=True, eq=False)
-class Patched:
-    """What another reward gives the same completions.
-
-    `rows` are those that both have. Among these are so many `suspects`; `lower` of them get less or are not
-    judged any more, `earned` of them had a positive advantage and `earn` have one still; `rewards` are their
-    mean rewards before and after. Of the others so many are `right`, as `right_by` says; in `lost` are those
-    of these that get less, with both rewards and advantages, first the `pushed_down`, whose advantage is
-    positive no more.
-    """
-
-    reward: str
-    rows: int
-    suspects: int
-    lower: int
-    earned: int
-    earn: int
-    rewards: tuple[float, float]
-    right: int
-    right_by: str
-    pushed_down: int
-    lost: pd.DataFrame = field(repr=False)
-
-    @property
-    def sentences(self) -> list[str]:
-        """What it does to the suspects, and to right completions."""
-        before, after = self.rewards
-        told = [
-            f"under {self.reward!r} {self.earn:,} of {counted(self.suspects, 'suspect')} still "
-            f"{'earns' if self.earn == 1 else 'earn'} more than their siblings ({self.earned:,} before); "
-            f"{self.lower:,} {'gets' if self.lower == 1 else 'get'} less, and their mean reward goes from "
-            f"{number(before)} to {number(after)}"
-        ]
-        lost, others = len(self.lost), f"{counted(self.right, 'other completion')} {self.right_by}"
-        if not lost:
-            return [*told, f"of {others} none gets less"]
-        gets, earns = "gets" if lost == 1 else "get", "earns" if self.pushed_down == 1 else "earn"
-        return [
-            *told,
-            f"of {others} {lost:,} ({percent(lost / self.right)}) {gets} less{self._typical()}; of these "
-            f"{self.pushed_down:,} no longer {earns} more than their siblings",
-        ]
-
-    def _typical(self) -> str:
-        """How much less, so that it is seen where all of the rewards are lower."""
-        fall = float((self.lost["reward"] - self.lost["patched"]).median())
-        return "" if math.isnan(fall) else f", the middle one by {number(fall)}"
-
-    def record(self) -> dict[str, Any]:
-        """As plain data."""
-        return {
-            "reward": self.reward,
-            "rows": self.rows,
-            "suspects": self.suspects,
-            "lower": self.lower,
-            "earned": self.earned,
-            "earn": self.earn,
-            "rewards": list(self.rewards),
-            "right": self.right,
-            "right_by": self.right_by,
-            "pushed_down": self.pushed_down,
-            "lost": rows_of(self.lost),
-        }
-
-
-@dataclass(frozen=True, eq=False)
 class Suspicion:
     """The completions that are suspected, and what is known of them.
 
@@ -192,7 +128,8 @@ class Suspicion:
     `looked_at`. `advantage` and `rewards` are means over them and the rest, `paid` says which components move
     their rewards, most first. `right` are the shares of right ones, where a label is given. `clearest` are
     the rows to read first; `traits` what is rare of the completion that they are like, and the share of all
-    that has it; `spans` where a pattern was found, by rollout_id. `notes` say what cannot be said.
+    that has it, empty where nothing of it is; `spans` where a pattern was found, by rollout_id. `notes` say
+    what cannot be said.
     """
 
     reward: str
@@ -228,20 +165,33 @@ class Suspicion:
     def sentences(self) -> list[str]:
         """What is known, a sentence each, the number first."""
         if not len(self):
-            return [f"none of {counted(len(self.found), 'completion')} {self.what}", *self.notes]
+            patched = self.patched.sentences if self.patched else ()
+            return [f"none of {counted(len(self.found), 'completion')} {self.what}", *patched, *self.notes]
         low, high = self.interval
         of = "" if math.isnan(low) else f", {percent(low)} to {percent(high)}"
         told = [
             f"{len(self):,} of {counted(len(self.found), 'completion')} ({percent(self.share)}{of}), of "
             f"{counted(self.prompts, 'prompt')}, {self.what}",
+            *(
+                ["there is no rest that they could be held against"]
+                if not self.found.size - len(self)
+                else []
+            ),
             *self._rare(),
             *self._since(),
             *(item.sentence for item in self._where()),
             *self._earning(),
         ]
         if self.right is not None:
-            right, rest = percent(self.right.found), percent(self.right.rest)
-            told.append(f"{right} of them are right by {self.label!r}, {rest} of the rest")
+            sides = (
+                f"{percent(share)} of {who}{are}"
+                for share, who, are in (
+                    (self.right.found, "them", f" are right by {self.label!r}"),
+                    (self.right.rest, "the rest", ""),
+                )
+                if not math.isnan(share)
+            )
+            told.append(", ".join(sides))
         return [*told, *(self.patched.sentences if self.patched else ()), *self.notes]
 
     def _rare(self) -> list[str]:
@@ -266,10 +216,14 @@ class Suspicion:
         """Their advantage, and what moves it."""
         if math.isnan(self.advantage.found):
             return ["none of them has an advantage: they are not judged"]
+        rests = (
+            "" if math.isnan(self.advantage.rest) else f", {signed(self.advantage.rest)} of the rest",
+            "" if math.isnan(self.rewards.rest) else f", {self.rewards.rest:.3g} of the rest",
+        )
         told = [
-            f"mean advantage {self.advantage.found:+.3g}, {self.advantage.rest:+.3g} of the rest"
+            f"mean advantage {signed(self.advantage.found)}{rests[0]}"
             f"{around(self.advantage.interval, 'difference ')} ({self.training}); mean reward "
-            f"{self.rewards.found:.3g}, {self.rewards.rest:.3g} of the rest"
+            f"{self.rewards.found:.3g}{rests[1]}"
         ]
         moving = [item for item in self.paid if abs(item.pays) > SMALL][:SHOWN]
         each = ", ".join(f"{item.component} {item.pays:+.3g}{around(item.interval)}" for item in moving)
@@ -301,14 +255,25 @@ class Suspicion:
             "notes": list(self.notes),
         }
 
+    @property
+    def losing(self) -> list[tuple[str, pd.DataFrame]]:
+        """The right completions that a patched reward takes something from, with a title, suspects apart."""
+        if self.patched is None or not self.patched.judged:
+            return []
+        found = [
+            ("others that would get less", self.patched.lost),
+            ("suspects that are right and would get less", self.patched.lost_suspects),
+        ]
+        return [(title, lost) for title, lost in found if len(lost)]
+
     def __repr__(self) -> str:
         head, *others = self.sentences
         lines = [f"suspects by {self.reward!r}: {head}", *(f"  {item}" for item in others)]
         if len(self.clearest):
             lines += ["  the clearest:", *_listed(self.clearest)]
-        if self.patched is not None and len(self.patched.lost):
-            lines += ["  others that would get less:", *_listed(self.patched.lost.head(SHOWN))]
-            if (more := len(self.patched.lost) - SHOWN) > 0:
+        for title, lost in self.losing:
+            lines += [f"  {title}:", *_listed(lost.head(SHOWN))]
+            if (more := len(lost) - SHOWN) > 0:
                 lines.append(f"    and {more} more")
         return "\n".join(lines)
 

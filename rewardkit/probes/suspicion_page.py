@@ -15,13 +15,15 @@ from rewardkit.markup import escaped, marked, table
 if TYPE_CHECKING:
     from rewardkit.probes.suspicion import Suspicion
 
-__all__ = ["around", "cell", "number", "page", "rows_of", "times_as"]
+__all__ = ["around", "cell", "number", "page", "rows_of", "signed", "times_as"]
 
 STYLE = "max-width:70em;line-height:1.45"
 WIDEST = 140
 """Characters of a completion in a line of text."""
 KEPT = 2_000
 """Characters of a completion in the record."""
+NONE = 1e-9
+"""A mean under this is a rounding error."""
 SHOWN = 20
 """Rows of a table; the others are counted. Our choice."""
 
@@ -40,8 +42,7 @@ def page(found: Suspicion) -> str:
         _frame("Share by step", found.steps) if len(found.steps) else "",
         *(_completion(found, row) for row in found.clearest.to_dict("records")),
     ]
-    if found.patched is not None and len(found.patched.lost):
-        parts.append(_frame("Others that would get less", found.patched.lost, is_open=True))
+    parts += [_frame(title.capitalize(), lost, is_open=True) for title, lost in found.losing]
     return f'<div class="rewardkit" style="{STYLE}">{"".join(parts)}</div>'
 
 
@@ -124,6 +125,11 @@ def cell(value: Any) -> str:
 def number(value: float) -> str:
     """A number, - where there is none."""
     return "-" if math.isnan(value) else f"{value:.3g}"
+
+
+def signed(value: float) -> str:
+    """A number with its sign, a rounding error as none."""
+    return "0" if abs(value) < NONE else f"{value:+.3g}"
 
 
 def around(interval: Sequence[float], what: str = "") -> str:

@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +12,7 @@ import regex
 
 import rewardkit as rk
 from rewardkit.cli.output import plain
+from rewardkit.probes.rightness import rightness
 from rewardkit.probes.suspect import suspect
 
 
@@ -214,11 +216,26 @@ def test_with_a_label_the_right_ones_of_either_side_are_counted(found):
     assert "0 % of them are right by 'is_right', 53 % of the rest" in found.sentences
 
 
-def test_a_label_that_says_what_a_component_says_is_told_of():
+def test_a_label_that_says_what_a_component_says_is_used_and_that_is_told():
     scores = rk.score(STRICT, made(since=99))
-    found = suspect(scores, pattern="99", label="is_right")
-    assert found.right is None
-    assert any("confirms nothing" in note for note in found.notes)
+    found = suspect(scores, pattern="99", label="is_right", patched=TOO_STRICT)
+    assert (found.right.found, found.right.rest) == (0.0, 80 / 120)
+    assert (found.patched.right, found.patched.right_by) == (80, "that are right by 'is_right'")
+    assert found.notes == ("the label 'is_right' says what the component 'exact' says",)
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        pytest.param(lambda right: "yes" if right else "no", "holds no numbers", id="texts"),
+        pytest.param(lambda right: 1, "is not one of two values", id="one value"),
+    ],
+)
+def test_a_label_that_is_none_is_told_of_and_not_used(values, said):
+    rows = [{**row, "label": values(row["is_right"])} for row in made()]
+    found = suspect(rk.score(STRICT, rows), pattern="99", label="label", patched=TOO_STRICT)
+    assert found.right is None and said in found.notes[0]
+    assert found.patched.right_by == "whose answer is the ground_truth"
 
 
 def test_the_clearest_are_most_alike_then_highest_in_advantage_one_a_prompt(scores, found):
@@ -241,7 +258,7 @@ def test_a_patch_that_goes_too_far_lists_the_right_ones_that_lose(scores):
     zero = {f"{prompt}-{place}" for prompt in range(0, 40, 10) for place in (0, 1)}
     assert set(other.lost["rollout_id"]) == zero
     assert other.pushed_down == len(zero) == 8
-    assert other.right_by == "that earned more than their siblings"
+    assert other.right_by == "whose answer is the ground_truth"
     row = other.lost.iloc[0]
     assert (row["reward"], row["patched"]) == (1.0, 0.0)
     assert row["advantage"] > 0 >= row["patched advantage"]
@@ -254,13 +271,7 @@ def test_a_patch_that_goes_too_far_lists_the_right_ones_that_lose(scores):
 def test_a_patch_that_changes_nothing_takes_nothing_and_the_suspects_are_not_among_the_right(scores):
     patch = suspect(scores, like="39-3", patched=FLAWED).patched
     assert (patch.earned, patch.earn, patch.lower, len(patch.lost)) == (10, 10, 0, 0)
-    (view,) = rk.diagnose(scores).views
-    planted = scores.table["planted"].to_numpy(dtype=bool)
-    assert patch.right == ((view.advantages > 1e-9) & ~planted).sum()
-    assert (
-        patch.sentences[1]
-        == f"of {patch.right} other completions that earned more than their siblings none gets less"
-    )
+    assert patch.sentences[1] == "of 80 other completions whose answer is the ground_truth none gets less"
 
 
 def uneven(completion, ground_truth):
@@ -269,9 +280,96 @@ def uneven(completion, ground_truth):
     return {"0": 0.5 if right else 1.0, "1": 0.4 if right else 0.0}.get(ground_truth, float(right))
 
 
-def test_a_suspect_is_none_of_the_right_ones_even_where_the_label_says_so(scores):
-    everything = suspect(scores, pattern="<answer>", label="is_right", patched=STRICT).patched
-    assert (everything.suspects, everything.right, len(everything.lost)) == (160, 0, 0)
+def test_right_completions_that_a_patch_destroys_are_told_where_they_are_suspects_apart_from_the_others():
+    found = suspect(rk.score(STRICT, made()), pattern="see it", label="is_right", patched=TOO_STRICT)
+    patch, text = found.patched, repr(found)
+    assert (patch.suspects, patch.right, len(patch.lost)) == (150, 0, 0)
+    assert (patch.right_suspects, len(patch.lost_suspects)) == (80, 8)
+    assert "there are no other completions that are right by 'is_right'" in patch.sentences
+    assert patch.sentences[-1] == (
+        "of 80 suspects that are right by 'is_right' 8 (10 %) get less, the middle one by 1; of these 8 no "
+        "longer earn more than their siblings"
+    )
+    assert "suspects that are right and would get less:" in text and "others that would" not in text
+    assert "Suspects that are right and would get less: 8" in found._repr_html_()
+    assert len(found.record()["patched"]["lost_suspects"]) == 8
+
+
+def same(reward):
+    return lambda completion, ground_truth: reward(exact(completion, ground_truth))
+
+
+@pytest.mark.parametrize(
+    ("patch", "lost"),
+    [
+        pytest.param(lambda right: 0.1 * right, 0, id="another scale"),
+        pytest.param(lambda right: right - 3.0, 0, id="another zero"),
+        pytest.param(lambda right: 1.0 * right, 0, id="the same"),
+        pytest.param(lambda right: 0.0, 80, id="nothing for all"),
+        pytest.param(lambda right: 1.0, 80, id="the same for all"),
+        pytest.param(lambda right: 1.0 - right, 80, id="the reverse"),
+    ],
+)
+def test_another_scale_is_no_loss_and_another_order_is(patch, lost):
+    reward = rk.Reward("patch", components=[rk.Component("patch", same(patch), range=None)])
+    assert len(suspect(rk.score(STRICT, made()), pattern="99", patched=reward).patched.lost) == lost
+
+
+def test_a_loss_is_seen_on_a_larger_scale_too():
+    def larger(completion, ground_truth):
+        return 10.0 * no_zero(completion, ground_truth) + 5.0
+
+    reward = rk.Reward("larger", components=[rk.Component("larger", larger, range=None)])
+    patch = suspect(rk.score(STRICT, made()), pattern="99", patched=reward).patched
+    assert (len(patch.lost), patch.pushed_down) == (8, 8)
+
+
+def without_truth(rows):
+    return [{name: value for name, value in row.items() if name != "ground_truth"} for row in rows]
+
+
+def in_words(rows):
+    return [{**row, "ground_truth": {"solution": row["ground_truth"]}} for row in rows]
+
+
+def graded(completion):
+    """Full marks for the wrong 98 and 99, and for the right 9; a little for length."""
+    return 1.0 if "is 9" in completion else len(completion) / 1000
+
+
+def seen(completion):
+    return "see" in completion
+
+
+GRADED, SEEN = rk.Component("graded", graded), rk.Component("seen", seen)
+PRIMARY = replace(GRADED, primary=True)
+
+
+@pytest.mark.parametrize(
+    ("rows", "component", "right_by", "right"),
+    [
+        pytest.param(made(), GRADED, "whose answer is the ground_truth", 80, id="truth"),
+        pytest.param(in_words(made()), SEEN, "with full marks of 'seen'", 150, id="two levels"),
+        pytest.param(without_truth(made()), SEEN, "with full marks of 'seen'", 150, id="no truth"),
+        pytest.param(without_truth(made()), PRIMARY, "with full marks of 'graded'", 78, id="primary"),
+        pytest.param(without_truth(made()), GRADED, "that earned more than their siblings", 70, id="else"),
+    ],
+)
+def test_without_a_label_what_is_right_is_known_by(rows, component, right_by, right):
+    scores = rk.score(rk.Reward("one", components=[component]), rows)
+    found = suspect(scores, pattern="<answer>0 ", patched=rk.Reward("other", components=[component]))
+    assert (found.patched.right_by, found.patched.right) == (right_by, right)
+    assert found.patched.lost.empty
+    assert any("give a label" in note for note in found.notes) == ("ground_truth" not in right_by)
+
+
+def test_a_wrong_answer_that_is_a_sum_is_not_right_though_it_earns_more_than_its_siblings():
+    rows = made()
+    rows[3] |= {"completion": "It is 98, as I see it. <answer>3+5=12</answer>"}
+    scores = rk.score(rk.Reward("short", components=[GRADED]), rows)
+    nothing = rk.Reward("zero", components=[rk.Component("zero", lambda completion: 0.0)])
+    lost = suspect(scores, pattern="<answer>0 ", patched=nothing).patched.lost
+    assert set(lost["rollout_id"].str.partition("-")[2]) == {"0", "1"}
 
 
 def test_those_that_no_longer_earn_come_first_then_those_that_lose_most():
@@ -293,9 +391,36 @@ def test_what_a_patch_does_not_judge_is_lost():
     assert math.isnan(patch.rewards[1])
 
 
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        pytest.param(lambda completion: 1 / 0, "component 'exact', error: ZeroDivisionError", id="error"),
+        pytest.param(lambda completion: None, "component 'exact', abstained: returned None", id="abstains"),
+    ],
+)
+def test_a_patch_that_judges_nothing_is_told_with_the_reason_and_nothing_else_of_it(scores, function, said):
+    patch = rk.Reward("mended", components=[rk.Component("exact", function)])
+    found = suspect(scores, like="39-3", patched=patch, label="is_right")
+    (told,) = found.patched.sentences
+    assert told.startswith("'mended' judges none of 160 completions (most often: ")
+    assert said in told and "mend it" in told and told in repr(found)
+    assert "would get less" not in repr(found)
+
+
+def test_a_patch_that_judges_some_rows_says_how_many_it_does_not(scores):
+    failing = rk.Component("exact", lambda completion, task: 1.0 if task == "easy" else None)
+    patch = suspect(scores, like="39-3", patched=rk.Reward("some", components=[failing])).patched
+    assert (patch.rows, patch.judged) == (160, 80)
+    assert patch.sentences[0].startswith("'some' does not judge 80 of 160 completions (most often: component")
+    assert "get less or no reward" in patch.sentences[1]
+
+
 def test_none_found_is_said_and_is_no_error(scores):
     found = suspect(scores, pattern="no such text", patched=STRICT, label="is_right")
-    assert found.sentences == ["none of 160 completions match the pattern 'no such text'"]
+    assert found.sentences == [
+        "none of 160 completions match the pattern 'no such text'",
+        "of 80 other completions that are right by 'is_right' none gets less",
+    ]
     assert (len(found), found.first_step, found.slices, len(found.clearest)) == (0, None, (), 0)
     assert math.isnan(found.advantage.found)
     assert json.dumps(plain(found.record()))
@@ -304,6 +429,97 @@ def test_none_found_is_said_and_is_no_error(scores):
 def test_all_found_has_no_rest(scores):
     found = suspect(scores, pattern="<answer>")
     assert found.share == 1 and math.isnan(found.advantage.rest) and found.slices == ()
+
+
+@pytest.mark.parametrize(
+    "sought",
+    [
+        pytest.param({"pattern": "<answer>"}, id="pattern"),
+        pytest.param({"predicate": lambda completion: True}, id="predicate"),
+    ],
+)
+def test_where_all_are_found_it_is_said_that_there_is_no_rest(scores, sought):
+    found = suspect(scores, **sought, label="is_right")
+    assert found.sentences[1] == "there is no rest that they could be held against"
+    assert "mean advantage 0 (trl: grpo); mean reward 0.906" in found.sentences
+    assert "50 % of them are right by 'is_right'" in found.sentences
+    assert "nan" not in repr(found) and "e-1" not in repr(found)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "what"),
+    [
+        pytest.param(
+            re.compile("a.b", re.I | re.S), "match the pattern 'a.b' with IGNORECASE, DOTALL", id="re"
+        ),
+        pytest.param(regex.compile("a.b", regex.I), "match the pattern 'a.b' with IGNORECASE", id="regex"),
+        pytest.param("(?i)a.b", "match the pattern '(?i)a.b'", id="text"),
+        pytest.param(re.compile("a.b"), "match the pattern 'a.b'", id="none"),
+    ],
+)
+def test_the_flags_of_a_compiled_pattern_are_told(scores, pattern, what):
+    assert suspect(scores, pattern=pattern).what == what
+
+
+def test_where_nothing_of_a_form_is_rare_that_is_said_and_no_trait_is():
+    rows = [{**row, "completion": f"<answer>{place}</answer>"} for place, row in enumerate(made())]
+    found = suspect(rk.score(FLAWED, rows), like="39-3")
+    assert found.traits == () and "what is rare" not in repr(found)
+    assert "nothing of the form of '39-3' is rare (all of it is that of 20 % or more" in found.notes[0]
+    assert "with a pattern or a predicate" in found.notes[0]
+
+
+def slowly(completion):
+    time.sleep(0.02)
+    return 1.0
+
+
+def endlessly(completion):
+    while True:
+        pass
+
+
+def test_a_budget_ends_a_slow_patch_and_says_what_it_was_not_tried_on(scores):
+    slow = rk.Reward("slow", components=[rk.Component("slow", slowly)])
+    patch = suspect(scores, like="39-3", patched=slow, budget=0.6).patched
+    assert 0 < patch.rows < 160 and patch.rows + patch.not_tried == 160
+    assert patch.rows % 4 == 0 and 0 < patch.suspects <= 10  # whole groups, those of suspects among the first
+    assert re.match(
+        r"'slow' was not tried on \d+ of 160 completions: the budget of 0.6 s", patch.sentences[0]
+    )
+    assert patch.lost["rollout_id"].isin(scores.table["rollout_id"]).all() and patch.judged == patch.rows
+
+
+def test_a_patch_that_never_ends_is_given_up_and_that_is_said(scores):
+    endless = rk.Reward("endless", components=[rk.Component("endless", endlessly)])
+    found = suspect(scores, like="39-3", patched=endless, timeout=0.1)
+    patch = found.patched
+    assert (patch.rows, patch.judged, patch.not_tried, patch.right) == (0, 0, 160, 0)
+    (told,) = patch.sentences
+    assert told.startswith(
+        "'endless' was tried on none of the completions: each of the first calls took longer"
+    )
+    assert json.dumps(plain(found.record())) and found._repr_html_()
+
+
+def test_a_group_that_the_budget_is_too_short_for_is_not_begun(scores):
+    slow = rk.Reward("slow", components=[rk.Component("slow", slowly)])
+    patch = suspect(scores, like="39-3", patched=slow, budget=0.01).patched
+    assert (patch.rows, patch.not_tried) == (0, 160)
+    assert "the budget of 0.01 s is too short for one group (a completion takes" in patch.sentences[0]
+
+
+def test_a_patch_in_pieces_is_what_it_is_at_once(scores, monkeypatch):
+    gated = rk.Reward(
+        "gated",
+        components=[rk.Component("exact", exact), rk.Component("tags", rk.measure.tags("answer"))],
+        gate=rk.gate("exact", at_least=1.0),
+    )
+    whole = suspect(scores, like="39-3", patched=gated).patched.record()
+    monkeypatch.setattr("rewardkit.probes.timed.PIECE", 1e-6)
+    assert json.dumps(plain(suspect(scores, like="39-3", patched=gated).patched.record())) == json.dumps(
+        plain(whole)
+    )
 
 
 def test_without_steps_that_is_said():
@@ -367,6 +583,12 @@ NEITHER = "suspect takes one of like=, pattern= and predicate=, not "
         pytest.param({"like": "1-1", "pattern": "a"}, f"{NEITHER}like= and pattern=", id="two"),
         pytest.param({"like": "39_3"}, "like='39_3' is no rollout_id of these scores", id="unknown id"),
         pytest.param({"like": "39-33"}, "did you mean '39-3'?", id="near id"),
+        pytest.param({"like": 99999}, "such as '0-0'; give one of them", id="no hint for a number"),
+        pytest.param({"like": -1}, "such as '0-0'; give one of them", id="nor for one below 0"),
+        pytest.param({"pattern": ""}, "pattern '' is empty, which is found in every", id="empty"),
+        pytest.param({"pattern": re.compile("")}, "pattern '' is empty", id="empty and compiled"),
+        pytest.param({"pattern": "a", "alike": 0.5}, "alike=0.5 is the likeness of what is like", id="alike"),
+        pytest.param({"pattern": "a", "budget": 0}, "budget=0 is not a time", id="budget"),
         pytest.param({"like": "1-1", "alike": 0}, "alike=0 is not a likeness", id="likeness"),
         pytest.param({"pattern": "(a"}, "pattern '(a' does not compile: missing )", id="bad pattern"),
         pytest.param({"pattern": 5}, "pattern 5 does not compile: it is no text", id="no pattern"),
@@ -429,8 +651,8 @@ def test_a_predicate_that_hangs_is_ended_and_said(scores):
         while True:
             pass
 
-    with pytest.raises(rk.InputError, match=r"'endless' failed on rollout '0-0': took longer than 0\.2 s"):
-        suspect(rk.score(FLAWED, made(prompts=1)), predicate=endless, timeout=0.2)
+    with pytest.raises(rk.InputError, match=r"'endless' failed on rollout '.*': took longer than 0\.2 s"):
+        suspect(scores, predicate=endless, timeout=0.2)  # one late call is enough, not one a row
 
 
 def test_ids_that_are_numbers_may_be_given_as_text():
@@ -449,3 +671,38 @@ def test_the_bundled_completions_that_give_several_answers_are_found_by_one_of_t
     assert found.advantage.found < 0
     assert found.clearest["rollout_id"].iloc[0] == one
     assert found.clearest["likeness"].is_monotonic_decreasing and found.clearest["likeness"].iloc[-1] < 1
+
+
+def test_of_a_route_each_part_knows_what_is_right_in_its_own_way():
+    scores = rk.score(rk.load_reward("gallery:mixed"), "gallery:mixed")
+    patch = suspect(scores, pattern="^$", patched=rk.load_reward("gallery:mixed")).patched
+    assert patch.right_by == "with full marks of 'exact' or whose answer is the ground_truth"
+    exact, answer = scores.score("exact"), scores.score("correct")
+    assert abs(patch.right - ((exact == 1).sum() + (answer == 1).sum())) <= 2  # "(b)" for B, and the like
+
+
+@pytest.mark.parametrize(
+    ("completion", "truth", "right"),
+    [
+        pytest.param("<think>12</think><answer>12</answer>", "12", True, id="a tag"),
+        pytest.param("<answer>12.0</answer>", 12, True, id="another notation"),
+        pytest.param("<answer>3+5=12</answer>", "12", False, id="a sum"),
+        pytest.param("<answer>0 1 2 12</answer>", "12", False, id="a list"),
+        pytest.param("<answer>12</answer><answer>13</answer>", "12", False, id="the last tag"),
+        pytest.param(r"So it is \boxed{12}.", "2 + 10 #### 12", True, id="a box"),
+        pytest.param("The answer is (B).", "B", True, id="a choice"),
+        pytest.param("(A) (B) (C)", "B", False, id="all choices"),
+        pytest.param("<answer>the  Thames</answer>", "The Thames", True, id="a text"),
+        pytest.param("So it is 12, I think.", "12", None, id="nothing marks it"),
+        pytest.param("<answer>{}</answer>", {"a": 1}, None, id="an object"),
+        pytest.param("<answer>x</answer>", r"\frac{1}{2}", None, id="mathematics"),
+        pytest.param("<answer>x</answer>", None, None, id="no truth"),
+    ],
+)
+def test_an_answer_is_held_against_the_truth(completion, truth, right):
+    rows = [{"prompt_id": "p", "completion": "<answer>1</answer>", "ground_truth": "1"}] * 9
+    rows += [{"prompt_id": "q", "completion": completion, "ground_truth": truth}]
+    scores = rk.score(rk.Reward("one", components=[rk.Component("one", lambda completion: 1.0)]), rows)
+    (view,) = rk.diagnose(scores).views
+    found = rightness(scores, [view], view.advantages).values[9]
+    assert {1.0: True, 0.0: False}.get(found) is right
