@@ -324,6 +324,24 @@ def test_a_loss_is_seen_on_a_larger_scale_too():
     assert (len(patch.lost), patch.pushed_down) == (8, 8)
 
 
+def test_right_ones_that_fall_with_all_their_siblings_lose_whatever_the_scale():
+    def shifted(completion, ground_truth):
+        return 5.0 + no_zero(completion, ground_truth)
+
+    rows = [row for row in made() if row["ground_truth"] != "0" or row["is_right"]]  # there all are right
+    reward = rk.Reward("shifted", components=[rk.Component("shifted", shifted, range=None)])
+    patch = suspect(rk.score(STRICT, rows), pattern="99", patched=reward).patched
+    assert (len(patch.lost), patch.pushed_down) == (8, 0)
+
+
+def test_a_bonus_for_others_takes_nothing_from_a_right_completion():
+    def bonus(completion, ground_truth):
+        return exact(completion, ground_truth) + 0.4 * (ground_truth == "7")
+
+    reward = rk.Reward("bonus", components=[rk.Component("bonus", bonus, range=None)])
+    assert suspect(rk.score(STRICT, made()), pattern="99", patched=reward).patched.lost.empty
+
+
 def without_truth(rows):
     return [{name: value for name, value in row.items() if name != "ground_truth"} for row in rows]
 
