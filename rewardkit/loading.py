@@ -36,7 +36,11 @@ FILE_MODULE = (
 
 
 def load_reward(
-    name: str, *, as_: str | None = None, rollouts: Iterable[Mapping[str, Any]] | None = None
+    name: str,
+    *,
+    as_: str | None = None,
+    rollouts: Iterable[Mapping[str, Any]] | None = None,
+    timeout: float | None = None,
 ) -> Reward:
     """The reward called `file.py:name`, `package.module:name` or `gallery:module[.name]`.
 
@@ -46,7 +50,8 @@ def load_reward(
     for a few of the `rollouts` (without any, for a made-up completion), or read as the target `as_` ("trl",
     or "trl:messages" where a trainer calls functions in several ways). Its components are the function, the
     keys of the dict that it returns, or the functions of the list, all unbounded; `Reward.origin` says what
-    it was taken for and why, and which column fills each argument. A file is run anew at each call.
+    it was taken for and why, and which column fills each argument. A file is run anew at each call. One call
+    of those that recognise it may take `timeout` seconds, 10 by default, and all together about twice that.
     RewardError: no such file or name, an error while it runs (with file and line), something else under that
     name, or what several targets could mean.
 
@@ -65,7 +70,7 @@ def load_reward(
             f"{place} has no {attribute!r}; it has "
             f"{candidates or 'no reward and no function'}{did_you_mean(attribute, candidates)}"
         )
-    return _as_reward(getattr(module, attribute), attribute, name, as_, rollouts)
+    return _as_reward(getattr(module, attribute), attribute, name, as_, rollouts, timeout)
 
 
 def _split(name: str) -> tuple[str, str]:
@@ -187,7 +192,12 @@ def _failed(place: str, error: BaseException) -> str:
 
 
 def _as_reward(
-    value: Any, attribute: str, name: str, as_: str | None, rollouts: Iterable[Mapping[str, Any]] | None
+    value: Any,
+    attribute: str,
+    name: str,
+    as_: str | None,
+    rollouts: Iterable[Mapping[str, Any]] | None,
+    timeout: float | None,
 ) -> Reward:
     if isinstance(value, Reward):
         return value
@@ -210,7 +220,7 @@ def _as_reward(
             "f(completion, ground_truth), or a trainer's reward function"
         )
     rows = _first(rollouts) if rollouts is not None else []
-    return read(value, attribute, TARGETS, as_=as_, rows=rows)
+    return read(value, attribute, TARGETS, as_=as_, rows=rows, timeout=timeout)
 
 
 def _makes_a_reward(value: Any) -> bool:

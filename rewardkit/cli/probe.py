@@ -133,7 +133,7 @@ def probe_command(
     with redirect_stdout(sys.stderr):  # what the user's code prints is not the result
         read = _read(rollouts, cases, reading)
         _check_label(label, read)
-        loaded = rk.load_reward(reward, as_=as_, rollouts=read)
+        loaded = rk.load_reward(reward, as_=as_, rollouts=read, timeout=timeout)
         with quiet():
             result = probe(
                 loaded,

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from rewardkit.calling import Failure, calls, guarded, run_async
 from rewardkit.component import is_async
-from rewardkit.limits import CannotLimit, TimeLimit
+from rewardkit.limits import UNTRIED, CannotLimit, TimeLimit
 from rewardkit.targets.adapter import Adapter, Row, plain
 
-__all__ = ["JUDGED", "SAMPLE", "Reading", "Trial"]
+__all__ = ["JUDGED", "SAMPLE", "SECONDS", "Allowance", "Reading", "Trial", "tried"]
 
 SECONDS = 10.0
-"""One call on the sample may take. Our choice, as on the command line."""
+"""One call on the sample may take, where the caller names no time. Our choice."""
 
 JUDGED = "judged"
 """The key under which a dict says whether there was a reward, where the trainer needs a number for each."""
 
 LATE = 2
-"""Calls that take too long, after which no other is tried. Our choice: one may be chance."""
+"""Calls that take too long, after which no other is made, and as many of them all may take together. Our
+choice: one may be chance."""
+
+FIRST = 1, 1, 2, 4
+"""Rows of the first calls, after each of which it is known how long the next would take."""
+
+NOT_TRIED = f"{UNTRIED}, as calls take too long"
 
 RIGHT = "<think>6 * 7 = 42</think>\n<answer>42</answer>\nThe answer is \\boxed{42}.\n#### 42"
 SAMPLE: tuple[Row, ...] = tuple(
@@ -78,6 +85,8 @@ class Trial:
 
     reading: Reading
     answers: tuple[Any, ...]
+    by_chance: bool = False
+    """Whether it gave something else where it was called again."""
 
     @property
     def works(self) -> bool:
@@ -94,6 +103,16 @@ class Trial:
     def is_empty(self) -> bool:
         """Whether all that came back are dicts without a key."""
         return bool(self.answers) and all(answer == {} for answer in self.answers)
+
+    @property
+    def made(self) -> tuple[Any, ...]:
+        """The answers of the calls that were made."""
+        return tuple(answer for answer in self.answers if not _untried(answer))
+
+    def differs(self, other: Trial) -> bool:
+        """Whether another answer came on one of the rows on which both were tried."""
+        pairs = zip(self.answers, other.answers, strict=True)
+        return any(one != two for one, two in pairs if not _untried(one) and not _untried(two))
 
     def is_like(self, other: Trial) -> bool:
         """Whether both told the rows apart, and gave the same."""
@@ -128,6 +147,39 @@ class Trial:
         return f"returned {self.answers[0]!r}" if self.answers else "was not called"
 
 
+def _untried(answer: Any) -> bool:
+    return isinstance(answer, Failure) and answer.message == NOT_TRIED
+
+
+@dataclass(eq=False)
+class Allowance:
+    """What trying one function may take: `seconds`, in all its readings, and so many `late` calls."""
+
+    seconds: float
+    late: int = LATE
+    starting: bool = True
+
+    @classmethod
+    def of(cls, limit: TimeLimit) -> Allowance:
+        """As much as `LATE` calls that come too late take."""
+        return cls(LATE * limit.seconds)
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more is to be tried."""
+        return self.seconds <= 0 or self.late <= 0
+
+    def take(self, answers: Sequence[Any], seconds: float) -> float:
+        """Count the late calls and the seconds, and give those of a call.
+
+        None where a process had to start, and to import what the function needs: that may have taken them.
+        """
+        late = sum(isinstance(one, Failure) and one.late for one in answers)
+        counted = 0.0 if self.starting and not late else seconds
+        self.seconds, self.late, self.starting = self.seconds - counted, self.late - late, late > 0
+        return counted / len(answers)
+
+
 def _is_number(value: Any) -> bool:
     return value is None or isinstance(value, int | float)
 
@@ -138,33 +190,47 @@ def _is_reward(answer: Any) -> bool:
     return _is_number(answer)
 
 
-def tried(reading: Reading, rows: Sequence[Row], limit: TimeLimit) -> Trial:
+def tried(
+    reading: Reading, rows: Sequence[Row], limit: TimeLimit, allowance: Allowance | None = None
+) -> Trial:
     """The reading on each of these rows by itself, where it needs siblings on them as a group.
 
-    Under the limit where the function can be sent.
+    Each call under the limit where the function can be sent, and all of them within the allowance: the answer
+    of a call that was not made is a Failure that says so.
     """
     adapter = reading.adapter
-    batch, waits = adapter.batch, is_async(adapter)
+    batch = adapter.batch
     handed: list[Any] = [[dict(row)] if batch else dict(row) for row in rows]
     if reading.group:
         handed = [[dict(row) for row in rows]]
-
-    def under_limit(some: list[Any]) -> list[Any]:
-        return limit.run(adapter, [some], {}, len(some), None, settle=plain, is_async=waits)
-
-    try:
-        answers = under_limit(handed[:LATE])
-        if all(isinstance(one, Failure) and one.late for one in answers):
-            answers += answers[:1] * len(handed[LATE:])  # the others would take as long, each
-        else:
-            answers += under_limit(handed[LATE:])
-    except CannotLimit:
-        one_by_one = calls(adapter, [handed], {}, len(handed))
-        found = run_async(one_by_one, None) if is_async(adapter) else [guarded(one) for one in one_by_one]
-        answers = [plain(answer) for answer in found]
+    allowance = allowance or Allowance.of(limit)
+    answers: list[Any] = []
+    each = 0.0
+    for size in (*FIRST, len(handed)):
+        left = len(handed) - len(answers)
+        fit = left if each * left <= allowance.seconds else int(allowance.seconds / each)
+        some = handed[len(answers) :][: min(size, fit)]
+        if allowance.over or not some:
+            break
+        began = time.monotonic()
+        got = _answers(adapter, some, limit)
+        each = allowance.take(got, min(time.monotonic() - began, limit.seconds * len(some)))
+        answers += got
+    answers += [Failure(NOT_TRIED)] * (len(handed) - len(answers))
     if reading.group:
         return Trial(reading, tuple(_spread(answers[0], len(rows))))
     return Trial(reading, tuple(_only(answer) if batch else answer for answer in answers))
+
+
+def _answers(adapter: Adapter, handed: Sequence[Any], limit: TimeLimit) -> list[Any]:
+    """What it gives for each, in another process where it can be sent there."""
+    waits = is_async(adapter)
+    try:
+        return limit.run(adapter, [handed], {}, len(handed), None, settle=plain, is_async=waits)
+    except CannotLimit:
+        one_by_one = calls(adapter, [handed], {}, len(handed))
+        found = run_async(one_by_one, None) if waits else [guarded(one) for one in one_by_one]
+        return [plain(answer) for answer in found]
 
 
 def _spread(answer: Any, count: int) -> list[Any]:

@@ -9,11 +9,11 @@ from typing import Any
 from rewardkit.calling import Failure, short
 from rewardkit.component import Component
 from rewardkit.errors import RewardError, did_you_mean
-from rewardkit.limits import TimeLimit
+from rewardkit.limits import TimeLimit, time_limit
 from rewardkit.reward import Reward
 from rewardkit.targets.adapter import OF_DATA, Key, Row, named, parameters
 from rewardkit.targets.exported import RewardHolder, identifier
-from rewardkit.targets.reading import JUDGED, SAMPLE, SECONDS, Reading, Trial, tried
+from rewardkit.targets.reading import JUDGED, SAMPLE, SECONDS, Allowance, Reading, Trial, tried
 from rewardkit.targets.target import Target
 
 __all__ = ["parts", "read"]
@@ -23,11 +23,18 @@ SAMPLED = 16
 
 
 def read(
-    value: Any, name: str, targets: Sequence[Target], *, as_: str | None = None, rows: Sequence[Row] = ()
+    value: Any,
+    name: str,
+    targets: Sequence[Target],
+    *,
+    as_: str | None = None,
+    rows: Sequence[Row] = (),
+    timeout: float | None = None,
 ) -> Reward:
     """The reward that a trainer's function, object, class or list of functions is.
 
     `rows` are some of the rollouts it will see; without any a right and a wrong made-up completion are taken.
+    A call may take `timeout` seconds, and all of one function together about twice that.
     RewardError: it is none, or can be read in several ways (`as_` names a target, or with a colon behind it
     a way, "trl:messages"); it asks for what nobody gives; it returns what no reward can be.
     """
@@ -44,7 +51,8 @@ def read(
     components: list[Component] = []
     said: list[str] = []
     several = len(items) > 1
-    with TimeLimit(SECONDS) as limit:
+    with time_limit(SECONDS if timeout is None else timeout) as limit:
+        assert limit is not None
         for item in items:
             label = _label(item, name) if several else name
             trial = _chosen(item, label, chosen, way, list(rows) or SAMPLE, limit)
@@ -80,7 +88,7 @@ def _chosen(
     """The reading that is the only one, or the only one that works, or that tells completions apart.
 
     Of several ways of one trainer in which no completion differs from another the first is taken: the one
-    that the rollouts are like.
+    that the rollouts are like. Where calls take long only some are made, see `Allowance`.
     """
     proposed: list[Reading] = []
     for target in targets:
@@ -98,7 +106,8 @@ def _chosen(
             raise RewardError(
                 f"{name} cannot be read as {way!r}; {targets[0].name} has {ways or 'one way only'}"
             )
-    trials = [tried(reading, rows, limit) for reading in proposed]
+    allowance = Allowance.of(limit)
+    trials = [tried(reading, rows, limit, allowance) for reading in proposed]
     left = [trial for trial in trials if trial.works] or trials
     if taken := [trial for trial in left if trial.works and trial.reading.given]:
         return _with_others(taken[0], [trial for trial in left if trial is not taken[0]])
@@ -107,7 +116,9 @@ def _chosen(
         left = [trial for at, trial in enumerate(left) if not any(map(trial.is_like, left[:at]))]
     undecided = len(left) > 1 and left[0].tells_apart and not left[0].reading.given
     if undecided:
-        left = [trial for trial in left if _reads_completion(trial, rows, limit)] or left
+        left = [trial for trial in left if _reads_completion(trial, rows, limit, allowance)] or left
+    if len(left) > 1 and undecided and left[0].differs(tried(left[0].reading, rows, limit, allowance)):
+        left, undecided = _at_random(left), False
     if len(left) > 1 and (undecided or len({trial.reading.target for trial in left}) > 1):
         candidates = "; ".join(
             f"{trial.reading.name}, {trial.reading.form} ({trial.reading.reason}"
@@ -115,20 +126,30 @@ def _chosen(
             + ")"
             for trial in left
         )
+        by_chance = "; it gives other values each time, so they cannot tell" if left[0].by_chance else ""
         choice = " or ".join(f"--as {trial.reading.name}" for trial in left)
-        raise RewardError(f"{name} can be read in more ways than one: {candidates}; choose with {choice}")
+        raise RewardError(
+            f"{name} can be read in more ways than one: {candidates}{by_chance}; choose with {choice}"
+        )
     return _with_others(left[0], left[1:])
 
 
-def _reads_completion(trial: Trial, rows: Sequence[Row], limit: TimeLimit) -> bool:
+def _reads_completion(trial: Trial, rows: Sequence[Row], limit: TimeLimit, allowance: Allowance) -> bool:
     """Whether anything changes where all completions are another text: what it was given was understood."""
-    others = tried(trial.reading, [{**row, "completion": "?"} for row in rows], limit)
-    return others.answers != trial.answers
+    return trial.differs(tried(trial.reading, [{**row, "completion": "?"} for row in rows], limit, allowance))
+
+
+def _at_random(trials: Sequence[Trial]) -> list[Trial]:
+    """The trials of a function that gives other values each time: of each trainer's the first is left."""
+    first: dict[str, Trial] = {}
+    for trial in trials:
+        first.setdefault(trial.reading.target, replace(trial, by_chance=True))
+    return list(first.values())
 
 
 def _with_others(trial: Trial, others: Sequence[Trial]) -> Trial:
     """The trial whose reason says that in other ways other values came, of which they cannot tell."""
-    names = [other.reading.name for other in others if other.works and other.answers != trial.answers]
+    names = [other.reading.name for other in others if other.works and trial.differs(other)]
     if not names:
         return trial
     reason = f"{trial.reading.reason} (other values as {', '.join(names)}: choose that with --as)"
@@ -166,7 +187,7 @@ def _check(trial: Trial, name: str, targets: Sequence[Target]) -> None:
             f"{name} returned a dict with {list(trial.keys)}, without {main!r}, which "
             f"{_title(trial.reading.target, targets)} pays; expected {trial.reading.form}"
         )
-    if trial.works or any(isinstance(answer, Failure) for answer in trial.answers):
+    if trial.works or any(isinstance(answer, Failure) for answer in trial.made) or not trial.made:
         return
     raise RewardError(
         f"{name} returned {short(trial.answers[0])} of type {type(trial.answers[0]).__name__} for a "
@@ -260,16 +281,34 @@ def _origin(trial: Trial, name: str, targets: Sequence[Target], real: bool) -> s
     """How it was read, in a sentence: as what, why, and which column each argument is taken from."""
     reading = trial.reading
     taken = ", ".join(f"{argument} from {column}" for argument, column in reading.mapping.items())
-    failed = [answer for answer in trial.answers if isinstance(answer, Failure)]
+    failed = [answer for answer in trial.made if isinstance(answer, Failure)]
     sample = "of the rollouts" if real else "of a made-up sample"
     trouble = (
-        f"; on {len(failed)} of {len(trial.answers)} rows {sample} it failed: {failed[0].message}"
+        f"; on {len(failed)} of {len(trial.made)} rows {sample} it failed: {failed[0].message}"
         if failed
         else ""
     )
+    trouble += _assumed(trial)
     if trial.says_judged and _is_ours(reading.adapter):
         trouble += f"; no {trial.reading.main} where {JUDGED} is 0"
     dicts = [answer for answer in trial.answers if isinstance(answer, Mapping)]
     if changing := [key for key in trial.keys if any(key not in answer for answer in dicts)]:
         trouble += f"; keys that are not always there: {', '.join(changing)} (a trainer may mix rows up)"
     return f"{name} read as {_title(reading.target, targets)}: {reading.reason}; {taken}{trouble}"
+
+
+def _assumed(trial: Trial) -> str:
+    """What was not seen and is taken for granted, where calls take long or give other values each time."""
+    said = ""
+    if trial.by_chance:
+        said = (
+            "; it gives other values each time, so that none tells how it is called: the first way is taken"
+        )
+    if len(trial.made) == len(trial.answers):
+        return said
+    what = (
+        "that the others give the same kind of value"
+        if trial.works
+        else "that it is called so and gives one number a completion"
+    )
+    return f"{said}; the other rows were not tried, as calls take long: {what} is assumed"

@@ -647,8 +647,66 @@ def test_a_function_that_hangs_does_not_hang_the_loading(tmp_path, monkeypatch):
             time.sleep(60)
     """
     reward = load(tmp_path, source, rollouts=ROLLOUTS)
-    assert "on 4 of 4 rows of the rollouts it failed: took longer than 0.3 s" in reward.origin
-    assert len(count.read_text()) == 4  # two as texts, two as messages: the others would hang as well
+    assert "on 2 of 2 rows of the rollouts it failed: took longer than 0.3 s" in reward.origin
+    assert "the other rows were not tried" in reward.origin and "is assumed" in reward.origin
+    assert len(count.read_text()) == 2  # as texts: the others, and as messages, would hang as well
+
+
+# what a call does, the time it may take -> on how many of the 16 rows it is called, why
+FEW = {
+    "one late call may be chance": ("time.sleep(60 if at == 1 else 0)", 1, 16),
+    "it ends in time, and slowly": ("time.sleep(0.7)", 1, 3),
+    "quick": ("pass", 5, 16),
+}
+
+
+@pytest.mark.parametrize("kind", FEW)
+def test_recognising_calls_on_as_many_rows_as_there_is_time_for(kind, tmp_path):
+    """The caller gives a time to one call; two such calls are all that is allowed, beside the first one."""
+    does, timeout, expected = FEW[kind]
+    count = tmp_path / "count"
+    source = f"""
+        import os, time
+        def f(completion, ground_truth):
+            with open({str(count)!r}, "a") as file:
+                file.write("x")
+            at = os.stat({str(count)!r}).st_size
+            {does}
+            return 1.0
+    """
+    rows = [{"completion": f"{at}", "ground_truth": "1"} for at in range(40)]
+    origin = load(tmp_path, source, rollouts=rk.load_rollouts(rows), timeout=timeout).origin
+    assert len(count.read_text()) == expected
+    assert ("that the others give the same kind of value is assumed" in origin) is (expected < 16)
+
+
+@pytest.mark.parametrize("timeout", [0, -1, "5"])
+def test_a_time_that_is_none_is_one_sentence(timeout, tmp_path):
+    with pytest.raises(rk.RewardError, match="is not a time"):
+        load(tmp_path, READ["plain"][0], timeout=timeout)
+
+
+def test_a_function_that_gives_other_values_each_time_is_called_in_the_first_way(tmp_path):
+    source = """
+        import random
+        def f(completions, **kwargs):
+            return [random.random() + len(str(one)) for one in completions]
+    """
+    origin = load(tmp_path, source, rollouts=ROLLOUTS).origin
+    assert "as texts" in origin and "it gives other values each time" in origin
+
+
+def test_which_trainer_a_function_of_any_keywords_is_for_cannot_be_told_by_values_of_chance(tmp_path):
+    source = """
+        import random
+        def f(**kwargs):
+            return random.random() + len(str(kwargs.get("solution_str", kwargs.get("completions"))))
+        def lists(**kwargs):
+            one = f(**kwargs)
+            return one if "solution_str" in kwargs else [one]
+    """
+    with pytest.raises(rk.RewardError, match="it gives other values each time, so they cannot tell; choose"):
+        load(tmp_path, source, name="lists", rollouts=ROLLOUTS)
 
 
 def test_async_functions_can_be_loaded_where_a_loop_is_running(tmp_path):
