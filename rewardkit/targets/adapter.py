@@ -17,6 +17,7 @@ from rewardkit.primitives.factories import Made
 __all__ = [
     "Adapter",
     "Key",
+    "LacksColumn",
     "Row",
     "alike",
     "column_of",
@@ -110,12 +111,24 @@ class Adapter(Made):
         return {}
 
 
+class LacksColumn(KeyError):
+    """A function read what a column holds that these rollouts do not have."""
+
+    def __init__(self, read: str, column: str) -> None:
+        super().__init__(read, column)
+
+    def __str__(self) -> str:
+        read, column = self.args
+        return f"it reads {read}, and the rollouts have no column {column!r}"
+
+
 @dataclass(frozen=True, repr=False)
 class Key(Made):
     """The number under one key of what a trainer's function gave.
 
     A bare number stands for the key that is `main`. With `judged`, a key as our own files give it, there is
-    no number (``None``) where that is 0. ValueError: it did not give that key.
+    no number (``None``) where that is 0. ValueError: it did not give that key. TypeError: it gave ``None``,
+    where `none` says what comes of that.
 
     >>> Key("score", judged="judged")({"score": 0.0, "judged": 0.0}) is None
     True
@@ -124,6 +137,7 @@ class Key(Made):
     key: str
     main: bool = field(default=False, kw_only=True)
     judged: str = field(default="", kw_only=True)
+    none: str = field(default="", kw_only=True)
 
     @property
     def factory(self) -> str:
@@ -132,9 +146,15 @@ class Key(Made):
 
     def __call__(self, result: Any) -> Any:
         """The number under the key."""
+        if self.judged and isinstance(result, Mapping) and result.get(self.judged) == 0:
+            return None
+        found = self._found(result)
+        if found is None and self.none:
+            raise TypeError(f"returned None of type NoneType; {self.none}")
+        return found
+
+    def _found(self, result: Any) -> Any:
         if isinstance(result, Mapping):
-            if self.judged and result.get(self.judged) == 0:
-                return None
             if self.key in result:
                 return result[self.key]
             raise ValueError(f"it returned the keys {list(result)}, without {self.key!r}")

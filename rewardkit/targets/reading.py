@@ -53,7 +53,8 @@ class Reading:
     all are. A `sure` reading needs no further evidence: its names are used by no other trainer. Where the
     trainer calls a function in several ways, `way` names this one ("texts", "messages"); it is `given` where
     the rollouts are such that the trainer takes this one. It is not `provable` where the target's caller for
-    the proof does not call such functions.
+    the proof does not call such functions. `none` says what becomes of the trainer where a completion gets
+    ``None``, if it does not take that for "not judged".
     """
 
     target: str
@@ -67,6 +68,7 @@ class Reading:
     way: str = field(default="", kw_only=True)
     given: bool = field(default=False, kw_only=True)
     provable: bool = field(default=True, kw_only=True)
+    none: str = field(default="", kw_only=True)
 
     @property
     def name(self) -> str:

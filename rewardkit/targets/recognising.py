@@ -11,7 +11,7 @@ from rewardkit.component import Component
 from rewardkit.errors import RewardError, did_you_mean
 from rewardkit.limits import TimeLimit, time_limit
 from rewardkit.reward import Reward
-from rewardkit.targets.adapter import OF_DATA, Key, Row, named, parameters
+from rewardkit.targets.adapter import OF_DATA, Key, LacksColumn, Row, named, parameters
 from rewardkit.targets.exported import RewardHolder, identifier
 from rewardkit.targets.reading import JUDGED, SAMPLE, SECONDS, Allowance, Reading, Trial, tried
 from rewardkit.targets.target import Target
@@ -59,7 +59,7 @@ def read(
             if several and not listed and trial.is_empty:
                 said.append(f"{label} is left out: it gave nothing for the sample")
                 continue
-            _check_needs(trial.reading, label, rows)
+            _check_needs(trial, label, rows)
             _check(trial, label, chosen)
             _add(trial, label, fields, components, prefix=several and listed)
             said.append(_origin(trial, label, chosen, bool(rows)))
@@ -168,10 +168,16 @@ def _unknown(value: Any, name: str, targets: Sequence[Target]) -> str:
     )
 
 
-def _check_needs(reading: Reading, name: str, rows: Sequence[Row]) -> None:
+def _check_needs(trial: Trial, name: str, rows: Sequence[Row]) -> None:
     """RewardError where it cannot be called without a column that the rollouts do not have."""
     known = {column for row in rows for column in row}
-    lacking = [column for column in reading.adapter.needs if column not in known]
+    lacking = [column for column in trial.reading.adapter.needs if column not in known]
+    told = [one.message if isinstance(one, Failure) else "" for one in trial.made]
+    if rows and told and all(LacksColumn.__name__ in message for message in told):
+        raise RewardError(
+            f"{name} fails on each row that was tried: {told[0].partition(': ')[2]}; they have "
+            f"{sorted(known)}; join it, or map a column to it"
+        )
     if rows and lacking:
         raise RewardError(
             f"{name} asks for {lacking[0]!r}; the rollouts have {sorted(known)}"
@@ -212,7 +218,7 @@ def _add(
     if (not trial.works or numbers) and reading.main is not None and not reading.group:
         field = _free(f"{identifier(name)}_result", taken)  # a number or a dict: that will be seen
         fields[field] = adapter
-        paid_key = Key(str(reading.main), main=True)
+        paid_key = Key(str(reading.main), main=True, none=reading.none)
         label = _free(identifier(name), taken | {field})
         components.append(
             Component(label, paid_key, weight=reading.weight, why=why, range=None, columns={"result": field})
@@ -246,7 +252,7 @@ def _add(
         components.append(
             Component(
                 label,
-                Key(key, main=key == reading.main, judged=judged if key == reading.main else ""),
+                Key(key, main=True, judged=judged, none=reading.none) if key == reading.main else Key(key),
                 weight=reading.weight if paid else 0.0,
                 why=why if paid else "returned beside the score",
                 range=None,

@@ -1,7 +1,8 @@
 """verl's reward functions: compute_score(data_source, solution_str, ground_truth, extra_info).
 
 Source: `verl.trainer.ppo.reward.get_custom_reward_fn` and the reward managers of verl 0.9.1, which call by
-keyword and keep the keys of a dict beside its ``score``.
+keyword and keep the keys of a dict beside its ``score``. `RLHFDataset` makes an empty extra_info where the
+data set has none, and the naive manager adds to it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,16 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from rewardkit.reward import Reward
-from rewardkit.targets.adapter import Adapter, Row, column_of, named, parameters, takes_anything, uses
+from rewardkit.targets.adapter import (
+    Adapter,
+    LacksColumn,
+    Row,
+    column_of,
+    named,
+    parameters,
+    takes_anything,
+    uses,
+)
 from rewardkit.targets.calling import installed
 from rewardkit.targets.exported import RewardHolder, finite
 from rewardkit.targets.reading import Reading
@@ -32,6 +42,17 @@ OWN = {
     "ground_truth": "ground_truth",
     "extra_info": "extra_info",
 }
+ADDED: Mapping[str, Any] = {"num_turns": None, "rollout_reward_scores": {}}
+"""What the naive manager adds to each extra_info, as it is where there are no turns and no tools."""
+
+NONE = "verl puts scores into a tensor of floats, and a None there ends the training"
+
+
+class Added(dict[str, Any]):
+    """The extra_info of a log that has none: what verl adds; LacksColumn where another key is asked for."""
+
+    def __missing__(self, key: Any) -> Any:
+        raise LacksColumn(f"extra_info[{key!r}]", "extra_info")
 
 
 @dataclass(frozen=True, repr=False)
@@ -40,9 +61,12 @@ class Function(Adapter):
 
     @staticmethod
     def given(rollout: Row) -> dict[str, Any]:
-        """What the trainer hands over, the extra_info as a copy."""
+        """What the trainer hands over, the extra_info as a copy with what is added to it."""
         info = rollout.get("extra_info")
-        copied = deepcopy(dict(info)) if isinstance(info, Mapping) else info
+        if info is None:
+            copied: Any = (Added if "extra_info" not in rollout else dict)(deepcopy(ADDED))
+        else:
+            copied = deepcopy({**ADDED, **info} if isinstance(info, Mapping) else info)
         return {name: rollout.get(column) for name, column in OWN.items()} | {"extra_info": copied}
 
     def arguments(self, rollout: Row) -> tuple[Sequence[Any], Mapping[str, Any]]:
@@ -73,24 +97,39 @@ class BatchFunction(Adapter):
 def readings(value: Any, rows: Sequence[Row], target: str = "verl") -> list[Reading]:
     """That of a function that asks for `solution_str`, or for lists of them."""
     asked = parameters(value)
+    none = NONE if target == "verl" else ""
     if not isinstance(value, type) and "solution_strs" in asked:
         used = [column for name, column in LISTS.items() if name in named(value) and uses(value, name)]
+        used = [column for column in used if _is_there(column, rows)]
         lists = BatchFunction(value, needs=tuple(used))
-        return [Reading(target, FORM_LISTS, "it takes solution_strs", lists, LISTS, main="score", sure=True)]
+        mapping = _told(LISTS, rows)
+        reason = "it takes solution_strs"
+        return [Reading(target, FORM_LISTS, reason, lists, mapping, main="score", sure=True, none=none)]
     sure = "solution_str" in asked
     if isinstance(value, type) or not (sure or takes_anything(value)):
         return []
-    used = [column for name, column in OWN.items() if _is_needed(value, name)]
+    used = [column for name, column in OWN.items() if _is_needed(value, name) and _is_there(column, rows)]
     others = {name: column_of(name, rows) for name in named(value) if name not in OWN}
-    there = {name for row in rows for name in row}
-    mapping = {
-        name: column if column in there or not rows else "no column (None)"
-        for name, column in OWN.items()
-        if name in asked or not sure
-    } | others
+    own = {name: column for name, column in OWN.items() if name in asked or not sure}
+    mapping = _told(own, rows) | others
     adapter = Function(value, needs=tuple(dict.fromkeys([*used, *others.values()])))
     reason = f"it takes {', '.join(name for name in asked if name in OWN) or 'any keyword'}"
-    return [Reading(target, FORM, reason, adapter, mapping, main="score", sure=sure)]
+    return [Reading(target, FORM, reason, adapter, mapping, main="score", sure=sure, none=none)]
+
+
+def _told(own: Mapping[str, str], rows: Sequence[Row]) -> dict[str, str]:
+    """Which column each argument is taken from, and what stands there where the rollouts lack it."""
+    there = {name for row in rows for name in row}
+    instead = {"extra_info": f"no column (only {', '.join(ADDED)})"}
+    return {
+        name: column if column in there or not rows else instead.get(column, "no column (None)")
+        for name, column in own.items()
+    }
+
+
+def _is_there(column: str, rows: Sequence[Row]) -> bool:
+    """Whether only a log can give it, or this one does: an extra_info is there in any case."""
+    return column != "extra_info" or any(column in row for row in rows)
 
 
 def _is_needed(function: Any, name: str) -> bool:

@@ -345,7 +345,59 @@ def test_what_is_changed_inside_of_extra_info_stays_in_the_call(tmp_path):
 def test_a_column_that_is_not_there_is_not_said_to_be_taken(tmp_path):
     source = READ["verl"][0]
     said = load(tmp_path, source, rollouts=ROLLOUTS).origin
-    assert "extra_info from no column (None)" in said and "solution_str from completion" in said
+    assert "data_source from no column (None)" in said and "solution_str from completion" in said
+    assert "extra_info from no column (only num_turns, rollout_reward_scores)" in said
+
+
+def test_verl_hands_over_an_extra_info_where_the_data_set_has_none(tmp_path):
+    """`RLHFDataset` makes an empty one, to which the naive manager adds two keys."""
+    source = """
+        def f(data_source, solution_str, ground_truth, extra_info):
+            extra_info["seen"] = True
+            added = {"num_turns", "rollout_reward_scores", "seen"}
+            assert set(extra_info) == added | set(extra_info.get("own", ()))
+            return float(extra_info["num_turns"] is None)
+        def lists(data_sources, solution_strs, ground_truths, extra_infos):
+            return [f(None, None, None, one) for one in extra_infos]
+    """
+    for name in ("f", "lists"):
+        for more in ({}, {"extra_info": None}, {"extra_info": {"own": ["own"]}}):
+            rows = [{**row, **more} for row in ROWS]
+            assert rewards(load(tmp_path, source, name, rollouts=rk.load_rollouts(rows)), rows) == [1] * 4
+
+
+def test_a_key_of_an_extra_info_that_the_log_lacks_is_asked_for(tmp_path):
+    source = """
+        def f(data_source, solution_str, ground_truth, extra_info):
+            return float(extra_info["level"])
+        def some(data_source, solution_str, ground_truth, extra_info):
+            return float(extra_info["level"]) if len(solution_str) > 1 else 0.0
+    """
+    told = r"reads extra_info\['level'\], and the rollouts have no column 'extra_info'; they have \['compl"
+    with pytest.raises(rk.RewardError, match=told):
+        load(tmp_path, source, rollouts=ROLLOUTS)
+    scores = rk.score(load(tmp_path, source, "some", rollouts=ROLLOUTS), ROLLOUTS)
+    assert scores.counts["some"]["error"] == 2
+    assert "the rollouts have no column 'extra_info'" in scores.table["error/some"][0]
+
+
+NONE = """
+    def number(data_source, solution_str, ground_truth, extra_info=None):
+        return 1.0 if solution_str else None
+    def table(data_source, solution_str, ground_truth, extra_info=None):
+        return {"score": 1.0 if solution_str else None, "acc": 1.0}
+    def lists(data_sources, solution_strs, ground_truths, extra_infos):
+        return [1.0 if one else None for one in solution_strs]
+"""
+
+
+@pytest.mark.parametrize("name", ["number", "table", "lists"])
+def test_none_ends_the_training_of_verl_and_is_an_error_there(name, tmp_path):
+    """`torch.tensor(scores, dtype=torch.float32)` takes none."""
+    scores = rk.score(load(tmp_path, NONE, name, rollouts=ROLLOUTS), ROLLOUTS)
+    column = "score" if name == "table" else name
+    assert scores.counts[column] == {"scored": 3, "gated": 0, "abstained": 0, "error": 1}
+    assert "returned None of type NoneType; verl puts scores" in scores.table[f"error/{column}"][2]
 
 
 def test_two_functions_of_one_name_in_a_list_get_names_of_their_own(tmp_path):
