@@ -36,6 +36,7 @@ def endless(completion, ground_truth):
         pass
     return ground_truth == completion
 '''
+MENDED = 'anywhere = rk.Reward("anywhere", prediction, [correct])\n'
 
 
 @pytest.fixture
@@ -146,9 +147,12 @@ def test_what_is_accepted_keeps_its_reason_when_more_is_accepted(folder):
 
 def test_what_is_not_found_any_more_is_told(folder):
     run("mine.py:anywhere", "log.jsonl", "--baseline", "known.json", "--accept", "for now")
-    result = run("mine.py:strict", "log.jsonl", "--baseline", "known.json")
+    other = run("mine.py:strict", "log.jsonl", "--baseline", "known.json", "--json")
+    assert not record(other)["stale"]  # what was accepted is another reward's
+    (folder / "mine.py").write_text(REWARDS.replace("anywhere(", "old(") + MENDED)
+    result = run("mine.py:anywhere", "log.jsonl", "--baseline", "known.json")
     assert result.exit_code == 0 and "is not found any more" in result.stdout
-    assert record(run("mine.py:strict", "log.jsonl", "--baseline", "known.json", "--json"))["stale"]
+    assert record(run("mine.py:anywhere", "log.jsonl", "--baseline", "known.json", "--json"))["stale"]
 
 
 def test_the_cases_that_are_written_miss_for_the_reward_and_hold_for_a_strict_one(folder):

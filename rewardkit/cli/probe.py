@@ -154,7 +154,7 @@ def probe_command(
         record["cases_written"] = append_cases(written, result.cases)
         notes.append(f"{counted(record['cases_written'], 'case')} added to {written}")
     if reason is not None and baseline:
-        record["accepted"] = accept(baseline, result.alarms, reason)
+        record["accepted"] = accept(baseline, result.alarms, reason, reward=result.reward.name)
         notes.append(f"{counted(record['accepted'], 'finding')} accepted in {baseline}")
         result = under_baseline(result, load_baseline(baseline))
     record["stale"] = [item.finding for item in stale(result)]

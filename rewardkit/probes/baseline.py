@@ -20,15 +20,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Accepted", "Baseline", "accept", "grown", "load_baseline", "stale", "under_baseline"]
 
-NEEDED = ("finding", "reason", "date", "severity")
+NEEDED = ("reward", "finding", "reason", "date", "severity")
 ALONE = ("constant", "ignores_truth", "inverted", "always_errors", "always_abstains", "always_late")
 """Findings behind which nothing else was tried, of all or of their part."""
 
 
 @dataclass(frozen=True)
 class Accepted:
-    """A finding that is accepted: what it is known by, why, since when, and how grave it was then."""
+    """A finding that is accepted: of which reward, what it is known by, why, since when, how grave then."""
 
+    reward: str
     finding: str
     reason: str
     date: str
@@ -37,18 +38,22 @@ class Accepted:
 
 @dataclass(frozen=True)
 class Baseline:
-    """What a baseline file says, and its path."""
+    """What a baseline file says, of one reward or of several, and its path."""
 
     path: str
     accepted: tuple[Accepted, ...] = ()
 
     def entry(self, finding: ProbeFinding) -> Accepted | None:
-        """What it says of a finding; ``None`` where that is nothing."""
+        """What it says of a finding of the reward that it is `of`; ``None`` where that is nothing."""
         return next((item for item in self.accepted if item.finding == finding.key), None)
+
+    def of(self, reward: str) -> Baseline:
+        """What it says of the reward of this name."""
+        return replace(self, accepted=tuple(item for item in self.accepted if item.reward == reward))
 
 
 def load_baseline(path: str | Path) -> Baseline:
-    """The baseline of a JSON file: ``{"accepted": [{"finding", "reason", "date", "severity"}]}``.
+    """The baseline of a JSON file: ``{"accepted": [{"reward", "finding", "reason", "date", "severity"}]}``.
 
     InputError: there is no such file, or it is none.
     """
@@ -60,11 +65,14 @@ def accept(
     findings: Iterable[ProbeFinding],
     reason: str,
     date: str | datetime.date | None = None,
+    *,
+    reward: str,
 ) -> int:
-    """Write findings into a baseline, which is made where there is none, and give how many were written.
+    """Write findings of a reward into a baseline, made where there is none, and give how many were written.
 
-    An entry for the same finding is replaced, the others stay as they are. `date` is today's where none is
-    given. InputError: no reason, no date such as "2026-11-22", a file or folder that cannot be used.
+    `reward` is its name. An entry for the same finding of it is replaced, the others stay as they are. `date`
+    is today's where none is given. InputError: no reason, no date such as "2026-11-22", a file or folder that
+    cannot be used.
     """
     if not isinstance(reason, str) or not reason.strip():
         raise InputError(
@@ -77,26 +85,28 @@ def accept(
     if not file.parent.is_dir():
         raise InputError(f"there is no folder {str(file.parent)!r} to write {file.name!r} to; make it first")
     whole = _read(file) if file.exists() else {"accepted": []}
-    fresh: dict[str, dict[str, Any]] = {}
+    fresh: dict[tuple[str, str], dict[str, Any]] = {}
     for item in findings:
-        known = fresh.get(item.key)
+        known = fresh.get((reward, item.key))
         if known is None or _graver(item.severity, known["severity"]):
-            fresh[item.key] = dict(zip(NEEDED, (item.key, reason.strip(), day, item.severity), strict=True))
+            values = (reward, item.key, reason.strip(), day, item.severity)
+            fresh[reward, item.key] = dict(zip(NEEDED, values, strict=True))
     count = len(fresh)
     if fresh or not file.exists():
-        kept = [fresh.pop(raw["finding"], raw) for raw in whole["accepted"]]
+        kept = [fresh.pop((raw["reward"], raw["finding"]), raw) for raw in whole["accepted"]]
         text = _written({**whole, "accepted": [*kept, *fresh.values()]})
         write_whole(file, lambda temporary: temporary.write_bytes(text))
     return count
 
 
 def under_baseline(result: ProbeResult, baseline: Baseline | str | Path) -> ProbeResult:
-    """The result with `accepted` filled in the findings that a baseline knows.
+    """The result with `accepted` filled in the findings that a baseline knows of the reward of this name.
 
     One that is graver than when it was accepted counts again: see `grown`.
     """
     if not isinstance(baseline, Baseline):
         baseline = load_baseline(baseline)
+    baseline = baseline.of(result.reward.name)
     findings = []
     for item in result.findings:
         entry = baseline.entry(item)
@@ -152,18 +162,25 @@ def _read(path: str | Path) -> dict[str, Any]:
             f"{str(path)!r} is no baseline; that is a JSON object with a list 'accepted' of objects with "
             f"{', '.join(NEEDED)}"
         )
-    seen: set[str] = set()
+    seen: set[tuple[str, str]] = set()
     for place, raw in enumerate(entries):
         where = f"{path}: entry {place + 1}"
+        if isinstance(raw, dict) and "reward" not in raw and {*NEEDED[1:]} <= {*raw}:
+            raise InputError(
+                f"{where} does not say of which reward {raw['finding']!r} was accepted, as files of before "
+                "rewardkit knew findings by their reward; accept what is found now into a new file"
+            )
         if not isinstance(raw, dict) or not all(isinstance(raw.get(name), str) for name in NEEDED):
             raise InputError(f"{where} is {raw!r}; an entry has texts for {', '.join(NEEDED)}")
         if raw["severity"] not in SEVERITIES:
             raise InputError(f"{where}: severity {raw['severity']!r} is none of {', '.join(SEVERITIES)}")
         if not _is_date(raw["date"]) or not raw["reason"].strip():
             raise InputError(f"{where} needs a reason and a date such as '2026-11-22'; it is {raw!r}")
-        if raw["finding"] in seen:
-            raise InputError(f"{where}: {raw['finding']!r} is accepted twice; keep one of the two")
-        seen.add(raw["finding"])
+        if (raw["reward"], raw["finding"]) in seen:
+            raise InputError(
+                f"{where}: {raw['finding']!r} of {raw['reward']!r} is accepted twice; keep one of the two"
+            )
+        seen.add((raw["reward"], raw["finding"]))
     return dict(whole)
 
 

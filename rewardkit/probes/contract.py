@@ -7,16 +7,14 @@ stay as they were; what is needed is asked for by name; the function can be sent
 from __future__ import annotations
 
 import copy
-import inspect
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from rewardkit.component import Component, is_async
 from rewardkit.evaluation import GATED, Evaluation
 from rewardkit.limits import TimeLimit
 from rewardkit.passes import ROLLOUT
@@ -24,75 +22,20 @@ from rewardkit.probes.findings import Example, ProbeFinding, most
 from rewardkit.probes.reading import by_group
 from rewardkit.probes.scales import Calibration
 from rewardkit.probes.trying import Row, Tries
+from rewardkit.probes.watching import CHANGED, NAN, varied, watching
 from rewardkit.reward import Reward
-from rewardkit.route import Route
+from rewardkit.targets import trl
 from rewardkit.targets.adapter import FAMILIAR, OF_DATA, Adapter, parameters
 
-__all__ = ["CHANGED", "Watched", "contract"]
+__all__ = ["contract"]
 
 ROWS = 12
 """On which the contract is tried. Our choice: two of each kind that rewards usually tell apart, and more."""
 
-PASSES = 9
+PASSES = 12
 """Over the rows, at the most, while all is well."""
 
-CHANGED = "changed its argument"
 CANONICAL = (*OF_DATA, "messages", "rollout_id", "prompt_id")
-
-
-@dataclass(frozen=True, repr=False)
-class Watched:
-    """A user's function that raises where it changes what it is given, nested values included."""
-
-    function: Callable[..., Any]
-
-    @property
-    def __signature__(self) -> inspect.Signature:
-        return inspect.signature(self.function)
-
-    @property
-    def is_async(self) -> bool:
-        """Whether its answer has to be awaited."""
-        return is_async(self.function)
-
-    @property
-    def together(self) -> str:
-        """How it is called as a field."""
-        return str(getattr(self.function, "together", ""))
-
-    def __call__(self, *positional: Any, **keywords: Any) -> Any:
-        """What the function gives; TypeError: it changed an argument."""
-        names = [*(f"{place + 1}" for place in range(len(positional))), *keywords]
-        given = [*positional, *keywords.values()]
-        before = [_copied(value) for value in given]
-        answer = self.function(*positional, **keywords)
-        if self.is_async:
-            return self._later(answer, names, before, given)
-        _compare(names, before, given)
-        return answer
-
-    async def _later(self, answer: Any, names: list[str], before: list[Any], given: list[Any]) -> Any:
-        value = await answer
-        _compare(names, before, given)
-        return value
-
-
-UNKNOWN = object()
-
-
-def _copied(value: Any) -> Any:
-    if type(value) in (str, int, float, bool, type(None)):
-        return value
-    try:
-        return copy.deepcopy(value)
-    except Exception:  # a lock, a client: it cannot be told whether it changes
-        return UNKNOWN
-
-
-def _compare(names: Sequence[str], before: Sequence[Any], after: Sequence[Any]) -> None:
-    for name, old, new in zip(names, before, after, strict=True):
-        if old is not UNKNOWN and repr(old) != repr(new):
-            raise TypeError(f"{CHANGED} {name!r}")
 
 
 def contract(
@@ -125,7 +68,11 @@ def contract(
         else:
             yield from trial.siblings()
         yield from trial.changed()
-        yield from trial.undeclared()
+        yield from trial.nan_for_none(
+            [row for row, got in calibration.pool if not got.judged and not got.failures]
+        )
+        if differing is None:  # what gives something else in any case does not show what it reads
+            yield from trial.undeclared()
 
 
 def _one_process(seconds: float | None) -> AbstractContextManager[TimeLimit | None]:
@@ -245,23 +192,44 @@ class _Trial:
 
     def changed(self) -> Iterator[ProbeFinding]:
         """No argument may be changed: the trainer uses it again."""
-        rows = self.rows
-        _, found = self.evaluated([rows], watching(self.reward))
+        rows = [*self.rows, *varied(self.rows)]
+        for lasting in (False, True):  # of rows by themselves, then of those that only stand in a list
+            _, found = self.evaluated([rows], watching(self.reward, lasting=lasting))
+            for name, reasons in found.errors.items():
+                places = [place for place, reason in enumerate(reasons) if reason and CHANGED in reason]
+                if places:
+                    what = str(reasons[places[0]])
+                    what = what[what.index(CHANGED) :]
+                    where = "where several rows come together" if lasting else _share(places, rows)
+                    row = rows[places[0]]
+                    earned = self.rewards([[row]])[0]
+                    yield _finding(
+                        "changes_arguments",
+                        "high",
+                        f"{what}, {where}: the trainer uses the same object again",
+                        len(rows),
+                        (_shown(row, earned, what),),
+                        name if len(self.reward.names) > 1 else None,
+                    )
+                    return
+
+    def nan_for_none(self, unjudged: Sequence[Row]) -> Iterator[ProbeFinding]:
+        """A NaN that the trainer takes for ``None``, which may not be what was meant."""
+        if not any(isinstance(item, trl.Function) for item in self.reward.functions):
+            return
+        rows = [*unjudged[:ROWS], *varied(self.rows)]
+        _, found = self.evaluated([rows], watching(self.reward, nan=True))
         for name, reasons in found.errors.items():
-            said = [reason for reason in reasons if reason and CHANGED in reason]
-            if said:
-                what = said[0][said[0].index(CHANGED) :]
-                shown = {key: self.rows[0][key] for key in ("completion",) if key in self.rows[0]}
+            places = [place for place, reason in enumerate(reasons) if reason and NAN in reason]
+            if places:
                 yield _finding(
-                    "changes_arguments",
-                    "high",
-                    f"{what}, on {len(said)} of {len(rows)} rows: the trainer uses the same object again",
+                    "nan_for_none",
+                    "warn",
+                    f"{NAN} {_share(places, rows)} that were tried: TRL takes it for None, so that these "
+                    "completions are left out, neither punished nor paid; return None where that is meant, "
+                    "and a number where the completion is bad",
                     len(rows),
-                    (
-                        Example(
-                            self.rows[0].get("rollout_id"), shown, math.nan, None, probe="contract", said=what
-                        ),
-                    ),
+                    (_shown(rows[places[0]], math.nan, NAN),),
                     name if len(self.reward.names) > 1 else None,
                 )
                 return
@@ -298,37 +266,18 @@ class _Trial:
         )
 
 
+def _share(places: Sequence[int], rows: Sequence[Row]) -> str:
+    return f"on {len(places)} of {len(rows)} rows"
+
+
+def _shown(row: Row, earned: float, said: str) -> Example:
+    """A row that shows a finding, and what it earns."""
+    shown = {name: row[name] for name in ("completion",) if name in row}
+    return Example(row.get("rollout_id"), shown, earned, None, probe="contract", said=said)
+
+
 def _without(row: Row, names: Sequence[str]) -> dict[str, Any]:
     return {name: value for name, value in row.items() if name not in names}
-
-
-def watching(reward: Reward) -> Reward:
-    """The reward with each of the user's functions watched for changes of its arguments."""
-    if isinstance(reward, Route):
-        return Route(
-            reward.column,
-            {key: watching(inner) for key, inner in reward.rewards.items()},
-            watching(reward.default) if reward.default is not None else None,
-            name=reward.name,
-        )
-    return replace(
-        reward,
-        fields={name: _watched(function) for name, function in reward.fields.items()},
-        components=[_watched_component(item) for item in reward.components],
-    )
-
-
-def _watched_component(item: Component) -> Component:
-    return replace(item, function=_watched(item.function))
-
-
-def _watched(function: Any) -> Any:
-    if not TimeLimit.needed(function):
-        return function
-    if isinstance(function, Adapter):
-        inner = function.function
-        return replace(function, function=Watched(inner)) if inspect.isfunction(inner) else function
-    return Watched(function)
 
 
 def _differing(first: Sequence[float], second: Sequence[float]) -> list[int]:

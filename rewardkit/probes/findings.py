@@ -124,8 +124,21 @@ class ProbeFinding:
 
     @property
     def key(self) -> str:
-        """What a baseline knows it by: code, component and part."""
-        return "/".join(filter(None, (self.code, self.component, self.part)))
+        """What a baseline knows it by: code, component, part, and what tells it from others of its code.
+
+        That is what an exploit is made of, and of which type an error is: no number that a seed changes.
+        """
+        return "/".join(filter(None, (self.code, self.component, self.part, self._which)))
+
+    @property
+    def _which(self) -> str:
+        if self.code == "exploit":
+            return str(self.evidence.get("says", ""))
+        if self.code not in ("raises", "always_errors"):
+            return ""
+        reason = str(self.evidence.get("reason", ""))
+        found = re.match(r"(?:field '\w{1,200}' failed: |its gate failed: )*(\w{1,200})(?=:|$)", reason)
+        return found[1] if found else ""
 
     @property
     def cases(self) -> list[dict[str, Any]]:

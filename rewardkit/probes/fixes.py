@@ -222,6 +222,7 @@ FIXES = {
     "changes_arguments": (
         "Work on a copy, `texts = list(completions)`: lists and dicts belong to the trainer."
     ),
+    "nan_for_none": "Return 0.0 for a bad completion, and None for one that cannot be judged.",
     "undeclared_column": "Ask for the column by name, as a parameter of the function.",
 }
 """What to do, by code; for codes that are not named by family."""

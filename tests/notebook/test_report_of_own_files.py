@@ -37,7 +37,7 @@ def test_a_baseline_is_of_one_reward_and_what_it_accepts_is_no_alarm(tmp_path):
     with pytest.raises(InputError, match="there is no baseline file"):
         report(BOTH[1:], "gallery:arithmetic", tmp_path / "out", baseline=path)
     result = rk.probe(rk.load_reward(BOTH[1]), "gallery:arithmetic")
-    accept(path, result.alarms, "for now")
+    accept(path, result.alarms, "for now", reward=result.reward.name)
     with pytest.raises(InputError, match="is of one reward"):
         report(BOTH, "gallery:arithmetic", tmp_path / "out", baseline=path)
     assert not (tmp_path / "out").exists()

@@ -64,9 +64,10 @@ def test_what_is_less_grave_than_asked_for_passes(weight, severity, holds):
 
 
 def test_what_a_baseline_accepts_passes_until_it_is_graver(tmp_path):
-    accept(tmp_path / "b.json", leaked().alarms, "for now")
+    accept(tmp_path / "b.json", leaked().alarms, "for now", reward="leaky")
     assert_holds(LEAKY, ROWS, baseline=tmp_path / "b.json")
-    accept(tmp_path / "b.json", [replace(item, severity="info") for item in leaked().alarms], "for now")
+    lighter = [replace(item, severity="info") for item in leaked().alarms]
+    accept(tmp_path / "b.json", lighter, "for now", reward="leaky")
     assert "does not hold" in failure(LEAKY, ROWS, baseline=tmp_path / "b.json")
 
 

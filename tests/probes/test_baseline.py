@@ -5,7 +5,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from probed import HOSTILE, LEAKY, ROWS, finding, held, leaked, with_findings
+from probed import HOSTILE, LEAKY, ROWS, failed, finding, held, leaked, with_findings
 
 import rewardkit as rk
 from rewardkit.errors import InputError
@@ -22,8 +22,15 @@ from rewardkit.probes.baseline import (
 HOLE = finding("longer", component="detail")
 
 
-def entry(finding="longer/detail", severity="high", **more):
-    return {"finding": finding, "reason": "known", "date": "2026-11-22", "severity": severity, **more}
+def entry(finding="longer/detail", severity="high", reward="strict", **more):
+    return {
+        "reward": reward,
+        "finding": finding,
+        "reason": "known",
+        "date": "2026-11-22",
+        "severity": severity,
+        **more,
+    }
 
 
 def written(path, *entries, **more):
@@ -33,15 +40,15 @@ def written(path, *entries, **more):
 
 def test_what_is_accepted_can_be_read_again(tmp_path):
     path = tmp_path / "baseline.json"
-    assert accept(path, [HOLE], "  the old data needs it ", "2026-11-22") == 1
+    assert accept(path, [HOLE], "  the old data needs it ", "2026-11-22", reward="strict") == 1
     assert load_baseline(path).accepted == (
-        Accepted("longer/detail", "the old data needs it", "2026-11-22", "high"),
+        Accepted("strict", "longer/detail", "the old data needs it", "2026-11-22", "high"),
     )
     assert json.loads(path.read_text()) == {"accepted": [entry(reason="the old data needs it")]}
 
 
 def test_today_is_the_date_where_none_is_given(tmp_path):
-    accept(tmp_path / "b.json", [HOLE], "known")
+    accept(tmp_path / "b.json", [HOLE], "known", reward="strict")
     (item,) = load_baseline(tmp_path / "b.json").accepted
     assert item.date == datetime.date.today().isoformat()
 
@@ -49,7 +56,7 @@ def test_today_is_the_date_where_none_is_given(tmp_path):
 def test_other_entries_stay_as_they_are_and_one_of_the_same_finding_is_replaced(tmp_path):
     others = entry("raises", by="ada"), entry("empty", severity="warn")
     path = written(tmp_path / "b.json", others[0], entry(severity="warn"), others[1], team="red")
-    assert accept(path, [HOLE], "graver now", "2026-12-01") == 1
+    assert accept(path, [HOLE], "graver now", "2026-12-01", reward="strict") == 1
     assert json.loads(path.read_text()) == {
         "accepted": [
             others[0],
@@ -62,16 +69,16 @@ def test_other_entries_stay_as_they_are_and_one_of_the_same_finding_is_replaced(
 
 def test_two_findings_of_one_key_are_one_entry_of_the_graver(tmp_path):
     same = [replace(HOLE, severity="warn"), HOLE, replace(HOLE, severity="info")]
-    assert accept(tmp_path / "b.json", same, "known") == 1
+    assert accept(tmp_path / "b.json", same, "known", reward="strict") == 1
     assert [item.severity for item in load_baseline(tmp_path / "b.json").accepted] == ["high"]
 
 
 def test_nothing_to_accept_makes_an_empty_baseline_and_leaves_one_alone(tmp_path):
     path = tmp_path / "b.json"
-    assert accept(path, [], "nothing yet") == 0
+    assert accept(path, [], "nothing yet", reward="strict") == 0
     assert load_baseline(path).accepted == ()
     before = path.stat().st_mtime_ns
-    assert accept(path, [], "nothing yet") == 0
+    assert accept(path, [], "nothing yet", reward="strict") == 0
     assert path.stat().st_mtime_ns == before
 
 
@@ -80,7 +87,7 @@ def test_a_file_that_cannot_be_written_stays_whole(tmp_path, monkeypatch):
     before = path.read_text()
     monkeypatch.setattr("os.replace", broken)
     with pytest.raises(OSError):
-        accept(path, [HOLE], "known")
+        accept(path, [HOLE], "known", reward="strict")
     assert path.read_text() == before
     assert [item.name for item in tmp_path.iterdir()] == ["b.json"]
 
@@ -93,13 +100,13 @@ def test_a_link_leads_to_the_file_that_is_written(tmp_path):
     path = written(tmp_path / "b.json")
     link = tmp_path / "link.json"
     link.symlink_to(path)
-    accept(link, [HOLE], "known")
+    accept(link, [HOLE], "known", reward="strict")
     assert link.is_symlink() and len(load_baseline(path).accepted) == 1
 
 
 def test_a_part_of_any_name_can_be_accepted(tmp_path):
     item = replace(HOLE, part=HOSTILE)
-    accept(tmp_path / "b.json", [item], "known")
+    accept(tmp_path / "b.json", [item], "known", reward="strict")
     result = under_baseline(with_findings(item), tmp_path / "b.json")
     assert result.findings[0].accepted == "known"
 
@@ -114,7 +121,7 @@ def test_a_part_of_any_name_can_be_accepted(tmp_path):
     ],
 )
 def test_a_finding_is_accepted_up_to_the_severity_it_was_accepted_with(then, now, accepted):
-    baseline = Baseline("b.json", (Accepted("longer/detail", "known", "2026-11-22", then),))
+    baseline = Baseline("b.json", (Accepted("strict", "longer/detail", "known", "2026-11-22", then),))
     result = under_baseline(with_findings(replace(HOLE, severity=now)), baseline)
     assert bool(result.alarms) is not accepted
     assert len(grown(result)) == (not accepted)
@@ -131,14 +138,63 @@ def test_a_finding_is_accepted_up_to_the_severity_it_was_accepted_with(then, now
     ],
 )
 def test_another_finding_is_not_accepted(other):
-    baseline = Baseline("b.json", (Accepted("longer/detail", "known", "2026-11-22", "high"),))
+    baseline = Baseline("b.json", (Accepted("strict", "longer/detail", "known", "2026-11-22", "high"),))
     result = under_baseline(with_findings(other), baseline)
     assert result.alarms == (replace(other, accepted=""),)
     assert [item.finding for item in stale(result)] == ["longer/detail"]
 
 
+def exploit(says, **evidence):
+    return finding("exploit", evidence={"kind": "exploit", "says": says, "calls": 9, **evidence})
+
+
+KEYS = [
+    (exploit("two keywords"), exploit("two keywords", value=0.5, calls=700, tried=9), True, "seed, rate"),
+    (exploit("two keywords"), exploit("three tags"), False, "another exploit"),
+    (failed("ValueError: empty"), failed("ValueError: ' ' is none"), True, "the same type of error"),
+    (failed("ValueError: empty"), failed("ZeroDivisionError: division by zero"), False, "another type"),
+    (failed("ValueError"), failed("KeyError"), False, "types without a text"),
+    (
+        failed("field 'x' failed: ValueError: a"),
+        failed("field 'x' failed: KeyError: 'a'"),
+        False,
+        "in a field",
+    ),
+    (
+        failed("KeyError: 1", code="always_errors"),
+        failed("TypeError: no", code="always_errors"),
+        False,
+        "on each",
+    ),
+    (failed("ValueError: empty", code="hang"), failed("took longer", code="hang"), True, "what says no more"),
+]
+
+
+@pytest.mark.parametrize(("accepted", "found", "known", "why"), KEYS, ids=[row[3] for row in KEYS])
+def test_a_finding_is_known_by_what_does_not_change_with_seed_and_rate(tmp_path, accepted, found, known, why):
+    accept(tmp_path / "b.json", [accepted], "known", reward="strict")
+    result = under_baseline(with_findings(found), tmp_path / "b.json")
+    assert bool(result.findings[0].accepted) is known, why
+    assert known or grown(result) == []
+
+
+def test_two_exploits_are_two_entries(tmp_path):
+    both = [exploit("two keywords"), exploit("three tags")]
+    assert accept(tmp_path / "b.json", both, "known", reward="strict") == 2
+
+
+def test_what_is_accepted_of_one_reward_says_nothing_of_another(tmp_path):
+    path = tmp_path / "b.json"
+    accept(path, [HOLE], "of the other", reward="lenient")
+    result = under_baseline(with_findings(HOLE), path)  # of the reward "strict"
+    assert result.alarms == (HOLE,) and stale(result) == () and grown(result) == []
+    accept(path, [HOLE], "of this one", reward="strict")
+    assert [item.reason for item in load_baseline(path).accepted] == ["of the other", "of this one"]
+    assert under_baseline(with_findings(HOLE), path).findings[0].accepted == "of this one"
+
+
 def test_what_is_not_found_any_more_is_told():
-    baseline = Baseline("b.json", (Accepted("longer/detail", "known", "2026-11-22", "high"),))
+    baseline = Baseline("b.json", (Accepted("strict", "longer/detail", "known", "2026-11-22", "high"),))
     result = under_baseline(held(), baseline)
     told = "longer/detail, accepted on 2026-11-22, is not found any more"
     assert told in repr(result) and told in result._repr_html_()
@@ -154,13 +210,13 @@ def test_what_is_not_found_any_more_is_told():
     ],
 )
 def test_what_was_not_tried_is_not_said_to_be_gone(options):
-    baseline = Baseline("b.json", (Accepted("longer/detail", "known", "2026-11-22", "high"),))
+    baseline = Baseline("b.json", (Accepted("strict", "longer/detail", "known", "2026-11-22", "high"),))
     assert stale(under_baseline(replace(held(), **options), baseline)) == ()
 
 
 def test_probing_takes_a_baseline_and_reads_it_before_anything_is_run(tmp_path):
     path = tmp_path / "b.json"
-    accept(path, leaked().alarms, "for now")
+    accept(path, leaked().alarms, "for now", reward="leaky")
     result = rk.probe(LEAKY, ROWS, baseline=path)
     assert result.alarms == ()
     assert {item.accepted for item in result.findings if item.severity != "info"} == {"for now"}
@@ -191,12 +247,17 @@ def test_probing_takes_a_baseline_and_reads_it_before_anything_is_run(tmp_path):
         ),
         pytest.param(json.dumps({"accepted": [entry(reason=" ")]}), "needs a reason", id="no reason"),
         pytest.param(json.dumps({"accepted": [entry(), entry()]}), "is accepted twice", id="twice"),
+        pytest.param(
+            json.dumps({"accepted": [{name: text for name, text in entry().items() if name != "reward"}]}),
+            "entry 1 does not say of which reward 'longer/detail' was accepted",
+            id="of before rewards had names",
+        ),
     ],
 )
 def test_a_file_that_is_no_baseline_is_one_sentence(tmp_path, content, sentence):
     path = tmp_path / "b.json"
     path.write_text(content)
-    for use in (load_baseline, lambda path: accept(path, [HOLE], "known")):
+    for use in (load_baseline, lambda path: accept(path, [HOLE], "known", reward="strict")):
         with pytest.raises(InputError) as error:
             use(path)
         assert sentence in str(error.value) and "\n" not in str(error.value)
@@ -215,5 +276,5 @@ def test_a_file_that_is_no_baseline_is_one_sentence(tmp_path, content, sentence)
 def test_what_cannot_be_accepted_is_one_sentence(tmp_path, monkeypatch, arguments, sentence):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match=sentence):
-        accept(*arguments)
+        accept(*arguments, reward="strict")
     assert list(tmp_path.iterdir()) == []

@@ -8,7 +8,7 @@ import pytest
 from planted_probes import DATA, inside, strict
 
 import rewardkit as rk
-from rewardkit.probes.contract import Watched
+from rewardkit.probes.watching import Watched
 
 ROLLOUTS = DATA["numbers"]
 
@@ -177,6 +177,150 @@ def test_a_column_that_is_read_and_not_asked_for_is_named(tmp_path):
 def test_a_list_that_a_trainers_function_empties_is_told_by_its_name(tmp_path):
     (item,) = trained(tmp_path, "pops_completions")
     assert item.code == "changes_arguments" and "'completions'" in item.sentence
+
+
+TIDYING = """
+import unicodedata
+
+def right(text, truth):
+    return float(f">{truth.strip()}<" in text)
+
+def scored(completions, ground_truth):
+    return [right(c if isinstance(c, str) else c[0]["content"], t) for c, t in zip(completions, ground_truth)]
+
+def stripped(completions, ground_truth, **kwargs):
+    completions[:] = [c.strip() for c in completions]
+    return scored(completions, ground_truth)
+
+def message(completions, ground_truth, **kwargs):
+    for c in completions:
+        c[0]["content"] = c[0]["content"].strip()
+    return scored(completions, ground_truth)
+
+def line_ends(completions, ground_truth, **kwargs):
+    completions[:] = [c.replace("\\r\\n", "\\n") for c in completions]
+    return scored(completions, ground_truth)
+
+def lower(completions, ground_truth, **kwargs):
+    completions[:] = [c[:1] + c[1:].lower() if c.isupper() else c for c in completions]
+    return scored(completions, ground_truth)
+
+def composed(completions, ground_truth, **kwargs):
+    completions[:] = [unicodedata.normalize("NFC", c) for c in completions]
+    return scored(completions, ground_truth)
+
+def fences(completions, ground_truth, **kwargs):
+    completions[:] = [c.replace("```", "") for c in completions]
+    return scored(completions, ground_truth)
+
+def end_marks(completions, ground_truth, **kwargs):
+    completions[:] = [c.removesuffix("<|im_end|>") for c in completions]
+    return scored(completions, ground_truth)
+
+def truths(completions, ground_truth, **kwargs):
+    ground_truth[:] = [t.strip() for t in ground_truth]
+    return scored(completions, ground_truth)
+
+def ordered(completions, ground_truth, **kwargs):
+    scores = scored(completions, ground_truth)
+    ground_truth.sort()
+    return scores
+
+def verl(data_sources, solution_strs, ground_truths, extra_infos):
+    solution_strs[:] = [c.strip() for c in solution_strs]
+    return scored(solution_strs, ground_truths)
+
+class Judge:
+    def __call__(self, completions, ground_truth, **kwargs):
+        return stripped(completions, ground_truth)
+
+judge = Judge()
+
+def on_a_copy(completions, ground_truth, **kwargs):
+    return scored([c.strip() for c in completions], ground_truth)
+"""
+
+
+def findings_of(tmp_path, source, name, rollouts=ROLLOUTS):
+    path = tmp_path / "mine.py"
+    path.write_text(source)
+    rollouts = rk.load_rollouts(rollouts)
+    loaded = rk.load_reward(f"{path}:{name}", rollouts=rollouts)
+    return rk.probe(loaded, rollouts, only="contract", timeout=5).findings
+
+
+@pytest.mark.parametrize(
+    ("name", "argument"),
+    [
+        ("stripped", "completions"),
+        ("message", "completions"),
+        ("line_ends", "completions"),
+        ("lower", "completions"),
+        ("composed", "completions"),
+        ("fences", "completions"),
+        ("end_marks", "completions"),
+        ("truths", "ground_truth"),
+        ("ordered", "ground_truth"),
+        ("verl", "solution_strs"),
+        ("judge", "completions"),
+    ],
+)
+def test_a_change_that_hangs_on_the_text_is_found_though_no_logged_one_shows_it(tmp_path, name, argument):
+    (item,) = findings_of(tmp_path, TIDYING, name)
+    assert item.code == "changes_arguments" and f"changed its argument {argument!r}" in item.sentence
+
+
+def test_tidying_up_a_copy_is_fine(tmp_path):
+    assert not findings_of(tmp_path, TIDYING, "on_a_copy")
+
+
+def test_the_row_that_is_shown_is_one_that_was_changed_with_what_it_earns(tmp_path):
+    (item,) = findings_of(tmp_path, TIDYING, "end_marks")
+    (shown,) = item.examples
+    assert shown.completion.endswith("<|im_end|>") and shown.reward in (0.0, 1.0)
+
+
+def one_of_many(completion, ground_truth, references):
+    if ground_truth == "128":
+        references.pop()
+    return judged(completion, ground_truth) * int(ground_truth)
+
+
+def test_rows_of_each_reward_there_is_are_tried():
+    """A fault that shows on one of eight right answers only."""
+    data = [{**row, "references": ["a", "b"]} for row in ROLLOUTS]
+    result = rk.probe(reward(one_of_many, range=None), data, only="contract", timeout=5)
+    assert [item.code for item in result.findings] == ["changes_arguments"]
+
+
+BY_CHANCE = """
+import random
+NAN = float("nan")
+
+def noisy(completions, ground_truth, **kwargs):
+    return [float(f">{t}<" in c) + random.random() / 9 for c, t in zip(completions, ground_truth)]
+
+def nan(completions, ground_truth, **kwargs):
+    return [float(f">{t}<" in c) if "<answer>" in c else NAN for c, t in zip(completions, ground_truth)]
+
+def none(completions, ground_truth, **kwargs):
+    return [float(f">{t}<" in c) if "<answer>" in c else None for c, t in zip(completions, ground_truth)]
+"""
+
+
+def test_what_is_random_is_not_said_to_read_columns(tmp_path):
+    data = [{**row, "level": 1} for row in ROLLOUTS]
+    assert [item.code for item in findings_of(tmp_path, BY_CHANCE, "noisy", data)] == [
+        "differs_between_calls"
+    ]
+
+
+def test_a_nan_that_the_trainer_takes_for_none_is_told_and_none_is_not(tmp_path):
+    """GRPOTrainer makes NaN of None, and leaves out what has nothing else."""
+    (item,) = findings_of(tmp_path, BY_CHANCE, "nan")
+    assert (item.code, item.severity) == ("nan_for_none", "warn")
+    assert "TRL takes it for None" in item.sentence
+    assert not findings_of(tmp_path, BY_CHANCE, "none")
 
 
 def test_a_watched_function_is_asked_for_the_same_columns_and_gives_the_same():
