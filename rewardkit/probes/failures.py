@@ -42,6 +42,7 @@ def whole(calibration: Calibration, tries: Tries) -> Iterator[ProbeFinding]:
         yield _always(calibration, outcomes)
     elif tries.extent.constant and "slow" not in calibration.modes.values() and not _failed(outcomes):
         evidence = {"value": calibration.rewards[0], "tried": tries.extent.count, "calls": tries.calls}
+        evidence["unjudged"] = tries.calls - tries.extent.count
         yield _of_all("constant", "calibration", evidence, calibration)
     elif calibration.mode in WRONG_MODES:
         yield wrong_mode(calibration.mode, tries.calls)
@@ -127,7 +128,7 @@ def failures(trials: Sequence[Trial], calibration: Calibration, seen: Seen) -> I
         yield ProbeFinding(
             kind,
             "hang" if kind == "hang" else "special_values" if of_values else "contract",
-            "high" if late or own else "warn",
+            "high" if late or own or kind == "wrong_length" else "warn",
             name if len(seen.components()) > 1 else None,
             {
                 "value": len(items) / tried,

@@ -218,9 +218,7 @@ def _also(e: Mapping[str, Any]) -> str:
 
 
 SENTENCES: dict[str, Callable[[Mapping[str, Any]], str]] = {
-    "pays": lambda e: (
-        f"pays {e['says']}: in {_rate(e)} it earns {_gain(e['gain'])} {_adds(e)}{_also(e)}"
-    ),
+    "pays": lambda e: f"pays {e['says']}: in {_rate(e)} it earns {_gain(e['gain'])} {_adds(e)}{_also(e)}",
     "loses": lambda e: f"does not pay {e['says']}: a right answer loses in {_rate(e)}{_also(e)}",
     "fooled": lambda e: (
         f"pays {e['says']} as it pays the form: {percent(e['gain'])} of the ceiling in {_rate(e)}{_also(e)}"
@@ -269,8 +267,13 @@ SENTENCES: dict[str, Callable[[Mapping[str, Any]], str]] = {
         f"{e['tried']} prompts it pays one {percent(e['gain'])} of what there is to earn"
     ),
     "constant": lambda e: (
-        f"is {e['value']:g} for all {e['tried']} completions that were judged, right, wrong and empty alike: "
-        "it teaches nothing (where answers have a form that no rollout shows, a case with one would tell)"
+        f"is {e['value']:g} for all {e['tried']} completions that were judged, "
+        + (
+            f"and gives no reward for {e['unjudged']} others: "
+            if e.get("unjudged")
+            else "right, wrong and empty alike: "
+        )
+        + "it teaches nothing (where answers have a form that no rollout shows, a case with one would tell)"
     ),
     "ignores_truth": lambda e: (
         "asks for the truth and does not heed it: right and wrong answers earn the same in every format that "
