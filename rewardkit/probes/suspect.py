@@ -24,11 +24,11 @@ from rewardkit.columns import as_column, column_values
 from rewardkit.errors import InputError, did_you_mean
 from rewardkit.logs import LOGGED, numeric
 from rewardkit.probes import sought
+from rewardkit.probes.budgeted import check_budget, scored_within
 from rewardkit.probes.patched import Patched, held_against, told, untried
 from rewardkit.probes.probing import BUDGET
 from rewardkit.probes.rightness import Rightness, label_of, rightness
 from rewardkit.probes.suspicion import Contrast, Payment, Slice, Suspicion
-from rewardkit.probes.timed import check_budget, scored_within
 from rewardkit.reward import Reward
 from rewardkit.scoring import Scores
 from rewardkit.training import Training

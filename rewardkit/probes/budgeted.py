@@ -1,4 +1,4 @@
-"""Timed: the scores that a reward gives as many groups of rollouts as a budget of seconds reaches."""
+"""Budgeted: the scores that a reward gives as many groups of rollouts as a budget of seconds reaches."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rewardkit.reward import Reward
 from rewardkit.rollouts import Rollouts
 from rewardkit.scoring import Scores, score
 
-__all__ = ["Timed", "check_budget", "scored_within"]
+__all__ = ["Reached", "check_budget", "scored_within"]
 
 PIECE = 3.0
 """Seconds that a piece of work should take: so the budget is kept and progress seen. Our choice."""
@@ -30,7 +30,7 @@ Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class Timed:
+class Reached:
     """The `scores` of the rollouts that were reached, in their order, ``None`` of none; `why` not of all."""
 
     scores: Scores | None
@@ -52,7 +52,7 @@ def scored_within(
     budget: float,
     seed: int = 0,
     progress: bool = False,
-) -> Timed:
+) -> Reached:
     """What the reward gives the rollouts, group by group, while there is time left of `budget` seconds.
 
     Groups with rows of `first` take turns with the others, drawn with a seed. None is begun that there is no
@@ -63,7 +63,7 @@ def scored_within(
     groups = _order(rollouts.groups, first, seed)
     each, late = _time_of_one(reward, rollouts, [int(rows[0]) for rows in groups], timeout, until)
     if late:
-        return Timed(None, f"each of the first calls {LATE} {timeout:g} s")
+        return Reached(None, f"each of the first calls {LATE} {timeout:g} s")
     pieces: list[tuple[list[int], Scores]] = []
     with tqdm(total=len(rollouts), desc="patched", leave=False) if progress else nullcontext() as bar:
         while groups and each * len(groups[0]) <= (left := until - time.monotonic() if pieces else budget):
@@ -75,7 +75,7 @@ def scored_within(
                 bar.update(len(rows))
     over = "was over" if pieces else "is too short for one group"
     why = f"the budget of {budget:g} s {over} (a completion takes {each:.2g} s)" if groups else ""
-    return Timed(_joined(reward, rollouts, pieces), why)
+    return Reached(_joined(reward, rollouts, pieces), why)
 
 
 def _order(codes: NDArray[np.intp], first: Mask, seed: int) -> list[NDArray[np.intp]]:
