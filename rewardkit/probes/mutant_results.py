@@ -20,7 +20,7 @@ __all__ = ["Difference", "Judged", "MutantResult"]
 SURVIVORS = 12
 """That are written out where a result is printed; the others are counted."""
 
-Outcome = Literal["noticed", "survived", "not told apart"]
+Outcome = Literal["noticed", "survived", "not told apart", "not tried"]
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,16 @@ class Difference:
     reward: float
     mutant_reward: float
     completion: str
+
+    @property
+    def of_reward(self) -> str:
+        """The reward's reward as it is written."""
+        return _figure(self.reward)
+
+    @property
+    def of_mutant(self) -> str:
+        """The mutant's reward as it is written."""
+        return _figure(self.mutant_reward)
 
     def record(self) -> dict[str, Any]:
         """As plain data; a reward that is missing is None."""
@@ -49,8 +59,9 @@ class Judged:
     """A mutant and what became of it.
 
     `noticed_by` are the names of the cases that miss where they held; `reason` says what else gave it away
-    (its errors, a call that does not end). `differs` counts the rollouts with another reward, `differences`
-    are those with the most different ones, and `case` is the proposed case that would notice it, if any.
+    (its errors, a call that does not end), or why it was not tried. `differs` counts the rollouts with
+    another reward, `differences` are those with the most different ones, and `case` is the proposed case that
+    would notice it, if any.
     """
 
     mutant: Mutant
@@ -85,7 +96,9 @@ class MutantResult:
     """What became of the mutants of a reward, in the order in which they were made.
 
     `proposed_cases` are the fewest cases that notice all survivors that a rollout or case tells apart, in the
-    form of a case file; `left_out` says what was not tried. `cases` and `rollouts` are how many there were.
+    form of a case file; `left_out` says what was not tried. `cases` and `rollouts` are how many the reward
+    judged, and of these cases `missed` miss already. `stopped` says why no mutant could be tried (a cause may
+    quote a completion); else it is "".
     """
 
     reward: str
@@ -94,6 +107,8 @@ class MutantResult:
     cases: int
     rollouts: int
     left_out: tuple[str, ...] = ()
+    missed: int = 0
+    stopped: str = ""
 
     @property
     def score(self) -> float:
@@ -116,6 +131,45 @@ class MutantResult:
         """The mutants that give every case and every rollout the reward that the original gives."""
         return self._of("not told apart")
 
+    @property
+    def not_tried(self) -> tuple[Judged, ...]:
+        """The mutants that the budget did not reach; they do not count."""
+        return self._of("not tried")
+
+    @property
+    def misses(self) -> str:
+        """What is said first where cases miss already; "" where none does."""
+        if not self.missed:
+            return ""
+        miss = "misses" if self.missed == 1 else "miss"
+        return (
+            f"{self.missed} of {counted(self.cases, 'case')} {miss} already, and what misses notices nothing"
+        )
+
+    @property
+    def next_step(self) -> str:
+        """What to do about the survivors in one sentence; "" where nothing is to be done."""
+        if self.missed and (self.survived or self.proposed_cases):
+            first = "mend what the cases miss first (rk.check lists it)"
+            if self.proposed_cases:
+                return f"{first}, then try again: the proposed cases expect what the reward gives now"
+            return f"{first}, then try again; no cases are proposed of what the reward gives now"
+        if self.proposed_cases:
+            many = len(self.proposed_cases)
+            what = "1 proposed case notices" if many == 1 else f"{many} proposed cases notice"
+            return (
+                f"{what} the survivors that differ: read them, as they expect what the reward gives now, "
+                "then add them"
+            )
+        if not self.survived:
+            return ""
+        if any(item.differences for item in self.survived):
+            return (
+                "no case can be made of the rows where they differ: the reward fails there, or a column "
+                "has a name that cases use"
+            )
+        return "no row tells them apart" if self.rollouts else "give rollouts, so that cases can be proposed"
+
     def _of(self, outcome: Outcome) -> tuple[Judged, ...]:
         return tuple(item for item in self.judged if item.outcome == outcome)
 
@@ -135,9 +189,12 @@ class MutantResult:
             "score": _plain(self.score),
             "cases": self.cases,
             "rollouts": self.rollouts,
+            "missed": self.missed,
+            "stopped": self.stopped or None,
             "noticed": [item.record() for item in self.noticed],
             "survived": [item.record() for item in self.survived],
             "not_told_apart": [item.record() for item in self.not_told_apart],
+            "not_tried": [item.record() for item in self.not_tried],
             "proposed_cases": [dict(case) for case in self.proposed_cases],
             "left_out": list(self.left_out),
         }
@@ -147,10 +204,16 @@ class MutantResult:
         return append_cases(path, self.proposed_cases)
 
     def __repr__(self) -> str:
+        head = f"mutants of {self.reward!r}: "
+        if self.stopped:
+            return f"{head}none tried: {self.stopped}"
         noticed, survived = len(self.noticed), len(self.survived)
-        share = f"{noticed} of {noticed + survived} noticed by {counted(self.cases, 'case')}"
+        by = f"what holds of {counted(self.cases, 'case')}" if self.missed else counted(self.cases, "case")
+        share = f"{noticed} of {noticed + survived} noticed by {by}"
         score = f", score {self.score:.2f}" if noticed + survived else ""
-        lines = [f"mutants of {self.reward!r}: {share}{score}"]
+        lines = [f"{head}{share}{score}"]
+        if self.missed:
+            lines = [f"{head}{self.misses}: mend that first", f"  {share}{score}"]
         for item in self.survived[:SURVIVORS]:
             lines += [f"  survived: {item.mutant.sentence}", f"    {_code(item.mutant)}"]
             lines += [f"    {line}" for line in _most(item, self.rollouts)]
@@ -159,12 +222,13 @@ class MutantResult:
         if same := len(self.not_told_apart):
             them = f"the cases and {counted(self.rollouts, 'rollout')}"
             lines.append(f"  {same} {'is' if same == 1 else 'are'} not told apart from it by {them}")
-        if self.proposed_cases:
-            count = len(self.proposed_cases)
-            what = "1 proposed case notices" if count == 1 else f"{count} proposed cases notice"
-            lines.append(f"  {what} the survivors that differ: read them, then result.write_cases(path)")
-        elif survived and not self.rollouts:
-            lines.append("  give rollouts, so that cases can be proposed")
+        for item in self.not_tried[:SURVIVORS]:
+            lines.append(f"  not tried: {item.mutant.sentence} ({item.reason})")
+        if len(self.not_tried) > SURVIVORS:
+            lines.append(f"  and {len(self.not_tried) - SURVIVORS} more were not tried")
+        if self.next_step:
+            how = ": result.write_cases(path)" if self.proposed_cases and not self.missed else ""
+            lines.append(f"  {self.next_step}{how}")
         return "\n".join([*lines, *(f"  left out: {sentence}" for sentence in self.left_out)])
 
 
@@ -187,8 +251,12 @@ def _most(item: Judged, rollouts: int) -> list[str]:
     first = item.differences[0]
     where = f"case {first.case!r}" if first.case else f"rollout {first.rollout_id!r}"
     counted = f"differs on {item.differs:,} of {rollouts:,} rollouts, " if rollouts else ""
-    return [f"{counted}most on {where}: {first.reward:.4g}, mutant {first.mutant_reward:.4g}"]
+    return [f"{counted}most on {where}: {first.of_reward}, mutant {first.of_mutant}"]
 
 
 def _plain(number: float) -> float | None:
     return None if math.isnan(number) else float(number)
+
+
+def _figure(reward: float) -> str:
+    return "unscored" if math.isnan(reward) else f"{reward:.4g}"

@@ -2,48 +2,142 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import math
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.calling import Failure, Notes, calls, guarded, run_async
+from rewardkit.calling import CONCURRENT_CALLS, Failure, Notes, calls, guarded, run_async
+from rewardkit.component import describe
+from rewardkit.deadlines import DeadlinePassed, Killed, Workers
 from rewardkit.evaluation import GATED, ROLLOUT, STATUSES, Evaluation, Floats
-from rewardkit.limits import TimeLimit
+from rewardkit.limits import LATE, TimeLimit
 from rewardkit.probes.mutated_functions import Turned
 from rewardkit.reward import Reward
+from rewardkit.trace import note
 
-__all__ = ["Hangs", "Played", "Remembered", "Rows", "play"]
+__all__ = ["BudgetOver", "Hangs", "Played", "Remembered", "Rows", "as_many", "play"]
 
 SECONDS: Final = 2.0
-"""That a call of code which was changed may take, where no time limit was given: it may loop for ever."""
+"""That a call of code which was changed may take at least, where no time limit was given: it may loop."""
 
-CHUNK = 16
-"""Calls of it that are made at a time: one that hangs ends it, and the others of its chunk are waited for."""
+MULTIPLE: Final = 3.0
+"""Of the slowest call of the original, that a call of changed code may take in any case. Our choice."""
 
 PLAIN = frozenset((str, int, float, bool, type(None)))
+
+FIRST: Final = 4
+"""Rows that a reward judges first; then up to four times as many, as time allows. Our choice."""
+
+TOOK: Final = "seconds"
+"""Under which the time of a call is noted, in the process where it is made."""
 
 
 class Hangs(Exception):
     """Code that was changed took longer than it may."""
 
 
+class BudgetOver(Exception):
+    """There is no time left for calls that were not made before."""
+
+
+class _Ending(Workers):
+    """Processes whose calls all end at a time: BudgetOver, also where a call would have been given longer."""
+
+    ends = math.inf
+
+    def map(
+        self, function: Callable[..., Any], calls: Sequence[Sequence[Any]], *, together: int = 0
+    ) -> Iterator[tuple[int, Any]]:
+        """As in `Workers`."""
+        full = self.seconds
+        answers = super().map(function, calls, together=together)
+        try:
+            self.seconds = self._within(full)
+            for place, value in answers:
+                late = isinstance(value, Killed) and isinstance(value.error, DeadlinePassed)
+                if time.monotonic() > self.ends or (late and self.seconds < full):
+                    raise BudgetOver
+                yield place, value
+                self.seconds = self._within(full)
+        finally:
+            answers.close()  # type: ignore[attr-defined]  # which ends what is still running
+            self.seconds = full
+
+    def _within(self, seconds: float) -> float:
+        return max(0.01, min(seconds, self.ends - time.monotonic()))
+
+
+class _Timed:
+    """A function that notes how long it took; `waits` where its answer has to be awaited."""
+
+    def __init__(self, function: Callable[..., Any], waits: bool) -> None:
+        self.function, self.waits = function, waits
+
+    def __repr__(self) -> str:
+        return describe(self.function)
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        if self.waits:
+            return self._later(arguments, keywords)
+        began = time.perf_counter()
+        try:
+            return self.function(*arguments, **keywords)
+        finally:
+            note(TOOK, time.perf_counter() - began)
+
+    async def _later(self, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+        began = time.perf_counter()
+        try:
+            return await self.function(*arguments, **keywords)
+        finally:
+            note(TOOK, time.perf_counter() - began)
+
+
 class Remembered(TimeLimit):
     """Calls of functions, each made once for the same arguments; in place of a time limit.
 
     `own` are the functions of the original reward: they run under `timeout`, as in `check`. All others that
-    hold a user's code run in worker processes under that time, or 2 s where there is none.
+    hold a user's code run in worker processes under that time, or 2 s where there is none, and for no less
+    than three times what the slowest call of the original took. After `budget` seconds, or the fewer of
+    `until`, calls that were not made before are BudgetOver; one of the original that runs in this process is
+    waited for.
     """
 
-    def __init__(self, timeout: float | None, own: Collection[Any]) -> None:
+    def __init__(self, timeout: float | None, own: Collection[Any], budget: float = math.inf) -> None:
         super().__init__(SECONDS if timeout is None else timeout)
-        self._always = timeout is not None
+        self._workers: _Ending = _Ending(seconds=self.seconds, count=self._workers.count)
+        self._always, self._least = timeout is not None, self.seconds
         self._own = {id(function) for function in own}
         self._memory: dict[tuple[int, Any], dict[Any, Any]] = {}
+        self._timed: dict[int, _Timed] = {}
         self._alive: list[Any] = list(own)  # what is known by where it lies in memory must stay there
         self._was_late = False
+        self.slowest = 0.0
+        self._workers.ends = time.monotonic() + budget
+
+    @property
+    def left(self) -> float:
+        """Seconds of the budget, or of the part of it that may be used."""
+        return self._workers.ends - time.monotonic()
+
+    def __enter__(self) -> Remembered:
+        return self
+
+    @contextmanager
+    def until(self, seconds: float) -> Iterator[None]:
+        """At most so many seconds of what is left may be used inside."""
+        ends = self._workers.ends
+        self._workers.ends = min(ends, time.monotonic() + seconds)
+        try:
+            yield
+        finally:
+            self._workers.ends = ends
 
     @staticmethod
     def needed(function: Callable[..., Any]) -> bool:
@@ -63,7 +157,7 @@ class Remembered(TimeLimit):
     ) -> list[Any]:
         """What the function returns for each of `count` rows, or a Failure; new calls only for new arguments.
 
-        Hangs: code that was changed took too long, where the original's did not.
+        Hangs: code that was changed took too long, where the original's did not. BudgetOver: see above.
         """
         if isinstance(function, Turned):
             inner = self.run(
@@ -74,13 +168,17 @@ class Remembered(TimeLimit):
         rows = list(zip(*positional, *keywords.values(), strict=True)) or [()] * count
         keys = [tuple(map(_key, row)) for row in rows]
         new = {key: place for place, key in enumerate(keys) if key not in memory}
-        places = list(new.values())
-        some = [[column[place] for place in places] for column in positional]
-        named = {name: [column[place] for place in places] for name, column in keywords.items()}
-        memory.update(
-            zip(new, self._called(function, some, named, len(places), settle, is_async), strict=True)
-        )
-        self._alive += [function, *(rows[place] for place in places)]
+        if new:
+            places = list(new.values())
+            some = [[column[place] for place in places] for column in positional]
+            named = {name: [column[place] for place in places] for name, column in keywords.items()}
+            self._alive += [function, *(rows[place] for place in places)]
+            values: list[Any] = []
+            try:
+                for value in self._called(function, some, named, len(places), settle, is_async):
+                    values.append(value)
+            finally:  # what was found before the time was over stays known
+                memory.update(zip(new, values, strict=False))
         return [memory[key] for key in keys]
 
     def _called(
@@ -91,30 +189,54 @@ class Remembered(TimeLimit):
         count: int,
         settle: Callable[[Any], Any],
         is_async: bool,
+    ) -> Iterator[Any]:
+        if self.left <= 0:
+            raise BudgetOver
+        own, users = id(function) in self._own, TimeLimit.needed(function)
+        if users and (self._always or not own):
+            yield from self._elsewhere(function, positional, keywords, count, settle, is_async, own)
+            return
+        made = list(calls(function, positional, keywords, count))
+        if not users and not is_async:
+            yield from (settle(guarded(one)) for one in made)
+            return
+        size = CONCURRENT_CALLS if is_async else 1
+        seconds = 0.0
+        for start in range(0, count, size):
+            if self.left <= seconds * size / max(start, 1):  # not even as many as before would fit
+                raise BudgetOver
+            part, began = made[start : start + size], time.perf_counter()
+            yield from map(settle, run_async(part, None) if is_async else map(guarded, part))
+            took = time.perf_counter() - began
+            self.slowest, seconds = max(self.slowest, took), seconds + took
+
+    def _elsewhere(
+        self,
+        function: Callable[..., Any],
+        positional: list[list[Any]],
+        keywords: dict[str, list[Any]],
+        count: int,
+        settle: Callable[[Any], Any],
+        is_async: bool,
+        own: bool,
     ) -> list[Any]:
-        own = id(function) in self._own
-        if not (TimeLimit.needed(function) and (self._always or not own)):
-            made = calls(function, positional, keywords, count)
-            return [settle(value) for value in (run_async(made, None) if is_async else map(guarded, made))]
-        values: list[Any] = []
-        size = count if own else CHUNK
-        for start in range(0, count, max(1, size)):
-            part = slice(start, start + size)
-            some = {name: column[part] for name, column in keywords.items()}
-            number = len(range(count)[part])
-            values += super().run(
-                function,
-                [column[part] for column in positional],
-                some,
-                number,
-                None,
-                settle=settle,
-                is_async=is_async,
-            )
-            late = any(isinstance(value, Failure) and value.late for value in values[start:])
-            if late and not own and not self._was_late:
-                raise Hangs(f"a call took longer than {self.seconds:g} s")
-            self._was_late = self._was_late or late
+        """In worker processes; of changed code that is late nothing more is tried."""
+        heard: Notes | None = None
+        called = function
+        self.seconds, self.patience = self._least, None
+        if own:
+            called = self._timed.setdefault(id(function), _Timed(function, is_async))
+            heard = [{} for _ in range(count)]
+        else:
+            self.seconds = max(self._least, MULTIPLE * self.slowest)
+            self.patience = None if self._was_late else 1
+        self._workers.seconds = self.seconds
+        values = super().run(called, positional, keywords, count, heard, settle=settle, is_async=is_async)
+        late = any(isinstance(value, Failure) and value.late for value in values)
+        if late and not own and not self._was_late:
+            raise Hangs(f"a call took longer than {self.seconds:.3g} s")
+        self._was_late = self._was_late or late
+        self.slowest = max([self.slowest, *(found.get(TOOK, 0.0) for found in heard or ())])
         return values
 
 
@@ -145,6 +267,14 @@ class Rows:
             columns = {**columns, ROLLOUT: whole}
         return cls(columns, count)
 
+    def at(self, places: Sequence[int]) -> Rows:
+        """Some of them, with the same values."""
+        if len(places) == self.count:
+            return self
+        return Rows(
+            {name: [column[place] for place in places] for name, column in self.columns.items()}, len(places)
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Played:
@@ -157,17 +287,60 @@ class Played:
         """The status of a component in a row."""
         return STATUSES[self.found.statuses[component][row]]
 
+    @property
+    def late(self) -> NDArray[np.bool_]:
+        """The rows of which a call was ended: another might get further there, which says nothing of it."""
+        late = np.zeros(len(self.rewards), dtype=bool)
+        for reasons in self.found.errors.values():
+            late |= [reason is not None and LATE in reason for reason in reasons]
+        return late
+
     def apart(self, other: Played) -> Floats:
-        """How far two rewards are apart in each row; infinite where one is judged and the other is not."""
+        """How far two rewards are apart in each row; infinite where one is judged and the other is not.
+
+        0 where a call of this one was ended.
+        """
         unjudged = np.isnan(self.rewards), np.isnan(other.rewards)
         away: NDArray[np.float64] = np.abs(self.rewards - other.rewards)
         away[unjudged[0] & unjudged[1]] = 0.0
         away[unjudged[0] ^ unjudged[1]] = np.inf
+        away[self.late] = 0.0
         return np.round(away, 9)  # what floats make of the same sum in another order is no difference
 
 
 def play(reward: Reward, rows: Rows, memory: Remembered) -> Played:
-    """The reward of each row, as `check` sees it. Hangs: see `Remembered`; CannotLimit: see `TimeLimit`."""
+    """The reward of each row, as `check` sees it. Hangs, BudgetOver: see `Remembered`; CannotLimit."""
     found = reward.evaluate(rows.columns, rows=rows.count, limit=memory)
     gated = {name: codes == GATED for name, codes in found.statuses.items()}
     return Played(reward.combine(found.scores, gated, found.gate, rows.columns), found)
+
+
+def as_many(
+    reward: Reward, rows: Rows, order: NDArray[np.intp], memory: Remembered, seconds: float
+) -> tuple[list[int], Played | None]:
+    """What a reward gives for as many rows as there is time for, the first of the order; and which these are.
+
+    None of no row. Functions that take all rows as a list have them at once: a part would be a second call.
+    """
+    lists = any(item.batch is True for item in reward.components)
+    size = len(order) if lists else min(FIRST, len(order))
+    done: list[int] = []
+    found = None
+    with memory.until(seconds):
+        began = time.monotonic()
+        while len(done) < len(order):
+            some = sorted(order[:size].tolist())
+            try:
+                found = play(reward, rows.at(some), memory)
+            except BudgetOver:
+                if done or size == 1:
+                    break
+                size = max(1, size // 4)  # which may be known already
+                continue
+            done = some
+            each = max(time.monotonic() - began, 1e-6) / size
+            fit = int(memory.left / each)
+            if fit < 1:
+                break
+            size = min(len(order), 4 * size, size + fit)
+    return done, found

@@ -496,7 +496,7 @@ def test_the_result_is_plain_data_a_table_and_a_short_text():
     assert text.startswith(f"mutants of 'small': {len(result.noticed)} of ")
     assert "\n    gate('correct', at_least=1.0) -> gate=None\n" in text
     assert "\n    differs on 1 of 1 rollouts, most on rollout 1: 0, mutant 1.1\n" in text
-    assert text.endswith("read them, then result.write_cases(path)")
+    assert text.endswith("then add them: result.write_cases(path)")
 
 
 def test_of_many_survivors_the_first_are_written_out_and_the_others_counted():
