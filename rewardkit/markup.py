@@ -8,7 +8,7 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping, Sequence
 
-__all__ = ["aligned", "escaped", "marked", "table"]
+__all__ = ["STACKED", "aligned", "escaped", "marked", "table"]
 
 LONG_CELL = 30  # characters of HTML
 LONGEST_SHOWN = 4000  # characters of one text; a page with a 1 MB completion is no use to a person
@@ -21,6 +21,15 @@ COLOURS = (
     "#d55e00",
     "#0072b2",
 )  # Okabe and Ito's, for colour-blind readers
+
+STACKED = """
+@media (max-width: 40rem) { .stacked, .stacked tbody, .stacked tr, .stacked td { display: block; }
+.stacked thead, .stacked td:empty { display: none; } .stacked tr { border-bottom: 1px solid #ddd;
+padding: .3rem 0; } .stacked td { border: 0; padding: 0 !important; text-align: left !important; }
+.stacked td::before { content: attr(data-name) ": "; color: #555; font-weight: 600; }
+.stacked td > div { min-width: 0 !important; } }
+"""
+"""The style of a page on which tables that are `stacked` have a line a cell where it is narrow."""
 
 
 def escaped(text: object, *, limit: int | None = LONGEST_SHOWN) -> str:
@@ -86,20 +95,32 @@ def _label(name: str, names: Sequence[str]) -> str:
     return f'<sup style="border-left:3px solid {colour};padding:0 3px;user-select:none">{escaped(name)}</sup>'
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[object]], *, numeric: Sequence[str] = ()) -> str:
-    """An HTML table of escaped cells; the columns named in `numeric` are set flush right."""
+def table(
+    header: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    *,
+    numeric: Sequence[str] = (),
+    stacked: bool = False,
+) -> str:
+    """An HTML table of escaped cells; the columns named in `numeric` are set flush right.
+
+    A `stacked` one has a line a cell on a narrow page that has the style `STACKED`.
+    """
     right = [name in numeric for name in header]
     style = "text-align:{};vertical-align:top;padding:2px 12px 2px 0"
+    names = [f' data-name="{escaped(name)}"' if stacked else "" for name in header]
 
     def line(cells: Sequence[object], tag: str) -> str:
         made = (
-            f'<{tag} style="{style.format("right" if flush else "left")}">{_cell(escaped(cell))}</{tag}>'
-            for cell, flush in zip(cells, right, strict=True)
+            f'<{tag} style="{style.format("right" if flush else "left")}"{name if tag == "td" else ""}>'
+            f"{_cell(escaped(cell))}</{tag}>"
+            for cell, flush, name in zip(cells, right, names, strict=True)
         )
         return f"<tr>{''.join(made)}</tr>"
 
     body = "".join(line(row, "td") for row in rows)
-    return f"<table><thead>{line(header, 'th')}</thead><tbody>{body}</tbody></table>"
+    kind = ' class="stacked"' if stacked else ""
+    return f"<table{kind}><thead>{line(header, 'th')}</thead><tbody>{body}</tbody></table>"
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:

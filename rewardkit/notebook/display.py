@@ -203,7 +203,7 @@ class Show:
                 )
             )
         first, others = (
-            markup.table(header, some, numeric=("expected", "got")) if some else ""
+            markup.table(header, some, numeric=("expected", "got"), stacked=True) if some else ""
             for some in (rows[:MISSES], rows[MISSES:])
         )
         more = _folded(f"and {len(rows) - MISSES} more", others) if others else ""
@@ -217,11 +217,14 @@ class Show:
         """What is paid or lost wrongly, with examples and what to do, and what could not be decided."""
         return _html(probed.probes(result, redact=self.redact), probed.probes_caption(result))
 
-    def mutants(self, found: MutantResult | None) -> HTML:
-        """The changes of the reward that no case notices, and the cases that would; ``None``: no cases."""
+    def mutants(self, found: MutantResult | None, again: str = "") -> HTML:
+        """The changes of the reward that no case notices, and the cases that would; ``None``: no cases.
+
+        `again` is code that makes the result anew and writes the proposed cases.
+        """
         if found is None:
             return _html("", "mutants: none, as there are no cases that could notice them")
-        return _html(probed.mutants(found, redact=self.redact), probed.mutants_caption(found))
+        return _html(probed.mutants(found, redact=self.redact, again=again), probed.mutants_caption(found))
 
     def findings(self, findings: Sequence[Finding]) -> HTML:
         """Findings, most severe first, with rollouts to read."""

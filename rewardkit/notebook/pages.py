@@ -133,7 +133,7 @@ def page(title: str, body: str, *, root: str = "") -> str:
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<link rel="icon" href="data:,">'
-        f"<title>{html.escape(title)}</title><style>{STYLE}</style></head><body>{back}{body}</body></html>\n"
+        f"<title>{html.escape(title)}</title><style>{STYLE}{markup.STACKED}</style></head><body>{back}{body}</body></html>\n"
     )
 
 

@@ -11,9 +11,10 @@ import pandas as pd
 
 from rewardkit import markup
 from rewardkit.analysis.findings import SEVERITIES, counted
+from rewardkit.bundle import GALLERY
 from rewardkit.cases import CheckResult
 from rewardkit.limits import TimeLimit
-from rewardkit.notebook.redaction import redacted_finding
+from rewardkit.notebook.redaction import redacted_finding, redacted_reason
 from rewardkit.probes import rendering
 from rewardkit.probes.findings import ProbeFinding
 from rewardkit.probes.fixes import fix_for
@@ -30,6 +31,7 @@ __all__ = [
     "mutants_caption",
     "probes",
     "probes_caption",
+    "trying_again",
 ]
 
 MIME = "application/vnd.rewardkit.checked+json"
@@ -89,17 +91,30 @@ def _shown(findings: Sequence[ProbeFinding], redact: bool) -> list[ProbeFinding]
 
 
 def mutants_caption(found: MutantResult) -> str:
-    """How many changes of the reward the cases notice."""
+    """How many changes of the reward the cases notice; first what the cases miss already."""
+    if found.stopped:
+        return "no change of the reward was tried"
     noticed, survived = len(found.noticed), len(found.survived)
+    first = f"{found.misses}; " if found.misses else ""
     if not noticed + survived:
-        return "no change of the reward could be tried"
+        return f"{first}no change of the reward could be tried"
     share = f"{noticed} of {noticed + survived} changes of the reward"
-    return f"{share} are noticed by {counted(found.cases, 'case')} (score {found.score:.2f})"
+    by = f"what holds of {counted(found.cases, 'case')}" if found.missed else counted(found.cases, "case")
+    untried = f"; {len(found.not_tried)} were not tried" if found.not_tried else ""
+    return f"{first}{share} are noticed by {by} (score {found.score:.2f}){untried}"
 
 
-def mutants(found: MutantResult, *, redact: bool) -> str:
-    """The changes that no case notices, where each shows most, and the cases that would notice them."""
-    parts = []
+def mutants(found: MutantResult, *, redact: bool, again: str = "") -> str:
+    """The changes that no case notices, where each shows most, and the cases that would notice them.
+
+    `again` is code that makes the same result anew, as `trying_again` writes it.
+    """
+    if found.stopped:
+        cause = redacted_reason(found.cause) if redact and found.cause else found.cause
+        why = found.stopped + (f" ({cause})" if cause else "")
+        return f"<p>{markup.escaped(one_line(why[0].upper() + why[1:], 600))}.</p>"
+    next_step = _proposed(found, redact=redact, again=again)
+    parts = [next_step] if found.missed else []
     if found.survived:
         parts.append(_survivors(found.survived[:SURVIVORS], found.rollouts, redact=redact))
     if others := found.survived[SURVIVORS:]:
@@ -111,49 +126,75 @@ def mutants(found: MutantResult, *, redact: bool) -> str:
             f"<p>{same} {'gives' if same == 1 else 'give'} the same reward for all of {them} and "
             f"{'does' if same == 1 else 'do'} not count.</p>"
         )
-    parts.append(_proposed(found, redact=redact))
+    if found.not_tried:
+        rows = [(item.mutant.sentence, item.reason) for item in found.not_tried]
+        body = markup.table(("what was to be changed", "why it was not tried"), rows, stacked=True)
+        many = f"{len(rows)} {'was' if len(rows) == 1 else 'were'} not tried and do not count"
+        parts.append(f"<details><summary>{many}</summary>{body}</details>")
+    parts += [] if found.missed else [next_step]
     parts += [f"<p>Left out: {markup.escaped(one_line(line))}</p>" for line in found.left_out]
     return "".join(parts)
+
+
+def trying_again(
+    reward: str, rollouts: str, cases: str, reading: Mapping[str, Any], *, as_: str = "", **options: Any
+) -> str:
+    """Code that tries the mutants of a check anew and adds the proposed cases to its case file.
+
+    `reading` is how `load_rollouts` was called and `options` how `mutants` was, beside what is None or empty;
+    proposed cases do not go to the bundled ones, but to a file of their own.
+    """
+    path = "proposed_cases.jsonl" if cases.startswith(GALLERY) else cases
+    read = _keywords(rollouts, reading if reading.get("join") else {**reading, "on": None})
+    logged = (
+        f"rollouts = rk.load_rollouts({read})"
+        if rollouts
+        else f"rollouts = [case.columns for case in rk.load_cases({cases!r})]"
+    )
+    loaded = "reward = rk.load_reward(" + _keywords(reward, {"as_": as_}) + ", rollouts=rollouts)"
+    given = ["reward", repr(cases), *(["rollouts"] if rollouts else [])]
+    given += [f"{name}={value!r}" for name, value in options.items() if value not in (None, [], "")]
+    tried = f"rk.mutants({', '.join(given)})"
+    return "\n".join(("import rewardkit as rk", logged, loaded, f"{tried}.write_cases({path!r})"))
+
+
+def _keywords(first: str, options: Mapping[str, Any]) -> str:
+    said = [f"{name}={value!r}" for name, value in options.items() if value not in (None, {}, [], "")]
+    return ", ".join([repr(first), *said])
 
 
 def _survivors(judged: Sequence[Judged], rollouts: int, *, redact: bool) -> str:
     header = ("what was changed", "code", "rollouts that differ", "most on", "reward → mutant's")
     rows = [_survivor(item, rollouts, redact=redact) for item in judged]
-    return markup.table(header if redact else (*header, "completion"), rows)
+    return markup.table(header if redact else (*header, "completion"), rows, stacked=True)
 
 
 def _survivor(item: Judged, rollouts: int, *, redact: bool) -> tuple[str, ...]:
     first = item.differences[0] if item.differences else None
     code = f"{one_line(item.mutant.before, 120)} → {one_line(item.mutant.after, 120)}"
-    differs = f"{item.differs:,} of {rollouts:,}" if rollouts else "-"
+    differs = f"{item.differs:,} of {rollouts:,}" if rollouts else ""
     told = (item.mutant.sentence, code, item.reason or differs)
     if first is None:
         return (*told, "", "", *[""] * (not redact))
     place = f"case {first.case}" if first.case else f"rollout {first.rollout_id}"
-    most = (one_line(place), f"{first.reward:.4g} → {first.mutant_reward:.4g}")
+    most = (one_line(place), f"{first.of_reward} → {first.of_mutant}")
     text = () if redact else (one_line(shown(first.completion, longest=160).text),)
     return (*told, *most, *text)
 
 
-def _proposed(found: MutantResult, *, redact: bool) -> str:
-    count = len(found.proposed_cases)
-    if not count:
-        what = (
-            "give rollouts, so that cases can be proposed"
-            if not found.rollouts
-            else "no row tells them apart"
-        )
-        return f"<p><b>Next:</b> {what}.</p>" if found.survived else ""
-    what = "this case notices" if count == 1 else f"these {count} cases notice"
-    head = (
-        f"<p><b>Next:</b> {what} the survivors that differ. Read them, as they expect what the reward gives "
-    )
-    head += "now, then <code>rk.mutants(reward, cases, rollouts).write_cases(path)</code>.</p>"
-    if redact:
+def _proposed(found: MutantResult, *, redact: bool, again: str) -> str:
+    if not found.next_step:
+        return ""
+    head = f"<p><b>Next:</b> {markup.escaped(found.next_step)}.</p>"
+    if not found.proposed_cases or redact:
         return head
     lines = "\n".join(json.dumps(case, ensure_ascii=False, default=str) for case in found.proposed_cases)
-    body = f'<pre style="{WRAPPED}">{markup.escaped(lines)}</pre>'
-    return f"{head}<details><summary>proposed cases</summary>{body}</details>"
+    head += f"<details><summary>proposed cases</summary>{_code(lines)}</details>"
+    return head + (f"<p>To add them all, when they are read:</p>{_code(again)}" if again else "")
+
+
+def _code(lines: str) -> str:
+    return f'<pre style="{WRAPPED}">{markup.escaped(lines)}</pre>'
 
 
 # --- in short
@@ -237,7 +278,7 @@ class Checked:
         return pd.DataFrame(list(self.rows), columns=["question", "answer"], dtype=object)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
-        rows = markup.table(("question", "answer"), self.rows)
+        rows = markup.table(("question", "answer"), self.rows, stacked=True)
         page = f'<div class="rewardkit"><div style="overflow-x:auto">{rows}</div></div>'
         return {"text/html": page, "text/plain": self.line, MIME: self.record()}
 
@@ -274,8 +315,12 @@ def _next(
         return f"mend what case {checked.misses[0].case!r} misses, or what it expects"
     if alarms:
         return f"{alarms[0].code}: {fix_for(alarms[0])}"
-    if found is not None and found.survived:
+    if found is not None and found.stopped:
+        return "mend why the reward judges nothing, which stands with the mutants"
+    if found is not None and found.proposed_cases:
         return "add the proposed cases to the case file, after reading them"
+    if found is not None and found.survived:
+        return found.next_step
     if result.inconclusive:
         return f"{result.inconclusive[0].why}"
     return (

@@ -97,8 +97,8 @@ class MutantResult:
 
     `proposed_cases` are the fewest cases that notice all survivors that a rollout or case tells apart, in the
     form of a case file; `left_out` says what was not tried. `cases` and `rollouts` are how many the reward
-    judged, and of these cases `missed` miss already. `stopped` says why no mutant could be tried (a cause may
-    quote a completion); else it is "".
+    judged, and of these cases `missed` miss already. `stopped` says why no mutant could be tried, else it is
+    "", and `cause` the reason that the reward gives for it, which may quote a completion.
     """
 
     reward: str
@@ -109,6 +109,7 @@ class MutantResult:
     left_out: tuple[str, ...] = ()
     missed: int = 0
     stopped: str = ""
+    cause: str = ""
 
     @property
     def score(self) -> float:
@@ -155,11 +156,14 @@ class MutantResult:
                 return f"{first}, then try again: the proposed cases expect what the reward gives now"
             return f"{first}, then try again; no cases are proposed of what the reward gives now"
         if self.proposed_cases:
-            many = len(self.proposed_cases)
-            what = "1 proposed case notices" if many == 1 else f"{many} proposed cases notice"
+            if len(self.proposed_cases) == 1:
+                what, them = "1 proposed case notices", ("it", "it expects", "it")
+            else:
+                what = f"{len(self.proposed_cases)} proposed cases notice"
+                them = ("them", "they expect", "them")
             return (
-                f"{what} the survivors that differ: read them, as they expect what the reward gives now, "
-                "then add them"
+                f"{what} the survivors that differ: read {them[0]}, as {them[1]} what the reward gives now, "
+                f"then add {them[2]}"
             )
         if not self.survived:
             return ""
@@ -191,6 +195,7 @@ class MutantResult:
             "rollouts": self.rollouts,
             "missed": self.missed,
             "stopped": self.stopped or None,
+            "cause": self.cause or None,
             "noticed": [item.record() for item in self.noticed],
             "survived": [item.record() for item in self.survived],
             "not_told_apart": [item.record() for item in self.not_told_apart],
@@ -206,7 +211,7 @@ class MutantResult:
     def __repr__(self) -> str:
         head = f"mutants of {self.reward!r}: "
         if self.stopped:
-            return f"{head}none tried: {self.stopped}"
+            return f"{head}none tried: {self.stopped}" + (f" ({self.cause})" if self.cause else "")
         noticed, survived = len(self.noticed), len(self.survived)
         by = f"what holds of {counted(self.cases, 'case')}" if self.missed else counted(self.cases, "case")
         share = f"{noticed} of {noticed + survived} noticed by {by}"
@@ -249,9 +254,11 @@ def _most(item: Judged, rollouts: int) -> list[str]:
     if not item.differences:
         return ["no row tells it apart"]
     first = item.differences[0]
-    where = f"case {first.case!r}" if first.case else f"rollout {first.rollout_id!r}"
-    counted = f"differs on {item.differs:,} of {rollouts:,} rollouts, " if rollouts else ""
-    return [f"{counted}most on {where}: {first.of_reward}, mutant {first.of_mutant}"]
+    told = f"{first.of_reward}, mutant {first.of_mutant}"
+    if first.case:
+        return [f"differs on case {first.case!r}: {told}"]
+    counted = f"differs on {item.differs:,} of {rollouts:,} rollouts"
+    return [f"{counted}, most on rollout {first.rollout_id!r}: {told}"]
 
 
 def _plain(number: float) -> float | None:

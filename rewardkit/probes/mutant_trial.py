@@ -39,6 +39,9 @@ FOR_CASES = 0.5
 FOR_NOTICING = 0.7
 """Part of what is left that mutants may take on the cases, where there are rollouts to try. Our choice."""
 
+FOR_NOTHING = 0.2
+"""Part of what is left that a reward which judges no case has to judge a rollout. Our choice."""
+
 FOR_COLUMNS = 0.05
 """Part of what is left that may be spent on which columns a reward needs. Our choice."""
 
@@ -78,6 +81,7 @@ class Trial:
         self.reward, self.cases, self.rollouts, self.memory = reward, cases, rollouts, memory
         self.seed, self.budget, self.given = seed, budget, len(cases)
         self.left_out: list[str] = []
+        self.cause = ""
         self.judged: dict[int, Judged] = {}
         self.rollout_rows: Rows | None = None
         self.on_rollouts: Played | None = None
@@ -102,6 +106,7 @@ class Trial:
             left_out=tuple(self.left_out),
             missed=0 if stopped else self.missed,
             stopped=stopped,
+            cause=self.cause,
         )
 
     # --- the reward itself
@@ -149,12 +154,13 @@ class Trial:
             )
             rows = self._rows(columns, set(columns), len(self.rollouts))
             order = np.random.default_rng(self.seed).permutation(len(self.rollouts))[:TRIED]
-            taken, found = as_many(self.reward, rows, order, self.memory, self.memory.left * FOR_CASES)
+            taken, found = as_many(self.reward, rows, order, self.memory, self.memory.left * FOR_NOTHING)
             if found is not None:
                 if not np.isnan(found.rewards).all():
                     return ""
                 played, where = [*played, found], f"{where} and {counted(len(taken), 'rollout')}"
-        return f"the reward judges none of {where}{_cause(played)}; mend that first"
+        component, self.cause = _cause(played)
+        return f"the reward judges none of {where}, which is to be mended first{component}"
 
     def _met(self, played: Played) -> set[tuple[int, str]]:
         """Row and name of every expectation of a case that is met, or is of a component that is not there."""
@@ -373,18 +379,17 @@ def _costs(mutant: Mutant) -> int:
     return 2 if mutant.kind == "code" else int(mutant.kind not in FREE)
 
 
-def _cause(played: Sequence[Played]) -> str:
-    """The commonest reason why there is no reward, as the end of a sentence."""
-    reasons: Counter[str] = Counter()
+def _cause(played: Sequence[Played]) -> tuple[str, str]:
+    """The component that most often gives no score, as the end of a sentence, and its commonest reason."""
+    reasons: Counter[tuple[str, str]] = Counter()
     for found in played:
         for name, said in found.found.errors.items():
             reasons.update(
-                f"component {name!r} {_ends(found, name, row)}: {reason}"
+                (
+                    f": component {name!r} {'fails' if found.status(name, row) == 'error' else 'abstains'}",
+                    reason,
+                )
                 for row, reason in enumerate(said)
                 if reason is not None
             )
-    return f" ({reasons.most_common(1)[0][0]})" if reasons else ""
-
-
-def _ends(found: Played, name: str, row: int) -> str:
-    return "fails" if found.status(name, row) == "error" else "abstains"
+    return reasons.most_common(1)[0][0] if reasons else ("", "")

@@ -13,13 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardkit.calling import CONCURRENT_CALLS, Failure, Notes, calls, guarded, run_async
-from rewardkit.component import describe
 from rewardkit.deadlines import DeadlinePassed, Killed, Workers
 from rewardkit.evaluation import GATED, ROLLOUT, STATUSES, Evaluation, Floats
 from rewardkit.limits import LATE, TimeLimit
 from rewardkit.probes.mutated_functions import Turned
+from rewardkit.probes.timed import TOOK, Timed
 from rewardkit.reward import Reward
-from rewardkit.trace import note
 
 __all__ = ["BudgetOver", "Hangs", "Played", "Remembered", "Rows", "as_many", "play"]
 
@@ -33,9 +32,6 @@ PLAIN = frozenset((str, int, float, bool, type(None)))
 
 FIRST: Final = 4
 """Rows that a reward judges first; then up to four times as many, as time allows. Our choice."""
-
-TOOK: Final = "seconds"
-"""Under which the time of a call is noted, in the process where it is made."""
 
 
 class Hangs(Exception):
@@ -73,32 +69,6 @@ class _Ending(Workers):
         return max(0.01, min(seconds, self.ends - time.monotonic()))
 
 
-class _Timed:
-    """A function that notes how long it took; `waits` where its answer has to be awaited."""
-
-    def __init__(self, function: Callable[..., Any], waits: bool) -> None:
-        self.function, self.waits = function, waits
-
-    def __repr__(self) -> str:
-        return describe(self.function)
-
-    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        if self.waits:
-            return self._later(arguments, keywords)
-        began = time.perf_counter()
-        try:
-            return self.function(*arguments, **keywords)
-        finally:
-            note(TOOK, time.perf_counter() - began)
-
-    async def _later(self, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
-        began = time.perf_counter()
-        try:
-            return await self.function(*arguments, **keywords)
-        finally:
-            note(TOOK, time.perf_counter() - began)
-
-
 class Remembered(TimeLimit):
     """Calls of functions, each made once for the same arguments; in place of a time limit.
 
@@ -115,7 +85,7 @@ class Remembered(TimeLimit):
         self._always, self._least = timeout is not None, self.seconds
         self._own = {id(function) for function in own}
         self._memory: dict[tuple[int, Any], dict[Any, Any]] = {}
-        self._timed: dict[int, _Timed] = {}
+        self._timed: dict[int, Timed] = {}
         self._alive: list[Any] = list(own)  # what is known by where it lies in memory must stay there
         self._was_late = False
         self.slowest = 0.0
@@ -225,7 +195,7 @@ class Remembered(TimeLimit):
         called = function
         self.seconds, self.patience = self._least, None
         if own:
-            called = self._timed.setdefault(id(function), _Timed(function, is_async))
+            called = self._timed.setdefault(id(function), Timed(function, is_async))
             heard = [{} for _ in range(count)]
         else:
             self.seconds = max(self._least, MULTIPLE * self.slowest)

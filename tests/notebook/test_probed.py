@@ -1,5 +1,6 @@
 """The page of checks: contract, probes and mutants as a person reads them; what the first page is told."""
 
+import html
 import json
 import re
 from dataclasses import replace
@@ -15,6 +16,7 @@ from rewardkit.notebook import probed
 from rewardkit.notebook.display import Show
 from rewardkit.notebook.inputs import rollouts_and_cases
 from rewardkit.notebook.pages import Summary, _probes, summary_markdown
+from rewardkit.notebook.pages import page as whole_page
 from rewardkit.notebook.probed import MIME, Checked
 from rewardkit.notebook.redaction import redacted_finding
 from rewardkit.probes import rendering
@@ -117,11 +119,67 @@ def test_survivors_are_shown_with_where_they_differ_and_the_cases_that_are_missi
     assert f"{noticed} of {noticed + survived} changes of the reward are noticed by 1 case" in page
     assert page.count("<tr>") == survived + 2
     assert f"and {survived - probed.SURVIVORS} more" in page
-    assert "write_cases(path)" in page and "&quot;name&quot;: &quot;tells apart" in page
+    assert "&quot;name&quot;: &quot;tells apart" in page
     redacted = Show(redact=True).mutants(weak).data
     texts = [item.completion for found in weak.survived for item in found.differences]
     assert "&lt;answer&gt;" in page and "&lt;answer&gt;" not in redacted
     assert len(texts) > 10 and "tells apart" not in redacted
+
+
+@pytest.mark.parametrize("rollouts", ["gallery:arithmetic", ""])
+def test_the_code_that_adds_the_proposed_cases_runs_as_it_is_shown(tmp_path, rollouts):
+    path = tmp_path / "cases.jsonl"
+    scores = {"brief": 1.0, "correct": 1.0}
+    case = {"name": "wide", "completion": "<answer>4</answer>", "ground_truth": "4", "reward": [0.0, 9.0]}
+    path.write_text(json.dumps({**case, "scores": scores}) + "\n")
+    values = {"reward": "gallery:arithmetic", "rollouts": rollouts, "cases": str(path), "ignore": ["brief"]}
+    notebook = executed(tmp_path, **values, budget=30, only=["padding"], columns={"completion": "completion"})
+    (page,) = (
+        output["data"]["text/html"]
+        for cell in notebook.cells
+        for output in cell.get("outputs", [])
+        if "To add them all" in output.get("data", {}).get("text/html", "")
+    )
+    code = html.unescape(re.findall(r"<pre[^>]*>(.*?)</pre>", page, re.DOTALL)[-1])
+    assert "ignore=['brief']" in code and code.startswith("import rewardkit as rk\n")
+    exec(code, {})  # what the page says, no completion
+    added = rk.load_cases(path)[1:]
+    assert added and not rk.check(rk.load_reward("gallery:arithmetic"), added).misses
+
+
+@pytest.mark.parametrize(
+    ("cases", "written"),
+    [("gallery:gsm8k", "proposed_cases.jsonl"), ("own/cases.jsonl", "own/cases.jsonl")],
+)
+def test_proposed_cases_go_to_the_case_file_but_not_to_a_bundled_one(cases, written):
+    code = probed.trying_again(
+        "a.py:r", "log.jsonl", cases, {"group": ["x"], "join": None, "on": "id"}, seed=3
+    )
+    assert code.splitlines()[1:] == [
+        "rollouts = rk.load_rollouts('log.jsonl', group=['x'])",
+        "reward = rk.load_reward('a.py:r', rollouts=rollouts)",
+        f"rk.mutants(reward, {cases!r}, rollouts, seed=3).write_cases({written!r})",
+    ]
+
+
+def test_misses_come_first_and_what_was_not_tried_is_listed(weak):
+    untried = tuple(replace(item, outcome="not tried", reason="no time") for item in weak.noticed[:2])
+    found = replace(weak, missed=1, proposed_cases=(), judged=(*weak.survived, *untried))
+    page = Show().mutants(found).data
+    assert page.index("1 of 1 case misses already") < page.index("mend what the cases miss first")
+    assert page.index("mend what the cases miss first") < page.index("<table")
+    assert "2 were not tried and do not count" in page and page.count("no time") == 2
+    assert probed.mutants_caption(found).endswith("; 2 were not tried")
+
+
+def test_a_reward_that_judges_nothing_is_one_sentence_without_a_list(weak):
+    stopped = "the reward judges none of 2 cases: component 'x' fails"
+    found = replace(weak, judged=(), proposed_cases=(), stopped=stopped, cause=f"ValueError: {SECRET}")
+    page, redacted = (Show(redact=redact).mutants(found).data for redact in (False, True))
+    assert "The reward judges none of 2 cases" in page and "SECRET" in page
+    assert "<table" not in page and "no row tells" not in page
+    assert "ValueError: [redacted]" in redacted and "SECRET" not in redacted
+    assert "SECRET" not in probed.mutants_caption(found)
 
 
 def test_without_cases_what_to_write_is_shown():
@@ -242,6 +300,19 @@ def test_the_notebook_ends_with_an_error_on_a_finding_where_asked(tmp_path):
     values = {"reward": "gallery:arithmetic.flawed", "cases": "", "fail_on": "high", "only": ["padding"]}
     with pytest.raises(papermill.PapermillExecutionError, match="arithmetic-flawed: 1 hole"):
         executed(tmp_path, **values)
+
+
+@pytest.mark.browser
+def test_misses_and_survivors_can_be_read_on_a_narrow_page(browser, weak):
+    flawed, names = rk.load_reward("gallery:arithmetic.flawed"), rk.load_reward("gallery:arithmetic").names
+    checked = rk.check(flawed, "gallery:arithmetic", ignore=names)
+    page = browser.new_context(viewport={"width": 390, "height": 900}).new_page()
+    page.set_content(whole_page("check", Show().misses(checked).data + Show().mutants(weak).data))
+    outside = "item => { const box = item.getBoundingClientRect(); return box.right > 390 && box.width > 0 }"
+    assert page.locator("td").count() > 100
+    assert page.evaluate(f"[...document.querySelectorAll('td')].filter({outside}).length") == 0
+    tallest = "Math.max(...[...document.querySelectorAll('tr')].map(row => row.offsetHeight - [...row.cells]"
+    assert page.evaluate(f"{tallest}.reduce((sum, cell) => sum + cell.offsetHeight, 0)))") <= 20
 
 
 @pytest.mark.browser

@@ -169,7 +169,7 @@ def test_a_case_with_a_wide_range_tells_a_survivor_apart_without_rollouts():
     survivor = next(item for item in result.survived if item.mutant.says == "is always 0, its lowest")
     assert survivor.differences[0].case == "right" and survivor.differences[0].rollout_id is None
     assert survivor.case["reward"] == 1.3 and notices(survivor.mutant, survivor.case)
-    assert "most on case 'right': 1.3" in repr(result)
+    assert "    differs on case 'right': 1.3, mutant " in repr(result)
 
 
 def test_nothing_counted_is_no_score():
@@ -496,7 +496,10 @@ def test_the_result_is_plain_data_a_table_and_a_short_text():
     assert text.startswith(f"mutants of 'small': {len(result.noticed)} of ")
     assert "\n    gate('correct', at_least=1.0) -> gate=None\n" in text
     assert "\n    differs on 1 of 1 rollouts, most on rollout 1: 0, mutant 1.1\n" in text
-    assert text.endswith("then add them: result.write_cases(path)")
+    assert text.endswith(
+        "1 proposed case notices the survivors that differ: read it, as it expects what the reward gives "
+        "now, then add it: result.write_cases(path)"
+    )
 
 
 def test_of_many_survivors_the_first_are_written_out_and_the_others_counted():
@@ -509,6 +512,9 @@ def test_of_many_survivors_the_first_are_written_out_and_the_others_counted():
     [
         pytest.param((len, WEAK), RewardError, "takes a Reward", id="no reward"),
         pytest.param((REWARD, []), CasesError, "there are no cases", id="no cases"),
+        pytest.param((REWARD, None, WEAK), CasesError, "cases=None are no cases; give", id="cases None"),
+        pytest.param((REWARD, 5), CasesError, "cases=5 are no cases; give", id="a number as cases"),
+        pytest.param((REWARD, WEAK[0]), CasesError, "are no cases; give", id="one case, no list"),
         pytest.param(
             (REWARD, [{"completion": "x", "reward": 1}]),
             RewardError,
@@ -539,6 +545,10 @@ def test_bad_input_is_one_sentence(arguments, error, said):
         ({"timeout": 0}, RewardError),
         ({"most": 0}, InputError),
         ({"most": 1.5}, InputError),
+        ({"budget": 0}, InputError),
+        ({"budget": math.nan}, InputError),
+        ({"budget": "long"}, InputError),
+        ({"budget": True}, InputError),
     ],
 )
 def test_bad_options_are_one_sentence(options, error):
