@@ -133,6 +133,17 @@ def test_check_exits_0_when_every_case_passes_and_1_when_one_is_missed(folder):
         assert said in missed.stdout
 
 
+def test_check_tells_which_changes_of_the_reward_no_case_notices(folder):
+    told = run("check", GALLERY, GALLERY, "--mutants", "--rollouts", GALLERY)
+    assert told.exit_code == 0
+    assert "88 of 88 cases passed" in told.stdout
+    assert "mutants of 'arithmetic-v1': 57 of 57 noticed by 88 cases, score 1.00" in told.stdout
+    record = json.loads(run("check", "small.py", "cases.jsonl", "--mutants", "--json").stdout)
+    assert record["mutants"]["survived"] and record["mutants"]["rollouts"] == 0
+    alone = run("check", GALLERY, GALLERY, "--rollouts", GALLERY)
+    assert alone.exit_code == 2 and "--rollouts is for --mutants" in alone.stderr
+
+
 def test_check_json_has_the_fields_of_the_design(folder):
     missed = run("check", "small.py", "missed.jsonl", "--json")
     got = record(missed)

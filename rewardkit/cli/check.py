@@ -19,18 +19,36 @@ from rewardkit.markup import aligned
 @click.argument("cases")
 @as_option
 @timeout_option
+@click.option(
+    "--mutants", is_flag=True, help="Change the reward in small ways, and say what no case notices."
+)
+@click.option("--rollouts", metavar="FILE", help="On which these changes are tried, too, as rk.mutants does.")
 @json_option
 @click.pass_context
 def check_command(
-    ctx: click.Context, reward: str, cases: str, as_: str | None, timeout: float | None, as_json: bool
+    ctx: click.Context,
+    reward: str,
+    cases: str,
+    as_: str | None,
+    timeout: float | None,
+    mutants: bool,
+    rollouts: str | None,
+    as_json: bool,
 ) -> None:
     """Check REWARD against the written CASES (JSONL); exit 1 when one is missed."""
+    if rollouts is not None and not mutants:
+        raise click.UsageError("--rollouts is for --mutants, which is not there; give both, or none")
     with redirect_stdout(sys.stderr):
         written = rk.load_cases(cases)
         loaded = rk.load_reward(reward, as_=as_, rollouts=[case.columns for case in written])
-        result = rk.check(loaded, written, timeout=limit_for(timeout, loaded))
-    head = f"{loaded.origin}\n" if loaded.origin else ""
-    emit({**result.record(), "origin": loaded.origin}, head + _check_text(result), as_json)
+        limit = limit_for(timeout, loaded)
+        result = rk.check(loaded, written, timeout=limit)
+        changed = rk.mutants(loaded, written, rollouts, timeout=limit) if mutants else None
+    record = {**result.record(), "origin": loaded.origin}
+    text = (f"{loaded.origin}\n" if loaded.origin else "") + _check_text(result)
+    if changed is not None:
+        record, text = {**record, "mutants": changed.record()}, f"{text}\n\n{changed!r}"
+    emit(record, text, as_json)
     ctx.exit(1 if result.misses else 0)
 
 

@@ -252,6 +252,8 @@ def _most(item: Judged, rollouts: int) -> list[str]:
     if item.reason:
         return [item.reason]
     if not item.differences:
+        if not rollouts:
+            return ["no case tells it apart, and only rollouts say whether it makes a difference"]
         return ["no row tells it apart"]
     first = item.differences[0]
     told = f"{first.of_reward}, mutant {first.of_mutant}"

@@ -160,7 +160,7 @@ def test_mutants_that_no_row_tells_apart_are_not_counted():
 def test_without_rollouts_all_that_is_not_noticed_survives_and_nothing_is_proposed():
     result = mutants(REWARD, WEAK)
     assert result.not_told_apart == () and result.proposed_cases == ()
-    assert "give rollouts" in repr(result) and "no row tells it apart" in repr(result)
+    assert "give rollouts" in repr(result) and "no case tells it apart, and only rollouts say" in repr(result)
 
 
 def test_a_case_with_a_wide_range_tells_a_survivor_apart_without_rollouts():
