@@ -127,8 +127,10 @@ class Trial:
             self.left_out.append(f"{len(self.cases) - len(taken)} of {len(self.cases)} cases: {self._over}")
         self.cases = [self.cases[place] for place in taken]
         self.case_rows, self.on_cases = rows.at(taken), found
-        self.met = self._met(found)
-        holds = Counter(row for row, _ in self.met)
+        met = self._met(found)
+        ended = found.late  # what another reward gives there in the same time says nothing
+        self.met = {(row, name) for row, name in met if not ended[row]}
+        holds = Counter(row for row, _ in met)
         self.missed = sum(
             holds[row] < (case.reward is not None) + len(case.scores) for row, case in enumerate(self.cases)
         )
@@ -165,10 +167,7 @@ class Trial:
     def _met(self, played: Played) -> set[tuple[int, str]]:
         """Row and name of every expectation of a case that is met, or is of a component that is not there."""
         met = set()
-        late = set(np.flatnonzero(self.on_cases.late).tolist())
         for row, case in enumerate(self.cases):
-            if row in late:  # what another reward gives there in the same time says nothing
-                continue
             if case.reward is not None:
                 reward = float(played.rewards[row])
                 if case.reward.met_by(reward, "unscored" if np.isnan(reward) else "scored"):

@@ -84,16 +84,26 @@ def test_a_loop_in_a_slow_reward_is_noticed_after_a_multiple_of_its_slowest_call
     assert 0.9 <= seconds < 9
 
 
+def test_code_that_is_slower_than_the_timeout_but_not_much_slower_than_the_original_is_not_noticed(load):
+    text = "import time\n\ndef score(completion):\n    for _ in range(2):\n        time.sleep(0.4)\n"
+    text += "    return 1.0\n"
+    result = mutants(load(text), [{"completion": "a", "reward": 1.0}], timeout=1.0)
+    slower = next(item for item in result.judged if item.mutant.after == "range(3)")  # 1.2 s, of 0.8 s
+    assert (slower.outcome, slower.reason) == ("survived", "")
+
+
 def test_where_a_call_of_the_original_was_ended_another_reward_says_nothing(load):
     text = "import time\n\ndef score(completion):\n    time.sleep(5 if len(completion) > 2 else 0)\n"
     cases = [
         {"name": "ended", "completion": "abc", "reward": "unscored"},
         {"name": "short", "completion": "a", "reward": 1.0},
     ]
-    result = mutants(load(text + "    return 1.0\n"), cases, timeout=0.3)
+    result = mutants(load(text + "    return 1.0\n"), cases, [{"completion": "abc"}], timeout=0.3)
     assert result.noticed
     assert all("ended" not in item.noticed_by for item in result.judged)
-    assert result.missed == 1
+    assert result.missed == 0  # as `check` has it
+    quicker = next(item for item in result.judged if "> 3" in item.mutant.after)  # it judges the rollout
+    assert (quicker.outcome, quicker.differs) == ("not told apart", 0)
 
 
 # --- the budget
@@ -146,6 +156,8 @@ def test_after_the_budget_only_what_is_known_is_given():
             memory.run(number, [["ccc"]], {}, 1, None, settle=int)
     assert memory.run(number, [["ccc"]], {}, 1, None, settle=int) == [3]
     assert made == ["a", "bb", "ccc"]
+    with memory.until(0), pytest.raises(BudgetOver):
+        memory.run(rk.measure.length(full_until=1, zero_from=2), [["a"]], {}, 1, None, settle=float)
 
 
 # --- cases that miss already
