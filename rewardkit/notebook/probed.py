@@ -94,14 +94,14 @@ def mutants_caption(found: MutantResult) -> str:
     """How many changes of the reward the cases notice; first what the cases miss already."""
     if found.stopped:
         return "no change of the reward was tried"
-    noticed, survived = len(found.noticed), len(found.survived)
     first = f"{found.misses}; " if found.misses else ""
-    if not noticed + survived:
+    if not found.noticed + found.survived:
         return f"{first}no change of the reward could be tried"
-    share = f"{noticed} of {noticed + survived} changes of the reward"
+    share = f"{found.of_how_many} changes of the reward"
     by = f"what holds of {counted(found.cases, 'case')}" if found.missed else counted(found.cases, "case")
     untried = f"; {len(found.not_tried)} were not tried" if found.not_tried else ""
-    return f"{first}{share} are noticed by {by} (score {found.score:.2f}){untried}"
+    score = "no score, as not all cases were tried" if found.unreached else f"score {found.score:.2f}"
+    return f"{first}{share} are noticed by {by} ({score}){untried}"
 
 
 def mutants(found: MutantResult, *, redact: bool, again: str = "") -> str:

@@ -97,8 +97,9 @@ class MutantResult:
 
     `proposed_cases` are the fewest cases that notice all survivors that a rollout or case tells apart, in the
     form of a case file; `left_out` says what was not tried. `cases` and `rollouts` are how many the reward
-    judged, and of these cases `missed` miss already. `stopped` says why no mutant could be tried, else it is
-    "", and `cause` the reason that the reward gives for it, which may quote a completion.
+    judged; of these cases `missed` miss already, and for `unreached` others there was no time. `stopped` says
+    why no mutant could be tried, else it is "", and `cause` the reason that the reward gives for it, which
+    may quote a completion.
     """
 
     reward: str
@@ -108,14 +109,25 @@ class MutantResult:
     rollouts: int
     left_out: tuple[str, ...] = ()
     missed: int = 0
+    unreached: int = 0
     stopped: str = ""
     cause: str = ""
 
     @property
     def score(self) -> float:
-        """Share that was noticed of those that were noticed or survived; NaN where there are none."""
+        """Share that was noticed of those that were noticed or survived.
+
+        NaN where there are none, and where not all cases were tried: those left may notice what is open.
+        """
         counted = len(self.noticed) + len(self.survived)
-        return len(self.noticed) / counted if counted else math.nan
+        return len(self.noticed) / counted if counted and not self.unreached else math.nan
+
+    @property
+    def of_how_many(self) -> str:
+        """How many were noticed, of how many."""
+        if self.unreached:
+            return f"{len(self.noticed)} of {len(self.judged)}"
+        return f"{len(self.noticed)} of {len(self.noticed) + len(self.survived)}"
 
     @property
     def noticed(self) -> tuple[Judged, ...]:
@@ -194,6 +206,7 @@ class MutantResult:
             "cases": self.cases,
             "rollouts": self.rollouts,
             "missed": self.missed,
+            "unreached": self.unreached,
             "stopped": self.stopped or None,
             "cause": self.cause or None,
             "noticed": [item.record() for item in self.noticed],
@@ -212,10 +225,10 @@ class MutantResult:
         head = f"mutants of {self.reward!r}: "
         if self.stopped:
             return f"{head}none tried: {self.stopped}" + (f" ({self.cause})" if self.cause else "")
-        noticed, survived = len(self.noticed), len(self.survived)
+        survived = len(self.survived)
         by = f"what holds of {counted(self.cases, 'case')}" if self.missed else counted(self.cases, "case")
-        share = f"{noticed} of {noticed + survived} noticed by {by}"
-        score = f", score {self.score:.2f}" if noticed + survived else ""
+        share = f"{self.of_how_many} noticed by {by}"
+        score = "" if math.isnan(self.score) else f", score {self.score:.2f}"
         lines = [f"{head}{share}{score}"]
         if self.missed:
             lines = [f"{head}{self.misses}: mend that first", f"  {share}{score}"]

@@ -105,6 +105,7 @@ class Trial:
             rollouts=0 if self.rollouts is None else len(self.rollouts),
             left_out=tuple(self.left_out),
             missed=0 if stopped else self.missed,
+            unreached=self.given - len(self.cases),
             stopped=stopped,
             cause=self.cause,
         )

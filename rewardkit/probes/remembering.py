@@ -305,7 +305,7 @@ def as_many(
             except BudgetOver:
                 if done or size == 1:
                     break
-                size = max(1, size // 4)  # which may be known already
+                size -= max(1, size // 4)  # which may be known already
                 continue
             done = some
             each = max(time.monotonic() - began, 1e-6) / size

@@ -124,6 +124,9 @@ def test_cases_that_were_not_reached_leave_what_the_others_do_not_notice_open(lo
     result = mutants(load(SLOW.format(delay=0.2)), cases, budget=2)
     assert 0 < result.cases < 40
     assert result.survived == () and result.noticed and result.not_tried
+    assert math.isnan(result.score) and result.unreached == 40 - result.cases
+    assert f"{len(result.noticed)} of {len(result.judged)} noticed by " in repr(result)
+    assert ", score" not in repr(result)
     assert any(f"{40 - result.cases} of 40 cases" in line for line in result.left_out)
     assert all("the budget of 2 s was over" in item.reason for item in result.not_tried)
     assert "  not tried: The reward counts a missing score as 0. (the budget" in repr(result)
