@@ -21,7 +21,7 @@ from rewardkit.probes.fixes import fix_for
 from rewardkit.probes.mutant_results import Judged, MutantResult
 from rewardkit.probes.probing import ProbeResult
 from rewardkit.probes.shown import one_line, shown
-from rewardkit.probes.summary import alarms_in_words, kind_of_alarm, ran, tried, verdict
+from rewardkit.probes.summary import FAULTS, alarms_in_words, kind_of_alarm, ran, tried, verdict
 
 __all__ = [
     "Checked",
@@ -71,6 +71,8 @@ def probes_caption(result: ProbeResult) -> str:
     alarms = [item for item in _others(result) if item in result.alarms]
     if alarms:
         return f"{alarms_in_words(alarms, marks=True)} in {tried(result)}"
+    if any(item.code in FAULTS for item in result.findings):
+        return f"not known before the reward gives rewards: it judged none of {tried(result)}"
     return verdict(result) if not result.alarms else f"no hole found in {tried(result)}"
 
 
@@ -311,10 +313,12 @@ def _next(
     result: ProbeResult,
 ) -> str:
     """The first thing to do."""
-    if checked is not None and checked.misses:
-        return f"mend what case {checked.misses[0].case!r} misses, or what it expects"
-    if alarms:
-        return f"{alarms[0].code}: {fix_for(alarms[0])}"
+    grave = f"{alarms[0].code}: {fix_for(alarms[0])}" if alarms else ""
+    if checked is not None and checked.misses and not (alarms and alarms[0].code in FAULTS):
+        mend = f"mend what case {checked.misses[0].case!r} misses, or what it expects"
+        return f"{mend}; then {grave}" if grave else mend
+    if grave:
+        return grave
     if found is not None and found.stopped:
         return "mend why the reward judges nothing, which stands with the mutants"
     if found is not None and found.proposed_cases:

@@ -16,7 +16,7 @@ from rewardkit.probes.findings import ProbeFinding
 if TYPE_CHECKING:
     from rewardkit.probes.probing import ProbeResult
 
-__all__ = ["Written", "alarms_in_words", "kind_of_alarm", "ran", "tried", "verdict", "written"]
+__all__ = ["FAULTS", "Written", "alarms_in_words", "kind_of_alarm", "ran", "tried", "verdict", "written"]
 
 ALARMS = {
     "hole": "holes",

@@ -212,6 +212,20 @@ def test_the_five_questions_are_answered_and_the_next_step_is_the_first(flawed, 
     assert "write cases for what" in dict(Checked.of(good, None, None).rows)["What next?"]
 
 
+def test_what_always_fails_is_not_said_to_have_no_hole_and_is_mended_first():
+    def broken(completion):
+        raise ValueError("boom")
+
+    rollouts = rk.load_rollouts("gallery:arithmetic")
+    reward = rk.Reward("r", components=[rk.Component("c", broken)])
+    cases = rk.load_cases("gallery:arithmetic")[:3]
+    missed = rk.check(reward, cases, ignore=sorted({name for case in cases for name in case.scores}))
+    assert missed.misses
+    rows = dict(Checked.of(rk.probe(reward, rollouts, timeout=None), missed, None).rows)
+    assert rows["What would a policy find?"].startswith("not known before the reward gives rewards")
+    assert rows["What next?"].startswith("always_errors: Mend what the error says")
+
+
 # --- the first page
 
 
