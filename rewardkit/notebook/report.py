@@ -175,7 +175,8 @@ def report(
         for at, stem, title in jobs:
             values = {**shared, "reward": names[at]}
             out = Path(scratch) / f"{at}-{stem}.ipynb"
-            running[pool.submit(_run, stem, title, out, values, slugs[at], redact)] = (at, stem)
+            job = pool.submit(_run, stem, title, out, values, slugs[at], redact, cwd=os.getcwd())
+            running[job] = (at, stem)
         for future in as_completed(running):
             made[running[future]] = future.result()
             bar.update()
@@ -201,9 +202,13 @@ def _slugs(names: Sequence[str]) -> list[str]:
 
 
 def _run(
-    stem: str, title: str, out: Path, given: dict[str, Any], slug: str, redact: bool
+    stem: str, title: str, out: Path, given: dict[str, Any], slug: str, redact: bool, *, cwd: str
 ) -> tuple[Page, Checked | None]:
-    """Execute one notebook with the parameters it has, and make its page; with what it says it came to."""
+    """Execute one notebook with the parameters it has, and make its page; with what it says it came to.
+
+    Its kernel works in `cwd`: papermill changes the folder of this process now and then while it writes, so
+    that of two notebooks at once one could start in a folder of before.
+    """
     source = bundled(f"notebooks/{stem}.ipynb")
     known = papermill.inspect_notebook(str(source))
     parameters = {name: value for name, value in given.items() if name in known}
@@ -216,6 +221,7 @@ def _run(
             progress_bar=False,
             log_output=False,
             extra_arguments=["--IPKernelApp.log_level=50"],
+            resources={"metadata": {"path": cwd}},
         )
         failure = None
     except papermill.PapermillExecutionError as error:

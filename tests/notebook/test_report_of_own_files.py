@@ -227,3 +227,11 @@ def test_a_label_of_words_is_told_to_be_of_no_use_and_the_page_is_made(labelled)
     page = (labelled["said"] / "arithmetic-v1/03_analyze.html").read_text()
     assert "unranked: without a trusted label" in page
     assert "This page stopped" not in page
+
+
+def test_a_notebook_works_in_the_folder_that_the_report_was_asked_for_in(tmp_path, hostile):
+    given = {"reward": "mine.py", "rollouts": "log.jsonl"}
+    page, _ = reports._run(
+        "01_build", "Build", tmp_path / "out.ipynb", given, "mine", redact=False, cwd=str(hostile)
+    )
+    assert page.error is None and "SECRET" in page.body
