@@ -112,3 +112,43 @@ def test_linear_code_has_no_finding_of_this_family():
 
     reward = rk.Reward("r", components=[rk.Component("c", plain)])
     assert not rk.probe(reward, DATA["numbers"], only="hang", timeout=5).findings
+
+
+@pytest.mark.parametrize(
+    ("beyond", "severity", "stops"),
+    [
+        pytest.param(25_000, "high", True, id="a completion that there may be"),
+        pytest.param(100_000, "info", False, id="longer than completions are"),
+    ],
+)
+def test_a_hang_on_more_than_a_completion_holds_is_for_information_and_says_its_length(
+    beyond, severity, stops
+):
+    def slow(completion, ground_truth):
+        if len(completion) > beyond:
+            time.sleep(60)
+        return ground_truth in completion
+
+    (item,) = rk.probe(
+        rk.Reward("r", components=[rk.Component("c", slow)]), DATA["numbers"], only="hang", timeout=0.5
+    ).findings
+    assert (item.code, item.severity) == ("hang", severity)
+    assert ("one such completion stops the training" in item.sentence) == stops
+    assert (" characters" in item.sentence) == (not stops)
+
+
+@pytest.mark.parametrize("name", ["runs_for_ever", "left_open"])
+def test_what_a_policy_may_write_to_make_code_hang_is_tried(name):
+    def runs(completion, ground_truth):
+        inner = completion.partition("<answer>")[2].partition("</answer>")[0]
+        if name == "left_open" and inner == "{":
+            time.sleep(60)
+        if name == "runs_for_ever" and "(" in inner:
+            re.fullmatch(inner.strip(), "a text to match")
+        return ground_truth in inner
+
+    component = rk.Component("c", runs)
+    (item,) = rk.probe(
+        rk.Reward("r", components=[component]), DATA["numbers"], only=name, timeout=0.5
+    ).findings
+    assert item.code == "hang" and item.examples[0].probe == name

@@ -10,7 +10,7 @@ from rewardkit.probes.families import PROBES
 from rewardkit.probes.formats import Format
 from rewardkit.probes.scales import Scale
 from rewardkit.probes.trying import Outcome
-from rewardkit.probes.verdicts import Fall, Tally, Trial, fall, risk, tallied
+from rewardkit.probes.verdicts import Fall, Tally, Trial, fall, risk, tallied, wilson
 
 BY_NAME = {probe.name: probe for probe in PROBES}
 SCALE = Scale(right=1.2, wrong=0.2, plain=0.0, floor=0.0)
@@ -148,3 +148,16 @@ def test_a_failure_that_only_a_truth_shows_which_no_rollout_has_is_not_told():
     assert not rk.probe(reward, DATA["numbers"], only=["special_values", "contract"], timeout=None)["raises"]
     found = rk.probe(reward, DATA["special"], only=["special_values", "contract"], timeout=None)["raises"]
     assert "ZeroDivisionError" in found[0].sentence
+
+
+@pytest.mark.parametrize(
+    ("found", "tried", "low", "high"),
+    [
+        pytest.param(8, 8, 0.6756, 1.0, id="all of eight"),
+        pytest.param(0, 20, 0.0, 0.1611, id="none of twenty"),
+        pytest.param(5, 10, 0.2366, 0.7634, id="half of ten"),
+        pytest.param(81, 263, 0.2553, 0.3662, id="Newcombe (1998), table I"),
+    ],
+)
+def test_the_interval_of_a_share_is_wilson_s(found, tried, low, high):
+    assert wilson(found, tried) == pytest.approx((low, high), abs=5e-5)
