@@ -3,6 +3,7 @@
 import math
 import os
 import random
+import re
 import time
 
 import pytest
@@ -60,7 +61,8 @@ def test_a_budget_that_ends_before_right_answers_were_tried_is_no_finding():
         time.sleep(0.3)
         return strict(completion, ground_truth)
 
-    result = rk.probe(made(slow), DATA["numbers"], budget=1.0, timeout=None)
+    wrong = [row for row in DATA["numbers"] if "none" in row["completion"]]
+    result = rk.probe(made(slow), wrong, budget=1.0, timeout=None)
     assert not result.findings and any(
         "the budget of 1 s was over" in item.why for item in result.inconclusive
     )
@@ -110,3 +112,21 @@ def test_a_process_that_ends_is_a_broken_contract_and_no_hang():
     result = rk.probe(made(ends), DATA["numbers"], only=["nothing_there", "contract"], timeout=5)
     assert [(item.code, item.family) for item in result.alarms] == [("dies", "contract")]
     assert "nan" not in result.alarms[0].sentence
+
+
+def test_a_verdict_that_states_the_right_answer_is_none():
+    def last_number(completion, ground_truth):
+        found = re.findall(r"\d+", completion)
+        return bool(found) and found[-1] == ground_truth
+
+    data = [
+        {
+            "prompt_id": place,
+            "prompt": f"Case {chr(97 + place)}?",
+            "completion": f"It is {said}.",
+            "ground_truth": truth,
+        }
+        for place, truth in enumerate(("1", "10", "100", "1", "10", "100"))
+        for said in (truth, "57")
+    ]
+    assert not rk.probe(made(last_number), data, only="judge", timeout=None).alarms
