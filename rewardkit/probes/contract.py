@@ -11,13 +11,15 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from rewardkit.evaluation import GATED, Evaluation
-from rewardkit.limits import TimeLimit
+from rewardkit.limits import LATE, UNTRIED, TimeLimit
 from rewardkit.passes import ROLLOUT
+from rewardkit.probes.failures import ENDED
 from rewardkit.probes.findings import Example, ProbeFinding, most
 from rewardkit.probes.reading import by_group
 from rewardkit.probes.scales import Calibration
@@ -190,9 +192,24 @@ class _Trial:
             row.get("rollout_id"), shown, got, None, probe="contract", said=f"{got:.6g}, before {before:.6g}"
         )
 
+    @cached_property
+    def varied(self) -> list[dict[str, Any]]:
+        """The rows in other forms, without those that no call comes back from: watching has no time limit."""
+        rows = varied(self.rows)
+        if self.limit is None:
+            return rows
+        with TimeLimit(self.limit.seconds, patience=1, processes=1) as limit:
+            _, found = self.evaluated([rows], limit=limit)
+        ended = (LATE, UNTRIED, ENDED)
+        return [
+            row
+            for place, row in enumerate(rows)
+            if not any(mark in (reasons[place] or "") for reasons in found.errors.values() for mark in ended)
+        ]
+
     def changed(self) -> Iterator[ProbeFinding]:
         """No argument may be changed: the trainer uses it again."""
-        rows = [*self.rows, *varied(self.rows)]
+        rows = [*self.rows, *self.varied]
         for lasting in (False, True):  # of rows by themselves, then of those that only stand in a list
             _, found = self.evaluated([rows], watching(self.reward, lasting=lasting))
             for name, reasons in found.errors.items():
@@ -217,7 +234,7 @@ class _Trial:
         """A NaN that the trainer takes for ``None``, which may not be what was meant."""
         if not any(isinstance(item, trl.Function) for item in self.reward.functions):
             return
-        rows = [*unjudged[:ROWS], *varied(self.rows)]
+        rows = [*unjudged[:ROWS], *self.varied]
         _, found = self.evaluated([rows], watching(self.reward, nan=True))
         for name, reasons in found.errors.items():
             places = [place for place, reason in enumerate(reasons) if reason and NAN in reason]

@@ -20,7 +20,7 @@ from rewardkit.probes.seen import EXAMPLES, Seen
 from rewardkit.probes.trying import Outcome, Row, Tries
 from rewardkit.probes.verdicts import Trial, wilson
 
-__all__ = ["WRONG_MODES", "constants", "failures", "hangs", "whole", "wrong_mode"]
+__all__ = ["ENDED", "WRONG_MODES", "constants", "failures", "hangs", "whole", "wrong_mode"]
 
 ENDED = "ended its process"
 OF_VALUES = {"many_digits", "infinity", "not_a_number"}

@@ -335,3 +335,15 @@ def test_rows_that_the_user_gave_are_not_changed_though_the_function_changes_its
     rollouts = rk.load_rollouts([{**row, "references": ["a", "b"]} for row in ROLLOUTS])
     rk.probe(reward(pops), rollouts, timeout=5)
     assert rollouts.columns()["references"] == [["a", "b"]] * len(rollouts)
+
+
+def test_rows_in_other_forms_that_a_call_does_not_come_back_from_hang_nothing():
+    def shouts(completion, ground_truth):
+        while completion.isupper():
+            pass
+        return strict(completion, ground_truth)
+
+    result = rk.probe(
+        rk.Reward("r", components=[rk.Component("c", shouts)]), DATA["numbers"], only="contract", timeout=0.5
+    )
+    assert not [item for item in result.alarms if item.code == "changes_arguments"]
