@@ -198,11 +198,13 @@ def probe(
                 tallies = tallied(trials, calibration.scales, graded=graded, noise=seen.noise)
                 found += told(tallies, seen, leakage=leakage)
             if search and "search" in families and subjects and not wild:
-                exploits = search_exploits(
-                    tries, calibration, variants, calls=search, seed=seed, skip=tuple(found)
-                )
-                found += [exploit_finding(item, seen) for item in exploits]
-                notes += [Inconclusive("search", why)] if (why := cannot_search(calibration)) else []
+                if why := cannot_search(calibration):
+                    notes.append(Inconclusive("search", why))
+                else:
+                    exploits = search_exploits(
+                        tries, calibration, variants, calls=search, seed=seed, skip=tuple(found)
+                    )
+                    found += [exploit_finding(item, seen) for item in exploits]
             found += [
                 wrong_mode(mode, tries.calls, part)
                 for part, mode in calibration.modes.items()
