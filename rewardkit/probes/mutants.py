@@ -16,6 +16,7 @@ from rewardkit.calling import short
 from rewardkit.cases import Case, load_cases
 from rewardkit.errors import CasesError, InputError, RewardError, did_you_mean
 from rewardkit.primitives.gating import Gate
+from rewardkit.probes.budgeted import check_budget
 from rewardkit.probes.mutant_results import MutantResult
 from rewardkit.probes.mutant_trial import Trial
 from rewardkit.probes.probing import BUDGET
@@ -79,8 +80,7 @@ def mutants(
         raise RewardError(f"mutants takes a Reward, not {short(reward)}; load or make one first")
     if isinstance(most, bool) or not isinstance(most, int) or most < 1:
         raise InputError(f"most={most!r} is not a number of rollouts; give a whole number from 1")
-    if isinstance(budget, bool) or not isinstance(budget, int | float) or not budget > 0:
-        raise InputError(f"budget={budget!r} is not a time; give seconds above 0")
+    check_budget(budget)
     known = _cases(cases, {name for name in ignore if name not in reward.names})
     _check_cases(reward, known)
     rollouts = None if rollouts is None else _drawn(reward, rollouts, most, seed)
