@@ -13,6 +13,7 @@ from typing import Any
 
 import nbformat
 import papermill
+from papermill.iorw import papermill_io
 from tqdm.auto import tqdm
 
 from rewardkit.analysis.asked import names_of
@@ -175,7 +176,7 @@ def report(
         for at, stem, title in jobs:
             values = {**shared, "reward": names[at]}
             out = Path(scratch) / f"{at}-{stem}.ipynb"
-            job = pool.submit(_run, stem, title, out, values, slugs[at], redact, cwd=os.getcwd())
+            job = pool.submit(_run, stem, title, out, values, slugs[at], redact)
             running[job] = (at, stem)
         for future in as_completed(running):
             made[running[future]] = future.result()
@@ -186,6 +187,27 @@ def report(
         probed = made[at, "02_check"][1] if (at, "02_check") in made else None
         summaries.append(Summary(diagnosis.scores.reward.name, diagnosis, checked, pages, probed))
     return _write(folder, tuple(summaries), single_file=single_file, redact=redact)
+
+
+class _WholePaths:
+    """How papermill reads and writes a notebook by its whole path.
+
+    Its own way changes the folder of the process while it does, which of two notebooks at once can leave one,
+    and what comes after them, in the folder of an earlier report.
+    """
+
+    def read(self, path: str) -> str:
+        return Path(path.removeprefix(WHOLE_PATH)).read_text(encoding="utf-8")
+
+    def write(self, text: str, path: str) -> None:
+        Path(path.removeprefix(WHOLE_PATH)).write_text(text, encoding="utf-8")
+
+    def pretty_path(self, path: str) -> str:
+        return path.removeprefix(WHOLE_PATH)
+
+
+WHOLE_PATH = "rewardkit-report:"
+papermill_io.register(WHOLE_PATH, _WholePaths())
 
 
 def _slugs(names: Sequence[str]) -> list[str]:
@@ -202,26 +224,21 @@ def _slugs(names: Sequence[str]) -> list[str]:
 
 
 def _run(
-    stem: str, title: str, out: Path, given: dict[str, Any], slug: str, redact: bool, *, cwd: str
+    stem: str, title: str, out: Path, given: dict[str, Any], slug: str, redact: bool
 ) -> tuple[Page, Checked | None]:
-    """Execute one notebook with the parameters it has, and make its page; with what it says it came to.
-
-    Its kernel works in `cwd`: papermill changes the folder of this process now and then while it writes, so
-    that of two notebooks at once one could start in a folder of before.
-    """
-    source = bundled(f"notebooks/{stem}.ipynb")
-    known = papermill.inspect_notebook(str(source))
+    """Execute one notebook with the parameters it has, and make its page; with what it says it came to."""
+    source = f"{WHOLE_PATH}{bundled(f'notebooks/{stem}.ipynb')}"
+    known = papermill.inspect_notebook(source)
     parameters = {name: value for name, value in given.items() if name in known}
     try:
         papermill.execute_notebook(
-            str(source),
-            str(out),
+            source,
+            f"{WHOLE_PATH}{out}",
             parameters=parameters,
             kernel_name="python3",
             progress_bar=False,
             log_output=False,
             extra_arguments=["--IPKernelApp.log_level=50"],
-            resources={"metadata": {"path": cwd}},
         )
         failure = None
     except papermill.PapermillExecutionError as error:

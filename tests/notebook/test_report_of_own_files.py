@@ -229,9 +229,11 @@ def test_a_label_of_words_is_told_to_be_of_no_use_and_the_page_is_made(labelled)
     assert "This page stopped" not in page
 
 
-def test_a_notebook_works_in_the_folder_that_the_report_was_asked_for_in(tmp_path, hostile):
+def test_a_notebook_works_in_the_folder_of_the_process_which_nothing_changes(tmp_path, hostile, monkeypatch):
+    monkeypatch.chdir(hostile)
+    moved = []
+    monkeypatch.setattr(os, "chdir", moved.append)
     given = {"reward": "mine.py", "rollouts": "log.jsonl"}
-    page, _ = reports._run(
-        "01_build", "Build", tmp_path / "out.ipynb", given, "mine", redact=False, cwd=str(hostile)
-    )
+    page, _ = reports._run("01_build", "Build", tmp_path / "out.ipynb", given, "mine", redact=False)
     assert page.error is None and "SECRET" in page.body
+    assert moved == []  # it is every thread's, and of two notebooks at once papermill left a wrong one behind
