@@ -30,7 +30,9 @@ _PLACES = {
 }
 """Public name -> the module that has it and its name there, as the stub beside this file imports them."""
 
-__all__ = sorted(_PLACES)
+__all__ = sorted(  # without what needs the extra: `from rewardkit import *` works in a trainer, too
+    name for name, (place, _) in _PLACES.items() if not place.startswith("rewardkit.notebook")
+)
 
 
 def __getattr__(name: str) -> _Any:
@@ -45,4 +47,4 @@ def __getattr__(name: str) -> _Any:
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *__all__]
+    return [*globals(), *_PLACES]

@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from rewardkit import markup
 from rewardkit.component import describe
 from rewardkit.errors import RewardError
 from rewardkit.primitives.extraction import Extractor, Span
 from rewardkit.reward import Reward, RewardResult
+from rewardkit.scoring import Scores
 
-__all__ = ["Explanation", "explain"]
+__all__ = ["Explanation", "explain", "explained"]
 
 
 @dataclass(frozen=True)
@@ -108,16 +110,53 @@ def explain(reward: Reward, rollout: Mapping[str, Any]) -> Explanation:
         raise RewardError(
             f"reward {reward.name!r} has no part for this rollout, so there is nothing to explain"
         )
+    return _explanation(parts[0].reward, rollout, result)
+
+
+def explained(scores: Scores, row: int) -> Explanation:
+    """Why a scored rollout got its reward before any transform, from what scoring left.
+
+    Nothing of the user's is called again: what a call did then is what is told, also where it failed, hung
+    or depends on siblings. RewardError: the reward has no part for this row.
+    """
+    reward, values = scores.reward, scores.table.iloc[row]
+    rollout = scores.rollouts[row]
+    parts = reward.parts({name: [rollout[name]] for name in reward.split_by}, 1)
+    if not parts:
+        raise RewardError(f"reward {reward.name!r} has no part for row {row}, so there is nothing to explain")
     part = parts[0].reward
+    result = RewardResult(
+        reward=float(values["reward_raw"]),
+        scores={name: float(values[f"score/{name}"]) for name in part.names},
+        status={name: str(values[f"status/{name}"]) for name in part.names},
+        errors={name: why for name in part.names if isinstance(why := values[f"error/{name}"], str)},
+        fields={name: _plain(values[f"field/{name}"]) for name in part.fields if f"field/{name}" in values},
+        notes={
+            str(name).removeprefix("note/"): value
+            for name, value in values.items()
+            if str(name).startswith("note/") and _plain(value) is not None
+        },
+    )
+    return _explanation(part, rollout, result)
+
+
+def _plain(value: Any) -> Any:
+    """A value of a table as it was; a missing one as None."""
+    missing = pd.isna(value) if not isinstance(value, list | dict | tuple | np.ndarray) else False
+    return None if missing else value
+
+
+def _explanation(part: Reward, rollout: Mapping[str, Any], result: RewardResult) -> Explanation:
+    """The explanation of a result: where the fields stand, and what each component adds."""
     completion = rollout.get("completion")
     spans: dict[str, list[Span]] = {}
     for name, function in part.fields.items():
         if (
             isinstance(function, Extractor)
             and isinstance(completion, str)
-            and result.fields[name] is not None
+            and result.fields.get(name) is not None
         ):
-            spans[name] = function.spans(completion)
+            spans[name] = _spans(function, completion)
     lines = []
     for item in part.components:
         value = result.scores[item.name]
@@ -141,3 +180,11 @@ def explain(reward: Reward, rollout: Mapping[str, Any]) -> Explanation:
             )
         )
     return Explanation(part.name, str(completion), dict(rollout), spans, tuple(lines), result)
+
+
+def _spans(extractor: Extractor, text: str) -> list[Span]:
+    """Where an extractor found something; a pattern that takes too long found nothing."""
+    try:
+        return extractor.spans(text)
+    except TimeoutError:
+        return []

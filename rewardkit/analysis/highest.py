@@ -13,7 +13,7 @@ from rewardkit.analysis.view import View
 from rewardkit.columns import as_column, column_values
 from rewardkit.scoring import Scores
 
-__all__ = ["highest"]
+__all__ = ["different", "highest"]
 
 LOOKED_AT = 500
 """Rows of the highest rewards among which different ones are looked for. Our choice."""
@@ -25,7 +25,7 @@ COMPARED = 2_000
 
 def highest(scores: Scores, view: View, n: int) -> pd.DataFrame:
     """The rows of `Diagnosis.highest` for one part of the reward."""
-    rows = _different(view, n)
+    rows = different(view, n)
     table = scores.table.iloc[view.rows[rows]]
     key = {name: column_values(table[name]) for name in scores.rollouts.group_key}
     paid = {f"score/{name}": view.scores[name][rows] for name, item in view.components.items() if item.weight}
@@ -41,7 +41,7 @@ def _column(values: Any) -> Any:
     return as_column(values) if isinstance(values, list) else values
 
 
-def _different(view: View, n: int) -> Codes:
+def different(view: View, n: int) -> Codes:
     """Up to `n` rows, highest reward first: one a prompt, then further ones, none like another."""
     candidates = _top(view)
     prompts = view.bootstrap.prompts[candidates]

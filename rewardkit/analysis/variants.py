@@ -20,7 +20,7 @@ from rewardkit.reward import Reward
 from rewardkit.route import Route
 from rewardkit.scoring import Scores
 
-__all__ = ["WhatIf", "whatif"]
+__all__ = ["WhatIf", "whatif", "with_gates"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +100,7 @@ def whatif(
     check_label(label)
     check_seed(seed)
     before = _before(source, label, seed)
-    changed, to_score = _gated(before.scores, dict(gates), run) if gates else (before.scores, {})
+    changed, to_score = with_gates(before.scores, gates, run) if gates else (before.scores, {})
     if weights:
         changed = changed.reweigh(weights)
     return WhatIf(changed, _again(before, changed, training, None), before, to_score)
@@ -134,8 +134,13 @@ def _again(like: Diagnosis, scores: Scores, training: Any, label: str | None) ->
     )
 
 
-def _gated(scores: Scores, gates: dict[str, Gate | None], run: bool) -> tuple[Scores, dict[str, int]]:
-    """The scores under other gates, and how many rows of a component would have to be scored."""
+def with_gates(
+    scores: Scores, gates: Mapping[str, Gate | None], run: bool = False
+) -> tuple[Scores, dict[str, int]]:
+    """The scores under other gates, and how many rows of a component would have to be scored.
+
+    With `run` these are scored. Errors as in `whatif`.
+    """
     if isinstance(scores.reward, Route):
         raise RewardError("gates are those of one reward; take the part of the route that is meant")
     names = scores.reward.names

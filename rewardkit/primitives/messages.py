@@ -19,6 +19,7 @@ __all__ = [
     "arguments_of",
     "as_list",
     "assistant_text",
+    "calls_of",
     "content_text",
     "plain_value",
     "read_function",
@@ -126,11 +127,11 @@ def _mappings(value: Any) -> list[Mapping[str, Any]]:
 
 def _message_text(message: Mapping[str, Any], tool_calls: bool) -> str:
     text = content_text(message.get("content"))
-    calls = [_call_text(call) for call in _calls(message)] if tool_calls else []
+    calls = [_call_text(call) for call in calls_of(message)] if tool_calls else []
     return "\n".join([*([text] if text or not calls else []), *calls])
 
 
-def _calls(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def calls_of(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The functions a message calls, in the form of today or of 2023; what is no call is left out."""
     functions = [call.get("function", call) for call in _mappings(message.get("tool_calls"))]
     functions.append(message.get("function_call"))

@@ -138,10 +138,10 @@ class _Chooser:
         each, needed = self.tries.each, max(1, self.tries.each * WHOLE)
         if self.tries.hopeless:
             return "no call came back in its time; give a longer timeout, or mend what takes so long"
-        return (
-            f"the budget of {self.tries.budget:g} s was over before right and wrong answers could be told "
-            f"apart (a call takes {each:.2g} s); about budget={needed:.0f} would do for all"
-        )
+        before = f"{self.tries.over} before right and wrong answers could be told apart"
+        if self.tries.cancelled:
+            return before
+        return f"{before} (a call takes {each:.2g} s); about budget={needed:.0f} would do for all"
 
     def _part(self, part: _Candidates, count: int, draw: np.random.Generator) -> None:
         if not any(place in self.by_row for place in part.rows):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -145,6 +145,7 @@ def probe(
     expects_partial: bool = False,
     seed: int = 0,
     baseline: Baseline | str | Path | None = None,
+    progress: Callable[[float], bool] | None = None,
 ) -> ProbeResult:
     """What bad answers would earn of a reward, and what right ones would lose.
 
@@ -154,7 +155,9 @@ def probe(
     `budget`; what was not tried is in `.untried`. A wrong answer in good form may earn `leakage` of the
     ceiling. Beyond the fixed list `search` completions are put together and tried, and what pays is made as
     small as it goes (0: none). With `expects_partial` nearly right answers may earn a part. `baseline` is a
-    file of accepted findings, which are no alarms. RewardError: a column is asked for that is not there.
+    file of accepted findings, which are no alarms. `progress` is told the share of the work that is done,
+    many times, and says whether to go on: if not, the rest is untried. RewardError: a column is asked for
+    that is not there.
     """
     if not isinstance(reward, Reward):
         raise RewardError(f"probe takes a Reward, not {short(reward)}; load or make one first")
@@ -179,17 +182,19 @@ def probe(
     if unlimited and "hang" in families:
         notes.append(Inconclusive("hang", f"no call can be ended, as {unlimited}"))
     with time_limit(None if unsendable else timeout, patience=PATIENCE) as limit:
-        tries = Tries(reward, limit, budget)
+        tries = Tries(reward, limit, budget, progress=progress)
         calibration = calibrate(tries, rollouts, variants, label=label, seed=seed)
         found = list(whole(calibration, tries))
         trials: list[Trial] = []
         settled = bool(found)  # one finding says it all
+        tries.reach(CALIBRATED)
         if not settled:
             known = _known(tries, calibration, variants)
             subjects = tuple(item for item in calibration.subjects if item.rollout_id in known)
             calibration = replace(calibration, subjects=subjects)
             seen = Seen(reward, calibration, known, variants, _special(rollouts))
             trials = _tried(tries, calibration, variants, [item for item in probes if item.expects != "back"])
+            tries.reach(TRIED)
             graded = _graded(trials, calibration, always=expects_partial)
             found += failures(trials, calibration, seen)
             if wild := seen.noise > WILD:
@@ -205,6 +210,7 @@ def probe(
                         tries, calibration, variants, calls=search, seed=seed, skip=tuple(found)
                     )
                     found += [exploit_finding(item, seen) for item in exploits]
+            tries.reach(SEARCHED)
             found += [
                 wrong_mode(mode, tries.calls, part)
                 for part, mode in calibration.modes.items()
@@ -213,6 +219,7 @@ def probe(
             found += constants(calibration)
             if not unlimited and not any(item.code == "hang" for item in found):
                 found += hangs(tries, calibration, seen, [item for item in probes if item.expects == "back"])
+        tries.reach(HUNG)
         if "contract" in families and not (trials == [] and found and found[0].code in FAILING):
             broken = list(
                 contract(reward, calibration, tries, unsendable=unsendable, timeout=timeout, seed=seed)
@@ -220,6 +227,7 @@ def probe(
             if any(item.code == "depends_on_siblings" for item in broken):  # alone, all are the same
                 found = [item for item in found if item.code != "constant"]
             found += broken
+        tries.reach(1.0)
     order = {name: place for place, name in enumerate(SEVERITIES)}
     found = merged([item for item in found if item.family in families], list(calibration.modes))
     found.sort(key=lambda item: (order[item.severity], -float(item.evidence.get("risk", 0.0))))
@@ -255,6 +263,8 @@ def _check_numbers(*, timeout: float | None, budget: float, leakage: float, sear
             raise RewardError(f"{name}={value!r} cannot be used for probing; give {wanted}")
 
 
+CALIBRATED, TRIED, SEARCHED, HUNG = 0.15, 0.6, 0.85, 0.9
+"""Shares of the work that are done after its stages, about, for a bar to tell. Our choice."""
 AGAIN = 4
 """How often the same completions are tried to see whether they earn the same. Our choice."""
 
@@ -275,7 +285,8 @@ def _tried(
     """
     trials: list[Trial] = []
     late: set[str] = set()
-    for subject in calibration.subjects:
+    for number, subject in enumerate(calibration.subjects):
+        tries.reach(CALIBRATED + (TRIED - CALIBRATED) * number / len(calibration.subjects))
         planned = [
             (place, probe, attempt)
             for probe in probes

@@ -106,7 +106,8 @@ class Extent:
 class Tries:
     """A reward to be tried: `calls` so far, and whether there is time `left` of `budget` seconds.
 
-    `late` of them did not come back; `extent` is what all rewards lie between.
+    `late` of them did not come back; `extent` is what all rewards lie between. `progress` is told the `share`
+    of all the work that is done, now and then, and says whether to go on: if not, no time is left.
     """
 
     reward: Reward
@@ -116,14 +117,17 @@ class Tries:
     late: int = 0
     extent: Extent = field(default_factory=Extent)
     seconds: float = 0.0
+    progress: Callable[[float], bool] | None = None
+    share: float = 0.0
+    cancelled: bool = False
     _began: float = field(default_factory=time.monotonic)
     _first_calls: int = 0
     _first_seconds: float = 0.0
 
     @property
     def left(self) -> float:
-        """Seconds of the budget."""
-        return self.budget - (time.monotonic() - self._began)
+        """Seconds of the budget; 0 where it was cancelled."""
+        return 0.0 if self.cancelled else self.budget - (time.monotonic() - self._began)
 
     @property
     def each(self) -> float:
@@ -132,6 +136,17 @@ class Tries:
         if later:
             return (self.seconds - self._first_seconds) / later
         return self.seconds / self.calls if self.calls else 0.0
+
+    @property
+    def over(self) -> str:
+        """Why there is no time left."""
+        return "probing was cancelled" if self.cancelled else f"the budget of {self.budget:g} s was over"
+
+    def reach(self, share: float) -> None:
+        """So much of all the work is done."""
+        self.share = share
+        if self.progress is not None and not self.progress(share):
+            self.cancelled = True
 
     @property
     def hopeless(self) -> bool:
@@ -172,6 +187,7 @@ class Tries:
         names = list(dict.fromkeys(name for row in every for name in row))
         columns = {name: [row.get(name) for row in every] for name in names}
         began = time.monotonic()
+        self.reach(self.share)
         found = self.reward.evaluate(columns, rows=len(every), groups=codes, limit=self.limit)
         self.seconds += time.monotonic() - began
         gated = {name: status == GATED for name, status in found.statuses.items()}

@@ -1,0 +1,183 @@
+"""Bench: what the tabs of a workbench have in common, and how one tells the others of a change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import traitlets
+from numpy.typing import NDArray
+
+from rewardkit.analysis.grouping import Floats
+from rewardkit.analysis.view import View
+from rewardkit.bundle import GALLERY
+from rewardkit.cases import Case, load_cases
+from rewardkit.errors import InputError
+from rewardkit.notebook.workbench.figures import Figures, figures_of
+from rewardkit.notebook.workbench.variant import Ground, Variant
+from rewardkit.probes.case_writing import append_cases
+from rewardkit.probes.rightness import label_of, rightness
+from rewardkit.reward import Reward
+from rewardkit.scoring import Scores
+from rewardkit.training import Training
+
+__all__ = ["Bench", "Opened"]
+
+
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """What Browse shows: a row of the rollouts, or a completion that a probe tried, with its columns.
+
+    `case` is what a probe proposes to expect of it.
+    """
+
+    row: int | None = None
+    columns: Mapping[str, Any] = field(default_factory=dict)
+    about: str = ""
+    case: Mapping[str, Any] | None = None
+
+
+class Bench(traitlets.HasTraits):
+    """The scores that everything starts from, the variant that stands, what is open, and the cases.
+
+    Observe `variant`, `revised` (rows were scored), `opened` and `cases_written`; what hangs on the variant
+    is computed when it is asked for.
+    """
+
+    variant = traitlets.Any()
+    opened = traitlets.Any()
+    cases_written = traitlets.Int()
+    revised = traitlets.Int()
+
+    def __init__(
+        self,
+        start: Scores,
+        *,
+        cases: Sequence[Case] | str | Path | None = None,
+        label: str | None = None,
+        training: Any = None,
+        timeout: float | None = None,
+        seed: int = 0,
+    ) -> None:
+        super().__init__()
+        self.ground = Ground(start, label, seed)
+        self.label, self.timeout, self.seed = label, timeout, seed
+        self.cases_path = ""
+        self._given: tuple[Case, ...] = ()
+        if isinstance(cases, str | Path) and not str(cases).startswith(GALLERY):
+            self.cases_path = str(cases)
+        elif cases is not None:
+            self._given = tuple(load_cases(cases) if isinstance(cases, str | Path) else cases)
+        self.start = Variant.of(start.reward, Training.of(training))
+        self.variant = self.start
+        self._held: dict[str, Any] = {}
+        self.observe(self._forget, ["variant", "revised"])
+
+    def _forget(self, change: Any) -> None:
+        self._held.clear()
+
+    @property
+    def scored(self) -> Scores:
+        """The scores that everything starts from."""
+        return self.ground.start
+
+    @property
+    def views(self) -> tuple[View, ...]:
+        """The arrays of each part of the reward under the variant."""
+        if "views" not in self._held:
+            self._held["views"] = self.ground.views(self.variant)
+        return tuple(self._held["views"])
+
+    @property
+    def figures(self) -> Figures:
+        """The figures under the variant."""
+        if "figures" not in self._held:
+            self._held["figures"] = figures_of(self.views, len(self.scored))
+        found: Figures = self._held["figures"]
+        return found
+
+    @cached_property
+    def before(self) -> Figures:
+        """The figures at the start."""
+        return figures_of(self.ground.views(self.start), len(self.scored))
+
+    @property
+    def scores(self) -> Scores:
+        """The scored table under the variant."""
+        if "scores" not in self._held:
+            self._held["scores"] = self.ground.scores(self.variant)
+        found: Scores = self._held["scores"]
+        return found
+
+    def score_missing(self) -> None:
+        """Score the rows that the gates of the variant let in. Errors as in `whatif`."""
+        self.ground.score(self.variant)
+        self.revised += 1
+
+    @property
+    def reward(self) -> Reward:
+        """The reward under the variant, with its gates."""
+        found: Reward = self.variant.reward(self.scored.reward)
+        return found
+
+    @cached_property
+    def right(self) -> tuple[Floats, str]:
+        """Which rows are right: 1, 0 or NaN where that is not known, (rows,), and by what.
+
+        The label where there is one, else the answer, else full marks, as `suspect` has it. It does not move
+        with the weights.
+        """
+        views = self.ground.views(self.start)
+        if self.label is not None:
+            values = np.full(len(self.scored), np.nan)
+            for view in views:
+                found, _ = label_of(view, self.label)
+                if found is not None:
+                    values[view.rows] = found
+            if not np.isnan(values).all():
+                return values, f"by the column {self.label!r}"
+        found_right = rightness(self.scored, views, self.before.advantages)
+        return found_right.values, f"a completion {found_right.by}" if found_right.by else ""
+
+    @cached_property
+    def rows_of_group(self) -> list[NDArray[np.intp]]:
+        """The rows of each group."""
+        groups = self.scored.groups
+        order = np.argsort(groups, kind="stable")
+        return np.split(order, np.flatnonzero(np.diff(groups[order])) + 1) if len(order) else []
+
+    def siblings(self, row: int) -> NDArray[np.intp]:
+        """The rows of the group that a row belongs to, in order, itself among them."""
+        return self.rows_of_group[int(self.scored.groups[row])]
+
+    def row_of(self, rollout_id: Any) -> int | None:
+        """The row of a rollout, by the id that findings name it by."""
+        return self._rows_by_id.get(rollout_id)
+
+    @cached_property
+    def _rows_by_id(self) -> dict[Any, int]:
+        return {value: row for row, value in enumerate(self.scored.table["rollout_id"].tolist())}
+
+    def cases(self) -> list[Case]:
+        """The cases as they are now: those of the file, read anew, or those that were given.
+
+        CasesError: the file cannot be read.
+        """
+        written = load_cases(self.cases_path) if self.cases_path and Path(self.cases_path).is_file() else []
+        return [*self._given, *written]
+
+    def write_case(self, case: Mapping[str, Any]) -> int:
+        """Add a case to the file; how many were added: 0 where one that asks and expects the same is there.
+
+        InputError or CasesError, and nothing written, where that cannot be done.
+        """
+        if not self.cases_path:
+            raise InputError("there is no case file to write to; give its path, such as cases.jsonl")
+        added = append_cases(self.cases_path, [case])
+        if added:
+            self.cases_written += added
+        return added

@@ -1,0 +1,100 @@
+"""Figures: what a change of weights moves, from arrays, quick enough to follow a slider."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rewardkit.analysis.grouping import Floats
+from rewardkit.analysis.pairs import concordance
+from rewardkit.analysis.view import TINY, View
+
+__all__ = ["Figures", "figures_of", "turned"]
+
+
+@dataclass(frozen=True, eq=False)
+class Figures:
+    """Of rewards (rows,) and their groups: what a person looks at while a weight moves.
+
+    `low`, `mean`, `high`, `tied` and `alone` are (groups,), the last two say which have siblings who all earn
+    the same, or one completion only. `effective` is the share of the squared advantage by component, and
+    `auc` the share of sibling pairs that the reward orders as the label does: NaN without a label.
+    """
+
+    rewards: Floats
+    advantages: Floats
+    low: Floats
+    mean: Floats
+    high: Floats
+    tied: NDArray[np.bool_]
+    alone: NDArray[np.bool_]
+    effective: Mapping[str, float]
+    auc: float
+
+    @property
+    def groups(self) -> int:
+        """Number of groups with a judged completion."""
+        return int((~np.isnan(self.mean)).sum())
+
+    @property
+    def tied_share(self) -> float:
+        """Share of the groups of two or more whose siblings all earn the same; NaN without such groups."""
+        several = int((~self.alone & ~np.isnan(self.mean)).sum())
+        return float(self.tied.sum()) / several if several else math.nan
+
+    @property
+    def missing(self) -> int:
+        """Rows whose reward is missing."""
+        return int(np.isnan(self.rewards).sum())
+
+
+def figures_of(views: Sequence[View], rows: int) -> Figures:
+    """The figures of the parts of a reward together; rows of no part count as missing."""
+    rewards, advantages = np.full(rows, np.nan), np.full(rows, np.nan)
+    for view in views:
+        rewards[view.rows], advantages[view.rows] = view.rewards, view.advantages
+    stats = [view.stats for view in views]
+    counts = np.concatenate([item.count for item in stats])
+    judged = counts > 0
+
+    def joined(name: str) -> Floats:
+        found = np.concatenate([np.asarray(getattr(item, name), dtype=float) for item in stats])
+        return np.where(judged & np.isfinite(found), found, np.nan)
+
+    effective: dict[str, float] = {}
+    for view in views:
+        for name, share in view.effective_weights.items():
+            effective[f"{view.part}: {name}" if len(views) > 1 else name] = share
+    return Figures(
+        rewards,
+        advantages,
+        joined("low"),
+        joined("mean"),
+        joined("high"),
+        np.concatenate([view.dead for view in views]) & (counts > 1),
+        counts == 1,
+        effective,
+        _auc(views),
+    )
+
+
+def _auc(views: Sequence[View]) -> float:
+    agree = pairs = 0.0
+    for view in views:
+        if view.context.label is not None:
+            good, all_ = concordance(view.paid_by, view.context.label, view.groups)
+            agree, pairs = agree + float(good.sum()), pairs + float(all_.sum())
+    return agree / pairs if pairs else math.nan
+
+
+def turned(before: Figures, now: Figures) -> float:
+    """Share of the advantages of `before` whose sign is another now, or gone; NaN where there were none."""
+    one, other = (
+        np.sign(np.where(np.abs(np.nan_to_num(item.advantages)) < TINY, 0.0, np.nan_to_num(item.advantages)))
+        for item in (before, now)
+    )
+    return float((one != other)[one != 0].mean()) if one.any() else math.nan

@@ -1,0 +1,195 @@
+"""Filters: which rows Browse shows, and in which order. Arrays in, row numbers out."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from rewardkit.analysis.grouping import Floats
+from rewardkit.analysis.highest import different
+from rewardkit.evaluation import STATUSES
+from rewardkit.notebook.workbench.bench import Bench
+
+__all__ = ["KINDS", "ORDERS", "Filter", "Sieve"]
+
+Rows = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+HIGHEST = 24
+"""Completions of the highest rewards that are shown, diverse. Our choice."""
+KINDS = {
+    "all": "all completions",
+    "highest": "highest rewards, diverse",
+    "wrong but paid": "wrong but paid",
+    "right but unpaid": "right but unpaid",
+    "gated": "behind a closed gate",
+    "abstained": "not judged by a component",
+    "error": "with an error",
+    "no reward": "without a reward",
+    "tied": "in groups without a signal",
+}
+ORDERS = (
+    "reward, highest first",
+    "reward, lowest first",
+    "advantage",
+    "spread of the group",
+    "length",
+    "log",
+)
+
+
+@dataclass(frozen=True)
+class Filter:
+    """What a person asks to see.
+
+    `component` is that of `low`, `high` and `status`, "" for the reward; infinite limits leave out nothing,
+    others what is missing. `text` is looked for in the completion, in any case; `column` must say `value`.
+    """
+
+    kind: str = "all"
+    component: str = ""
+    low: float = -math.inf
+    high: float = math.inf
+    status: str = ""
+    text: str = ""
+    column: str = ""
+    value: str = ""
+    order: str = ORDERS[0]
+    one_a_group: bool = False
+
+
+@dataclass(eq=False)
+class Sieve:
+    """The rows of a bench, to be filtered; what does not move with the weights is computed once."""
+
+    bench: Bench
+
+    def rows(self, asked: Filter) -> Rows:
+        """The rows that are asked for, in their order."""
+        bench = self.bench
+        if asked.kind == "highest":
+            chosen = np.zeros(len(bench.scored), dtype=bool)
+            for view in bench.views:
+                chosen[view.rows[different(view, HIGHEST)]] = True
+        else:
+            chosen = self._of_kind(asked.kind)
+        values = self.values(asked.component)
+        if asked.low > -math.inf:
+            chosen &= values >= asked.low - 1e-9
+        if asked.high < math.inf:
+            chosen &= values <= asked.high + 1e-9
+        if asked.status:
+            chosen &= self._has_status(asked.component, asked.status)
+        if asked.column:
+            chosen &= self._texts_of(asked.column) == asked.value
+        if asked.text:
+            chosen &= self._found(asked.text, chosen)
+        rows = np.flatnonzero(chosen)
+        rows = rows[np.argsort(self._keys(asked.order, rows), kind="stable")]
+        if asked.one_a_group:
+            _, first = np.unique(bench.scored.groups[rows], return_index=True)
+            rows = rows[np.sort(first)]
+        return rows
+
+    def values(self, component: str) -> Floats:
+        """The scores of a component, or the rewards under the variant, (rows,)."""
+        return self.bench.scores.score(component) if component else self.bench.figures.rewards
+
+    def _of_kind(self, kind: str) -> Mask:
+        """The rows of a kind, an array of its own."""
+        bench = self.bench
+        rewards = bench.figures.rewards
+        if kind == "wrong but paid":
+            return np.asarray((bench.right[0] == 0) & (rewards >= self.middle))
+        if kind == "right but unpaid":
+            return np.asarray((bench.right[0] == 1) & (rewards <= self.middle))
+        if kind in ("gated", "abstained", "error"):
+            return self._has_status("", kind)
+        if kind == "no reward":
+            return np.isnan(rewards)
+        if kind == "tied":
+            chosen = np.zeros(len(rewards), dtype=bool)
+            for view in bench.views:
+                chosen[view.rows] = view.dead[view.groups]
+            return chosen
+        return np.ones(len(rewards), dtype=bool)
+
+    @property
+    def middle(self) -> float:
+        """What parts paid from unpaid: halfway from the median reward of the wrong to that of the right ones.
+
+        NaN where there are no right or no wrong ones, so that nothing is paid or unpaid.
+        """
+        right, rewards = self.bench.right[0], self.bench.figures.rewards
+        middles = []
+        for value in (0, 1):
+            of_them = rewards[(right == value) & np.isfinite(rewards)]
+            middles.append(float(np.median(of_them)) if len(of_them) else math.nan)
+        return sum(middles) / 2
+
+    def _has_status(self, component: str, status: str) -> Mask:
+        scores, code = self.bench.scores, STATUSES.index(status)
+        names = [component] if component else list(scores.reward.names)
+        return np.asarray(np.any([scores.status(name) == code for name in names], axis=0))
+
+    def _found(self, text: str, among: Mask) -> Mask:
+        """The rows whose completion has the text, in any case; only those of `among` are searched."""
+        if not among.all():
+            rows = np.flatnonzero(among)
+            hits = pc.match_substring(self._folded.take(pa.array(rows)), text.casefold())
+            found = np.zeros(len(among), dtype=bool)
+            found[rows[hits.to_numpy(zero_copy_only=False)]] = True
+            return found
+        return np.asarray(pc.match_substring(self._folded, text.casefold()).to_numpy(zero_copy_only=False))
+
+    @cached_property
+    def _folded(self) -> Any:
+        """The completions without case, as an Arrow array: searched in milliseconds."""
+        texts = self.bench.scored.table["completion"]
+        plain = [str(text).casefold().encode("utf-8", "replace").decode() for text in texts]
+        return pa.array(plain, type=pa.large_string())
+
+    def _texts_of(self, column: str) -> NDArray[np.object_]:
+        """What a column says, as texts."""
+        values = self.bench.scored.table[column].tolist()
+        found = np.empty(len(values), dtype=object)
+        found[:] = [str(value) for value in values]
+        return found
+
+    def choices(self, column: str, *, most: int = 200) -> list[str]:
+        """The values of a column, the most frequent first, up to so many."""
+        found = pd.Series(self._texts_of(column)).value_counts(sort=True)
+        return [str(value) for value in found.index[:most]]
+
+    def _keys(self, order: str, rows: Rows) -> Floats:
+        """What the rows are put in order by, lowest first; missing ones last."""
+        bench = self.bench
+        if order == "log":
+            return np.array(rows, dtype=np.float64)
+        if order == "length":
+            return -self._lengths[rows]
+        if order == "advantage":
+            keys = -bench.figures.advantages[rows]
+        elif order == "spread of the group":
+            keys = -self._spreads()[rows]
+        else:
+            keys = bench.figures.rewards[rows] * (1.0 if order == "reward, lowest first" else -1)
+        return np.where(np.isnan(keys), math.inf, keys)
+
+    @cached_property
+    def _lengths(self) -> Floats:
+        return np.array([len(text) for text in self.bench.scored.table["completion"]], dtype=float)
+
+    def _spreads(self) -> Floats:
+        """Highest less lowest reward of the group of each row, (rows,)."""
+        found = np.full(len(self.bench.scored), np.nan)
+        for view in self.bench.views:
+            found[view.rows] = (view.stats.high - view.stats.low)[view.groups]
+        return found

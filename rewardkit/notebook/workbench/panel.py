@@ -1,0 +1,170 @@
+"""Workbench: the panel in which a reward is weighed, read, checked, probed and diagnosed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import ipywidgets as widgets
+import pandas as pd
+
+from rewardkit import markup
+from rewardkit.calling import short
+from rewardkit.cases import Case
+from rewardkit.errors import InputError, RewardError
+from rewardkit.loading import load_reward
+from rewardkit.notebook.workbench.bench import Bench
+from rewardkit.notebook.workbench.browse import Browse
+from rewardkit.notebook.workbench.case_table import CaseTable
+from rewardkit.notebook.workbench.compose import Compose, live
+from rewardkit.notebook.workbench.parts import STYLE, Panel, classed
+from rewardkit.notebook.workbench.tried import Findings, Probes
+from rewardkit.reward import Reward
+from rewardkit.rollouts import Rollouts
+from rewardkit.scoring import Scores, score
+
+__all__ = ["Tab", "Workbench"]
+
+Source = Rollouts | Scores | str | Path | pd.DataFrame | Iterable[Mapping[str, Any]]
+LOST = (
+    "The kernel behind this panel is gone, so that its controls do nothing now. What was saved is saved; run "
+    "the cell again for a new panel. The weights below are those that you had."
+)
+
+
+class Workbench:
+    """A panel with tabs: Compose, Browse, Cases, Probes, Findings. The last line of a cell shows it.
+
+    `rollouts` are scored once (or are the Scores of this reward, which are taken as they are); from then on
+    weights, gates and filters move without scoring. `cases` is a case file, to which Browse adds, or a list
+    of cases. `label` names a column that says which completions are right, `training` is as `Training.of`
+    takes it, `timeout` as in `score`. Each tab is usable alone: ``bench.browse``. `scores` and `reward` are
+    those that stand in the panel, for the cells below. A page without a kernel (a report) has a still
+    picture.
+    InputError: input that cannot be used, before anything is shown.
+    """
+
+    def __init__(
+        self,
+        reward: Reward | str,
+        rollouts: Source,
+        cases: Sequence[Case] | str | Path | None = None,
+        label: str | None = None,
+        *,
+        training: Any = None,
+        timeout: float | None = None,
+        seed: int = 0,
+    ) -> None:
+        reward = load_reward(reward) if isinstance(reward, str) else reward
+        if not isinstance(reward, Reward):
+            raise RewardError(f"Workbench takes a Reward, not {short(reward)}; load or make one first")
+        scores = _scores(reward, rollouts, timeout)
+        self._bench = Bench(scores, cases=cases, label=label, training=training, timeout=timeout, seed=seed)
+        self._bench.before  # noqa: B018  a label or training that cannot be used is said now
+        if cases is not None:
+            self._bench.cases()
+        self._panels: list[Panel] = [
+            kind(self._bench) for kind in (Compose, Browse, CaseTable, Probes, Findings)
+        ]
+        self._tabs: Any = None
+
+    @property
+    def scores(self) -> Scores:
+        """The scores under the weights, gates and aggregation of the panel."""
+        return self._bench.scores
+
+    @property
+    def reward(self) -> Reward:
+        """The reward as it stands in the panel."""
+        return self._bench.reward
+
+    @property
+    def line(self) -> str:
+        """Code that gives this reward from the one called ``reward``; ``"reward"`` while nothing moved."""
+        line: str = self._bench.variant.line(self._bench.scored.reward)
+        return line
+
+    compose = property(lambda self: Tab(self, 0), doc="Weights, gates and aggregation, and what they do.")
+    browse = property(lambda self: Tab(self, 1), doc="Completions to read, filtered, beside their siblings.")
+    cases = property(lambda self: Tab(self, 2), doc="The cases, passed and missed.")
+    probes = property(lambda self: Tab(self, 3), doc="What bad answers would earn.")
+    findings = property(lambda self: Tab(self, 4), doc="What the rewards would do to training.")
+
+    @property
+    def panel(self) -> Any:
+        """The widget with all tabs; the same each time it is asked for."""
+        if self._tabs is None:
+            tabs = widgets.Tab([panel.widget for panel in self._panels])
+            for place, panel in enumerate(self._panels):
+                tabs.set_title(place, panel.title)
+                panel.active = panel.pinned or place == 0
+            tabs.observe(lambda change: self._turned(change["new"]), "selected_index")
+            self._bench.observe(lambda change: self._to_browse(), "opened")
+            self._tabs = tabs
+            self._whole = framed(tabs)
+        return self._whole
+
+    def _turned(self, place: int) -> None:
+        for at, panel in enumerate(self._panels):
+            panel.active = panel.pinned or at == place
+        self._panels[place].refresh()
+
+    def _to_browse(self) -> None:
+        if self._tabs.selected_index != 1:
+            self._tabs.selected_index = 1
+
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        return bundle(self.panel, still(self._bench), options)
+
+    def __repr__(self) -> str:
+        return f"Workbench of {self.reward.name!r} on {len(self.scores)} rollouts: {self.line}"
+
+
+class Tab:
+    """One tab of a workbench by itself; what it changes the others show too."""
+
+    def __init__(self, workbench: Workbench, place: int) -> None:
+        self._bench, self._panel = workbench._bench, workbench._panels[place]
+        self._panel.active = self._panel.pinned = True
+        self._panel.refresh()
+        self.widget = framed(self._panel.widget)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._panel, name)
+
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        return bundle(self.widget, still(self._bench), options)
+
+    def __repr__(self) -> str:
+        return f"the tab {self._panel.title} of a workbench"
+
+
+def framed(inner: Any) -> Any:
+    """A widget with the style of the panel, and the sentence that is seen when its kernel is gone."""
+    lost = classed(widgets.HTML(f'<p role="alert">{LOST}</p>'), "rewardkit-lost")
+    return classed(widgets.VBox([widgets.HTML(STYLE), lost, inner]), "rewardkit-workbench")
+
+
+def bundle(widget: Any, picture: str, options: Mapping[str, Any]) -> Any:
+    """What is shown of a widget: itself where there is a kernel, the still picture in a page."""
+    found = widget._repr_mimebundle_(**options)
+    data, metadata = found if isinstance(found, tuple) else (found, {})
+    return {**data, "text/html": picture}, metadata
+
+
+def still(bench: Bench) -> str:
+    """The panel as a page shows it that has no kernel: what stands, in pictures and figures."""
+    name = markup.escaped(bench.scored.reward.name)
+    return f'{STYLE}<div class="rewardkit rewardkit-workbench"><p><b>{name}</b></p>{live(bench)}</div>'
+
+
+def _scores(reward: Reward, rollouts: Source, timeout: float | None) -> Scores:
+    if not isinstance(rollouts, Scores):
+        return score(reward, rollouts, notes=True, timeout=timeout)
+    if rollouts.reward.record()["fingerprints"] != reward.record()["fingerprints"]:
+        raise InputError(
+            f"these are scores of {rollouts.reward.name!r} and not of the reward {reward.name!r} as it is "
+            "now; give the rollouts, which are then scored"
+        )
+    return rollouts

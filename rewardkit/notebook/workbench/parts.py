@@ -1,0 +1,103 @@
+"""Parts that the tabs are made of: buttons, a line that says what happened, code to copy, and their style."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable
+from typing import Any
+
+import ipywidgets as widgets
+
+from rewardkit import markup
+
+__all__ = ["STYLE", "Message", "Panel", "button", "classed", "copied"]
+
+STYLE = """<style>
+.rewardkit-workbench { --rk-line: rgba(127,127,127,.35); --rk-soft: rgba(127,127,127,.1); max-width: 120rem; }
+.rewardkit-workbench .widget-html-content, .rewardkit-workbench .jp-RenderedHTMLCommon { line-height: 1.4; }
+.rewardkit-workbench table { border-collapse: collapse; font-size: .9em; margin: .3em 0; }
+.rewardkit-workbench th, .rewardkit-workbench td { border-bottom: 1px solid var(--rk-line); }
+.rewardkit-workbench p { margin: .3em 0; }
+.rewardkit-workbench pre { white-space: pre-wrap; overflow-wrap: anywhere; background: var(--rk-soft);
+  padding: .5em; margin: .3em 0; max-height: 30em; overflow-y: auto; }
+.rewardkit-workbench :focus-visible { outline: 2px solid #3d8fc4; outline-offset: 1px; }
+.rewardkit-live { display: flex; flex-wrap: wrap; gap: 1em 2em; align-items: flex-start; }
+.rewardkit-live > * { flex: 1 1 22em; min-width: 0; max-width: 40em; overflow-x: auto; }
+.rewardkit-message p { margin: 0; padding: .2em .6em; border-left: 4px solid currentColor; max-width: 60em; }
+.rewardkit-scroll { overflow-x: auto; }
+.rewardkit-lost { display: none; border: 2px solid #d55e00; padding: .4em .8em; margin: .3em 0; }
+.jupyter-widgets-disconnected .rewardkit-lost,
+.jupyter-widgets-disconnected.rewardkit-lost { display: block; }
+</style>"""
+
+
+def classed(widget: Any, *names: str) -> Any:
+    """The widget with these CSS classes, by which a page's style and tests find it."""
+    for name in names:
+        widget.add_class(name)
+    return widget
+
+
+def button(label: str, mark: str, act: Callable[[], None], tooltip: str) -> Any:
+    """A button that does something when it is clicked."""
+    made = widgets.Button(description=label, tooltip=tooltip, layout={"width": "auto"})
+    made.on_click(lambda _: act())
+    return classed(made, mark)
+
+
+class Panel:
+    """A tab: its title, its widget, and whether it is in sight, so that it has to follow what changes.
+
+    One that is shown by itself is `pinned`: it always follows.
+    """
+
+    title = ""
+    widget: Any
+    active = True
+    pinned = False
+
+    def refresh(self) -> None:
+        """Show what stands now, if that changed while the tab was out of sight."""
+
+
+class Message:
+    """A line in which a tab says what happened, or what is wrong and what to do."""
+
+    def __init__(self) -> None:
+        self.widget = classed(widgets.HTML(), "rewardkit-message")
+        self.text = ""
+
+    def tell(self, text: str) -> None:
+        """Say something; screen readers read it out when they come to it."""
+        self._put(text, "status", "")
+
+    def warn(self, text: str) -> None:
+        """Say that something is wrong; read out at once."""
+        self._put(text, "alert", "\N{WARNING SIGN} ")
+
+    def clear(self) -> None:
+        """Say nothing."""
+        self.text = self.widget.value = ""
+
+    def _put(self, text: str, role: str, mark: str) -> None:
+        self.text = text
+        self.widget.value = f'<p role="{role}">{mark}{markup.escaped(text)}</p>'
+
+
+COPY = (
+    "var box = this.parentNode.querySelector('pre');"
+    "var range = document.createRange(); range.selectNodeContents(box);"
+    "var chosen = getSelection(); chosen.removeAllRanges(); chosen.addRange(range);"
+    "var done = () => { this.textContent = 'Copied'; };"
+    "if (navigator.clipboard) navigator.clipboard.writeText(box.textContent).then(done);"
+    "else if (document.execCommand('copy')) done();"
+)
+"""What a click does in the page, as widgets have no clipboard; where it may not copy, it selects."""
+
+
+def copied(code: str) -> str:
+    """Code with a button that copies it."""
+    return (
+        f'<div><button type="button" class="jupyter-button rewardkit-copy" onclick="{html.escape(COPY)}">'
+        f"Copy</button><pre>{markup.escaped(code, limit=None)}</pre></div>"
+    )
