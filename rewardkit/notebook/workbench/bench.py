@@ -141,7 +141,7 @@ class Bench(traitlets.HasTraits):
             if not np.isnan(values).all():
                 return values, f"by the column {self.label!r}"
         found_right = rightness(self.scored, views, self.before.advantages)
-        return found_right.values, f"a completion {found_right.by}" if found_right.by else ""
+        return found_right.values, f"right is one {found_right.by}" if found_right.by else ""
 
     @cached_property
     def rows_of_group(self) -> list[NDArray[np.intp]]:

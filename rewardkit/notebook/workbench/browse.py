@@ -205,7 +205,7 @@ class Browse(Panel):
         self.list.value = value
 
     def _line(self, row: int) -> str:
-        """A row of the list: reward, right or wrong, where the completion ends."""
+        """A row of the list: reward, right or wrong, how the completion begins."""
         reward, right = self.bench.figures.rewards[row], self.bench.right[0][row]
         mark = "" if math.isnan(right) else "\u2713 " if right == 1 else "\u2717 "
         told = "not judged" if math.isnan(reward) else f"{reward + 0.0:.3f}"
@@ -266,7 +266,7 @@ class Browse(Panel):
         self._shown = self._around(opened.row) if opened.row is not None else []
         for (opener, text), row in zip(self._cards, self._shown, strict=False):
             chosen = row == opened.row
-            opener.description = "open" if not chosen else "\u25cf open now"
+            opener.description = "\u25cf open now" if chosen else "Open"
             opener.tooltip = f"open sibling {self.bench.scored.table['rollout_id'].iloc[row]}"
             text.value = reading.card(self.bench, row, chosen=chosen)
         self.siblings.children = [

@@ -103,7 +103,8 @@ class Compose(Panel):
             rows.append(widgets.HTML(f"<p>{note}</p>"))
         rows.append(widgets.HBox([self.undo, self.reset, self.code], layout={"flex_flow": "row wrap"}))
         rows += [self.message.widget, self.score_rows]
-        controls = widgets.VBox(rows, layout={"flex": "0 0 auto", "width": "27em", "max_width": "100%"})
+        controls = widgets.VBox(rows, layout={"flex": "0 1 24em", "min_width": "20em"})
+        self.picture.layout.flex, self.picture.layout.min_width = "1 1 26em", "0"
         beside = widgets.HBox(
             [controls, self.picture], layout={"flex_flow": "row wrap", "align_items": "flex-start"}
         )
@@ -115,7 +116,7 @@ class Compose(Panel):
         if self._setting:
             return
         self._hold(lambda: self._show_weight(name, value))
-        weights = {**self.bench.variant.weights, name: float(value)}
+        weights = {**self.bench.variant.weights, name: round(float(value), 4)}
         self._change(replace(self.bench.variant, weights=weights), f"weight {name}")
 
     def _gate_moved(self, name: str) -> None:
@@ -203,7 +204,7 @@ class Compose(Panel):
         slider = self.sliders[name]
         if abs(value) > slider.max:  # typed beyond the end of the slider
             slider.max, slider.min = abs(value), -abs(value)
-        slider.value = self.numbers[name].value = value
+        slider.value = self.numbers[name].value = round(value, 4)
 
     def _draw(self, change: Any = None) -> None:
         to_score = self.bench.ground.to_score(self.bench.variant)
@@ -243,8 +244,8 @@ def _weight(name: str, weight: float) -> tuple[Any, Any]:
         readout=False,
         description=name,
         tooltip=f"weight of {name}",
-        style={"description_width": "9em"},
-        layout={"width": "20em"},
+        style={"description_width": "7em"},
+        layout={"width": "17em"},
     )
     box = widgets.BoundedFloatText(
         value=weight,
@@ -292,8 +293,8 @@ def _choice(name: str, options: Any, value: str, mark: str) -> Any:
         options=options,
         value=value or None,
         description=name,
-        style={"description_width": "9em"},
-        layout={"width": "20em"},
+        style={"description_width": "7em"},
+        layout={"width": "17em"},
     )
     return classed(made, mark)
 

@@ -17,7 +17,9 @@ STYLE = """<style>
 .rewardkit-workbench .widget-html-content, .rewardkit-workbench .jp-RenderedHTMLCommon { line-height: 1.4; }
 .rewardkit-workbench table { border-collapse: collapse; font-size: .9em; margin: .3em 0; }
 .rewardkit-workbench th, .rewardkit-workbench td { border-bottom: 1px solid var(--rk-line); }
-.rewardkit-workbench p { margin: .3em 0; }
+.rewardkit-workbench td[style*="right"], .rewardkit-workbench th[style*="right"] { white-space: nowrap; }
+.rewardkit-workbench p { margin: .3em 0; } .rewardkit-workbench figcaption { font-size: .85em; }
+.rewardkit-workbench figure { margin: 0 0 .6em; }
 .rewardkit-workbench pre { white-space: pre-wrap; overflow-wrap: anywhere; background: var(--rk-soft);
   padding: .5em; margin: .3em 0; max-height: 30em; overflow-y: auto; }
 .rewardkit-workbench :focus-visible { outline: 2px solid #3d8fc4; outline-offset: 1px; }
@@ -25,6 +27,16 @@ STYLE = """<style>
 .rewardkit-live > * { flex: 1 1 22em; min-width: 0; max-width: 40em; overflow-x: auto; }
 .rewardkit-message p { margin: 0; padding: .2em .6em; border-left: 4px solid currentColor; max-width: 60em; }
 .rewardkit-scroll { overflow-x: auto; }
+.rewardkit-siblings { overflow-x: auto; gap: .6em; padding-bottom: .4em; align-items: stretch; }
+.rewardkit-card { flex: 0 0 13em; border: 1px solid var(--rk-line); padding: .3em; overflow: hidden; }
+.rewardkit-card .widget-html { height: auto; } .rewardkit-card [aria-current] {
+  border-left: 4px solid #3d8fc4; padding-left: .4em; }
+.rewardkit-excerpt { white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: isolate; font-size: .85em;
+  max-height: 9em; overflow-y: auto; }
+.rewardkit-completion { border-left: 4px solid var(--rk-line); background: var(--rk-soft); padding: .3em .6em;
+  margin: .3em 0; max-height: 28em; overflow-y: auto; }
+.rewardkit-role { font-weight: 600; } .rewardkit-browse .widget-html { height: auto; }
+.rewardkit-aside { opacity: .8; }
 .rewardkit-lost { display: none; border: 2px solid #d55e00; padding: .4em .8em; margin: .3em 0; }
 .jupyter-widgets-disconnected .rewardkit-lost,
 .jupyter-widgets-disconnected.rewardkit-lost { display: block; }
@@ -40,7 +52,8 @@ def classed(widget: Any, *names: str) -> Any:
 
 def button(label: str, mark: str, act: Callable[[], None], tooltip: str) -> Any:
     """A button that does something when it is clicked."""
-    made = widgets.Button(description=label, tooltip=tooltip, layout={"width": "auto"})
+    layout = {"width": "auto", "align_self": "flex-start", "flex": "0 0 auto"}
+    made = widgets.Button(description=label, tooltip=tooltip, layout=layout)
     made.on_click(lambda _: act())
     return classed(made, mark)
 

@@ -63,15 +63,14 @@ def _head(bench: Bench, row: int) -> str:
     better = int((figures.rewards[siblings] > reward).sum())
     rank = "" if math.isnan(reward) else f", {better} of its {len(siblings) - 1} siblings earn more"
     right, by = bench.right
-    judged = (
-        "" if math.isnan(right[row]) else f" \u00b7 <b>{right_mark(right[row])}</b> ({markup.escaped(by)})"
-    )
+    judged = "" if math.isnan(right[row]) else f" \u00b7 <b>{right_mark(right[row])}</b>"
+    told = f'<span class="rewardkit-aside"> ({markup.escaped(by)})</span>' if judged else ""
     raw = float(bench.scores.table["reward_raw"].iloc[row])
     before = f" (before the transform {_figure(raw)})" if abs(raw - reward) > 1e-9 else ""
     identity = markup.escaped(bench.scored.table["rollout_id"].iloc[row])
     return (
         f'<p class="rewardkit-head"><b>reward {_figure(reward)}</b>{before} \u00b7 '
-        f"advantage {_signed(advantage)}{rank}{judged} \u00b7 rollout {identity}</p>"
+        f"advantage {_signed(advantage)}{rank}{judged}{told} \u00b7 rollout {identity}</p>"
     )
 
 
@@ -178,9 +177,15 @@ def _scores(found: Explanation, bench: Bench, row: int) -> str:
     total = _figure(bench.figures.rewards[row])
     rows.append(("total", "", "", total, "", "", f"{bench.variant.aggregation or 'reward'}"))
     header = ("component", "score", "weight", "adds", "status", "gate", "why")
+    used = [at for at in range(len(header)) if any(row[at] for row in rows)]
+    table = markup.table(
+        [header[at] for at in used],
+        [[row[at] for at in used] for row in rows],
+        numeric=("score", "weight", "adds"),
+    )
     notes = found.result.notes
     told = markup.table(("note", "value"), [(name, _text(value)) for name, value in notes.items()])
-    return markup.table(header, rows, numeric=("score", "weight", "adds")) + (told if notes else "")
+    return table + (told if notes else "")
 
 
 def _columns(bench: Bench, row: int) -> str:

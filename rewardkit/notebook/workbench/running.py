@@ -97,7 +97,10 @@ class Running:
             traceback.print_exc()
         else:
             stopped = self._cancelled.is_set()
-            self.message.tell("Cancelled: this is what was found till then." if stopped else "")
+            if stopped:
+                self.message.tell("Cancelled: this is what was found till then.")
+            else:
+                self.message.clear()
             self._finished(result)
         finally:
             self.run.disabled, self.cancel.disabled = False, True
