@@ -112,7 +112,9 @@ class Browse(Panel):
             [self.siblings, self.page, self.form.widget],
             layout={"flex": "3 1 34em", "min_width": "0", "overflow": "hidden"},
         )
-        both = widgets.HBox([left, right], layout={"flex_flow": "row wrap", "align_items": "flex-start"})
+        both = widgets.HBox(
+            [left, right], layout={"flex_flow": "row wrap", "align_items": "flex-start", "grid_gap": "0 1em"}
+        )
         return widgets.VBox([controls, both])
 
     # what is asked for

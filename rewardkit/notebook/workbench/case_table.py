@@ -96,13 +96,14 @@ class CaseTable(Panel):
         for miss in self.result.misses:
             misses.setdefault(miss.case, []).append(miss)
         cases = [case for case in self.result.cases if self._wanted(case, case.name in misses)]
+        cases.sort(key=lambda case: case.name not in misses)  # those that are missed first
         rows = [_row(case, misses.get(case.name, ())) for case in cases[:SHOWN]]
         header = ("case", "result", "expects", "got", "fields", "completion", "truth", "why")
         left = len(cases) - len(rows)
         more = f"<p>{left} more: search for them, or show only those that are missed.</p>" if left else ""
         none = "" if rows else "<p>No case is like this.</p>"
         body = markup.table(header, rows) if rows else ""
-        self.table.value = f'<div class="rewardkit-scroll">{body}</div>{none}{more}'
+        self.table.value = f'<div class="rewardkit-scroll rewardkit-tall">{body}</div>{none}{more}'
 
     def _wanted(self, case: Case, missed: bool) -> bool:
         if self.show.value != "all" and missed != (self.show.value == "missed"):

@@ -103,7 +103,7 @@ class Compose(Panel):
             rows.append(widgets.HTML(f"<p>{note}</p>"))
         rows.append(widgets.HBox([self.undo, self.reset, self.code], layout={"flex_flow": "row wrap"}))
         rows += [self.message.widget, self.score_rows]
-        controls = widgets.VBox(rows, layout={"flex": "0 1 24em", "min_width": "20em"})
+        controls = widgets.VBox(rows, layout={"flex": "0 1 25em", "min_width": "20em"})
         self.picture.layout.flex, self.picture.layout.min_width = "1 1 26em", "0"
         beside = widgets.HBox(
             [controls, self.picture], layout={"flex_flow": "row wrap", "align_items": "flex-start"}
@@ -244,8 +244,8 @@ def _weight(name: str, weight: float) -> tuple[Any, Any]:
         readout=False,
         description=name,
         tooltip=f"weight of {name}",
-        style={"description_width": "7em"},
-        layout={"width": "17em"},
+        style={"description_width": "8em"},
+        layout={"width": "18em"},
     )
     box = widgets.BoundedFloatText(
         value=weight,
@@ -293,8 +293,8 @@ def _choice(name: str, options: Any, value: str, mark: str) -> Any:
         options=options,
         value=value or None,
         description=name,
-        style={"description_width": "7em"},
-        layout={"width": "17em"},
+        style={"description_width": "8em"},
+        layout={"width": "18em"},
     )
     return classed(made, mark)
 
@@ -340,11 +340,11 @@ def _effective(bench: Bench, now: Figures, before: Figures, moved: bool) -> str:
         row = [
             name,
             f"{weight:g}",
-            f"{abs(weight) / total:.0%}",
+            f"",
             _share(before.effective.get(name, math.nan)),
         ]
-        rows.append([*row, _share(share)] if moved else row)
-    header = ["component", "weight", "declared", "effective at start", *(["now"] if moved else [])]
+        rows.append([*row, _share(before.effective.get(name, math.nan))] if moved else row)
+    header = ["component", "weight", "declared", "effective", *(["at start"] if moved else [])]
     return markup.table(header, rows, numeric=header[1:])
 
 

@@ -26,7 +26,7 @@ STYLE = """<style>
 .rewardkit-live { display: flex; flex-wrap: wrap; gap: 1em 2em; align-items: flex-start; }
 .rewardkit-live > * { flex: 1 1 22em; min-width: 0; max-width: 40em; overflow-x: auto; }
 .rewardkit-message p { margin: 0; padding: .2em .6em; border-left: 4px solid currentColor; max-width: 60em; }
-.rewardkit-scroll { overflow-x: auto; }
+.rewardkit-scroll { overflow-x: auto; } .rewardkit-tall { max-height: 36em; overflow-y: auto; }
 .rewardkit-siblings { overflow-x: auto; gap: .6em; padding-bottom: .4em; align-items: stretch; }
 .rewardkit-card { flex: 0 0 13em; border: 1px solid var(--rk-line); padding: .3em; overflow: hidden; }
 .rewardkit-card .widget-html { height: auto; } .rewardkit-card [aria-current] {
