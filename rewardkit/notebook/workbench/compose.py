@@ -5,7 +5,6 @@ Nothing is scored while they move.
 
 from __future__ import annotations
 
-import math
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -13,13 +12,10 @@ from typing import Any
 
 import ipywidgets as widgets
 
-from rewardkit import markup
-from rewardkit.analysis.findings import percent
 from rewardkit.errors import InputError, RewardError
 from rewardkit.notebook.workbench.bench import Bench
-from rewardkit.notebook.workbench.figures import Figures, turned
+from rewardkit.notebook.workbench.live import live
 from rewardkit.notebook.workbench.parts import Message, Panel, button, classed, copied
-from rewardkit.notebook.workbench.pictures import group_svg, histogram_svg
 from rewardkit.notebook.workbench.variant import Variant
 from rewardkit.primitives.gating import Gate
 from rewardkit.primitives.weighting import AGGREGATIONS
@@ -27,7 +23,7 @@ from rewardkit.route import Route
 from rewardkit.saving import Writer
 from rewardkit.training import SCALINGS
 
-__all__ = ["Compose", "live"]
+__all__ = ["Compose"]
 
 FARTHEST = 1000.0
 """The largest weight that can be typed: only the ratio of weights matters where groups are scaled."""
@@ -297,69 +293,3 @@ def _choice(name: str, options: Any, value: str, mark: str) -> Any:
         layout={"width": "18em"},
     )
     return classed(made, mark)
-
-
-def live(bench: Bench) -> str:
-    """The pictures and figures of the variant, with what changed against the start."""
-    now, before = bench.figures, bench.before
-    moved = bench.variant != bench.start
-    pictures = histogram_svg(now.rewards, before.rewards if moved else None) + group_svg(now)
-    return (
-        f'<div class="rewardkit-live"><div class="rewardkit-pictures">{pictures}</div>'
-        f"<div>{_table(now, before, moved)}{_effective(bench, now, before, moved)}</div></div>"
-    )
-
-
-def _table(now: Figures, before: Figures, moved: bool) -> str:
-    """The figures at the start and now."""
-    rows = [
-        ("mean reward", *(_mean(item) for item in (before, now))),
-        ("groups", *(f"{item.groups:,}" for item in (before, now))),
-        ("groups without a signal", *(_tied(item) for item in (before, now))),
-    ]
-    if not math.isnan(before.auc) or not math.isnan(now.auc):
-        rows.append(("label AUC within groups", *(_number(item.auc) for item in (before, now))))
-    if now.missing or before.missing:
-        rows.append(("rewards missing", *(f"{item.missing:,}" for item in (before, now))))
-    if moved:
-        rows.append(("advantages whose sign turned", "", _share(turned(before, now))))
-    header = ("figure", "start", "now") if moved else ("figure", "start")
-    numeric = header[1:]
-    return markup.table(header, [row[: len(header)] for row in rows], numeric=numeric)
-
-
-def _effective(bench: Bench, now: Figures, before: Figures, moved: bool) -> str:
-    """What each component holds of the squared advantage, beside what its weight says."""
-    if not now.effective:
-        return "<p>No group has a signal, so no component has an effect.</p>"
-    weights = bench.variant.weights
-    total = sum(map(abs, weights.values())) or 1.0
-    rows = []
-    for name, share in now.effective.items():
-        weight = weights.get(name, weights.get(name.rpartition(": ")[2], math.nan))
-        row = [
-            name,
-            f"{weight:g}",
-            f"",
-            _share(before.effective.get(name, math.nan)),
-        ]
-        rows.append([*row, _share(before.effective.get(name, math.nan))] if moved else row)
-    header = ["component", "weight", "declared", "effective", *(["at start"] if moved else [])]
-    return markup.table(header, rows, numeric=header[1:])
-
-
-def _mean(item: Figures) -> str:
-    known = item.rewards[~(item.rewards != item.rewards)]
-    return f"{known.mean():.3f} \u00b1 {known.std():.3f}" if len(known) else "-"
-
-
-def _tied(item: Figures) -> str:
-    return f"{_share(item.tied_share)} ({int(item.tied.sum()):,})"
-
-
-def _share(value: float) -> str:
-    return "-" if math.isnan(value) else percent(value)
-
-
-def _number(value: float) -> str:
-    return "-" if math.isnan(value) else f"{value:.3f}"

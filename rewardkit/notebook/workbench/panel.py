@@ -17,7 +17,8 @@ from rewardkit.loading import load_reward
 from rewardkit.notebook.workbench.bench import Bench
 from rewardkit.notebook.workbench.browse import Browse
 from rewardkit.notebook.workbench.case_table import CaseTable
-from rewardkit.notebook.workbench.compose import Compose, live
+from rewardkit.notebook.workbench.compose import Compose
+from rewardkit.notebook.workbench.live import live
 from rewardkit.notebook.workbench.parts import STYLE, Panel, classed
 from rewardkit.notebook.workbench.tried import Findings, Probes
 from rewardkit.reward import Reward
