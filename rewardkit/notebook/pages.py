@@ -147,8 +147,10 @@ def notebook_body(notebook: Any, *, redact: bool) -> tuple[str, str | None]:
         outputs = cell.get("outputs", [])
         kept = [] if redact else _streams(outputs)  # what the reward's own code prints may quote a completion
         for output in outputs:
-            if WIDGET in output.get("data", {}) or output.output_type == "stream":
+            if output.output_type == "stream":
                 continue
+            if output.get("data", {}).pop(WIDGET, None) is not None and "text/html" not in output.data:
+                continue  # nothing stands in its place
             if output.output_type == "error":
                 error = f"{output.ename}: {output.evalue}" if not redact else output.ename
                 if redact:

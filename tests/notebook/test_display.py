@@ -1,11 +1,9 @@
-import numpy as np
 import pandas as pd
 import pytest
 
 import rewardkit as rk
 from rewardkit.notebook import tables
 from rewardkit.notebook.display import Show, redacted_reason
-from rewardkit.notebook.sliders import WeightSliders, histogram_svg
 
 HOSTILE = "<script>window.pwned = 1</script><img src=x onerror=alert(1)>\x00\ud800\u202eSECRET"
 
@@ -193,44 +191,3 @@ def test_tables_of_figures_hold_what_they_say():
     assert definition.kind.tolist() == ["field", *["component"] * 4]
     coverage = tables.coverage(scores.reward, rk.load_cases("gallery:arithmetic")).set_index("component")
     assert (coverage.lowest < coverage.highest).all()
-
-
-def test_moving_a_slider_weighs_anew_without_scoring():
-    calls = []
-
-    def counted(completion):
-        calls.append(completion)
-        return len(completion) % 2
-
-    reward = rk.Reward(
-        "r", components=[rk.Component("a", counted), rk.Component("b", lambda completion: 0.5, weight=0.5)]
-    )
-    scores = rk.score(reward, [{"prompt_id": str(n // 4), "completion": "x" * n} for n in range(16)])
-    sliders = WeightSliders(scores)
-    assert sliders.line == "scores"
-    before = sliders._picture.value
-    assert "<code>" not in before  # no line of code that changes nothing
-    sliders._sliders["a"].value = -0.5
-    assert len(calls) == 16
-    np.testing.assert_allclose(sliders.scores.rewards, scores.reweigh({"a": -0.5}).rewards)
-    assert sliders.line == "scores.reweigh({'a': -0.5})"
-    assert sliders._picture.value != before
-    assert "<svg" in sliders.panel().children[1].value
-
-
-def test_the_histogram_says_in_words_what_it_shows():
-    svg = histogram_svg(np.array([0.0, 0.0, 1.0, np.nan]))
-    assert 'aria-label="reward from 0 to 1, 3 completions, up to 2 a bar"' in svg
-    assert histogram_svg(np.array([np.nan])) == "<p>no reward was judged</p>"
-
-
-def test_the_names_beside_the_sliders_have_room_and_are_told_in_full():
-    long = "negative_length_in_characters_compared_with_the_shortest_sibling"
-
-    def label(name):
-        reward = rk.Reward("r", components=[rk.Component(name, lambda completion: 1.0)])
-        (slider,) = WeightSliders(rk.score(reward, [{"completion": "x"}]))._sliders.values()
-        assert slider.tooltip == name
-        return float(slider.style.description_width.removesuffix("em"))
-
-    assert label("a") < label("answer_in_its_tag_only") < label(long) < 0.6 * len(long)

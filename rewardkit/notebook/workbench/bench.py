@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -58,6 +58,7 @@ class Bench(traitlets.HasTraits):
         start: Scores,
         *,
         cases: Sequence[Case] | str | Path | None = None,
+        ignore: Collection[str] = (),
         label: str | None = None,
         training: Any = None,
         timeout: float | None = None,
@@ -66,6 +67,7 @@ class Bench(traitlets.HasTraits):
         super().__init__()
         self.ground = Ground(start, label, seed)
         self.label, self.timeout, self.seed = label, timeout, seed
+        self.ignore = tuple(ignore)
         self.cases_path = ""
         self._given: tuple[Case, ...] = ()
         if isinstance(cases, str | Path) and not str(cases).startswith(GALLERY):

@@ -12,6 +12,7 @@ from rewardkit.errors import InputError
 from rewardkit.notebook.workbench.bench import Bench
 from rewardkit.notebook.workbench.parts import Message, Panel, button, classed
 from rewardkit.probes.shown import one_line
+from rewardkit.reward import Reward
 
 __all__ = ["CaseTable"]
 
@@ -74,7 +75,7 @@ class CaseTable(Panel):
         reward = self.bench.reward
         try:
             cases = self.bench.cases()
-            self.result = check(reward, cases, timeout=self.bench.timeout) if cases else None
+            self.result = self._checked(reward, cases)
         except (InputError, OSError) as error:
             self.message.warn(str(error))
             return
@@ -87,6 +88,11 @@ class CaseTable(Panel):
                 f"{told}{f', {failed} missed' * bool(failed)}."
             )
         self._draw()
+
+    def _checked(self, reward: Reward, cases: Sequence[Case]) -> CheckResult | None:
+        if not cases:
+            return None
+        return check(reward, cases, ignore=self.bench.ignore, timeout=self.bench.timeout)
 
     def _draw(self) -> None:
         if self.result is None:

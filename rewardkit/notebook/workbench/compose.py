@@ -27,6 +27,8 @@ __all__ = ["Compose"]
 
 FARTHEST = 1000.0
 """The largest weight that can be typed: only the ratio of weights matters where groups are scaled."""
+SHORTEST, LONGEST = 8, 20
+"""em that the names beside the sliders take at least and at most."""
 ONE_MOVE = 0.8
 """Seconds within which moves of one control are one step for Undo: a slider that is drawn. Our choice."""
 
@@ -43,8 +45,9 @@ class Compose(Panel):
         self._setting = False
         reward, start = bench.scored.reward, bench.start
         self.sliders, self.numbers = {}, {}
+        width = min(max(SHORTEST, 0.6 * max(map(len, start.weights))), LONGEST)  # em, for the names
         for name, weight in start.weights.items():
-            self.sliders[name], self.numbers[name] = _weight(name, weight)
+            self.sliders[name], self.numbers[name] = _weight(name, weight, width)
             for control in (self.sliders[name], self.numbers[name]):
                 control.observe(lambda change, name=name: self._weight_moved(name, change["new"]), "value")
         self.switches, self.thresholds = {}, {}
@@ -229,7 +232,7 @@ class Compose(Panel):
         self.written.value = copied(code)
 
 
-def _weight(name: str, weight: float) -> tuple[Any, Any]:
+def _weight(name: str, weight: float, width: float) -> tuple[Any, Any]:
     """A slider and a box for a weight, named by the component."""
     reach = max(1.0, 2 * abs(weight))
     slider = widgets.FloatSlider(
@@ -240,8 +243,8 @@ def _weight(name: str, weight: float) -> tuple[Any, Any]:
         readout=False,
         description=name,
         tooltip=f"weight of {name}",
-        style={"description_width": "8em"},
-        layout={"width": "18em"},
+        style={"description_width": f"{width:g}em"},
+        layout={"width": f"{width + 10:g}em"},
     )
     box = widgets.BoundedFloatText(
         value=weight,
