@@ -10,6 +10,7 @@ import re
 import sys
 import traceback
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from types import ModuleType
@@ -27,7 +28,7 @@ from rewardkit.targets import TARGETS
 from rewardkit.targets.adapter import named, takes_anything
 from rewardkit.targets.recognising import SAMPLED, parts, read
 
-__all__ = ["load_reward", "run_file"]
+__all__ = ["forget_beside", "load_reward", "run_file"]
 
 GALLERY = "rewardkit.gallery"
 FILE_MODULE = (
@@ -136,7 +137,8 @@ def run_file(path: Path) -> ModuleType:
     before = sys.modules.get(name)
     for helper in _beside(path):
         if helper in _HELPERS:  # a module beside it that an earlier run imported: it may have changed
-            del sys.modules[helper]
+            _forget(helper)
+    importlib.invalidate_caches()
     known = set(_beside(path))
     sys.modules[name] = module  # pickling a function of the file needs to find it there
     sys.path.insert(0, str(path.parent))
@@ -146,24 +148,43 @@ def run_file(path: Path) -> ModuleType:
         module.__dict__[MODULE_SOURCE] = text  # a worker process makes the module again
         exec(compile(text, str(path), "exec", dont_inherit=True), module.__dict__)
         helpers = _beside(path)
-        new = [helper for helper in helpers if helper not in known]
-        _HELPERS.update(new)
         module.__dict__[SOURCE_HASH] = source_hash(
-            text + b"".join(helpers[helper].read_bytes() for helper in new)
+            text + b"".join(helpers[helper].read_bytes() for helper in helpers if helper not in known)
         )
-    except CAUGHT as error:
+    except BaseException as error:
         if before is None:
             del sys.modules[name]
         else:
             sys.modules[name] = before
+        if not isinstance(error, CAUGHT):
+            raise
         raise RewardError(_failed(str(path), error)) from error
     finally:
         sys.path.remove(str(path.parent))
+        _HELPERS.update(_beside(path).keys() - known)  # of a run that failed, too
     return module
 
 
 _HELPERS: set[str] = set()
 """Names of modules that reward files imported from their own folder."""
+
+
+def forget_beside(path: Path) -> None:
+    """Let the modules beside the file be imported anew when it runs next, whoever imported them.
+
+    Packages stay, and what belongs to one.
+    """
+    for name in _beside(path.resolve()):
+        if "." not in name and name != "__main__" and not hasattr(sys.modules[name], "__path__"):
+            _HELPERS.add(name)
+
+
+def _forget(helper: str) -> None:
+    """Let a module be imported anew, and not from bytecode, which takes two edits of one second for one."""
+    bytecode = getattr(sys.modules.pop(helper).__spec__, "cached", None)
+    if bytecode:
+        with suppress(OSError):
+            Path(bytecode).unlink()
 
 
 def _beside(path: Path) -> dict[str, Path]:

@@ -1,5 +1,6 @@
 """load_reward(): the three forms, and one clear sentence for whatever a name can get wrong."""
 
+import os
 import pickle
 import sys
 
@@ -253,3 +254,25 @@ def test_a_module_beside_the_file_is_run_anew_and_is_part_of_the_fingerprint(tmp
     assert before.record()["fingerprints"]["scoring"] != after.record()["fingerprints"]["scoring"]
     again = rk.load_reward(f"{tmp_path}/mine.py:f")
     assert after.record()["fingerprints"] == again.record()["fingerprints"]
+
+
+def test_a_module_beside_the_file_is_new_after_a_run_that_failed_and_within_one_second(file):
+    helper = file.parent / "beside_the_file.py"
+    good, seen = file.read_text(), []
+    for level, text in ((1, good + "1 / 0\n"), (2, good), (3, good)):
+        helper.write_text(f"LEVEL = {level}\n")
+        os.utime(helper, (1e9, 1e9))
+        file.write_text(text)
+        try:
+            seen.append(rk.load_reward(f"{file}:paid")(completion="4", ground_truth="4").reward)
+        except rk.RewardError:
+            seen.append(None)
+    assert seen == [None, 10.0, 15.0]
+
+
+def test_an_interrupted_run_leaves_no_half_module(file):
+    file.write_text("raise KeyboardInterrupt\n")
+    before = set(sys.modules)
+    with pytest.raises(KeyboardInterrupt):
+        rk.load_reward(str(file))
+    assert set(sys.modules) == before and str(file.parent) not in sys.path
