@@ -169,6 +169,7 @@ def score(
     ignore_gates: bool = False,
     notes: bool = False,
     timeout: float | None = None,
+    patience: int | None = None,
     progress: bool = False,
 ) -> Scores:
     """Scores of every rollout, one row a completion in the order given.
@@ -177,8 +178,9 @@ def score(
     `rk.note` left as columns; ``progress=True`` shows a bar. What a component does wrong becomes its row's
     status, never an exception. With a `timeout` each call of a function that is not rewardkit's own may take
     so many seconds: it runs in a worker process, which is killed and replaced when it takes longer or ends,
-    and its row gets status ``error``. Calls must not depend on one another, as several processes make them,
-    and what they change stays there: an argument that a call alters, or a counter, is not altered here.
+    and its row gets status ``error``; after `patience` late calls of a pass the others of it are not made.
+    Calls must not depend on one another, as several processes make them, and what they change stays there: an
+    argument that a call alters, or a counter, is not altered here.
     RewardError: a column is asked for that is not there, or has the name of a field or component; a function
     that cannot be sent to another process under a `timeout`.
     """
@@ -201,7 +203,7 @@ def score(
         columns = Rollouts(pd.DataFrame(asked), {}, ()).columns()
     steps = len(reward.fields) + len(reward.components)
     with (
-        time_limit(timeout) as limit,
+        time_limit(timeout, patience=patience) as limit,
         tqdm(total=steps, desc="scoring", unit="column", leave=False) if progress else nullcontext() as bar,
     ):
         found = reward.evaluate(

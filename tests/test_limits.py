@@ -420,3 +420,10 @@ def test_a_function_of_a_notebook_s_cell_is_bounded_in_the_notebook():
     NotebookClient(notebook, timeout=60).execute()
     printed = [output.text for output in notebook.cells[0].outputs if output.get("name") == "stdout"]
     assert "".join(printed).strip() == "[0, 3, 0] took longer than 1 s"
+
+
+def test_after_so_many_late_calls_of_a_pass_the_others_of_it_are_not_made():
+    scores = rk.score(one(sleeps), rows(*["sleep"] * 12), timeout=0.3, patience=1)
+    reasons = scores.table["error/c"].dropna().tolist()
+    assert reasons.count("took longer than 0.3 s") == 1
+    assert sum("was not tried" in reason for reason in reasons) >= 10
