@@ -13,6 +13,7 @@ from rewardkit.errors import CasesError, InputError, RewardError, RolloutsError
 from rewardkit.explanation import Explanation, explain
 from rewardkit.exporting import Exported, export
 from rewardkit.loading import load_reward
+from rewardkit.notebook.magic import load_ipython_extension as load_ipython_extension
 from rewardkit.notebook.workbench.panel import Workbench as Workbench
 from rewardkit.primitives import extraction as extract
 from rewardkit.primitives import measurement as measure

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import math
 import re
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, MappingView, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -60,6 +61,15 @@ def said(error: BaseException) -> str:
     except CAUGHT:
         text = ""
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def line_of(error: BaseException, file: str) -> int | None:
+    """The innermost line of this file that an error came from, 1 for its first; ``None``: from elsewhere."""
+    if isinstance(error, SyntaxError) and error.filename == file:
+        return error.lineno
+    frames = traceback.walk_tb(error.__traceback__)
+    lines = [line for frame, line in frames if frame.f_code.co_filename == file]
+    return lines[-1] if lines else None
 
 
 def without_addresses(text: str) -> str:

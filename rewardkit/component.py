@@ -194,7 +194,7 @@ class Component:
         return {"weight": self.weight, "why": self.why, "primary": self.primary, **said}
 
 
-HOLDERS = ("rewardkit.primitives.", "rewardkit.targets.")
+HOLDERS = ("rewardkit.primitives.", "rewardkit.targets.", "rewardkit.probes.placing")
 """Where rewardkit's callables that may hold a user's function are defined."""
 
 

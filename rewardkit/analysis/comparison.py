@@ -25,7 +25,7 @@ from rewardkit.errors import InputError
 from rewardkit.scoring import Scores
 from rewardkit.training import Training
 
-__all__ = ["Comparison", "compare"]
+__all__ = ["Comparison", "compare", "of_rows"]
 
 SHOWN = 5  # of a list in the text for a person; the record has all
 GRAVE = ("high", "warn")
@@ -138,7 +138,7 @@ class Comparison:
             f"both have: {self.verdict}",
             *(f"  note: {sentence}" for sentence in self.notes),
             *_of_definition(self),
-            *_of_rows(self),
+            *of_rows(self),
             *_of_forecast(self.forecast),
             *_of_cases(self.cases),
             *_listed("new findings", [f"{item.severity:<4}  {item.sentence}" for item in self.new]),
@@ -316,7 +316,7 @@ def _of_definition(found: Comparison) -> list[str]:
     return lines or ["  the definition is the same"]
 
 
-def _of_rows(found: Comparison) -> list[str]:
+def of_rows(found: Comparison) -> list[str]:
     """Rewards, advantages, ranks and groups, a line each; or why there is no figure."""
     rewards, signs, ranks, signal = found.rewards, found.advantages, found.ranks, found.signal
     kinds = ("up", "down", "equal", "newly_judged", "no_longer_judged", "judged_in_neither")

@@ -17,23 +17,17 @@ from rewardkit.reward import Reward
 from rewardkit.route import Route
 from rewardkit.targets.adapter import Adapter
 
-__all__ = ["CHANGED", "NAN", "Watched", "varied", "watching"]
+__all__ = ["CHANGED", "NAN", "Watched", "Wrapped", "varied", "watching", "wrapping"]
 
 CHANGED = "changed its argument"
 NAN = "gives NaN"
 
 
 @dataclass(frozen=True, repr=False)
-class Watched:
-    """A user's function that raises where it changes what it is given, nested values included.
-
-    A `lasting` one raises in each call behind that, too. With `nan` it raises where a list has a NaN.
-    """
+class Wrapped:
+    """A user's function that is called through another."""
 
     function: Callable[..., Any]
-    lasting: bool = False
-    nan: bool = False
-    said: list[str] = field(default_factory=list)
 
     @property
     def __signature__(self) -> inspect.Signature:
@@ -48,6 +42,18 @@ class Watched:
     def together(self) -> str:
         """How it is called as a field."""
         return str(getattr(self.function, "together", ""))
+
+
+@dataclass(frozen=True, repr=False)
+class Watched(Wrapped):
+    """A user's function that raises where it changes what it is given, nested values included.
+
+    A `lasting` one raises in each call behind that, too. With `nan` it raises where a list has a NaN.
+    """
+
+    lasting: bool = False
+    nan: bool = False
+    said: list[str] = field(default_factory=list)
 
     def __call__(self, *positional: Any, **keywords: Any) -> Any:
         """What the function gives; TypeError: it changed an argument, or gave a NaN."""
@@ -94,26 +100,30 @@ def _copied(value: Any) -> Any:
 
 def watching(reward: Reward, *, lasting: bool = False, nan: bool = False) -> Reward:
     """The reward with each of the user's functions watched, see `Watched`."""
+    return wrapping(reward, lambda function: Watched(function, lasting, nan))
+
+
+def wrapping(reward: Reward, wrap: Callable[[Callable[..., Any]], Wrapped]) -> Reward:
+    """The reward with each of the user's functions wrapped, but for gates."""
     if isinstance(reward, Route):
-        inner = {key: watching(one, lasting=lasting, nan=nan) for key, one in reward.rewards.items()}
-        default = reward.default
-        others = watching(default, lasting=lasting, nan=nan) if default is not None else None
+        inner = {key: wrapping(one, wrap) for key, one in reward.rewards.items()}
+        others = wrapping(reward.default, wrap) if reward.default is not None else None
         return Route(reward.column, inner, others, name=reward.name)
 
-    def watched(function: Any) -> Any:
+    def wrapped(function: Any) -> Any:
         if not TimeLimit.needed(function):
             return function
         if not isinstance(function, Adapter):
-            return Watched(function, lasting, nan)
+            return wrap(function)
         own = type(function).called is not Adapter.called  # a method of an object, not the object
         if own or not callable(function.function):
             return function
-        return replace(function, function=Watched(function.function, lasting, nan))
+        return replace(function, function=wrap(function.function))
 
     return replace(
         reward,
-        fields={name: watched(function) for name, function in reward.fields.items()},
-        components=[replace(item, function=watched(item.function)) for item in reward.components],
+        fields={name: wrapped(function) for name, function in reward.fields.items()},
+        components=[replace(item, function=wrapped(item.function)) for item in reward.components],
     )
 
 

@@ -1,0 +1,140 @@
+"""Where in a cell an error came from: while its file was imported, or of a component for some rows."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rewardkit.calling import line_of, said
+from rewardkit.errors import InputError
+from rewardkit.evaluation import ROLLOUT, STATUSES
+from rewardkit.limits import UNTRIED
+from rewardkit.probes.placing import RAISED_AT, placing
+from rewardkit.probes.shown import one_line, visible
+from rewardkit.reward import Reward
+from rewardkit.scoring import Scores, score
+
+__all__ = [
+    "CellError",
+    "ComponentError",
+    "Place",
+    "asking_place",
+    "component_errors",
+    "explained",
+    "place_in",
+]
+
+LINE_ENDS = re.compile("\r\n|\r|\n")  # as Python and the notebook count lines; a form feed is none
+ABOVE = 1  # lines of a cell above those of its file: the one with the magic
+LONGEST = 160  # characters of a line that are shown
+SIBLINGS = 32  # rows of a group that are scored again to find the line of an error
+
+
+class CellError(InputError):
+    """What stops a reward cell: a sentence, and the line of the cell that it comes from."""
+
+    def _render_traceback_(self) -> list[str]:
+        return str(self).split("\n")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line of a cell: its number, from 1 for the one with the magic, its text, and where in it (from 1)."""
+
+    line: int
+    text: str
+    column: int | None = None
+
+    def __str__(self) -> str:
+        shown = f"line {self.line} of the cell:\n    {visible(self.text[:LONGEST])}"
+        if self.column is None or not 0 < self.column <= LONGEST:
+            return shown
+        before = re.sub(r"[^\t]", " ", visible(self.text[: self.column - 1]))
+        return f"{shown}\n    {before}^"
+
+
+def place_in(source: str, line: int | None, column: int | None = None) -> Place | None:
+    """The place in a cell of a line of its file, from 1; ``None`` where the file has no such line."""
+    lines = LINE_ENDS.split(source)
+    if line is None or not 0 < line <= len(lines):
+        return None
+    return Place(line + ABOVE, lines[line - 1], column)
+
+
+def explained(error: BaseException, source: str, file: str) -> str:
+    """What an error says, in one line, and below it the line of the cell that it came from.
+
+    `file` is what the code of the cell was compiled as, and `source` its text.
+    """
+    first = error.__cause__ if isinstance(error, InputError) and error.__cause__ else error
+    what, column = _said(first), None
+    if isinstance(first, SyntaxError) and first.filename == file:
+        what, column = f"{type(first).__name__}: {first.msg}", first.offset
+    place = place_in(source, line_of(first, file), column)
+    return one_line(what, 600) + (f"\n{place}" if place else "")
+
+
+def _said(error: BaseException) -> str:
+    return str(error) if isinstance(error, InputError) else said(error)
+
+
+def asking_place(reward: Reward, columns: Collection[str], source: str, file: str) -> Place | None:
+    """Where in a cell the function stands that asks for a column which is not there; ``None``: none does."""
+    for part in reward.inner:
+        known = {*columns, *part.fields, *part.names, ROLLOUT}
+        for call in (*part.field_calls.values(), *(item.call for item in part.components)):
+            code = getattr(call.function, "__code__", None)
+            if not known.issuperset(call.asks_for) and code is not None and code.co_filename == file:
+                return place_in(source, code.co_firstlineno)
+    return None
+
+
+@dataclass(frozen=True)
+class ComponentError:
+    """The most frequent error of a component, in how many rows, and the line of the cell it comes from."""
+
+    component: str
+    reason: str
+    rows: int
+    untried: int = 0  # rows for which no call was made any more, as others were late
+    place: Place | None = None
+
+
+def component_errors(
+    scores: Scores, source: str, file: str, *, timeout: float | None
+) -> tuple[ComponentError, ...]:
+    """The most frequent error of each component that has any.
+
+    The line is found by scoring again one of the rows, with its siblings, under the same `timeout`.
+    """
+    found, rows = [], []
+    for name in scores.reward.names:
+        failed = scores.status(name) == STATUSES.index("error")
+        reasons = scores.table[f"error/{name}"].to_numpy()[failed].tolist()
+        counts = Counter(reason for reason in reasons if not reason.startswith(UNTRIED))
+        for reason, count in counts.most_common(1):
+            found.append(ComponentError(name, reason, count, len(reasons) - counts.total()))
+            rows.append(int(np.flatnonzero(failed)[reasons.index(reason)]))
+    if not found:
+        return ()
+    chosen = sorted({row for failing in rows for row in _with_siblings(scores, failing)})
+    again = score(placing(scores.reward, file), scores.rollouts.select(chosen), timeout=timeout, patience=1)
+    return tuple(
+        replace(item, place=place_in(source, _raised_at(again, item.component, chosen.index(row))))
+        for item, row in zip(found, rows, strict=True)
+    )
+
+
+def _with_siblings(scores: Scores, row: int) -> Sequence[int]:
+    siblings = np.flatnonzero(scores.groups == scores.groups[row]).tolist()
+    return [row, *siblings[:SIBLINGS]]
+
+
+def _raised_at(scores: Scores, component: str, row: int) -> int | None:
+    """The line at which a component, or the field that it asks for, raised for a row."""
+    found = re.search(rf"{RAISED_AT}(\d+)$", scores.table[f"error/{component}"].iloc[row] or "")
+    return int(found[1]) if found else None

@@ -1,0 +1,258 @@
+"""`%load_ext rewardkit`: `%%reward` makes a cell a reward file and tries it, `%reward_diff` shows changes."""
+
+from __future__ import annotations
+
+import linecache
+import warnings
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
+from IPython.core.magic_arguments import argument, magic_arguments
+
+from rewardkit.cases import Case, check, load_cases
+from rewardkit.errors import InputError
+from rewardkit.limits import LATE, cannot_limit
+from rewardkit.loading import forget_beside, load_reward
+from rewardkit.notebook.cell_errors import CellError, Place, asking_place, component_errors, explained
+from rewardkit.notebook.cell_inputs import chosen_rollouts, encoded, options, reward_path, unquoted
+from rewardkit.notebook.versions import Difference, History, Version, changed
+from rewardkit.notebook.written import Written, component_rows
+from rewardkit.probes.probing import TIMEOUT, probe
+from rewardkit.probes.quiet import quiet
+from rewardkit.probes.shown import one_line
+from rewardkit.reward import Reward
+from rewardkit.rollouts import Rollouts
+from rewardkit.scoring import Scores, score, write_whole
+
+__all__ = ["RewardMagics", "load_ipython_extension"]
+
+ROWS = 10
+"""On which the contract is tried. Our choice: a cell is to answer in a second or two."""
+
+CONTRACT_SECONDS = 20.0
+"""For the contract at the most. Our choice, for a slow reward."""
+
+PATIENCE = 2
+"""Late calls of one component, after which its others are not made. Our choice: a cell is to come back."""
+
+
+def load_ipython_extension(shell: InteractiveShell) -> None:
+    """Give the shell `%%reward` and `%reward_diff`; what it has of them already stays, with its versions."""
+    if RewardMagics.__name__ not in shell.magics_manager.registry:
+        shell.register_magics(RewardMagics(shell))
+
+
+@magics_class
+class RewardMagics(Magics):
+    """The magics of one shell, and the versions of the files that it saved, in memory."""
+
+    def __init__(self, shell: InteractiveShell) -> None:
+        super().__init__(shell)
+        self.variables: dict[str, Any] = shell.user_ns
+        self.histories: dict[Path, History] = {}
+
+    @magic_arguments()
+    @argument("path", help="A Python file, in a folder that is there.")
+    @argument("--rollouts", metavar="NAME", help="A variable with rollouts, or a file or gallery: name.")
+    @argument("--name", default="reward", metavar="ATTRIBUTE", help="What the reward is called in the cell.")
+    @argument("--as", dest="as_", metavar="TRAINER", help="Read it as this trainer's reward function.")
+    @argument("--cases", metavar="PATH", help="Cases to check it against.")
+    @argument("--timeout", type=float, default=TIMEOUT, help="Seconds that a call may take; 0: no limit.")
+    @argument("--force", action="store_true", help="Replace a file that was changed elsewhere, too.")
+    @cell_magic
+    def reward(self, line: str, cell: str) -> Written:
+        """Save the cell as a reward file, import it fresh, try its contract, score the notebook's rollouts.
+
+        The body of the cell is the file, byte for byte, for papermill and the command line to use. Where it
+        cannot be imported the file stays as it was. Modules beside the file are imported anew, too. The
+        notebook gets `reward` and, of the variable `rollouts` or `logged`, or of the only Rollouts that it
+        has, `scores`. What the cell's code prints is not shown.
+        """
+        with _as_cell_errors():
+            given = options(self.reward.parser, line)
+            path, data = reward_path(given.path), encoded(cell)
+            cases = load_cases(given.cases) if given.cases else None
+            rollouts, why = chosen_rollouts(self.variables, given.rollouts)
+            found = path.read_bytes() if path.is_file() else None
+            history = self.histories.get(path.resolve())
+            if history and not given.force:
+                _refuse_to_overwrite(path, found, history.saved.data, data)
+            reward = _saved_and_loaded(path, found, data, given, rollouts)
+        history = history.then(found, data) if history else History.first(found, data)
+        history = replace(history, saved=Version(data, reward))
+        self._remember(path, history, reward=reward)
+        written = Written(_told(path, found, history), _made(reward, None))
+        if rollouts is None:
+            return replace(written, notes=(why,))
+        place = asking_place(reward, rollouts.as_logged(), cell, str(path.resolve()))
+        with _as_cell_errors(f"{given.path} is saved and `reward` is new, but ", place):
+            tried, scores = _tried(reward, rollouts, cases, cell, path, given.timeout)
+        self._remember(path, replace(history, saved=Version(data, reward, scores)), scores=scores)
+        return replace(written, made=_made(reward, scores), **tried)
+
+    @line_magic
+    def reward_diff(self, line: str) -> Difference:
+        """What changed of a reward file against the version before the last save: `%reward_diff [PATH.py]`.
+
+        Lines, definition, and where both were scored on the same rollouts, rewards.
+        """
+        with _as_cell_errors():
+            path, history = self._written(unquoted(line.strip()))
+            if not path.is_file():
+                raise InputError(f"there is no file {_near(path)!r} any more; run its cell to write it again")
+            return Difference.of(_near(path), history, path.read_bytes())
+
+    def _written(self, given: str) -> tuple[Path, History]:
+        """A file that this notebook saved, the only one where none is given."""
+        saved = {path: _near(path) for path in self.histories}
+        path = reward_path(given).resolve() if given else next(iter(saved), None)
+        if path is None:
+            raise InputError("no reward file was saved here yet; save one with %%reward PATH.py")
+        if path not in saved or (not given and len(saved) > 1):
+            head = f"{given!r} was not saved here" if given else "several reward files were saved here"
+            raise InputError(f"{head}; give one of {list(saved.values())}")
+        return path, self.histories[path]
+
+    def _remember(self, path: Path, history: History, **names: Any) -> None:
+        self.histories[path.resolve()] = history
+        self.variables.update(names)
+
+
+@contextmanager
+def _as_cell_errors(before: str = "", place: Place | None = None) -> Iterator[None]:
+    """Let what cannot be used be said in one sentence that ends the cell."""
+    try:
+        yield
+    except CellError:
+        raise
+    except InputError as error:
+        raise CellError(before + one_line(error, 1000) + (f"\n{place}" if place else "")) from None
+
+
+def _near(path: Path) -> str:
+    """A path as it is said: from this folder, where it is below it."""
+    here = Path.cwd().resolve()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+
+
+# --- the file
+
+
+def _refuse_to_overwrite(path: Path, found: bytes | None, saved: bytes, data: bytes) -> None:
+    if found not in (None, saved, data):
+        raise InputError(
+            f"{path} was changed outside of this notebook since it was saved here, and is not overwritten; "
+            "take what is to stay into the cell, or add --force (%reward_diff then shows what it replaced)"
+        )
+
+
+def _saved_and_loaded(
+    path: Path, found: bytes | None, data: bytes, given: Namespace, rollouts: Rollouts | None
+) -> Reward:
+    """The reward of the file with this content, imported fresh.
+
+    CellError: it cannot be, and the file is what was `found` again.
+    """
+    file, source = path.resolve(), data.decode()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # they are shown when it is imported
+            compile(data, str(file), "exec", dont_inherit=True)
+        if found != data:
+            write_whole(file, lambda part: part.write_bytes(data))
+        linecache.cache.pop(str(file), None)
+        forget_beside(file)
+        with quiet():
+            name = f"{path}:{given.name}"
+            seconds = given.timeout or None
+            return load_reward(name, as_=given.as_, rollouts=rollouts, timeout=seconds)
+    except BaseException as error:  # an interrupt, too
+        _put_back(file, found, data)
+        became = "was saved before and cannot be used" if found == data else "is not saved"
+        said = explained(error, source, str(file)) + _hint(error, given.name)
+        raise CellError(f"{given.path} {became}: {said}") from None
+
+
+def _put_back(file: Path, found: bytes | None, data: bytes) -> None:
+    if found == data or not file.is_file() or file.read_bytes() != data:
+        return
+    if found is None:
+        file.unlink()
+    else:
+        write_whole(file, lambda part: part.write_bytes(found))
+
+
+def _hint(error: BaseException, name: str) -> str:
+    """What to do where the file has no reward of the name."""
+    if not isinstance(error, InputError) or f" has no {name!r}" not in str(error):
+        return ""
+    nothing = "no reward and no function" in str(error)
+    return "; make one, reward = rk.Reward(...)" if nothing else "; name the one that is meant with --name"
+
+
+# --- what it does
+
+
+def _tried(
+    reward: Reward,
+    rollouts: Rollouts,
+    cases: Sequence[Case] | None,
+    cell: str,
+    path: Path,
+    timeout: float,
+) -> tuple[dict[str, Any], Scores]:
+    """What a cell shows of contract, components and cases, and the scores."""
+    why = cannot_limit(reward.functions) if timeout else None
+    limit = None if why else timeout or None
+    first = rollouts.select(range(min(ROWS, len(rollouts))))
+    notes = [f"no time limit: {one_line(why)}"] if why else []
+    file = str(path.resolve())
+    with quiet():
+        scores = score(reward, rollouts, timeout=limit, patience=PATIENCE)
+        errors = component_errors(scores, cell, file, timeout=limit)
+        late = any(LATE in item.reason for item in errors)
+        contract = (
+            None
+            if late
+            else probe(reward, first, only="contract", search=0, timeout=limit, budget=CONTRACT_SECONDS)
+        )
+        checked = None if late or cases is None else check(reward, cases, timeout=limit)
+    if late:
+        notes.append("contract and cases are not tried, as calls take too long")
+    elif np.isnan(scores.rewards[:ROWS]).all():
+        notes.append(f"the contract says little, as none of the first {len(first)} rollouts is judged")
+    shown = {
+        "contract": contract,
+        "components": component_rows(scores),
+        "errors": errors,
+        "cases": checked,
+        "notes": (*([reward.origin] if reward.origin else []), *notes),
+    }
+    return shown, scores
+
+
+def _told(path: Path, found: bytes | None, history: History) -> str:
+    """Where a cell was saved, and what changed."""
+    if found == history.saved.data:
+        return f"{path} is unchanged"
+    if history.before is None or found is None:
+        return f"{path} is saved, a new file"
+    there = "" if history.before.reward else " (against what was there; %reward_diff shows it)"
+    return f"{path} is saved: {changed(history.before, history.saved)}{there}"
+
+
+def _made(reward: Reward, scores: Scores | None) -> str:
+    """What the names in the notebook stand for."""
+    told = f"`reward` is {reward.name!r}"
+    if scores is None:
+        return told
+    judged = scores.rewards[~np.isnan(scores.rewards)]
+    mean = f"mean reward {judged.mean():.3f}" if len(judged) else "no reward judged"
+    return f"{told}; `scores` are of {len(scores):,} rollouts, {mean}"

@@ -1,0 +1,336 @@
+"""%%reward and %reward_diff in a shell of this process: what is saved, what is said, and where it points."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+
+import nbformat
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
+from nbclient import NotebookClient
+from nbformat.v4 import new_code_cell, new_notebook
+
+import rewardkit as rk
+from rewardkit.notebook.cell_errors import CellError
+
+CELL = """import rewardkit as rk
+
+def right(completion, ground_truth):
+    return ground_truth in completion
+
+def short(completion):
+    return len(completion) < 20
+
+components = [rk.Component("right", right), rk.Component("short", short, weight=0.2)]
+reward = rk.Reward("mine", components=components)
+"""
+ROWS = [
+    {
+        "prompt_id": f"p{n // 4}",
+        "prompt": "2+2?",
+        "completion": f"it is {n % 4}{' really' * (n % 3)}",
+        "ground_truth": "1",
+    }
+    for n in range(24)
+]
+
+
+@pytest.fixture(scope="module")
+def shell():
+    made = InteractiveShell()
+    made.run_line_magic("load_ext", "rewardkit")
+    yield made
+    made.history_manager.end_session()
+
+
+@pytest.fixture
+def run(shell, tmp_path, monkeypatch):
+    """Runs a cell in a folder of its own, with rollouts; gives what it returned, or raises what it raised."""
+    monkeypatch.chdir(tmp_path)
+    shell.reset(new_session=False)
+    shell.magics_manager.registry["RewardMagics"].histories.clear()
+    shell.push({"rollouts": rk.load_rollouts(ROWS)})
+
+    def cell(line, body=None):
+        with capture_output() as captured:
+            done = shell.run_cell(line if body is None else f"{line}\n{body}")
+        cell.printed = captured.stdout + captured.stderr
+        error = done.error_before_exec or done.error_in_exec
+        if error is not None:
+            raise error
+        return done.result
+
+    cell.shell = shell
+    return cell
+
+
+def refused(run, line, body=CELL):
+    with pytest.raises(CellError) as raised:
+        run(line, body)
+    assert "Traceback" not in run.printed and 'File "' not in run.printed
+    return str(raised.value)
+
+
+def test_a_cell_is_saved_byte_for_byte_and_its_reward_and_scores_are_there(run, tmp_path):
+    body = CELL + "# tab\there, CRLF\r\nα = 'π \u202e'\r\n"
+    written = run("%%reward mine.py", body)
+    assert (tmp_path / "mine.py").read_bytes() == body.encode()
+    assert run.shell.user_ns["reward"].name == "mine" and len(run.shell.user_ns["scores"]) == len(ROWS)
+    said = repr(written)
+    assert "mine.py is saved, a new file" in said and "no broken contract found" in said
+    assert re.search(r"right +0\.250 +24 scored", said) and "mean reward" in said
+    assert "<table" in written._repr_html_() and "0.250" in written._repr_html_()
+
+
+def test_the_file_is_what_the_command_line_uses(run, tmp_path):
+    run("%%reward 'my own reward.py'", CELL)
+    (tmp_path / "cases.jsonl").write_text(
+        json.dumps({"completion": "it is 1", "ground_truth": "1", "reward": 1.2}) + "\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "rewardkit.cli", "check", "my own reward.py", "cases.jsonl"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "1 of 1 cases passed" in done.stdout
+
+
+def test_a_syntax_error_is_shown_at_its_line_of_the_cell_and_nothing_is_saved(run, tmp_path):
+    said = refused(run, "%%reward mine.py", "x = 1\nif x ==:\n    pass\n")
+    assert said.splitlines()[-3:] == ["line 3 of the cell:", "    if x ==:", "           ^"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_cell_that_cannot_be_imported_leaves_the_file_as_it_was_and_names_the_line(run, tmp_path):
+    run("%%reward mine.py", CELL)
+    for broken, line, what in (
+        (CELL + "x = missing\n", 12, "NameError: name 'missing'"),
+        ("def f():\n    raise SystemExit(3)\n\nf()\n", 3, "SystemExit: 3"),
+        ("import json\njson.loads('x')\n", 3, "JSONDecodeError"),
+        ("import rewardkit as rk\nreward = rk.Reward('r')\n", 3, "reward 'r' has no components"),
+        ("raise KeyboardInterrupt\n", 2, "KeyboardInterrupt"),
+    ):
+        said = refused(run, "%%reward mine.py", broken)
+        assert f"mine.py is not saved: {what}" in said, said
+        shown = f"line {line} of the cell:\n    {broken.splitlines()[line - 2]}"
+        assert shown in said and shown.splitlines()[0] in run.printed
+        assert (tmp_path / "mine.py").read_bytes() == CELL.encode()
+    refused(run, "%%reward other.py", "1 / 0\n")
+    assert sorted(path.name for path in tmp_path.glob("*.py")) == ["mine.py"]
+
+
+@pytest.mark.parametrize(
+    ("line", "body", "said"),
+    [
+        ("%%reward", CELL, "required: path; write %%reward PATH.py"),
+        ("%%reward mine.py --bogus", CELL, "unrecognized arguments: --bogus; write %%reward"),
+        ("%%reward 'mine.py", CELL, "No closing quotation; write %%reward"),
+        ("%%reward mine.txt", CELL, "'mine.txt' is no Python file; give a path that ends in .py"),
+        ("%%reward nowhere/mine.py", CELL, "there is no folder 'nowhere'; make it"),
+        ("%%reward mine.py --timeout nan", CELL, "--timeout nan is no time"),
+        ("%%reward mine.py --rollouts rolouts", CELL, "to take rollouts from; did you mean 'rollouts'?"),
+        ("%%reward mine.py --rollouts rk", CELL, "no variable and no file 'rk'"),
+        ("%%reward mine.py --cases none.jsonl", CELL, "there is no case file 'none.jsonl'"),
+        ("%%reward mine.py --name 'a b'", CELL, "does not name a reward"),
+        ("%%reward mine.py", "# nothing yet\n", "no reward and no function; make one, reward = rk"),
+        ("%%reward mine.py", CELL.replace("reward =", "a = b ="), "name the one that is meant with --name"),
+        ("%%reward mine.py", "x = '\ud800'\n", "half a character"),
+        ("%%reward mine.py", "# coding: latin-1\n" + CELL, "its encoding is iso-8859-1"),
+        ("%%reward mine.py", "x = '\0'\n", "null bytes"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_used_is_said_in_a_sentence_and_nothing_is_saved(run, tmp_path, line, body, said):
+    assert said in refused(run, line, body)
+    assert list(tmp_path.glob("*.py")) == []
+
+
+def test_an_edit_within_the_same_second_is_run_and_has_another_fingerprint(run, tmp_path):
+    (tmp_path / "levels_beside.py").write_text("LEVEL = 1.0\n")
+    body = CELL.replace("return len(completion) < 20", "return LEVEL") + "\nfrom levels_beside import LEVEL\n"
+    seen = []
+    for level, cell in ((1, body), (0, body), (1, body), (1, body.replace("LEVEL\n", "1-LEVEL\n", 1))):
+        (tmp_path / "levels_beside.py").write_text(f"LEVEL = {level}.0\n")
+        os.utime(tmp_path / "levels_beside.py", (1e9, 1e9))
+        run("%%reward mine.py --timeout 0", cell)
+        reward = run.shell.user_ns["reward"]
+        seen.append(
+            (reward(completion="x", ground_truth="1").scores["short"], reward.record()["fingerprints"])
+        )
+    assert [score for score, _ in seen] == [1.0, 0.0, 1.0, 0.0]
+    assert seen[0][1] == seen[2][1] and len({str(prints) for _, prints in seen}) == 3
+
+
+def test_a_module_beside_the_file_is_new_though_the_notebook_imported_it_or_a_cell_failed(
+    run, tmp_path, monkeypatch
+):
+    helper = tmp_path / "rules_beside.py"
+    monkeypatch.syspath_prepend(str(tmp_path))
+    helper.write_text("LIMIT = 5\n")
+    run("import rules_beside")
+    body = CELL.replace("< 20", "< LIMIT").replace("\n\n", "\nfrom rules_beside import LIMIT\n", 1)
+    helper.write_text("LIMIT = 500\n")
+    run("%%reward mine.py --timeout 0", body)
+    assert run.shell.user_ns["scores"].score("short").mean() == 1.0
+    helper.write_text("LIMIT = 0  # none\n")
+    refused(run, "%%reward mine.py --timeout 0", body + "1 / 0\n")
+    helper.write_text("LIMIT = 1000\n")
+    run("%%reward mine.py --timeout 0", body + "# again\n")
+    assert run.shell.user_ns["scores"].score("short").mean() == 1.0
+
+
+def test_a_component_that_raises_is_shown_with_its_line_of_the_cell(run):
+    body = CELL.replace("return ground_truth in completion", "return 1 / (len(completion) % 2)")
+    body = body.replace(
+        "    return len(completion) < 20", "    print('seen', completion)\n    return worth(completion)"
+    )
+    body += "\ndef worth(text):\n    return {'it is 1': 1.0}[text]\n"
+    said = repr(run("%%reward mine.py", body))
+    assert "seen" not in run.printed + said
+    assert "right fails for 8 rows: ZeroDivisionError: division by zero\nline 5 of the cell:\n" in said
+    assert "line 15 of the cell:\n        return {'it is 1': 1.0}[text]" in said
+
+
+def test_a_field_and_an_async_component_are_shown_with_their_lines_too(run):
+    body = """import rewardkit as rk
+
+def number(completion):
+    return int(completion[-1])
+
+async def judged(completion):
+    return 1.0 if completion[20] else 0.0
+
+fields = {"found": number}
+reward = rk.Reward("r", fields, [rk.Component("c", lambda found: found > 1), rk.Component("d", judged)])
+"""
+    said = repr(run("%%reward mine.py", body))
+    assert "line 5 of the cell:\n        return int(completion[-1])" in said
+    assert "line 8 of the cell:\n        return 1.0 if completion[20] else 0.0" in said
+
+
+def test_a_call_that_hangs_ends_and_the_others_are_not_made(run):
+    began = time.monotonic()
+    body = CELL.replace("    return len", "    while True: pass\n    return len")
+    said = repr(run("%%reward mine.py --timeout 0.5", body))
+    assert time.monotonic() - began < 20
+    assert "short fails for 2 rows: took longer than 0.5 s; 22 others were not tried" in said
+    assert "contract and cases are not tried" in said and "no broken contract" not in said
+
+
+def test_a_column_that_is_not_there_points_to_the_function_that_asks_for_it(run, tmp_path):
+    said = refused(run, "%%reward mine.py", CELL.replace("short(completion", "short(completoin"))
+    assert "mine.py is saved and `reward` is new, but component 'short' asks for 'completoin'" in said
+    assert said.endswith("line 7 of the cell:\n    def short(completoin):")
+    assert (tmp_path / "mine.py").is_file() and run.shell.user_ns["reward"].name == "mine"
+
+
+def test_the_rollouts_are_those_named_else_the_usual_else_the_only_ones(run, tmp_path):
+    few = rk.load_rollouts(ROWS[:8])
+    (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, ROWS[:4])))
+
+    def scored(line="%%reward mine.py --timeout 0", **variables):
+        run.shell.reset(new_session=False)
+        run.shell.push(variables)
+        written = run(line, CELL)
+        return len(run.shell.user_ns["scores"]) if "scores" in run.shell.user_ns else written.notes[0]
+
+    both = {"rollouts": "log.jsonl", "logged": few}
+    assert scored(**both) == 8
+    assert scored("%%reward mine.py --timeout 0 --rollouts rollouts", **both) == 4
+    assert scored("%%reward mine.py --timeout 0 --rollouts log.jsonl") == 4
+    assert scored("%%reward mine.py --timeout 0 --rollouts gallery:arithmetic") == 1600
+    assert (
+        scored(rollouts=few.table)
+        == scored(rollouts=rk.score(rk.load_reward(str(tmp_path / "mine.py")), few))
+        == 8
+    )
+    assert scored(mine=few, same=few) == 8
+    assert "several rollouts here; give --rollouts and one of ['one', 'two']" in scored(
+        one=few, two=rk.load_rollouts(ROWS)
+    )
+    assert "there are no rollouts here" in scored()
+    assert (tmp_path / "mine.py").is_file() and run.shell.user_ns["reward"].name == "mine"
+
+
+def test_a_file_that_was_changed_elsewhere_is_not_overwritten_without_force(run, tmp_path):
+    file = tmp_path / "mine.py"
+    run("%%reward mine.py", CELL)
+    file.write_text(CELL + "# by another hand\n")
+    assert "changed outside of this notebook" in refused(run, "%%reward mine.py", CELL + "# here\n")
+    assert file.read_text().endswith("# by another hand\n")
+    run("%%reward mine.py --force", CELL + "# here\n")
+    assert file.read_text().endswith("# here\n")
+    assert {"-# by another hand", "+# here"} <= set(repr(run("%reward_diff")).splitlines())
+
+
+def test_the_difference_is_against_the_version_before_the_last_save(run):
+    assert "no reward file was saved here yet" in refused(run, "%reward_diff", None)
+    run("%%reward mine.py --timeout 0", CELL)
+    run("%%reward mine.py --timeout 0", CELL.replace("weight=0.2", "weight=-2"))
+    assert "mine.py is unchanged" in repr(
+        run("%%reward mine.py --timeout 0", CELL.replace("weight=0.2", "weight=-2"))
+    )
+    difference = run("%reward_diff")
+    said = repr(difference)
+    assert "mine.py, +1 -1 lines, against the version before" in said
+    assert "weight of 'short' changed: 0.2 -> -2" in said
+    assert re.search(r"reward: \d+ down, \d+ equal", said) and "order of siblings: tau-b" in said
+    page = difference._repr_html_()
+    assert re.search(r"<span[^>]*>-components = \[rk.Component\(&quot;right", page) and ">+components" in page
+
+
+def test_the_difference_is_escaped_and_shows_line_ends(run, tmp_path):
+    (tmp_path / "mine.py").write_bytes(CELL.replace("\n", "\r\n").encode() + b"# <script>\xff")
+    written = repr(run("%%reward mine.py --timeout 0", CELL + "# <img>\n"))
+    assert "against what was there; %reward_diff shows it" in written
+    difference = run("%reward_diff mine.py")
+    assert "-# <script>\ufffd⟨no line end⟩" in repr(difference) and "␍" in repr(difference)
+    assert "<script>" not in difference._repr_html_() and "<img>" not in difference._repr_html_()
+
+
+def test_cases_are_checked_and_their_misses_shown(run, tmp_path):
+    case = {"name": "long", "completion": "<b>it is 1</b> really, really", "ground_truth": "1", "reward": 1.2}
+    (tmp_path / "cases.jsonl").write_text(json.dumps(case))
+    written = run("%%reward mine.py --cases cases.jsonl", CELL)
+    assert "0 of 1 cases passed" in repr(written)
+    page = written._repr_html_()
+    assert "1 of 1 cases missed" in page and "<b>it is" not in page
+
+
+def test_a_function_as_a_trainer_takes_it_is_a_reward_cell(run):
+    head = "def compute_score(data_source, solution_str, ground_truth, extra_info=None):"
+    body = f"{head}\n    return float(ground_truth in solution_str)\n"
+    assert "name the one that is meant with --name" in refused(run, "%%reward mine.py", body)
+    written = repr(run("%%reward mine.py --name compute_score --as verl", body))
+    assert "verl" in written and run.shell.user_ns["scores"].rewards.mean() == 0.25
+
+
+def test_a_notebook_with_a_broken_cell_stops_there_and_one_without_runs(tmp_path):
+    """One kernel, as papermill and nbval run them."""
+
+    sources = [
+        f"import rewardkit as rk\n%load_ext rewardkit\nrollouts = rk.load_rollouts({ROWS!r})",
+        f"%%reward mine.py\n{CELL}",
+        "print(len(scores), reward.name)",
+        "%reward_diff",
+        "%%reward mine.py\nx = 1\n1 / 0\n",
+        "print('after')",
+    ]
+    notebook = new_notebook(cells=[new_code_cell(source) for source in sources])
+    with pytest.raises(Exception, match=r"mine\.py is not saved: ZeroDivisionError"):
+        NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    nbformat.validate(notebook)
+    _, written, printed, difference, broken, after = notebook.cells
+    assert (
+        "text/html" in written.outputs[0].data and "mine.py is saved" in written.outputs[0].data["text/plain"]
+    )
+    assert printed.outputs[0].text == "24 mine\n"
+    assert "all new" in difference.outputs[0].data["text/plain"]
+    assert broken.outputs[0].ename == "CellError" and "line 3 of the cell:" in "\n".join(
+        broken.outputs[0].traceback
+    )
+    assert after.outputs == [] and (tmp_path / "mine.py").read_text() == CELL
