@@ -15,7 +15,9 @@ from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
 
 import rewardkit as rk
+from rewardkit.limits import TimeLimit
 from rewardkit.notebook.cell_errors import CellError
+from rewardkit.probes.placing import Placed
 
 CELL = """import rewardkit as rk
 
@@ -181,6 +183,17 @@ def test_a_module_beside_the_file_is_new_though_the_notebook_imported_it_or_a_ce
     helper.write_text("LIMIT = 1000\n")
     run("%%reward mine.py --timeout 0", body + "# again\n")
     assert run.shell.user_ns["scores"].score("short").mean() == 1.0
+
+
+@pytest.mark.parametrize("timeout", ["0", "5"])
+def test_what_a_reward_prints_does_not_flood_the_cell(run, capfd, timeout):
+    body = CELL.replace("    return len", "    print('flood', completion)\n    return len")
+    written = run(f"%%reward mine.py --timeout {timeout}", "print('flood')\n" + body)
+    assert "24 scored" in repr(written) and "flood" not in run.printed + "".join(capfd.readouterr())
+
+
+def test_a_function_that_says_its_line_is_called_under_the_time_limit():
+    assert TimeLimit.needed(Placed(lambda completion: 1.0, "mine.py"))
 
 
 def test_a_component_that_raises_is_shown_with_its_line_of_the_cell(run):
