@@ -23,10 +23,17 @@ STARTS_WITHIN, RUNS_WITHIN = 90, 120  # seconds
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory):
-    """Address of a JupyterLab on a copy of the notebooks, with settings of its own."""
-    home = tmp_path_factory.mktemp("lab")
-    shutil.copytree(bundled("notebooks"), home / "work")
+def lab_folder(tmp_path_factory):
+    """A copy of the notebooks, in which JupyterLab works."""
+    folder = tmp_path_factory.mktemp("lab") / "work"
+    shutil.copytree(bundled("notebooks"), folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def lab(lab_folder):
+    """Address of a JupyterLab on the folder, with settings of its own."""
+    home = lab_folder.parent
     cells = ["from rewardkit.notebook import display", "display.scroll_what_is_printed()"]
     cells += ["print('row\\n' * 5000)", "print('one line')"]
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
@@ -115,7 +122,7 @@ def run_all(page, lab, name):
             cell.screenshot(path=folder / f"{Path(name).stem}-{at:02d}.png")
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def whole_notebook(lab):
     """Windowed notebooks leave cells out of the page; tests need all of them."""
     address, token = lab
@@ -140,20 +147,155 @@ def test_a_notebook_runs_from_top_to_bottom_in_the_browser(page, lab, name):
     assert page.locator(".rewardkit table").first.is_visible()
 
 
-def test_a_weight_that_is_moved_in_the_browser_changes_the_picture(page, lab):
+MINE = """%%reward mine.py --rollouts logged
+import rewardkit as rk
+
+
+def right(prediction, ground_truth):
+    return {predicted} == ground_truth
+
+
+reward = rk.Reward(
+    "mine", {{"prediction": rk.extract.tag("answer")}}, [rk.Component("right", right, why="the task")]
+)"""
+
+
+@pytest.fixture(scope="module")
+def built(page, lab):
+    """Notebook 01, run from top to bottom, with what went wrong in the page, and the folder it works in."""
+    trouble = []
+    page.on("pageerror", lambda error: trouble.append(str(error)))
     run_all(page, lab, "01_build.ipynb")
     assert page.locator(".jp-OutputArea-output[data-mime-type*='error']").count() == 0
-    picture = page.locator(".rewardkit-weights-picture")
-    before = picture.inner_text()
-    assert "of 200 groups tied" in before
-    number = page.locator(".rewardkit-weight-format .widget-readout")
-    number.click()
-    page.keyboard.press("Control+A")
-    page.keyboard.type("0.35")
+    return trouble
+
+
+def tab(page, name):
+    """The tab of the workbench with this title, brought to the front."""
+    page.locator(".rewardkit-workbench .lm-TabBar-tab", has_text=name).click()
+    return page.locator(f".rewardkit-{name.lower()}")
+
+
+def test_a_weight_that_is_moved_in_the_browser_changes_numbers_and_picture(page, built):
+    picture = page.locator(".rewardkit-picture")
+    before = picture.inner_html()
+    assert "200 groups by mean reward" in before and "at start" not in before
+    box = page.locator(".rewardkit-weight-box-format input")
+    box.fill("0.35")
+    box.press("Enter")
+    picture.locator("td", has_text="0.35").wait_for()
+    assert "dashed: at the start" in picture.inner_text() and picture.inner_html() != before
+    handle = page.locator(".rewardkit-weight-correct .noUi-handle")
+    handle.focus()
+    for _ in range(3):
+        handle.press("ArrowLeft")  # a slider works by keyboard
+    page.locator(".rewardkit-weight-box-correct input").wait_for()
+    page.wait_for_function(
+        "document.querySelector('.rewardkit-weight-box-correct input').value.startsWith('0.9')"
+    )
+    page.locator(".rewardkit-reset").click()
+    page.wait_for_function("!document.querySelector('.rewardkit-picture').innerText.includes('dashed')")
+
+
+def test_browse_is_filtered_read_by_keyboard_and_made_into_a_case(page, built, lab_folder):
+    browse = tab(page, "Browse")
+    browse.locator(".rewardkit-kind select").select_option("right but unpaid")
+    found = browse.locator(".rewardkit-message").first
+    found.filter(has_text="of 1,600 completions").wait_for()
+    browse.locator(".rewardkit-clear").click()
+    browse.locator(".rewardkit-text input").fill("apples")
+    browse.locator(".rewardkit-text input").press("Enter")
+    found.filter(has_text="157 of 1,600 completions").wait_for()
+    reading = browse.locator(".rewardkit-page")
+    before = reading.inner_text()
+    listed = browse.locator(".rewardkit-list select")
+    listed.focus()
+    listed.press("ArrowDown")
+    page.wait_for_function(
+        "before => document.querySelector('.rewardkit-page').innerText !== before", arg=before
+    )
+    assert reading.locator("mark").count() >= 1 and "prediction" in reading.inner_text()
+    cell = page.locator(".jp-Notebook .jp-mod-selected .rewardkit-browse")
+    assert cell.count() == 1  # the arrow went through the list, not to another cell
+    second = reading.inner_text()
+    browse.locator(".rewardkit-card .rewardkit-open").nth(3).click()
+    page.wait_for_function(
+        "before => document.querySelector('.rewardkit-page').innerText !== before", arg=second
+    )
+    browse.locator(".rewardkit-case .jp-Collapse-header, .rewardkit-case .lm-Collapse-header").first.click()
+    browse.locator(".rewardkit-case-name input").fill("found in the browser")
+    browse.locator(".rewardkit-case-why input").fill("it surprised me")
+    browse.locator(".rewardkit-case-path input").fill("mine.jsonl")
+    browse.locator(".rewardkit-case-save").click()
+    browse.locator(".rewardkit-case .rewardkit-message", has_text="Saved as").wait_for()
+    (case,) = map(json.loads, (lab_folder / "mine.jsonl").read_text().splitlines())
+    assert case["name"] == "found in the browser" and case["why"] == "it surprised me"
+    cases = tab(page, "Cases")
+    cases.locator(".rewardkit-message", has_text="1 of 1 cases passed").wait_for()
+    assert "found in the browser" in cases.locator(".rewardkit-cases-table").inner_text()
+
+
+def test_probes_are_run_cancelled_and_run_again_and_an_example_opens(page, built):
+    probes = tab(page, "Probes")
+    probes.locator(".rewardkit-run-probes").click()
+    probes.locator(".rewardkit-cancel-probes").click()
+    probes.locator(".rewardkit-message", has_text="Cancelled").wait_for()
+    probes.locator(".rewardkit-run-probes").click()
+    page.wait_for_function(
+        "document.querySelector('.rewardkit-probed').innerText.includes('probes on 8 prompts')"
+    )
+    page.wait_for_function("!document.querySelector('.rewardkit-run-probes').disabled")
+    probes.locator(".rewardkit-examples-probes select").select_option(index=0)
+    probes.locator(".rewardkit-open-probes").click()
+    page.locator(".rewardkit-page", has_text="tried on rollout").wait_for()
+
+
+def test_a_reward_cell_with_an_error_points_to_its_line_and_is_mended(page, built, lab_folder):
+    run_cell(page, "%load_ext rewardkit")
+    out = run_cell(page, MINE.format(predicted="predicted +"))
+    out.filter(has_text="line 6").wait_for()
+    assert "SyntaxError" in out.inner_text() and not (lab_folder / "mine.py").exists()
+    out = run_cell(page, MINE.format(predicted="predicted"))
+    out.filter(has_text="NameError").wait_for()
+    assert "line 6" in out.inner_text()
+    out = run_cell(page, MINE.format(predicted="prediction"))
+    out.filter(has_text="saved").wait_for()
+    assert "NameError" not in out.inner_text()
+    assert "return prediction == ground_truth" in (lab_folder / "mine.py").read_text()
+
+
+def test_a_kernel_that_is_restarted_under_an_open_panel_is_told_in_the_panel(page, built):
+    lost = page.locator(".rewardkit-lost").first
+    assert not lost.is_visible()
+    page.get_by_role("menuitem", name="Kernel", exact=True).click()
+    page.get_by_role("menuitem", name="Restart Kernel\u2026").click()
+    page.get_by_role("button", name="Restart").click()
+    lost.wait_for(state="visible")
+    assert "run the cell again for a new panel" in lost.inner_text()
+    assert built == []
+
+
+def run_cell(page, code):
+    """The output of a new cell at the end of the notebook with this code."""
+    cells = page.locator(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Cell")
+    cells.last.locator(".jp-InputPrompt, .jp-InputArea-prompt").first.click()
+    page.keyboard.press("Escape")
+    count = cells.count()
+    page.keyboard.press("b")
+    cells.nth(count).wait_for()
     page.keyboard.press("Enter")
-    page.locator(".rewardkit-weights-picture", has_text="scores.reweigh({'format': 0.35})").wait_for()
-    assert picture.inner_text() != before
-    assert picture.locator("svg rect").count() == 40
+    page.keyboard.insert_text(code)
+    page.keyboard.press("Control+Enter")
+    last = cells.last
+    page.wait_for_function(
+        """() => {
+            const cells = document.querySelectorAll('.jp-NotebookPanel:not(.lm-mod-hidden) .jp-CodeCell');
+            const prompt = cells[cells.length - 1].querySelector('.jp-InputPrompt').textContent;
+            return /\\[\\d+\\]/.test(prompt);
+        }""",
+        timeout=RUNS_WITHIN * 1000,
+    )
+    return last.locator(".jp-OutputArea")
 
 
 def test_what_a_cell_prints_scrolls_in_a_box_and_nothing_of_it_is_lost(page, lab):
