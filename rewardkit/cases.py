@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from rewardkit import cards
 from rewardkit.bundle import resolve
 from rewardkit.errors import CasesError, RewardError, did_you_mean
 from rewardkit.evaluation import GATED, STATUSES
@@ -160,6 +161,9 @@ class CheckResult:
             "misses": misses,
             "left_out": dict(self.left_out),
         }
+
+    def _repr_html_(self) -> str:
+        return cards.check(self.reward, self.record())
 
     def __repr__(self) -> str:
         lines = [f"{self.passed} of {len(self.cases)} cases passed for {self.reward!r}"]

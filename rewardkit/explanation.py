@@ -78,16 +78,12 @@ class Explanation:
             for name, value in self.result.fields.items()
         ]
         truth = [(name, value) for name, value in self.columns.items() if name == "ground_truth"]
-        return (
-            f"<div><b>{markup.escaped(self.reward)}</b>: reward {_number(self.result.reward)}"
-            + markup.marked(self.completion, self.spans)
-            + markup.table(("field", "value"), [*fields, *truth])
-            + markup.table(
-                HEADER, [self._row(line) for line in self.lines], numeric=("score", "weight", "adds")
-            )
-            + notes
-            + "</div>"
+        lines = markup.table(
+            HEADER, [self._row(line) for line in self.lines], numeric=("score", "weight", "adds")
         )
+        body = markup.marked(self.completion, self.spans)
+        body += markup.table(("field", "value"), [*fields, *truth]) + lines + notes
+        return markup.card(self.reward, body, said=f"reward {_number(self.result.reward)}")
 
 
 HEADER = ("component", "status", "score", "weight", "adds", "gate", "why")

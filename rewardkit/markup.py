@@ -6,9 +6,21 @@ Completions are hostile text: whatever is shown of one in HTML goes through here
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["STACKED", "aligned", "escaped", "marked", "table"]
+__all__ = [
+    "STACKED",
+    "aligned",
+    "card",
+    "code",
+    "escaped",
+    "folded",
+    "listed",
+    "marked",
+    "outlined",
+    "quoted",
+    "table",
+]
 
 LONG_CELL = 30  # characters of HTML
 LONGEST_SHOWN = 4000  # characters of one text; a page with a 1 MB completion is no use to a person
@@ -21,6 +33,11 @@ COLOURS = (
     "#d55e00",
     "#0072b2",
 )  # Okabe and Ito's, for colour-blind readers
+
+LOOK = "max-width:70em;line-height:1.45"
+LINE = "rgba(127,127,127,.3)"  # seen on a light and on a dark page
+WRAPPED = "white-space:pre-wrap;overflow-wrap:anywhere"
+OUTLINED, LONGEST_LINE = 60, 600  # lines of a text that is shown as a list, and characters of one
 
 STACKED = """
 @media (max-width: 40rem) { .stacked, .stacked tbody, .stacked tr, .stacked td { display: block; }
@@ -95,32 +112,96 @@ def _label(name: str, names: Sequence[str]) -> str:
     return f'<sup style="border-left:3px solid {colour};padding:0 3px;user-select:none">{escaped(name)}</sup>'
 
 
+def card(title: str, body: str = "", *, said: str = "") -> str:
+    """What a record shows of itself on a page: its title with what is `said` behind it, then its body.
+
+    Title and `said` are plain text, the body is escaped HTML. The one look of all records: it takes colours
+    from the page around it, and has none of its own but translucent ones, so that it reads on a light and on
+    a dark page.
+    """
+    told = f": {escaped(said, limit=LONGEST_LINE)}" if said else ""
+    head = f"<p><b>{escaped(title, limit=LONGEST_LINE)}</b>{told}</p>" if title else ""
+    return f'<div class="rewardkit" style="{LOOK}">{head}{body}</div>'
+
+
+def outlined(text: str) -> str:
+    r"""A card of the lines that a record prints: the first is its title, those that are indented are lists.
+
+    >>> outlined("two rows:\n  one\n    of it\n  two").partition("</p>")[2]
+    '<ul><li>one<ul><li>of it</li></ul></li><li>two</li></ul></div>'
+    """
+    title, *lines = text.split("\n")
+    pieces, depth = [], 0
+    for line in lines[:OUTLINED]:
+        content = line.lstrip(" ")
+        level = min(max(1, (len(line) - len(content)) // 2), depth + 1)
+        pieces.append("<ul>" if level > depth else "</li>" + "</ul></li>" * (depth - level))
+        pieces.append(f"<li>{escaped(content, limit=LONGEST_LINE)}")
+        depth = level
+    pieces.append("</li></ul>" * depth)
+    return card(title, "".join(pieces) + _left(len(lines) - OUTLINED))
+
+
+def folded(summary: str, body: str, *, is_open: bool = False) -> str:
+    """A part of a page that opens and closes on a click, without a script; the summary is plain text."""
+    opened = " open" * is_open
+    return f'<details{opened} style="margin:.3em 0"><summary>{escaped(summary)}</summary>{body}</details>'
+
+
+def listed(items: Iterable[str]) -> str:
+    """A list of pieces of HTML; nothing where there are none."""
+    lines = "".join(f"<li>{item}</li>" for item in items)
+    return f"<ul>{lines}</ul>" if lines else ""
+
+
+def code(lines: object) -> str:
+    """Lines of code, to be copied."""
+    return f'<pre style="{WRAPPED}">{escaped(lines)}</pre>'
+
+
+def quoted(body: str) -> str:
+    """A piece of HTML that is to be read, set off from what is said of it."""
+    style = f"margin:.2em 0 .6em;padding-left:.8em;border-left:3px solid {LINE};max-width:60em"
+    return f'<div style="{style}">{body}</div>'
+
+
 def table(
     header: Sequence[str],
     rows: Sequence[Sequence[object]],
     *,
     numeric: Sequence[str] = (),
     stacked: bool = False,
+    most: int | None = None,
+    limit: int = LONGEST_SHOWN,
 ) -> str:
     """An HTML table of escaped cells; the columns named in `numeric` are set flush right.
 
-    A `stacked` one has a line a cell on a narrow page that has the style `STACKED`.
+    It scrolls by itself where it is wider than the page. A `stacked` one has a line a cell on a narrow page
+    that has the style `STACKED`. Rows beyond `most` are counted, cells are cut at `limit` characters.
     """
     right = [name in numeric for name in header]
-    style = "text-align:{};vertical-align:top;padding:2px 12px 2px 0"
+    style = f"text-align:{{}};vertical-align:top;padding:2px 12px 2px 0;border-bottom:1px solid {LINE}"
     names = [f' data-name="{escaped(name)}"' if stacked else "" for name in header]
 
     def line(cells: Sequence[object], tag: str) -> str:
         made = (
             f'<{tag} style="{style.format("right" if flush else "left")}"{name if tag == "td" else ""}>'
-            f"{_cell(escaped(cell))}</{tag}>"
+            f"{_cell(escaped(cell, limit=limit))}</{tag}>"
             for cell, flush, name in zip(cells, right, names, strict=True)
         )
         return f"<tr>{''.join(made)}</tr>"
 
-    body = "".join(line(row, "td") for row in rows)
+    body = "".join(line(row, "td") for row in rows[:most])
     kind = ' class="stacked"' if stacked else ""
-    return f"<table{kind}><thead>{line(header, 'th')}</thead><tbody>{body}</tbody></table>"
+    made = (
+        f'<table{kind} style="border-collapse:collapse"><thead>{line(header, "th")}</thead>'
+        f"<tbody>{body}</tbody></table>"
+    )
+    return f'<div style="overflow-x:auto">{made}</div>' + _left(len(rows) - most if most is not None else 0)
+
+
+def _left(count: int) -> str:
+    return f"<p>and {count:,} more</p>" if count > 0 else ""
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:

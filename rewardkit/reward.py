@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rewardkit import cards
 from rewardkit.calling import CAUGHT, said
 from rewardkit.component import Call, Component, check_name, describe, gate_asks_for, read_gate, sources
 from rewardkit.errors import InputError, RewardError, did_you_mean
@@ -27,8 +28,9 @@ __all__ = ["Part", "Reward", "RewardResult"]
 class RewardResult:
     """What one completion got. `reward` is NaN where it is not judged, and before any transform.
 
-    `scores`, `status` and `errors` are by component (a score is NaN unless its status is ``scored``);
-    `fields` are the extractions and `notes` what components left with `rk.note`.
+    `scores`, `status` and `errors` are by component (a score is NaN unless its status is ``scored``), and so
+    are the `weights` of those that are for it; `fields` are the extractions and `notes` what components left
+    with `rk.note`.
     """
 
     reward: float
@@ -37,6 +39,14 @@ class RewardResult:
     errors: dict[str, str]
     fields: dict[str, Any]
     notes: dict[str, Any]
+    weights: dict[str, float] = field(default_factory=dict)
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (name, self.status[name], score, self.weights.get(name), self.errors.get(name, ""))
+            for name, score in self.scores.items()
+        ]
+        return cards.result(self.reward, rows, self.fields, self.notes)
 
 
 @dataclass(frozen=True)
@@ -328,7 +338,16 @@ class Reward:
             errors={name: reason for name, (reason,) in found.errors.items() if reason is not None},
             fields={name: values[0] for name, values in found.fields.items()},
             notes=found.notes[0] if found.notes else {},
+            weights={n: w for part in self.parts(lists, 1) for n, w in part.reward.weights.items()},
         )
+
+    def _repr_html_(self) -> str:
+        options = {"aggregation": self.aggregation, "on missing": self.on_missing, "origin": self.origin}
+        for what, item in (("gate of the whole reward", self.gate), ("transform", self.transform)):
+            options[what] = describe(item) if item else ""
+        fields = {name: describe(item) for name, item in self.fields.items()}
+        components = [{**item.scoring_record(), **item.paying_record()} for item in self.components]
+        return cards.reward(self.name, fields, components, options)
 
     def _scoring_record(self) -> dict[str, Any]:
         """What decides the scores, apart from weights: the content of the scoring fingerprint."""

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from rewardkit import cards
 from rewardkit.columns import as_column, column_values, present
 from rewardkit.errors import RolloutsError, did_you_mean
 from rewardkit.joining import Joined, fill_columns, join_columns
@@ -31,6 +32,7 @@ log = logging.getLogger(__name__)
 
 GROUP_WITH = ("policy", "step", "data_source")
 REJECTED_SHOWN = 3
+FIRST_SHOWN = 5
 NOT_LOGGED = Logged()
 
 
@@ -180,6 +182,10 @@ class Rollouts:
             "notes": list(self.notes),
             "warnings": list(self.warnings),
         }
+
+    def _repr_html_(self) -> str:
+        first = [self[row] for row in range(min(FIRST_SHOWN, len(self)))]
+        return cards.rollouts(self.summary(), list(map(str, self.table.columns)), first)
 
     def __repr__(self) -> str:
         renamed = ", ".join(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rewardkit import cards
 from rewardkit.component import Component, Recorded
 from rewardkit.errors import RewardError, did_you_mean
 from rewardkit.evaluation import ABSTAINED, GATED, Columns, Evaluation, Floats, Rows
@@ -202,6 +203,12 @@ class Route(Reward):
             default,
             name=self.name,
         )
+
+    def _repr_html_(self) -> str:
+        rewards = [(str(value), reward) for value, reward in self.rewards.items()]
+        rewards += [("(any other)", self.default)] if self.default is not None else []
+        parts = [(value, inner.name, inner.weights, inner.aggregation) for value, inner in rewards]
+        return cards.route(self.name, self.column, parts)
 
     def record(self) -> dict[str, Any]:
         inner: list[dict[str, Any]] = [

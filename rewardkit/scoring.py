@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
+from rewardkit import cards
 from rewardkit.calling import short
 from rewardkit.columns import as_column, column_values
 from rewardkit.errors import RewardError, RolloutsError
@@ -146,6 +147,24 @@ class Scores:
             lambda path: path.write_text(json.dumps(self.record, indent=2) + "\n", encoding="utf-8"),
         )
         return folder
+
+    def card(self, reason: Callable[[str], str] = str) -> str:
+        """What a notebook shows, as HTML; `reason` stands for reasons of errors that are not to be shown."""
+        failed = STATUSES.index("error")
+        rows = [
+            cards.Scored(
+                name,
+                weight,
+                self.score(name),
+                self.counts[name],
+                [reason(text) for text in self.table[f"error/{name}"][self.status(name) == failed]],
+            )
+            for name, weight in self.reward.weights.items()
+        ]
+        return cards.scores(self.reward.name, self.rewards, rows)
+
+    def _repr_html_(self) -> str:
+        return self.card()
 
     def __repr__(self) -> str:
         judged = self.rewards[~np.isnan(self.rewards)]

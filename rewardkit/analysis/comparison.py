@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from rewardkit.analysis import rendering
 from rewardkit.analysis.agreement import advantage_signs, group_signal, rank_agreement, reward_deltas
 from rewardkit.analysis.case_changes import case_changes
 from rewardkit.analysis.definition_changes import Change, definition_changes, unseen_sources
@@ -128,6 +129,9 @@ class Comparison:
             },
             "forecast": {**self.forecast.record(), "limits": list(LIMITS)},
         }
+
+    def _repr_html_(self) -> str:
+        return rendering.outlined(repr(self))
 
     def __repr__(self) -> str:
         names = [f"{side.scores.reward.name!r}" for side in (self.a, self.b)]

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from rewardkit.analysis import advice
 from rewardkit.analysis.asked import check_label, check_seed, names_of
 from rewardkit.analysis.context import truths
 from rewardkit.analysis.curves import Place, Selection, best_of_view, tilted_view
@@ -83,6 +84,9 @@ class Forecast:
             "notes": list(self.notes),
             "limits": list(self.limits),
         }
+
+    def _repr_html_(self) -> str:
+        return advice.forecast_page(self)
 
     def __repr__(self) -> str:
         lines = [

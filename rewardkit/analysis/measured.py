@@ -18,6 +18,7 @@ from rewardkit.reward import Part
 from rewardkit.scoring import Scores
 
 __all__ = [
+    "FIGURES",
     "Effect",
     "certain",
     "effects",
@@ -36,6 +37,16 @@ ERRORS = 3.0
 
 Our choice: by its interval alone noise would be first in one run of 40.
 """
+
+
+FIGURES = {
+    "zero_std": "groups without a signal",
+    "label_auc": "sibling pairs ordered as the label has it",
+    "label_best": "label of the sibling that is put first",
+    "missing": "rows without a reward",
+    "effective_weight": "effective weight",
+}
+"""What a figure is called."""
 
 
 @dataclass(frozen=True)

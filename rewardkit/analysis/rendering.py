@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from rewardkit.analysis.findings import Finding, counted, percent
 from rewardkit.analysis.view import View
-from rewardkit.markup import escaped, table
+from rewardkit.markup import card, escaped, folded, listed, outlined, table
 
 if TYPE_CHECKING:
     from rewardkit.analysis.diagnosis import Diagnosis
 
-__all__ = ["SEVERITY_MARKS", "page"]
+__all__ = ["SEVERITY_MARKS", "outlined", "page"]
 
 SEVERITY_MARKS = {"high": "\u25cf high", "warn": "\u25b2 warn", "info": "\u25cb info"}
 """Shapes say it without colour."""
@@ -21,8 +21,6 @@ SHOWN = 12
 """Findings; the others are counted."""
 OPEN = 8
 """Components up to which their table is open."""
-STYLE = "max-width:70em;line-height:1.45"
-FOLDED = "margin:.3em 0"
 
 
 def page(diagnosis: Diagnosis) -> str:
@@ -35,18 +33,17 @@ def page(diagnosis: Diagnosis) -> str:
     minor = [item for item in diagnosis.findings if item.severity == "info"]
     shown = weighty[:SHOWN]
     left = len(weighty) - len(shown)
+    said = f"{_counts(diagnosis)}; {len(scores):,} rollouts, advantages as of {diagnosis.training}"
     parts = [
-        f"<p><b>Diagnosis of {escaped(reward.name)}</b> on {len(scores):,} rollouts, advantages as of "
-        f"{escaped(diagnosis.training)}: {escaped(_counts(diagnosis))}</p>",
         *(f"<p>{_signal(view)}</p>" for view in diagnosis.views),
         _findings(shown),
         f"<p>and {left} more in <code>diagnosis.findings</code></p>" if left else "",
-        _folded(f"{len(minor)} for information", _list(minor)) if minor else "",
+        folded(f"{len(minor)} for information", _list(minor)) if minor else "",
         *(_components(view) for view in diagnosis.views),
         "<p><code>rk.suggest(diagnosis)</code> says what could be changed, "
         "<code>rk.forecast(scores)</code> what this reward selects for.</p>",
     ]
-    return f'<div class="rewardkit" style="{STYLE}">{"".join(parts)}</div>'
+    return card(f"Diagnosis of {reward.name}", "".join(parts), said=said)
 
 
 def _counts(diagnosis: Diagnosis) -> str:
@@ -62,13 +59,13 @@ def _findings(findings: Sequence[Finding]) -> str:
     if not findings:
         return ""
     rows = [(SEVERITY_MARKS[item.severity], item.code, item.sentence) for item in findings]
-    return _wide(table(("severity", "finding", "what it does"), rows))
+    return table(("severity", "finding", "what it does"), rows)
 
 
 def _list(findings: Sequence[Finding]) -> str:
-    lines = "".join(f"<li>{escaped(item.code)}: {escaped(item.sentence)}</li>" for item in findings[:SHOWN])
+    lines = (f"{escaped(item.code)}: {escaped(item.sentence)}" for item in findings[:SHOWN])
     left = len(findings) - SHOWN
-    return f"<ul>{lines}</ul>" + (f"<p>and {left} more</p>" if left > 0 else "")
+    return listed(lines) + (f"<p>and {left} more</p>" if left > 0 else "")
 
 
 def _signal(view: View) -> str:
@@ -96,16 +93,5 @@ def _components(view: View) -> str:
     ]
     header = ("component", "weight", "declared share", "share of the advantage", "signs that turn without it")
     what = f"Components of {view.part}" if view.part else "Components"
-    body = _wide(table(header, rows, numeric=header[1:]))
-    return _folded(f"{what}: weights declared and effective", body, is_open=len(rows) <= OPEN)
-
-
-def _folded(summary: str, body: str, *, is_open: bool = False) -> str:
-    """A part that opens and closes on a click, without a script."""
-    return (
-        f'<details{" open" * is_open} style="{FOLDED}"><summary>{escaped(summary)}</summary>{body}</details>'
-    )
-
-
-def _wide(body: str) -> str:
-    return f'<div style="overflow-x:auto">{body}</div>'
+    body = table(header, rows, numeric=header[1:])
+    return folded(f"{what}: weights declared and effective", body, is_open=len(rows) <= OPEN)

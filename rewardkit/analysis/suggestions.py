@@ -9,11 +9,13 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
+from rewardkit.analysis import advice
 from rewardkit.analysis.changes import Change, applied, part_scores
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.extractors_tried import readings
 from rewardkit.analysis.findings import Finding, percent
 from rewardkit.analysis.measured import (
+    FIGURES,
     Effect,
     certain,
     effects,
@@ -83,6 +85,9 @@ class Suggestion:
             "examples": [dict(example) for example in self.examples],
         }
 
+    def _repr_html_(self) -> str:
+        return advice.suggestion_page(self)
+
 
 @dataclass(frozen=True, eq=False)
 class Suggestions:
@@ -115,6 +120,9 @@ class Suggestions:
             changes.append({"kind": "normalization", **told, "before": base[row.part], "after": measured})
         return changes
 
+    def _repr_html_(self) -> str:
+        return advice.advice_page(self)
+
     def __repr__(self) -> str:
         lines = [
             f"{len(self.changes)} change{'s' if len(self.changes) > 1 else ''} of the reward to consider"
@@ -139,15 +147,6 @@ class Suggestions:
 def _of(part: str) -> str:
     """What a line begins with that is about one part of a route."""
     return f"[{part}] " if part else ""
-
-
-FIGURES = {
-    "zero_std": "groups without a signal",
-    "label_auc": "sibling pairs ordered as the label has it",
-    "label_best": "label of the sibling that is put first",
-    "missing": "rows without a reward",
-    "effective_weight": "effective weight",
-}
 
 
 def _sentence(effect: Effect) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rewardkit.analysis import slices
+from rewardkit.analysis import rendering, slices
 from rewardkit.analysis.asked import check_label, check_seed
 from rewardkit.analysis.changes import run_again
 from rewardkit.analysis.dependents import gate_on, moved_by, only_run
@@ -44,7 +44,16 @@ class WhatIf:
             "to_score": dict(self.to_score),
         }
 
+    def _repr_html_(self) -> str:
+        head = self._head() or ["nothing is new, nothing is gone"]
+        title = "What must be scored first" if self.to_score else "New and gone findings"
+        return rendering.outlined("\n  ".join([title, *head])) + self.diagnosis._repr_html_()
+
     def __repr__(self) -> str:
+        return "\n".join([*self._head(), repr(self.diagnosis)])
+
+    def _head(self) -> list[str]:
+        """What must be scored first, or else what is new or gone."""
         lines = [
             f"{count} row{'s' if count > 1 else ''} must be scored for {name!r} first, whose gate is "
             "open now: give run=True"
@@ -54,9 +63,8 @@ class WhatIf:
             lines.append(
                 "What is new or gone cannot be said before; this is the diagnosis with their rewards missing:"
             )
-        else:
-            lines = self._news()
-        return "\n".join([*lines, repr(self.diagnosis)])
+            return lines
+        return self._news()
 
     def _news(self) -> list[str]:
         """The findings that are new, and those that are gone."""

@@ -8,8 +8,8 @@ from rewardkit.analysis.context import truths
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.findings import counted, percent
 from rewardkit.analysis.forecast import Forecast
-from rewardkit.analysis.measured import Effect
-from rewardkit.analysis.suggestions import FIGURES, Suggestion, Suggestions
+from rewardkit.analysis.measured import FIGURES, Effect
+from rewardkit.analysis.suggestions import Suggestion, Suggestions
 from rewardkit.analysis.view import View
 from rewardkit.columns import column_values
 from rewardkit.logs import numeric

@@ -13,8 +13,9 @@ import numpy as np
 import pandas as pd
 from IPython.display import HTML
 
-from rewardkit import markup
-from rewardkit.analysis.findings import Finding, counted
+from rewardkit import cards, markup
+from rewardkit.analysis import advice
+from rewardkit.analysis.findings import Finding
 from rewardkit.analysis.forecast import Forecast
 from rewardkit.analysis.normalization import Normalization
 from rewardkit.analysis.rendering import SEVERITY_MARKS
@@ -22,7 +23,7 @@ from rewardkit.analysis.suggestions import Suggestions
 from rewardkit.cases import CheckResult
 from rewardkit.evaluation import STATUSES
 from rewardkit.explanation import Explanation, explain
-from rewardkit.notebook import advice, probed
+from rewardkit.notebook import probed
 from rewardkit.notebook.redaction import redacted_reason
 from rewardkit.primitives.extraction import Extractor, Span
 from rewardkit.probes.mutant_results import MutantResult
@@ -63,27 +64,19 @@ class Show:
         """Lines of plain text."""
         return HTML("".join(f"<p>{markup.escaped(line)}</p>" for line in lines))
 
+    def about(self, rollouts: Rollouts) -> HTML:
+        """How rollouts were read and grouped, without any text of theirs."""
+        return HTML(cards.rollouts(rollouts.summary(), list(map(str, rollouts.table.columns)), []))
+
+    def scores(self, scores: Scores) -> HTML:
+        """How the reward and each component are spread."""
+        return HTML(scores.card(redacted_reason if self.redact else str))
+
     def rollouts(self, rollouts: Rollouts, *, limit: int = 8) -> HTML:
         """The first rollouts as a table; a prompt that stands in the row above is not shown again."""
-        names = ["rollout_id", *rollouts.group_key, "completion", "ground_truth"]
-        names = [
-            name
-            for name in dict.fromkeys(names)
-            if name in rollouts.table and (name != "prompt" or not self.redact)
-        ]
-        first = _first(rollouts, limit)
-        rows = [
-            [
-                "as above"
-                if name == "prompt" and above and row[name] == above[name]
-                else self.text(row[name])
-                if name in TEXTS
-                else row[name]
-                for name in names
-            ]
-            for above, row in zip([None, *first], first, strict=False)
-        ]
-        return _html(markup.table(names, rows), f"{len(rollouts):,} rollouts, the first {len(rows)} of them")
+        first = [rollouts[row] for row in range(min(limit, len(rollouts)))]
+        rows = cards.first_rows(first, rollouts.group_key, text=self.text if self.redact else None)
+        return _html(rows, f"{len(rollouts):,} rollouts, the first {len(first)} of them")
 
     def group(self, rollouts: Rollouts, number: int = 0) -> HTML:
         """The siblings of one group: the prompt, then each distinct completion and how often it came."""
@@ -163,7 +156,7 @@ class Show:
         explanation = explain(scores.reward, scores.rollouts[row])
         if self.redact:
             return _html(_redacted_explanation(explanation), "one completion")
-        return HTML(f'<div class="rewardkit">{explanation._repr_html_()}</div>')
+        return HTML(explanation._repr_html_())
 
     def _failed(self, scores: Scores, row: int) -> HTML:
         rows = []
@@ -186,27 +179,12 @@ class Show:
             return _html(body, "no cases were given: write down what the reward must give, and why")
         if not result.misses:
             return _html("", f"cases missed: none of {len(result.cases)}")
-        header = ("case", "what", "expected", "got", "fields", "completion", "why")
-        rows = []
-        for miss in result.misses:
-            fields = "; ".join(f"{name} = {value!r}" for name, value in miss.fields.items())
-            got = redacted_reason(miss.got) if self.redact and isinstance(miss.got, str) else miss.got
-            rows.append(
-                (
-                    miss.case,
-                    miss.what,
-                    miss.expected,
-                    got,
-                    self.text(fields),
-                    self.text(miss.completion),
-                    self.text(miss.why),
-                )
-            )
+        missed, reason = result.record()["misses"], redacted_reason if self.redact else str
         first, others = (
-            markup.table(header, some, numeric=("expected", "got"), stacked=True) if some else ""
-            for some in (rows[:MISSES], rows[MISSES:])
+            cards.misses(some, text=self.text, reason=reason)
+            for some in (missed[: cards.MISSES], missed[cards.MISSES :])
         )
-        more = _folded(f"and {len(rows) - MISSES} more", others) if others else ""
+        more = markup.folded(f"and {len(missed) - cards.MISSES} more", others) if others else ""
         return _html(first + more, f"{result.failed} of {len(result.cases)} cases missed")
 
     def contract(self, result: ProbeResult) -> HTML:
@@ -285,7 +263,7 @@ class Show:
         said = markup.escaped(below).replace("; ", ";<br>")
         table = markup.table([words(name) for name in frame.columns], rows, numeric=numeric)
         return _html(
-            (_folded(f"{len(rows)} rows", table) if folded else table)
+            (markup.folded(f"{len(rows)} rows", table) if folded else table)
             + (f"<p>{said}</p>" if below and not self.redact else ""),
             caption,
         )
@@ -300,9 +278,7 @@ class Show:
 
     def forecast(self, found: Forecast) -> HTML:
         """What a reward selects for at the ends of both views, with its notes and limits."""
-        groups = counted(found.groups, "group")
-        head = f"what {found.scores.reward.name} selects for among {groups} (95 % interval)"
-        return _html(advice.forecast_table(found), head)
+        return _html(advice.forecast_table(found), advice.forecast_caption(found))
 
     def completions(self, frame: pd.DataFrame, caption: str) -> HTML:
         """Completions to read, each with its figures above it; texts are left out where they are redacted."""
@@ -314,19 +290,14 @@ class Show:
                 for name, value in row.items()
                 if not pd.isna(value)  # of a route the components of the other parts
             )
-            body = markup.escaped(text, limit=READ)
-            items.append(f'<li>{markup.escaped(told)}<div dir="auto" style="{READING}">{body}</div></li>')
+            body = markup.quoted(markup.marked(text, {}, limit=READ))
+            items.append(f"<li>{markup.escaped(told)}{body}</li>")
         return _html(f"<ol>{''.join(items)}</ol>", caption)
 
 
 TEXTS = ("completion", "prompt", "ground_truth")
 """Columns that are left out where texts are redacted."""
-MISSES = 12  # rows of missed expectations that are open
 READ = 1000  # characters of a completion that is shown to be read
-READING = (
-    "white-space:pre-wrap;overflow-wrap:anywhere;unicode-bidi:isolate;max-width:60em;margin:.2em 0 .8em;"
-    "padding-left:.8em;border-left:3px solid #8c8c8c"
-)
 OWN_WORDS = ("label_unusable", "not_enough")
 """Findings whose reason quotes names and numbers only."""
 
@@ -336,17 +307,8 @@ def _told(column: str) -> str:
     return column.removeprefix("score/") if column.startswith("score/") else column.replace("_", " ")
 
 
-def _folded(summary: str, body: str) -> str:
-    return f"<details><summary>{markup.escaped(summary)}</summary>{body}</details>"
-
-
 def _html(body: str, caption: str) -> HTML:
-    scrolled = f'<div style="overflow-x:auto">{body}</div>'
-    return HTML(f'<div class="rewardkit"><p><b>{markup.escaped(caption)}</b></p>{scrolled}</div>')
-
-
-def _first(rollouts: Rollouts, limit: int) -> list[dict[str, Any]]:
-    return [rollouts[row] for row in range(min(limit, len(rollouts)))]
+    return HTML(markup.card(caption, body))
 
 
 def _spans(extractor: Extractor, text: str) -> list[Span]:

@@ -16,7 +16,7 @@ from nbconvert import HTMLExporter
 from nbconvert.filters import strip_ansi
 from nbformat.v4 import new_output
 
-from rewardkit import markup
+from rewardkit import cards, markup
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.findings import counted, percent
 from rewardkit.analysis.rendering import SEVERITY_MARKS
@@ -219,24 +219,11 @@ def _about(summaries: Sequence[Summary], *, redact: bool) -> str:
     origins = [item.diagnosis.scores.reward.origin for item in summaries]
     rollouts = summary.diagnosis.scores.rollouts
     about, label = rollouts.summary(), summary.diagnosis.views[0].context.label_name
-    sizes = ", ".join(f"{count} of {size}" for size, count in about["group_sizes"].items())
-    renamed = ", ".join(
-        f"{name} from {source}" for name, source in about["mapping"].items() if name != source
-    )
     rows = [
-        (
-            "Rollouts",
-            f"{about['rows']:,} from {about['source']}"
-            + (f" ({about['kind']})" if about["kind"] else "")
-            + (f", {len(about['rejected'])} rows kept out" if about["rejected"] else ""),
-        ),
-        ("Groups", f"{about['groups']:,} by {', '.join(about['group_key']) or 'row'} (sizes: {sizes})"),
-        *([("Columns", renamed)] if renamed else []),
-        *([("Log", "\n".join(about["notes"]))] if about["notes"] else []),
+        *cards.facts(about),
         *(("Reward", origin.replace("; ", ";\n")) for origin in origins if origin and not redact),
         ("Advantages", f"{summary.diagnosis.training}, which all figures are for"),
         *([("Label", f"{label}, trusted to say which completions are good")] if label else []),
-        *(("Note", sentence) for sentence in about["warnings"]),
     ]
     return markup.table(("", ""), rows)
 

@@ -37,7 +37,6 @@ __all__ = [
 MIME = "application/vnd.rewardkit.checked+json"
 SURVIVORS = 8  # that are open
 FAULT = "broken contract"
-WRAPPED = "white-space:pre-wrap;overflow-wrap:anywhere"
 
 
 # --- contract and probes
@@ -121,7 +120,7 @@ def mutants(found: MutantResult, *, redact: bool, again: str = "") -> str:
         parts.append(_survivors(found.survived[:SURVIVORS], found.rollouts, redact=redact))
     if others := found.survived[SURVIVORS:]:
         body = _survivors(others, found.rollouts, redact=redact)
-        parts.append(f"<details><summary>and {len(others)} more</summary>{body}</details>")
+        parts.append(markup.folded(f"and {len(others)} more", body))
     if same := len(found.not_told_apart):
         them = "the cases" + (f" and {counted(found.rollouts, 'rollout')}" if found.rollouts else "")
         parts.append(
@@ -132,7 +131,7 @@ def mutants(found: MutantResult, *, redact: bool, again: str = "") -> str:
         rows = [(item.mutant.sentence, item.reason) for item in found.not_tried]
         body = markup.table(("what was to be changed", "why it was not tried"), rows, stacked=True)
         many = f"{len(rows)} {'was' if len(rows) == 1 else 'were'} not tried and do not count"
-        parts.append(f"<details><summary>{many}</summary>{body}</details>")
+        parts.append(markup.folded(f"{many}", body))
     parts += [] if found.missed else [next_step]
     parts += [f"<p>Left out: {markup.escaped(one_line(line))}</p>" for line in found.left_out]
     return "".join(parts)
@@ -191,12 +190,8 @@ def _proposed(found: MutantResult, *, redact: bool, again: str) -> str:
     if not found.proposed_cases or redact:
         return head
     lines = "\n".join(json.dumps(case, ensure_ascii=False, default=str) for case in found.proposed_cases)
-    head += f"<details><summary>proposed cases</summary>{_code(lines)}</details>"
-    return head + (f"<p>To add them all, when they are read:</p>{_code(again)}" if again else "")
-
-
-def _code(lines: str) -> str:
-    return f'<pre style="{WRAPPED}">{markup.escaped(lines)}</pre>'
+    head += markup.folded("proposed cases", markup.code(lines))
+    return head + (f"<p>To add them all, when they are read:</p>{markup.code(again)}" if again else "")
 
 
 # --- in short
@@ -281,8 +276,7 @@ class Checked:
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         rows = markup.table(("question", "answer"), self.rows, stacked=True)
-        page = f'<div class="rewardkit"><div style="overflow-x:auto">{rows}</div></div>'
-        return {"text/html": page, "text/plain": self.line, MIME: self.record()}
+        return {"text/html": markup.card("", rows), "text/plain": self.line, MIME: self.record()}
 
 
 def _answers(

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from rewardkit.analysis.findings import counted
+from rewardkit.markup import outlined
 from rewardkit.probes.case_writing import append_cases
 from rewardkit.probes.mutating import Mutant
 
@@ -220,6 +221,9 @@ class MutantResult:
     def write_cases(self, path: str | Path) -> int:
         """Add the proposed cases to a case file; how many were added. See `append_cases`."""
         return append_cases(path, self.proposed_cases)
+
+    def _repr_html_(self) -> str:
+        return outlined(repr(self))
 
     def __repr__(self) -> str:
         head = f"mutants of {self.reward!r}: "

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rewardkit.analysis.findings import percent
 from rewardkit.analysis.rendering import SEVERITY_MARKS
-from rewardkit.markup import aligned, escaped, marked, table
+from rewardkit.markup import aligned, card, code, escaped, folded, listed, marked, quoted, table
 from rewardkit.probes.baseline import Accepted, grown, stale
 from rewardkit.probes.findings import Example, ProbeFinding
 from rewardkit.probes.fixes import fix_for
@@ -21,10 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["calibration_page", "finding_text", "findings_page", "page", "rest_page", "text"]
 
-STYLE = "max-width:70em;line-height:1.45"
-FOLDED = "margin:.3em 0"
-READING = "margin:.2em 0 .6em;padding-left:.8em;border-left:3px solid #8c8c8c"
-WRAPPED = "white-space:pre-wrap;overflow-wrap:anywhere"
 LINES, HEAD = 12, 8  # of a completion in a terminal, and how many of them stand before a gap
 OF_SEVERAL_CALLS = (
     "hidden_state",
@@ -257,21 +253,21 @@ def page(result: ProbeResult, *, texts: bool = True) -> str:
     """
     effort = _effort(result)
     parts = [
-        f"<p><b>Probes of {escaped(_head(result))}</b>{f'<br>{escaped(effort)}' if effort else ''}</p>",
+        f"<p>{escaped(effort)}</p>" if effort else "",
         calibration_page(result, texts=texts),
         findings_page(result, result.findings, texts=texts),
         rest_page(result),
     ]
-    return f'<div class="rewardkit" style="{STYLE}">{"".join(parts)}</div>'
+    return card(f"Probes of {_head(result)}", "".join(parts))
 
 
 def rest_page(result: ProbeResult) -> str:
     """As HTML what is inconclusive, and what a baseline accepts that has changed."""
     parts = []
     if missing := _missing(result):
-        parts.append(f"<p><b>Inconclusive</b></p>{_list(map(escaped, missing))}")
+        parts.append(f"<p><b>Inconclusive</b></p>{listed(map(escaped, missing))}")
     if changed := _changed(result):
-        parts.append(f"<p><b>Baseline</b></p>{_list(map(escaped, changed))}")
+        parts.append(f"<p><b>Baseline</b></p>{listed(map(escaped, changed))}")
     return "".join(parts)
 
 
@@ -280,7 +276,7 @@ def findings_page(result: ProbeResult, findings: Sequence[ProbeFinding], *, text
     alarms, minor, accepted = _order(findings)
     parts = ["".join(_finding_html(item, result.reward, texts=texts) for item in alarms)]
     if minor:
-        parts.append(_folded(f"{len(minor)} for information", _list(map(_minor_html, minor))))
+        parts.append(folded(f"{len(minor)} for information", listed(map(_minor_html, minor))))
     if accepted:
         rows = [
             (item.code, item.severity, entry.date if entry else "", one_line(item.accepted), _headline(item))
@@ -288,7 +284,7 @@ def findings_page(result: ProbeResult, findings: Sequence[ProbeFinding], *, text
             for entry in [_entry(result, item)]
         ]
         header = ("accepted", "severity", "on", "reason", "what it is")
-        parts.append(_wide(table(header, rows)))
+        parts.append(table(header, rows))
     return "".join(parts)
 
 
@@ -297,7 +293,7 @@ def _finding_html(finding: ProbeFinding, reward: Reward, *, texts: bool) -> str:
         f"<p><b>{SEVERITY_MARKS[finding.severity]}</b> <code>{escaped(finding.code)}</code>: "
         f"{escaped(_headline(finding))}</p>"
     )
-    return head + _list(_examples_html(finding, reward, texts=texts)) + _next_html(finding, texts=texts)
+    return head + listed(_examples_html(finding, reward, texts=texts)) + _next_html(finding, texts=texts)
 
 
 def _examples_html(finding: ProbeFinding, reward: Reward, *, texts: bool) -> Iterator[str]:
@@ -306,16 +302,14 @@ def _examples_html(finding: ProbeFinding, reward: Reward, *, texts: bool) -> Ite
         body = ""
         if read is not None:
             nothing = "" if read.text.strip() else f"<em>{escaped(_blank(read.text))}</em>"
-            body = f'<div style="{READING}">{nothing or marked(read.text, read.spans)}</div>'
+            body = quoted(nothing or marked(read.text, read.spans))
         yield escaped(_about(item, of, texts=texts)) + body
 
 
 def _next_html(finding: ProbeFinding, *, texts: bool) -> str:
     snippet = _snippet(finding) if texts else ""
-    code = f'<pre style="{WRAPPED}">{escaped(snippet)}</pre>' if snippet else ""
-    return f"<p><b>Next:</b> {escaped(fix_for(finding))}</p>" + (
-        _folded("the lines that show it", code) if code else ""
-    )
+    shows = folded("the lines that show it", code(snippet)) if snippet else ""
+    return f"<p><b>Next:</b> {escaped(fix_for(finding))}</p>{shows}"
 
 
 def _minor_html(finding: ProbeFinding) -> str:
@@ -329,22 +323,8 @@ def calibration_page(result: ProbeResult, *, texts: bool = True) -> str:
 
 def _calibrated_html(item: Written, reward: Reward, *, texts: bool) -> str:
     rows = _earnings(item)
-    body = _wide(table([name for name, _ in rows], [[value for _, value in rows]]))
+    body = table([name for name, _ in rows], [[value for _, value in rows]])
     if texts and item.subject.answer is not None:
         read = shown(item.subject.reference, field_spans(reward, _reference(item)))
-        body += f'<div style="{READING}">{marked(read.text, read.spans)}</div>'
-    return _folded(_calibration(item), body)
-
-
-def _list(items: Any) -> str:
-    lines = "".join(f"<li>{item}</li>" for item in items)
-    return f"<ul>{lines}</ul>" if lines else ""
-
-
-def _folded(summary: str, body: str) -> str:
-    """A part that opens on a click, without a script."""
-    return f'<details style="{FOLDED}"><summary>{escaped(summary)}</summary>{body}</details>'
-
-
-def _wide(body: str) -> str:
-    return f'<div style="overflow-x:auto">{body}</div>'
+        body += quoted(marked(read.text, read.spans))
+    return folded(_calibration(item), body)

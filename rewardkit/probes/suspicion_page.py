@@ -10,14 +10,13 @@ import pandas as pd
 
 from rewardkit.analysis.findings import percent
 from rewardkit.columns import column_values
-from rewardkit.markup import escaped, marked, table
+from rewardkit.markup import card, escaped, folded, listed, marked, table
 
 if TYPE_CHECKING:
     from rewardkit.probes.suspicion import Suspicion
 
 __all__ = ["around", "cell", "number", "page", "rows_of", "signed", "times_as"]
 
-STYLE = "max-width:70em;line-height:1.45"
 WIDEST = 140
 """Characters of a completion in a line of text."""
 KEPT = 2_000
@@ -35,15 +34,14 @@ def page(found: Suspicion) -> str:
     """
     head, *others = found.sentences
     parts = [
-        f"<p><b>Suspects by {escaped(found.reward)}</b>: {escaped(head)}</p>",
-        f"<ul>{''.join(f'<li>{escaped(item)}</li>' for item in others)}</ul>" if others else "",
+        listed(map(escaped, others)),
         _slices(found),
         _payments(found) if len(found) else "",
         _frame("Share by step", found.steps) if len(found.steps) else "",
         *(_completion(found, row) for row in found.clearest.to_dict("records")),
     ]
     parts += [_frame(title.capitalize(), lost, is_open=True) for title, lost in found.losing]
-    return f'<div class="rewardkit" style="{STYLE}">{"".join(parts)}</div>'
+    return card(f"Suspects by {found.reward}", "".join(parts), said=head)
 
 
 def _slices(found: Suspicion) -> str:
@@ -62,7 +60,7 @@ def _slices(found: Suspicion) -> str:
         for item in found.slices[:SHOWN]
     ]
     summary = f"Where they are more or less often, of {found.looked_at} slices"
-    return _folded(summary, table(header, rows, numeric=header[1:]))
+    return folded(summary, table(header, rows, numeric=header[1:]))
 
 
 def _payments(found: Suspicion) -> str:
@@ -77,29 +75,19 @@ def _payments(found: Suspicion) -> str:
         )
         for item in found.paid
     ]
-    return _folded("What moves their rewards", table(header, rows, numeric=header[1:]))
+    return folded("What moves their rewards", table(header, rows, numeric=header[1:]))
 
 
 def _completion(found: Suspicion, row: Mapping[Any, Any]) -> str:
     span = found.spans.get(row["rollout_id"])
     told = ", ".join(f"{name} {cell(value)}" for name, value in row.items() if name != "completion")
-    return _folded(told, marked(str(row["completion"]), {"match": [span]} if span else {}))
+    return folded(told, marked(str(row["completion"]), {"match": [span]} if span else {}))
 
 
 def _frame(summary: str, frame: pd.DataFrame, *, is_open: bool = False) -> str:
-    rows = [[cell(value) for value in row.values()] for row in rows_of(frame.head(SHOWN))]
-    left = len(frame) - SHOWN
-    body = table([str(name) for name in frame.columns], rows)
-    more = f"<p>and {left} more</p>" if left > 0 else ""
-    return _folded(f"{summary}: {len(frame)}", body + more, is_open=is_open)
-
-
-def _folded(summary: str, body: str, *, is_open: bool = False) -> str:
-    """A part that opens and closes on a click, without a script."""
-    return (
-        f'<details{" open" * is_open} style="margin:.3em 0"><summary>{escaped(summary)}</summary>'
-        f'<div style="overflow-x:auto">{body}</div></details>'
-    )
+    rows = [[cell(value) for value in row.values()] for row in rows_of(frame)]
+    body = table([str(name) for name in frame.columns], rows, most=SHOWN)
+    return folded(f"{summary}: {len(frame)}", body, is_open=is_open)
 
 
 def rows_of(frame: pd.DataFrame) -> list[dict[str, Any]]:

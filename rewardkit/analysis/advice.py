@@ -1,26 +1,60 @@
-"""Suggestions, normalizations and forecasts as fragments of escaped HTML."""
+"""How suggestions, normalizations and forecasts look in a notebook: pieces of escaped HTML."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rewardkit import markup
 from rewardkit.analysis.curves import Selection
 from rewardkit.analysis.findings import counted, percent
-from rewardkit.analysis.forecast import Forecast
-from rewardkit.analysis.measured import Effect
+from rewardkit.analysis.measured import FIGURES, Effect
 from rewardkit.analysis.normalization import Normalization
-from rewardkit.analysis.suggestions import FIGURES, Suggestion, Suggestions
 
-__all__ = ["caption", "changes", "forecast_table", "normalization_table"]
+if TYPE_CHECKING:
+    from rewardkit.analysis.forecast import Forecast
+    from rewardkit.analysis.suggestions import Suggestion, Suggestions
+
+__all__ = [
+    "advice_page",
+    "caption",
+    "changes",
+    "forecast_caption",
+    "forecast_page",
+    "forecast_table",
+    "normalization_table",
+    "suggestion_page",
+]
 
 UNRANKED = "without a trusted label nobody knows which completions are better"
 MOST_EXAMPLES = 5
+SHOWN = 8
+"""Changes, and normalizations, of a page; the others are counted."""
+TEXT = 200
+"""Characters of a text in a page."""
 FURTHER = {"added_advantage_in_tied_groups": "share of the added advantage in groups that were tied"}
 """Figures measured once that `why` does not always tell."""
-WRAPPED = "white-space:pre-wrap;overflow-wrap:anywhere"
+
+
+def advice_page(advice: Suggestions) -> str:
+    """The first changes, each with its line of code and its effect, and, folded, the normalizations."""
+    left = len(advice.changes) - SHOWN
+    body = changes(advice, redact=False, most=SHOWN)
+    body += f"<p>and {left} more in <code>suggestions.changes</code></p>" if left > 0 else ""
+    if rows := advice.normalization:
+        body += markup.folded(f"{counted(len(rows), 'normalization')}, measured", normalization_table(rows))
+    return markup.card(_begun(caption(advice)), body)
+
+
+def _begun(text: str) -> str:
+    """Words as the beginning of a page."""
+    return text[:1].upper() + text[1:]
+
+
+def suggestion_page(item: Suggestion) -> str:
+    """One change: what and why, line of code, measured effects, examples to read."""
+    return markup.card("Suggestion", _change(item, redact=False, limit=TEXT))
 
 
 def caption(advice: Suggestions) -> str:
@@ -35,14 +69,17 @@ def caption(advice: Suggestions) -> str:
     return told if all(judged) else f"{told}; those without a verdict are unranked: {UNRANKED}"
 
 
-def changes(advice: Suggestions, *, redact: bool) -> str:
-    """A block a change: what and why, line of code, measured effects, examples to read; then the notes."""
-    blocks = "".join(f"<li>{_change(item, redact=redact)}</li>" for item in advice.changes)
-    notes = "".join(f"<p>Note: {markup.escaped(note)}</p>" for note in advice.notes)
-    return (f"<ul>{blocks}</ul>" if blocks else "") + notes
+def changes(advice: Suggestions, *, redact: bool, most: int | None = None) -> str:
+    """A block a change: what and why, line of code, measured effects, examples to read; then the notes.
+
+    With `most` only so many of them, and their texts are short.
+    """
+    limit = markup.LONGEST_SHOWN if most is None else TEXT
+    blocks = markup.listed(_change(item, redact=redact, limit=limit) for item in advice.changes[:most])
+    return blocks + "".join(f"<p>Note: {markup.escaped(note)}</p>" for note in advice.notes)
 
 
-def _change(item: Suggestion, *, redact: bool) -> str:
+def _change(item: Suggestion, *, redact: bool, limit: int) -> str:
     where = f"[{item.part}] " if item.part else ""
     what = f" of {item.component!r}" if item.component else ""
     rank = f"{item.rank}. " if item.rank is not None else ""
@@ -50,13 +87,13 @@ def _change(item: Suggestion, *, redact: bool) -> str:
     verdict = f" ({item.verdict})" if item.verdict else ""
     parts = [
         f"<p><b>{markup.escaped(head)}</b>{markup.escaped(verdict)}: {markup.escaped(item.why)}</p>",
-        f'<pre style="{WRAPPED}"><code>{markup.escaped(item.line)}</code></pre>',
+        markup.code(item.line),
         _effects(item.effects),
     ]
     further = _further(item)
     parts += [f"<p>{markup.escaped(further)}</p>"] if further else []
     if item.examples and not redact:
-        parts.append(_examples(item.examples))
+        parts.append(_examples(item.examples, limit))
     elif item.examples:
         parts.append(f"<p>{len(item.examples)} examples are left out</p>")
     return "".join(parts)
@@ -116,13 +153,11 @@ def _figure(value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
-def _examples(examples: Sequence[Mapping[str, Any]]) -> str:
+def _examples(examples: Sequence[Mapping[str, Any]], limit: int) -> str:
     names = list(dict.fromkeys(name for example in examples for name in example))
-    rows = [[_cell(example.get(name)) for name in names] for example in examples[:MOST_EXAMPLES]]
-    more = len(examples) - len(rows)
-    return markup.table([name.replace("_", " ") for name in names], rows) + (
-        f"<p>and {more} more</p>" if more > 0 else ""
-    )
+    rows = [[_cell(example.get(name)) for name in names] for example in examples]
+    header = [name.replace("_", " ") for name in names]
+    return markup.table(header, rows, most=MOST_EXAMPLES, limit=limit)
 
 
 def _cell(value: Any) -> str:
@@ -149,6 +184,17 @@ def normalization_table(rows: Sequence[Normalization]) -> str:
     return markup.table(header, cells, numeric=list(figures))
 
 
+def forecast_caption(found: Forecast) -> str:
+    """What the forecast is of."""
+    groups = counted(found.groups, "group")
+    return f"what {found.scores.reward.name} selects for among {groups} (95 % interval)"
+
+
+def forecast_page(found: Forecast) -> str:
+    """The forecast as a page."""
+    return markup.card(_begun(forecast_caption(found)), forecast_table(found))
+
+
 def forecast_table(found: Forecast) -> str:
     """A row a figure: of a sibling picked at random, of the best one and under the tilt; notes and limits."""
     views = [view for view in (found.best_of, found.tilted) if len(view) > 1]
@@ -160,7 +206,7 @@ def forecast_table(found: Forecast) -> str:
     ]
     table = markup.table(("mean of", "a sibling at random", *heads), rows, numeric=heads) if rows else ""
     told = [*(f"note: {note}" for note in found.notes), *(f"limit: {limit}" for limit in found.limits)]
-    return table + "<ul>" + "".join(f"<li>{markup.escaped(line)}</li>" for line in told) + "</ul>"
+    return table + markup.listed(map(markup.escaped, told))
 
 
 def _head(view: Selection, found: Forecast) -> str:
