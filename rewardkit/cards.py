@@ -36,6 +36,7 @@ TEXT = 200  # characters of a text of the rollouts, of a function, of a reason
 SENTENCE = 600  # characters of what is said of them
 COMPONENTS = 24  # rows of a table of components or fields
 MISSES = 12  # rows of missed expectations that are open
+FIGURES = ("weight", "mean", "std", "lowest", "highest")
 BINS = 40
 BAR = "#0072b2"  # at least 3 : 1 on white and on nearly black
 
@@ -63,8 +64,9 @@ def facts(about: Plain, columns: Sequence[str] = ()) -> list[tuple[str, str]]:
         f"{name} from {source}" for name, source in about["mapping"].items() if name != source
     )
     all_columns = ", ".join(columns) + (f" ({renamed})" if columns and renamed else renamed)
-    kept_out = f", {len(about['rejected'])} rows kept out" if about["rejected"] else ""
-    kind = f" ({about['kind']})" if about["kind"] else ""
+    rejected = len(about["rejected"])
+    kept_out = f", {rejected} row{'s' * (rejected != 1)} kept out" if rejected else ""
+    kind = f" ({about['kind']})" if about["kind"] not in ("", "rollouts") else ""
     key = ", ".join(about["group_key"]) or "row"
     return [
         ("Rollouts", f"{about['rows']:,} from {about['source']}{kind}{kept_out}"),
@@ -115,7 +117,7 @@ def reward(name: str, fields: Plain, components: Sequence[Plain], options: Plain
     declared = [
         (
             item["name"],
-            item["function"],
+            item["function"].removeprefix("rewardkit.primitives."),
             f"{item['weight']:g}",
             item["gate"] or "",
             _span(item["range"]),
@@ -139,7 +141,7 @@ def route(name: str, column: str, parts: Sequence[tuple[str, str, Plain, str]]) 
 
 
 def _span(span: Sequence[Any] | None) -> str:
-    return "unbounded" if span is None else f"{span[0]} to {span[1]}"
+    return "unbounded" if span is None else " to ".join(f"{float(end):g}" for end in span)
 
 
 def result(
@@ -174,14 +176,13 @@ class Scored:
     counts: Mapping[str, int]
     errors: Sequence[str]
 
-    def figures(self) -> dict[str, str]:
-        """Weight, mean, spread and observed range."""
+    def figures(self) -> list[str]:
+        """Weight, mean, spread and observed range, as `FIGURES` has them."""
         found = [math.nan] * 4
         if len(known := self.scores[~np.isnan(self.scores)]):
             with np.errstate(over="ignore", invalid="ignore"):  # unbounded scores may be enormous
                 found = [known.mean(), known.std(), known.min(), known.max()]
-        names = ("weight", "mean", "std", "lowest", "highest")
-        return {name: _number(value) for name, value in zip(names, (self.weight, *found), strict=True)}
+        return [_number(value) for value in (self.weight, *found)]
 
     def most_frequent_error(self) -> str:
         """The reason that most errors have, with how many these are."""
@@ -198,19 +199,17 @@ def scores(name: str, rewards: NDArray[Any], components: Sequence[Scored]) -> st
         said += [f"mean reward {known.mean():.3g}, std {known.std():.3g}"] if len(known) else []
     said += [f"{missing:,} ({missing / len(rewards):.1%}) not judged"] if missing else []
     statuses = dict.fromkeys(status for item in components for status in item.counts)
-    columns = [
-        {
-            "component": item.name,
-            **item.figures(),
-            **{status: f"{item.counts[status]:,}" for status in statuses},
-            "most frequent error": item.most_frequent_error(),
-        }
+    rows = [
+        (
+            item.name,
+            *item.figures(),
+            *(f"{item.counts[status]:,}" if item.counts[status] else "" for status in statuses),
+            item.most_frequent_error(),
+        )
         for item in components
     ]
-    always = ("component", *components[0].figures(), "scored")
-    header = [key for key in columns[0] if key in always or any(row[key] not in ("0", "") for row in columns)]
-    rows = [[row[key] for key in header] for row in columns]
-    body = histogram(rewards) + _table(header, rows, numeric=(*always[1:], *statuses))
+    header = ("component", *FIGURES, *statuses, "most frequent error")
+    body = histogram(rewards) + _table(header, rows, numeric=(*FIGURES, *statuses))
     return markup.card(f"Scores of {name}", body, said=", ".join(said))
 
 
@@ -281,8 +280,10 @@ def misses(
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[object]], *, numeric: Sequence[str] = ()) -> str:
-    """A table of the first rows, with short cells; nothing where there are none."""
-    return markup.table(header, rows, numeric=numeric, most=COMPONENTS, limit=TEXT) if rows else ""
+    """A table of the first rows, with short cells and without empty columns; nothing where there are none."""
+    kept = [place for place in range(len(header)) if any(row[place] != "" for row in rows)]
+    head, cells = [header[place] for place in kept], [[row[place] for place in kept] for row in rows]
+    return markup.table(head, cells, numeric=numeric, most=COMPONENTS, limit=TEXT) if rows else ""
 
 
 def _number(value: float) -> str:

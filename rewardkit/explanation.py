@@ -72,20 +72,25 @@ class Explanation:
         )
 
     def _repr_html_(self) -> str:
-        notes = markup.table(("note", "value"), list(self.result.notes.items())) if self.result.notes else ""
+        heard = list(self.result.notes.items())
+        notes = markup.table(("note", "value"), heard, limit=LONGEST_CELL) if heard else ""
         fields = [
             (name, "not found" if value is None else repr(value))
             for name, value in self.result.fields.items()
         ]
         truth = [(name, value) for name, value in self.columns.items() if name == "ground_truth"]
         lines = markup.table(
-            HEADER, [self._row(line) for line in self.lines], numeric=("score", "weight", "adds")
+            HEADER,
+            [self._row(line) for line in self.lines],
+            numeric=("score", "weight", "adds"),
+            limit=LONGEST_CELL,
         )
-        body = markup.marked(self.completion, self.spans)
-        body += markup.table(("field", "value"), [*fields, *truth]) + lines + notes
+        body = markup.quoted(markup.marked(self.completion, self.spans))
+        body += markup.table(("field", "value"), [*fields, *truth], limit=LONGEST_CELL) + lines + notes
         return markup.card(self.reward, body, said=f"reward {_number(self.result.reward)}")
 
 
+LONGEST_CELL = 600  # characters of a field, a note or a reason on a page
 HEADER = ("component", "status", "score", "weight", "adds", "gate", "why")
 
 

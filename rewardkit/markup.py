@@ -36,7 +36,8 @@ COLOURS = (
 
 LOOK = "max-width:70em;line-height:1.45"
 LINE = "rgba(127,127,127,.3)"  # seen on a light and on a dark page
-WRAPPED = "white-space:pre-wrap;overflow-wrap:anywhere"
+EDGE = "rgba(127,127,127,.6)"
+CODE = "white-space:pre-wrap;overflow-wrap:anywhere;font-family:monospace;margin:.3em 0 .6em"
 OUTLINED, LONGEST_LINE = 60, 600  # lines of a text that is shown as a list, and characters of one
 
 STACKED = """
@@ -139,7 +140,7 @@ def outlined(text: str) -> str:
         pieces.append(f"<li>{escaped(content, limit=LONGEST_LINE)}")
         depth = level
     pieces.append("</li></ul>" * depth)
-    return card(title, "".join(pieces) + _left(len(lines) - OUTLINED))
+    return card(title[:1].upper() + title[1:], "".join(pieces) + _left(len(lines) - OUTLINED))
 
 
 def folded(summary: str, body: str, *, is_open: bool = False) -> str:
@@ -156,12 +157,12 @@ def listed(items: Iterable[str]) -> str:
 
 def code(lines: object) -> str:
     """Lines of code, to be copied."""
-    return f'<pre style="{WRAPPED}">{escaped(lines)}</pre>'
+    return f'<pre style="{CODE}">{escaped(lines)}</pre>'
 
 
 def quoted(body: str) -> str:
     """A piece of HTML that is to be read, set off from what is said of it."""
-    style = f"margin:.2em 0 .6em;padding-left:.8em;border-left:3px solid {LINE};max-width:60em"
+    style = f"margin:.2em 0 .6em;padding-left:.8em;border-left:3px solid {EDGE};max-width:60em"
     return f'<div style="{style}">{body}</div>'
 
 
@@ -176,11 +177,12 @@ def table(
 ) -> str:
     """An HTML table of escaped cells; the columns named in `numeric` are set flush right.
 
-    It scrolls by itself where it is wider than the page. A `stacked` one has a line a cell on a narrow page
-    that has the style `STACKED`. Rows beyond `most` are counted, cells are cut at `limit` characters.
+    It scrolls by itself where it is wider than the page; a head of empty names is left out. A `stacked` one
+    has a line a cell on a narrow page that has the style `STACKED`. Rows beyond `most` are counted, cells are
+    cut at `limit` characters.
     """
     right = [name in numeric for name in header]
-    style = f"text-align:{{}};vertical-align:top;padding:2px 12px 2px 0;border-bottom:1px solid {LINE}"
+    style = "text-align:{};vertical-align:top;padding:2px 12px 2px 0"
     names = [f' data-name="{escaped(name)}"' if stacked else "" for name in header]
 
     def line(cells: Sequence[object], tag: str) -> str:
@@ -189,14 +191,12 @@ def table(
             f"{_cell(escaped(cell, limit=limit))}</{tag}>"
             for cell, flush, name in zip(cells, right, names, strict=True)
         )
-        return f"<tr>{''.join(made)}</tr>"
+        return f'<tr style="border-bottom:1px solid {LINE}">{"".join(made)}</tr>'
 
     body = "".join(line(row, "td") for row in rows[:most])
     kind = ' class="stacked"' if stacked else ""
-    made = (
-        f'<table{kind} style="border-collapse:collapse"><thead>{line(header, "th")}</thead>'
-        f"<tbody>{body}</tbody></table>"
-    )
+    head = f"<thead>{line(header, 'th')}</thead>" if any(header) else ""
+    made = f'<table{kind} style="border-collapse:collapse">{head}<tbody>{body}</tbody></table>'
     return f'<div style="overflow-x:auto">{made}</div>' + _left(len(rows) - most if most is not None else 0)
 
 

@@ -29,7 +29,7 @@ __all__ = [
 
 UNRANKED = "without a trusted label nobody knows which completions are better"
 MOST_EXAMPLES = 5
-SHOWN = 8
+SHOWN = 5
 """Changes, and normalizations, of a page; the others are counted."""
 TEXT = 200
 """Characters of a text in a page."""

@@ -19,6 +19,8 @@ SEVERITY_MARKS = {"high": "\u25cf high", "warn": "\u25b2 warn", "info": "\u25cb 
 """Shapes say it without colour."""
 SHOWN = 12
 """Findings; the others are counted."""
+LONGEST = 800
+"""Characters of a sentence, which may quote what a completion made a component say."""
 OPEN = 8
 """Components up to which their table is open."""
 
@@ -59,11 +61,11 @@ def _findings(findings: Sequence[Finding]) -> str:
     if not findings:
         return ""
     rows = [(SEVERITY_MARKS[item.severity], item.code, item.sentence) for item in findings]
-    return table(("severity", "finding", "what it does"), rows)
+    return table(("severity", "finding", "what it does"), rows, limit=LONGEST)
 
 
 def _list(findings: Sequence[Finding]) -> str:
-    lines = (f"{escaped(item.code)}: {escaped(item.sentence)}" for item in findings[:SHOWN])
+    lines = (f"{escaped(item.code)}: {escaped(item.sentence, limit=LONGEST)}" for item in findings[:SHOWN])
     left = len(findings) - SHOWN
     return listed(lines) + (f"<p>and {left} more</p>" if left > 0 else "")
 

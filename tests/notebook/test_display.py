@@ -55,7 +55,9 @@ def everything(show, reward, rollouts):
         ),
     )
     shown = [
+        show.about(rollouts),
         show.rollouts(rollouts),
+        show.scores(scores),
         show.group(rollouts),
         show.extraction(rollouts, {"n": rk.extract.number(), "all": rk.extract.pattern(".*")}),
         show.explanation(scores, 0),

@@ -1,0 +1,371 @@
+"""What every record shows of itself in a notebook: one look, short, harmless, on light and dark pages."""
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import rewardkit as rk
+from rewardkit import cards, markup
+from rewardkit.analysis.rendering import SEVERITY_MARKS
+
+EVIL = (
+    "<script>window.pwned = 1</script><img src=x onerror='window.pwned = 1'>"
+    "<a href='javascript:pwned'>go</a><style>body{display:none}</style>\x00\u202e\ud800</div></table>"
+)
+MEGABYTE = (EVIL * 10_000)[: 1 << 20]
+LONGEST = 100_000  # bytes of HTML, where every text is a megabyte
+SHORT = {"suggestions": 60_000, "check": 30_000}  # characters; others have at most 12,000
+VOID = {"img", "rect", "br"}
+COLOUR = re.compile(r"(?<![-\w])(?:color|background(?:-color)?)\s*:\s*([^;\"']+)")
+OF_THE_PAGE = re.compile(r"inherit|currentColor|transparent|rgba\(.*\)|#[0-9a-f]{8}")
+
+
+class Page(HTMLParser):
+    """Reads a page strictly: what is opened is closed, in order."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.tags, self.attributes, self.text, self.colours = [], [], set(), "", []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes |= {name for name, _ in attrs}
+        self.colours += [found for _, value in attrs for found in COLOUR.findall(value or "")]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open and self.open.pop() == tag, f"</{tag}> closes what is not open"
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def fails(completion):
+    raise ValueError(completion)
+
+
+def odd(completion):
+    rk.note("seen", completion)
+    return len(completion) % 2 == 1
+
+
+def build(evil):
+    """Each kind of record, of rollouts, names and reasons that are hostile."""
+    rows = [
+        {
+            "prompt_id": f"{evil[:3000]}{row // 4}",
+            "prompt": evil,
+            "completion": f"{'x' * (row % 4)}{evil} <answer>{row % 3}</answer>",
+            "ground_truth": "1",
+            "is_right": row % 3 == 1,
+            evil.replace("\ud800", "")[:200]: evil,
+        }
+        for row in range(24)
+    ]
+    rollouts = rk.load_rollouts([*rows, {"prompt_id": "p", "rollout_id": evil}], columns={})
+    fields = {"prediction": rk.extract.tag("answer"), "whole": rk.extract.pattern("(?s)^(.{1,5000})")}
+    components = [
+        rk.Component("correct", rk.verify.matches, why=evil, primary=True),
+        rk.Component("odd", odd, weight=0.5, gate=rk.gate("correct", at_least=1.0)),
+        rk.Component("fails", fails, weight=0.1),
+    ]
+    reward = rk.Reward(evil, fields, components, on_missing="skip")
+    other = rk.Reward("other", fields, components[:2])
+    scores, found = rk.score(reward, rollouts), rk.score(other, rollouts)
+    case = {"completion": evil, "ground_truth": "1", "reward": 1, "why": evil}
+    cases = rk.load_cases([{**case, "name": f"{evil[:3000]}{row}"} for row in range(20)])
+    diagnosis = rk.diagnose(found, label="is_right")
+    flawed = rk.load_reward("gallery:arithmetic.flawed")
+    advice = rk.suggest(rk.diagnose(rk.score(rk.load_reward("gallery:arithmetic"), "gallery:arithmetic")))
+    first = rk.load_rollouts("gallery:arithmetic").select(range(160))
+    examples = ({"rollout_id": evil, "old": evil, "new": None},) * 7
+    changes = tuple(replace(item, why=item.why + evil, examples=examples) for item in advice.changes)
+    advice = replace(advice, changes=changes * 6, notes=(evil,))
+    return {
+        "rollouts": rollouts,
+        "reward": reward,
+        "route": rk.Route("prompt_id", {evil: reward, "b": other}, default=other),
+        "result": reward(completion=evil, ground_truth=evil),
+        "scores": scores,
+        "check": rk.check(reward, cases),
+        "diagnosis": rk.diagnose(scores),
+        "suggestion": advice.changes[0],
+        "suggestions": advice,
+        "forecast": rk.forecast(scores),
+        "comparison": rk.compare(scores, found, cases=cases),
+        "whatif": rk.whatif(diagnosis, weights={"odd": -3.0}),
+        "explanation": rk.explain(reward, rollouts[0]),
+        "suspicion": rk.suspect(scores, pattern="script"),
+        "probes": rk.probe(flawed, first, only="padding", search=0),
+        "mutants": rk.mutants(other, cases, rollouts, budget=5),
+    }
+
+
+KINDS = tuple(
+    "rollouts reward route result scores check diagnosis suggestion suggestions forecast comparison whatif "
+    "explanation suspicion probes mutants".split()
+)
+
+
+@pytest.fixture(scope="module")
+def records():
+    return build(EVIL)
+
+
+@pytest.fixture(scope="module")
+def huge():
+    """The records of rollouts and a reward in which each text is a megabyte."""
+    rows = [{"prompt": MEGABYTE, "completion": MEGABYTE, "ground_truth": MEGABYTE} for _ in range(3)]
+    rollouts = rk.load_rollouts([*rows, {"prompt": "p"}])
+    components = [
+        rk.Component("correct", rk.verify.matches, columns={"prediction": "completion"}, why=MEGABYTE)
+    ]
+    components += [rk.Component(f"fails{place}", fails) for place in range(14)]
+    reward = rk.Reward(MEGABYTE, {"all": lambda completion: completion}, components, on_missing="skip")
+    cases = [
+        {"name": f"c{n}{MEGABYTE}", "completion": MEGABYTE, "reward": 3, "why": MEGABYTE} for n in range(20)
+    ]
+    scores = rk.score(reward, rollouts)
+    return {
+        "rollouts": rollouts,
+        "reward": reward,
+        "route": rk.Route("data_source", {f"{n}{MEGABYTE}": reward for n in range(30)}),
+        "result": reward(completion=MEGABYTE, ground_truth=MEGABYTE),
+        "scores": scores,
+        "check": rk.check(rk.Reward(MEGABYTE, components=components[1:]), rk.load_cases(cases)),
+        "explanation": rk.explain(reward, rollouts[0]),
+        "diagnosis": rk.diagnose(scores),
+        "suggestions": rk.suggest(rk.diagnose(scores)),
+        "forecast": rk.forecast(scores),
+        "comparison": rk.compare(scores, scores),
+        "whatif": rk.whatif(scores, weights={"correct": 2.0}),
+    }
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_hostile_text_stays_text_and_the_page_is_whole(records, kind):
+    shown = records[kind]._repr_html_()
+    page = Page(shown)
+    allowed = {"div", "p", "b", "table", "thead", "tbody", "tr", "th", "td", "ul", "li", "em", "code", "pre"}
+    allowed |= {"svg", "rect", "text", "details", "summary", "mark", "sup"}
+    assert set(page.tags) <= allowed
+    assert not {name for name in page.attributes if name.startswith("on") or name in ("href", "src")}
+    assert not re.search("[\x00\u202e\ud800]", shown)
+    shown.encode("utf-8")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_record_has_the_one_look_and_no_colours_of_its_own(records, kind):
+    shown = records[kind]._repr_html_()
+    assert shown.startswith(markup.card("")[: -len("</div>")])
+    page = Page(shown)
+    assert [colour for colour in page.colours if not OF_THE_PAGE.fullmatch(colour)] == []
+    assert "rgb(" not in shown
+
+
+def test_a_fixed_colour_is_seen_by_the_test_that_looks_for_it():
+    colours = Page('<p style="color:#333;border-color:red;background: white">x</p>').colours
+    assert colours == ["#333", "white"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_record_is_shown_in_the_same_bytes_twice(records, kind):
+    assert records[kind]._repr_html_() == records[kind]._repr_html_()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_record_is_short(records, kind):
+    assert len(records[kind]._repr_html_()) < SHORT.get(kind, 12_000)
+
+
+def test_texts_of_a_megabyte_make_no_long_pages(huge):
+    lengths = {kind: len(record._repr_html_().encode()) for kind, record in huge.items()}
+    assert {kind: length for kind, length in lengths.items() if length > LONGEST} == {}
+
+
+def test_rollouts_show_how_they_were_read_and_the_first_rows(records):
+    rows = [{"question": f"q{n // 2}", "response": f"<b>{n}</b>", "answer": "x" * 900} for n in range(8)]
+    rollouts = rk.load_rollouts([*rows, {"question": "q"}])
+    text = Page(rollouts._repr_html_()).text
+    for told in (
+        "8 rollouts",
+        "4 by prompt (sizes: 4 of 2)",
+        "completion from response",
+        "has no completion",
+    ):
+        assert told in text
+    assert text.count("as above") == 2 and "<b>4</b>" in text and "<b>5</b>" not in text
+    assert "x" * 200 in text and "x" * 201 not in text and "700 more characters" in text
+
+
+def test_a_reward_shows_what_it_pays_for_and_when():
+    reward = rk.Reward(
+        "mine",
+        {"prediction": rk.extract.tag("answer")},
+        [
+            rk.Component("correct", rk.verify.matches, why="the task"),
+            rk.Component("size", odd, weight=-0.25, range=None, gate=rk.gate("correct", at_least=1.0)),
+        ],
+        on_missing="zero",
+        gate=rk.gate("correct", at_least=0.5),
+        transform=rk.weigh.min_max(),
+    )
+    text = Page(reward._repr_html_()).text
+    for told in (
+        "mine",
+        "the task",
+        "-0.25",
+        "unbounded",
+        "0 to 1",
+        "weighted_sum",
+        "zero",
+        "min_max()",
+        "at_least=0.5",
+        "tag('answer'",
+    ):
+        assert told in text, told
+    route = rk.Route(
+        "data_source", {"math": reward}, default=rk.Reward("rest", components=reward.components[:1])
+    )
+    text = Page(route._repr_html_()).text
+    for told in ("data_source", "math", "correct 1, size -0.25", "(any other)", "rest", "weighted_sum"):
+        assert told in text, told
+
+
+def test_a_result_shows_a_row_a_component_with_the_weight_that_is_for_it(records):
+    reward = records["reward"]
+    text = Page(reward(completion="<answer>1</answer>", ground_truth="1")._repr_html_()).text
+    assert text.startswith("Reward 1component")
+    assert "ValueError" in text and "seen" in text and "0.1" in text
+    heavy = rk.Reward("b", components=[rk.Component("odd", odd, weight=7.0)])
+    light = rk.Reward("a", components=[rk.Component("odd", odd, weight=3.0), rk.Component("more", odd)])
+    route = rk.Route("data_source", {"b": heavy, "a": light})
+    result = route(completion="x", data_source="b")
+    assert result.weights == {"odd": 7.0}
+    assert re.findall("(odd|more)(scored|gated)(-|1)(-|7)", Page(result._repr_html_()).text) == [
+        ("odd", "scored", "1", "7"),
+        ("more", "gated", "-", "-"),
+    ]
+
+
+def test_scores_show_spread_counts_and_the_most_frequent_error():
+    reward = rk.Reward(
+        "r", components=[rk.Component("odd", odd), rk.Component("fails", fails)], on_missing="skip"
+    )
+    rows = [{"completion": text} for text in ("a", "bb", "bb", "ccc")]
+    text = Page(rk.score(reward, rows)._repr_html_()).text
+    assert "4 rollouts, mean reward 0.5, std 0.5" in text
+    assert "2 times ValueError: bb" in text
+    assert "gated" not in text and "abstained" not in text  # no column without a count
+    strict = rk.Reward("r", components=reward.components)
+    assert "4 (100.0%) not judged" in Page(rk.score(strict, rows)._repr_html_()).text
+
+
+def test_a_check_shows_by_a_mark_and_in_words_whether_it_passed():
+    reward = rk.Reward("r", {"size": lambda completion: len(completion)}, [rk.Component("odd", odd)])
+    good = [{"completion": "a", "reward": 1}]
+    bad = [
+        {"completion": f"{'b' * (2 * n)}", "name": f"n{n}", "reward": 1, "why": "even"} for n in range(1, 15)
+    ]
+    assert (
+        "\u2713 1 of 1 cases passed, 0 failed"
+        in Page(rk.check(reward, rk.load_cases(good))._repr_html_()).text
+    )
+    text = Page(rk.check(reward, rk.load_cases([*good, *bad]))._repr_html_()).text
+    assert "\u2717 1 of 15 cases passed, 14 failed" in text
+    assert "size = 24" in text and "size = 26" not in text and "and 2 more" in text
+    assert text.count("even") == 12
+
+
+def test_suggestions_show_the_line_and_its_measured_effect(records):
+    item, page = records["suggestion"], records["suggestions"]._repr_html_()
+    for shown in (Page(item._repr_html_()).text, Page(page).text):
+        assert item.line in shown and (
+            "before (95 % interval)" in shown or "Nothing of this changes" in shown
+        )
+    assert "normalization" in Page(page).text
+
+
+def test_a_comparison_and_mutants_show_what_they_print(records):
+    for kind in ("comparison", "mutants"):
+        printed = [markup.escaped(line.strip()) for line in repr(records[kind]).splitlines()]
+        short = [line for line in printed if len(line) < 100]
+        shown = records[kind]._repr_html_()
+        assert short and [line for line in short if line not in shown] == []
+
+
+def test_severities_are_told_in_words(records):
+    text = Page(records["diagnosis"]._repr_html_()).text
+    assert any(mark in text for mark in SEVERITY_MARKS.values())
+
+
+def empty_scores():
+    reward = rk.Reward("r", components=[rk.Component("fails", fails)])
+    return rk.score(reward, [{"completion": "a"}, {"completion": "b"}])
+
+
+@pytest.mark.parametrize(
+    ("record", "told"),
+    [
+        pytest.param(
+            lambda: rk.load_rollouts([{"completion": "x"}]).select(np.array([False])),
+            "0 rollouts",
+            id="no rows",
+        ),
+        pytest.param(empty_scores, "no reward was judged", id="all missing"),
+        pytest.param(lambda: rk.check(empty_scores().reward, []), "0 of 0 cases passed", id="no cases"),
+        pytest.param(lambda: empty_scores().reward(completion="x"), "not judged", id="no reward"),
+        pytest.param(lambda: rk.suggest(rk.diagnose(empty_scores())), "no change", id="no suggestion"),
+        pytest.param(lambda: rk.forecast(empty_scores()), "note", id="nothing to forecast"),
+        pytest.param(lambda: rk.diagnose(empty_scores()), "Diagnosis", id="nothing to diagnose"),
+        pytest.param(lambda: rk.compare(empty_scores(), empty_scores()), "same", id="nothing differs"),
+        pytest.param(
+            lambda: rk.whatif(empty_scores(), weights={"fails": 2.0}), "nothing is new", id="no news"
+        ),
+    ],
+)
+def test_where_there_is_nothing_to_show_the_page_says_so(record, told):
+    page = Page(record()._repr_html_())
+    assert told.lower() in page.text.lower() and "nan" not in page.text.lower().replace("finan", "")
+
+
+def test_the_histogram_says_in_words_what_it_shows():
+    svg = cards.histogram(np.array([0.0, 0.0, 1.0, np.nan]))
+    assert 'aria-label="reward from 0 to 1, 3 completions, up to 2 a bar"' in svg
+    assert cards.histogram(np.array([np.nan])) == "<p>no reward was judged</p>"
+    assert "reward 0.5, 3 completions" in cards.histogram(np.full(3, 0.5))
+
+
+@pytest.mark.parametrize(
+    "values", [[-1.7e308, 1.7e308], [1e16, 1e16 + 2], [1e-300, 0.0], [-np.inf, 1.0, np.inf, 2.0]]
+)
+def test_the_histogram_has_a_bar_for_every_value_however_large_or_near(values):
+    svg = cards.histogram(np.array(values))
+    assert svg.count("<rect") == cards.BINS
+    assert len(re.findall(r'height="120.0" fill', svg)) == 2
+
+
+def test_a_table_scrolls_by_itself_and_counts_the_rows_that_it_leaves_out():
+    shown = markup.table(("a",), [(1,), (2,), (3,)], most=2, limit=4)
+    assert shown.startswith('<div style="overflow-x:auto"><table') and shown.endswith("<p>and 1 more</p>")
+    assert "more" not in markup.table(("a",), [(1,)], most=1)
+    assert Page(markup.table(("a",), [("abcdef",)], limit=4)).text == "aabcd ... 2 more characters"
+
+
+def test_a_text_that_is_indented_becomes_a_list_in_a_list_and_its_end_is_counted():
+    shown = markup.outlined("title\n    deep at once\n  up\n    down\nflat")
+    assert Page(shown).text == "Titledeep at onceupdownflat" and shown.count("<ul>") == 2
+    long = markup.outlined("\n  ".join(["title", *("<i>" for _ in range(100))]))
+    assert "and 40 more" in Page(long).text and Page(long).text.count("<i>") == 60
