@@ -1,0 +1,227 @@
+"""`rewardkit lab`: on which notebooks JupyterLab is opened, and what is in them; it is not started here."""
+
+import json
+import subprocess
+import sys
+
+import nbclient
+import nbformat
+import pytest
+from click.testing import CliRunner
+
+from rewardkit.bundle import bundled
+from rewardkit.cli import lab, main
+from rewardkit.cli.presets import from_folder, with_values
+
+NAMES = ["01_build", "02_check", "03_analyze"]
+REWARD = "def strict(completion, ground_truth):\n    return float(completion == ground_truth)\n"
+MINE = ("--reward", "mine.py:strict", "--rollouts", "log.jsonl")
+
+
+@pytest.fixture
+def opened(tmp_path, monkeypatch):
+    """A working folder with files of one's own, and the calls that would have started JupyterLab."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(REWARD)
+    rows = [
+        {"prompt": f"p{n // 4}", "completion": str(n % 3), "ground_truth": "1", "good": n % 2}
+        for n in range(16)
+    ]
+    (tmp_path / "log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    case = {"completion": "1", "ground_truth": "1", "reward": 1}
+    (tmp_path / "cases.jsonl").write_text(json.dumps(case) + "\n")
+    calls = []
+    monkeypatch.setattr(subprocess, "call", lambda command, cwd, env: calls.append((command, cwd)) or 0)
+    return calls
+
+
+def run(*arguments):
+    return CliRunner().invoke(main, ["lab", *map(str, arguments)])
+
+
+def parameters(path):
+    """The values of the parameters of a notebook, and the source of their cell."""
+    (cell,) = (
+        cell
+        for cell in nbformat.read(path, as_version=4).cells
+        if "parameters" in cell.metadata.get("tags", [])
+    )
+    values = {}
+    exec(cell.source, values)
+    return values, cell.source
+
+
+def there(folder):
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()
+    }
+
+
+def test_without_options_the_copies_are_the_bundled_notebooks_and_the_first_is_opened(opened, tmp_path):
+    assert run("--no-browser", "--port", "9999").exit_code == 0
+    ((command, folder),) = opened
+    assert command == [
+        sys.executable,
+        "-m",
+        "jupyter",
+        "lab",
+        "01_build.ipynb",
+        "--no-browser",
+        "--port",
+        "9999",
+    ]
+    assert folder.as_posix() == "rewardkit-notebooks"
+    copies = {name: (tmp_path / folder / f"{name}.ipynb").read_bytes() for name in NAMES}
+    assert copies == {name: bundled(f"notebooks/{name}.ipynb").read_bytes() for name in NAMES}
+
+
+def test_files_that_are_there_are_kept_and_what_is_missing_is_added(opened, tmp_path):
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work/01_build.ipynb").write_text("mine")
+    assert run("--folder", "work").exit_code == 0
+    assert (tmp_path / "work/01_build.ipynb").read_text() == "mine"
+    assert sorted(there(tmp_path / "work")) == [f"{name}.ipynb" for name in NAMES]
+
+
+def test_the_parameters_have_the_values_and_keep_types_and_comments(opened, tmp_path):
+    options = ("--cases", "cases.jsonl", "--label", "good", "--seed", "7", "--by", "good", "--timeout", "2.5")
+    options += ("--column", "completion=completion", "--group", "prompt", "--redact", "--set", "task=a 'b'")
+    result = run(*MINE, *options, "--training", "scale_rewards=none")
+    assert result.exit_code == 0, result.stderr
+    folder = tmp_path / "rewardkit-notebooks"
+    for name in NAMES:
+        values, source = parameters(folder / f"{name}.ipynb")
+        _, before = parameters(bundled(f"notebooks/{name}.ipynb"))
+        assert values["reward"] == "../mine.py:strict" and values["rollouts"] == "../log.jsonl"
+        assert values["columns"] == {"completion": "completion"} and values["group"] == ["prompt"]
+        assert values["timeout"] == 2.5 and values["redact"] is True and values["fill"] == {"task": "a 'b'"}
+        for line, old in zip(source.splitlines(), before.splitlines(), strict=True):
+            assert line.partition(" = ")[0] == old.partition(" = ")[0]
+            assert line.endswith(old[old.index("  # ") :])
+    check, analyze = (parameters(folder / f"{name}.ipynb")[0] for name in NAMES[1:])
+    assert check["cases"] == "../cases.jsonl" and check["label"] == analyze["label"] == "good"
+    assert analyze["training"]["scale_rewards"] == "none" and analyze["by"] == ["good"] and check["seed"] == 7
+    assert "budget: float = 60 " in parameters(folder / "02_check.ipynb")[1]  # not asked for: as it was
+
+
+def test_without_cases_those_of_the_gallery_are_not_taken_for_ones_own(opened, tmp_path):
+    assert run(*MINE).exit_code == 0
+    assert parameters(tmp_path / "rewardkit-notebooks/02_check.ipynb")[0]["cases"] == ""
+
+
+def test_the_same_values_open_the_same_copies_again_with_the_work_that_was_done_in_them(opened, tmp_path):
+    folder = tmp_path / "rewardkit-notebooks"
+    run(*MINE)
+    notebook = nbformat.read(folder / "01_build.ipynb", as_version=4)
+    notebook.cells[4].source = "1 + 1"
+    nbformat.write(notebook, folder / "01_build.ipynb")
+    before = there(folder)
+    assert run(*MINE).exit_code == 0
+    assert there(folder) == before and [command[4] for command, _ in opened] == ["01_build.ipynb"] * 2
+
+
+def test_other_values_get_copies_of_their_own_all_with_one_number(opened, tmp_path):
+    folder = tmp_path / "rewardkit-notebooks"
+    run()
+    (folder / "02_check-2.ipynb").write_text("no notebook")
+    before = there(folder)
+    assert run(*MINE).exit_code == 0
+    after = there(folder)
+    assert before.items() <= after.items()
+    assert sorted(after.keys() - before.keys()) == [f"{name}-3.ipynb" for name in NAMES]
+    assert opened[-1][0][4] == "01_build-3.ipynb"
+    assert run(*MINE).exit_code == 0 and there(folder) == after
+
+
+def test_without_a_reward_only_the_notebook_that_builds_one_is_copied(opened, tmp_path):
+    assert run("--rollouts", "log.jsonl").exit_code == 0
+    assert sorted(there(tmp_path / "rewardkit-notebooks")) == ["01_build.ipynb"]
+    values, _ = parameters(tmp_path / "rewardkit-notebooks/01_build.ipynb")
+    assert values["reward"] == "" and values["rollouts"] == "../log.jsonl"
+
+
+def test_the_scores_of_a_log_have_no_notebook_of_checks(opened, tmp_path):
+    options = ("--reward", "logged", "--rollouts", "log.jsonl", "--log-weight", "good=2")
+    assert run(*options).exit_code == 0
+    assert sorted(there(tmp_path / "rewardkit-notebooks")) == ["01_build.ipynb", "03_analyze.ipynb"]
+    values, _ = parameters(tmp_path / "rewardkit-notebooks/03_analyze.ipynb")
+    assert values["reward"] == "logged" and values["log_weights"] == {"good": 2.0}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ("--reward", "mine.py:strict"),
+            "--reward is for notebooks on rollouts of yours; give --rollouts, too",
+        ),
+        (("--seed", "3"), "--seed is for notebooks on rollouts"),
+        (("--rollouts", "nope.jsonl"), "nope.jsonl"),
+        (("--rollouts", "log.jsonl", "--reward", "nope.py"), "there is no reward file 'nope.py'"),
+        (("--rollouts", "log.jsonl", "--reward", "mine.py:strikt"), "did you mean 'strict'"),
+        (("--rollouts", "log.jsonl", "--reward", "gallery:mixed"), "asks for 'data_source'"),
+        ((*MINE, "--cases", "nope.jsonl"), "there is no case file 'nope.jsonl'"),
+        ((*MINE, "--label", "god"), "--label names 'god'; the rollouts have"),
+        ((*MINE, "--by", "god"), "--by names 'god'"),
+        ((*MINE, "--baseline", "nope.json"), "nope.json"),
+        ((*MINE, "--log-weight", "good=1"), "give --reward logged, too"),
+        (("--rollouts", "log.jsonl", "--cases", "cases.jsonl"), "give one with --reward, too"),
+        ((*MINE, "--column", "completion=nope"), "nope"),
+    ],
+)
+def test_what_cannot_be_used_is_one_sentence_before_anything_is_copied_or_started(
+    opened, tmp_path, arguments, said
+):
+    result = run(*arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert said in result.stderr and result.stderr.splitlines()[-1].startswith("rewardkit: ")
+    assert opened == [] and not (tmp_path / "rewardkit-notebooks").exists()
+
+
+def test_without_jupyterlab_the_extra_is_named(opened, tmp_path, monkeypatch):
+    monkeypatch.setattr(lab, "find_spec", lambda name: None)
+    result = run()
+    assert result.exit_code == 2 and result.stderr.count("\n") == 1
+    assert "pip install 'reward-workbench[notebook]'" in result.stderr
+    assert opened == [] and not (tmp_path / "rewardkit-notebooks").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "there"),
+    [
+        ("rollouts", "log.jsonl", "../../log.jsonl"),
+        ("rollouts", "gallery:arithmetic", "gallery:arithmetic"),
+        ("rollouts", "/data/log.jsonl", "/data/log.jsonl"),
+        ("cases", "", ""),
+        ("reward", "mine.py", "../../mine.py"),
+        ("reward", "sub/mine.py:strict", "../../sub/mine.py:strict"),
+        ("reward", "package.module:name", "package.module:name"),
+        ("reward", "gallery:arithmetic.flawed", "gallery:arithmetic.flawed"),
+        ("reward", "logged", "logged"),
+        ("label", "log.jsonl", "log.jsonl"),
+    ],
+)
+def test_a_path_is_that_of_the_folder_in_which_the_notebook_runs(opened, tmp_path, name, value, there):
+    assert from_folder(name, value, tmp_path / "a/b") == there
+
+
+def test_a_value_is_put_in_place_behind_any_letters_and_what_is_not_finite_can_be_read_again():
+    source = 'name: str = "\u00e9"  # "caf\u00e9"\nlimit: float = 1  # seconds\nother = 3'
+    made = with_values(source, {"name": "\ud800'\"", "limit": float("inf"), "other": 4})
+    values = {}
+    exec(made, values)
+    assert values["name"] == "\ud800'\"" and values["limit"] == float("inf") and values["other"] == 3
+    assert made.count('  # "caf\u00e9"\n') == 1
+    made.encode()
+
+
+def test_a_notebook_with_values_runs_in_its_folder_and_takes_them(opened, tmp_path):
+    assert run(*MINE).exit_code == 0
+    folder = tmp_path / "rewardkit-notebooks"
+    notebook = nbformat.read(folder / "01_build.ipynb", as_version=4)
+    shown = nbformat.v4.new_code_cell("print(len(logged), chosen.name, float(scores.rewards.sum()))")
+    notebook.cells.append(shown)
+    resources = {"metadata": {"path": str(folder)}}
+    nbclient.NotebookClient(notebook, kernel_name="python3", resources=resources, timeout=120).execute()
+    (output,) = notebook.cells[-1].outputs
+    assert output.text == "16 strict 5.0\n"
