@@ -7,6 +7,7 @@ from plotted import LONG, table_of, twelve
 import rewardkit as rk
 from rewardkit.analysis.rendering import SEVERITY_MARKS, SHOWN
 
+CASE = {"completion": "<think>3 + 4</think><answer>8</answer>", "ground_truth": "7"}
 BACKGROUNDS = {"light": ("#111111", "#ffffff"), "dark": ("#dddddd", "#111111")}
 
 
@@ -73,5 +74,30 @@ def test_the_page_can_be_read_on_a_light_and_on_a_dark_page_and_asks_for_nothing
     page.locator("summary").first.click()
     assert page.locator("details li").first.is_visible()
     assert requests == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 900
+    context.close()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("mode", BACKGROUNDS)
+def test_records_take_their_colours_from_the_page_and_fit_it(browser, mode):
+    text, background = BACKGROUNDS[mode]
+    reward, rollouts = rk.load_reward("gallery:arithmetic"), rk.load_rollouts("gallery:arithmetic")
+    checked = rk.check(
+        rk.load_reward("gallery:arithmetic.flawed"),
+        rk.load_cases([{**CASE, "reward": 9, "why": "wide " * 99}]),
+    )
+    records = (rollouts, reward, rk.score(reward, rollouts), checked, reward(**CASE))
+    context = browser.new_context(viewport={"width": 900, "height": 900}, offline=True)
+    page = context.new_page()
+    shown = "".join(record._repr_html_() for record in records)
+    page.set_content(f'<body style="color:{text};background:{background}">{shown}</body>')
+    colours = page.evaluate(
+        "[...new Set([...document.querySelectorAll('p, b, td, th, svg text')].map("
+        "item => item.closest('svg') ? getComputedStyle(item).fill : getComputedStyle(item).color))]"
+    )
+    red, green, blue = (int(text[at : at + 2], 16) for at in (1, 3, 5))
+    assert colours == [f"rgb({red}, {green}, {blue})"]
+    assert page.locator("svg rect").count() == 40 and page.locator("table").count() > 8
     assert page.evaluate("document.documentElement.scrollWidth") <= 900
     context.close()
