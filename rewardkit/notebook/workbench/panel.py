@@ -19,7 +19,7 @@ from rewardkit.notebook.workbench.browse import Browse
 from rewardkit.notebook.workbench.case_table import CaseTable
 from rewardkit.notebook.workbench.compose import Compose
 from rewardkit.notebook.workbench.live import live
-from rewardkit.notebook.workbench.parts import STYLE, Panel, classed
+from rewardkit.notebook.workbench.parts import KEYS, STYLE, Panel, classed
 from rewardkit.notebook.workbench.tried import Findings, Probes
 from rewardkit.reward import Reward
 from rewardkit.rollouts import Rollouts
@@ -147,7 +147,7 @@ class Tab:
 def framed(inner: Any) -> Any:
     """A widget with the style of the panel, and the sentence that is seen when its kernel is gone."""
     lost = classed(widgets.HTML(f'<p role="alert">{LOST}</p>'), "rewardkit-lost")
-    return classed(widgets.VBox([widgets.HTML(STYLE), lost, inner]), "rewardkit-workbench")
+    return classed(widgets.VBox([widgets.HTML(STYLE + KEYS), lost, inner]), "rewardkit-workbench")
 
 
 def bundle(widget: Any, picture: str, options: Mapping[str, Any]) -> Any:

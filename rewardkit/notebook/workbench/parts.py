@@ -10,7 +10,7 @@ import ipywidgets as widgets
 
 from rewardkit import markup
 
-__all__ = ["STYLE", "Message", "Panel", "button", "classed", "copied"]
+__all__ = ["KEYS", "STYLE", "Message", "Panel", "button", "classed", "copied"]
 
 STYLE = """<style>
 .rewardkit-workbench { --rk-line: rgba(127,127,127,.35); --rk-soft: rgba(127,127,127,.1); max-width: 120rem; }
@@ -41,6 +41,21 @@ STYLE = """<style>
 .jupyter-widgets-disconnected .rewardkit-lost,
 .jupyter-widgets-disconnected.rewardkit-lost { display: block; }
 </style>"""
+
+
+KEYS = (
+    '<img alt="" hidden src="data:," onerror="'
+    "var panel = this.closest('.rewardkit-workbench');"
+    "if (panel) panel.addEventListener('focusin',"
+    "event => event.target.setAttribute('data-lm-suppress-shortcuts', 'true'))"
+    '">'
+)
+"""Keys that are pressed in the panel are for the panel.
+
+JupyterLab takes those that are not typed into a text field: an arrow in a list would go to another cell, and
+D twice delete this one. Its own mark against that is an attribute of what has the focus, which widgets cannot
+set.
+"""
 
 
 def classed(widget: Any, *names: str) -> Any:
