@@ -222,7 +222,7 @@ def test_browse_is_filtered_read_by_keyboard_and_made_into_a_case(page, built, l
     page.wait_for_function(
         "before => document.querySelector('.rewardkit-page').innerText !== before", arg=second
     )
-    browse.locator(".rewardkit-case .jp-Collapse-header, .rewardkit-case .lm-Collapse-header").first.click()
+    browse.locator(".rewardkit-case-open").press("Enter")
     browse.locator(".rewardkit-case-name input").fill("found in the browser")
     browse.locator(".rewardkit-case-why input").fill("it surprised me")
     browse.locator(".rewardkit-case-path input").fill("mine.jsonl")
@@ -269,7 +269,7 @@ def test_a_kernel_that_is_restarted_under_an_open_panel_is_told_in_the_panel(pag
     assert not lost.is_visible()
     page.get_by_role("menuitem", name="Kernel", exact=True).click()
     page.get_by_role("menuitem", name="Restart Kernel\u2026").click()
-    page.get_by_role("button", name="Restart").click()
+    page.get_by_role("button", name="Confirm Kernel Restart").click()
     lost.wait_for(state="visible")
     assert "run the cell again for a new panel" in lost.inner_text()
     assert built == []

@@ -46,8 +46,15 @@ class CaseForm:
             widgets.HBox([self.path, self.save], layout={"flex_flow": "row wrap"}),
             self.message.widget,
         ]
-        self.widget = classed(widgets.Accordion([widgets.VBox(rows)]), "rewardkit-case")
-        self.widget.set_title(0, "Make this a case")
+        fields = widgets.VBox(rows, layout={"display": "none"})
+        self.opener = classed(  # an accordion would not open by keyboard
+            widgets.ToggleButton(description="Make this a case", tooltip="open the form of a case"),
+            "rewardkit-case-open",
+        )
+        self.opener.observe(
+            lambda change: setattr(fields.layout, "display", "" if change["new"] else "none"), "value"
+        )
+        self.widget = classed(widgets.VBox([self.opener, fields]), "rewardkit-case")
 
     def show(self, opened: Opened) -> None:
         """Take over what is open, with what it gets now as what is expected."""
