@@ -34,6 +34,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python tests/bench_math.py
 	$(BIN)/python tests/bench_linear.py
 	$(BIN)/python tests/bench_probes.py
+	$(BIN)/python tests/bench_workbench.py
 
 fuzz: $(VENV)/.test
 	$(BIN)/python tests/fuzz.py $(FUZZ)

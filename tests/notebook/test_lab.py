@@ -1,25 +1,14 @@
 """The notebooks in a real JupyterLab, driven by a real browser: one server and one page for all."""
 
 import json
-import os
-import secrets
 import shutil
-import signal
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
-from pathlib import Path
 
-import nbformat
 import pytest
-from nbformat.v4 import new_code_cell, new_notebook
+from labs import RUNS_WITHIN, run_all, started, write_notebook
 
 from rewardkit.bundle import bundled
 
 pytestmark = pytest.mark.browser
-STARTS_WITHIN, RUNS_WITHIN = 90, 120  # seconds
 
 
 @pytest.fixture(scope="module")
@@ -32,57 +21,11 @@ def lab_folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def lab(lab_folder):
-    """Address of a JupyterLab on the folder, with settings of its own."""
-    home = lab_folder.parent
+    """Address and token of a JupyterLab on the folder."""
     cells = ["from rewardkit.notebook import display", "display.scroll_what_is_printed()"]
-    cells += ["print('row\\n' * 5000)", "print('one line')"]
-    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
-    printing = new_notebook(cells=[new_code_cell(cell) for cell in cells], metadata=kernel)
-    nbformat.write(printing, home / "work/printing.ipynb")
-    settings = home / "settings/@jupyterlab/apputils-extension"
-    settings.mkdir(parents=True)
-    quiet = {"fetchNews": "false", "checkForUpdates": False}
-    (settings / "notification.jupyterlab-settings").write_text(json.dumps(quiet))
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    token = secrets.token_hex(8)
-    places = {
-        "JUPYTER_CONFIG_DIR": home / "config",
-        "JUPYTER_RUNTIME_DIR": home / "runtime",
-        "JUPYTERLAB_SETTINGS_DIR": home / "settings",
-        "JUPYTERLAB_WORKSPACES_DIR": home / "workspaces",
-    }
-    options = [f"--ServerApp.port={port}", "--ServerApp.port_retries=0", f"--IdentityProvider.token={token}"]
-    options += [f"--ServerApp.root_dir={home / 'work'}", "--no-browser", "--ServerApp.allow_root=True"]
-    with (home / "log").open("w") as log:
-        server = subprocess.Popen(
-            [sys.executable, "-m", "jupyter", "lab", *options],
-            env={**os.environ, **{name: str(path) for name, path in places.items()}},
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
-    address = f"http://127.0.0.1:{port}"
-    try:
-        deadline = time.monotonic() + STARTS_WITHIN
-        while not _answers(f"{address}/api/status?token={token}"):
-            assert server.poll() is None, (home / "log").read_text()[-2000:]
-            assert time.monotonic() < deadline, (home / "log").read_text()[-2000:]
-            time.sleep(0.3)
-        yield address, token
-    finally:
-        os.killpg(server.pid, signal.SIGTERM)
-        server.wait(timeout=20)
-
-
-def _answers(url):
-    try:
-        with urllib.request.urlopen(url, timeout=5) as answer:
-            return answer.status == 200
-    except OSError:
-        return False
+    write_notebook(lab_folder / "printing.ipynb", [*cells, "print('row\\n' * 5000)", "print('one line')"])
+    with started(lab_folder) as found:
+        yield found
 
 
 @pytest.fixture(scope="module")
@@ -92,47 +35,6 @@ def page(lab, browser):
     page.set_default_timeout(30_000)
     yield page
     context.close()
-
-
-def run_all(page, lab, name):
-    """Open a notebook in a workspace of its own, run all its cells, wait until its kernel is idle."""
-    address, token = lab
-    page.goto(f"{address}/lab/workspaces/{Path(name).stem}/tree/{name}?token={token}")
-    page.locator(".jp-Notebook").wait_for(timeout=STARTS_WITHIN * 1000)
-    idle = page.locator(".jp-Notebook-ExecutionIndicator[data-status='idle']")
-    page.locator(".jp-KernelName", has_text="Python 3").wait_for()
-    idle.wait_for(timeout=STARTS_WITHIN * 1000)
-    page.get_by_role("menuitem", name="Run", exact=True).click()
-    page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
-    page.wait_for_function(
-        """() => {
-            const notebook = document.querySelector('.jp-NotebookPanel:not(.lm-mod-hidden) .jp-Notebook');
-            const cells = [...notebook.querySelectorAll('.jp-CodeCell')];
-            const prompts = cells.map(cell => cell.querySelector('.jp-InputPrompt')?.textContent ?? '[*]');
-            return cells.length > 3 && prompts.every(text => /\\[\\d+\\]/.test(text));
-        }""",
-        timeout=RUNS_WITHIN * 1000,
-    )
-    idle.wait_for(timeout=RUNS_WITHIN * 1000)
-    if os.environ.get("SCREENSHOTS"):
-        folder = Path(os.environ["SCREENSHOTS"])
-        folder.mkdir(parents=True, exist_ok=True)
-        for at, cell in enumerate(page.locator(".jp-CodeCell:has(.jp-OutputArea-output)").all()):
-            cell.scroll_into_view_if_needed()
-            cell.screenshot(path=folder / f"{Path(name).stem}-{at:02d}.png")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def whole_notebook(lab):
-    """Windowed notebooks leave cells out of the page; tests need all of them."""
-    address, token = lab
-    body = json.dumps({"raw": json.dumps({"windowingMode": "none"})}).encode()
-    url = f"{address}/lab/api/settings/@jupyterlab/notebook-extension:tracker?token={token}"
-    request = urllib.request.Request(
-        url, data=body, method="PUT", headers={"Content-Type": "application/json"}
-    )
-    with urllib.request.urlopen(request, timeout=10) as answer:
-        assert answer.status == 204
 
 
 @pytest.mark.parametrize("name", ["02_check.ipynb", "03_analyze.ipynb"])

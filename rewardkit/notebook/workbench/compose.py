@@ -114,9 +114,9 @@ class Compose(Panel):
     def _weight_moved(self, name: str, value: float) -> None:
         if self._setting:
             return
-        self._hold(lambda: self._show_weight(name, value))
         weights = {**self.bench.variant.weights, name: round(float(value), 4)}
         self._change(replace(self.bench.variant, weights=weights), f"weight {name}")
+        self._hold(lambda: self._show_weight(name, self.bench.variant.weights[name]))
 
     def _gate_moved(self, name: str) -> None:
         if self._setting:
