@@ -34,6 +34,7 @@ from rewardkit.route import Route
 from rewardkit.sampling import Sampled, sample
 from rewardkit.saving import save_reward
 from rewardkit.scoring import Scores, load_scores, score
+from rewardkit.starting.start import Started, start
 from rewardkit.targets.registry import get_reward_function, register_reward_function
 from rewardkit.trace import note
 from rewardkit.training import Training
@@ -61,6 +62,7 @@ __all__ = [
     "Route",
     "Sampled",
     "Scores",
+    "Started",
     "Suggestion",
     "Suggestions",
     "Suspicion",
@@ -90,6 +92,7 @@ __all__ = [
     "sample",
     "save_reward",
     "score",
+    "start",
     "suggest",
     "suspect",
     "targets",

@@ -1,0 +1,119 @@
+"""Forms: what shape answers are asked for in, or usually have, and what measures it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from rewardkit.primitives import measurement as measure
+from rewardkit.primitives.combining import FirstOf, Within
+from rewardkit.primitives.extractor import Extractor
+from rewardkit.primitives.json_values import json_of
+from rewardkit.primitives.tagged import Tag
+from rewardkit.probes.formats import THINKING, tags_in
+from rewardkit.starting.truths import Row, Truth, code_of
+from rewardkit.starting.ways import USED, Way
+
+__all__ = ["Form", "form_of", "schema_of"]
+
+KEYS, LONGEST_KEY = 12, 40  # of an object whose form is written down: our choice
+TYPES = {bool: "boolean", Decimal: "number", str: "string", list: "array", dict: "object"}
+
+
+@dataclass(frozen=True)
+class Form:
+    """A form that answers have.
+
+    `code` is what measures it, with ``SCHEMA`` in it where there is a `schema`; it asks for a field
+    ``marked`` where there is a `mark`. `what` names it for a reader; `share` of the completions keep it.
+    """
+
+    code: str
+    what: str
+    share: float
+    mark: Extractor | None = None
+    schema: dict[str, Any] | None = None
+
+
+def form_of(way: Way | None, rows: Sequence[Row], prompts: Sequence[str], truth: Truth) -> Form | None:
+    """The form that goes with a way to read answers; ``None`` where that goes by no mark."""
+    if way is None or not way.marked or way.extractor is None:
+        return None
+    texts = [row["completion"] for row in rows]
+    mark = _mark(way.extractor)
+    if isinstance(mark, Tag):
+        return _tags(mark.name, texts, prompts)
+    schema = schema_of([row.get("ground_truth") for row in rows]) if truth.kind == "json" else None
+    if schema is not None:
+        share = _share(measure.json_schema(schema), texts)
+        return Form(
+            "rk.measure.json_schema(SCHEMA)", "the keys and types of the truths", share, schema=schema
+        )
+    return Form("stated", f"what {code_of(mark)} reads", _share(lambda text: bool(mark(text)), texts), mark)
+
+
+def _mark(extractor: Extractor) -> Extractor:
+    """What finds the mark around an answer."""
+    while isinstance(extractor, FirstOf | Within):
+        extractor = extractor.extractors[0] if isinstance(extractor, FirstOf) else extractor.outer
+    return extractor
+
+
+def _share(score: Callable[[str], Any], texts: Sequence[str]) -> float:
+    """Share of the texts that have the full score."""
+    return sum(bool(score(text) == 1) for text in texts) / max(1, len(texts))
+
+
+def _tags(answer: str, texts: Sequence[str], prompts: Sequence[str]) -> Form:
+    """The tags that most prompts or completions have, in order; the answer's alone where few keep that."""
+    inside = [name for name in THINKING if _share(partial(_closes_only, name), texts) >= USED]
+    names = {name for some in (texts, prompts) for name in tags_in(some) if _holds(name, some) >= USED}
+    order = sorted({*names, answer} - set(inside), key=lambda name: _place(name, texts))
+    alone = measure.tags(answer)
+    whole = measure.tags(*inside[:1], *order, prefilled=bool(inside))
+    shares = {made: _share(made, texts) for made in (whole, alone)}
+    made = whole if shares[whole] >= USED * shares[alone] else alone
+    what = " and ".join(f"<{name}>" for name in made.names)
+    return Form(f"rk.measure.{made.written(code_of)}", what, shares[made])
+
+
+def _closes_only(name: str, text: str) -> bool:
+    """Whether a text closes a tag that its prompt has opened."""
+    return f"</{name}>" in text and f"<{name}>" not in text
+
+
+def _holds(name: str, texts: Sequence[str]) -> float:
+    return _share(lambda text: f"<{name}>" in text, texts)
+
+
+def _place(name: str, texts: Sequence[str]) -> tuple[float, str]:
+    """Where a tag usually opens first."""
+    places = [place for text in texts if (place := text.find(f"<{name}>")) >= 0]
+    return float(np.median(places)) if places else 0.0, name
+
+
+def schema_of(truths: Sequence[Any]) -> dict[str, Any] | None:
+    """The JSON schema of what all these truths have in common; ``None`` where they are no small objects.
+
+    >>> schema_of(['{"name": "Uma", "age": 59}', {"name": "Ravi", "age": 40, "city": "Accra"}])["properties"]
+    {'name': {'type': 'string'}, 'age': {'type': 'number'}}
+    """
+    read = [json_of(truth) for truth in truths if truth is not None]
+    objects = [value for value in read if isinstance(value, dict)]
+    if not objects or len(objects) < len(read):
+        return None
+    common = [key for key in objects[0] if all(key in value for value in objects)]
+    if not 0 < len(common) <= KEYS or max(map(len, common)) > LONGEST_KEY:
+        return None
+    types = {key: {_type(value[key]) for value in objects} for key in common}
+    properties = {key: {"type": next(iter(kinds))} if len(kinds) == 1 else {} for key, kinds in types.items()}
+    return {"type": "object", "properties": properties, "required": common}
+
+
+def _type(value: Any) -> str:
+    return next((name for kind, name in TYPES.items() if isinstance(value, kind)), "null")

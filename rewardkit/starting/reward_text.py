@@ -1,0 +1,164 @@
+"""The reward file: a first reward for a task, with what was measured and what is to be decided."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rewardkit.analysis.findings import counted, percent
+from rewardkit.starting.component_text import WIDTH, comment, components, needs_mark
+from rewardkit.starting.own import OWN, source
+from rewardkit.starting.task import Task
+from rewardkit.starting.truths import code_of
+from rewardkit.starting.ways import Way
+from rewardkit.targets.exported import identifier
+
+__all__ = ["reward_text"]
+
+SHOWN = 6  # ways to read the answer in the table of a comment
+TAKEN = ("reward", "rk", "partial", "annotations", "SCHEMA", *OWN)  # names that a file has already
+UNJUDGED = {
+    "none": "the log has no ground_truth",
+    "opaque": "the truths are objects that say how to judge an answer, not what it is",
+    "code": "the truths are code or tests, and rewardkit runs no code of completions",
+}
+
+
+def reward_text(name: str, tasks: Sequence[Task], log: str, total: int) -> str:
+    """The text of the reward file for these tasks of the `log`, of whose `total` rows they are a sample."""
+    owns = _variables(tasks)
+    parts = [_reward(name, task, own) for task, own in zip(tasks, owns, strict=True)]
+    if len(tasks) > 1:
+        parts.append(_route(name, tasks, owns))
+    body = "\n\n".join(parts)
+    imports = "from functools import partial\n\n" if "partial(" in body else ""
+    head = f"{_docstring(name, tasks, log, total)}\n\nfrom __future__ import annotations\n\n{imports}"
+    functions = [source(own).rstrip() for own in OWN if f" {own},\n" in body]
+    functions += [_reader(task, own) for task, own in zip(tasks, owns, strict=True) if _reads_truth(task)]
+    return (
+        "\n\n\n".join([f"{head}import rewardkit as rk", *functions, body]).replace("rk\n\n\n#", "rk\n\n#")
+        + "\n"
+    )
+
+
+def _docstring(name: str, tasks: Sequence[Task], log: str, total: int) -> str:
+    rows = sum(len(task.rows) for task in tasks)
+    sample = "all" if rows == total else f"{rows:,} of the"
+    shown = code_of(log)[1:-1].replace("\\", "/").replace('"', "'")
+    what = "a first reward" if len(tasks) == 1 else f"a first reward for each of {len(tasks)} data sources"
+    return (
+        f'"""{name}: {what}, to be made your own.\n\n'
+        + _filled(
+            f"Figures in the comments are of {sample} {counted(total, 'completion')} of {shown}, as they "
+            "were when this file was written. A log shows what a policy does, not what it should do: lines "
+            f"that begin with Decide are for you. {name}_cases.jsonl holds completions to decide them on."
+        )
+        + '\n"""'
+    )
+
+
+def _variables(tasks: Sequence[Task]) -> list[str]:
+    """The name of each task's reward in the file."""
+    if len(tasks) == 1:
+        return ["reward"]
+    names: list[str] = []
+    for task in tasks:
+        name = identifier(task.name)
+        while name in (*TAKEN, *names):
+            name = f"{name}_"
+        names.append(name)
+    return names
+
+
+def _route(name: str, tasks: Sequence[Task], names: Sequence[str]) -> str:
+    lines = "".join(f"        {code_of(task.name)}: {own},\n" for task, own in zip(tasks, names, strict=True))
+    note = comment(["Rows of another source are not judged. Decide: a source that pays more drowns others."])
+    return f'{note}reward = rk.Route(\n    "data_source",\n    {{\n{lines}    }},\n    name="{name}-v1",\n)'
+
+
+def _reward(name: str, task: Task, own: str) -> str:
+    """The statements that make one reward."""
+    title = f"{name}-v1" if own == "reward" else f"{name}-{own.strip('_')}-v1"
+    schema = f"{own.upper()}_SCHEMA" if own != "reward" else "SCHEMA"
+    made = f"{schema} = {_schema(task.form.schema)}\n\n" if task.form and task.form.schema else ""
+    fields = "".join(f"        {code_of(field)}: {code},\n" for field, code in _fields(task, own).items())
+    fields = f"    fields={{\n{fields}    }},\n" if fields else ""
+    inner = "".join(components(task)).replace("json_schema(SCHEMA)", f"json_schema({schema})")
+    return (
+        f"{made}{comment(_measured(task))}{own} = rk.Reward(\n    {code_of(title)},\n{fields}"
+        f"    components=[\n{inner}    ],\n)"
+    )
+
+
+def _measured(task: Task) -> Iterator[str]:
+    """What was measured of the task, for the comment above its reward."""
+    about = f"{counted(len(task.rows), 'completion')} of {counted(task.prompts, 'prompt')}"
+    yield f"{code_of(task.name)}: {about}." if task.name else f"{about[0].upper()}{about[1:]}."
+    if not task.truth.verified:
+        yield (
+            f"Nothing here pays for being right: {UNJUDGED[task.truth.kind]}. Decide: what a right answer "
+            "is, and add it as the first component, with primary=True and more weight than all the others."
+        )
+    best = sorted(task.ways, key=lambda way: (-way.right, -way.found))[:SHOWN]
+    if not best:
+        return
+    yield ""
+    yield from _table(task, [way for way in task.ways if way in best])
+
+
+def _table(task: Task, shown: Sequence[Way]) -> Iterator[str]:
+    """The ways to read the answer, as lines of a comment."""
+    taken = {task.taken.code} if task.taken else set()
+    rows = [*shown, *([task.taken] if task.taken and task.taken.code not in {w.code for w in shown} else [])]
+    width = max(len(way.code) for way in rows)
+    right = "  right" if task.truth.verified else ""
+    yield f"  {'to read the answer'.ljust(width)}  found{right}"
+    for way in rows:
+        figure = f"{percent(way.right):>7}" if task.truth.verified else ""
+        line = f"  {way.code.ljust(width)}{percent(way.found):>7}{figure}"
+        yield line + ("  taken" if way.code in taken else "")
+
+
+def _fields(task: Task, own: str) -> dict[str, str]:
+    """Field -> the code of its extractor."""
+    fields: dict[str, str] = {}
+    if task.form is not None and needs_mark(task):
+        fields["marked"] = code_of(task.form.mark)
+    if task.truth.verified and task.taken is not None and task.taken.extractor is not None:
+        fields["prediction"] = task.taken.code
+    if _reads_truth(task):
+        fields["truth"] = _reader_name(own)
+    return fields
+
+
+def _reads_truth(task: Task) -> bool:
+    return task.truth.verified and task.truth.reader is not None
+
+
+def _reader_name(own: str) -> str:
+    return "final_answer" if own == "reward" else f"final_answer_of_{own}"
+
+
+def _reader(task: Task, own: str) -> str:
+    """The function that finds the answer in a worked solution."""
+    return (
+        f"def {_reader_name(own)}(ground_truth: str | None) -> str | None:\n"
+        '    """The answer at the end of a worked solution."""\n'
+        f"    return {code_of(task.truth.reader)}(ground_truth)"
+    )
+
+
+def _filled(text: str) -> str:
+    return textwrap.fill(text, WIDTH, break_on_hyphens=False, break_long_words=False)
+
+
+def _schema(schema: dict[str, Any]) -> str:
+    """A schema of `schema_of` as it is written in a file."""
+    kinds = "".join(
+        f"        {code_of(key)}: {{{', '.join(f'{code_of(k)}: {code_of(v)}' for k, v in kind.items())}}},\n"
+        for key, kind in schema["properties"].items()
+    )
+    keys = "".join(f"        {code_of(key)},\n" for key in schema["required"])
+    properties, required = f"{{\n{kinds}    }}", f"[\n{keys}    ]"
+    return f'{{\n    "type": "object",\n    "properties": {properties},\n    "required": {required},\n}}'

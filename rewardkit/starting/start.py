@@ -1,0 +1,184 @@
+"""start(): a reward file, cases and a notebook for a new task, written from a log."""
+
+from __future__ import annotations
+
+import importlib.util
+import keyword
+import os
+import shlex
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rewardkit.analysis.findings import counted
+from rewardkit.bundle import GALLERY
+from rewardkit.errors import InputError
+from rewardkit.probes.case_writing import append_cases
+from rewardkit.rollouts import Rollouts, load_rollouts
+from rewardkit.saving import run_beside
+from rewardkit.scoring import score, write_whole
+from rewardkit.starting.notebook_text import notebook_text
+from rewardkit.starting.reward_text import reward_text
+from rewardkit.starting.stubs import stubs
+from rewardkit.starting.task import tasks_of
+
+__all__ = ["Started", "start"]
+
+MEASURED = 2_000
+"""Completions that are measured, at the most, and of which the cases are: our choice."""
+
+
+@dataclass(frozen=True)
+class Started:
+    """What was written for a new task: three files, from how many completions, and what to do next."""
+
+    name: str
+    reward: Path
+    cases: Path
+    notebook: Path
+    stubs: int
+    measured: int
+    rows: int
+    next: tuple[str, ...]
+
+    def record(self) -> dict[str, Any]:
+        """What was written as plain data."""
+        paths = {name: str(getattr(self, name)) for name in ("reward", "cases", "notebook")}
+        counts = {"stubs": self.stubs, "measured": self.measured, "rows": self.rows}
+        return {"name": self.name, **paths, **counts, "next": list(self.next)}
+
+    def __str__(self) -> str:
+        of = f" of {self.rows:,}" if self.measured < self.rows else ""
+        return "\n".join(
+            [
+                f"from {self.measured:,}{of} {'completion' if self.rows == 1 else 'completions'}:",
+                f"  {self.reward}  a first reward; Decide marks what the log cannot answer",
+                f"  {self.cases}  {counted(self.stubs, 'case')} to decide, each marked TODO",
+                f"  {self.notebook}  both on the log, with assertions for nbval",
+                "next:",
+                *(f"  {line}" for line in self.next),
+            ]
+        )
+
+
+def start(
+    name: str,
+    log: str | Path,
+    folder: str | Path = ".",
+    *,
+    columns: Mapping[str, str] | None = None,
+    group: str | Sequence[str] | None = None,
+    join: str | Path | None = None,
+    on: str = "prompt",
+    fill: Mapping[str, Any] | None = None,
+    seed: int = 0,
+) -> Started:
+    """Write `name`.py, `name`_cases.jsonl and `name`.ipynb into the folder, which is made if missing.
+
+    The reward reads answers as the log's completions state them and compares them with its ground_truth;
+    without one it pays form and length only, and says so. The cases are up to twenty completions where ways
+    to read the answer differ, at thresholds, at the top of the reward, and plain ones, each expecting what
+    the reward gives now, with a `why` that begins with "TODO: ". The other arguments are those of
+    `load_rollouts`; of a long log 2,000 completions are drawn by the `seed`. InputError, and nothing is
+    written: a name that no module can have, a file that is there, a log that cannot be read.
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     made = start("sums", "gallery:arithmetic", folder)
+    ...     print(made.stubs, sorted(path.name for path in Path(folder).iterdir()))
+    20 ['sums.ipynb', 'sums.py', 'sums_cases.jsonl']
+    """
+    folder = Path(folder)
+    reward, cases, notebook = paths = [folder / f"{name}{end}" for end in (".py", "_cases.jsonl", ".ipynb")]
+    _check_name(name, paths)
+    reading: dict[str, Any] = {"columns": columns, "group": group, "join": join, "on": on, "fill": fill}
+    rollouts = load_rollouts(log, **reading)
+    sample = _sample(rollouts, seed)
+    source = _seen_from(folder, log)
+    tasks = tasks_of(sample)
+    text = reward_text(name, tasks, source, len(rollouts))
+    with tempfile.TemporaryDirectory() as place:
+        trial = Path(place) / cases.name
+        with run_beside(Path(place) / reward.name, text, "the new reward") as module:
+            count = append_cases(trial, stubs(tasks, score(module.reward, sample)))
+        seen = {**reading, "join": _seen_from(folder, join) if join is not None else None}
+        contents = [text.encode(), trial.read_bytes(), notebook_text(name, source, seen).encode()]
+    _put(folder, dict(zip(paths, contents, strict=True)))
+    lines = _next(reward, cases, notebook, log, reading)
+    return Started(name, reward, cases, notebook, count, len(sample), len(rollouts), lines)
+
+
+def _check_name(name: str, paths: Sequence[Path]) -> None:
+    """Raise an InputError where no module can have the name, or would hide another, or a file is there."""
+    if not name.isidentifier() or keyword.iskeyword(name):
+        raise InputError(
+            f"{name!r} cannot be the name of a Python file to import; take letters, digits and underscores, "
+            "not a digit first, such as countdown"
+        )
+    if taken := next((path for path in paths if os.path.lexists(path)), None):
+        raise InputError(
+            f"{str(taken)!r} is there, and is not written over; take another name or another folder, or move "
+            "it away"
+        )
+    known = name in sys.stdlib_module_names or name in sys.modules or importlib.util.find_spec(name)
+    if known:
+        raise InputError(
+            f"{name!r} is the name of a module, which {name}.py would hide from Python in its folder; take "
+            f"another, such as {name}_task"
+        )
+
+
+def _sample(rollouts: Rollouts, seed: int) -> Rollouts:
+    """The rollouts that are measured, in their order."""
+    if len(rollouts) <= MEASURED:
+        return rollouts
+    drawn = np.random.default_rng(seed).choice(len(rollouts), MEASURED, replace=False)
+    return rollouts.select(np.sort(drawn).tolist())
+
+
+def _seen_from(folder: Path, source: str | Path) -> str:
+    """The path of a log as a notebook in the folder names it; absolute where no other one leads there."""
+    if str(source).startswith(GALLERY):
+        return str(source)
+    path = Path(source)
+    real = path.parent.resolve() / path.name
+    try:
+        return Path(os.path.relpath(real, folder.resolve())).as_posix()
+    except ValueError:  # on another drive
+        return real.as_posix()
+
+
+def _put(folder: Path, contents: Mapping[Path, bytes]) -> None:
+    """Write the files, all or none; InputError where the folder takes none."""
+    done: list[Path] = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path, content in contents.items():
+            write_whole(path, lambda temporary, content=content: temporary.write_bytes(content))  # type: ignore[misc]
+            done.append(path)
+    except OSError as error:
+        for path in done:
+            path.unlink()
+        raise InputError(
+            f"nothing can be written to {str(folder)!r} ({error.strerror}); give a folder where you may write"
+        ) from None
+
+
+def _next(reward: Path, cases: Path, notebook: Path, log: Any, reading: Mapping[str, Any]) -> tuple[str, ...]:
+    """The commands that a person runs next."""
+    options = [f"--column={name}={column}" for name, column in (reading["columns"] or {}).items()]
+    group = reading["group"] or []
+    options += [f"--group={name}" for name in ([group] if isinstance(group, str) else group)]
+    options += [f"--join={reading['join']}"] if reading["join"] is not None else []
+    options += [f"--on={reading['on']}"] if reading["join"] is not None and reading["on"] != "prompt" else []
+    options += [f"--set={name}={value}" for name, value in (reading["fill"] or {}).items()]
+    commands = (
+        ["jupyter", "lab", str(notebook)],
+        ["rewardkit", "check", str(reward), str(cases)],
+        ["rewardkit", "probe", str(reward), str(log), "--cases", str(cases), *options],
+    )
+    return tuple(map(shlex.join, commands))

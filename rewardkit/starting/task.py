@@ -1,0 +1,100 @@
+"""Task: what a log shows of a task, measured: its truths, where answers stand, form, length and loops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from rewardkit.columns import column_values
+from rewardkit.primitives import measurement as measure
+from rewardkit.primitives.texts import words
+from rewardkit.probes.drafting import prompt_text
+from rewardkit.rollouts import Rollouts
+from rewardkit.starting.forms import Form, form_of
+from rewardkit.starting.truths import Row, Truth, truth_of
+from rewardkit.starting.ways import Way, taken, ways
+
+__all__ = ["Limits", "Task", "task_of", "tasks_of"]
+
+FEW = 20  # completions of a kind, under which nothing is set by them: our choice
+LOOPING, LOOPS = 0.1, 0.005  # share of a text that repeats, and of such texts, from which on it is a fault
+SOURCES = 8  # data sources that get a reward each: our choice
+USUAL = 0.9  # quantile of the lengths up to which nothing is lost: our choice
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Words up to which a completion has full credit and from which on it has none; the most there are."""
+
+    full_until: int
+    zero_from: int
+    longest: int
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What a log shows of one task."""
+
+    name: str
+    rows: tuple[Row, ...]
+    prompts: int
+    truth: Truth
+    ways: tuple[Way, ...]
+    taken: Way | None
+    form: Form | None
+    looping: float  # share of completions that loop; 0.0 where they hardly do
+
+    @cached_property
+    def right(self) -> list[int]:
+        """Places of the rows whose answer is wholly right, as the taken way reads it."""
+        scores = self.taken.scores if self.taken else ()
+        return [place for place, score in enumerate(scores) if score == 1.0]
+
+    @cached_property
+    def limits(self) -> Limits | None:
+        """Limits of length that most right completions keep (all, without a truth).
+
+        ``None`` where these are too few, or where the form of the answer decides how long it is.
+        """
+        if self.truth.kind in ("json", "labels"):
+            return None
+        places = self.right if self.truth.verified else range(len(self.rows))
+        sizes = sorted(len(words(self.rows[place]["completion"])) for place in places)
+        if len(sizes) < FEW:
+            return None
+        full = max(1, int(np.quantile(sizes, USUAL)))
+        return Limits(full, max(2 * full, sizes[-1] + 1), sizes[-1])
+
+
+def tasks_of(rollouts: Rollouts) -> list[Task]:
+    """The task of these rollouts, or one for each data source where they are not read and judged alike."""
+    rows = list(rollouts)
+    whole = task_of("", rows, len(set(rollouts.prompts.tolist())))
+    sources = column_values(rollouts.table["data_source"]) if "data_source" in rollouts.table else []
+    names = list(dict.fromkeys(name for name in sources if isinstance(name, str)))
+    if not 2 <= len(names) <= SOURCES:
+        return [whole]
+    tasks = []
+    for name in names:
+        places = [place for place, source in enumerate(sources) if source == name]
+        prompts = len(set(rollouts.prompts[places].tolist()))
+        tasks.append(task_of(name, [rows[place] for place in places], prompts))
+    alike = len({(task.truth.kind, task.taken.code if task.taken else "") for task in tasks}) == 1
+    return [whole] if alike else tasks
+
+
+def task_of(name: str, rows: Sequence[Row], prompts: int) -> Task:
+    """What these rows show; `prompts` is their number."""
+    asked = [prompt_text(row.get("prompt")) for row in rows]
+    texts = [row["completion"] for row in rows]
+    truth = truth_of(rows, asked)
+    found = ways(rows, asked, truth)
+    chosen = taken(found, rows, truth)
+    form = form_of(chosen, rows, asked, truth)
+    repeats = measure.repetition()
+    looping = sum((repeats(text) or 0) > LOOPING for text in texts) / len(texts)
+    common = looping if looping >= LOOPS else 0.0
+    return Task(name, tuple(rows), prompts, truth, tuple(found), chosen, form, common)

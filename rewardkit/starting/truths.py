@@ -1,0 +1,148 @@
+"""Truths: what kind of ground_truth a log has, and what an answer is compared with it by."""
+
+from __future__ import annotations
+
+import string
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from rewardkit.primitives import extraction as extract
+from rewardkit.primitives import verification as verify
+from rewardkit.primitives.extractor import Extractor
+from rewardkit.primitives.letters import read_choice
+from rewardkit.primitives.texts import is_missing
+from rewardkit.probes.answers import answer_in, kind_of, options_in, states_list
+from rewardkit.starting.own import accepted
+
+__all__ = ["NO_TRUTH", "Truth", "code_of", "truth_of"]
+
+MOST = 0.9  # share of the truths that must be of a kind: our choice
+STATED = 0.05  # share of the completions that must state lists, or objects, where the truths are some
+PROSE = 8  # words from which on a text is compared by the words that it shares: our choice
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What the truths of a task are.
+
+    `kind` is one of `VERIFIED`, or "none" (there is no truth), "opaque" (none that a text can be compared
+    with) or "code". `reader` finds the answer in a worked solution; `options` are the letters of a choice;
+    `share` is the share of the truths that are of the kind.
+    """
+
+    kind: str
+    reader: Extractor | None = None
+    options: str = ""
+    share: float = 1.0
+
+    @property
+    def verified(self) -> bool:
+        """Whether an answer can be compared with it."""
+        return self.kind in VERIFIED
+
+    @property
+    def verification(self) -> tuple[str, Callable[..., Any]]:
+        """What compares an answer with it: its code, and itself."""
+        if self.kind == "choice" and self.options != "ABCD":
+            bound = partial(verify.choice_equal, options=self.options)
+            return f'partial(rk.verify.choice_equal, options="{self.options}")', bound
+        return VERIFIED[self.kind]
+
+    def judge(self, prediction: str | None, ground_truth: Any) -> float | None:
+        """The score of an answer; ``None`` where the truth is none of this kind."""
+        truth = ground_truth if self.reader is None else self.reader(ground_truth)
+        score = self.verification[1](prediction, truth)
+        return None if score is None else float(score)
+
+
+VERIFIED: dict[str, tuple[str, Callable[..., Any]]] = {
+    "number": ("rk.verify.numbers_equal", verify.numbers_equal),
+    "choice": ("rk.verify.choice_equal", verify.choice_equal),
+    "mathematics": ("rk.verify.math_equal", verify.math_equal),
+    "json": ("rk.verify.json_equal", verify.json_equal),
+    "labels": ("rk.verify.sets_equal", verify.sets_equal),
+    "accepted": ("accepted", accepted),
+    "text": ("rk.verify.matches", verify.matches),
+    "prose": ("rk.verify.f1", verify.f1),
+}
+"""Kind of truth -> what compares an answer with it; `Truth.verification` has the letters of a choice, too."""
+
+NO_TRUTH = Truth("none")
+
+
+def truth_of(rows: Sequence[Row], prompts: Sequence[str]) -> Truth:
+    r"""What the truths of these rows are.
+
+    >>> truth_of([{"completion": "x", "ground_truth": "3 + 4 = 7\n#### 7"}], ["?"])
+    Truth(kind='number', reader=gsm8k(), options='', share=1.0)
+    """
+    known = [row for row in rows if not is_missing(row.get("ground_truth"))]
+    answers = [answer for row in known if (answer := answer_in(row["ground_truth"])) is not None]
+    if not answers:
+        return NO_TRUTH
+    truths = [row["ground_truth"] for row in known]
+    if sum(isinstance(truth, list) for truth in truths) >= MOST * len(truths):
+        stated = sum(states_list(row["completion"], row["ground_truth"]) for row in known)
+        return Truth("labels" if stated >= STATED * len(known) else "accepted")
+    kinds = Counter(map(kind_of, answers))
+    kind = _kind(kinds, answers)
+    if kind == "json":
+        return Truth("json") if _states_objects(known) else Truth("opaque")
+    if kind == "choice":
+        letters = "".join(read_choice(answer, string.ascii_uppercase[:10]) or "" for answer in answers)
+        last = max(letters + "B" + "".join(map(options_in, set(prompts))))
+        return Truth("choice", options=string.ascii_uppercase[: string.ascii_uppercase.index(last) + 1])
+    share = kinds["number"] / len(answers) if kind == "number" else 1.0
+    return Truth(kind, _reader(truths, kind), share=share)
+
+
+def _kind(kinds: Counter[str], answers: Sequence[str]) -> str:
+    """What most of the answers are, texts where they are of many kinds."""
+    total = len(answers)
+    for kind in ("number", "choice", "json", "code"):
+        if kinds[kind] >= MOST * total:
+            return kind
+    if kinds["mathematics"] and kinds["number"] + kinds["mathematics"] >= MOST * total:
+        return "mathematics"
+    if kinds["code"] > total / 2:
+        return "code"
+    lengths = sorted(len(answer.split()) for answer in answers)
+    return "prose" if lengths[total // 2] >= PROSE else "text"
+
+
+def _states_objects(rows: Sequence[Row]) -> bool:
+    """Whether completions state JSON where the truths are JSON: else these say how to judge, not what."""
+    find = extract.json_value(repair=True)
+    return sum(find(row["completion"]) is not None for row in rows) >= STATED * len(rows)
+
+
+def _reader(truths: Sequence[Any], kind: str) -> Extractor | None:
+    """What finds the answer in worked solutions; ``None`` where the truths are the answers."""
+    texts = [truth for truth in truths if isinstance(truth, str)]
+    marked: list[tuple[Extractor, str]] = [
+        (extract.gsm8k() if kind == "number" else extract.after("####"), "####"),
+        (extract.boxed(), "\\boxed"),
+    ]
+    for extractor, mark in marked:
+        if sum(mark in text for text in texts) >= MOST * len(truths):
+            return extractor
+    return None
+
+
+def code_of(value: Any) -> str:
+    """A made primitive or a plain value as it is written in a file, texts in double quotes where they can be.
+
+    >>> code_of(extract.first_of(extract.tag("answer"), extract.boxed()))
+    'rk.extract.first_of(rk.extract.tag("answer"), rk.extract.boxed())'
+    """
+    if isinstance(value, Extractor):
+        return f"rk.extract.{value.written(code_of)}"
+    if isinstance(value, str):
+        text = repr(value)
+        return f'"{text[1:-1]}"' if text[0] == "'" and '"' not in text and "\\'" not in text else text
+    return repr(value)
