@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator
 
-from rewardkit.analysis.findings import percent
+from rewardkit.analysis.findings import counted, percent
 from rewardkit.starting.forms import Form
 from rewardkit.starting.task import Limits, Task
 from rewardkit.starting.truths import code_of
@@ -102,7 +102,7 @@ def _outside(task: Task) -> Iterator[str]:
     code = max(missed, key=lambda name: missed[name], default="")
     if missed.get(code):
         share = percent(missed[code] / len(taken.scores))
-        yield f"Decide: in {share} of them {code} reads a right answer, and this does not. Is it to be paid?"
+        yield f"Decide: in {share} of them a right answer is read by {code}, not by this. Is it to be paid?"
 
 
 def _form(task: Task, form: Form) -> str:
@@ -113,6 +113,9 @@ def _form(task: Task, form: Form) -> str:
         note = f"{said}. Decide: is it asked for in the prompt? What no sibling does is not learned."
     else:
         note = f"{said}. Decide: its weight, so that form never earns what being right does."
+        note = (
+            note if task.truth.verified else f"{said}. Decide: whether it is to be paid, and what beside it."
+        )
     options = (
         {"columns": '{"marked": "prediction"}'} if form.mark is not None and not needs_mark(task) else {}
     )
@@ -123,22 +126,22 @@ def _form(task: Task, form: Form) -> str:
 def needs_mark(task: Task) -> bool:
     """Whether the form asks for a field of its own, as the answer is read in another way, too."""
     mark = task.form.mark if task.form else None
-    read = task.taken.extractor if task.taken and task.truth.verified else None
-    return mark is not None and mark != read
+    return mark is not None and (task.taken is None or mark != task.taken.extractor)
 
 
 def _length(task: Task, limits: Limits) -> str:
     code = f"rk.measure.length(full_until={limits.full_until}, zero_from={limits.zero_from})"
     if task.truth.verified:
         note = (
-            f"Nine of ten right completions have at most {limits.full_until:,} words, the longest "
+            f"Nine of ten right completions have at most {counted(limits.full_until, 'word')}, the longest "
             f"{limits.longest:,}. Decide: whether brevity is worth anything, and from where on."
         )
         gate = 'rk.gate("correct", at_least=1.0)'
         why = "only when right: else the shortest answer is none at all"
         return _component("concise", code, [note], weight="0.1", gate=gate, why=why)
     note = (
-        f"Nine of ten completions have at most {limits.full_until:,} words, the longest {limits.longest:,}. "
+        f"Nine of ten completions have at most {counted(limits.full_until, 'word')}, the longest "
+        f"{limits.longest:,}. "
         "Decide: from where on a completion is too long."
     )
     return _component("length", code, [note], weight="0.2", why="no longer than most are")

@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 
 from rewardkit.primitives import measurement as measure
+from rewardkit.primitives.choices import Choice
 from rewardkit.primitives.combining import FirstOf, Within
 from rewardkit.primitives.extractor import Extractor
 from rewardkit.primitives.json_values import json_of
+from rewardkit.primitives.markers import answer_phrase
 from rewardkit.primitives.tagged import Tag
 from rewardkit.probes.formats import THINKING, tags_in
 from rewardkit.starting.truths import Row, Truth, code_of
@@ -48,6 +50,10 @@ def form_of(way: Way | None, rows: Sequence[Row], prompts: Sequence[str], truth:
     mark = _mark(way.extractor)
     if isinstance(mark, Tag):
         return _tags(mark.name, texts, prompts)
+    if isinstance(mark, Choice):  # a letter is found in many forms; asked for is a sentence, if any
+        mark = answer_phrase()
+        if _share(lambda text: bool(mark(text)), texts) < USED:
+            return None
     schema = schema_of([row.get("ground_truth") for row in rows]) if truth.kind == "json" else None
     if schema is not None:
         share = _share(measure.json_schema(schema), texts)

@@ -7,15 +7,17 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rewardkit.analysis.findings import counted, percent
+from rewardkit.primitives.combining import FirstOf
+from rewardkit.primitives.extractor import Extractor
 from rewardkit.starting.component_text import WIDTH, comment, components, needs_mark
 from rewardkit.starting.own import OWN, source
 from rewardkit.starting.task import Task
 from rewardkit.starting.truths import code_of
-from rewardkit.starting.ways import Way
 from rewardkit.targets.exported import identifier
 
 __all__ = ["reward_text"]
 
+HEAD = "way to read the answer"
 SHOWN = 6  # ways to read the answer in the table of a comment
 TAKEN = ("reward", "rk", "partial", "annotations", "SCHEMA", *OWN)  # names that a file has already
 UNJUDGED = {
@@ -44,7 +46,7 @@ def reward_text(name: str, tasks: Sequence[Task], log: str, total: int) -> str:
 
 def _docstring(name: str, tasks: Sequence[Task], log: str, total: int) -> str:
     rows = sum(len(task.rows) for task in tasks)
-    sample = "all" if rows == total else f"{rows:,} of the"
+    sample = f"{rows:,} of the" if rows < total else "all" if total > 1 else "the"
     shown = code_of(log)[1:-1].replace("\\", "/").replace('"', "'")
     what = "a first reward" if len(tasks) == 1 else f"a first reward for each of {len(tasks)} data sources"
     return (
@@ -82,11 +84,9 @@ def _reward(name: str, task: Task, own: str) -> str:
     title = f"{name}-v1" if own == "reward" else f"{name}-{own.strip('_')}-v1"
     schema = f"{own.upper()}_SCHEMA" if own != "reward" else "SCHEMA"
     made = f"{schema} = {_schema(task.form.schema)}\n\n" if task.form and task.form.schema else ""
-    fields = "".join(f"        {code_of(field)}: {code},\n" for field, code in _fields(task, own).items())
-    fields = f"    fields={{\n{fields}    }},\n" if fields else ""
     inner = "".join(components(task)).replace("json_schema(SCHEMA)", f"json_schema({schema})")
     return (
-        f"{made}{comment(_measured(task))}{own} = rk.Reward(\n    {code_of(title)},\n{fields}"
+        f"{made}{comment(_measured(task))}{own} = rk.Reward(\n    {code_of(title)},\n{_fields(task, own)}"
         f"    components=[\n{inner}    ],\n)"
     )
 
@@ -98,38 +98,47 @@ def _measured(task: Task) -> Iterator[str]:
     if not task.truth.verified:
         yield (
             f"Nothing here pays for being right: {UNJUDGED[task.truth.kind]}. Decide: what a right answer "
-            "is, and add it as the first component, with primary=True and more weight than all the others."
+            "is. It is the first component then, a function of prediction and what else it needs, with "
+            "primary=True and more weight than all others together."
         )
+    if task.ways:
+        yield ""
+        yield from _table(task)
+
+
+def _table(task: Task) -> Iterator[str]:
+    """The ways to read the answer, the best of them, in lines of a comment."""
     best = sorted(task.ways, key=lambda way: (-way.right, -way.found))[:SHOWN]
-    if not best:
-        return
-    yield ""
-    yield from _table(task, [way for way in task.ways if way in best])
+    shown = {way.code: way for way in task.ways if way in best}
+    chosen = {task.taken.code: task.taken} if task.taken else {}
+    names = {code: code.replace("rk.extract.", "") for code in {**shown, **chosen}}
+    width = max(len(HEAD), *map(len, names.values()))
+    judged = task.truth.verified
+    yield f"  {HEAD.ljust(width)}  found" + ("  right" if judged else "")
+    for code, way in {**shown, **chosen}.items():
+        figures = f"{percent(way.found):>7}" + (f"{percent(way.right):>7}" if judged else "")
+        yield f"  {names[code].ljust(width)}{figures}" + ("  taken" if code in chosen else "")
 
 
-def _table(task: Task, shown: Sequence[Way]) -> Iterator[str]:
-    """The ways to read the answer, as lines of a comment."""
-    taken = {task.taken.code} if task.taken else set()
-    rows = [*shown, *([task.taken] if task.taken and task.taken.code not in {w.code for w in shown} else [])]
-    width = max(len(way.code) for way in rows)
-    right = "  right" if task.truth.verified else ""
-    yield f"  {'to read the answer'.ljust(width)}  found{right}"
-    for way in rows:
-        figure = f"{percent(way.right):>7}" if task.truth.verified else ""
-        line = f"  {way.code.ljust(width)}{percent(way.found):>7}{figure}"
-        yield line + ("  taken" if way.code in taken else "")
-
-
-def _fields(task: Task, own: str) -> dict[str, str]:
-    """Field -> the code of its extractor."""
+def _fields(task: Task, own: str) -> str:
+    """The fields, each on lines of its own."""
     fields: dict[str, str] = {}
     if task.form is not None and needs_mark(task):
         fields["marked"] = code_of(task.form.mark)
-    if task.truth.verified and task.taken is not None and task.taken.extractor is not None:
-        fields["prediction"] = task.taken.code
+    if task.taken is not None and task.taken.extractor is not None:
+        fields["prediction"] = _over_lines(task.taken.extractor)
     if _reads_truth(task):
         fields["truth"] = _reader_name(own)
-    return fields
+    lines = "".join(f"        {code_of(field)}: {code},\n" for field, code in fields.items())
+    return f"    fields={{\n{lines}    }},\n" if lines else ""
+
+
+def _over_lines(extractor: Extractor) -> str:
+    """The code of an extractor; of several in turn, a line each."""
+    if not isinstance(extractor, FirstOf):
+        return code_of(extractor)
+    lines = "".join(f"            {code_of(item)},\n" for item in extractor.extractors)
+    return f"rk.extract.first_of(\n{lines}        )"
 
 
 def _reads_truth(task: Task) -> bool:

@@ -144,5 +144,7 @@ def code_of(value: Any) -> str:
         return f"rk.extract.{value.written(code_of)}"
     if isinstance(value, str):
         text = repr(value)
-        return f'"{text[1:-1]}"' if text[0] == "'" and '"' not in text and "\\'" not in text else text
+        if text[0] == "'" and ('"' not in value or "'" in value):
+            return '"' + text[1:-1].replace("\\'", "'").replace('"', '\\"') + '"'
+        return text
     return repr(value)
