@@ -14,6 +14,7 @@ REASONING = "Reading the question again and taking it step by step leads to this
 """What stands for reasoning: no number, no letter by itself and nothing that an answer could be."""
 
 TAG = re.compile(r"<([A-Za-z_][\w.:-]{0,30})>")
+CLOSING = re.compile(r"</([A-Za-z_][\w.:-]{0,30})>")
 KEY = re.compile(r'[{,]\s*"([\w -]{1,40})"\s*:')
 THINKING = ("think", "thinking", "reasoning", "thought", "scratchpad", "analysis")
 MOST_TAGS = 4
@@ -69,7 +70,7 @@ def tags_in(texts: Iterable[str]) -> list[str]:
     """Names of the tags that are opened and closed in these texts, the most frequent first."""
     counts: Counter[str] = Counter()
     for text in texts:
-        counts.update({name for name in TAG.findall(text) if f"</{name}>" in text})
+        counts.update(set(TAG.findall(text)) & set(CLOSING.findall(text)))
     return [name for name, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
 
 

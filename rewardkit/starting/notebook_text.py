@@ -39,8 +39,13 @@ What each way takes is marked, in the completions where they differ most."""
 EXTRACTED = """\
 from rewardkit.primitives.extraction import Extractor
 
-fields = {name: field for part in chosen.inner for name, field in part.fields.items()}
-own = {name: field for name, field in fields.items() if isinstance(field, Extractor)}
+several = len(chosen.inner) > 1
+own = {
+    f"{part.name}: {name}" if several else name: field
+    for part in chosen.inner
+    for name, field in part.fields.items()
+    if isinstance(field, Extractor)
+}
 others = {"number": rk.extract.number(), "boxed": rk.extract.boxed(), "phrase": rk.extract.answer_phrase()}
 show.extraction(logged, {**own, **others})"""
 

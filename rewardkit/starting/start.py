@@ -31,6 +31,8 @@ __all__ = ["Started", "start"]
 
 MEASURED = 2_000
 """Completions that are measured, at the most, and of which the cases are: our choice."""
+CHARACTERS = 20_000_000
+"""Of them all together, which some ten seconds are enough for: our choice."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ def start(
     without one it pays form and length only, and says so. The cases are up to twenty completions where ways
     to read the answer differ, at thresholds, at the top of the reward, and plain ones, each expecting what
     the reward gives now, with a `why` that begins with "TODO: ". The other arguments are those of
-    `load_rollouts`; of a long log 2,000 completions are drawn by the `seed`. InputError, and nothing is
+    `load_rollouts`; of a long log up to 2,000 completions are drawn by the `seed`. InputError, and nothing is
     written: a name that no module can have, a file that is there, a log that cannot be read.
 
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -133,11 +135,11 @@ def _check_name(name: str, paths: Sequence[Path]) -> None:
 
 
 def _sample(rollouts: Rollouts, seed: int) -> Rollouts:
-    """The rollouts that are measured, in their order."""
-    if len(rollouts) <= MEASURED:
-        return rollouts
-    drawn = np.random.default_rng(seed).choice(len(rollouts), MEASURED, replace=False)
-    return rollouts.select(np.sort(drawn).tolist())
+    """The rollouts that are measured, in their order: at least one, drawn where they are many or long."""
+    drawn = np.random.default_rng(seed).permutation(len(rollouts))[:MEASURED]
+    lengths = rollouts.table["completion"].str.len().to_numpy(dtype=float)[drawn].cumsum()
+    drawn = drawn[: max(1, int(np.searchsorted(lengths, CHARACTERS, side="right")))]
+    return rollouts if len(drawn) == len(rollouts) else rollouts.select(np.sort(drawn).tolist())
 
 
 def _seen_from(folder: Path, source: str | Path) -> str:

@@ -85,7 +85,7 @@ def in_turn(items: Sequence[Item], key: Callable[[Item], Hashable]) -> list[Item
 def _chosen(pools: dict[str, list[Stub]], total: int) -> list[Stub]:
     """Stubs of each pool by its quota, then of those that have more; no completion twice."""
     chosen: list[Stub] = []
-    done: set[str] = set()
+    done: set[Hashable] = set()
     prompts: Counter[str] = Counter()
 
     def take(kind: str, count: int) -> None:
@@ -109,8 +109,8 @@ def _chosen(pools: dict[str, list[Stub]], total: int) -> list[Stub]:
     return sorted(chosen, key=lambda stub: list(pools).index(stub.kind))
 
 
-def _key(row: Row) -> str:
-    return repr((row["completion"], row.get("ground_truth"), row.get("data_source")))
+def _key(row: Row) -> Hashable:
+    return row["completion"], repr(row.get("ground_truth")), repr(row.get("data_source"))
 
 
 def _prompt(row: Row) -> str:
