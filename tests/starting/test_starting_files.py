@@ -1,0 +1,182 @@
+"""The files that a task starts with: what is refused, what is written, and that the notebook holds it."""
+
+import json
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import rewardkit as rk
+from rewardkit.starting import start as starting
+
+ROWS = [
+    {"prompt": f"{at} and 1?", "completion": f"<answer>{at + place}</answer>", "ground_truth": str(at + 1)}
+    for at in range(12)
+    for place in range(4)
+]
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
+
+
+def test_three_files_are_written_and_nothing_else(written):
+    made = written(ROWS, folder="deep/er")
+    assert sorted(contents("deep/er")) == ["task.ipynb", "task.py", "task_cases.jsonl"]
+    assert [made.reward, made.cases, made.notebook] == [
+        Path("deep/er") / name for name in ("task.py", "task_cases.jsonl", "task.ipynb")
+    ]
+    assert made.record() == json.loads(json.dumps(made.record()))
+    assert [name for name in sys.modules if name.startswith("reward_file_task")] == []
+
+
+def test_the_same_log_gives_the_same_bytes(written):
+    assert contents(written(ROWS, folder="a").reward.parent) == contents(
+        written(ROWS, folder="b").reward.parent
+    )
+
+
+@pytest.mark.parametrize("name", ["task.py", "task_cases.jsonl", "task.ipynb"])
+def test_a_file_that_is_there_is_not_written_over_and_nothing_else_is_written(written, name):
+    Path(name).write_text("mine")
+    with pytest.raises(rk.InputError, match=f"{name}' is there, and is not written over"):
+        written(ROWS)
+    assert contents(".") == {name: b"mine"}
+
+
+def test_a_link_that_leads_nowhere_is_a_file_that_is_there(written):
+    Path("task.py").symlink_to("gone.py")
+    with pytest.raises(rk.InputError, match="is not written over"):
+        written(ROWS)
+
+
+NAMES = [("3x", "cannot be the name"), ("class", "cannot be the name"), ("a/b", "cannot be the name")]
+NAMES += [("", "cannot be the name"), ("json", "'json' is the name of a module"), ("pandas", "take another")]
+
+
+@pytest.mark.parametrize(("name", "said"), NAMES)
+def test_a_name_that_no_module_can_have_or_that_hides_one_is_refused(tmp_path, name, said):
+    with pytest.raises(rk.InputError, match=said):
+        rk.start(name, "gallery:arithmetic", tmp_path)
+    assert contents(tmp_path) == {}
+
+
+def test_a_log_that_cannot_be_read_leaves_nothing_behind(tmp_path):
+    (tmp_path / "log.jsonl").write_text("")
+    for log in ("log.jsonl", "none.jsonl"):
+        with pytest.raises(rk.RolloutsError, match=log):
+            rk.start("task", tmp_path / log, tmp_path / "new")
+    assert list(contents(tmp_path)) == ["log.jsonl"]
+
+
+def test_a_folder_that_takes_nothing_is_told_and_nothing_is_half_written(written, monkeypatch):
+    Path("file").write_text("")
+    with pytest.raises(rk.InputError, match=r"nothing can be written to 'file' \(File exists\)"):
+        written(ROWS, folder="file")
+    write = starting.write_whole
+
+    def fails_at_the_notebook(path, fill):
+        if path.suffix == ".ipynb":
+            raise PermissionError(13, "Permission denied")
+        write(path, fill)
+
+    monkeypatch.setattr(starting, "write_whole", fails_at_the_notebook)
+    with pytest.raises(rk.InputError, match=r"nothing can be written to 'out' \(Permission denied\)"):
+        written(ROWS, folder="out")
+    assert contents("out") == {}
+
+
+def test_of_a_long_log_some_rows_are_measured_by_the_seed(written, monkeypatch):
+    monkeypatch.setattr(starting, "MEASURED", 20)
+    texts = [written(ROWS, folder=name, seed=seed).reward.read_text() for name, seed in (("a", 1), ("b", 2))]
+    assert "of 20 of the 48 completions of" in texts[0]
+    assert texts[0] != texts[1]
+    assert written(ROWS, folder="c", seed=1).reward.read_text() == texts[0]
+
+
+def test_of_long_completions_fewer_are_measured_but_one_at_the_least(written, monkeypatch):
+    monkeypatch.setattr(starting, "CHARACTERS", 180)
+    assert 8 <= written(ROWS, folder="a").measured <= 10
+    monkeypatch.setattr(starting, "CHARACTERS", 1)
+    assert written(ROWS, folder="b").measured == 1
+
+
+def test_the_next_commands_name_the_files_and_how_the_log_is_read(written):
+    made = written(
+        [{"say": row["completion"], "answer": row["ground_truth"], "of": row["prompt"]} for row in ROWS],
+        folder="my folder",
+        columns={"completion": "say", "prompt": "of"},
+        group="prompt",
+        fill={"data_source": "it's"},
+    )
+    lab, check, probe = map(shlex.split, made.next)
+    assert lab == ["jupyter", "lab", "my folder/task.ipynb"]
+    assert check == ["rewardkit", "check", "my folder/task.py", "my folder/task_cases.jsonl"]
+    assert probe[:6] == ["rewardkit", "probe", check[2], "../log.jsonl", "--cases", check[3]]
+    assert set(probe[6:]) == {
+        "--column=completion=say",
+        "--column=prompt=of",
+        "--group=prompt",
+        "--set=data_source=it's",
+    }
+
+
+# --- the notebook
+
+
+def cells(made):
+    return json.loads(made.notebook.read_text())["cells"]
+
+
+def test_the_notebook_has_no_outputs_typed_parameters_and_ids_that_stay(written):
+    made = written(ROWS)
+    code = [cell for cell in cells(made) if cell["cell_type"] == "code"]
+    assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in code)
+    assert [cell["id"] for cell in cells(made)] == [str(at) for at in range(len(cells(made)))]
+    (parameters,) = [cell for cell in code if cell["metadata"].get("tags") == ["parameters"]]
+    names: dict = {}
+    exec("".join(parameters["source"]), names)
+    assert names["reward"] == "task.py" and names["cases"] == "task_cases.jsonl"
+    assert set(names["__annotations__"]) <= set(names)
+    assert json.loads(made.notebook.read_text())["metadata"]["kernelspec"]["name"] == "python3"
+
+
+@pytest.mark.parametrize(
+    ("folder", "seen"), [(".", "../log.jsonl"), ("a/b", "../../../log.jsonl"), ("..", "log.jsonl")]
+)
+def test_the_log_is_named_as_the_notebook_sees_it(written, folder, seen):
+    made = written(ROWS, folder=folder, join="../log.jsonl")
+    source = "".join(cells(made)[1]["source"])
+    assert f'rollouts: str = "{seen}"' in source
+    assert f'join: str = "{seen}"' in source
+
+
+def test_the_log_is_found_from_a_folder_that_is_a_link(written, tmp_path):
+    (tmp_path / "far" / "away").mkdir(parents=True)
+    Path("link").symlink_to(tmp_path / "far" / "away")
+    assert 'rollouts: str = "../../log.jsonl"' in "".join(cells(written(ROWS, folder="link"))[1]["source"])
+
+
+def run(notebook, *options, cwd):
+    command = [sys.executable, "-m", "papermill", notebook, "out.ipynb", "--no-progress-bar", *options]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True)
+
+
+def test_the_notebook_runs_from_the_folder_of_its_files_and_holds_the_cases(written):
+    made = written(
+        [{"say": row["completion"], "answer": row["ground_truth"], "of": row["prompt"]} for row in ROWS],
+        folder="out",
+        columns={"completion": "say", "prompt": "of"},
+    )
+    done = run("task.ipynb", cwd="out")
+    assert done.returncode == 0, done.stderr[-2000:]
+    shown = Path("out/out.ipynb").read_text()
+    assert f"{made.stubs} of {made.stubs} cases pass, {made.stubs} are still to be decided." in shown
+    listed = [json.loads(line) for line in made.cases.read_text().splitlines()]
+    listed[0] |= {"reward": 0.77, "why": "decided"}
+    made.cases.write_text("\n".join(map(json.dumps, listed)))
+    missed = run("task.ipynb", cwd="out")
+    assert missed.returncode == 1
+    assert "expected 0.77" in missed.stderr

@@ -1,0 +1,120 @@
+"""The cases that a task starts with: which completions, what they expect, and what is said of them."""
+
+from collections import Counter
+
+import pytest
+
+import rewardkit as rk
+from rewardkit.starting.stubs import in_turn
+
+HOSTILE = "<script>\x00\u202e</script> \ud83d '''\"\"\" {x} \\ <answer>{}</answer>"
+
+
+@pytest.fixture(scope="module")
+def arithmetic(tmp_path_factory):
+    return rk.start("sums", "gallery:arithmetic", tmp_path_factory.mktemp("sums"))
+
+
+def test_there_are_twenty_that_pass_and_each_says_what_is_to_be_decided(arithmetic, cases):
+    listed = cases(arithmetic)
+    assert len(listed) == len({case["completion"] for case in listed}) == arithmetic.stubs == 20
+    assert all(case["why"].startswith("TODO: ") for case in listed)
+    assert rk.check(rk.load_reward(str(arithmetic.reward)), arithmetic.cases).misses == ()
+
+
+def test_they_are_of_every_kind_and_of_different_prompts(arithmetic, cases):
+    listed = cases(arithmetic)
+    kinds = Counter(case["name"].rstrip("0123456789 ") for case in listed)
+    assert kinds == {"readings differ": 7, "at a threshold": 4, "highest reward": 4, "right": 2, "wrong": 3}
+    assert len({case["prompt"] for case in listed}) == 20
+
+
+def test_what_differs_is_told_with_what_each_way_takes(arithmetic, cases):
+    differing = [case for case in cases(arithmetic) if case["name"].startswith("readings differ")]
+    whys = [case["why"] for case in differing]
+    assert any(
+        "tag('answer') takes '2 + 6 = 8.', number() takes '8'; the truth is '8'" in why for why in whys
+    )
+    assert any("tag('answer') takes nothing, number() takes '12'; the truth is '12'" in why for why in whys)
+
+
+def test_the_thresholds_are_those_of_the_length(arithmetic, cases):
+    near = [case for case in cases(arithmetic) if case["name"].startswith("at a threshold")]
+    assert {case["scores"]["concise"] for case in near} >= {1.0, 0.9375}
+    assert all(case["scores"]["correct"] == 1.0 for case in near)
+    assert all("full credit to 16, none from 32" in case["why"] for case in near)
+
+
+def test_the_top_is_the_top(arithmetic, cases):
+    scores = rk.score(rk.load_reward(str(arithmetic.reward)), "gallery:arithmetic")
+    top = [case["reward"] for case in cases(arithmetic) if case["name"].startswith("highest")]
+    assert top == pytest.approx([max(scores.rewards)] * 4)
+
+
+def test_right_and_wrong_ones_are_what_they_are_called(arithmetic, cases):
+    plain = [case for case in cases(arithmetic) if case["name"].startswith(("right", "wrong"))]
+    assert [case["scores"]["correct"] for case in plain] == [1.0, 1.0, 0.0, 0.0, 0.0]
+
+
+def test_a_log_of_few_different_completions_gives_few(written, cases):
+    row = {"prompt": "2+2?", "completion": "<answer>4</answer>", "ground_truth": "4"}
+    made = written([row] * 8 + [{**row, "completion": "5"}] * 8)
+    assert sorted(case["completion"] for case in cases(made)) == ["5", "<answer>4</answer>"]
+
+
+def test_hostile_texts_and_nulls_come_back_as_they_were(written, cases):
+    rows = [
+        {
+            "prompt": HOSTILE,
+            "completion": HOSTILE.replace("{}", str(at)),
+            "ground_truth": None if at % 3 == 0 else str(at % 5),
+            "data_source": f"'\"\n\u202e{at % 2}",
+        }
+        for at in range(40)
+    ]
+    made = written(rows)
+    listed = cases(made)
+    assert {case["completion"] for case in listed} <= {row["completion"] for row in rows}
+    assert any(case["ground_truth"] is None for case in listed)
+    assert any(case["reward"] == "unscored" for case in listed)
+    assert rk.check(rk.load_reward(str(made.reward)), made.cases).misses == ()
+
+
+def test_a_transcript_is_a_case_by_its_last_answer(written, cases):
+    rows = [
+        {
+            "messages": [
+                {"role": "user", "content": f"Capital of {at}?"},
+                {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "look"}}]},
+                {"role": "tool", "content": "<answer>Rome</answer>"},
+                {"role": "assistant", "content": f"<answer>{['Oslo', 'Rome'][at % 2]}</answer>"},
+            ],
+            "ground_truth": "Oslo",
+        }
+        for at in range(30)
+    ]
+    made = written(rows)
+    assert {case["completion"] for case in cases(made)} == {"<answer>Oslo</answer>", "<answer>Rome</answer>"}
+    assert all("messages" not in case for case in cases(made))
+
+
+def test_of_a_route_each_source_has_its_cases_and_its_own_components(tmp_path, cases):
+    made = rk.start("both", "gallery:mixed", tmp_path)
+    listed = cases(made)
+    sources = Counter(case["data_source"] for case in listed)
+    assert sum(sources.values()) == 20 and min(sources.values()) >= 5
+    people = [case for case in listed if case["data_source"] == "people-json"]
+    assert {tuple(case["scores"]) for case in people} == {("values", "correct", "format")}
+    assert 0 < min(case["scores"]["values"] for case in people if "threshold" in case["name"]) < 1
+
+
+def test_long_completions_come_after_short_ones(written, cases):
+    row = {"prompt": "2+2?", "ground_truth": "4"}
+    long = [{**row, "completion": f"{at} " + "word " * 5000 + "<answer>4</answer>"} for at in range(20)]
+    short = [{**row, "completion": f"{at} {at}<answer>4</answer>"} for at in range(20)]
+    listed = [case for case in cases(written([*long, *short])) if not case["name"].startswith("highest")]
+    assert listed and all(len(case["completion"]) < 100 for case in listed)
+
+
+def test_things_in_turn_keep_their_order_within_a_key():
+    assert in_turn([11, 12, 31, 32, 13], lambda item: item // 10) == [11, 31, 12, 32, 13]

@@ -1,0 +1,88 @@
+"""`rewardkit new`: what is printed, the options, and input that cannot be used."""
+
+import json
+import shlex
+
+import pytest
+from click.testing import CliRunner
+
+from rewardkit.cli import main
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        {"q": f"{at} and 1?", "said": f"<answer>{at + place}</answer>", "ground_truth": str(at + 1)}
+        for at in range(12)
+        for place in range(4)
+    ]
+    (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    return tmp_path
+
+
+def run(*arguments):
+    return CliRunner().invoke(main, list(arguments))
+
+
+def new(*arguments):
+    return run("new", "countdown", "--log", "log.jsonl", "--column", "completion=said", *arguments)
+
+
+def test_it_says_what_was_written_and_the_next_commands_which_work(folder):
+    done = new("--column", "prompt=q", "-o", "my task")
+    assert done.exit_code == 0, done.output
+    lines = done.output.splitlines()
+    assert lines[0] == "from 48 completions:"
+    assert [line.split("  ")[1] for line in lines[1:4]] == [
+        "my task/countdown.py",
+        "my task/countdown_cases.jsonl",
+        "my task/countdown.ipynb",
+    ]
+    assert sorted(path.name for path in (folder / "my task").iterdir()) == [
+        "countdown.ipynb",
+        "countdown.py",
+        "countdown_cases.jsonl",
+    ]
+    _, check, probe = [shlex.split(line) for line in lines[5:]]
+    checked = run(*check[1:])
+    assert (checked.exit_code, checked.output.split(" cases")[0]) == (0, "20 of 20")
+    assert run(*probe[1:], "--only", "contract").exit_code == 0
+
+
+def test_as_json_it_is_one_object(folder):
+    made = json.loads(new("--json").stdout)
+    assert (made["reward"], made["stubs"], made["rows"], len(made["next"])) == ("countdown.py", 20, 48, 3)
+
+
+def test_what_is_there_is_kept_and_told_in_one_line(folder):
+    (folder / "countdown_cases.jsonl").write_text("mine")
+    done = new()
+    assert done.exit_code == 2
+    assert done.stderr.splitlines() == [
+        "rewardkit: 'countdown_cases.jsonl' is there, and is not written over; take another name or another "
+        "folder, or move it away"
+    ]
+    assert sorted(path.name for path in folder.iterdir()) == ["countdown_cases.jsonl", "log.jsonl"]
+
+
+BAD = [
+    (("2x", "--log", "log.jsonl"), "'2x' cannot be the name of a Python file"),
+    (("json", "--log", "log.jsonl"), "'json' is the name of a module"),
+    (("task", "--log", "none.jsonl"), "there is no file 'none.jsonl'"),
+    (("task", "--log", "log.jsonl"), "no column holds the completions"),
+    (("task", "--log", "log.jsonl", "--column", "completion=sad"), "did you mean 'said'?"),
+    (("task",), "Missing option '--log'"),
+    (
+        ("task", "--log", "log.jsonl", "--column", "completion=said", "-o", "log.jsonl"),
+        "nothing can be written",
+    ),
+]
+
+
+@pytest.mark.parametrize(("arguments", "said"), BAD)
+def test_input_that_cannot_be_used_is_one_clear_line(folder, arguments, said):
+    done = run("new", *arguments)
+    assert done.exit_code == 2
+    assert said in done.stderr and done.stderr.count("\n") == 1
+    assert [path.name for path in folder.iterdir()] == ["log.jsonl"]
