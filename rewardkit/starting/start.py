@@ -126,8 +126,7 @@ def _check_name(name: str, paths: Sequence[Path]) -> None:
             f"{str(taken)!r} is there, and is not written over; take another name or another folder, or move "
             "it away"
         )
-    known = name in sys.stdlib_module_names or name in sys.modules or importlib.util.find_spec(name)
-    if known:
+    if name in sys.modules or importlib.util.find_spec(name):
         raise InputError(
             f"{name!r} is the name of a module, which {name}.py would hide from Python in its folder; take "
             f"another, such as {name}_task"

@@ -1,6 +1,7 @@
 """Answers and formats: what a truth states, what is certainly wrong beside it, how completions write it."""
 
 import json
+import time
 
 import pytest
 from hypothesis import given
@@ -92,6 +93,12 @@ def test_other_answers_are_kept_only_where_neither_is_a_part_of_the_other(answer
 def test_tags_are_known_where_they_are_opened_and_closed_the_most_frequent_first():
     texts = ["<think>a</think><answer>b</answer>", "<answer>c</answer> <b", "a < b > c"]
     assert tags_in(texts) == ["answer", "think"]
+
+
+def test_the_tags_of_a_long_text_take_time_in_proportion_to_it():
+    started = time.process_time()
+    assert tags_in(["<x> " * 200_000 + "</x>"]) == ["x"]
+    assert time.process_time() - started < 3
 
 
 def test_the_formats_that_rollouts_show_come_first():

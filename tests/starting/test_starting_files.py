@@ -154,9 +154,9 @@ def test_the_log_is_named_as_the_notebook_sees_it(written, folder, seen):
 
 
 def test_the_log_is_found_from_a_folder_that_is_a_link(written, tmp_path):
-    (tmp_path / "far" / "away").mkdir(parents=True)
-    Path("link").symlink_to(tmp_path / "far" / "away")
-    assert 'rollouts: str = "../../log.jsonl"' in "".join(cells(written(ROWS, folder="link"))[1]["source"])
+    (tmp_path / "so" / "far" / "away").mkdir(parents=True)
+    Path("link").symlink_to(tmp_path / "so" / "far" / "away")
+    assert 'rollouts: str = "../../../log.jsonl"' in "".join(cells(written(ROWS, folder="link"))[1]["source"])
 
 
 def run(notebook, *options, cwd):

@@ -128,6 +128,22 @@ def test_tags_that_prompt_or_completions_have_are_the_form(written):
     assert 'rk.measure.tags("think", "answer")' in written(rows).reward.read_text()
 
 
+def test_a_tag_that_few_completions_have_is_no_part_of_the_form(written):
+    rows = stated("<answer>{}</answer>")
+    for at, row in enumerate(rows):
+        thought = "<b>Well.</b>" if at % 4 == 0 else "Well."
+        row["completion"] = f"<think>{thought}</think> {row['completion']}"
+    assert 'rk.measure.tags("think", "answer")' in written(rows).reward.read_text()
+
+
+def test_right_answers_that_the_taken_way_does_not_read_are_a_question(written):
+    rows = stated("<answer>{}</answer>")
+    for row in rows[3::8]:
+        row["completion"] = f"That is {row['ground_truth']}"
+    text = " ".join(written(rows).reward.read_text().replace("\n        #", " ").split())
+    assert "Decide: in 12 % of them a right answer is read by rk.extract.number(), not by this." in text
+
+
 def test_a_tag_that_the_prompt_has_opened_is_no_fault(written):
     rows = [
         {**row, "completion": f"Well.</think>\n{row['completion']}"} for row in stated("<answer>{}</answer>")
