@@ -136,7 +136,7 @@ def _parameters(name: str, rollouts: str, reading: Mapping[str, Any]) -> str:
     """The cell of typed parameters, with the options by which the log is read."""
     lines = [
         ("reward: str", f"{name}.py", "file.py, or file.py:name"),
-        ("rollouts: str", rollouts, "a file of completions, a trainer's log or its folder, or gallery:name"),
+        ("rollouts: str", rollouts, "a file of completions, a log or its folder, or gallery:name"),
         ("cases: str", f"{name}_cases.jsonl", "a JSONL file of cases"),
         ("columns: dict", dict(reading.get("columns") or {}), "canonical columns taken from others"),
         (

@@ -97,8 +97,11 @@ def _candidates(
     texts: Sequence[str], prompts: Sequence[str], truth: Truth
 ) -> Iterator[tuple[Extractor | None, bool]]:
     """Extractors that fit the truth and what stands in completions and prompts; whether each reads a mark."""
-    names = [name for name in tags_in(texts) or tags_in(prompts) if name not in THINKING][:TAGS]
-    tags: list[Extractor] = [extract.tag(name) for name in names]
+    spelled: dict[str, str] = {}  # the case of a tag does not matter
+    for name in tags_in(texts) or tags_in(prompts):
+        spelled.setdefault(name.lower(), name)
+    names = [name for small, name in spelled.items() if small not in THINKING]
+    tags: list[Extractor] = [extract.tag(name) for name in names[:TAGS]]
     number, box, phrase = extract.number(), extract.boxed(), extract.answer_phrase()
     counts = Counter(key for text in texts if "{" in text for key in KEY.findall(text))
     keys = [extract.json_value(key) for key, _ in counts.most_common(KEYS) if "." not in key]

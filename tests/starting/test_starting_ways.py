@@ -128,6 +128,14 @@ def test_tags_that_prompt_or_completions_have_are_the_form(written):
     assert 'rk.measure.tags("think", "answer")' in written(rows).reward.read_text()
 
 
+def test_a_tag_in_other_letters_is_the_same_tag_and_thoughts_are_no_answers(written):
+    rows = stated("<answer>{}</answer>")
+    for row in rows[::8]:
+        row["completion"] = f"<THINK>{row['ground_truth']}</THINK><ANSWER>{row['ground_truth']}</ANSWER>"
+    text = written(rows).reward.read_text()
+    assert 'tag("answer")' in text and not {"ANSWER", "THINK"} & set(re.findall(r"\w+", text))
+
+
 def test_a_tag_that_few_completions_have_is_no_part_of_the_form(written):
     rows = stated("<answer>{}</answer>")
     for at, row in enumerate(rows):
