@@ -97,7 +97,8 @@ def start(
     folder = Path(folder)
     reward, cases, notebook = paths = [folder / f"{name}{end}" for end in (".py", "_cases.jsonl", ".ipynb")]
     _check_name(name, paths)
-    reading: dict[str, Any] = {"columns": columns, "group": group, "join": join, "on": on, "fill": fill}
+    names = [group] if isinstance(group, str) else group
+    reading: dict[str, Any] = {"columns": columns, "group": names, "join": join, "on": on, "fill": fill}
     rollouts = load_rollouts(log, **reading)
     sample = _sample(rollouts, seed)
     source = _seen_from(folder, log)
@@ -172,8 +173,7 @@ def _put(folder: Path, contents: Mapping[Path, bytes]) -> None:
 def _next(reward: Path, cases: Path, notebook: Path, log: Any, reading: Mapping[str, Any]) -> tuple[str, ...]:
     """The commands that a person runs next."""
     options = [f"--column={name}={column}" for name, column in (reading["columns"] or {}).items()]
-    group = reading["group"] or []
-    options += [f"--group={name}" for name in ([group] if isinstance(group, str) else group)]
+    options += [f"--group={name}" for name in reading["group"] or ()]
     options += [f"--join={reading['join']}"] if reading["join"] is not None else []
     options += [f"--on={reading['on']}"] if reading["join"] is not None and reading["on"] != "prompt" else []
     options += [f"--set={name}={value}" for name, value in (reading["fill"] or {}).items()]

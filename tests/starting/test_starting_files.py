@@ -111,6 +111,7 @@ def test_the_next_commands_name_the_files_and_how_the_log_is_read(written):
         group="prompt",
         fill={"data_source": "it's"},
     )
+    assert 'group: list = ["prompt"]' in "".join(cells(made)[1]["source"])
     lab, check, probe = map(shlex.split, made.next)
     assert lab == ["jupyter", "lab", "my folder/task.ipynb"]
     assert check == ["rewardkit", "check", "my folder/task.py", "my folder/task_cases.jsonl"]
