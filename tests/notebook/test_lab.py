@@ -200,6 +200,40 @@ def run_cell(page, code):
     return last.locator(".jp-OutputArea")
 
 
+def test_hostile_texts_run_nothing_and_load_nothing_wherever_they_are_shown(page, lab, lab_folder, hostile):
+    for name in ("log.jsonl", "cases.jsonl", "mine.py"):
+        shutil.copy(hostile / name, lab_folder)
+    cells = [
+        "import rewardkit as rk",
+        "reward, logged = rk.load_reward('mine.py'), rk.load_rollouts('log.jsonl')",
+        "scores = rk.score(reward, logged)",
+        "logged",
+        "reward",
+        "scores",
+        "rk.explain(reward, logged[0])",
+        "rk.check(reward, 'cases.jsonl')",
+        "diagnosis = rk.diagnose(scores)\ndiagnosis",
+        "rk.suggest(diagnosis)",
+        "rk.probe(reward, logged, search=0)",
+        "bench = rk.Workbench(reward, scores, 'cases.jsonl')\nbench",
+    ]
+    write_notebook(lab_folder / "hostile.ipynb", cells)
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    run_all(page, lab, "hostile.ipynb")
+    assert page.locator(".jp-OutputArea-output[data-mime-type*='error']").count() == 0
+    for name, shown in (("Browse", ".rewardkit-page"), ("Cases", ".rewardkit-cases-table")):
+        tab(page, name).locator(shown, has_text="window.pwned").wait_for()
+    probes = tab(page, "Probes")
+    probes.locator(".rewardkit-run-probes").click()
+    page.wait_for_function("document.querySelector('.rewardkit-probed').innerText.length > 100")
+    assert page.evaluate("window.pwned") is None
+    assert page.evaluate("getComputedStyle(document.body).display") != "none"  # no style of theirs counts
+    address, _ = lab
+    own = (address, address.replace("http:", "ws:"), "data:", "blob:")
+    assert [url for url in asked if not url.startswith(own) or url.endswith("/x")] == []
+
+
 def test_what_a_cell_prints_scrolls_in_a_box_and_nothing_of_it_is_lost(page, lab):
     run_all(page, lab, "printing.ipynb")
     long, short = page.locator(".jp-OutputArea-output[data-mime-type*='stdout']").all()
