@@ -126,7 +126,7 @@ def _row(case: Case, misses: Sequence[Miss]) -> tuple[str, ...]:
     fields = ", ".join(f"{name} = {value!r}" for name, value in misses[0].fields.items()) if misses else ""
     return (
         case.name,
-        "\u2717 missed" if misses else "\u2713 passed",
+        "\u2717\u00a0missed" if misses else "\u2713\u00a0passed",
         told,
         got or "as expected",
         one_line(fields, TEXT),
