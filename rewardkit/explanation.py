@@ -17,7 +17,7 @@ from rewardkit.primitives.extraction import Extractor, Span
 from rewardkit.reward import Reward, RewardResult
 from rewardkit.scoring import Scores
 
-__all__ = ["Explanation", "explain", "explained"]
+__all__ = ["Explanation", "explain", "explained", "spans_of"]
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ def _explanation(part: Reward, rollout: Mapping[str, Any], result: RewardResult)
             and isinstance(completion, str)
             and result.fields.get(name) is not None
         ):
-            spans[name] = _spans(function, completion)
+            spans[name] = spans_of(function, completion)
     lines = []
     for item in part.components:
         value = result.scores[item.name]
@@ -183,7 +183,7 @@ def _explanation(part: Reward, rollout: Mapping[str, Any], result: RewardResult)
     return Explanation(part.name, str(completion), dict(rollout), spans, tuple(lines), result)
 
 
-def _spans(extractor: Extractor, text: str) -> list[Span]:
+def spans_of(extractor: Extractor, text: str) -> list[Span]:
     """Where an extractor found something; a pattern that takes too long found nothing."""
     try:
         return extractor.spans(text)

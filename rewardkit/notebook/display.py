@@ -21,11 +21,10 @@ from rewardkit.analysis.normalization import Normalization
 from rewardkit.analysis.rendering import SEVERITY_MARKS
 from rewardkit.analysis.suggestions import Suggestions
 from rewardkit.cases import CheckResult
-from rewardkit.evaluation import STATUSES
-from rewardkit.explanation import Explanation, explain
+from rewardkit.explanation import Explanation, explained, spans_of
 from rewardkit.notebook import probed
 from rewardkit.notebook.redaction import redacted_reason
-from rewardkit.primitives.extraction import Extractor, Span
+from rewardkit.primitives.extraction import Extractor
 from rewardkit.probes.mutant_results import MutantResult
 from rewardkit.probes.probing import ProbeResult
 from rewardkit.rollouts import Rollouts
@@ -109,7 +108,9 @@ class Show:
         is a sentence between.
         """
         texts = rollouts.table["completion"].tolist()
-        marks = {name: [_spans(extractor, text) for text in texts] for name, extractor in extractors.items()}
+        marks = {
+            name: [spans_of(extractor, text) for text in texts] for name, extractor in extractors.items()
+        }
         values = {
             name: [
                 text[slice(*spans[0])] if spans else None for text, spans in zip(texts, found, strict=True)
@@ -147,26 +148,11 @@ class Show:
         )
 
     def explanation(self, scores: Scores, row: int) -> HTML:
-        """Why one completion got its reward.
-
-        Where a component failed, what was found when it was scored: called again, it might not come back.
-        """
-        if any(scores.status(name)[row] == STATUSES.index("error") for name in scores.reward.names):
-            return self._failed(scores, row)
-        explanation = explain(scores.reward, scores.rollouts[row])
+        """Why one completion got its reward, from what scoring left: nothing is called again."""
+        explanation = explained(scores, row)
         if self.redact:
             return _html(_redacted_explanation(explanation), "one completion")
         return HTML(explanation._repr_html_())
-
-    def _failed(self, scores: Scores, row: int) -> HTML:
-        rows = []
-        for name in scores.reward.names:
-            status, reason = STATUSES[scores.status(name)[row]], scores.table[f"error/{name}"].iloc[row]
-            why = "" if reason is None else redacted_reason(reason) if self.redact else reason
-            rows.append((name, status, _figure(float(scores.score(name)[row])), why))
-        text = f"<p>{markup.escaped(self.text(scores.rollouts[row]['completion']))}</p>"
-        table = markup.table(("component", "status", "score", "reason"), rows, numeric=("score",))
-        return _html(text + table, f"{scores.reward.name}: reward {_figure(float(scores.rewards[row]))}")
 
     def misses(self, result: CheckResult | None) -> HTML:
         """The outcome of a check: every miss with what was expected, what came and why it matters.
@@ -311,14 +297,6 @@ def _html(body: str, caption: str) -> HTML:
     return HTML(markup.card(caption, body))
 
 
-def _spans(extractor: Extractor, text: str) -> list[Span]:
-    """Where an extractor found something; a pattern that took too long found nothing."""
-    try:
-        return extractor.spans(text)
-    except TimeoutError:
-        return []
-
-
 def _different(found: Sequence[Any], values: Mapping[str, Sequence[Any]]) -> float:
     first = next(iter(values.values()))
     return float(np.mean([a != b for a, b in zip(found, first, strict=True)])) if found else 0.0
@@ -332,7 +310,14 @@ def _figure(value: Any) -> str:
 
 def _redacted_explanation(explanation: Explanation) -> str:
     rows = [
-        (line.component, line.status, f"{line.score:.3g}", f"{line.weight:g}", line.gate, line.why)
+        (
+            line.component,
+            line.status,
+            _figure(line.score),
+            f"{line.weight:g}",
+            line.gate,
+            redacted_reason(line.reason) if line.reason else line.why,
+        )
         for line in explanation.lines
     ]
     return markup.table(

@@ -116,7 +116,7 @@ def _turn(message: Mapping[str, Any]) -> str:
     if role in ("tool", "function"):
         name = message.get("name") or message.get("tool_call_id") or ""
         told = f"{role} {name} gave {len(text):,} characters"
-        return _folded(told, body)
+        return markup.folded(told, body)
     return _label(role) + body + "".join(map(_call, calls_of(message)))
 
 
@@ -128,11 +128,7 @@ def _call(function: Mapping[str, Any]) -> str:
         )
     except ValueError:
         text = short(given)
-    return _folded(f"calls {function['name']}", _plain(text, {}, LONGEST_TURN))
-
-
-def _folded(summary: str, body: str) -> str:
-    return f"<details><summary>{markup.escaped(summary, limit=COLUMN)}</summary>{body}</details>"
+    return markup.folded(f"calls {function['name']}", _plain(text, {}, LONGEST_TURN))
 
 
 def _label(role: str) -> str:
@@ -193,7 +189,7 @@ def _columns(bench: Bench, row: int) -> str:
     shown_above = {"prompt", "completion", "messages", "ground_truth", "rollout_id"}
     rollout = bench.scored.rollouts[row]
     rows = [(name, _text(value)) for name, value in rollout.items() if name not in shown_above]
-    return _folded("columns of the log", markup.table(("column", "value"), rows)) if rows else ""
+    return markup.folded("columns of the log", markup.table(("column", "value"), rows)) if rows else ""
 
 
 def card(bench: Bench, row: int, *, chosen: bool) -> str:
