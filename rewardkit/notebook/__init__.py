@@ -3,13 +3,12 @@
 Needs the extra `notebook`.
 """
 
-try:
-    import ipywidgets as _ipywidgets  # noqa: F401
-    import matplotlib as _matplotlib  # noqa: F401
-    import papermill as _papermill  # noqa: F401
-except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(
-        f"rewardkit.notebook needs {error.name}, which the extra 'notebook' brings: pip install "
-        "'reward-workbench[notebook]'",
-        name=error.name,
-    ) from None
+from importlib.util import find_spec as _find_spec
+
+for _name in ("ipywidgets", "matplotlib", "papermill"):  # not imported: papermill alone takes seconds
+    if _find_spec(_name) is None:
+        raise ModuleNotFoundError(
+            f"rewardkit.notebook needs {_name}, which the extra 'notebook' brings: pip install "
+            "'reward-workbench[notebook]'",
+            name=_name,
+        )
