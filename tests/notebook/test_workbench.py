@@ -595,6 +595,15 @@ def test_findings_are_those_of_a_diagnosis_and_open_their_rollouts(bench):
     assert bench._bench.opened.row is not None
 
 
+def test_a_diagnosis_that_is_cancelled_leaves_the_last_one(bench):
+    findings = panels(bench)["Findings"]
+    findings.running.run.click()
+    findings.running.cancel.click()
+    findings.running.wait()
+    assert findings.running.message.text == "Cancelled." and findings.page.value == ""
+    assert findings.result is None and not findings.running.run.disabled
+
+
 def test_what_work_in_the_background_raises_is_said_in_the_panel(bench, monkeypatch, capsys):
     findings = panels(bench)["Findings"]
 

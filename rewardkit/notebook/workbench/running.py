@@ -22,7 +22,8 @@ class Running:
     """Run and Cancel buttons with a bar, around work that takes a `Progress` and gives a result.
 
     The work runs in a thread, so that the other tabs stay usable; only one runs at a time. What it raises is
-    said in the panel, and the last result stays.
+    said in the panel, and the last result stays. Work that is cancelled ends with what it has found
+    (`partial`), or its result is not shown.
     """
 
     def __init__(
@@ -31,8 +32,10 @@ class Running:
         mark: str,
         work: Callable[[Progress], Any],
         finished: Callable[[Any], None],
+        *,
+        partial: bool = False,
     ) -> None:
-        self._work, self._finished = work, finished
+        self._work, self._finished, self._partial = work, finished, partial
         self._thread: threading.Thread | None = None
         self._cancelled = threading.Event()
         self.run = button(label, f"rewardkit-run-{mark}", self.start, f"{label}, in the background")
@@ -97,11 +100,14 @@ class Running:
             traceback.print_exc()
         else:
             stopped = self._cancelled.is_set()
-            if stopped:
+            if not stopped:
+                self.message.clear()
+            elif self._partial:
                 self.message.tell("Cancelled: this is what was found till then.")
             else:
-                self.message.clear()
-            self._finished(result)
+                self.message.tell("Cancelled.")
+            if self._partial or not stopped:
+                self._finished(result)
         finally:
             self.run.disabled, self.cancel.disabled = False, True
             self.bar.layout.visibility = "hidden"

@@ -67,7 +67,7 @@ class Probes(Panel):
             ),
             "rewardkit-budget",
         )
-        self.running = Running("Run the probes", "probes", self._probe, self._show)
+        self.running = Running("Run the probes", "probes", self._probe, self._show, partial=True)
         self.page = classed(widgets.HTML(), "rewardkit-probed")
         self.examples = _Examples(bench, "probes")
         parts = [self.budget, self.running.widget, self.examples.widget, self.page]
