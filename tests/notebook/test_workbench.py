@@ -538,6 +538,15 @@ def test_two_panels_on_one_case_file_do_not_lose_each_others_cases(tmp_path):
     assert "3 of 3 cases passed" in table.message.text
 
 
+def test_browse_by_itself_follows_the_weights_and_leaves_the_panel_where_it_is(bench):
+    panel, alone = bench.panel, bench.browse
+    alone.kind.value = "highest"
+    compose = panels(bench)["Compose"]
+    compose.numbers["right"].value = -3.0
+    assert alone.rows[0] == bench._bench.opened.row or bench._bench.opened.row in alone.rows
+    assert _tabs(panel).selected_index == 0
+
+
 # probes and findings
 
 

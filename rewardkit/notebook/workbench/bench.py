@@ -44,14 +44,15 @@ class Opened:
 class Bench(traitlets.HasTraits):
     """The scores that everything starts from, the variant that stands, what is open, and the cases.
 
-    Observe `variant`, `revised` (rows were scored), `opened` and `cases_written`; what hangs on the variant
-    is computed when it is asked for.
+    Observe `variant`, `revised` (rows were scored), `opened`, `asked_for` (by another tab than Browse) and
+    `cases_written`; what hangs on the variant is computed when it is asked for.
     """
 
     variant = traitlets.Any()
     opened = traitlets.Any()
     cases_written = traitlets.Int()
     revised = traitlets.Int()
+    asked_for = traitlets.Int()
 
     def __init__(
         self,
@@ -114,6 +115,11 @@ class Bench(traitlets.HasTraits):
             self._held["scores"] = self.ground.scores(self.variant)
         found: Scores = self._held["scores"]
         return found
+
+    def open(self, opened: Opened) -> None:
+        """Open something that another tab than Browse asks for, so that Browse is to be seen."""
+        self.opened = opened
+        self.asked_for += 1
 
     def score_missing(self) -> None:
         """Score the rows that the gates of the variant let in. Errors as in `whatif`."""

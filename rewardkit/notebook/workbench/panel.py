@@ -104,7 +104,7 @@ class Workbench:
                 tabs.set_title(place, panel.title)
                 panel.active = panel.pinned or place == 0
             tabs.observe(lambda change: self._turned(change["new"]), "selected_index")
-            self._bench.observe(lambda change: self._to_browse(), "opened")
+            self._bench.observe(lambda change: self._to_browse(), "asked_for")
             self._tabs = tabs
             self._whole = framed(tabs)
         return self._whole
@@ -115,8 +115,7 @@ class Workbench:
         self._panels[place].refresh()
 
     def _to_browse(self) -> None:
-        if self._tabs.selected_index != 1:
-            self._tabs.selected_index = 1
+        self._tabs.selected_index = 1
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
         return bundle(self.panel, still(self._bench), options)

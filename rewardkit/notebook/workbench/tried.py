@@ -45,7 +45,7 @@ class _Examples:
 
     def _open(self) -> None:
         if self.list.value is not None:
-            self.bench.opened = self.list.value
+            self.bench.open(self.list.value)
 
 
 class Probes(Panel):
