@@ -43,7 +43,9 @@ ROWS = [
 
 @pytest.fixture(scope="module")
 def shell():
-    made = InteractiveShell()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("VIRTUAL_ENV", raising=False)  # one that is active and not the tests' own is warned of
+        made = InteractiveShell()
     made.run_line_magic("load_ext", "rewardkit")
     yield made
     made.history_manager.end_session()

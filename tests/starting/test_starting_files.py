@@ -23,13 +23,14 @@ def contents(folder):
 
 
 def test_three_files_are_written_and_nothing_else(written):
+    before = set(sys.modules)
     made = written(ROWS, folder="deep/er")
     assert sorted(contents("deep/er")) == ["task.ipynb", "task.py", "task_cases.jsonl"]
     assert [made.reward, made.cases, made.notebook] == [
         Path("deep/er") / name for name in ("task.py", "task_cases.jsonl", "task.ipynb")
     ]
     assert made.record() == json.loads(json.dumps(made.record()))
-    assert [name for name in sys.modules if name.startswith("reward_file_task")] == []
+    assert [name for name in set(sys.modules) - before if name.startswith("reward_file_task")] == []
 
 
 def test_the_same_log_gives_the_same_bytes(written):
