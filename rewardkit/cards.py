@@ -214,7 +214,7 @@ def scores(name: str, rewards: NDArray[Any], components: Sequence[Scored]) -> st
 
 
 def histogram(values: NDArray[Any], *, width: int = 420, height: int = 120) -> str:
-    """A histogram of rewards as SVG: what redraws fastest while a slider moves."""
+    """A histogram of rewards as SVG, with its reach in words."""
     known = values[np.isfinite(values)]
     if len(known) == 0:
         return "<p>no reward was judged</p>"

@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import threading
 from html.parser import HTMLParser
 
 import numpy as np
@@ -606,8 +607,16 @@ def test_findings_are_those_of_a_diagnosis_and_open_their_rollouts(bench):
 
 def test_a_diagnosis_that_is_cancelled_leaves_the_last_one(bench):
     findings = panels(bench)["Findings"]
+    work, cancelled = findings.running._work, threading.Event()
+
+    def waits(progress):
+        assert cancelled.wait(30)  # or a diagnosis of so few rows is over before the click
+        return work(progress)
+
+    findings.running._work = waits
     findings.running.run.click()
     findings.running.cancel.click()
+    cancelled.set()
     findings.running.wait()
     assert findings.running.message.text == "Cancelled." and findings.page.value == ""
     assert findings.result is None and not findings.running.run.disabled

@@ -34,7 +34,7 @@ class Browse(Panel):
 
     def __init__(self, bench: Bench) -> None:
         self.bench, self.sieve = bench, Sieve(bench)
-        self._stale = self._setting = False
+        self._stale = False
         self.rows = np.zeros(0, dtype=np.intp)
         self._page = 0
         self._filters()
@@ -155,14 +155,6 @@ class Browse(Panel):
         self._hold(put)
         self.search()
 
-    def _hold(self, act: Any) -> None:
-        """Set controls without searching at each."""
-        self._setting = True
-        try:
-            act()
-        finally:
-            self._setting = False
-
     def search(self) -> None:
         """Find the rows that the controls ask for, list the first, and open one if none of them is."""
         try:
@@ -178,8 +170,9 @@ class Browse(Panel):
         opened = self.bench.opened
         self._page = 0
         if len(self.rows) and (opened is None or opened.row not in self.rows):
-            self.bench.opened = Opened(int(self.rows[0]))
-        elif len(self.rows):
+            self.bench.opened = Opened(int(self.rows[0]))  # which lists and draws
+            return
+        if len(self.rows):
             self._turn_to(opened.row)
         self._list()
 
@@ -257,8 +250,10 @@ class Browse(Panel):
         """Show what the weights of now give, if that is another; it waits while the tab is out of sight."""
         if self._stale and self.active:
             self._stale = False
+            opened = self.bench.opened
             self.search()
-            self._draw()
+            if self.bench.opened is opened:
+                self._draw()
 
     def _draw(self) -> None:
         opened = self.bench.opened

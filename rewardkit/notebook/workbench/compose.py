@@ -42,7 +42,6 @@ class Compose(Panel):
         self.bench = bench
         self._undone: list[Variant] = []
         self._last: tuple[str, float] = ("", 0.0)
-        self._setting = False
         reward, start = bench.scored.reward, bench.start
         self.sliders, self.numbers = {}, {}
         width = min(max(SHORTEST, 0.6 * max(map(len, start.weights))), LONGEST)  # em, for the names
@@ -176,14 +175,6 @@ class Compose(Panel):
         self.bench.variant = variant
 
     # what they show
-
-    def _hold(self, act: Any) -> None:
-        """Set controls without taking it for a person's move."""
-        self._setting = True
-        try:
-            act()
-        finally:
-            self._setting = False
 
     def _show(self, variant: Variant) -> None:
         def put() -> None:

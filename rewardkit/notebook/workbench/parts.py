@@ -83,9 +83,18 @@ class Panel:
     widget: Any
     active = True
     pinned = False
+    _setting = False
 
     def refresh(self) -> None:
         """Show what stands now, if that changed while the tab was out of sight."""
+
+    def _hold(self, act: Callable[[], None]) -> None:
+        """Set controls without taking it for a person's move: their observers see `_setting`."""
+        self._setting = True
+        try:
+            act()
+        finally:
+            self._setting = False
 
 
 class Message:
