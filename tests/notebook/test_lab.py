@@ -144,7 +144,7 @@ def test_probes_are_run_cancelled_and_run_again_and_an_example_opens(page, built
     probes.locator(".rewardkit-message", has_text="Cancelled").wait_for()
     probes.locator(".rewardkit-run-probes").click()
     page.wait_for_function(
-        "document.querySelector('.rewardkit-probed').innerText.includes('probes on 8 prompts')"
+        "document.querySelector('.rewardkit-page-probes').innerText.includes('probes on 8 prompts')"
     )
     page.wait_for_function("!document.querySelector('.rewardkit-run-probes').disabled")
     probes.locator(".rewardkit-examples-probes select").select_option(index=0)
@@ -226,7 +226,7 @@ def test_hostile_texts_run_nothing_and_load_nothing_wherever_they_are_shown(page
         tab(page, name).locator(shown, has_text="window.pwned").wait_for()
     probes = tab(page, "Probes")
     probes.locator(".rewardkit-run-probes").click()
-    page.wait_for_function("document.querySelector('.rewardkit-probed').innerText.length > 100")
+    page.wait_for_function("document.querySelector('.rewardkit-page-probes').innerText.length > 100")
     assert page.evaluate("window.pwned") is None
     assert page.evaluate("getComputedStyle(document.body).display") != "none"  # no style of theirs counts
     address, _ = lab

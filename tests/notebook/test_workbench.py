@@ -461,7 +461,7 @@ def test_an_expectation_that_no_case_may_have_is_refused_in_the_form(bench, tmp_
 
 
 def test_a_case_file_that_cannot_be_written_is_named_and_the_form_keeps_the_case(bench, tmp_path):
-    form = tab(bench, "Browse").form
+    form, before = tab(bench, "Browse").form, bench._bench.cases_path
     form.why.value = "kept"
     form.path.value = str(tmp_path / "no" / "such" / "cases.jsonl")
     form.save.click()
@@ -473,6 +473,7 @@ def test_a_case_file_that_cannot_be_written_is_named_and_the_form_keeps_the_case
     form.path.value = ""
     form.save.click()
     assert "give its path, such as cases.jsonl" in form.message.text
+    assert bench._bench.cases_path == before
     form.path.value = str(tmp_path / "cases.jsonl")
     form.save.click()
     assert form.message.text.startswith("Saved as")
@@ -607,13 +608,13 @@ def test_findings_are_those_of_a_diagnosis_and_open_their_rollouts(bench):
 
 def test_a_diagnosis_that_is_cancelled_leaves_the_last_one(bench):
     findings = panels(bench)["Findings"]
-    work, cancelled = findings.running._work, threading.Event()
+    work, cancelled = findings._work, threading.Event()
 
-    def waits(progress):
-        assert cancelled.wait(30)  # or a diagnosis of so few rows is over before the click
-        return work(progress)
+    def waits():
+        of_now = work()
+        return lambda progress: cancelled.wait(30) and of_now(progress)  # or it is over before the click
 
-    findings.running._work = waits
+    findings._work = waits
     findings.running.run.click()
     findings.running.cancel.click()
     cancelled.set()
@@ -622,13 +623,35 @@ def test_a_diagnosis_that_is_cancelled_leaves_the_last_one(bench):
     assert findings.result is None and not findings.running.run.disabled
 
 
+def test_findings_are_of_the_settings_at_the_click_and_it_says_so_when_they_move(bench):
+    findings, compose = panels(bench)["Findings"], panels(bench)["Compose"]
+    at_the_click, work, moved = rk.diagnose(bench.scores), findings._work, threading.Event()
+
+    def waits():
+        of_now = work()
+        return lambda progress: moved.wait(30) and of_now(progress)
+
+    findings._work = waits
+    findings.running.run.click()
+    name = next(iter(compose.sliders))
+    before = compose.sliders[name].value
+    compose.sliders[name].value = -0.5
+    moved.set()
+    findings.running.wait()
+    assert findings.result.record()["findings"] == at_the_click.record()["findings"]
+    assert findings.result.record()["findings"] != rk.diagnose(bench.scores).record()["findings"]
+    assert "settings have moved" in findings.moved.text
+    compose.sliders[name].value = before
+    assert findings.moved.text == ""
+
+
 def test_what_work_in_the_background_raises_is_said_in_the_panel(bench, monkeypatch, capsys):
     findings = panels(bench)["Findings"]
 
     def broken(progress):
         raise rk.InputError("no such thing")
 
-    findings.running._work = broken
+    findings._work = lambda: broken
     findings.running.run.click()
     findings.running.wait()
     assert findings.running.message.text == "no such thing" and not findings.running.run.disabled

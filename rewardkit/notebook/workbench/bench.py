@@ -178,14 +178,16 @@ class Bench(traitlets.HasTraits):
         written = load_cases(self.cases_path) if self.cases_path and Path(self.cases_path).is_file() else []
         return [*self._given, *written]
 
-    def write_case(self, case: Mapping[str, Any]) -> int:
-        """Add a case to the file; how many were added: 0 where one that asks and expects the same is there.
+    def write_case(self, case: Mapping[str, Any], path: str) -> int:
+        """Add a case to a file, which is that of the cases from then on; how many were added.
 
-        InputError or CasesError, and nothing written, where that cannot be done.
+        0 where a case that asks and expects the same is there. InputError, CasesError or OSError, and nothing
+        written or changed, where that cannot be done.
         """
-        if not self.cases_path:
+        if not path:
             raise InputError("there is no case file to write to; give its path, such as cases.jsonl")
-        added = append_cases(self.cases_path, [case])
+        added = append_cases(path, [case])
+        self.cases_path = path
         if added:
             self.cases_written += added
         return added

@@ -119,10 +119,7 @@ class CaseForm:
         path = self.path.value.strip()
         try:
             case = self.case()
-            if not path:
-                raise InputError("there is no case file to write to; give its path, such as cases.jsonl")
-            self.bench.cases_path = path
-            added = self.bench.write_case(case)
+            added = self.bench.write_case(case, path)
         except (InputError, CasesError) as error:
             self.message.warn(f"Not saved: {error}")
         except OSError as error:

@@ -16,26 +16,27 @@ __all__ = ["Running"]
 
 Progress = Callable[[float], bool]
 """Is told the share that is done; says whether to go on."""
+Work = Callable[[Progress], Any]
 
 
 class Running:
     """Run and Cancel buttons with a bar, around work that takes a `Progress` and gives a result.
 
-    The work runs in a thread, so that the other tabs stay usable; only one runs at a time. What it raises is
-    said in the panel, and the last result stays. Work that is cancelled ends with what it has found
-    (`partial`), or its result is not shown.
+    `prepare` gives the work at the click, so that nothing moves under it later. It runs in a thread, so that
+    the other tabs stay usable; only one runs at a time. What it raises is said in the panel, and the last
+    result stays. Work that is cancelled ends with what it has found (`partial`), or its result is not shown.
     """
 
     def __init__(
         self,
         label: str,
         mark: str,
-        work: Callable[[Progress], Any],
+        prepare: Callable[[], Work],
         finished: Callable[[Any], None],
         *,
         partial: bool = False,
     ) -> None:
-        self._work, self._finished, self._partial = work, finished, partial
+        self._prepare, self._finished, self._partial = prepare, finished, partial
         self._thread: threading.Thread | None = None
         self._cancelled = threading.Event()
         self.run = button(label, f"rewardkit-run-{mark}", self.start, f"{label}, in the background")
@@ -62,11 +63,12 @@ class Running:
         """Begin the work, if it is not under way."""
         if self.busy:
             return
+        work = self._prepare()
         self._cancelled.clear()
         self.run.disabled, self.cancel.disabled = True, False
         self.bar.value, self.bar.layout.visibility = 0.0, "visible"
         self.message.tell("Running ...")
-        self._thread = threading.Thread(target=self._go, daemon=True)
+        self._thread = threading.Thread(target=self._go, args=(work,), daemon=True)
         self._thread.start()
 
     def end(self) -> None:
@@ -88,9 +90,9 @@ class Running:
             self.bar.value = share
         return not self._cancelled.is_set()
 
-    def _go(self) -> None:
+    def _go(self, work: Work) -> None:
         try:
-            result = self._work(self._progress)
+            result = work(self._progress)
         except (InputError, OSError) as error:
             self.message.warn(str(error))
         except Exception as error:  # a thread's error would be seen by no one

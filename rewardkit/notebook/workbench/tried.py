@@ -10,8 +10,9 @@ import ipywidgets as widgets
 from rewardkit.analysis.diagnosis import Diagnosis, diagnose
 from rewardkit.notebook.display import Show
 from rewardkit.notebook.workbench.bench import Bench, Opened
-from rewardkit.notebook.workbench.parts import Panel, button, classed
-from rewardkit.notebook.workbench.running import Progress, Running
+from rewardkit.notebook.workbench.parts import Message, Panel, button, classed
+from rewardkit.notebook.workbench.running import Progress, Running, Work
+from rewardkit.notebook.workbench.variant import Variant
 from rewardkit.probes.findings import ProbeFinding
 from rewardkit.probes.probing import BUDGET, TIMEOUT, ProbeResult, probe
 from rewardkit.probes.shown import one_line
@@ -48,14 +49,58 @@ class _Examples:
             self.bench.open(self.list.value)
 
 
-class Probes(Panel):
+class _Tried(Panel):
+    """A piece of work on the reward as it stands at the click, and what it found."""
+
+    def __init__(self, bench: Bench, label: str, mark: str, *, partial: bool) -> None:
+        self.bench = bench
+        self.result: Any = None
+        self._of: Variant | None = None
+        self.running = Running(label, mark, self._prepare, self._finished, partial=partial)
+        self.moved = Message()
+        self.page = classed(widgets.HTML(), f"rewardkit-page-{mark}")
+        self.examples = _Examples(bench, mark)
+        bench.observe(lambda change: self._compare(), ["variant"])
+
+    def _laid_out(self, *above: Any) -> Any:
+        parts = [*above, self.running.widget, self.moved.widget, self.examples.widget, self.page]
+        return widgets.VBox(parts)
+
+    def _prepare(self) -> Work:
+        """The work, on the variant of now."""
+        variant, work = self.bench.variant, self._work()
+
+        def on_it(progress: Progress) -> tuple[Variant, Any]:
+            return variant, work(progress)
+
+        return on_it
+
+    def _work(self) -> Work:
+        raise NotImplementedError
+
+    def _finished(self, found: tuple[Variant, Any]) -> None:
+        self._of, self.result = found
+        self._show(self.result)
+        self._compare()
+
+    def _show(self, result: Any) -> None:
+        raise NotImplementedError
+
+    def _compare(self) -> None:
+        """Say whether what is shown is of other settings than those of now."""
+        if self._of is None or self._of == self.bench.variant:
+            self.moved.clear()
+        else:
+            self.moved.tell("The settings have moved since: this is of those before. Run it again for these.")
+
+
+class Probes(_Tried):
     """What bad answers would earn of the reward as it stands."""
 
     title = "Probes"
 
     def __init__(self, bench: Bench) -> None:
-        self.bench = bench
-        self.result: ProbeResult | None = None
+        super().__init__(bench, "Run the probes", "probes", partial=True)
         self.budget = classed(
             widgets.BoundedFloatText(
                 value=BUDGET,
@@ -67,26 +112,22 @@ class Probes(Panel):
             ),
             "rewardkit-budget",
         )
-        self.running = Running("Run the probes", "probes", self._probe, self._show, partial=True)
-        self.page = classed(widgets.HTML(), "rewardkit-probed")
-        self.examples = _Examples(bench, "probes")
-        parts = [self.budget, self.running.widget, self.examples.widget, self.page]
-        self.widget = classed(widgets.VBox(parts), "rewardkit-probes")
+        self.widget = classed(self._laid_out(self.budget), "rewardkit-probes")
 
-    def _probe(self, progress: Progress) -> ProbeResult:
+    def _work(self) -> Work:
         bench = self.bench
-        return probe(
-            bench.reward,
+        reward, budget = bench.reward, self.budget.value
+        return lambda progress: probe(
+            reward,
             bench.scored.rollouts,
             label=bench.label,
             timeout=bench.timeout or TIMEOUT,
-            budget=self.budget.value,
+            budget=budget,
             seed=bench.seed,
             progress=progress,
         )
 
     def _show(self, result: ProbeResult) -> None:
-        self.result = result
         show = Show()
         self.page.value = show.contract(result).data + show.probes(result).data
         self.examples.put(
@@ -107,27 +148,21 @@ def _opened(finding: ProbeFinding, example: Any) -> Opened:
     return Opened(None, example.columns, about, example.case(f"{finding.code}: found by a probe"))
 
 
-class Findings(Panel):
+class Findings(_Tried):
     """What the rewards as they stand would do to training."""
 
     title = "Findings"
 
     def __init__(self, bench: Bench) -> None:
-        self.bench = bench
-        self.result: Diagnosis | None = None
-        self.running = Running("Diagnose", "findings", self._diagnose, self._show)
-        self.page = classed(widgets.HTML(), "rewardkit-found")
-        self.examples = _Examples(bench, "findings")
-        self.widget = classed(
-            widgets.VBox([self.running.widget, self.examples.widget, self.page]), "rewardkit-findings"
-        )
+        super().__init__(bench, "Diagnose", "findings", partial=False)
+        self.widget = classed(self._laid_out(), "rewardkit-findings")
 
-    def _diagnose(self, progress: Progress) -> Diagnosis:
+    def _work(self) -> Work:
         bench = self.bench
-        return diagnose(bench.scores, training=bench.variant.training, label=bench.label, seed=bench.seed)
+        scores, training = bench.scores, bench.variant.training
+        return lambda progress: diagnose(scores, training=training, label=bench.label, seed=bench.seed)
 
     def _show(self, result: Diagnosis) -> None:
-        self.result = result
         self.page.value = result._repr_html_()
         found = [
             (f"{item.severity} {item.code}: rollout {identity}", Opened(row))
