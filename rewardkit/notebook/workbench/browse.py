@@ -39,7 +39,7 @@ class Browse(Panel):
         self._page = 0
         self._filters()
         self.found = Message()
-        self.list = widgets.Select(rows=18, description="", layout={"width": "100%"})
+        self.list = widgets.Select(rows=18, description="", layout={"width": "auto"})
         classed(
             self.list, "rewardkit-list"
         ).tooltip = "completions that were found: arrow keys go through them"

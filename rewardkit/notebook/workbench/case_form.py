@@ -27,7 +27,12 @@ class CaseForm:
         self._opened: Opened | None = None
         names = [REWARD, *bench.scored.reward.names]
         self.what = classed(
-            widgets.Dropdown(options=names, description="expects of", layout={"width": "16em"}),
+            widgets.Dropdown(
+                options=names,
+                description="expects of",
+                style={"description_width": "auto"},
+                layout={"width": "16em"},
+            ),
             "rewardkit-case-what",
         )
         self.expected = _text("value", "1.0, or 0.5 to 0.8, or gated", "rewardkit-case-expected", "18em")

@@ -104,7 +104,7 @@ class CaseTable(Panel):
         cases = [case for case in self.result.cases if self._wanted(case, case.name in misses)]
         cases.sort(key=lambda case: case.name not in misses)  # those that are missed first
         rows = [_row(case, misses.get(case.name, ())) for case in cases[:SHOWN]]
-        header = ("case", "result", "expects", "got", "fields", "completion", "truth", "why")
+        header = ("case", "result", "expects", "got", "completion", "truth", "why")
         left = len(cases) - len(rows)
         more = f"<p>{left} more: search for them, or show only those that are missed.</p>" if left else ""
         none = "" if rows else "<p>No case is like this.</p>"
@@ -123,13 +123,14 @@ def _row(case: Case, misses: Sequence[Miss]) -> tuple[str, ...]:
     expects = {**({"reward": case.reward} if case.reward else {}), **case.scores}
     told = ", ".join(f"{name} {item.written}" for name, item in expects.items())
     got = "; ".join(f"{miss.what} {miss.got}, not {miss.expected}" for miss in misses)
-    fields = ", ".join(f"{name} = {value!r}" for name, value in misses[0].fields.items()) if misses else ""
+    if misses and misses[0].fields:
+        fields = ", ".join(f"{name} = {value!r}" for name, value in misses[0].fields.items())
+        got += f" (fields: {one_line(fields, TEXT)})"
     return (
         case.name,
         "\u2717\u00a0missed" if misses else "\u2713\u00a0passed",
         told,
         got or "as expected",
-        one_line(fields, TEXT),
         one_line(case.columns.get("completion", ""), TEXT),
         one_line(case.columns.get("ground_truth", "-"), TEXT),
         case.why,

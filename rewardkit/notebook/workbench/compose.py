@@ -284,6 +284,6 @@ def _choice(name: str, options: Any, value: str, mark: str) -> Any:
         value=value or None,
         description=name,
         style={"description_width": "8em"},
-        layout={"width": "18em"},
+        layout={"width": "19.5em"},
     )
     return classed(made, mark)

@@ -36,15 +36,14 @@ class Figures:
     auc: float
 
     @property
-    def groups(self) -> int:
-        """Number of groups with a judged completion."""
-        return int((~np.isnan(self.mean)).sum())
+    def several(self) -> int:
+        """Number of groups of two or more judged completions."""
+        return int((~self.alone & ~np.isnan(self.mean)).sum())
 
     @property
     def tied_share(self) -> float:
         """Share of the groups of two or more whose siblings all earn the same; NaN without such groups."""
-        several = int((~self.alone & ~np.isnan(self.mean)).sum())
-        return float(self.tied.sum()) / several if several else math.nan
+        return float(self.tied.sum()) / self.several if self.several else math.nan
 
     @property
     def missing(self) -> int:

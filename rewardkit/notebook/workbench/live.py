@@ -28,7 +28,7 @@ def _table(now: Figures, before: Figures, moved: bool) -> str:
     """The figures at the start and now."""
     rows = [
         ("mean reward", *(_mean(item) for item in (before, now))),
-        ("groups", *(f"{item.groups:,}" for item in (before, now))),
+        ("groups of two or more", *(f"{item.several:,}" for item in (before, now))),
         ("groups without a signal", *(_tied(item) for item in (before, now))),
     ]
     if not math.isnan(before.auc) or not math.isnan(now.auc):

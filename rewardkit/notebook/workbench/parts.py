@@ -24,7 +24,10 @@ STYLE = """<style>
   padding: .5em; margin: .3em 0; max-height: 30em; overflow-y: auto; }
 .rewardkit-workbench :focus-visible { outline: 2px solid #3d8fc4; outline-offset: 1px; }
 .rewardkit-live { display: flex; flex-wrap: wrap; gap: 1em 2em; align-items: flex-start; }
-.rewardkit-live > * { flex: 1 1 22em; min-width: 0; max-width: 40em; overflow-x: auto; }
+.rewardkit-live > * { flex: 1 1 22em; min-width: 0; max-width: 34em; overflow-x: auto; }
+.rewardkit-live > :last-child { flex-basis: 26em; } .rewardkit-workbench select { appearance: auto; }
+.rewardkit-workbench .widget-dropdown > select { background-image: none; padding-right: 2px; }
+.rewardkit-workbench .jupyter-widget-tab > .lm-TabBar .lm-TabBar-tab { color: var(--jp-ui-font-color1, inherit); }
 .rewardkit-message p { margin: 0; padding: .2em .6em; border-left: 4px solid currentColor; max-width: 60em; }
 .rewardkit-scroll { overflow-x: auto; } .rewardkit-tall { max-height: 36em; overflow-y: auto; }
 .rewardkit-siblings { overflow-x: auto; gap: .6em; padding-bottom: .4em; align-items: stretch; }

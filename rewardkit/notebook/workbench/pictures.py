@@ -17,7 +17,7 @@ BINS = 40
 COLUMNS = 160
 """Groups up to which each has a column of its own; of more, those that follow each other share one."""
 BLUE, RED = "#3d8fc4", "#d55e00"  # both at 3:1 or more on white and on Lab's dark grey
-WIDTH, HEIGHT, LEFT, BELOW, ABOVE = 460, 118, 46, 18, 6
+WIDTH, HEIGHT, LEFT, BELOW, ABOVE = 360, 108, 46, 18, 6
 
 
 def histogram_svg(values: Floats, before: Floats | None = None) -> str:
@@ -129,7 +129,7 @@ def _svg(inner: str, said: str, upright: str) -> str:
     """The picture below its title, which is also what a screen reader says of it."""
     return (
         f'<figure><figcaption>{said}</figcaption><svg role="img" aria-label="{said}" '
-        f'viewBox="0 0 {WIDTH} {HEIGHT + BELOW}" font-size="11" fill="currentColor" '
+        f'viewBox="0 0 {WIDTH} {HEIGHT + BELOW}" font-size="12" fill="currentColor" '
         'style="display:block;width:100%;height:auto">'
         f'<text x="10" y="{HEIGHT / 2}" text-anchor="middle" transform="rotate(-90 10 {HEIGHT / 2})">'
         f"{upright}</text>{inner}</svg></figure>"

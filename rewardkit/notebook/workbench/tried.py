@@ -28,7 +28,7 @@ class _Examples:
     def __init__(self, bench: Bench, mark: str) -> None:
         self.bench = bench
         self.list = classed(
-            widgets.Select(rows=6, description="", layout={"width": "60em", "max_width": "100%"}),
+            widgets.Select(rows=6, description="", layout={"width": "auto", "max_width": "60em"}),
             f"rewardkit-examples-{mark}",
         )
         self.list.tooltip = "completions to read"
