@@ -9,7 +9,7 @@ from rewardkit.analysis.suggestions import Suggestion, Suggestions, suggest
 from rewardkit.analysis.variants import WhatIf, whatif
 from rewardkit.cases import Case, CheckResult, assert_cases, check, load_cases
 from rewardkit.component import Component
-from rewardkit.errors import CasesError, InputError, RewardError, RolloutsError
+from rewardkit.errors import Cancelled, CasesError, InputError, RewardError, RolloutsError
 from rewardkit.explanation import Explanation, explain
 from rewardkit.exporting import Exported, export
 from rewardkit.loading import load_reward
@@ -40,6 +40,7 @@ from rewardkit.trace import note
 from rewardkit.training import Training
 
 __all__ = [
+    "Cancelled",
     "Case",
     "CasesError",
     "CheckResult",

@@ -16,6 +16,7 @@ import pandas as pd
 
 from rewardkit import cards
 from rewardkit.bundle import resolve
+from rewardkit.calling import short
 from rewardkit.errors import CasesError, RewardError, did_you_mean
 from rewardkit.evaluation import GATED, STATUSES
 from rewardkit.limits import time_limit
@@ -212,6 +213,24 @@ def load_cases(source: str | Path | Iterable[Mapping[str, Any]]) -> list[Case]:
     return cases
 
 
+CaseSource = str | Path | Iterable[Case | Mapping[str, Any]]
+
+
+def cases_of(source: CaseSource) -> list[Case]:
+    """Cases as they may be given: those of a file, Case objects, or dicts. CasesError as in `load_cases`."""
+    if isinstance(source, str | Path):
+        return load_cases(source)
+    if isinstance(source, Mapping) or not isinstance(source, Iterable):
+        raise CasesError(
+            f"cases={short(source)} are no cases; give a list of them, or the path of a case file"
+        )
+    given = list(source)
+    known = [case for case in given if isinstance(case, Case)]
+    if len(known) == len(given):
+        return known
+    return load_cases(given)  # type: ignore[arg-type]  # which says what is wrong with one that is no dict
+
+
 def _case(raw: Mapping[str, Any], where: str, line: int) -> Case:
     for key in raw:
         if (
@@ -247,7 +266,7 @@ def _case(raw: Mapping[str, Any], where: str, line: int) -> Case:
 
 def check(
     reward: Reward,
-    cases: Sequence[Case] | str | Path,
+    cases: CaseSource,
     *,
     ignore: Collection[str] = (),
     timeout: float | None = None,
@@ -260,8 +279,7 @@ def check(
     RewardError: a case lacks a column that the reward asks for; CasesError: one expects a score of a
     component that the reward does not have.
     """
-    cases = load_cases(cases) if isinstance(cases, str | Path) else cases
-    cases, left_out = _without(cases, {name for name in ignore if name not in reward.names})
+    cases, left_out = _without(cases_of(cases), {name for name in ignore if name not in reward.names})
     for case in cases:
         for name in case.scores:
             if name not in reward.names:
@@ -327,7 +345,7 @@ def _without(cases: Sequence[Case], ignored: set[str]) -> tuple[list[Case], dict
     return [case for case in kept if case.scores or case.reward is not None], dict(left_out)
 
 
-def assert_cases(reward: Reward, cases: Sequence[Case] | str | Path) -> None:
+def assert_cases(reward: Reward, cases: CaseSource) -> None:
     """Raise an AssertionError that lists every miss; for pytest and for notebooks run by nbval."""
     result = check(reward, cases)
     if result.misses:

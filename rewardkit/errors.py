@@ -25,6 +25,10 @@ class CasesError(InputError):
     """A case file that cannot be read or speaks of what the reward does not have."""
 
 
+class Cancelled(Exception):
+    """Work that the `progress` it was given said to end; there is no result."""
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """`; did you mean 'x'?` for the nearest known name, else nothing."""
     near = get_close_matches(name, list(known), n=1)

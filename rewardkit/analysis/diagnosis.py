@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ from rewardkit.analysis.view import View
 from rewardkit.analysis.views import make_view
 from rewardkit.calling import short
 from rewardkit.columns import column_values
-from rewardkit.errors import InputError, did_you_mean
+from rewardkit.errors import Cancelled, InputError, did_you_mean
 from rewardkit.reward import Part
 from rewardkit.scoring import Scores
 from rewardkit.training import Training
@@ -169,6 +170,7 @@ def diagnose(
     by: Sequence[str] | None = None,
     seed: int = 0,
     thresholds: Mapping[str, float] | None = None,
+    progress: Callable[[float], bool] | None = None,
 ) -> Diagnosis:
     """Findings on what these scores would do to training under group advantages.
 
@@ -181,7 +183,8 @@ def diagnose(
     `analysis.thresholds.THRESHOLDS`. A route is diagnosed one reward at a time. Scores and rewards that
     float32 does not hold count as not judged, in the `scores` of the diagnosis as well. InputError: unknown
     setting or threshold, a column `by` that differs among siblings or has too many values, a route without a
-    reward for any row.
+    reward for any row. `progress` is told the share of the work that is done, from 0 to 1, and says whether
+    to go on: Cancelled where it does not.
     """
     if not isinstance(scores, Scores):
         raise InputError(
@@ -195,16 +198,19 @@ def diagnose(
     training = Training.of(training)
     options: dict[str, Any] = {"training": training, "label": label, "columns": columns, "seed": seed}
     views = make_views(scores, thresholds=thresholds, **options)
-    found += [finding for view in views for finding in _findings(view)]
     names = slices.chosen(scores, by)
+    wholes = [Part(view.part, view.reward, view.rows) for view in views]
+    sliced = [slices.parts_of(scores, whole, names) for whole in wholes]
+    steps = _Steps(progress, sum(len(part.rows) for part in [*wholes, *chain(*sliced)]))
+    found += [finding for view in views for finding in _findings(view, steps)]
 
     def of(part: Part, tests: int) -> list[Finding]:
-        return _findings(make_view(scores, part, thresholds=views[0].thresholds, tests=tests, **options))
+        view = make_view(scores, part, thresholds=views[0].thresholds, tests=tests, **options)
+        return _findings(view, steps)
 
-    for view in views:
-        whole = Part(view.part, view.reward, view.rows)
+    for view, parts in zip(views, sliced, strict=True):
         said = [item for item in found if item.part == view.part]
-        found += slices.news(slices.parts_of(scores, whole, names), said, of)
+        found += slices.news(parts, said, of)
     found += _unmatched(scores, views)
     order = {severity: place for place, severity in enumerate(SEVERITIES)}
     ranked = sorted(found, key=lambda item: (order[item.severity], bool(item.evidence.get("inconclusive"))))
@@ -214,9 +220,29 @@ def diagnose(
     return Diagnosis(scores, tuple(ranked), training, seed, views, tuple(names))
 
 
-def _findings(view: View) -> list[Finding]:
-    modules = (reward_findings, spread_findings, component_findings, hacking_findings, step_findings)
-    found = [finding for module in modules for finding in module.find(view)]
+MODULES = (reward_findings, spread_findings, component_findings, hacking_findings, step_findings)
+
+
+@dataclass
+class _Steps:
+    """What is done of `total` rows that each module of findings looks at."""
+
+    progress: Callable[[float], bool] | None
+    total: int
+    done: float = 0.0
+
+    def add(self, rows: int) -> None:
+        """One module has looked at so many rows. Cancelled: no more is wanted."""
+        self.done += rows / len(MODULES)
+        if self.progress is not None and not self.progress(min(self.done / max(self.total, 1), 1.0)):
+            raise Cancelled("the diagnosis was cancelled")
+
+
+def _findings(view: View, steps: _Steps) -> list[Finding]:
+    found: list[Finding] = []
+    for module in MODULES:
+        found += module.find(view)
+        steps.add(len(view))
     cancel = [
         item.evidence["components"].split(", ")
         for item in found

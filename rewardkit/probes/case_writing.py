@@ -41,6 +41,8 @@ def append_cases(path: str | Path, cases: Iterable[Mapping[str, Any]]) -> int:
     """
     if str(path).startswith(GALLERY):
         raise CasesError(f"{str(path)!r} are cases that come with rewardkit; give a case file of your own")
+    if "\0" in str(path):
+        raise CasesError(f"{str(path)!r} is no path: it has a null character; give one such as cases.jsonl")
     file = Path(path).resolve()  # where a link leads to, which a new file would take the place of
     if not file.parent.is_dir():
         raise CasesError(f"there is no folder {str(file.parent)!r} to write {file.name!r} to; make it first")

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from rewardkit.calling import short
-from rewardkit.cases import Case, load_cases
+from rewardkit.cases import Case, CaseSource, cases_of
 from rewardkit.errors import CasesError, InputError, RewardError, did_you_mean
 from rewardkit.primitives.gating import Gate
 from rewardkit.probes.budgeted import check_budget
@@ -32,7 +32,7 @@ MOST_ROLLOUTS = 2_000
 
 def mutants(
     reward: Reward,
-    cases: Sequence[Case] | Iterable[Mapping[str, Any]] | str | Path,
+    cases: CaseSource,
     rollouts: Rollouts | str | Path | pd.DataFrame | Iterable[Mapping[str, Any]] | None = None,
     *,
     ignore: Collection[str] = (),
@@ -88,19 +88,11 @@ def mutants(
         return Trial(reward, known, rollouts, memory, seed=seed, budget=budget).result()
 
 
-def _cases(
-    cases: Sequence[Case] | Iterable[Mapping[str, Any]] | str | Path, ignored: Collection[str]
-) -> list[Case]:
+def _cases(cases: CaseSource, ignored: Collection[str]) -> list[Case]:
     """The cases, without what they expect of ignored components."""
-    if not isinstance(cases, str | Path) and (isinstance(cases, Mapping) or not isinstance(cases, Iterable)):
-        raise CasesError(
-            f"cases={short(cases)} are no cases; give a list of them, or the path of a case file"
-        )
-    given: list[Any] = load_cases(cases) if isinstance(cases, str | Path) else list(cases)
-    known = given if all(isinstance(case, Case) for case in given) else load_cases(given)
     known = [
         replace(case, scores={name: item for name, item in case.scores.items() if name not in ignored})
-        for case in known
+        for case in cases_of(cases)
     ]
     known = [case for case in known if case.scores or case.reward is not None]
     if not known:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from rewardkit.analysis.findings import SEVERITIES, percent
 from rewardkit.calling import short
-from rewardkit.cases import Case, load_cases
+from rewardkit.cases import CaseSource, cases_of
 from rewardkit.errors import RewardError, RolloutsError, did_you_mean
 from rewardkit.limits import TimeLimit, cannot_limit, time_limit
 from rewardkit.probes import rendering
@@ -135,7 +135,7 @@ def probe(
     reward: Reward,
     rollouts: Rollouts | str | Path | pd.DataFrame | Iterable[Mapping[str, Any]],
     *,
-    cases: Sequence[Case] | str | Path | None = None,
+    cases: CaseSource | None = None,
     label: str | None = None,
     only: Sequence[str] | str | None = None,
     timeout: float | None = TIMEOUT,
@@ -167,7 +167,7 @@ def probe(
     if baseline is not None and not isinstance(baseline, Baseline):
         baseline = load_baseline(baseline)  # before anything is run: a broken file should not cost a minute
     if cases is not None:
-        rollouts = with_cases(rollouts, load_cases(cases) if isinstance(cases, str | Path) else cases)
+        rollouts = with_cases(rollouts, cases_of(cases))
     probes, families = chosen(only)
     reward.check_columns(list(rollouts.as_logged()))
     if label is not None and label not in rollouts.table:

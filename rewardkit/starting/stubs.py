@@ -30,6 +30,8 @@ QUOTA = {"readings differ": 7, "at a threshold": 4, "highest reward": 4, "right"
 """Kind of case -> how many there are of it, where the log has as many. Our choice."""
 LONG = 20_000  # characters of a completion that nobody reads: shorter ones come first
 QUOTED = 60  # characters of a value in a `why`
+CLOSE = 0.25
+"""Distance of a length from a limit, as a share of it, up to which it is at it. Our choice."""
 SCORED = STATUSES.index("scored")
 Item = TypeVar("Item")
 
@@ -143,18 +145,18 @@ def _highest(scores: Scores) -> set[Any]:
 
 def _differing(task: Task) -> Iterator[Stub]:
     """Rows in which the ways read different answers: first where one is right and another is not."""
-    found = []
+    found, readings = [], (*task.ways, *task.others)
     for place in range(len(task.rows)):
-        read = {way: way.values[place] for way in task.ways}
+        read = {way: way.values[place] for way in readings}
         different = {_normal(value) for value in read.values() if value is not None}
         mine = task.taken.values[place] if task.taken else None
         if len(different) > 1 or (different and mine is None):
             verdicts = {way.scores[place] for way in read}
             found.append((-len(verdicts), -len(different), place))
     order = [place for *_, place in sorted(found)]
-    for place in in_turn(order, lambda place: tuple(_how(way, place) for way in task.ways)):
+    for place in in_turn(order, lambda place: tuple(_how(way, place) for way in readings)):
         row = task.rows[place]
-        takes = ", ".join(f"{_said(way)} takes {_quoted(way.values[place])}" for way in task.ways)
+        takes = ", ".join(f"{_said(way)} takes {_quoted(way.values[place])}" for way in readings)
         truth = f"; the truth is {_quoted(row.get('ground_truth'))}" if task.truth.verified else ""
         yield Stub(row, "readings differ", f"say which is the answer: {takes}{truth}", task.name)
 
@@ -182,7 +184,9 @@ def _near(task: Task, scores: Scores, at: Sequence[int]) -> Iterator[Stub]:
                 size = len(words(row["completion"]))
                 edges = limits.full_until, limits.zero_from
                 said = f"{size:,} words, full credit to {edges[0]:,}, none from {edges[1]:,}"
-                distance = min(abs(size - edge) for edge in edges) / edges[0]
+                distance = min(abs(size - edge) / edge for edge in edges)
+                if distance > CLOSE:
+                    continue
             elif 0 < value < 1 and name not in penalties:
                 said, distance = "more than nothing, less than all", min(value, 1 - value)
             else:

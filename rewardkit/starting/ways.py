@@ -13,7 +13,7 @@ from rewardkit.primitives.extractor import Extractor
 from rewardkit.probes.formats import KEY, THINKING, tags_in
 from rewardkit.starting.truths import Row, Truth, code_of
 
-__all__ = ["Way", "taken", "ways"]
+__all__ = ["Way", "other_readings", "taken", "ways"]
 
 TAGS, KEYS = 3, 2  # names that are tried of each
 RARE = 0.01  # share of the completions under which a way is an accident: our choice
@@ -128,22 +128,41 @@ def _candidates(
         yield None, False
 
 
-def taken(found: Sequence[Way], rows: Sequence[Row], truth: Truth) -> Way | None:
+def taken(found: Sequence[Way], rows: Sequence[Row], prompts: Sequence[str], truth: Truth) -> Way | None:
     """The way that a first reward should read answers by; ``None`` where there is nothing to go by.
 
     The strictest of the common ones whose answers are nearly as often right as the best's; where many
-    completions have none there, the next way that finds right ones in these stands behind it.
+    completions have none there, the next way that finds right ones in these stands behind it. Where there is
+    a truth, answers are always read: of rare ways by that which is most often right, and where none finds
+    anything, by the loosest that fits the truth.
     """
     common = [way for way in found if way.found >= (COMMON if truth.verified else USED)]
     best = max((way.sure for way in common), default=0.0)
     sure = [way for way in common if way.sure >= NEAR * best - SLIGHT and (way.marked or truth.verified)]
     first = next(iter(sure), None)
+    if first is None and truth.verified:
+        return max(found, key=lambda way: way.right) if found else _loosest(rows, prompts, truth)
     if first is None or not first.marked or not truth.verified:
         return first
     second = next((way for way in found if _is_second(way, first)), None)
     if second is None or first.extractor is None or second.extractor is None:
         return first
     return _measured(extract.first_of(first.extractor, second.extractor), True, rows, truth)
+
+
+def _loosest(rows: Sequence[Row], prompts: Sequence[str], truth: Truth) -> Way:
+    *_, (extractor, marked) = _candidates([row["completion"] for row in rows], prompts, truth)
+    return _measured(extractor, marked, rows, truth)
+
+
+def other_readings(chosen: Way | None, rows: Sequence[Row], truth: Truth) -> list[Way]:
+    """Ways that are worth a comparison with the chosen one, though no reward should read by them.
+
+    Where the last number is taken for the answer, marked or not, that is the first one.
+    """
+    if chosen is None or chosen.extractor != extract.number():
+        return []
+    return [_measured(extract.number(which="first"), False, rows, truth)]
 
 
 def _is_second(way: Way, first: Way) -> bool:

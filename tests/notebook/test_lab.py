@@ -143,13 +143,48 @@ def test_probes_are_run_cancelled_and_run_again_and_an_example_opens(page, built
     probes.locator(".rewardkit-cancel-probes").click()
     probes.locator(".rewardkit-message", has_text="Cancelled").wait_for()
     probes.locator(".rewardkit-run-probes").click()
-    page.wait_for_function(
-        "document.querySelector('.rewardkit-page-probes').innerText.includes('probes on 8 prompts')"
+    page.wait_for_function(  # what was said of the first run goes when the second one is over
+        """() => document.querySelector('.rewardkit-probes .rewardkit-message').innerText.trim() === ''
+            && document.querySelector('.rewardkit-page-probes').innerText.includes('probes on 8 prompts')"""
     )
-    page.wait_for_function("!document.querySelector('.rewardkit-run-probes').disabled")
     probes.locator(".rewardkit-examples-probes select").select_option(index=0)
     probes.locator(".rewardkit-open-probes").click()
     page.locator(".rewardkit-page", has_text="tried on rollout").wait_for()
+
+
+UNNAMED = """panel => [...panel.querySelectorAll('.noUi-handle, input, select, button')].filter(control => {
+    const labels = [...(control.labels ?? [])].map(label => label.textContent.trim());
+    const own = control.matches('button') ? control.textContent.trim() : '';
+    return !(control.getAttribute('aria-label') || labels.join('') || own);
+}).map(control => control.outerHTML)"""
+
+
+def test_every_control_has_a_name_that_a_screen_reader_reads(page, built):
+    panel = page.locator(".rewardkit-workbench").first
+    assert panel.locator("input, select, button, .noUi-handle").count() > 40
+    assert panel.evaluate(UNNAMED) == []
+    compose = tab(page, "Compose")
+    assert compose.get_by_role("slider", name="weight of format", exact=True).count() == 1
+    assert compose.get_by_role("spinbutton", name="limit of the gate of concise").count() == 1
+
+
+def test_keys_in_the_panel_are_its_own_but_lab_saves_and_escape_goes_back(page, built, lab_folder):
+    cells = page.locator(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Cell")
+    count = cells.count()
+    tab(page, "Compose").locator(".rewardkit-reset").focus()
+    page.keyboard.press("d")
+    page.keyboard.press("d")
+    assert cells.count() == count
+    before = (lab_folder / "01_build.ipynb").read_text()
+    with page.expect_response(lambda answer: answer.request.method == "PUT" and "01_build" in answer.url):
+        page.keyboard.press("Control+s")
+    assert (lab_folder / "01_build.ipynb").read_text() != before  # which has what the cells gave
+    page.keyboard.press("Escape")
+    page.keyboard.press("b")
+    cells.nth(count).wait_for()
+    page.keyboard.press("d")
+    page.keyboard.press("d")
+    cells.nth(count).wait_for(state="detached")
 
 
 def test_a_reward_cell_with_an_error_points_to_its_line_and_is_mended(page, built, lab_folder):
@@ -198,6 +233,35 @@ def run_cell(page, code):
         timeout=RUNS_WITHIN * 1000,
     )
     return last.locator(".jp-OutputArea")
+
+
+ODD = """import rewardkit as rk
+weights = {'third': 1 / 3, 'eighth': 0.125, 'huge': 1500.0, 'small': 1e-5}
+reward = rk.Reward('odd', {}, [rk.Component(name, len, weight=weights[name], why='odd') for name in weights])
+bench = rk.Workbench(reward, [{'prompt_id': 'p', 'prompt': 'p', 'completion': 'a' * n} for n in range(4)])"""
+
+
+def test_a_panel_that_is_shown_moves_no_weight(page, lab, lab_folder):
+    write_notebook(
+        lab_folder / "odd.ipynb", ["import time", ODD.replace("len,", "lambda completion: 1,"), "bench", "1"]
+    )
+    run_all(page, lab, "odd.ipynb")
+    for name, shown in (("third", "0.333"), ("eighth", "0.125"), ("huge", "1500"), ("small", "0.00001")):
+        box = page.locator(f".rewardkit-weight-box-{name} input")
+        box.wait_for()
+        assert box.input_value().startswith(shown)
+    handle = page.locator(".rewardkit-weight-eighth .noUi-handle")
+    handle.focus()
+    page.wait_for_timeout(500)  # what the page would say of its own has been said
+    out = run_cell(page, "print(bench.line, bench.reward.weights == weights)")
+    out.filter(has_text="reward True").wait_for()
+    handle.press("ArrowRight")
+    handle.press("ArrowRight")
+    page.wait_for_function(
+        "!document.querySelector('.rewardkit-weight-box-eighth input').value.startsWith('0.125')"
+    )
+    page.locator(".rewardkit-reset").click()
+    page.wait_for_function("document.querySelector('.rewardkit-weight-box-eighth input').value === '0.125'")
 
 
 def test_hostile_texts_run_nothing_and_load_nothing_wherever_they_are_shown(page, lab, lab_folder, hostile):

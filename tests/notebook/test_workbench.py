@@ -101,6 +101,30 @@ def test_a_number_beyond_the_end_of_a_slider_makes_the_slider_longer(bench):
     assert bench.reward.weights["right"] == 7.5
 
 
+def test_a_weight_is_typed_as_it_is_and_one_that_is_too_large_is_refused(bench):
+    compose = panels(bench)["Compose"]
+    compose.numbers["brief"].value = 0.00001
+    assert bench.reward.weights["brief"] == 0.00001
+    assert bench.line == "reward.reweigh({'brief': 1e-05})"
+    for odd in (99999.0, -1e308, math.inf, math.nan):
+        compose.numbers["brief"].value = odd
+        assert "is not between -1000 and 1000; it stays 1e-05" in compose.message.text
+        assert bench.reward.weights["brief"] == compose.numbers["brief"].value == 0.00001
+    compose.undo.click()
+    assert bench.line == "reward" and compose.message.text == ""
+
+
+def test_a_page_that_puts_a_slider_on_a_step_moves_no_weight(tmp_path):
+    odd = reward().reweigh({"right": 1 / 3, "brief": 1500.0})
+    workbench = rk.Workbench(odd, rows())
+    compose = panels(workbench)["Compose"]
+    compose.sliders["right"].value = 0.33
+    assert workbench.line == "reward" and workbench.reward.weights == odd.weights
+    assert compose.numbers["right"].value == 1 / 3 and compose.numbers["brief"].value == 1500.0
+    compose.sliders["right"].value = 0.34
+    assert workbench.reward.weights["right"] == 0.34
+
+
 def test_what_is_shown_are_the_figures_of_a_diagnosis(bench):
     compose = panels(bench)["Compose"]
     compose.numbers["brief"].value = 0.25
@@ -226,6 +250,17 @@ def test_a_route_composes_its_weights_and_says_what_it_does_not():
     np.testing.assert_allclose(workbench.scores.rewards, expected)
 
 
+def test_a_row_that_a_route_has_no_reward_for_is_read_without_scores():
+    route = rk.Route("kind", {"easy": reward()})
+    workbench = rk.Workbench(route, rows())
+    browse = tab(workbench, "Browse")
+    browse.kind.value = "no reward"
+    assert len(browse.rows) == 12 and "has no part for row 0" in browse.page.value
+    assert "question 0" in browse.page.value and "not judged" in browse.page.value
+    browse.later.click()
+    assert "has no part for row 1" in browse.page.value
+
+
 # Browse
 
 
@@ -245,12 +280,18 @@ def test_filters_find_the_rows_that_they_say(bench):
     assert set(browse.rows) == set(np.flatnonzero(scores >= 0.8)) and 0 < len(browse.rows) < 24
     browse.high.value = "much"
     assert "'much' is no number" in browse.found.text and 0 < len(browse.rows) < 24
+    browse.low.value = "nan"
+    assert "'nan' is no number" in browse.found.text
     browse.clear.click()
     browse.status.value = "gated"
     assert len(browse.rows) == 15
     browse.clear.click()
     browse.kind.value = "tied"
     assert len(browse.rows) == 0 and "No completion is like this" in browse.found.text
+    assert browse.page.value == "" and not browse.siblings.children
+    assert browse.form.widget.layout.display == "none"
+    bench._bench.open(Opened(3))
+    assert "rollout 4" in browse.page.value and browse.form.widget.layout.display == ""
 
 
 def test_wrong_but_paid_and_right_but_unpaid_are_told_by_the_label():
@@ -300,6 +341,9 @@ def test_one_a_group_lists_each_group_once(bench):
     browse = tab(bench, "Browse")
     browse.one_a_group.value = True
     assert sorted(row // 4 for row in browse.rows) == list(range(6))
+    assert browse.found.text == "6 groups, each by its first completion"
+    browse.text.value = "3</answer>"  # which the last group does not say
+    assert browse.found.text.startswith("5 of 6 groups, ")
 
 
 def test_the_highest_are_those_of_a_diagnosis(bench):
@@ -318,6 +362,9 @@ def test_next_and_previous_go_through_what_was_found_and_stop_at_its_ends(bench)
         browse.later.click()
     assert opened[:6] == list(browse.rows) and opened[6:] == [browse.rows[-1]] * 2
     assert "last of 6" in browse.found.text
+    bench._bench.opened = Opened(next(row for row in range(24) if row not in browse.rows))  # a sibling, say
+    browse.earlier.click()
+    assert bench._bench.opened.row == browse.rows[-1]
     browse.earlier.click()
     assert bench._bench.opened.row == browse.rows[-2]
     assert browse.list.value == browse.rows[-2]
@@ -327,8 +374,10 @@ def test_only_a_page_of_the_list_is_rendered_and_it_turns_with_what_is_open():
     workbench = rk.Workbench(reward(), rows(groups=100))
     browse = tab(workbench, "Browse")
     assert len(browse.rows) == 400 and len(browse.list.options) == 60
+    assert browse.found.text == "400 completions; 1 to 60 are listed"
     workbench._bench.opened = Opened(int(browse.rows[130]))
     assert browse.list.value == browse.rows[130] and len(browse.list.options) == 60
+    assert browse.found.text == "400 completions; 121 to 180 are listed"
 
 
 def test_the_open_completion_stands_beside_its_siblings_and_each_opens(bench):
@@ -438,6 +487,36 @@ def test_a_case_can_expect_the_score_of_a_component_or_that_it_is_gated(bench, t
     assert rk.check(reward(), tmp_path / "cases.jsonl").failed == 0
 
 
+def test_a_case_of_what_looks_at_siblings_expects_no_more_than_a_case_can_say(tmp_path):
+    def rare(completion):
+        return [1.0 / completion.count(text) for text in completion]
+
+    spread = rk.Component("rare", rare, weight=0.5, group=True, why="not all the same")
+    made = rk.Reward("g", {}, [rk.Component("brief", brief, why="short"), spread])
+    workbench = rk.Workbench(made, rows(), cases=tmp_path / "cases.jsonl")
+    form = tab(workbench, "Browse").form
+    for what in ("brief", "rare", "reward"):
+        form.what.value = what
+        form.save.click()
+        assert "Saved" in form.message.text
+    result = rk.check(made, tmp_path / "cases.jsonl")
+    assert len(result.cases) == 3 and result.failed == 0
+    form.what.value = "brief"
+    form.what.value = "reward"
+    assert "A case stands alone" in form.message.text
+
+
+def test_a_reward_that_asks_for_a_column_with_a_name_of_cases_makes_none(tmp_path):
+    def named(name):
+        return float(name == "ann")
+
+    log = [{**row, "name": "ann"} for row in rows()]
+    workbench = rk.Workbench(rk.Reward("n", {}, [rk.Component("named", named)]), log, tmp_path / "c.jsonl")
+    form = tab(workbench, "Browse").form
+    form.save.click()
+    assert "asks for a column 'name'" in form.message.text and not (tmp_path / "c.jsonl").exists()
+
+
 @pytest.mark.parametrize(
     ("text", "value"),
     [("1", 1), ("0.5 to 0.8", [0.5, 0.8]), ("[0, 1]", [0, 1]), (" gated ", "gated"), ("-2.5", -2.5)],
@@ -470,6 +549,9 @@ def test_a_case_file_that_cannot_be_written_is_named_and_the_form_keeps_the_case
     form.path.value = str(tmp_path / "folder.jsonl")
     form.save.click()
     assert form.message.text.startswith("Not saved: ")
+    form.path.value = "ca\0ses.jsonl"
+    form.save.click()
+    assert "null character" in form.message.text
     form.path.value = ""
     form.save.click()
     assert "give its path, such as cases.jsonl" in form.message.text
@@ -545,7 +627,7 @@ def test_browse_by_itself_follows_the_weights_and_leaves_the_panel_where_it_is(b
     alone.kind.value = "highest"
     compose = panels(bench)["Compose"]
     compose.numbers["right"].value = -3.0
-    assert alone.rows[0] == bench._bench.opened.row or bench._bench.opened.row in alone.rows
+    assert bench._bench.opened.row == 0 and 0 not in alone.rows and bench._bench.right[0][alone.rows[0]] == 0
     assert _tabs(panel).selected_index == 0
 
 
@@ -565,14 +647,15 @@ def test_probes_run_in_the_background_and_their_examples_open_in_browse(bench):
     probes.running.wait(120)
     assert probes.result.alarms and probes.result.alarms[0].code in probes.page.value
     assert not probes.running.run.disabled and probes.running.cancel.disabled
-    label, opened = probes.examples.list.options[0]
-    probes.examples.list.value = opened
-    probes.examples.open.click()
+    label, _ = probes.examples.list.options[0]
+    probes.examples.open.click()  # the first is chosen
     assert _tabs(panel).selected_index == 1
     page = _plain(panels(workbench)["Browse"].page.value)
     assert probes.result.alarms[0].code in label and probes.result.alarms[0].code in page
     form = panels(workbench)["Browse"].form
     assert form.expected.value and form.why.value
+    panels(workbench)["Compose"].numbers["lenient"].value = 0.5
+    assert probes.result.alarms[0].code in _plain(panels(workbench)["Browse"].page.value)
 
 
 def test_probes_that_are_cancelled_show_what_was_found_and_can_run_again():
@@ -721,6 +804,35 @@ def test_no_rollouts_a_wrong_reward_and_a_wrong_label_are_each_one_sentence():
         rk.Workbench(reward(), rows(), label="is_god")
     with pytest.raises(rk.InputError, match="give the rollouts"):
         rk.Workbench(reward(), rk.score(rk.Reward("o", {}, [rk.Component("brief", brief)]), rows()))
+    with pytest.raises(rk.CasesError, match="case 1 is 3; a case is an object"):
+        rk.Workbench(reward(), rows(), cases=[3])
+    with pytest.raises(rk.CasesError, match="are no cases; give a list of them"):
+        rk.Workbench(reward(), rows(), cases=3)
+
+
+def test_cases_may_be_dicts():
+    given = [{"completion": "<answer>1</answer>", "ground_truth": "1", "scores": {"right": 1.0}}]
+    cases = tab(rk.Workbench(reward(), rows(), cases=given), "Cases")
+    assert cases.message.text == "1 of 1 cases passed."
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        (["yes", "no"], "holds no numbers but"),
+        ([0, 1, 2, 3], "is not one of two values"),
+        ([True], "it has 1"),
+    ],
+)
+def test_a_label_that_is_not_used_is_named_with_the_reason(values, why):
+    log = [{**row, "judged": values[at % len(values)]} for at, row in enumerate(rows())]
+    workbench = rk.Workbench(reward(), log, label="judged")
+    picture = _plain(panels(workbench)["Compose"].picture.value)
+    assert "The label is not used: 'judged'" in picture and why in picture
+    assert (
+        "The label is not used"
+        not in panels(rk.Workbench(reward(), rows(), label="is_good"))["Compose"].picture.value
+    )
 
 
 def test_scores_with_errors_everywhere_are_shown_as_such():
@@ -744,6 +856,8 @@ def test_one_row_and_infinite_scores_have_a_picture():
     assert "<svg" not in panels(workbench)["Compose"].picture.value
     one = rk.Workbench(reward(), rows()[:1])
     assert "<svg" in panels(one)["Compose"].picture.value
+    assert "2 completions" in histogram_svg(np.array([0.3, 0.1 + 0.2]))  # which differ by a rounding
+    assert "2 completions" in histogram_svg(np.array([3e38, 3e38 * (1 + 1e-15)]))
 
 
 def test_a_page_without_a_kernel_has_the_picture_and_a_live_one_the_widget(bench):

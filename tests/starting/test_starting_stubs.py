@@ -1,5 +1,6 @@
 """The cases that a task starts with: which completions, what they expect, and what is said of them."""
 
+import re
 from collections import Counter
 
 import pytest
@@ -112,9 +113,47 @@ def test_long_completions_come_after_short_ones(written, cases):
     row = {"prompt": "2+2?", "ground_truth": "4"}
     long = [{**row, "completion": f"{at} " + "word " * 5000 + "<answer>4</answer>"} for at in range(20)]
     short = [{**row, "completion": f"{at} {at}<answer>4</answer>"} for at in range(20)]
-    listed = [case for case in cases(written([*long, *short])) if not case["name"].startswith("highest")]
+    at_their_length = ("highest", "at a threshold")  # the limits of this log are those of its long ones
+    listed = [
+        case for case in cases(written([*long, *short])) if not case["name"].startswith(at_their_length)
+    ]
     assert listed and all(len(case["completion"]) < 100 for case in listed)
 
 
 def test_things_in_turn_keep_their_order_within_a_key():
     assert in_turn([11, 12, 31, 32, 13], lambda item: item // 10) == [11, 31, 12, 32, 13]
+
+
+def test_the_first_number_is_held_against_the_last_and_a_limit_has_only_what_is_near_it(written, cases):
+    """Completions of 20 words at most, each saying a wrong number before the right one."""
+    rows = [
+        {
+            "prompt_id": at // 4,
+            "prompt": f"{at // 4} + 1?",
+            "completion": f"I think {at}, {'well ' * (at % 18)}or {at // 4 + 1}",
+            "ground_truth": str(at // 4 + 1),
+        }
+        for at in range(40)
+    ]
+    found = cases(written(rows))
+    differ = [case for case in found if case["name"].startswith("readings differ")]
+    assert len(differ) >= 7 and all("number(which='first') takes" in case["why"] for case in differ)
+    for case in found:
+        if case["name"].startswith("at a threshold"):
+            size = len(case["completion"].split())
+            full, none = map(int, re.findall(r"credit to (\d+), none from (\d+)", case["why"])[0])
+            assert min(abs(size - full) / full, abs(size - none) / none) <= 0.25
+
+
+@pytest.mark.parametrize("rare", [0, 3])
+def test_a_log_in_which_hardly_an_answer_is_read_gives_a_reward_that_runs(written, cases, rare):
+    rows = [
+        {
+            "prompt_id": at // 4,
+            "prompt": "how many?",
+            "completion": "<answer>4</answer>" if at < rare else "no idea",
+            "ground_truth": "4",
+        }
+        for at in range(40)
+    ]
+    assert len(cases(written(rows))) >= 1

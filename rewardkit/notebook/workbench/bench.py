@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rewardkit.analysis.grouping import Floats
 from rewardkit.analysis.view import View
 from rewardkit.bundle import GALLERY
-from rewardkit.cases import Case, load_cases
+from rewardkit.cases import Case, CaseSource, cases_of, load_cases
 from rewardkit.errors import InputError
 from rewardkit.notebook.workbench.figures import Figures, figures_of
 from rewardkit.notebook.workbench.variant import Ground, Variant
@@ -58,7 +58,7 @@ class Bench(traitlets.HasTraits):
         self,
         start: Scores,
         *,
-        cases: Sequence[Case] | str | Path | None = None,
+        cases: CaseSource | None = None,
         ignore: Collection[str] = (),
         label: str | None = None,
         training: Any = None,
@@ -74,7 +74,7 @@ class Bench(traitlets.HasTraits):
         if isinstance(cases, str | Path) and not str(cases).startswith(GALLERY):
             self.cases_path = str(cases)
         elif cases is not None:
-            self._given = tuple(load_cases(cases) if isinstance(cases, str | Path) else cases)
+            self._given = tuple(cases_of(cases))
         self.start = Variant.of(start.reward, Training.of(training))
         self.variant = self.start
         self._held: dict[str, Any] = {}

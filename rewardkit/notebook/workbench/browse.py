@@ -22,6 +22,8 @@ PAGE = 60
 """Completions in the list at a time: only what is shown is rendered."""
 SIBLINGS = 16
 """Siblings that are shown side by side; of larger groups those around the open one."""
+CHOICES = 500
+"""Values of a column that can be chosen."""
 LINE = 60  # characters of a completion in the list
 ANY = "any"
 NOT_SHOWN = ("completion", "prompt", "messages", "ground_truth", "rollout_id")
@@ -34,9 +36,9 @@ class Browse(Panel):
 
     def __init__(self, bench: Bench) -> None:
         self.bench, self.sieve = bench, Sieve(bench)
-        self._stale = False
+        self._stale = self._blank = False
         self.rows = np.zeros(0, dtype=np.intp)
-        self._page = 0
+        self._page = self._place = 0
         self._filters()
         self.found = Message()
         self.list = widgets.Select(rows=18, description="", layout={"width": "auto"})
@@ -57,7 +59,7 @@ class Browse(Panel):
         self.form = CaseForm(bench)
         self.widget = classed(self._laid_out(), "rewardkit-browse")
         bench.observe(self._changed, ["variant", "revised"])
-        bench.observe(lambda change: self._open(), "opened")
+        bench.observe(lambda change: self._opened(), "opened")
         self.search()
 
     def _filters(self) -> None:
@@ -140,8 +142,11 @@ class Browse(Panel):
             self.search()
 
     def _column_chosen(self, name: str) -> None:
-        choices = self.sieve.choices(name) if name else []
-        self._hold(lambda: setattr(self.value, "options", choices or [("-", "")]))
+        choices = self.sieve.choices(name) if name else [""]
+        options = [(one_line(choice)[:LINE] or "-", choice) for choice in choices[:CHOICES]]
+        if left := len(choices) - len(options):
+            options.append((f"({left:,} rarer values are not listed)", ""))
+        self._hold(lambda: setattr(self.value, "options", options))
         self._filtered()
 
     def _clear(self) -> None:
@@ -156,25 +161,40 @@ class Browse(Panel):
         self.search()
 
     def search(self) -> None:
-        """Find the rows that the controls ask for, list the first, and open one if none of them is."""
-        try:
-            asked = self.filter
-        except ValueError as error:
-            self.found.warn(f"{error} is no number; give one such as 0.5, or nothing")
+        """Find the rows that the controls ask for, and open the first if what is open is none of them."""
+        if not self._find():
             return
-        self.rows = self.sieve.rows(asked)
-        total = len(self.bench.scored)
-        of_all = f" of {total:,}" if len(self.rows) < total else ""
-        what = "groups, each by its first completion" if asked.one_a_group else "completions"
-        self.found.tell(f"{len(self.rows):,}{of_all} {what}" if len(self.rows) else self._none(asked))
         opened = self.bench.opened
-        self._page = 0
         if len(self.rows) and (opened is None or opened.row not in self.rows):
             self.bench.opened = Opened(int(self.rows[0]))  # which lists and draws
-            return
-        if len(self.rows):
-            self._turn_to(opened.row)
-        self._list()
+        else:
+            self._blank = not len(self.rows)
+            self._show()
+
+    def _find(self) -> bool:
+        """Find the rows that the controls ask for; whether these can be read."""
+        try:
+            self._asked = self.filter
+        except ValueError as error:
+            self.found.warn(f"{error} is no number; give one such as 0.5, or nothing")
+            return False
+        self.rows = self.sieve.rows(self._asked)
+        self._page = self._place = 0
+        return True
+
+    def _told(self) -> str:
+        """How many were found, and which of them the list shows."""
+        asked, found, total = self._asked, len(self.rows), len(self.bench.scored)
+        if not found:
+            return self._none(asked)
+        if asked.one_a_group:
+            total, what = len(self.bench.rows_of_group), "groups, each by its first completion"
+        else:
+            what = "completions"
+        of_all = f" of {total:,}" if found < total else ""
+        first, last = self._page * PAGE + 1, min((self._page + 1) * PAGE, found)
+        part = f"; {first:,} to {last:,} are listed" if found > PAGE else ""
+        return f"{found:,}{of_all} {what}{part}"
 
     def _none(self, asked: Filter) -> str:
         if asked.kind in ("wrong but paid", "right but unpaid"):
@@ -194,6 +214,7 @@ class Browse(Panel):
         opened = self.bench.opened
         value = opened.row if opened is not None and opened.row in rows else None
         self._hold(lambda: self._put_list(options, value))
+        self.found.tell(self._told())
 
     def _put_list(self, options: list[tuple[str, int]], value: int | None) -> None:
         self.list.options = options
@@ -214,28 +235,32 @@ class Browse(Panel):
     def step(self, by: int) -> None:
         """Open the next completion, or that before, of those that were found."""
         opened = self.bench.opened
-        places = np.flatnonzero(self.rows == (opened.row if opened is not None else -1))
-        place = int(places[0]) + by if len(places) else 0
+        listed = opened is not None and opened.row in self.rows
+        place = self._place + by if listed or by > 0 else self._place
         if 0 <= place < len(self.rows):
             self.bench.opened = Opened(int(self.rows[place]))
         elif len(self.rows):
             self.found.tell(f"This is the {'last' if by > 0 else 'first'} of {len(self.rows):,} completions.")
 
     def _turn_to(self, row: int) -> None:
-        """Turn the list to the page that a row is on."""
+        """Turn the list to the page that a row is on; one that is not among them leaves the place."""
         places = np.flatnonzero(self.rows == row)
         if len(places):
-            self._page = int(places[0]) // PAGE
+            self._place = int(places[0])
+            self._page = self._place // PAGE
 
     # the open one
 
-    def _open(self) -> None:
+    def _opened(self) -> None:
+        self._blank = False
+        self._show()
+
+    def _show(self) -> None:
+        """The list and the page of what is open."""
         opened = self.bench.opened
-        if opened is None:
-            return
-        if opened.row is not None:
+        if opened is not None and opened.row is not None:
             self._turn_to(opened.row)
-            self._list()
+        self._list()
         self._draw()
 
     def _open_sibling(self, place: int) -> None:
@@ -250,14 +275,14 @@ class Browse(Panel):
         """Show what the weights of now give, if that is another; it waits while the tab is out of sight."""
         if self._stale and self.active:
             self._stale = False
-            opened = self.bench.opened
-            self.search()
-            if self.bench.opened is opened:
-                self._draw()
+            if self._find():
+                self._show()
 
     def _draw(self) -> None:
         opened = self.bench.opened
-        if opened is None:
+        self.form.widget.layout.display = "none" if self._blank or opened is None else ""
+        if self._blank or opened is None:
+            self.page.value, self.siblings.children = "", []
             return
         self.page.value = reading.opened_page(self.bench, opened)
         self._shown = self._around(opened.row) if opened.row is not None else []
@@ -291,9 +316,12 @@ def _limit(text: str, none: float) -> float:
     if not text.strip():
         return none
     try:
-        return float(text)
+        limit = float(text)
     except ValueError:
-        raise ValueError(repr(text)) from None
+        limit = math.nan
+    if math.isnan(limit):
+        raise ValueError(repr(text))
+    return limit
 
 
 def _dropdown(name: str, options: Any, mark: str) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 import ipywidgets as widgets
 
-from rewardkit.cases import UNSCORED
+from rewardkit.cases import OWN_KEYS, UNSCORED
 from rewardkit.errors import CasesError, InputError
 from rewardkit.evaluation import STATUSES
 from rewardkit.notebook.workbench.bench import Bench, Opened
@@ -25,7 +25,11 @@ class CaseForm:
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
         self._opened: Opened | None = None
-        names = [REWARD, *bench.scored.reward.names]
+        self._proposed = ""
+        reward = bench.scored.reward
+        looks = {item.name for inner in reward.inner for item in inner.components if item.group}
+        self._of_siblings = {*looks, REWARD} if looks else set()
+        names = sorted([REWARD, *reward.names], key=lambda name: name in self._of_siblings)
         self.what = classed(
             widgets.Dropdown(
                 options=names,
@@ -62,7 +66,14 @@ class CaseForm:
         self.widget = classed(widgets.VBox([self.opener, fields]), "rewardkit-case")
 
     def show(self, opened: Opened) -> None:
-        """Take over what is open, with what it gets now as what is expected."""
+        """Take over what is open, with what it gets now as what is expected.
+
+        What a person has written for it stays.
+        """
+        if opened is self._opened:
+            if self.expected.value == self._proposed:
+                self._fill()
+            return
         self._opened = opened
         proposed = opened.case or {}
         if opened.row is not None:
@@ -71,11 +82,15 @@ class CaseForm:
         else:
             self.name.value = str(proposed.get("name", "probed"))
         self.why.value = str(proposed.get("why", ""))
-        self.what.value = REWARD
+        self.what.index = 0
         self.message.clear()
         self._fill()
 
     def _fill(self) -> None:
+        self._propose()
+        self._proposed = self.expected.value
+
+    def _propose(self) -> None:
         opened = self._opened
         if opened is None:
             return
@@ -83,6 +98,10 @@ class CaseForm:
             self.expected.value = _written((opened.case or {}).get(self.what.value, ""))
             return
         scores, name = self.bench.scores, self.what.value
+        if name in self._of_siblings:
+            self.message.tell("A case stands alone: what looks at siblings is not judged in it.")
+            self.expected.value = UNSCORED[0]
+            return
         if name == REWARD:
             value, status = float(scores.table["reward_raw"].iloc[opened.row]), "unscored"
         elif f"score/{name}" in scores.table:
@@ -97,6 +116,12 @@ class CaseForm:
         opened = self._opened
         if opened is None:
             raise InputError("no completion is open; open one in Browse first")
+        taken = [name for name in self.bench.scored.reward.needs if name in OWN_KEYS]
+        if taken:
+            raise InputError(
+                f"the reward asks for a column {taken[0]!r}, which in a case file says something of the case "
+                "itself; rename the column"
+            )
         expected = read_expected(self.expected.value)
         columns = dict(opened.columns) if opened.row is None else self._columns(opened.row)
         asked = {REWARD: expected} if self.what.value == REWARD else {"scores": {self.what.value: expected}}

@@ -25,6 +25,9 @@ from rewardkit.training import SCALINGS
 
 __all__ = ["Compose"]
 
+STEP = 0.01
+"""Of a slider; a box takes any number."""
+TINY = 1e-9
 FARTHEST = 1000.0
 """The largest weight that can be typed: only the ratio of weights matters where groups are scaled."""
 SHORTEST, LONGEST = 8, 20
@@ -47,8 +50,8 @@ class Compose(Panel):
         width = min(max(SHORTEST, 0.6 * max(map(len, start.weights))), LONGEST)  # em, for the names
         for name, weight in start.weights.items():
             self.sliders[name], self.numbers[name] = _weight(name, weight, width)
-            for control in (self.sliders[name], self.numbers[name]):
-                control.observe(lambda change, name=name: self._weight_moved(name, change["new"]), "value")
+            self.sliders[name].observe(lambda change, name=name: self._slid(name, change["new"]), "value")
+            self.numbers[name].observe(lambda change, name=name: self._typed(name, change["new"]), "value")
         self.switches, self.thresholds = {}, {}
         for name, gate in start.gates.items():
             self.switches[name], self.thresholds[name] = _gate_controls(name, gate)
@@ -110,10 +113,29 @@ class Compose(Panel):
 
     # what the controls say
 
-    def _weight_moved(self, name: str, value: float) -> None:
+    def _slid(self, name: str, value: float) -> None:
         if self._setting:
             return
-        weights = {**self.bench.variant.weights, name: round(float(value), 4)}
+        if abs(value - self.bench.variant.weights[name]) <= STEP / 2 + TINY:
+            return  # a page puts a weight between two steps on one of them when it is shown: nobody moved it
+        self._weigh(name, round(value, 4))
+
+    def _typed(self, name: str, value: float) -> None:
+        if self._setting:
+            return
+        now = self.bench.variant.weights[name]
+        farthest = max(FARTHEST, abs(self.bench.start.weights[name]))
+        if abs(value) <= farthest:  # not where it is NaN
+            self._weigh(name, value)
+        else:
+            self.message.warn(
+                f"The weight {value:g} of {name!r} is not between {-farthest:g} and {farthest:g}; it stays "
+                f"{now:g}."
+            )
+            self._hold(lambda: self._show_weight(name, now))
+
+    def _weigh(self, name: str, weight: float) -> None:
+        weights = {**self.bench.variant.weights, name: weight + 0.0}
         self._change(replace(self.bench.variant, weights=weights), f"weight {name}")
         self._hold(lambda: self._show_weight(name, self.bench.variant.weights[name]))
 
@@ -194,7 +216,7 @@ class Compose(Panel):
         slider = self.sliders[name]
         if abs(value) > slider.max:  # typed beyond the end of the slider
             slider.max, slider.min = abs(value), -abs(value)
-        slider.value = self.numbers[name].value = round(value, 4)
+        slider.value = self.numbers[name].value = value
 
     def _draw(self, change: Any = None) -> None:
         to_score = self.bench.ground.to_score(self.bench.variant)
@@ -230,17 +252,15 @@ def _weight(name: str, weight: float, width: float) -> tuple[Any, Any]:
         value=weight,
         min=-reach,
         max=reach,
-        step=0.01,
+        step=STEP,
         readout=False,
         description=name,
         tooltip=f"weight of {name}",
         style={"description_width": f"{width:g}em"},
         layout={"width": f"{width + 10:g}em"},
     )
-    box = widgets.BoundedFloatText(
+    box = widgets.FloatText(
         value=weight,
-        min=-FARTHEST,
-        max=FARTHEST,
         step=0.05,
         tooltip=f"weight of {name} as a number",
         layout={"width": "5.5em"},

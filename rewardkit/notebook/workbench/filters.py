@@ -163,10 +163,10 @@ class Sieve:
         found[:] = [str(value) for value in values]
         return found
 
-    def choices(self, column: str, *, most: int = 200) -> list[str]:
-        """The values of a column, the most frequent first, up to so many."""
+    def choices(self, column: str) -> list[str]:
+        """The values of a column, the most frequent first."""
         found = pd.Series(self._texts_of(column)).value_counts(sort=True)
-        return [str(value) for value in found.index[:most]]
+        return [str(value) for value in found.index]
 
     def _keys(self, order: str, rows: Rows) -> Floats:
         """What the rows are put in order by, lowest first; missing ones last."""

@@ -20,7 +20,8 @@ def live(bench: Bench) -> str:
     pictures = histogram_svg(now.rewards, before.rewards if moved else None) + group_svg(now)
     return (
         f'<div class="rewardkit-live"><div class="rewardkit-pictures">{pictures}</div>'
-        f"<div>{_table(now, before, moved)}{_effective(bench, now, before, moved)}</div></div>"
+        f"<div>{_table(now, before, moved)}{_unlabelled(bench)}{_effective(bench, now, before, moved)}</div>"
+        "</div>"
     )
 
 
@@ -40,6 +41,14 @@ def _table(now: Figures, before: Figures, moved: bool) -> str:
     header = ("figure", "start", "now") if moved else ("figure", "start")
     numeric = header[1:]
     return markup.table(header, [row[: len(header)] for row in rows], numeric=numeric)
+
+
+def _unlabelled(bench: Bench) -> str:
+    """Why the label that was asked for is not used."""
+    told = dict.fromkeys(view.context.why_no_label for view in bench.views if view.context.label is None)
+    return "".join(
+        f"<p>\N{WARNING SIGN} The label is not used: {markup.escaped(why)}.</p>" for why in told if why
+    )
 
 
 def _effective(bench: Bench, now: Figures, before: Figures, moved: bool) -> str:

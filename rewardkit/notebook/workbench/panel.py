@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import pandas as pd
 
 from rewardkit import markup
 from rewardkit.calling import short
-from rewardkit.cases import Case
+from rewardkit.cases import CaseSource
 from rewardkit.errors import InputError, RewardError
 from rewardkit.loading import load_reward
 from rewardkit.notebook.workbench.bench import Bench
@@ -50,7 +50,7 @@ class Workbench:
         self,
         reward: Reward | str,
         rollouts: Source,
-        cases: Sequence[Case] | str | Path | None = None,
+        cases: CaseSource | None = None,
         label: str | None = None,
         *,
         training: Any = None,

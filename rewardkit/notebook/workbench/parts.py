@@ -27,7 +27,8 @@ STYLE = """<style>
 .rewardkit-live > * { flex: 1 1 22em; min-width: 0; max-width: 34em; overflow-x: auto; }
 .rewardkit-live > :last-child { flex-basis: 26em; } .rewardkit-workbench select { appearance: auto; }
 .rewardkit-workbench .widget-dropdown > select { background-image: none; padding-right: 2px; }
-.rewardkit-workbench .jupyter-widget-tab > .lm-TabBar .lm-TabBar-tab { color: var(--jp-ui-font-color1, inherit); }
+.rewardkit-workbench .jupyter-widget-tab > .lm-TabBar .lm-TabBar-tab {
+  color: var(--jp-ui-font-color1, inherit); }
 .rewardkit-message p { margin: 0; padding: .2em .6em; border-left: 4px solid currentColor; max-width: 60em; }
 .rewardkit-scroll { overflow-x: auto; } .rewardkit-tall { max-height: 36em; overflow-y: auto; }
 .rewardkit-siblings { overflow-x: auto; gap: .6em; padding-bottom: .4em; align-items: stretch; }
@@ -49,15 +50,28 @@ STYLE = """<style>
 KEYS = (
     '<img alt="" hidden src="data:," onerror="'
     "var panel = this.closest('.rewardkit-workbench');"
-    "if (panel) panel.addEventListener('focusin',"
-    "event => event.target.setAttribute('data-lm-suppress-shortcuts', 'true'))"
+    "var names = () => panel.querySelectorAll('.noUi-handle, input, select').forEach(control => {"
+    "var box = control.closest('.jupyter-widgets'), label = box && box.querySelector('.widget-label');"
+    "var name = (label && label.title) || control.title || (box && box.title);"
+    "if (name) control.setAttribute('aria-label', name); });"
+    "var keys = event => {"
+    "if (!panel.isConnected) return window.removeEventListener('keydown', keys, true);"
+    "if (!panel.contains(event.target)) return;"
+    "var labs = event.ctrlKey || event.metaKey || event.altKey;"
+    "if (labs) event.target.removeAttribute('data-lm-suppress-shortcuts');"
+    "else event.target.setAttribute('data-lm-suppress-shortcuts', 'true');"
+    "var notebook = panel.closest('.jp-Notebook');"
+    "if (event.key === 'Escape' && notebook) notebook.focus(); };"
+    "if (panel) { window.addEventListener('keydown', keys, true); names();"
+    "new MutationObserver(names).observe(panel, {childList: true, subtree: true}); }"
     '">'
 )
-"""Keys that are pressed in the panel are for the panel.
+"""What widgets cannot say of themselves: whose the keys are, and what a control is called.
 
-JupyterLab takes those that are not typed into a text field: an arrow in a list would go to another cell, and
-D twice delete this one. Its own mark against that is an attribute of what has the focus, which widgets cannot
-set.
+JupyterLab takes keys that are not typed into a text field: an arrow in a list would go to another cell, and
+D twice delete this one. Its own mark against that is an attribute of what has the focus; keys with Ctrl, Alt
+or Command (to save, say) stay its own, and Escape goes back to the notebook. A slider or a box without a
+description has no name that a screen reader reads; it gets its tooltip.
 """
 
 

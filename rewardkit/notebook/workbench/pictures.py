@@ -14,6 +14,8 @@ from rewardkit.notebook.workbench.figures import Figures
 __all__ = ["group_svg", "histogram_svg"]
 
 BINS = 40
+FLAT = 1e-9
+"""Rewards that differ by less, relative to their size, are one: a difference of rounding."""
 COLUMNS = 160
 """Groups up to which each has a column of its own; of more, those that follow each other share one."""
 BLUE, RED = "#3d8fc4", "#d55e00"  # both at 3:1 or more on white and on Lab's dark grey
@@ -27,8 +29,8 @@ def histogram_svg(values: Floats, before: Floats | None = None) -> str:
         return "<p>No reward was judged.</p>"
     every = np.concatenate([known, earlier])
     low, high = float(every.min()), float(every.max())
-    if low == high:
-        low, high = low - 0.5, high + 0.5
+    if high - low <= FLAT * max(1.0, abs(low), abs(high)):  # too close for bins between them
+        low, high = low - 0.5 * max(1.0, abs(low)), high + 0.5 * max(1.0, abs(high))
     counts, _ = np.histogram(known, bins=BINS, range=(low, high))
     others, _ = np.histogram(earlier, bins=BINS, range=(low, high))
     top = max(int(counts.max()), int(others.max()), 1)

@@ -9,6 +9,7 @@ from typing import Any
 
 from rewardkit import markup
 from rewardkit.calling import short
+from rewardkit.errors import RewardError
 from rewardkit.explanation import Explanation, explained
 from rewardkit.notebook.workbench.bench import Bench, Opened
 from rewardkit.primitives.extraction import Span
@@ -31,13 +32,17 @@ def opened_page(bench: Bench, opened: Opened) -> str:
 
 
 def _row(bench: Bench, row: int) -> str:
-    scores = bench.scores
-    found = explained(scores, row)
-    head = _head(bench, row)
+    columns, spans = bench.scored.rollouts[row], {}
+    try:
+        found = explained(bench.scores, row)
+    except RewardError as error:  # a route that has no reward for it
+        told = f"<p>{markup.escaped(error)}</p>"
+    else:
+        columns, spans = found.columns, found.spans
+        told = _legend(found) + _scores(found, bench, row)
     return (
-        f'<article aria-label="completion">{head}{_prompt(found.columns)}'
-        f"{_said(found.columns, found.completion, found.spans)}{_legend(found)}{_scores(found, bench, row)}"
-        f"{_columns(bench, row)}</article>"
+        f'<article aria-label="completion">{_head(bench, row)}{_prompt(columns)}'
+        f"{_said(columns, completion_text(bench, row), spans)}{told}{_columns(bench, row)}</article>"
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import ipywidgets as widgets
 
-from rewardkit.errors import InputError
+from rewardkit.errors import Cancelled, InputError
 from rewardkit.notebook.workbench.parts import Message, button, classed
 
 __all__ = ["Running"]
@@ -24,7 +24,7 @@ class Running:
 
     `prepare` gives the work at the click, so that nothing moves under it later. It runs in a thread, so that
     the other tabs stay usable; only one runs at a time. What it raises is said in the panel, and the last
-    result stays. Work that is cancelled ends with what it has found (`partial`), or its result is not shown.
+    result stays. Work that is cancelled ends with what it has found, or with `Cancelled`.
     """
 
     def __init__(
@@ -33,10 +33,8 @@ class Running:
         mark: str,
         prepare: Callable[[], Work],
         finished: Callable[[Any], None],
-        *,
-        partial: bool = False,
     ) -> None:
-        self._prepare, self._finished, self._partial = prepare, finished, partial
+        self._prepare, self._finished = prepare, finished
         self._thread: threading.Thread | None = None
         self._cancelled = threading.Event()
         self.run = button(label, f"rewardkit-run-{mark}", self.start, f"{label}, in the background")
@@ -93,6 +91,8 @@ class Running:
     def _go(self, work: Work) -> None:
         try:
             result = work(self._progress)
+        except Cancelled:
+            self.message.tell("Cancelled.")
         except (InputError, OSError) as error:
             self.message.warn(str(error))
         except Exception as error:  # a thread's error would be seen by no one
@@ -102,14 +102,11 @@ class Running:
             traceback.print_exc()
         else:
             stopped = self._cancelled.is_set()
-            if not stopped:
-                self.message.clear()
-            elif self._partial:
+            if stopped:
                 self.message.tell("Cancelled: this is what was found till then.")
             else:
-                self.message.tell("Cancelled.")
-            if self._partial or not stopped:
-                self._finished(result)
+                self.message.clear()
+            self._finished(result)
         finally:
             self.run.disabled, self.cancel.disabled = False, True
             self.bar.layout.visibility = "hidden"

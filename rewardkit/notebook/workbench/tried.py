@@ -42,6 +42,7 @@ class _Examples:
         """Show these, each with its line."""
         numbered = [(f"{place}. {line}", opened) for place, (line, opened) in enumerate(options, 1)]
         self.list.options = numbered
+        self.list.index = 0 if numbered else None
         self.widget.layout.display = "" if numbered else "none"
 
     def _open(self) -> None:
@@ -52,11 +53,11 @@ class _Examples:
 class _Tried(Panel):
     """A piece of work on the reward as it stands at the click, and what it found."""
 
-    def __init__(self, bench: Bench, label: str, mark: str, *, partial: bool) -> None:
+    def __init__(self, bench: Bench, label: str, mark: str) -> None:
         self.bench = bench
         self.result: Any = None
         self._of: Variant | None = None
-        self.running = Running(label, mark, self._prepare, self._finished, partial=partial)
+        self.running = Running(label, mark, self._prepare, self._finished)
         self.moved = Message()
         self.page = classed(widgets.HTML(), f"rewardkit-page-{mark}")
         self.examples = _Examples(bench, mark)
@@ -100,7 +101,7 @@ class Probes(_Tried):
     title = "Probes"
 
     def __init__(self, bench: Bench) -> None:
-        super().__init__(bench, "Run the probes", "probes", partial=True)
+        super().__init__(bench, "Run the probes", "probes")
         self.budget = classed(
             widgets.BoundedFloatText(
                 value=BUDGET,
@@ -154,13 +155,15 @@ class Findings(_Tried):
     title = "Findings"
 
     def __init__(self, bench: Bench) -> None:
-        super().__init__(bench, "Diagnose", "findings", partial=False)
+        super().__init__(bench, "Diagnose", "findings")
         self.widget = classed(self._laid_out(), "rewardkit-findings")
 
     def _work(self) -> Work:
         bench = self.bench
         scores, training = bench.scores, bench.variant.training
-        return lambda progress: diagnose(scores, training=training, label=bench.label, seed=bench.seed)
+        return lambda progress: diagnose(
+            scores, training=training, label=bench.label, seed=bench.seed, progress=progress
+        )
 
     def _show(self, result: Diagnosis) -> None:
         self.page.value = result._repr_html_()

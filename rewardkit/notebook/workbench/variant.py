@@ -55,9 +55,7 @@ class Variant:
 
     def line(self, start: Reward, name: str = "reward") -> str:
         """Code that gives the reward with these settings from one called `name`; `name` where none moved."""
-        weights = {
-            key: round(weight, 4) for key, weight in self.weights.items() if weight != start.weights[key]
-        }
+        weights = {key: weight for key, weight in self.weights.items() if weight != start.weights[key]}
         code = f"{name}.reweigh({weights})" if weights else name
         gates = _moved(self, start)
         options = []
