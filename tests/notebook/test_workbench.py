@@ -13,7 +13,6 @@ import rewardkit as rk
 from rewardkit.notebook.workbench.bench import Opened
 from rewardkit.notebook.workbench.case_form import read_expected
 from rewardkit.notebook.workbench.parts import KEYS
-from rewardkit.notebook.workbench.pictures import group_svg, histogram_svg
 
 HOSTILE = (
     "<script>window.pwned = 1</script><img src=x onerror='window.pwned = 1'>"
@@ -278,6 +277,10 @@ def test_filters_find_the_rows_that_they_say(bench):
     browse.low.value = "0.8"
     scores = bench.scores.score("brief")
     assert set(browse.rows) == set(np.flatnonzero(scores >= 0.8)) and 0 < len(browse.rows) < 24
+    edges = sorted(set(scores[~np.isnan(scores)].tolist()))[:2]
+    browse.low.value, browse.high.value = str(edges[0]), str(edges[1])
+    assert set(browse.rows) == set(np.flatnonzero(np.isin(scores, edges))) and len(browse.rows) < 24
+    browse.low.value, browse.high.value = "0.8", ""
     browse.high.value = "much"
     assert "'much' is no number" in browse.found.text and 0 < len(browse.rows) < 24
     browse.low.value = "nan"
@@ -304,6 +307,21 @@ def test_wrong_but_paid_and_right_but_unpaid_are_told_by_the_label():
     assert set(browse.rows % 4) == {2, 3} and len(browse.rows) == 12
     browse.kind.value = "right but unpaid"
     assert set(browse.rows % 4) == {0} and len(browse.rows) == 6
+
+
+def test_what_is_paid_is_told_from_the_medians_of_right_and_wrong():
+    def skewed(n, is_good):
+        return 1.0 if is_good else (0.0, 0.0, 0.45, 10.0)[n]  # middle: 0.5 by medians, 1.1 by means
+
+    log = [{**row, "n": at % 4} for at, row in enumerate(rows())]
+    workbench = rk.Workbench(
+        rk.Reward("s", {}, [rk.Component("skewed", skewed, range=None)]), log, label="is_good"
+    )
+    browse = tab(workbench, "Browse")
+    browse.kind.value = "right but unpaid"
+    assert len(browse.rows) == 0
+    browse.kind.value = "wrong but paid"
+    assert set(browse.rows % 4) == {3}
 
 
 def test_without_a_label_and_a_truth_it_says_that_right_and_wrong_are_not_known():
@@ -335,6 +353,17 @@ def test_the_order_is_what_it_says_and_missing_rewards_come_last():
     browse.order.value = "length"
     lengths = [len(rows()[row]["completion"]) for row in browse.rows]
     assert lengths == sorted(lengths, reverse=True)
+
+
+@pytest.mark.parametrize("order", ["advantage", "spread of the group"])
+def test_an_order_by_figures_of_the_group_has_the_largest_first(bench, order):
+    browse = tab(bench, "Browse")
+    browse.order.value = order
+    figures = bench._bench.figures
+    spreads = np.repeat(np.nan_to_num(figures.high - figures.low), 4)  # groups of four, one after the other
+    keys = {"advantage": figures.advantages, "spread of the group": spreads}[order][browse.rows]
+    assert len(set(keys.tolist())) > 1
+    np.testing.assert_array_equal(keys, np.sort(keys)[::-1])
 
 
 def test_one_a_group_lists_each_group_once(bench):
@@ -384,6 +413,9 @@ def test_the_open_completion_stands_beside_its_siblings_and_each_opens(bench):
     browse = tab(bench, "Browse")
     bench._bench.opened = Opened(9)
     assert sorted(browse._shown) == [8, 9, 10, 11] and len(browse.siblings.children) == 4
+    rewards = bench._bench.figures.rewards[browse._shown]
+    np.testing.assert_array_equal(rewards, np.sort(rewards)[::-1])
+    assert len(set(rewards.tolist())) > 1
     place = browse._shown.index(10)
     browse.siblings.children[place].children[0].click()
     assert bench._bench.opened.row == 10
@@ -405,7 +437,19 @@ def test_the_page_has_every_component_and_what_the_field_took(bench):
     for line in explanation.lines:
         assert line.component in page and line.why in page
     assert '<mark style="' in page and ">1</mark>" in page
-    assert "reward 1.4" in _plain(page)  # 1 + 0.5 * (1 - 18 / 100) = 1.41
+    assert "reward 1.41" in _plain(page)  # 1 + 0.5 * (1 - 18 / 100)
+    assert _cells(page, "component") == [
+        ["component", "score", "weight", "adds", "gate", "why"],
+        ["right", "1", "1", "1", "", "the task"],
+        ["brief", "0.82", "0.5", "0.41", "gate('right', at_least=1.0)", "short"],
+        ["total", "", "", "1.41", "", "weighted_sum"],
+    ]
+    bench._bench.opened = Opened(1)
+    assert _cells(browse.page.value, "component")[1:] == [
+        ["right", "0", "1", "0", "", "", "the task"],
+        ["brief", "-", "0.5", "0", "gated", "gate('right', at_least=1.0)", "short"],
+        ["total", "", "", "0", "", "", "weighted_sum"],
+    ]
 
 
 def test_a_page_calls_nothing_again():
@@ -728,6 +772,49 @@ def test_findings_are_of_the_settings_at_the_click_and_it_says_so_when_they_move
     assert findings.moved.text == ""
 
 
+def test_what_stands_in_the_panel_is_what_is_probed_and_diagnosed(bench):
+    compose, found = panels(bench)["Compose"], panels(bench)
+    compose.numbers["right"].value = -0.75
+    compose.scaling.value = "none"
+    assert found["Findings"]._work()(lambda share: True).training.scale_rewards == "none"
+    probed = found["Probes"]._work()(lambda share: False)
+    assert probed.reward.weights == {"right": -0.75, "brief": 0.5}
+
+
+def test_a_case_form_that_is_written_in_stays_while_weights_move(bench):
+    browse, compose = tab(bench, "Browse"), panels(bench)["Compose"]
+    form, proposed = browse.form, browse.form.expected.value
+    form.name.value, form.why.value = "mine", "it is odd"
+    compose.numbers["right"].value = 2.0
+    assert (form.name.value, form.why.value) == ("mine", "it is odd")
+    assert form.expected.value != proposed  # nobody wrote it: it follows
+    form.expected.value = "0.5 to 0.8"
+    compose.numbers["right"].value = 3.0
+    assert form.expected.value == "0.5 to 0.8" and form.name.value == "mine"
+    browse.later.click()
+    assert form.name.value.startswith("rollout ") and form.why.value == ""
+
+
+def test_cases_of_another_version_are_left_out_as_asked(tmp_path):
+    given = [{"completion": "<answer>1</answer>", "ground_truth": "1", "scores": {"right": 1.0, "gone": 0.0}}]
+    cases = tab(rk.Workbench(reward(), rows(), cases=given, ignore=["gone"]), "Cases")
+    assert cases.message.text == "1 of 1 cases passed."
+    cases = tab(rk.Workbench(reward(), rows(), cases=given), "Cases")
+    assert "'gone'" in cases.message.text
+
+
+def test_a_column_of_very_many_values_says_how_many_are_not_listed():
+    log = [{**row, "run": f"run {at}"} for at, row in enumerate(rows(groups=150))]
+    browse = tab(rk.Workbench(reward(), log), "Browse")
+    browse.column.value = "run"
+    assert (
+        len(browse.value.options) == 501
+        and browse.value.options[-1][0] == "(100 rarer values are not listed)"
+    )
+    browse.value.value = "run 3"
+    assert list(browse.rows) == [3]
+
+
 def test_what_work_in_the_background_raises_is_said_in_the_panel(bench, monkeypatch, capsys):
     findings = panels(bench)["Findings"]
 
@@ -856,8 +943,6 @@ def test_one_row_and_infinite_scores_have_a_picture():
     assert "<svg" not in panels(workbench)["Compose"].picture.value
     one = rk.Workbench(reward(), rows()[:1])
     assert "<svg" in panels(one)["Compose"].picture.value
-    assert "2 completions" in histogram_svg(np.array([0.3, 0.1 + 0.2]))  # which differ by a rounding
-    assert "2 completions" in histogram_svg(np.array([3e38, 3e38 * (1 + 1e-15)]))
 
 
 def test_a_page_without_a_kernel_has_the_picture_and_a_live_one_the_widget(bench):
@@ -892,24 +977,6 @@ def test_a_timeout_bounds_scoring():
 # pictures
 
 
-def test_the_histogram_says_in_words_what_it_shows_and_draws_every_reward():
-    svg = histogram_svg(np.array([0.0, 0.0, 1.0, np.nan]))
-    assert "Reward of 3 completions, 1 not judged" in svg and svg.count("<rect") == 2
-    assert histogram_svg(np.array([np.nan])) == "<p>No reward was judged.</p>"
-    assert "dashed: at the start" in histogram_svg(np.array([0.0]), np.array([1.0]))
-
-
-def test_the_picture_of_groups_has_a_column_a_group_and_marks_those_without_a_signal(bench):
-    figures = bench._bench.figures
-    svg = group_svg(figures)
-    assert "6 groups by mean reward" in svg and "0 whose" in svg
-    tied = [
-        {**row, "completion": "<answer>1</answer>"} if row["prompt_id"] == "p5" else row for row in rows()
-    ]
-    svg = group_svg(rk.Workbench(reward(), tied)._bench.figures)
-    assert "1 whose siblings" in svg or "1 without" in svg
-
-
 def _text_of(html, tag):
     found, inside = [], []
 
@@ -926,6 +993,15 @@ def _text_of(html, tag):
 
     Reader().feed(html)
     return "".join(found)
+
+
+def _cells(html, first):
+    """The rows of the table whose head begins with a word, as texts."""
+    (table,) = [
+        part for part in re.findall(r"<table.*?</table>", html, re.DOTALL) if f">{first}</th>" in part
+    ]
+    rows = re.findall(r"<tr.*?</tr>", table, re.DOTALL)
+    return [[_plain(cell) for cell in re.findall(r"<t[hd].*?</t[hd]>", row, re.DOTALL)] for row in rows]
 
 
 def _plain(html):

@@ -1,0 +1,138 @@
+"""The pictures and figures that follow a slider: each number against hand arithmetic."""
+
+import re
+
+import numpy as np
+import pytest
+
+import rewardkit as rk
+from rewardkit.notebook.workbench.bench import Bench
+from rewardkit.notebook.workbench.figures import turned
+from rewardkit.notebook.workbench.live import live
+from rewardkit.notebook.workbench.pictures import ABOVE, HEIGHT, group_svg, histogram_svg
+from rewardkit.notebook.workbench.variant import Variant
+
+SCORES = {"a": [0, 1, 1, 1, 0, 0], "b": [1, 0, 0, 1, 1, 1]}  # three groups of two
+WEIGHTS = {"a": 1.0, "b": 0.5}
+
+
+def bench():
+    """Rewards 0.5, 1 | 1, 1.5 | 0.5, 0.5."""
+    log = [
+        {"prompt_id": str(at // 2), "completion": str(at), "of_a": float(a), "of_b": float(b)}
+        for at, (a, b) in enumerate(zip(*SCORES.values(), strict=True))
+    ]
+    components = [
+        rk.Component(name, lambda column: column, columns={"column": f"of_{name}"}, weight=weight, why=name)
+        for name, weight in WEIGHTS.items()
+    ]
+    return Bench(rk.score(rk.Reward("r", {}, components), log))
+
+
+def under(made, **weights):
+    made.variant = Variant(weights, {}, made.start.aggregation, made.start.training)
+    return made
+
+
+def bars(svg):
+    """y, height and colour group of each rectangle."""
+    return [
+        (float(y), float(h)) for y, h in re.findall(r'<rect [^>]*y="([-\d.]+)"[^>]*height="([-\d.]+)"', svg)
+    ]
+
+
+def cells(html, first):
+    """The rows of the table whose head begins with a word, as texts."""
+    (table,) = [
+        part for part in re.findall(r"<table.*?</table>", html, re.DOTALL) if f">{first}</th>" in part
+    ]
+    rows = re.findall(r"<tr.*?</tr>", table, re.DOTALL)
+    return [
+        [re.sub("<.*?>", "", cell) for cell in re.findall(r"<t[hd].*?</t[hd]>", row, re.DOTALL)]
+        for row in rows
+    ]
+
+
+def test_the_figures_stand_beside_those_of_the_start():
+    made = bench()
+    assert cells(live(made), "figure") == [
+        ["figure", "start"],
+        ["mean reward", "0.833 ± 0.373"],  # of 0.5, 1, 1, 1.5, 0.5, 0.5
+        ["groups of two or more", "3"],
+        ["groups without a signal", "33 % (1)"],
+    ]
+    html = live(under(made, a=1.0, b=1.0))  # 1, 1 | 1, 2 | 1, 1: the first group loses its signal
+    assert cells(html, "figure") == [
+        ["figure", "start", "now"],
+        ["mean reward", "0.833 ± 0.373", "1.167 ± 0.373"],
+        ["groups of two or more", "3", "3"],
+        ["groups without a signal", "33 % (1)", "67 % (2)"],
+        ["advantages whose sign turned", "", "50 %"],  # of four advantages those of the first group are gone
+    ]
+
+
+def test_effective_weights_stand_beside_those_of_the_start():
+    """Shares of the squared advantage.
+
+    In the first group a leads by 1 and b is behind by its weight w, so that they hold 1 / (1 - w) and
+    -w / (1 - w) of it; in the second b holds all; the third has no advantage.
+    """
+    made = bench()
+    assert cells(live(made), "component")[1:] == [
+        ["a", "1", "67 %", "100 %"],  # of 2 and 0, w = 0.5
+        ["b", "0.5", "33 %", "0 %"],  # of -1 and 1
+    ]
+    html = live(under(made, a=1.0, b=0.25))
+    assert cells(html, "component") == [
+        ["component", "weight", "declared", "effective", "at start"],
+        ["a", "1", "80 %", "67 %", "100 %"],  # of 4/3 and 0
+        ["b", "0.25", "20 %", "33 %", "0 %"],  # of -1/3 and 1
+    ]
+
+
+def test_a_sign_that_turns_is_counted_of_the_advantages_that_there_were():
+    made = bench()
+    before = made.before
+    assert turned(before, before) == 0.0
+    assert turned(before, under(made, a=-1.0, b=-0.5).figures) == 1.0  # all four that are not 0
+    assert turned(before, under(made, a=1.0, b=1.0).figures) == 0.5
+    assert (
+        turned(before, under(made, a=1.0, b=2.0).figures) == 0.5
+    )  # 2, 1 turns the first group; 1, 3 does not
+
+
+def test_the_histogram_says_in_words_what_it_shows_and_draws_every_reward():
+    svg = histogram_svg(np.array([0.0, 0.0, 1.0, np.nan]))
+    assert "Reward of 3 completions, 1 not judged" in svg
+    room = HEIGHT - ABOVE
+    assert bars(svg) == [(ABOVE, room), (HEIGHT - room / 2, room / 2)]
+    assert histogram_svg(np.array([np.nan])) == "<p>No reward was judged.</p>"
+
+
+def test_the_outline_of_a_histogram_is_that_of_the_start():
+    now, start = np.array([0.0, 0.0, 1.0]), np.array([1.0, 1.0, 0.0])
+    svg = histogram_svg(now, start)
+    assert "dashed: at the start" in svg
+    heights = [float(y) for y in re.findall(r"V([\d.]+)H", svg)]
+    room = HEIGHT - ABOVE
+    assert heights[0] == HEIGHT - room / 2 and heights[-1] == ABOVE and len(heights) == 40
+    assert bars(svg) == [(ABOVE, room), (HEIGHT - room / 2, room / 2)]
+
+
+@pytest.mark.parametrize(
+    "values", [[0.3, 0.1 + 0.2], [3e38, 3e38 * (1 + 1e-15)], [-1e-12, 0.0], [5.0, 5.0], [-3e38, 3e38]]
+)
+def test_rewards_that_differ_by_a_rounding_or_by_all_there_is_have_a_picture(values):
+    svg = histogram_svg(np.array(values))
+    assert "2 completions" in svg and "nan" not in svg and "inf" not in svg
+
+
+def test_the_picture_of_groups_has_the_range_of_each_and_a_strip_for_those_without_a_signal():
+    svg = group_svg(bench().figures)  # by mean: 0.5 to 0.5 without a signal, 0.5 to 1, 1 to 1.5
+    assert "3 groups by mean reward; strip below: 1 whose siblings all earn the same" in svg
+    ranges, strip = svg.split("<polyline")
+    (low_y, low_h), (mid_y, mid_h), (high_y, high_h) = bars(ranges)
+    assert high_y == ABOVE and low_h == 1  # the thinnest that is seen
+    assert mid_y == pytest.approx(high_y + high_h, abs=0.2)  # the second ends where the third begins
+    assert mid_h == pytest.approx(high_h, abs=0.2) and low_y == pytest.approx(mid_y + mid_h, abs=0.2)
+    assert len(bars(strip)) == 1
