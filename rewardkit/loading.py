@@ -28,7 +28,7 @@ from rewardkit.targets import TARGETS
 from rewardkit.targets.adapter import named, takes_anything
 from rewardkit.targets.recognising import SAMPLED, parts, read
 
-__all__ = ["forget_beside", "load_reward", "run_file"]
+__all__ = ["forget_beside", "hides_module", "load_reward", "run_file"]
 
 GALLERY = "rewardkit.gallery"
 FILE_MODULE = (
@@ -258,3 +258,16 @@ def _first(rollouts: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     places = np.unique(np.linspace(0, len(rollouts) - 1, SAMPLED).astype(int))
     columns = rollouts.select(places.tolist()).as_logged()
     return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+
+
+def hides_module(path: Path) -> bool:
+    """Whether Python would import a file at this path in place of another module of its name."""
+    try:
+        found = importlib.util.find_spec(path.stem)
+    except ImportError:  # a.b.py, where there is no a
+        return False
+    except ValueError:  # a module without a specification: __main__
+        return True
+    return found is not None and (
+        not found.has_location or Path(str(found.origin)).resolve() != path.resolve()
+    )

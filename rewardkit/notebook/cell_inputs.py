@@ -18,6 +18,7 @@ from IPython.core.magic_arguments import MagicArgumentParser
 
 from rewardkit.calling import short
 from rewardkit.errors import InputError, did_you_mean
+from rewardkit.loading import hides_module
 from rewardkit.probes.shown import one_line
 from rewardkit.rollouts import Rollouts, load_rollouts
 from rewardkit.scoring import Scores
@@ -63,6 +64,11 @@ def reward_path(given: str) -> Path:
         raise InputError(f"{given!r} is no Python file; give a path that ends in .py")
     if not path.parent.is_dir():
         raise InputError(f"there is no folder {str(path.parent)!r}; make it, or give another path")
+    if hides_module(path):
+        raise InputError(
+            f"{path.stem!r} is the name of a module, which {path.name} would hide from Python in its folder; "
+            f"take another, such as {path.stem}_reward.py"
+        )
     return path
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
 import warnings
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
@@ -167,7 +166,6 @@ def _saved_and_loaded(
             compile(data, str(file), "exec", dont_inherit=True)
         if found != data:
             write_whole(file, lambda part: part.write_bytes(data))
-        linecache.cache.pop(str(file), None)
         forget_beside(file)
         with quiet():
             name = f"{path}:{given.name}"

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 import keyword
 import os
 import shlex
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +16,7 @@ import numpy as np
 from rewardkit.analysis.findings import counted
 from rewardkit.bundle import GALLERY
 from rewardkit.errors import InputError
+from rewardkit.loading import hides_module
 from rewardkit.probes.case_writing import append_cases
 from rewardkit.rollouts import Rollouts, load_rollouts
 from rewardkit.saving import run_beside
@@ -127,7 +126,7 @@ def _check_name(name: str, paths: Sequence[Path]) -> None:
             f"{str(taken)!r} is there, and is not written over; take another name or another folder, or move "
             "it away"
         )
-    if name in sys.modules or importlib.util.find_spec(name):
+    if hides_module(paths[0]):
         raise InputError(
             f"{name!r} is the name of a module, which {name}.py would hide from Python in its folder; take "
             f"another, such as {name}_task"

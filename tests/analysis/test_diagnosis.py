@@ -506,3 +506,15 @@ def test_dead_groups_are_all_right_by_the_scores_of_the_task_whatever_they_are_p
     scores = scores_of(parts, groups, weights={"correct": 3.0, "other": 1.0}, aggregation=aggregation)
     (finding,) = rk.diagnose(scores)["zero_std_groups"]
     assert (finding.evidence["all_wrong"], finding.evidence["all_right"]) == pytest.approx((0.5, 0.5))
+
+
+def test_progress_rises_to_all_of_the_work_and_ends_it_where_it_says_so():
+    scores = rk.score(rk.load_reward("gallery:arithmetic"), "gallery:arithmetic")
+    heard = []
+    with_slices = rk.diagnose(scores, by=["task"], progress=lambda share: not heard.append(share))
+    assert heard == sorted(heard) and heard[-1] == pytest.approx(1.0) and len(heard) > 5
+    assert with_slices.record() == rk.diagnose(scores, by=["task"]).record()
+    calls = []
+    with pytest.raises(rk.Cancelled):
+        rk.diagnose(scores, by=["task"], progress=lambda share: calls.append(share))
+    assert len(calls) == 1

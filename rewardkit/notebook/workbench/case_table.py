@@ -83,10 +83,10 @@ class CaseTable(Panel):
             self.message.tell("There are no cases yet: open a completion in Browse and make it one.")
         else:
             failed = self.result.failed
-            told = f"{self.result.passed} of {len(cases)} cases passed"
-            (self.message.warn if failed else self.message.tell)(
-                f"{told}{f', {failed} missed' * bool(failed)}."
-            )
+            told = f"{self.result.passed} of {len(cases)} cases passed{f', {failed} missed' * bool(failed)}"
+            path = self.bench.cases_path
+            say = self.message.warn if failed else self.message.tell
+            say(f"{told}{f' ({path})' * bool(path)}.")
         self._draw()
 
     def _checked(self, reward: Reward, cases: Sequence[Case]) -> CheckResult | None:
