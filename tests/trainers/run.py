@@ -9,12 +9,14 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 VENVS = ROOT / ".venv-trainers"
 GALLERY = "tests/trainers/test_gallery_exports.py"
+AT_A_TIME = 2  # environments: one is unpacked while another is tested
 STEPS = ("recognised", "read", "written", "called", "equal")
 
 
@@ -49,17 +51,24 @@ def made(name, wanted):
     base = interpreter(wanted["python"])
     if base is None:
         sys.exit(f"environment {name!r} needs Python {wanted['python']}, which is not on this machine")
-    subprocess.run([base, "-m", "venv", "--clear", str(folder)], check=True)
     pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, "-e", str(ROOT), "pytest", "hypothesis", *wanted["install"]], check=True)
+    steps = [
+        [base, "-m", "venv", "--clear", str(folder)],
+        [*pip, "-e", str(ROOT), "pytest", "hypothesis", *wanted["install"]],
+    ]
     if wanted.get("no_deps"):
-        subprocess.run([*pip, "--no-deps", *wanted["no_deps"]], check=True)
+        steps.append([*pip, "--no-deps", *wanted["no_deps"]])
+    for step in steps:
+        subprocess.run(step, check=True)
     stamp.write_text(content)
     return python
 
 
 def tested(name, wanted, table):
-    """Whether the tests of an environment pass: its own, and every gallery reward for each of its targets."""
+    """Whether the tests of an environment pass, its own and every gallery reward for each of its targets.
+
+    What they print is shown when they are over: two environments are tested at a time.
+    """
     python = made(name, wanted)
     environment = {
         **os.environ,
@@ -68,15 +77,22 @@ def tested(name, wanted, table):
         "REWARDKIT_TRAINERS": name,
         "REWARDKIT_TARGETS": " ".join(wanted["targets"]),
     }
-    print(f"== {name}: {', '.join([*wanted['install'], *wanted.get('no_deps', [])])}", flush=True)
     options = ["-q", "-rs", "-W", "default", "--disable-warnings", "-p", "no:cacheprovider"]
     command = [str(python), "-m", "pytest", *options, *wanted["tests"], GALLERY]
-    return subprocess.run(command, cwd=ROOT, env=environment).returncode == 0
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    print(
+        f"== {name}: {', '.join([*wanted['install'], *wanted.get('no_deps', [])])}\n{done.stdout}", flush=True
+    )
+    return done.returncode == 0
 
 
-def text_of(table, reasons):
-    """The table: target by step, and by whose code; what is not proved with its reason."""
-    lines = [json.loads(line) for line in table.read_text().splitlines()] if table.exists() else []
+def text_of(tables, reasons):
+    """One table of all: target by step, and by whose code; what is not proved with its reason."""
+    lines = [
+        json.loads(line) for table in tables if table.exists() for line in table.read_text().splitlines()
+    ]
     targets = list(dict.fromkeys([*(line["target"] for line in lines), *reasons]))
     rows = [("target", *STEPS, "by")]
     for target in targets:
@@ -101,10 +117,12 @@ def main(names):
     if unknown := [name for name in names if name not in environments]:
         sys.exit(f"no environment {unknown[0]!r}; there are {', '.join(environments)}")
     with tempfile.TemporaryDirectory() as folder:
-        table = Path(folder) / "table.jsonl"
         chosen = names or list(environments)
-        passed = {name: tested(name, environments[name], table) for name in chosen}
-        print(text_of(table, described.get("reason", {}) if not names else {}))
+        tables = [Path(folder) / f"{name}.jsonl" for name in chosen]
+        with ThreadPoolExecutor(AT_A_TIME) as pool:
+            wells = list(pool.map(tested, chosen, [environments[name] for name in chosen], tables))
+        passed = dict(zip(chosen, wells, strict=True))
+        print(text_of(tables, described.get("reason", {}) if not names else {}))
     failed = [name for name, well in passed.items() if not well]
     if failed:
         sys.exit(f"failed: {', '.join(failed)}")
