@@ -416,6 +416,8 @@ def test_the_open_completion_stands_beside_its_siblings_and_each_opens(bench):
     rewards = bench._bench.figures.rewards[browse._shown]
     np.testing.assert_array_equal(rewards, np.sort(rewards)[::-1])
     assert len(set(rewards.tolist())) > 1
+    for row, card in zip(browse._shown, browse.siblings.children, strict=True):
+        assert f"advantage {bench._bench.figures.advantages[row]:+.2f}" in _plain(card.children[1].value)
     place = browse._shown.index(10)
     browse.siblings.children[place].children[0].click()
     assert bench._bench.opened.row == 10

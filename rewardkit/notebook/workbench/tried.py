@@ -56,30 +56,34 @@ class _Tried(Panel):
     def __init__(self, bench: Bench, label: str, mark: str) -> None:
         self.bench = bench
         self.result: Any = None
-        self._of: Variant | None = None
+        self._of: tuple[Variant, int] | None = None
         self.running = Running(label, mark, self._prepare, self._finished)
         self.moved = Message()
         self.page = classed(widgets.HTML(), f"rewardkit-page-{mark}")
         self.examples = _Examples(bench, mark)
-        bench.observe(lambda change: self._compare(), ["variant"])
+        bench.observe(lambda change: self._compare(), ["variant", "revised"])
 
     def _laid_out(self, *above: Any) -> Any:
         parts = [*above, self.running.widget, self.moved.widget, self.examples.widget, self.page]
         return widgets.VBox(parts)
 
     def _prepare(self) -> Work:
-        """The work, on the variant of now."""
-        variant, work = self.bench.variant, self._work()
+        """The work, and what it is of: the variant and the scores of now."""
+        now, work = self._now, self._work()
 
-        def on_it(progress: Progress) -> tuple[Variant, Any]:
-            return variant, work(progress)
+        def on_it(progress: Progress) -> tuple[tuple[Variant, int], Any]:
+            return now, work(progress)
 
         return on_it
+
+    @property
+    def _now(self) -> tuple[Variant, int]:
+        return self.bench.variant, self.bench.revised
 
     def _work(self) -> Work:
         raise NotImplementedError
 
-    def _finished(self, found: tuple[Variant, Any]) -> None:
+    def _finished(self, found: tuple[tuple[Variant, int], Any]) -> None:
         self._of, self.result = found
         self._show(self.result)
         self._compare()
@@ -89,7 +93,7 @@ class _Tried(Panel):
 
     def _compare(self) -> None:
         """Say whether what is shown is of other settings than those of now."""
-        if self._of is None or self._of == self.bench.variant:
+        if self._of is None or self._of == self._now:
             self.moved.clear()
         else:
             self.moved.tell("The settings have moved since: this is of those before. Run it again for these.")
