@@ -757,6 +757,7 @@ def test_findings_are_of_the_settings_at_the_click_and_it_says_so_when_they_move
     at_the_click, work, moved = rk.diagnose(bench.scores), findings._work, threading.Event()
 
     def waits():
+        assert threading.current_thread() is threading.main_thread()  # where nothing moves meanwhile
         of_now = work()
         return lambda progress: moved.wait(30) and of_now(progress)
 
