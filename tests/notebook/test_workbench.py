@@ -295,6 +295,11 @@ def test_filters_find_the_rows_that_they_say(bench):
     assert browse.form.widget.layout.display == "none"
     bench._bench.open(Opened(3))
     assert "rollout 4" in browse.page.value and browse.form.widget.layout.display == ""
+    browse.clear.click()
+    browse.low.value = "1.9"
+    assert browse.page.value == ""
+    panels(bench)["Compose"].numbers["right"].value = 2.0  # which the filter finds
+    assert len(browse.rows) and "reward 2" in _plain(browse.page.value)
 
 
 def test_wrong_but_paid_and_right_but_unpaid_are_told_by_the_label():

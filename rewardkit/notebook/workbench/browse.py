@@ -275,7 +275,9 @@ class Browse(Panel):
         """Show what the weights of now give, if that is another; it waits while the tab is out of sight."""
         if self._stale and self.active:
             self._stale = False
-            if self._find():
+            if self._blank:
+                self.search()
+            elif self._find():
                 self._show()
 
     def _draw(self) -> None:
