@@ -279,7 +279,7 @@ def check(
     RewardError: a case lacks a column that the reward asks for; CasesError: one expects a score of a
     component that the reward does not have.
     """
-    cases, left_out = _without(cases_of(cases), {name for name in ignore if name not in reward.names})
+    cases, left_out = without(cases_of(cases), {name for name in ignore if name not in reward.names})
     for case in cases:
         for name in case.scores:
             if name not in reward.names:
@@ -332,7 +332,7 @@ def check(
     return CheckResult(reward.name, tuple(cases), tuple(misses), left_out)
 
 
-def _without(cases: Sequence[Case], ignored: set[str]) -> tuple[list[Case], dict[str, int]]:
+def without(cases: Sequence[Case], ignored: Collection[str]) -> tuple[list[Case], dict[str, int]]:
     """The cases without what they expect of ignored components, and how many expectations went, by component.
 
     A case that expects nothing more is left out.

@@ -201,7 +201,7 @@ def diagnose(
     names = slices.chosen(scores, by)
     wholes = [Part(view.part, view.reward, view.rows) for view in views]
     sliced = [slices.parts_of(scores, whole, names) for whole in wholes]
-    steps = _Steps(progress, sum(len(part.rows) for part in [*wholes, *chain(*sliced)]))
+    steps = _Steps(progress, sum(len(part.rows) for part in chain(wholes, *sliced)))
     found += [finding for view in views for finding in _findings(view, steps)]
 
     def of(part: Part, tests: int) -> list[Finding]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from rewardkit.calling import short
-from rewardkit.cases import Case, CaseSource, cases_of
+from rewardkit.cases import Case, CaseSource, cases_of, without
 from rewardkit.errors import CasesError, InputError, RewardError, did_you_mean
 from rewardkit.primitives.gating import Gate
 from rewardkit.probes.budgeted import check_budget
@@ -90,11 +89,7 @@ def mutants(
 
 def _cases(cases: CaseSource, ignored: Collection[str]) -> list[Case]:
     """The cases, without what they expect of ignored components."""
-    known = [
-        replace(case, scores={name: item for name, item in case.scores.items() if name not in ignored})
-        for case in cases_of(cases)
-    ]
-    known = [case for case in known if case.scores or case.reward is not None]
+    known, _ = without(cases_of(cases), ignored)
     if not known:
         raise CasesError("there are no cases; give one or more, or the path of a case file")
     return known

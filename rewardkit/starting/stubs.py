@@ -19,7 +19,7 @@ from rewardkit.reward import Reward
 from rewardkit.scoring import Scores
 from rewardkit.starting.task import Task
 from rewardkit.starting.truths import Row
-from rewardkit.starting.ways import Way
+from rewardkit.starting.ways import Way, other_readings
 
 __all__ = ["TODO", "stubs"]
 
@@ -145,7 +145,7 @@ def _highest(scores: Scores) -> set[Any]:
 
 def _differing(task: Task) -> Iterator[Stub]:
     """Rows in which the ways read different answers: first where one is right and another is not."""
-    found, readings = [], (*task.ways, *task.others)
+    found, readings = [], (*task.ways, *other_readings(task.taken, task.rows, task.truth))
     for place in range(len(task.rows)):
         read = {way: way.values[place] for way in readings}
         different = {_normal(value) for value in read.values() if value is not None}

@@ -15,7 +15,7 @@ from rewardkit.probes.drafting import prompt_text
 from rewardkit.rollouts import Rollouts
 from rewardkit.starting.forms import Form, form_of
 from rewardkit.starting.truths import Row, Truth, truth_of
-from rewardkit.starting.ways import Way, other_readings, taken, ways
+from rewardkit.starting.ways import Way, taken, ways
 
 __all__ = ["Limits", "Task", "task_of", "tasks_of"]
 
@@ -43,7 +43,6 @@ class Task:
     prompts: int
     truth: Truth
     ways: tuple[Way, ...]
-    others: tuple[Way, ...]  # readings that are worth a comparison, not a reward
     taken: Way | None
     form: Form | None
     looping: float  # share of completions that loop; 0.0 where they hardly do
@@ -98,5 +97,4 @@ def task_of(name: str, rows: Sequence[Row], prompts: int) -> Task:
     repeats = measure.repetition()
     looping = sum((repeats(text) or 0) > LOOPING for text in texts) / len(texts)
     common = looping if looping >= LOOPS else 0.0
-    others = other_readings(chosen, rows, truth)
-    return Task(name, tuple(rows), prompts, truth, tuple(found), tuple(others), chosen, form, common)
+    return Task(name, tuple(rows), prompts, truth, tuple(found), chosen, form, common)

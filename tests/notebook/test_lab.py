@@ -236,15 +236,14 @@ def run_cell(page, code):
 
 
 ODD = """import rewardkit as rk
+one = lambda completion: 1
 weights = {'third': 1 / 3, 'eighth': 0.125, 'huge': 1500.0, 'small': 1e-5}
-reward = rk.Reward('odd', {}, [rk.Component(name, len, weight=weights[name], why='odd') for name in weights])
+reward = rk.Reward('odd', {}, [rk.Component(n, one, weight=weights[n], why='odd') for n in weights])
 bench = rk.Workbench(reward, [{'prompt_id': 'p', 'prompt': 'p', 'completion': 'a' * n} for n in range(4)])"""
 
 
 def test_a_panel_that_is_shown_moves_no_weight(page, lab, lab_folder):
-    write_notebook(
-        lab_folder / "odd.ipynb", ["import time", ODD.replace("len,", "lambda completion: 1,"), "bench", "1"]
-    )
+    write_notebook(lab_folder / "odd.ipynb", [*ODD.split("\n", 2), "bench"])
     run_all(page, lab, "odd.ipynb")
     for name, shown in (("third", "0.333"), ("eighth", "0.125"), ("huge", "1500"), ("small", "0.00001")):
         box = page.locator(f".rewardkit-weight-box-{name} input")

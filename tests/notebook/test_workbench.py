@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from html_read import cells, plain_text
 
 import rewardkit as rk
 from rewardkit.notebook.workbench.bench import Opened
@@ -299,7 +300,7 @@ def test_filters_find_the_rows_that_they_say(bench):
     browse.low.value = "1.9"
     assert browse.page.value == ""
     panels(bench)["Compose"].numbers["right"].value = 2.0  # which the filter finds
-    assert len(browse.rows) and "reward 2" in _plain(browse.page.value)
+    assert len(browse.rows) and "reward 2" in plain_text(browse.page.value)
 
 
 def test_wrong_but_paid_and_right_but_unpaid_are_told_by_the_label():
@@ -422,11 +423,11 @@ def test_the_open_completion_stands_beside_its_siblings_and_each_opens(bench):
     np.testing.assert_array_equal(rewards, np.sort(rewards)[::-1])
     assert len(set(rewards.tolist())) > 1
     for row, card in zip(browse._shown, browse.siblings.children, strict=True):
-        assert f"advantage {bench._bench.figures.advantages[row]:+.2f}" in _plain(card.children[1].value)
+        assert f"advantage {bench._bench.figures.advantages[row]:+.2f}" in plain_text(card.children[1].value)
     place = browse._shown.index(10)
     browse.siblings.children[place].children[0].click()
     assert bench._bench.opened.row == 10
-    assert "why why <answer>" in _plain(browse.page.value) and "why why why" not in browse.page.value
+    assert "why why <answer>" in plain_text(browse.page.value) and "why why why" not in browse.page.value
 
 
 def test_of_a_large_group_the_siblings_around_the_open_one_are_shown():
@@ -444,15 +445,15 @@ def test_the_page_has_every_component_and_what_the_field_took(bench):
     for line in explanation.lines:
         assert line.component in page and line.why in page
     assert '<mark style="' in page and ">1</mark>" in page
-    assert "reward 1.41" in _plain(page)  # 1 + 0.5 * (1 - 18 / 100)
-    assert _cells(page, "component") == [
+    assert "reward 1.41" in plain_text(page)  # 1 + 0.5 * (1 - 18 / 100)
+    assert cells(page, "component") == [
         ["component", "score", "weight", "adds", "gate", "why"],
         ["right", "1", "1", "1", "", "the task"],
         ["brief", "0.82", "0.5", "0.41", "gate('right', at_least=1.0)", "short"],
         ["total", "", "", "1.41", "", "weighted_sum"],
     ]
     bench._bench.opened = Opened(1)
-    assert _cells(browse.page.value, "component")[1:] == [
+    assert cells(browse.page.value, "component")[1:] == [
         ["right", "0", "1", "0", "", "", "the task"],
         ["brief", "-", "0.5", "0", "gated", "gate('right', at_least=1.0)", "short"],
         ["total", "", "", "0", "", "", "weighted_sum"],
@@ -477,9 +478,9 @@ def test_weights_that_move_while_browse_is_out_of_sight_are_shown_when_it_comes_
     panel = bench.panel
     browse, compose = panels(bench)["Browse"], panels(bench)["Compose"]
     compose.numbers["right"].value = 3.0
-    assert "reward 3" not in _plain(browse.page.value)
+    assert "reward 3" not in plain_text(browse.page.value)
     _tabs(panel).selected_index = 1
-    assert "reward 3" in _plain(browse.page.value)
+    assert "reward 3" in plain_text(browse.page.value)
 
 
 def test_a_transcript_is_shown_turn_by_turn_with_its_calls_folded():
@@ -493,7 +494,7 @@ def test_a_transcript_is_shown_turn_by_turn_with_its_calls_folded():
     logged = [{"prompt_id": "p", "messages": messages, "ground_truth": "4"} for _ in range(2)]
     workbench = rk.Workbench(reward(), logged)
     page = tab(workbench, "Browse").page.value
-    plain = _plain(page)
+    plain = plain_text(page)
     places = [
         plain.index(text) for text in ("what is 2+2?", "let me see", "calls add", "gave 9", "it is <answer>")
     ]
@@ -647,14 +648,14 @@ def test_the_table_of_cases_is_searched_and_explains_a_miss(tmp_path):
     workbench = rk.Workbench(reward(), rows(), cases=rk.load_cases(cases))
     table = tab(workbench, "Cases")
     assert "1 of 2 cases passed, 1 missed" in table.message.text
-    plain = _plain(table.table.value)
+    plain = plain_text(table.table.value)
     assert "right 0.0, not 1" in plain and "prediction = '2'" in plain
     assert plain.index("missed") < plain.index("passed")
     table.show.value = "passed"
-    assert "prediction = '2'" not in _plain(table.table.value)
+    assert "prediction = '2'" not in plain_text(table.table.value)
     table.show.value = "all"
     table.search.value = ">2<"
-    assert "passed" not in _plain(table.table.value)
+    assert "passed" not in plain_text(table.table.value)
     table.search.value = "nothing like it"
     assert "No case is like this" in table.table.value
 
@@ -701,12 +702,12 @@ def test_probes_run_in_the_background_and_their_examples_open_in_browse(bench):
     label, _ = probes.examples.list.options[0]
     probes.examples.open.click()  # the first is chosen
     assert _tabs(panel).selected_index == 1
-    page = _plain(panels(workbench)["Browse"].page.value)
+    page = plain_text(panels(workbench)["Browse"].page.value)
     assert probes.result.alarms[0].code in label and probes.result.alarms[0].code in page
     form = panels(workbench)["Browse"].form
     assert form.expected.value and form.why.value
     panels(workbench)["Compose"].numbers["lenient"].value = 0.5
-    assert probes.result.alarms[0].code in _plain(panels(workbench)["Browse"].page.value)
+    assert probes.result.alarms[0].code in plain_text(panels(workbench)["Browse"].page.value)
 
 
 def test_probes_that_are_cancelled_show_what_was_found_and_can_run_again():
@@ -877,7 +878,7 @@ def test_hostile_texts_are_escaped_everywhere(tmp_path):
             "rewardkit-copy" in found
         )
         assert "\x00" not in found and "\u202e" not in found and "\ud800" not in found
-    assert "window.pwned" in _plain(browse.page.value) and "window.pwned" in _plain(table.table.value)
+    assert "window.pwned" in plain_text(browse.page.value) and "window.pwned" in plain_text(table.table.value)
 
 
 def test_a_completion_of_a_megabyte_is_shown_in_part_and_its_spans_in_place():
@@ -922,7 +923,7 @@ def test_cases_may_be_dicts():
 def test_a_label_that_is_not_used_is_named_with_the_reason(values, why):
     log = [{**row, "judged": values[at % len(values)]} for at, row in enumerate(rows())]
     workbench = rk.Workbench(reward(), log, label="judged")
-    picture = _plain(panels(workbench)["Compose"].picture.value)
+    picture = plain_text(panels(workbench)["Compose"].picture.value)
     assert "The label is not used: 'judged'" in picture and why in picture
     assert (
         "The label is not used"
@@ -939,7 +940,7 @@ def test_scores_with_errors_everywhere_are_shown_as_such():
     assert "No reward was judged" in compose.picture.value
     assert "No group has a signal" in compose.picture.value
     browse.kind.value = "error"
-    assert len(browse.rows) == 24 and "ValueError: never" in _plain(browse.page.value)
+    assert len(browse.rows) == 24 and "ValueError: never" in plain_text(browse.page.value)
 
 
 def test_one_row_and_infinite_scores_have_a_picture():
@@ -967,7 +968,7 @@ def test_each_tab_is_usable_alone(bench):
     alone.text.value = "why why why"
     assert len(alone.rows) == 6
     panels(bench)["Compose"].numbers["right"].value = 9.0
-    assert "reward 9" in _plain(alone.page.value) or "reward 0" in _plain(alone.page.value)
+    assert "reward 9" in plain_text(alone.page.value) or "reward 0" in plain_text(alone.page.value)
     assert bench._bench.variant.weights["right"] == 9.0
 
 
@@ -998,26 +999,6 @@ def _text_of(html, tag):
         def handle_data(self, data):
             if inside and inside[-1] == tag:
                 found.append(data)
-
-    Reader().feed(html)
-    return "".join(found)
-
-
-def _cells(html, first):
-    """The rows of the table whose head begins with a word, as texts."""
-    (table,) = [
-        part for part in re.findall(r"<table.*?</table>", html, re.DOTALL) if f">{first}</th>" in part
-    ]
-    rows = re.findall(r"<tr.*?</tr>", table, re.DOTALL)
-    return [[_plain(cell) for cell in re.findall(r"<t[hd].*?</t[hd]>", row, re.DOTALL)] for row in rows]
-
-
-def _plain(html):
-    found = []
-
-    class Reader(HTMLParser):
-        def handle_data(self, data):
-            found.append(data)
 
     Reader().feed(html)
     return "".join(found)

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from html_read import cells
 
 import rewardkit as rk
 from rewardkit.notebook.workbench.bench import Bench
@@ -35,21 +36,9 @@ def under(made, **weights):
 
 
 def bars(svg):
-    """y, height and colour group of each rectangle."""
+    """y and height of each rectangle."""
     return [
         (float(y), float(h)) for y, h in re.findall(r'<rect [^>]*y="([-\d.]+)"[^>]*height="([-\d.]+)"', svg)
-    ]
-
-
-def cells(html, first):
-    """The rows of the table whose head begins with a word, as texts."""
-    (table,) = [
-        part for part in re.findall(r"<table.*?</table>", html, re.DOTALL) if f">{first}</th>" in part
-    ]
-    rows = re.findall(r"<tr.*?</tr>", table, re.DOTALL)
-    return [
-        [re.sub("<.*?>", "", cell) for cell in re.findall(r"<t[hd].*?</t[hd]>", row, re.DOTALL)]
-        for row in rows
     ]
 
 
@@ -96,9 +85,8 @@ def test_a_sign_that_turns_is_counted_of_the_advantages_that_there_were():
     assert turned(before, before) == 0.0
     assert turned(before, under(made, a=-1.0, b=-0.5).figures) == 1.0  # all four that are not 0
     assert turned(before, under(made, a=1.0, b=1.0).figures) == 0.5
-    assert (
-        turned(before, under(made, a=1.0, b=2.0).figures) == 0.5
-    )  # 2, 1 turns the first group; 1, 3 does not
+    crossed = under(made, a=1.0, b=2.0).figures  # 2, 1 turns the first group; 1, 3 does not the second
+    assert turned(before, crossed) == 0.5
 
 
 def test_the_histogram_says_in_words_what_it_shows_and_draws_every_reward():

@@ -9,7 +9,7 @@ from typing import Any
 import ipywidgets as widgets
 
 from rewardkit.cases import OWN_KEYS, UNSCORED
-from rewardkit.errors import CasesError, InputError
+from rewardkit.errors import InputError
 from rewardkit.evaluation import STATUSES
 from rewardkit.notebook.workbench.bench import Bench, Opened
 from rewardkit.notebook.workbench.parts import Message, button, classed
@@ -150,7 +150,7 @@ class CaseForm:
         try:
             case = self.case()
             added = self.bench.write_case(case, path)
-        except (InputError, CasesError) as error:
+        except InputError as error:
             self.message.warn(f"Not saved: {error}")
         except OSError as error:
             self.message.warn(

@@ -11,7 +11,7 @@ from rewardkit.analysis.diagnosis import Diagnosis, diagnose
 from rewardkit.notebook.display import Show
 from rewardkit.notebook.workbench.bench import Bench, Opened
 from rewardkit.notebook.workbench.parts import Message, Panel, button, classed
-from rewardkit.notebook.workbench.running import Progress, Running, Work
+from rewardkit.notebook.workbench.running import Running, Work
 from rewardkit.notebook.workbench.variant import Variant
 from rewardkit.probes.findings import ProbeFinding
 from rewardkit.probes.probing import BUDGET, TIMEOUT, ProbeResult, probe
@@ -56,6 +56,7 @@ class _Tried(Panel):
     def __init__(self, bench: Bench, label: str, mark: str) -> None:
         self.bench = bench
         self.result: Any = None
+        self._begun: tuple[Variant, int] | None = None
         self._of: tuple[Variant, int] | None = None
         self.running = Running(label, mark, self._prepare, self._finished)
         self.moved = Message()
@@ -68,13 +69,9 @@ class _Tried(Panel):
         return widgets.VBox(parts)
 
     def _prepare(self) -> Work:
-        """The work, and what it is of: the variant and the scores of now."""
-        now, work = self._now, self._work()
-
-        def on_it(progress: Progress) -> tuple[tuple[Variant, int], Any]:
-            return now, work(progress)
-
-        return on_it
+        """The work on the variant and the scores of now."""
+        self._begun = self._now
+        return self._work()
 
     @property
     def _now(self) -> tuple[Variant, int]:
@@ -83,9 +80,9 @@ class _Tried(Panel):
     def _work(self) -> Work:
         raise NotImplementedError
 
-    def _finished(self, found: tuple[tuple[Variant, int], Any]) -> None:
-        self._of, self.result = found
-        self._show(self.result)
+    def _finished(self, result: Any) -> None:
+        self._of, self.result = self._begun, result
+        self._show(result)
         self._compare()
 
     def _show(self, result: Any) -> None:
