@@ -132,7 +132,7 @@ def _svg(inner: str, said: str, upright: str) -> str:
     return (
         f'<figure><figcaption>{said}</figcaption><svg role="img" aria-label="{said}" '
         f'viewBox="0 0 {WIDTH} {HEIGHT + BELOW}" font-size="12" fill="currentColor" '
-        'style="display:block;width:100%;height:auto">'
+        'style="display:block;width:100%;max-width:440px;height:auto">'
         f'<text x="10" y="{HEIGHT / 2}" text-anchor="middle" transform="rotate(-90 10 {HEIGHT / 2})">'
         f"{upright}</text>{inner}</svg></figure>"
     )
