@@ -7,19 +7,13 @@ from rewardkit.analysis.findings import Finding
 from rewardkit.analysis.forecast import Forecast, forecast
 from rewardkit.analysis.suggestions import Suggestion, Suggestions, suggest
 from rewardkit.analysis.variants import WhatIf, whatif
-from rewardkit.cases import Case, CheckResult, assert_cases, check, load_cases
-from rewardkit.component import Component
 from rewardkit.errors import Cancelled, CasesError, InputError, RewardError, RolloutsError
-from rewardkit.explanation import Explanation, explain
-from rewardkit.exporting import Exported, export
-from rewardkit.loading import load_reward
 from rewardkit.notebook.magic import load_ipython_extension as load_ipython_extension
 from rewardkit.notebook.workbench.panel import Workbench as Workbench
-from rewardkit.primitives import extraction as extract
-from rewardkit.primitives import measurement as measure
-from rewardkit.primitives import verification as verify
-from rewardkit.primitives import weighting as weigh
-from rewardkit.primitives.gating import gate
+from rewardkit.primitives import extract, measure, verify
+from rewardkit.primitives import weights as weigh
+from rewardkit.primitives.gates import gate
+from rewardkit.primitives.notes import note
 from rewardkit.probes.asserting import assert_holds
 from rewardkit.probes.findings import ProbeFinding
 from rewardkit.probes.mutant_results import MutantResult
@@ -27,17 +21,21 @@ from rewardkit.probes.mutants import mutants
 from rewardkit.probes.probing import ProbeResult, probe
 from rewardkit.probes.suspect import suspect
 from rewardkit.probes.suspicion import Suspicion
-from rewardkit.recording import recorded
-from rewardkit.reward import Reward, RewardResult
-from rewardkit.rollouts import Rollouts, load_rollouts
-from rewardkit.route import Route
-from rewardkit.sampling import Sampled, sample
-from rewardkit.saving import save_reward
-from rewardkit.scoring import Scores, load_scores, score
+from rewardkit.rewards.component import Component
+from rewardkit.rewards.load import load_reward
+from rewardkit.rewards.recorded import recorded
+from rewardkit.rewards.reward import Reward, RewardResult
+from rewardkit.rewards.route import Route
+from rewardkit.rewards.save import save_reward
+from rewardkit.rewards.training import Training
+from rewardkit.rollouts.sample import Sampled, sample
+from rewardkit.rollouts.table import Rollouts, load_rollouts
+from rewardkit.scoring.cases import Case, CheckResult, assert_cases, check, load_cases
+from rewardkit.scoring.explain import Explanation, explain
+from rewardkit.scoring.scores import Scores, load_scores, score
 from rewardkit.starting.start import Started, start
+from rewardkit.targets.export import Exported, export
 from rewardkit.targets.registry import get_reward_function, register_reward_function
-from rewardkit.trace import note
-from rewardkit.training import Training
 
 __all__ = [
     "Cancelled",

@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 
 import rewardkit as rk
-from rewardkit.rollouts import Rollouts
-from rewardkit.scoring import status_column
+from rewardkit.rollouts.table import Rollouts
+from rewardkit.scoring.scores import status_column
 
 ROWS = 10_000_000
 SIBLINGS = 8

@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import data_latex_pairs
 
 import rewardkit as rk
-from rewardkit.primitives import mathematics
+from rewardkit.primitives.verify.math import equal as mathematics
 
 RUNS = 3
 OTHER_NUMBERS = [

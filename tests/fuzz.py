@@ -21,7 +21,7 @@ import hostile
 import inventory
 
 import rewardkit as rk
-from rewardkit.primitives.mathematics import CPU_SECONDS
+from rewardkit.primitives.verify.math.equal import CPU_SECONDS
 
 DEADLINE = 2.0
 """Seconds. Our choice: a million characters take a fraction of that."""

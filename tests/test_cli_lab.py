@@ -9,9 +9,9 @@ import nbformat
 import pytest
 from click.testing import CliRunner
 
-from rewardkit.bundle import bundled
 from rewardkit.cli import lab, main
 from rewardkit.cli.presets import from_folder, with_values
+from rewardkit.rollouts.bundle import bundled
 
 NAMES = ["01_build", "02_check", "03_analyze"]
 REWARD = "def strict(completion, ground_truth):\n    return float(completion == ground_truth)\n"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import rewardkit as rk
-from rewardkit.component import Call, describe, sources
+from rewardkit.rewards.component import Call, describe, sources
 
 ROW = {"completion": "four", "ground_truth": "4", "prompt": "2+2?"}
 
@@ -247,7 +247,7 @@ class Plain:
 @pytest.mark.parametrize(
     ("function", "written"),
     [
-        (rk.verify.matches, "rewardkit.primitives.verification.matches"),
+        (rk.verify.matches, "rewardkit.primitives.verify.matches"),
         (with_option, "with_option"),
         (functools.partial(with_option, k=2), "partial(with_option, k=2)"),
         (rk.extract.tag("answer"), "tag('answer')"),

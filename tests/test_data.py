@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import rewardkit as rk
-from rewardkit.primitives.verification import read_number
+from rewardkit.primitives.verify import read_number
 
 _spec = importlib.util.spec_from_file_location("turns", Path(__file__).with_name("turns.py"))
 _turns = importlib.util.module_from_spec(_spec)

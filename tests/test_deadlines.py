@@ -16,9 +16,9 @@ from functools import partial
 
 import pytest
 
-from rewardkit import deadlines
-from rewardkit.deadlines import DeadlinePassed, Killed, Raised, WorkerEnded, Workers
-from rewardkit.sending import CannotSend
+from rewardkit.workers import pool as deadlines
+from rewardkit.workers.pool import DeadlinePassed, Killed, Raised, WorkerEnded, Workers
+from rewardkit.workers.sending import CannotSend
 
 SECONDS = 1.0
 
@@ -355,8 +355,8 @@ def test_the_reader_of_a_worker_that_was_ended_takes_nothing_from_the_next(monke
             time.sleep(0.2 if readers[0] == threading.get_ident() else 0.4)
         return read(number, size)
 
-    monkeypatch.setattr("rewardkit.deadlines.os.read", held_up)
-    monkeypatch.setattr("rewardkit.deadlines.START_SECONDS", 10)
+    monkeypatch.setattr("rewardkit.workers.pool.os.read", held_up)
+    monkeypatch.setattr("rewardkit.workers.pool.START_SECONDS", 10)
     with Workers(seconds=60.0) as workers:
         for _ in workers.map(awkward, [("a",), ("sleep",)]):
             break
@@ -391,7 +391,7 @@ def test_a_process_that_is_killed_takes_its_workers_along(tmp_path, how, seconds
         textwrap.dedent(
             f"""
             import os, re, signal, subprocess, sys, time
-            from rewardkit.deadlines import Workers
+            from rewardkit.workers.pool import Workers
             def call(how, parent):
                 child = subprocess.Popen(["sleep", "1000"]).pid if how == "sleep" else os.getpid()
                 print(os.getpid(), child, file=sys.stderr, flush=True)
@@ -431,7 +431,7 @@ def _runs(process):
 def test_a_script_without_a_main_guard_can_use_workers(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(
-        "from rewardkit.deadlines import Workers\n"
+        "from rewardkit.workers.pool import Workers\n"
         "def double(number):\n    return number * 2\n"
         "print(Workers(seconds=5).call(double, 21))\n"
     )

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import rewardkit as rk
-from rewardkit.calling import CONCURRENT_CALLS
+from rewardkit.scoring.calls import CONCURRENT_CALLS
 
 
 def scored(*components, rows=("a", "bb", "ccc"), notes=False):

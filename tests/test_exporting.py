@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import rewardkit as rk
-from rewardkit.exporting import export
 from rewardkit.targets import named, trl, verl
+from rewardkit.targets.export import export
 
 SEVEN = ("trl", "verl", "siirl", "benchmax", "tunix", "verifiers", "openrlhf")
 ROWS = rk.load_rollouts("gallery:arithmetic").select(range(32))

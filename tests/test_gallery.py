@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import rewardkit as rk
-from rewardkit.evaluation import STATUSES
+from rewardkit.scoring.evaluate import STATUSES
 
 ROOT = Path(__file__).parent.parent
 GALLERY = ROOT / "rewardkit" / "gallery"

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import rewardkit as rk
-from rewardkit.limits import CannotLimit, TimeLimit, cannot_limit
+from rewardkit.scoring.limits import CannotLimit, TimeLimit, cannot_limit
 
 SECONDS = 1.0
 FAULTS = {"sleep": "took longer than 1 s", "a" * 64 + "b": "took longer than 1 s"}

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import rewardkit as rk
-from rewardkit.inspect_logs import number_of
+from rewardkit.rollouts.logs.inspect import number_of
 
 _spec = importlib.util.spec_from_file_location("trainer_logs", Path(__file__).with_name("trainer_logs.py"))
 made = importlib.util.module_from_spec(_spec)

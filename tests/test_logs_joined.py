@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rewardkit as rk
-from rewardkit.joining import match_values
-from rewardkit.matching import match_prompts, normal
+from rewardkit.rollouts.join import match_values
+from rewardkit.rollouts.matching import match_prompts, normal
 
 _spec = importlib.util.spec_from_file_location("trainer_logs", Path(__file__).with_name("trainer_logs.py"))
 made = importlib.util.module_from_spec(_spec)

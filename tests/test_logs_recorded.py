@@ -12,9 +12,9 @@ from click.testing import CliRunner
 
 import rewardkit as rk
 from rewardkit.cli import main
-from rewardkit.logs import Logged
 from rewardkit.notebook.report import report
-from rewardkit.recording import is_recorded
+from rewardkit.rewards.recorded import is_recorded
+from rewardkit.rollouts.logs.log import Logged
 
 _spec = importlib.util.spec_from_file_location("trainer_logs", Path(__file__).with_name("trainer_logs.py"))
 made = importlib.util.module_from_spec(_spec)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewardkit.markup import LONGEST_SHOWN, escaped, marked, table
+from rewardkit.html.markup import LONGEST_SHOWN, escaped, marked, table
 
 
 class Reader(HTMLParser):

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import rewardkit as rk
-from rewardkit.prompts import read_prompts
+from rewardkit.rollouts.prompts import read_prompts
 
 ROWS = [
     {"prompt_id": "007", "prompt": "2+2?", "ground_truth": "4", "level": 1},

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import rewardkit as rk
-from rewardkit.exporting import export, prove
-from rewardkit.proving import prove as prove_with
 from rewardkit.targets import easyr1, named, trl
 from rewardkit.targets.calling import loaded
+from rewardkit.targets.export import export, prove
+from rewardkit.targets.prove import prove as prove_with
 from rewardkit.targets.target import Called
 
 ROWS = [

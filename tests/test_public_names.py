@@ -24,8 +24,8 @@ def test_every_name_is_what_the_stub_says_and_is_found_by_completion():
 
 
 def test_a_name_that_is_not_there_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="module 'rewardkit' has no attribute 'rewards'"):
-        rk.rewards  # noqa: B018
+    with pytest.raises(AttributeError, match="module 'rewardkit' has no attribute 'rewardz'"):
+        rk.rewardz  # noqa: B018
 
 
 def test_a_module_that_was_imported_before_does_not_stand_for_a_name():

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import rewardkit as rk
-from rewardkit import cards, markup
 from rewardkit.analysis.rendering import SEVERITY_MARKS
+from rewardkit.html import cards, markup
 
 EVIL = (
     "<script>window.pwned = 1</script><img src=x onerror='window.pwned = 1'>"

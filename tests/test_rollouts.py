@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rewardkit as rk
-from rewardkit.columns import as_column, column_values
-from rewardkit.rollouts import ALIASES
+from rewardkit.rollouts.table import ALIASES
+from rewardkit.rollouts.values import as_column, column_values
 
 
 def values(rollouts, name):

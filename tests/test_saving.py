@@ -314,7 +314,7 @@ def test_a_transform_of_ones_own_without_a_name_is_refused(tmp_path):
 
 def test_a_file_that_would_say_something_else_is_not_written(tmp_path, monkeypatch):
     monkeypatch.setattr(
-        "rewardkit.saving.Writer.component", lambda *_: "rk.Component('c', rk.verify.matches)"
+        "rewardkit.rewards.save.Writer.component", lambda *_: "rk.Component('c', rk.verify.matches)"
     )
     with pytest.raises(rk.RewardError, match="differs"):
         rk.save_reward(reward(correct()), tmp_path / "saved.py")

@@ -185,7 +185,7 @@ def test_a_write_that_fails_half_way_leaves_the_old_file_and_nothing_else(file, 
         raise OSError("no space left")
 
     if file == "scores.parquet":
-        monkeypatch.setattr("rewardkit.scoring.pq.write_table", half)
+        monkeypatch.setattr("rewardkit.scoring.scores.pq.write_table", half)
     else:
         monkeypatch.setattr("pathlib.Path.write_text", lambda path, *a, **k: half(path))
     with pytest.raises(OSError, match="no space left"):
@@ -198,7 +198,7 @@ def test_a_first_write_that_fails_leaves_no_file(tmp_path, monkeypatch):
     def fail(*_, **__):
         raise OSError("no space left")
 
-    monkeypatch.setattr("rewardkit.scoring.pq.write_table", fail)
+    monkeypatch.setattr("rewardkit.scoring.scores.pq.write_table", fail)
     with pytest.raises(OSError, match="no space left"):
         rk.score(make(), ROWS).save(tmp_path)
     assert list(tmp_path.iterdir()) == []

@@ -3,7 +3,7 @@
 import threading
 
 import rewardkit as rk
-from rewardkit.trace import listen
+from rewardkit.primitives.notes import listen
 
 
 def test_a_note_without_a_listener_goes_nowhere():

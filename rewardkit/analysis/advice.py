@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rewardkit import markup
 from rewardkit.analysis.curves import Selection
 from rewardkit.analysis.findings import counted, percent
 from rewardkit.analysis.measured import FIGURES, Effect
 from rewardkit.analysis.normalization import Normalization
+from rewardkit.html import markup
 
 if TYPE_CHECKING:
     from rewardkit.analysis.forecast import Forecast

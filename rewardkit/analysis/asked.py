@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.calling import short
 from rewardkit.errors import InputError
+from rewardkit.scoring.calls import short
 
 __all__ = ["check_label", "check_seed", "names_of"]
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rewardkit.cases import Case, CheckResult, check, load_cases
-from rewardkit.reward import Reward
+from rewardkit.rewards.reward import Reward
+from rewardkit.scoring.cases import Case, CheckResult, check, load_cases
 
 __all__ = ["case_changes"]
 

@@ -11,14 +11,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rewardkit.analysis.gates import put_gate
-from rewardkit.calling import short
-from rewardkit.columns import column_values
-from rewardkit.component import Component, gate_asks_for, is_async
 from rewardkit.errors import InputError, RewardError
-from rewardkit.evaluation import ABSTAINED, ERROR, GATED
-from rewardkit.reward import Part, Reward
-from rewardkit.route import Route
-from rewardkit.scoring import Scores, score, status_column
+from rewardkit.rewards.component import Component, gate_asks_for, is_async
+from rewardkit.rewards.reward import Part, Reward
+from rewardkit.rewards.route import Route
+from rewardkit.rollouts.values import column_values
+from rewardkit.scoring.calls import short
+from rewardkit.scoring.evaluate import ABSTAINED, ERROR, GATED
+from rewardkit.scoring.scores import Scores, score, status_column
 
 __all__ = ["Change", "applied", "part_scores", "put", "run_again", "to_run", "why_not_run"]
 

@@ -20,11 +20,11 @@ from rewardkit.analysis.findings import SEVERITIES, Finding, percent
 from rewardkit.analysis.forecast import LIMITS, forecast
 from rewardkit.analysis.grouping import Codes
 from rewardkit.analysis.matched import match_rows, side_by_side
-from rewardkit.calling import short
-from rewardkit.cases import Case
 from rewardkit.errors import InputError
-from rewardkit.scoring import Scores
-from rewardkit.training import Training
+from rewardkit.rewards.training import Training
+from rewardkit.scoring.calls import short
+from rewardkit.scoring.cases import Case
+from rewardkit.scoring.scores import Scores
 
 __all__ = ["Comparison", "compare", "of_rows"]
 

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from rewardkit.analysis.finite import held
 from rewardkit.analysis.grouping import Floats
-from rewardkit.calling import short
-from rewardkit.columns import column_values
 from rewardkit.errors import InputError, did_you_mean
-from rewardkit.logs import numeric
-from rewardkit.scoring import Scores
+from rewardkit.rollouts.logs.log import numeric
+from rewardkit.rollouts.values import column_values
+from rewardkit.scoring.calls import short
+from rewardkit.scoring.scores import Scores
 
 __all__ = ["Context", "context_of", "truths"]
 

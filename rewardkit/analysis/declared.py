@@ -11,7 +11,7 @@ from rewardkit.analysis.measured import halves, off
 from rewardkit.analysis.proposal import Proposal, reweighed
 from rewardkit.analysis.thresholds import FEWEST_GROUPS, OFTEN
 from rewardkit.analysis.view import View
-from rewardkit.scoring import Scores
+from rewardkit.scoring.scores import Scores
 
 __all__ = ["weights_for_influence"]
 

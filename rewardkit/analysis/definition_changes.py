@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rewardkit.calling import short
+from rewardkit.scoring.calls import short
 
 __all__ = ["Change", "definition_changes", "unseen_sources"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection
 
-from rewardkit.component import Component, Recorded, gate_asks_for
-from rewardkit.primitives.gating import Gate
-from rewardkit.reward import Reward
+from rewardkit.primitives.gates import Gate
+from rewardkit.rewards.component import Component, Recorded, gate_asks_for
+from rewardkit.rewards.reward import Reward
 
 __all__ = ["gate_on", "moved_by", "of_several", "only_run"]
 

@@ -32,12 +32,12 @@ from rewardkit.analysis.signal import signal_of
 from rewardkit.analysis.thresholds import THRESHOLDS
 from rewardkit.analysis.view import View
 from rewardkit.analysis.views import make_view
-from rewardkit.calling import short
-from rewardkit.columns import column_values
 from rewardkit.errors import Cancelled, InputError, did_you_mean
-from rewardkit.reward import Part
-from rewardkit.scoring import Scores
-from rewardkit.training import Training
+from rewardkit.rewards.reward import Part
+from rewardkit.rewards.training import Training
+from rewardkit.rollouts.values import column_values
+from rewardkit.scoring.calls import short
+from rewardkit.scoring.scores import Scores
 
 __all__ = ["Diagnosis", "diagnose", "make_views"]
 

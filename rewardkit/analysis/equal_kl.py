@@ -12,8 +12,8 @@ import pandas as pd
 from rewardkit.analysis.curves import Curve, Selection, band
 from rewardkit.analysis.forecast import Forecast
 from rewardkit.analysis.grouping import Floats
-from rewardkit.calling import short
 from rewardkit.errors import InputError, did_you_mean
+from rewardkit.scoring.calls import short
 
 __all__ = ["EqualKL", "Pair", "at_equal_kl"]
 

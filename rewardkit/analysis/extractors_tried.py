@@ -14,14 +14,13 @@ from rewardkit.analysis.changes import Change, why_not_run
 from rewardkit.analysis.proposal import Found, Proposal
 from rewardkit.analysis.proposals import READABLE, prediction_column
 from rewardkit.analysis.view import View
-from rewardkit.columns import column_values
-from rewardkit.component import Component
-from rewardkit.primitives import extraction as extract
-from rewardkit.primitives import verification as verify
-from rewardkit.primitives.combining import Every, FirstOf
-from rewardkit.primitives.extractor import Extractor
-from rewardkit.primitives.tagged import Tag
-from rewardkit.scoring import Scores
+from rewardkit.primitives import extract, verify
+from rewardkit.primitives.extract.combining import Every, FirstOf
+from rewardkit.primitives.extract.extractor import Extractor
+from rewardkit.primitives.extract.tagged import Tag
+from rewardkit.rewards.component import Component
+from rewardkit.rollouts.values import column_values
+from rewardkit.scoring.scores import Scores
 
 __all__ = ["readings"]
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from rewardkit.analysis.findings import Finding
 from rewardkit.analysis.grouping import Bootstrap, Floats
-from rewardkit.evaluation import ERROR
-from rewardkit.scoring import Scores
+from rewardkit.scoring.evaluate import ERROR
+from rewardkit.scoring.scores import Scores
 
 __all__ = ["LARGEST", "endless", "find", "finite", "held", "returned"]
 

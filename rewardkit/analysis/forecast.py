@@ -18,12 +18,12 @@ from rewardkit.analysis.findings import counted, percent
 from rewardkit.analysis.finite import endless, held
 from rewardkit.analysis.grouping import Bootstrap, Floats, GroupStats, group_stats
 from rewardkit.analysis.selection import add_up, numbers_drawn, siblings_of
-from rewardkit.calling import short
-from rewardkit.columns import column_values
 from rewardkit.errors import InputError, did_you_mean
 from rewardkit.primitives.texts import words
-from rewardkit.scoring import Scores
-from rewardkit.training import Training
+from rewardkit.rewards.training import Training
+from rewardkit.rollouts.values import column_values
+from rewardkit.scoring.calls import short
+from rewardkit.scoring.scores import Scores
 
 __all__ = ["LIMITS", "Forecast", "forecast"]
 

@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rewardkit.calling import short
-from rewardkit.columns import column_values
 from rewardkit.errors import RewardError
-from rewardkit.evaluation import ABSTAINED, GATED, SCORED
-from rewardkit.primitives.gating import Gate
-from rewardkit.scoring import status_column
+from rewardkit.primitives.gates import Gate
+from rewardkit.rollouts.values import column_values
+from rewardkit.scoring.calls import short
+from rewardkit.scoring.evaluate import ABSTAINED, GATED, SCORED
+from rewardkit.scoring.scores import status_column
 
 __all__ = ["UNSCORED", "put_gate"]
 

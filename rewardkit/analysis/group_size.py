@@ -11,8 +11,8 @@ import numpy as np
 
 from rewardkit.analysis.findings import counted
 from rewardkit.analysis.grouping import Bootstrap, Codes, Floats
-from rewardkit.calling import short
 from rewardkit.errors import InputError
+from rewardkit.scoring.calls import short
 
 __all__ = ["DeadShare", "dead_share"]
 

@@ -10,8 +10,8 @@ from rapidfuzz import fuzz
 
 from rewardkit.analysis.grouping import Codes
 from rewardkit.analysis.view import View
-from rewardkit.columns import as_column, column_values
-from rewardkit.scoring import Scores
+from rewardkit.rollouts.values import as_column, column_values
+from rewardkit.scoring.scores import Scores
 
 __all__ = ["different", "highest"]
 

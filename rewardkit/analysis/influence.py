@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardkit.analysis.grouping import Codes, Floats, group_stats, within
-from rewardkit.primitives.weighting import aggregate
+from rewardkit.primitives.weights import aggregate
 
 __all__ = ["MOST_COMPONENTS", "group_shares", "shapley"]
 

@@ -13,10 +13,10 @@ from rewardkit.analysis.findings import Finding
 from rewardkit.analysis.finite import held
 from rewardkit.analysis.grouping import Floats
 from rewardkit.analysis.view import SHOWN_IDS
-from rewardkit.columns import column_values
-from rewardkit.component import describe
-from rewardkit.recording import is_recorded
-from rewardkit.scoring import Scores
+from rewardkit.rewards.component import describe
+from rewardkit.rewards.recorded import is_recorded
+from rewardkit.rollouts.values import column_values
+from rewardkit.scoring.scores import Scores
 
 RTOL = 1e-6
 """Trainers hold rewards as float32, whose numbers lie 1.2e-7 apart, and add a few of them."""

@@ -15,9 +15,9 @@ from rewardkit.analysis.findings import percent
 from rewardkit.analysis.finite import endless
 from rewardkit.analysis.grouping import Bootstrap, Codes, Floats
 from rewardkit.analysis.view import SHOWN_IDS
-from rewardkit.columns import column_values
 from rewardkit.errors import InputError
-from rewardkit.scoring import Scores
+from rewardkit.rollouts.values import column_values
+from rewardkit.scoring.scores import Scores
 
 __all__ = ["Matched", "match_rows", "side_by_side"]
 

@@ -14,8 +14,8 @@ from rewardkit.analysis.grouping import Floats, group_stats
 from rewardkit.analysis.pairs import concordance
 from rewardkit.analysis.view import TINY, View
 from rewardkit.analysis.views import make_view
-from rewardkit.reward import Part
-from rewardkit.scoring import Scores
+from rewardkit.rewards.reward import Part
+from rewardkit.scoring.scores import Scores
 
 __all__ = [
     "FIGURES",

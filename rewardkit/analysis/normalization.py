@@ -15,8 +15,8 @@ from rewardkit.analysis.grouping import Floats, group_stats
 from rewardkit.analysis.signal import moved as moved_share
 from rewardkit.analysis.signal import of_one_size, sample_size, top_decile
 from rewardkit.analysis.view import View
-from rewardkit.primitives.weighting import Transform, min_max, rank, standardise
-from rewardkit.training import Training
+from rewardkit.primitives.weights import Transform, min_max, rank, standardise
+from rewardkit.rewards.training import Training
 
 __all__ = ["Normalization", "normalizations"]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from rewardkit.analysis.changes import Change
 from rewardkit.analysis.view import View
-from rewardkit.scoring import Scores
+from rewardkit.scoring.scores import Scores
 
 __all__ = ["Found", "Proposal", "reweighed"]
 

@@ -19,11 +19,11 @@ from rewardkit.analysis.pairs import concordance
 from rewardkit.analysis.proposal import Found, Proposal, reweighed
 from rewardkit.analysis.signal import moved
 from rewardkit.analysis.view import View
-from rewardkit.component import Component, describe
-from rewardkit.primitives.gating import gate
-from rewardkit.primitives.lengths import Length, Overlong
-from rewardkit.primitives.verification import closeness
-from rewardkit.scoring import Scores
+from rewardkit.primitives.gates import gate
+from rewardkit.primitives.measure.lengths import Length, Overlong
+from rewardkit.primitives.verify import closeness
+from rewardkit.rewards.component import Component, describe
+from rewardkit.scoring.scores import Scores
 
 __all__ = ["prediction_column", "proposed"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rewardkit.analysis.findings import Finding, counted, percent
 from rewardkit.analysis.view import View
-from rewardkit.markup import card, escaped, folded, listed, outlined, table
+from rewardkit.html.markup import card, escaped, folded, listed, outlined, table
 
 if TYPE_CHECKING:
     from rewardkit.analysis.diagnosis import Diagnosis

@@ -14,10 +14,10 @@ from rewardkit.analysis.asked import names_of
 from rewardkit.analysis.findings import Finding
 from rewardkit.analysis.grouping import Codes
 from rewardkit.analysis.thresholds import FEWEST_GROUPS
-from rewardkit.columns import column_values
 from rewardkit.errors import InputError, did_you_mean
-from rewardkit.reward import Part
-from rewardkit.scoring import Scores
+from rewardkit.rewards.reward import Part
+from rewardkit.rollouts.values import column_values
+from rewardkit.scoring.scores import Scores
 
 __all__ = ["chosen", "news", "parts_of", "rows_by", "usable"]
 

@@ -27,10 +27,10 @@ from rewardkit.analysis.normalization import Normalization, normalizations
 from rewardkit.analysis.proposal import Proposal
 from rewardkit.analysis.proposals import proposed
 from rewardkit.analysis.view import View
-from rewardkit.calling import short
 from rewardkit.errors import InputError
-from rewardkit.reward import Part, Reward
-from rewardkit.scoring import Scores
+from rewardkit.rewards.reward import Part, Reward
+from rewardkit.scoring.calls import short
+from rewardkit.scoring.scores import Scores
 
 __all__ = ["Suggestion", "Suggestions", "suggest"]
 

@@ -12,13 +12,13 @@ from rewardkit.analysis.changes import run_again
 from rewardkit.analysis.dependents import gate_on, moved_by, only_run
 from rewardkit.analysis.diagnosis import Diagnosis, diagnose
 from rewardkit.analysis.gates import put_gate
-from rewardkit.calling import short
-from rewardkit.component import describe
 from rewardkit.errors import InputError, RewardError, did_you_mean
-from rewardkit.primitives.gating import Gate
-from rewardkit.reward import Reward
-from rewardkit.route import Route
-from rewardkit.scoring import Scores
+from rewardkit.primitives.gates import Gate
+from rewardkit.rewards.component import describe
+from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.route import Route
+from rewardkit.scoring.calls import short
+from rewardkit.scoring.scores import Scores
 
 __all__ = ["WhatIf", "whatif", "with_gates"]
 

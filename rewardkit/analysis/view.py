@@ -18,10 +18,10 @@ from rewardkit.analysis.findings import Finding
 from rewardkit.analysis.grouping import Bootstrap, Codes, Floats, GroupStats, group_stats
 from rewardkit.analysis.influence import group_shares, shapley, squared
 from rewardkit.analysis.thresholds import FEWEST_GROUPS, deciding_end
-from rewardkit.component import Component
-from rewardkit.evaluation import GATED, STATUSES
-from rewardkit.reward import Reward
-from rewardkit.training import Training
+from rewardkit.rewards.component import Component
+from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.training import Training
+from rewardkit.scoring.evaluate import GATED, STATUSES
 
 __all__ = ["TINY", "View"]
 

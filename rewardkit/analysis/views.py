@@ -13,9 +13,9 @@ from rewardkit.analysis.context import context_of
 from rewardkit.analysis.grouping import Bootstrap, Codes, numbered
 from rewardkit.analysis.view import View
 from rewardkit.errors import InputError, did_you_mean
-from rewardkit.reward import Part, Reward
-from rewardkit.scoring import Scores
-from rewardkit.training import Training
+from rewardkit.rewards.reward import Part, Reward
+from rewardkit.rewards.training import Training
+from rewardkit.scoring.scores import Scores
 
 __all__ = ["check_metric", "make_view"]
 

@@ -11,7 +11,7 @@ import rewardkit as rk
 from rewardkit.cli.group import main
 from rewardkit.cli.options import REWARD, as_option, json_option, limit_for, timeout_option
 from rewardkit.cli.output import emit
-from rewardkit.markup import aligned
+from rewardkit.html.markup import aligned
 
 
 @main.command("check", epilog=REWARD)

@@ -14,8 +14,8 @@ import rewardkit as rk
 from rewardkit.cli.group import main
 from rewardkit.cli.options import REWARD, as_option, json_option, names_option, rollout_options
 from rewardkit.cli.output import emit
-from rewardkit.exporting import prove
 from rewardkit.targets import TARGETS
+from rewardkit.targets.export import prove
 from rewardkit.targets.exported import identifier
 
 WRITTEN = [target.name for target in TARGETS if target.write is not None]

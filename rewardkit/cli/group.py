@@ -11,8 +11,8 @@ from typing import Any
 import click
 
 import rewardkit as rk
-from rewardkit.calling import said
 from rewardkit.cli.output import printable
+from rewardkit.scoring.calls import said
 
 __all__ = ["main"]
 

@@ -14,7 +14,6 @@ import click
 from click.core import ParameterSource
 
 import rewardkit as rk
-from rewardkit.bundle import bundled
 from rewardkit.cli.group import main
 from rewardkit.cli.options import (
     REWARD,
@@ -32,7 +31,8 @@ from rewardkit.cli.options import (
 from rewardkit.cli.presets import copied
 from rewardkit.errors import did_you_mean
 from rewardkit.probes.baseline import load_baseline
-from rewardkit.recording import LOGGED_REWARD, reward_named
+from rewardkit.rewards.recorded import LOGGED_REWARD, reward_named
+from rewardkit.rollouts.bundle import bundled
 
 ALL = BUILD, _, ANALYZE = "01_build", "02_check", "03_analyze"
 READING = ("columns", "group", "join", "on", "fill")

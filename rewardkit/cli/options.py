@@ -10,11 +10,11 @@ import click
 
 import rewardkit as rk
 from rewardkit.cli.output import printable
-from rewardkit.limits import cannot_limit
-from rewardkit.mapping import TEXTS
 from rewardkit.probes.leaks import LEAKAGE
 from rewardkit.probes.probing import BUDGET
-from rewardkit.reading import cell_number
+from rewardkit.rollouts.columns import TEXTS
+from rewardkit.rollouts.files import cell_number
+from rewardkit.scoring.limits import cannot_limit
 from rewardkit.targets import TARGETS
 
 TIMEOUT = 10.0

@@ -11,8 +11,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from rewardkit.bundle import GALLERY
-from rewardkit.scoring import write_whole
+from rewardkit.rollouts.bundle import GALLERY
+from rewardkit.scoring.scores import write_whole
 
 __all__ = ["copied", "from_folder", "with_values"]
 

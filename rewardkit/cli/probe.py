@@ -24,7 +24,7 @@ from rewardkit.cli.options import (
 )
 from rewardkit.cli.output import emit
 from rewardkit.errors import did_you_mean
-from rewardkit.markup import aligned
+from rewardkit.html.markup import aligned
 from rewardkit.probes import rendering
 from rewardkit.probes.asserting import met
 from rewardkit.probes.baseline import Baseline, accept, load_baseline, stale, under_baseline
@@ -34,7 +34,7 @@ from rewardkit.probes.from_cases import rollouts_of, with_cases
 from rewardkit.probes.probing import TIMEOUT, probe
 from rewardkit.probes.quiet import quiet
 from rewardkit.probes.search import CALLS
-from rewardkit.recording import LOGGED_REWARD
+from rewardkit.rewards.recorded import LOGGED_REWARD
 
 OTHER_FAMILIES = {
     "search": "a completion that is put together, wrong for certain and paid, as small as it goes",

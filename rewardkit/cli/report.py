@@ -27,7 +27,7 @@ from rewardkit.cli.options import (
     weights_option,
 )
 from rewardkit.cli.output import emit
-from rewardkit.training import Training
+from rewardkit.rewards.training import Training
 
 
 @main.command("report", epilog=REWARD)

@@ -9,11 +9,11 @@ from typing import Any
 
 import click
 
-from rewardkit.asking import CONCURRENCY, KEY, RETRIES, TIMEOUT
 from rewardkit.cli.group import main
 from rewardkit.cli.options import json_option
 from rewardkit.cli.output import emit, printable
-from rewardkit.sampling import sample
+from rewardkit.rollouts.chat import CONCURRENCY, KEY, RETRIES, TIMEOUT
+from rewardkit.rollouts.sample import sample
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""

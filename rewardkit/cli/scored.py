@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import rewardkit as rk
-from rewardkit.scoring import is_scored
+from rewardkit.scoring.scores import is_scored
 
 __all__ = ["SCORES", "Read", "scored_or_logged", "scores_of", "with_reward"]
 

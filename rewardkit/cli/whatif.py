@@ -12,7 +12,6 @@ import click
 from click.core import ParameterSource
 
 import rewardkit as rk
-from rewardkit.calling import short
 from rewardkit.cli.group import main
 from rewardkit.cli.options import (
     json_option,
@@ -26,9 +25,10 @@ from rewardkit.cli.options import (
 )
 from rewardkit.cli.output import emit
 from rewardkit.cli.scored import SCORES, scored_or_logged, with_reward
-from rewardkit.columns import column_values
-from rewardkit.primitives.gating import Gate
-from rewardkit.reading import cell_number
+from rewardkit.primitives.gates import Gate
+from rewardkit.rollouts.files import cell_number
+from rewardkit.rollouts.values import column_values
+from rewardkit.scoring.calls import short
 
 FORM = "NAME=none or NAME=OTHER>=NUMBER (or <=, ==), such as 'concise=correct>=1'"
 CONDITION = re.compile(r"(?P<name>[^=<>]+)=(?P<on>[^=<>]+)(?P<sign>>=|<=|==)(?P<limit>[^=<>]+)")

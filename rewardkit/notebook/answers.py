@@ -11,9 +11,9 @@ from rewardkit.analysis.forecast import Forecast
 from rewardkit.analysis.measured import FIGURES, Effect
 from rewardkit.analysis.suggestions import Suggestion, Suggestions
 from rewardkit.analysis.view import View
-from rewardkit.columns import column_values
-from rewardkit.logs import numeric
-from rewardkit.scoring import Scores
+from rewardkit.rollouts.logs.log import numeric
+from rewardkit.rollouts.values import column_values
+from rewardkit.scoring.scores import Scores
 
 __all__ = ["answers", "followed"]
 

@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rewardkit.calling import line_of, said
 from rewardkit.errors import InputError
-from rewardkit.evaluation import ROLLOUT, STATUSES
-from rewardkit.limits import UNTRIED
 from rewardkit.probes.placing import RAISED_AT, placing
 from rewardkit.probes.shown import one_line, visible
-from rewardkit.reward import Reward
-from rewardkit.scoring import Scores, score
+from rewardkit.rewards.reward import Reward
+from rewardkit.scoring.calls import line_of, said
+from rewardkit.scoring.evaluate import ROLLOUT, STATUSES
+from rewardkit.scoring.limits import UNTRIED
+from rewardkit.scoring.scores import Scores, score
 
 __all__ = [
     "CellError",

@@ -16,12 +16,12 @@ import pandas as pd
 from IPython.core.error import UsageError
 from IPython.core.magic_arguments import MagicArgumentParser
 
-from rewardkit.calling import short
 from rewardkit.errors import InputError, did_you_mean
-from rewardkit.loading import hides_module
 from rewardkit.probes.shown import one_line
-from rewardkit.rollouts import Rollouts, load_rollouts
-from rewardkit.scoring import Scores
+from rewardkit.rewards.load import hides_module
+from rewardkit.rollouts.table import Rollouts, load_rollouts
+from rewardkit.scoring.calls import short
+from rewardkit.scoring.scores import Scores
 
 __all__ = ["chosen_rollouts", "encoded", "options", "reward_path", "unquoted"]
 

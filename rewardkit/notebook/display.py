@@ -13,22 +13,22 @@ import numpy as np
 import pandas as pd
 from IPython.display import HTML
 
-from rewardkit import cards, markup
 from rewardkit.analysis import advice
 from rewardkit.analysis.findings import Finding
 from rewardkit.analysis.forecast import Forecast
 from rewardkit.analysis.normalization import Normalization
 from rewardkit.analysis.rendering import SEVERITY_MARKS
 from rewardkit.analysis.suggestions import Suggestions
-from rewardkit.cases import CheckResult
-from rewardkit.explanation import Explanation, explained, spans_of
+from rewardkit.html import cards, markup
 from rewardkit.notebook import probed
 from rewardkit.notebook.redaction import redacted_reason
-from rewardkit.primitives.extraction import Extractor
+from rewardkit.primitives.extract import Extractor
 from rewardkit.probes.mutant_results import MutantResult
 from rewardkit.probes.probing import ProbeResult
-from rewardkit.rollouts import Rollouts
-from rewardkit.scoring import Scores
+from rewardkit.rollouts.table import Rollouts
+from rewardkit.scoring.cases import CheckResult
+from rewardkit.scoring.explain import Explanation, explained, spans_of
+from rewardkit.scoring.scores import Scores
 
 __all__ = ["TEXTS", "Show", "redacted_reason", "scroll_what_is_printed"]
 

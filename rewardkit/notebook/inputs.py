@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from rewardkit.cases import Case, load_cases
 from rewardkit.errors import InputError
 from rewardkit.probes.from_cases import rollouts_of
-from rewardkit.rollouts import Rollouts, load_rollouts
+from rewardkit.rollouts.table import Rollouts, load_rollouts
+from rewardkit.scoring.cases import Case, load_cases
 
 __all__ = ["rollouts_and_cases"]
 

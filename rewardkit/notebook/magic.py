@@ -15,10 +15,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
 from IPython.core.magic_arguments import argument, magic_arguments
 
-from rewardkit.cases import Case, check, load_cases
 from rewardkit.errors import InputError
-from rewardkit.limits import LATE, cannot_limit
-from rewardkit.loading import forget_beside, load_reward
 from rewardkit.notebook.cell_errors import CellError, Place, asking_place, component_errors, explained
 from rewardkit.notebook.cell_inputs import chosen_rollouts, encoded, options, reward_path, unquoted
 from rewardkit.notebook.versions import Difference, History, Version, changed
@@ -26,9 +23,12 @@ from rewardkit.notebook.written import Written, component_rows
 from rewardkit.probes.probing import TIMEOUT, probe
 from rewardkit.probes.quiet import quiet
 from rewardkit.probes.shown import one_line
-from rewardkit.reward import Reward
-from rewardkit.rollouts import Rollouts
-from rewardkit.scoring import Scores, score, write_whole
+from rewardkit.rewards.load import forget_beside, load_reward
+from rewardkit.rewards.reward import Reward
+from rewardkit.rollouts.table import Rollouts
+from rewardkit.scoring.cases import Case, check, load_cases
+from rewardkit.scoring.limits import LATE, cannot_limit
+from rewardkit.scoring.scores import Scores, score, write_whole
 
 __all__ = ["RewardMagics", "load_ipython_extension"]
 

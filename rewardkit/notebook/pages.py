@@ -16,15 +16,15 @@ from nbconvert import HTMLExporter
 from nbconvert.filters import strip_ansi
 from nbformat.v4 import new_output
 
-from rewardkit import cards, markup
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.findings import counted, percent
 from rewardkit.analysis.rendering import SEVERITY_MARKS
-from rewardkit.cases import CheckResult
+from rewardkit.html import cards, markup
 from rewardkit.notebook import plots
 from rewardkit.notebook.display import Show
 from rewardkit.notebook.probed import Checked
-from rewardkit.recording import is_recorded
+from rewardkit.rewards.recorded import is_recorded
+from rewardkit.scoring.cases import CheckResult
 
 __all__ = ["Page", "Summary", "index_page", "notebook_body", "page", "summary_markdown"]
 

@@ -9,11 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from rewardkit import markup
 from rewardkit.analysis.findings import SEVERITIES, counted
-from rewardkit.bundle import GALLERY
-from rewardkit.cases import CheckResult
-from rewardkit.limits import TimeLimit
+from rewardkit.html import markup
 from rewardkit.notebook.redaction import redacted_finding, redacted_reason
 from rewardkit.probes import rendering
 from rewardkit.probes.findings import ProbeFinding
@@ -22,6 +19,9 @@ from rewardkit.probes.mutant_results import Judged, MutantResult
 from rewardkit.probes.probing import ProbeResult
 from rewardkit.probes.shown import one_line, shown
 from rewardkit.probes.summary import FAULTS, alarms_in_words, kind_of_alarm, ran, tried, verdict
+from rewardkit.rollouts.bundle import GALLERY
+from rewardkit.scoring.cases import CheckResult
+from rewardkit.scoring.limits import TimeLimit
 
 __all__ = [
     "Checked",

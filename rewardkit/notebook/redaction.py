@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from rewardkit.evaluation import STATUSES
 from rewardkit.probes.findings import Example, ProbeFinding
+from rewardkit.scoring.evaluate import STATUSES
 
 __all__ = ["redacted_finding", "redacted_reason"]
 

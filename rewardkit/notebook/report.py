@@ -18,8 +18,6 @@ from tqdm.auto import tqdm
 
 from rewardkit.analysis.asked import names_of
 from rewardkit.analysis.diagnosis import diagnose
-from rewardkit.bundle import bundled
-from rewardkit.cases import check, load_cases
 from rewardkit.errors import InputError
 from rewardkit.notebook.display import TEXTS
 from rewardkit.notebook.pages import Page, Summary, index_page, notebook_body, notebook_page, summary_markdown
@@ -27,11 +25,13 @@ from rewardkit.notebook.probed import Checked
 from rewardkit.probes.baseline import load_baseline
 from rewardkit.probes.leaks import LEAKAGE
 from rewardkit.probes.probing import BUDGET
-from rewardkit.recording import LOGGED_REWARD, reward_named
-from rewardkit.reward import Reward
-from rewardkit.rollouts import load_rollouts
-from rewardkit.scoring import score, write_whole
-from rewardkit.training import Training
+from rewardkit.rewards.recorded import LOGGED_REWARD, reward_named
+from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.training import Training
+from rewardkit.rollouts.bundle import bundled
+from rewardkit.rollouts.table import load_rollouts
+from rewardkit.scoring.cases import check, load_cases
+from rewardkit.scoring.scores import score, write_whole
 
 __all__ = ["Report", "report"]
 

@@ -10,13 +10,13 @@ import pandas as pd
 
 from rewardkit.analysis.diagnosis import Diagnosis, make_views
 from rewardkit.analysis.grouping import Floats
-from rewardkit.cases import Case, CheckResult
-from rewardkit.component import describe
-from rewardkit.limits import time_limit
 from rewardkit.notebook.display import Show
-from rewardkit.reward import Reward
-from rewardkit.route import Route
-from rewardkit.scoring import Scores, score
+from rewardkit.rewards.component import describe
+from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.route import Route
+from rewardkit.scoring.cases import Case, CheckResult
+from rewardkit.scoring.limits import time_limit
+from rewardkit.scoring.scores import Scores, score
 
 __all__ = ["cases", "coverage", "definition", "gates", "group_sizes", "influence"]
 

@@ -6,13 +6,13 @@ import difflib
 from dataclasses import dataclass
 from itertools import islice
 
-from rewardkit import markup
 from rewardkit.analysis.comparison import compare, of_rows
 from rewardkit.analysis.definition_changes import Change, definition_changes
 from rewardkit.errors import InputError
+from rewardkit.html import markup
 from rewardkit.probes.shown import one_line, visible
-from rewardkit.reward import Reward
-from rewardkit.scoring import Scores
+from rewardkit.rewards.reward import Reward
+from rewardkit.scoring.scores import Scores
 
 __all__ = ["Difference", "History", "Version", "changed"]
 

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rewardkit import markup
-from rewardkit.cases import CheckResult
-from rewardkit.evaluation import STATUSES
+from rewardkit.html import markup
 from rewardkit.notebook.cell_errors import ComponentError
 from rewardkit.notebook.display import Show
 from rewardkit.notebook.probed import contract_caption
 from rewardkit.probes.probing import ProbeResult
 from rewardkit.probes.rendering import finding_text
 from rewardkit.probes.shown import one_line
-from rewardkit.scoring import Scores
+from rewardkit.scoring.cases import CheckResult
+from rewardkit.scoring.evaluate import STATUSES
+from rewardkit.scoring.scores import Scores
 
 __all__ = ["Written", "component_rows"]
 

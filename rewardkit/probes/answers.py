@@ -9,11 +9,11 @@ from typing import Any, Final
 
 from rapidfuzz import fuzz
 
-from rewardkit.primitives.extraction import boxed
-from rewardkit.primitives.letters import read_choice
-from rewardkit.primitives.numbers import as_decimal, distance, read_number
-from rewardkit.primitives.structured import read_json
+from rewardkit.primitives.extract import boxed
+from rewardkit.primitives.extract.letters import read_choice
+from rewardkit.primitives.extract.structured import read_json
 from rewardkit.primitives.texts import normal_text
+from rewardkit.primitives.verify.numbers import as_decimal, distance, read_number
 
 __all__ = ["KINDS", "answer_in", "changed", "kind_of", "options_in", "states_list", "wrong_answers"]
 

@@ -16,8 +16,8 @@ from rewardkit.probes.probing import ProbeResult, probe
 from rewardkit.probes.rendering import finding_text
 from rewardkit.probes.shown import one_line
 from rewardkit.probes.summary import alarms_in_words, ran, tried
-from rewardkit.reward import Reward
-from rewardkit.rollouts import Rollouts
+from rewardkit.rewards.reward import Reward
+from rewardkit.rollouts.table import Rollouts
 
 __all__ = ["ALARMING", "assert_holds", "met"]
 
@@ -41,7 +41,7 @@ def assert_holds(
 
     >>> rows = [{"prompt": "6 * 7?", "completion": "42", "ground_truth": "42"}]
     >>> def paid(completion, ground_truth): return ground_truth in completion
-    >>> from rewardkit.component import Component
+    >>> from rewardkit.rewards.component import Component
     >>> try:
     ...     assert_holds(Reward("in", components=[Component("paid", paid)]), rows, timeout=None)
     ... except AssertionError as error:

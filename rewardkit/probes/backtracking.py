@@ -10,7 +10,6 @@ from typing import Any
 
 import regex as engine
 
-from rewardkit.calling import short
 from rewardkit.errors import InputError
 from rewardkit.probes.pattern_steps import Spent, steps
 from rewardkit.probes.pattern_tree import (
@@ -27,6 +26,7 @@ from rewardkit.probes.pattern_tree import (
     sample,
 )
 from rewardkit.probes.patterns_used import patterns_in
+from rewardkit.scoring.calls import short
 
 __all__ = ["Weakness", "patterns_in", "pumps", "weaknesses"]
 

@@ -12,12 +12,12 @@ import pandas as pd
 from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
-from rewardkit.calling import short
 from rewardkit.errors import InputError
-from rewardkit.limits import LATE
-from rewardkit.reward import Reward
-from rewardkit.rollouts import Rollouts
-from rewardkit.scoring import Scores, score
+from rewardkit.rewards.reward import Reward
+from rewardkit.rollouts.table import Rollouts
+from rewardkit.scoring.calls import short
+from rewardkit.scoring.limits import LATE
+from rewardkit.scoring.scores import Scores, score
 
 __all__ = ["Reached", "check_budget", "scored_within"]
 

@@ -18,8 +18,8 @@ from rewardkit.probes.formats import Format, formats, skeleton
 from rewardkit.probes.reading import asks_for_truth, by_group
 from rewardkit.probes.scales import Calibration, LeftOut, Scale
 from rewardkit.probes.trying import Extent, Outcome, Row, Tries, Variants
-from rewardkit.reward import Reward
-from rewardkit.rollouts import Rollouts
+from rewardkit.rewards.reward import Reward
+from rewardkit.rollouts.table import Rollouts
 
 __all__ = ["calibrate"]
 

@@ -8,12 +8,12 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from rewardkit.bundle import GALLERY
-from rewardkit.calling import short
-from rewardkit.cases import load_cases
 from rewardkit.errors import CasesError
-from rewardkit.reading import read_jsonl
-from rewardkit.scoring import write_whole
+from rewardkit.rollouts.bundle import GALLERY
+from rewardkit.rollouts.files import read_jsonl
+from rewardkit.scoring.calls import short
+from rewardkit.scoring.cases import load_cases
+from rewardkit.scoring.scores import write_whole
 
 __all__ = ["append_cases"]
 

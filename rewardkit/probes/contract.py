@@ -16,16 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.evaluation import GATED, Evaluation
-from rewardkit.limits import LATE, UNTRIED, TimeLimit
-from rewardkit.passes import ROLLOUT
 from rewardkit.probes.failures import ENDED
 from rewardkit.probes.findings import Example, ProbeFinding, most
 from rewardkit.probes.reading import by_group
 from rewardkit.probes.scales import Calibration
 from rewardkit.probes.trying import Row, Tries
 from rewardkit.probes.watching import CHANGED, NAN, varied, watching
-from rewardkit.reward import Reward
+from rewardkit.rewards.reward import Reward
+from rewardkit.scoring.evaluate import GATED, Evaluation
+from rewardkit.scoring.limits import LATE, UNTRIED, TimeLimit
+from rewardkit.scoring.passes import ROLLOUT
 from rewardkit.targets import trl
 from rewardkit.targets.adapter import FAMILIAR, OF_DATA, Adapter, parameters
 

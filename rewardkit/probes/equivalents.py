@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import Any
 
-from rewardkit.primitives.numbers import as_decimal, read_number
+from rewardkit.primitives.verify.numbers import as_decimal, read_number
 from rewardkit.probes.attempts import Probe, Subject
 from rewardkit.probes.formats import REASONING
 

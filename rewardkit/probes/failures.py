@@ -9,8 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from rewardkit.calling import OUT_OF_RANGE
-from rewardkit.limits import LATE
 from rewardkit.probes.attempts import Probe
 from rewardkit.probes.findings import LONGEST, Example, ProbeFinding
 from rewardkit.probes.formats import shell
@@ -19,6 +17,8 @@ from rewardkit.probes.scales import Calibration
 from rewardkit.probes.seen import EXAMPLES, Seen
 from rewardkit.probes.trying import Outcome, Row, Tries
 from rewardkit.probes.verdicts import Trial, wilson
+from rewardkit.scoring.calls import OUT_OF_RANGE
+from rewardkit.scoring.limits import LATE
 
 __all__ = ["ENDED", "WRONG_MODES", "constants", "failures", "hangs", "whole", "wrong_mode"]
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pandas as pd
 
-from rewardkit.cases import Case
-from rewardkit.columns import as_column, column_values
-from rewardkit.rollouts import Rollouts
+from rewardkit.rollouts.table import Rollouts
+from rewardkit.rollouts.values import as_column, column_values
+from rewardkit.scoring.cases import Case
 
 __all__ = ["rollouts_of", "with_cases"]
 

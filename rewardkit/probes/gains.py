@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.evaluation import GATED, STATUSES
 from rewardkit.probes.attempts import Subject
 from rewardkit.probes.exploits import GAIN, KEPT, Exploit, Transfer, is_hole
 from rewardkit.probes.findings import ProbeFinding, components_at_fault
@@ -17,7 +16,8 @@ from rewardkit.probes.pieces import PLAINEST, Record, elsewhere, mentions, plain
 from rewardkit.probes.scales import Scale
 from rewardkit.probes.trying import Outcome, Tries, Variants
 from rewardkit.probes.verdicts import FULL
-from rewardkit.reward import Reward
+from rewardkit.rewards.reward import Reward
+from rewardkit.scoring.evaluate import GATED, STATUSES
 
 __all__ = ["OTHERS", "Gains"]
 

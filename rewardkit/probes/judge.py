@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal
 
-from rewardkit.primitives.numbers import as_decimal, read_number
+from rewardkit.primitives.verify.numbers import as_decimal, read_number
 from rewardkit.probes.attempts import Subject, probe_of
 
 __all__ = ["PROBES"]

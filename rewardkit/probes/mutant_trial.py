@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from rewardkit.analysis.findings import counted
-from rewardkit.cases import OWN_KEYS, Case, load_cases
 from rewardkit.errors import CasesError
-from rewardkit.evaluation import ROLLOUT, STATUSES, Floats
-from rewardkit.limits import CannotLimit
 from rewardkit.probes.mutant_results import Difference, Judged, MutantResult
 from rewardkit.probes.mutating import Mutant, mutants_of
 from rewardkit.probes.proposing import Pool, proposed
 from rewardkit.probes.remembering import BudgetOver, Hangs, Played, Remembered, Rows, as_many, play
-from rewardkit.reward import Reward
-from rewardkit.rollouts import Rollouts
+from rewardkit.rewards.reward import Reward
+from rewardkit.rollouts.table import Rollouts
+from rewardkit.scoring.cases import OWN_KEYS, Case, load_cases
+from rewardkit.scoring.evaluate import ROLLOUT, STATUSES, Floats
+from rewardkit.scoring.limits import CannotLimit
 
 __all__ = ["Trial"]
 

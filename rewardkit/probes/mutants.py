@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rewardkit.calling import short
-from rewardkit.cases import Case, CaseSource, cases_of, without
 from rewardkit.errors import CasesError, InputError, RewardError, did_you_mean
-from rewardkit.primitives.gating import Gate
+from rewardkit.primitives.gates import Gate
 from rewardkit.probes.budgeted import check_budget
 from rewardkit.probes.mutant_results import MutantResult
 from rewardkit.probes.mutant_trial import Trial
 from rewardkit.probes.probing import BUDGET
 from rewardkit.probes.remembering import Remembered
-from rewardkit.reward import Reward
-from rewardkit.rollouts import Rollouts, load_rollouts
+from rewardkit.rewards.reward import Reward
+from rewardkit.rollouts.table import Rollouts, load_rollouts
+from rewardkit.scoring.calls import short
+from rewardkit.scoring.cases import Case, CaseSource, cases_of, without
 
 __all__ = ["mutants"]
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.component import HOLDERS, describe, is_async, user_code
-from rewardkit.primitives.gating import Gate
+from rewardkit.primitives.gates import Gate
 from rewardkit.probes.mutated_code import CodeChange, code_changes, helpers, names_in, with_code
 from rewardkit.probes.mutated_options import option_changes, primitive, scaled, written
-from rewardkit.reward import Reward
+from rewardkit.rewards.component import HOLDERS, describe, is_async, user_code
+from rewardkit.rewards.reward import Reward
 
 __all__ = ["Admits", "Always", "Denied", "Turned", "changes_of_code", "with_change"]
 

@@ -8,13 +8,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from rewardkit.component import describe, of_rewardkit
-from rewardkit.primitives import verification as verify
-from rewardkit.primitives.combining import Every, FirstOf, Within
-from rewardkit.primitives.extractor import Extractor
+from rewardkit.primitives import verify
+from rewardkit.primitives.extract.combining import Every, FirstOf, Within
+from rewardkit.primitives.extract.extractor import Extractor
 from rewardkit.primitives.factories import Made
-from rewardkit.primitives.grammar import Tags
-from rewardkit.saving import ROOMS
+from rewardkit.primitives.measure.grammar import Tags
+from rewardkit.rewards.component import describe, of_rewardkit
+from rewardkit.rewards.save import ROOMS
 
 __all__ = ["Change", "option_changes", "primitive", "scaled", "written"]
 
@@ -61,7 +61,7 @@ def option_changes(function: Any, filled: Collection[str] = ()) -> Iterator[Chan
 
     `filled` are the parameters that columns fill, which are no options.
 
-    >>> from rewardkit.primitives.extraction import tag
+    >>> from rewardkit.primitives.extract import tag
     >>> next(option_changes(tag("answer"))).after
     "rk.extract.tag('answer', which='first')"
     """

@@ -11,19 +11,19 @@ from typing import Any, get_args, get_type_hints
 
 import numpy as np
 
-from rewardkit.component import Component, gate_asks_for
 from rewardkit.errors import RewardError
 from rewardkit.primitives.expressions import Regex
-from rewardkit.primitives.gating import Gate
-from rewardkit.primitives.grammar import Tags
-from rewardkit.primitives.json_values import json_equal
-from rewardkit.primitives.measurement import Keywords
-from rewardkit.primitives.schema import JsonSchema
-from rewardkit.primitives.weighting import AGGREGATIONS, MISSING
+from rewardkit.primitives.gates import Gate
+from rewardkit.primitives.measure import Keywords
+from rewardkit.primitives.measure.grammar import Tags
+from rewardkit.primitives.measure.schema import JsonSchema
+from rewardkit.primitives.verify.json_values import json_equal
+from rewardkit.primitives.weights import AGGREGATIONS, MISSING
 from rewardkit.probes.mutated_functions import Admits, Always, Denied, Turned, changes_of_code, with_change
 from rewardkit.probes.mutated_options import Change, option_changes, scaled, written
-from rewardkit.reward import Reward
-from rewardkit.route import Route
+from rewardkit.rewards.component import Component, gate_asks_for
+from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.route import Route
 
 __all__ = ["Mutant", "mutants_of"]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
-from rewardkit.primitives.numbers import as_decimal, read_number
+from rewardkit.primitives.verify.numbers import as_decimal, read_number
 from rewardkit.probes.answers import changed
 from rewardkit.probes.attempts import Attempt, Subject, probe_of
 from rewardkit.probes.special_values import truth_like

@@ -16,11 +16,11 @@ from rewardkit.analysis.findings import counted, percent
 from rewardkit.analysis.grouping import Floats
 from rewardkit.analysis.matched import match_rows
 from rewardkit.analysis.view import TINY
-from rewardkit.columns import as_column, column_values
-from rewardkit.evaluation import STATUSES
 from rewardkit.probes.rightness import Rightness
 from rewardkit.probes.suspicion_page import number, rows_of
-from rewardkit.scoring import Scores
+from rewardkit.rollouts.values import as_column, column_values
+from rewardkit.scoring.evaluate import STATUSES
+from rewardkit.scoring.scores import Scores
 
 __all__ = ["Patched", "held_against", "told", "untried"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from rewardkit.calling import line_of
 from rewardkit.probes.watching import Wrapped, wrapping
-from rewardkit.reward import Reward
+from rewardkit.rewards.reward import Reward
+from rewardkit.scoring.calls import line_of
 
 __all__ = ["RAISED_AT", "placing"]
 

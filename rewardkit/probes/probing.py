@@ -10,10 +10,7 @@ from typing import Any
 import pandas as pd
 
 from rewardkit.analysis.findings import SEVERITIES, percent
-from rewardkit.calling import short
-from rewardkit.cases import CaseSource, cases_of
 from rewardkit.errors import RewardError, RolloutsError, did_you_mean
-from rewardkit.limits import TimeLimit, cannot_limit, time_limit
 from rewardkit.probes import rendering
 from rewardkit.probes.attempts import Attempt, Probe, Subject
 from rewardkit.probes.baseline import Baseline, load_baseline, under_baseline
@@ -33,8 +30,11 @@ from rewardkit.probes.search import search as search_exploits
 from rewardkit.probes.seen import Known, Seen, special
 from rewardkit.probes.trying import Tries, Variants
 from rewardkit.probes.verdicts import WILD, Trial, tallied
-from rewardkit.reward import Reward
-from rewardkit.rollouts import Rollouts, load_rollouts
+from rewardkit.rewards.reward import Reward
+from rewardkit.rollouts.table import Rollouts, load_rollouts
+from rewardkit.scoring.calls import short
+from rewardkit.scoring.cases import CaseSource, cases_of
+from rewardkit.scoring.limits import TimeLimit, cannot_limit, time_limit
 
 __all__ = ["BUDGET", "TIMEOUT", "Inconclusive", "ProbeResult", "probe"]
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.cases import TOLERANCE
-from rewardkit.evaluation import Floats
-from rewardkit.primitives.extraction import assistant_text
+from rewardkit.primitives.extract import assistant_text
 from rewardkit.probes.remembering import Played
+from rewardkit.scoring.cases import TOLERANCE
+from rewardkit.scoring.evaluate import Floats
 
 __all__ = ["Pool", "fewest", "proposed"]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rewardkit.component import user_code
-from rewardkit.reward import Reward
+from rewardkit.rewards.component import user_code
+from rewardkit.rewards.reward import Reward
 from rewardkit.targets.adapter import Adapter, uses
 
 __all__ = ["asks_for_truth", "by_group"]

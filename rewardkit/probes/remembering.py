@@ -12,13 +12,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.calling import CONCURRENT_CALLS, Failure, Notes, calls, guarded, run_async
-from rewardkit.deadlines import DeadlinePassed, Killed, Workers
-from rewardkit.evaluation import GATED, ROLLOUT, STATUSES, Evaluation, Floats
-from rewardkit.limits import LATE, TimeLimit
 from rewardkit.probes.mutated_functions import Turned
 from rewardkit.probes.timed import TOOK, Timed
-from rewardkit.reward import Reward
+from rewardkit.rewards.reward import Reward
+from rewardkit.scoring.calls import CONCURRENT_CALLS, Failure, Notes, calls, guarded, run_async
+from rewardkit.scoring.evaluate import GATED, ROLLOUT, STATUSES, Evaluation, Floats
+from rewardkit.scoring.limits import LATE, TimeLimit
+from rewardkit.workers.pool import DeadlinePassed, Killed, Workers
 
 __all__ = ["BudgetOver", "Hangs", "Played", "Remembered", "Rows", "as_many", "play"]
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from rewardkit.analysis.findings import percent
 from rewardkit.analysis.rendering import SEVERITY_MARKS
-from rewardkit.markup import aligned, card, code, escaped, folded, listed, marked, quoted, table
+from rewardkit.html.markup import aligned, card, code, escaped, folded, listed, marked, quoted, table
 from rewardkit.probes.baseline import Accepted, grown, stale
 from rewardkit.probes.findings import Example, ProbeFinding
 from rewardkit.probes.fixes import fix_for
 from rewardkit.probes.shown import Shown, field_spans, one_line, shown, visible
 from rewardkit.probes.summary import Written, ran, tried, verdict, written
-from rewardkit.reward import Reward
+from rewardkit.rewards.reward import Reward
 
 if TYPE_CHECKING:
     from rewardkit.probes.probing import ProbeResult

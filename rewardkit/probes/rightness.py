@@ -13,14 +13,14 @@ from rewardkit.analysis.context import truths
 from rewardkit.analysis.finite import held
 from rewardkit.analysis.grouping import Floats
 from rewardkit.analysis.view import TINY, View
-from rewardkit.columns import column_values
-from rewardkit.logs import numeric
-from rewardkit.primitives.letters import read_choice
-from rewardkit.primitives.numbers import distance, read_number
+from rewardkit.primitives.extract.letters import read_choice
 from rewardkit.primitives.texts import normal_text
+from rewardkit.primitives.verify.numbers import distance, read_number
 from rewardkit.probes.answers import answer_in, kind_of
 from rewardkit.probes.formats import shell
-from rewardkit.scoring import Scores
+from rewardkit.rollouts.logs.log import numeric
+from rewardkit.rollouts.values import column_values
+from rewardkit.scoring.scores import Scores
 
 __all__ = ["Rightness", "label_of", "rightness"]
 

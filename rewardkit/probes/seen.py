@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rewardkit.component import Component
 from rewardkit.probes.answers import answer_in
 from rewardkit.probes.attempts import Attempt, Probe
 from rewardkit.probes.findings import Example, components_at_fault
 from rewardkit.probes.scales import Calibration, Scale
 from rewardkit.probes.trying import Outcome, Row, Variants
 from rewardkit.probes.verdicts import FULL, LOST, MORE, PAID, Fall, threshold
-from rewardkit.reward import Reward
+from rewardkit.rewards.component import Component
+from rewardkit.rewards.reward import Reward
 
 __all__ = ["EXAMPLES", "Known", "Seen", "component_of", "example_of", "special"]
 

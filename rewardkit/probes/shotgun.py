@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from rewardkit.primitives.numbers import as_decimal, read_number
+from rewardkit.primitives.verify.numbers import as_decimal, read_number
 from rewardkit.probes.answers import options_in
 from rewardkit.probes.attempts import Attempt, Subject, probe_of
 

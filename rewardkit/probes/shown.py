@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rewardkit.primitives.extraction import Extractor, Span
-from rewardkit.reward import Reward
+from rewardkit.primitives.extract import Extractor, Span
+from rewardkit.rewards.reward import Reward
 
 __all__ = ["Shown", "field_spans", "one_line", "shown", "visible"]
 

@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 from rapidfuzz import fuzz, process
 
 from rewardkit.analysis.grouping import Floats
-from rewardkit.calling import Failure, short
-from rewardkit.columns import column_values, present
-from rewardkit.component import Call
 from rewardkit.errors import InputError, did_you_mean
-from rewardkit.limits import UNTRIED, time_limit
-from rewardkit.passes import ROLLOUT, Passes
 from rewardkit.primitives.expressions import compiled
 from rewardkit.probes.likeness import ALIKE, RARE_TRAIT, likeness
-from rewardkit.scoring import Scores
+from rewardkit.rewards.component import Call
+from rewardkit.rollouts.values import column_values, present
+from rewardkit.scoring.calls import Failure, short
+from rewardkit.scoring.limits import UNTRIED, time_limit
+from rewardkit.scoring.passes import ROLLOUT, Passes
+from rewardkit.scoring.scores import Scores
 
 __all__ = ["Sought", "like", "with_pattern", "with_predicate"]
 

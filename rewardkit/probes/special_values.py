@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from rewardkit.primitives.numbers import as_decimal, read_number
+from rewardkit.primitives.verify.numbers import as_decimal, read_number
 from rewardkit.probes.attempts import Attempt, Subject, probe_of
 
 __all__ = ["PROBES", "truth_like"]

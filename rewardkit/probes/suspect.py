@@ -19,19 +19,19 @@ from rewardkit.analysis.grouping import Bootstrap, Floats, within
 from rewardkit.analysis.slices import MOST_ASKED, MOST_VALUES
 from rewardkit.analysis.thresholds import FEWEST_GROUPS
 from rewardkit.analysis.view import View
-from rewardkit.calling import short
-from rewardkit.columns import as_column, column_values
 from rewardkit.errors import InputError, did_you_mean
-from rewardkit.logs import LOGGED, numeric
 from rewardkit.probes import sought
 from rewardkit.probes.budgeted import check_budget, scored_within
 from rewardkit.probes.patched import Patched, held_against, told, untried
 from rewardkit.probes.probing import BUDGET
 from rewardkit.probes.rightness import Rightness, label_of, rightness
 from rewardkit.probes.suspicion import Contrast, Payment, Slice, Suspicion
-from rewardkit.reward import Reward
-from rewardkit.scoring import Scores
-from rewardkit.training import Training
+from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.training import Training
+from rewardkit.rollouts.logs.log import LOGGED, numeric
+from rewardkit.rollouts.values import as_column, column_values
+from rewardkit.scoring.calls import short
+from rewardkit.scoring.scores import Scores
 
 __all__ = ["suspect"]
 

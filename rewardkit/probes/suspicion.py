@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rewardkit.analysis.findings import counted, percent
-from rewardkit.markup import aligned
+from rewardkit.html.markup import aligned
 from rewardkit.probes.patched import Patched
 from rewardkit.probes.suspicion_page import around, cell, page, rows_of, signed, times_as
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from rewardkit.analysis.findings import percent
-from rewardkit.columns import column_values
-from rewardkit.markup import card, escaped, folded, listed, marked, table
+from rewardkit.html.markup import card, escaped, folded, listed, marked, table
+from rewardkit.rollouts.values import column_values
 
 if TYPE_CHECKING:
     from rewardkit.probes.suspicion import Suspicion

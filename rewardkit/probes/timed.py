@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from rewardkit.component import describe
-from rewardkit.trace import note
+from rewardkit.primitives.notes import note
+from rewardkit.rewards.component import describe
 
 __all__ = ["TOOK", "Timed"]
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.evaluation import GATED, STATUSES
-from rewardkit.limits import LATE, UNTRIED, TimeLimit
-from rewardkit.reward import Reward
+from rewardkit.rewards.reward import Reward
+from rewardkit.scoring.evaluate import GATED, STATUSES
+from rewardkit.scoring.limits import LATE, UNTRIED, TimeLimit
 
 __all__ = ["Extent", "Outcome", "Row", "Tries", "Variants"]
 

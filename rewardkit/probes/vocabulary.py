@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from rewardkit.component import HOLDERS, user_code
 from rewardkit.primitives.factories import Made
 from rewardkit.probes.answers import answer_in
 from rewardkit.probes.attempts import Subject
@@ -19,7 +18,8 @@ from rewardkit.probes.formats import tags_in
 from rewardkit.probes.pattern_tree import Choice, nodes, read_tree, sample
 from rewardkit.probes.patterns_used import codes_in, patterns_in
 from rewardkit.probes.scales import Calibration
-from rewardkit.reward import Reward
+from rewardkit.rewards.component import HOLDERS, user_code
+from rewardkit.rewards.reward import Reward
 from rewardkit.targets.adapter import Adapter
 
 __all__ = ["SLOT", "Told", "Vocabulary", "constants", "gathered"]

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rewardkit.component import is_async
-from rewardkit.limits import TimeLimit
 from rewardkit.probes.trying import Row, Variants
-from rewardkit.reward import Reward
-from rewardkit.route import Route
+from rewardkit.rewards.component import is_async
+from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.route import Route
+from rewardkit.scoring.limits import TimeLimit
 from rewardkit.targets.adapter import Adapter
 
 __all__ = ["CHANGED", "NAN", "Watched", "Wrapped", "varied", "watching", "wrapping"]

@@ -9,9 +9,9 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
 
-from rewardkit.primitives.mathematics import math_equal
-from rewardkit.primitives.numbers import CONTEXT, as_decimal, distance, read_number
 from rewardkit.primitives.texts import normal_text
+from rewardkit.primitives.verify.math.equal import math_equal
+from rewardkit.primitives.verify.numbers import CONTEXT, as_decimal, distance, read_number
 from rewardkit.probes.attempts import Subject
 
 __all__ = ["certainly_wrong"]

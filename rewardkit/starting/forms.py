@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.primitives import measurement as measure
-from rewardkit.primitives.choices import Choice
-from rewardkit.primitives.combining import FirstOf, Within
-from rewardkit.primitives.extractor import Extractor
-from rewardkit.primitives.json_values import json_of
-from rewardkit.primitives.markers import answer_phrase
-from rewardkit.primitives.tagged import Tag
+from rewardkit.primitives import measure
+from rewardkit.primitives.extract.choices import Choice
+from rewardkit.primitives.extract.combining import FirstOf, Within
+from rewardkit.primitives.extract.extractor import Extractor
+from rewardkit.primitives.extract.markers import answer_phrase
+from rewardkit.primitives.extract.tagged import Tag
+from rewardkit.primitives.verify.json_values import json_of
 from rewardkit.probes.formats import THINKING, tags_in
 from rewardkit.starting.truths import Row, Truth, code_of
 from rewardkit.starting.ways import USED, Way

@@ -37,7 +37,7 @@ FOUND = """\
 What each way takes is marked, in the completions where they differ most."""
 
 EXTRACTED = """\
-from rewardkit.primitives.extraction import Extractor
+from rewardkit.primitives.extract import Extractor
 
 several = len(chosen.inner) > 1
 own = {

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rewardkit.analysis.findings import counted, percent
-from rewardkit.primitives.combining import FirstOf
-from rewardkit.primitives.extractor import Extractor
+from rewardkit.primitives.extract.combining import FirstOf
+from rewardkit.primitives.extract.extractor import Extractor
 from rewardkit.starting.component_text import WIDTH, comment, components, needs_mark
 from rewardkit.starting.own import OWN, source
 from rewardkit.starting.task import Task

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from rewardkit.analysis.findings import counted
-from rewardkit.bundle import GALLERY
 from rewardkit.errors import InputError
-from rewardkit.loading import hides_module
 from rewardkit.probes.case_writing import append_cases
-from rewardkit.rollouts import Rollouts, load_rollouts
-from rewardkit.saving import run_beside
-from rewardkit.scoring import score, write_whole
+from rewardkit.rewards.load import hides_module
+from rewardkit.rewards.save import run_beside
+from rewardkit.rollouts.bundle import GALLERY
+from rewardkit.rollouts.table import Rollouts, load_rollouts
+from rewardkit.scoring.scores import score, write_whole
 from rewardkit.starting.notebook_text import notebook_text
 from rewardkit.starting.reward_text import reward_text
 from rewardkit.starting.stubs import stubs

@@ -10,13 +10,13 @@ from typing import Any, TypeVar
 
 from rewardkit.analysis.diagnosis import make_views
 from rewardkit.analysis.highest import highest
-from rewardkit.evaluation import STATUSES
 from rewardkit.primitives.texts import normal_text, words
-from rewardkit.primitives.verification import read_number
+from rewardkit.primitives.verify import read_number
 from rewardkit.probes.drafting import prompt_text
 from rewardkit.probes.shown import one_line
-from rewardkit.reward import Reward
-from rewardkit.scoring import Scores
+from rewardkit.rewards.reward import Reward
+from rewardkit.scoring.evaluate import STATUSES
+from rewardkit.scoring.scores import Scores
 from rewardkit.starting.task import Task
 from rewardkit.starting.truths import Row
 from rewardkit.starting.ways import Way, other_readings

@@ -8,11 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
-from rewardkit.columns import column_values
-from rewardkit.primitives import measurement as measure
+from rewardkit.primitives import measure
 from rewardkit.primitives.texts import words
 from rewardkit.probes.drafting import prompt_text
-from rewardkit.rollouts import Rollouts
+from rewardkit.rollouts.table import Rollouts
+from rewardkit.rollouts.values import column_values
 from rewardkit.starting.forms import Form, form_of
 from rewardkit.starting.truths import Row, Truth, truth_of
 from rewardkit.starting.ways import Way, taken, ways

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from rewardkit.primitives import extraction as extract
-from rewardkit.primitives import verification as verify
-from rewardkit.primitives.extractor import Extractor
-from rewardkit.primitives.letters import read_choice
+from rewardkit.primitives import extract, verify
+from rewardkit.primitives.extract.extractor import Extractor
+from rewardkit.primitives.extract.letters import read_choice
 from rewardkit.primitives.texts import is_missing
 from rewardkit.probes.answers import answer_in, kind_of, options_in, states_list
 from rewardkit.starting.own import accepted

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rewardkit.primitives import extraction as extract
-from rewardkit.primitives.combining import Within
-from rewardkit.primitives.extractor import Extractor
+from rewardkit.primitives import extract
+from rewardkit.primitives.extract.combining import Within
+from rewardkit.primitives.extract.extractor import Extractor
 from rewardkit.probes.formats import KEY, THINKING, tags_in
 from rewardkit.starting.truths import Row, Truth, code_of
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any, ClassVar
 
-from rewardkit.calling import short
-from rewardkit.component import is_async
-from rewardkit.mapping import ALIASES
 from rewardkit.primitives.factories import Made
+from rewardkit.rewards.component import is_async
+from rewardkit.rollouts.columns import ALIASES
+from rewardkit.scoring.calls import short
 
 __all__ = [
     "Adapter",

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rewardkit.reward import Reward
+from rewardkit.rewards.reward import Reward
 from rewardkit.targets.adapter import Adapter, Row, column_of, fill, named, parameters, plain, required
 from rewardkit.targets.benchmax_calling import call, documented
 from rewardkit.targets.benchmax_rows import GENERATED, id_of, rollout_of, task_of

@@ -6,7 +6,7 @@ import sys
 from types import SimpleNamespace
 from typing import Any
 
-from rewardkit.mapping import ALIASES
+from rewardkit.rollouts.columns import ALIASES
 from rewardkit.targets.adapter import Row, alike
 from rewardkit.targets.turns import transcript
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from rewardkit.component import is_async
 from rewardkit.errors import RewardError
+from rewardkit.rewards.component import is_async
 
 __all__ = ["awaited", "each", "installed", "loaded"]
 

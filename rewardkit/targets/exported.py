@@ -15,12 +15,12 @@ import cloudpickle
 import numpy as np
 
 from rewardkit.errors import RewardError
-from rewardkit.evaluation import ERROR, GATED, SCORED, Evaluation
-from rewardkit.mapping import ALIASES
 from rewardkit.primitives.factories import Made
-from rewardkit.reward import Reward
-from rewardkit.sending import MODULE_SOURCE, by_value
+from rewardkit.rewards.reward import Reward
+from rewardkit.rollouts.columns import ALIASES
+from rewardkit.scoring.evaluate import ERROR, GATED, SCORED, Evaluation
 from rewardkit.targets.reading import JUDGED
+from rewardkit.workers.sending import MODULE_SOURCE, by_value
 
 __all__ = ["Rated", "RewardHolder", "canonical", "finite"]
 

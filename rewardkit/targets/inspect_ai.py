@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rewardkit.calling import short
+from rewardkit.scoring.calls import short
 from rewardkit.targets.adapter import Adapter, Row, parameters, plain
 from rewardkit.targets.calling import installed, loaded
 from rewardkit.targets.exported import RewardHolder, identifier

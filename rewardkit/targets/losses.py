@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rewardkit.component import Component
 from rewardkit.errors import RewardError
-from rewardkit.reward import Reward
+from rewardkit.rewards.component import Component
+from rewardkit.rewards.reward import Reward
 from rewardkit.targets.reading import JUDGED
 from rewardkit.targets.target import Abilities, Export, Target
 

@@ -7,8 +7,8 @@ import traceback
 from functools import lru_cache
 from typing import Any
 
-from rewardkit.calling import CAUGHT, said
 from rewardkit.errors import RewardError
+from rewardkit.scoring.calls import CAUGHT, said
 
 __all__ = ["made"]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rewardkit.reward import Reward
+from rewardkit.rewards.reward import Reward
 from rewardkit.targets import trl
 from rewardkit.targets.adapter import Adapter, Row, parameters
 from rewardkit.targets.calling import installed, loaded

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.primitives.messages import content_text
-from rewardkit.reward import Reward
+from rewardkit.rewards.reward import Reward
 from rewardkit.targets.adapter import Adapter, Row, fill, parameters, plain, required
 from rewardkit.targets.calling import awaited, installed
 from rewardkit.targets.exported import RewardHolder, finite

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rewardkit.calling import Failure, calls, guarded, run_async
-from rewardkit.component import is_async
-from rewardkit.limits import UNTRIED, CannotLimit, TimeLimit
+from rewardkit.rewards.component import is_async
+from rewardkit.scoring.calls import Failure, calls, guarded, run_async
+from rewardkit.scoring.limits import UNTRIED, CannotLimit, TimeLimit
 from rewardkit.targets.adapter import Adapter, Row, plain
 
 __all__ = ["JUDGED", "SAMPLE", "SECONDS", "Allowance", "Reading", "Trial", "tried"]

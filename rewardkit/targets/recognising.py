@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from rewardkit.calling import Failure, short
-from rewardkit.component import Component
 from rewardkit.errors import RewardError, did_you_mean
-from rewardkit.limits import TimeLimit, time_limit
-from rewardkit.reward import Reward
+from rewardkit.rewards.component import Component
+from rewardkit.rewards.reward import Reward
+from rewardkit.scoring.calls import Failure, short
+from rewardkit.scoring.limits import TimeLimit, time_limit
 from rewardkit.targets.adapter import OF_DATA, Key, LacksColumn, Row, named, parameters
 from rewardkit.targets.exported import RewardHolder, identifier
 from rewardkit.targets.reading import JUDGED, SAMPLE, SECONDS, Allowance, Reading, Trial, tried

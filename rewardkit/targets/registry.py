@@ -8,8 +8,8 @@ import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from rewardkit.calling import CAUGHT, said, short
 from rewardkit.errors import RewardError, did_you_mean
+from rewardkit.scoring.calls import CAUGHT, said, short
 
 __all__ = ["get_reward_function", "register_reward_function"]
 

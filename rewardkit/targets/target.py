@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from rewardkit.reward import Reward
+from rewardkit.rewards.reward import Reward
 from rewardkit.targets.adapter import Row
 from rewardkit.targets.reading import Reading
 

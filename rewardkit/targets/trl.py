@@ -12,8 +12,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
-from rewardkit.primitives.extraction import assistant_text
-from rewardkit.reward import Reward
+from rewardkit.primitives.extract import assistant_text
+from rewardkit.primitives.notes import note
+from rewardkit.rewards.reward import Reward
 from rewardkit.targets.adapter import (
     Adapter,
     Row,
@@ -31,7 +32,6 @@ from rewardkit.targets.making import made
 from rewardkit.targets.reading import SAMPLE, Reading
 from rewardkit.targets.target import Abilities, Called, Export, Target, Written
 from rewardkit.targets.writing import answer, options, waits
-from rewardkit.trace import note
 
 __all__ = ["TARGET", "Combined", "Function", "Separate", "functions"]
 

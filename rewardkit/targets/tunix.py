@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import Any
 
 from rewardkit.primitives.factories import Made
-from rewardkit.reward import Reward
+from rewardkit.rewards.reward import Reward
 from rewardkit.targets import plain, trl
 from rewardkit.targets.adapter import Adapter, Row, alike, columns_asked, fill, parameters, required
 from rewardkit.targets.calling import installed, loaded

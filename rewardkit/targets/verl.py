@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from rewardkit.reward import Reward
+from rewardkit.rewards.reward import Reward
 from rewardkit.targets.adapter import (
     Adapter,
     LacksColumn,

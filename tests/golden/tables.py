@@ -1,6 +1,6 @@
-"""The golden table: 300 rollouts for each gallery reward and for two rewards with every status, as plain rows.
+"""The golden table: 300 rollouts for each gallery reward, and for rewards with every status, as plain rows.
 
-`python tests/golden/tables.py` writes it anew. Do that only for a change that people are told of in CHANGELOG.
+`python tests/golden/tables.py` writes it anew. Only for a change that CHANGELOG tells people of.
 """
 
 from __future__ import annotations
@@ -78,7 +78,9 @@ def positive(prediction):
 
 def shares(completion):
     """A group component: the rank of each length among its siblings."""
-    return [sorted(map(len, completion)).index(len(text)) / max(1, len(completion) - 1) for text in completion]
+    return [
+        sorted(map(len, completion)).index(len(text)) / max(1, len(completion) - 1) for text in completion
+    ]
 
 
 def short_list(completion):
@@ -93,7 +95,9 @@ def with_every_status() -> dict[str, rk.Reward]:
     components = [
         rk.Component("odd", odd, weight=2.0),
         rk.Component("positive", positive, weight=1.0, gate=rk.gate("odd", at_least=0.5)),
-        rk.Component("rank", shares, weight=0.5, group=True, gate=rk.gate(lambda prediction: prediction != 3)),
+        rk.Component(
+            "rank", shares, weight=0.5, group=True, gate=rk.gate(lambda prediction: prediction != 3)
+        ),
         rk.Component("short", short_list, weight=-0.25, batch=True, gate=rk.gate("positive", at_most=0.5)),
         rk.Component("after", lambda positive, rank: positive * rank, weight=0.0, range=None),
         rk.Component("by_field", lambda completion: 1.0, weight=0.1, gate=rk.gate("prediction", equals=-2.0)),
@@ -118,7 +122,11 @@ def rollouts_with_every_status() -> list[dict]:
     """Completions that bring out each of them, in groups of five."""
     texts = ["0", "1", "2", "3", "4", "5", "6", "-2", "no!", "words", "12.5", ""]
     return [
-        {"completion": texts[(place * 7 + place // 12) % 12], "prompt_id": f"p{place // 5}", "data_source": "ab"[place % 2]}
+        {
+            "completion": texts[(place * 7 + place // 12) % 12],
+            "prompt_id": f"p{place // 5}",
+            "data_source": "ab"[place % 2],
+        }
         for place in range(ROWS)
     ]
 

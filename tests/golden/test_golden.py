@@ -30,10 +30,7 @@ def test_every_score_is_what_it_was_to_the_last_bit():
 
 def test_the_golden_table_has_every_status_many_times():
     statuses = Counter(
-        value
-        for line in golden()
-        for key, value in json.loads(line)[2].items()
-        if key.startswith("status/")
+        value for line in golden() for key, value in json.loads(line)[2].items() if key.startswith("status/")
     )
     assert min(statuses[name] for name in ("scored", "gated", "abstained", "error")) > 500
 

@@ -6,7 +6,7 @@ import shutil
 import pytest
 from labs import RUNS_WITHIN, run_all, started, write_notebook
 
-from rewardkit.bundle import bundled
+from rewardkit.rollouts.bundle import bundled
 
 pytestmark = pytest.mark.browser
 

@@ -15,9 +15,9 @@ from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
 
 import rewardkit as rk
-from rewardkit.limits import TimeLimit
 from rewardkit.notebook.cell_errors import CellError
 from rewardkit.probes.placing import Placed
+from rewardkit.scoring.limits import TimeLimit
 
 CELL = """import rewardkit as rk
 

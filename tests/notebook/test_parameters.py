@@ -1,9 +1,9 @@
 import papermill
 import pytest
 
-from rewardkit.bundle import bundled
 from rewardkit.errors import InputError
 from rewardkit.notebook.parameters import check_parameters
+from rewardkit.rollouts.bundle import bundled
 
 
 def cell(**values):

@@ -10,7 +10,6 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 import rewardkit as rk
-from rewardkit.bundle import bundled
 from rewardkit.errors import InputError
 from rewardkit.notebook import probed
 from rewardkit.notebook.display import Show
@@ -21,6 +20,7 @@ from rewardkit.notebook.probed import MIME, Checked
 from rewardkit.notebook.redaction import redacted_finding
 from rewardkit.probes import rendering
 from rewardkit.probes.findings import Example, ProbeFinding
+from rewardkit.rollouts.bundle import bundled
 
 SECRET = "<script>SECRET</script>"
 LIGHT_AND_DARK = {"light": ("#111111", "#ffffff"), "dark": ("#dddddd", "#111111")}

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewardkit.primitives import conduct
-from rewardkit.primitives.conduct import (
+from rewardkit.primitives.agents import conduct
+from rewardkit.primitives.agents.conduct import (
     call_efficiency,
     calls_within,
     failed_calls,
@@ -19,7 +19,7 @@ from rewardkit.primitives.conduct import (
     tool_calls,
     turns,
 )
-from rewardkit.trace import listen
+from rewardkit.primitives.notes import listen
 
 
 def table(*cases):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewardkit.primitives.verification import contains, f1
+from rewardkit.primitives.verify import contains, f1
 
 
 def table(*cases):

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewardkit.component import Component
-from rewardkit.primitives import evidence
-from rewardkit.primitives.evidence import citations, grounding
-from rewardkit.reward import Reward
-from rewardkit.trace import listen
+from rewardkit.primitives.agents import evidence
+from rewardkit.primitives.agents.evidence import citations, grounding
+from rewardkit.primitives.notes import listen
+from rewardkit.rewards.component import Component
+from rewardkit.rewards.reward import Reward
 
 
 def table(*cases):

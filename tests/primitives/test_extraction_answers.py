@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rewardkit.primitives.extraction import answer_phrase, choice, citation
+from rewardkit.primitives.extract import answer_phrase, choice, citation
 
 
 def table(*cases):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rewardkit.primitives.extraction import (
+from rewardkit.primitives.extract import (
     after,
     answer_phrase,
     boxed,

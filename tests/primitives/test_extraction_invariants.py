@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rewardkit.primitives import extraction
-from rewardkit.primitives.combining import FirstOf, Within
-from rewardkit.primitives.extraction import (
+from rewardkit.primitives import extract as extraction
+from rewardkit.primitives.extract import (
     after,
     answer_phrase,
     boxed,
@@ -31,7 +30,8 @@ from rewardkit.primitives.extraction import (
     tool_call,
     within,
 )
-from rewardkit.primitives.patterns import Pattern
+from rewardkit.primitives.extract.combining import FirstOf, Within
+from rewardkit.primitives.extract.patterns import Pattern
 
 LAST = (
     tag("answer"),

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rewardkit as rk
-from rewardkit.primitives.extraction import assistant_text, every, tool_call
+from rewardkit.primitives.extract import assistant_text, every, tool_call
 
 
 def table(*cases):

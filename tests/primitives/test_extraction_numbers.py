@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewardkit.primitives.extraction import gsm8k, number
-from rewardkit.primitives.numbers import read_number
+from rewardkit.primitives.extract import gsm8k, number
+from rewardkit.primitives.verify.numbers import read_number
 
 
 def table(*cases):

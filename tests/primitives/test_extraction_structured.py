@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewardkit.primitives.extraction import every, json_value, python_literal, tool_call
-from rewardkit.trace import listen
+from rewardkit.primitives.extract import every, json_value, python_literal, tool_call
+from rewardkit.primitives.notes import listen
 
 
 def table(*cases):

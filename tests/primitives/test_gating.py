@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewardkit.primitives.gating import Gate, gate
+from rewardkit.primitives.gates import Gate, gate
 
 
 def table(*cases):

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewardkit.primitives.measurement import tags
-from rewardkit.trace import listen
+from rewardkit.primitives.measure import tags
+from rewardkit.primitives.notes import listen
 
 
 def table(*cases):

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewardkit.primitives.verification import json_equal
-from rewardkit.trace import listen
+from rewardkit.primitives.notes import listen
+from rewardkit.primitives.verify import json_equal
 
 
 def table(*cases):

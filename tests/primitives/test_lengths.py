@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewardkit.primitives.measurement import length, overlong
-from rewardkit.trace import listen
+from rewardkit.primitives.measure import length, overlong
+from rewardkit.primitives.notes import listen
 
 
 def table(*cases):

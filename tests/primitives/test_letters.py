@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewardkit.primitives.choices import choice
-from rewardkit.primitives.letters import read_choice
-from rewardkit.primitives.verification import choice_equal
+from rewardkit.primitives.extract.choices import choice
+from rewardkit.primitives.extract.letters import read_choice
+from rewardkit.primitives.verify import choice_equal
 
 
 def table(*cases):

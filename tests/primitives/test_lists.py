@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewardkit.primitives.verification import lists_equal, sets_equal
+from rewardkit.primitives.verify import lists_equal, sets_equal
 
 
 def table(*cases):

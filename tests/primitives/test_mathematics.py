@@ -18,11 +18,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rewardkit.deadlines import Workers
-from rewardkit.primitives import mathematics
-from rewardkit.primitives.latex import LONGEST, normal_form, same_text, split, words
-from rewardkit.primitives.mathematics import math_equal
-from rewardkit.trace import listen
+from rewardkit.primitives.notes import listen
+from rewardkit.primitives.verify.math import equal as mathematics
+from rewardkit.primitives.verify.math.equal import math_equal
+from rewardkit.primitives.verify.math.latex import LONGEST, normal_form, same_text, split, words
+from rewardkit.workers.pool import Workers
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -621,7 +621,7 @@ def test_the_table_is_as_large_as_it_should_be():
 @pytest.fixture
 def in_this_process(monkeypatch):
     """Decide without the worker, where debuggers and the measurement of coverage see it."""
-    from rewardkit.primitives import symbolic
+    from rewardkit.primitives.verify.math import symbolic
 
     monkeypatch.setattr(mathematics, "_ask", symbolic.decide)
     return lambda *pair: mathematics._judge(*pair, 0.0, 0.0)
@@ -966,7 +966,7 @@ def test_a_pair_for_which_memory_does_not_suffice_is_wrong_and_says_so(monkeypat
 
 
 def test_memory_that_does_not_suffice_is_no_text_that_cannot_be_read(monkeypatch):
-    from rewardkit.primitives import parsing
+    from rewardkit.primitives.verify.math import parsing
 
     def exhausted(*arguments, **options):
         raise MemoryError
@@ -978,7 +978,7 @@ def test_memory_that_does_not_suffice_is_no_text_that_cannot_be_read(monkeypatch
 
 def test_sympy_is_not_imported_in_this_process():
     program = (
-        "import sys; from rewardkit.primitives.mathematics import math_equal as equal;"
+        "import sys; from rewardkit.primitives.verify.math.equal import math_equal as equal;"
         "assert equal('1', '1.0') and 'sympy' not in sys.modules;"
         "assert equal('x+x', '2x') and 'sympy' not in sys.modules and 'math_verify' not in sys.modules"
     )

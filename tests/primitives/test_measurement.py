@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewardkit.primitives import measurement
-from rewardkit.primitives.measurement import (
+from rewardkit.primitives import measure as measurement
+from rewardkit.primitives.measure import (
     diversity,
     json_schema,
     keywords,
@@ -21,7 +21,7 @@ from rewardkit.primitives.measurement import (
     steps,
     tags,
 )
-from rewardkit.trace import listen
+from rewardkit.primitives.notes import listen
 
 
 def table(*cases):

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from rewardkit.primitives.numbers import LONGEST, as_decimal, distance, read_number
+from rewardkit.primitives.verify.numbers import LONGEST, as_decimal, distance, read_number
 
 
 def table(*cases):

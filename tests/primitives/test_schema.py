@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from rewardkit.primitives.measurement import json_schema
-from rewardkit.trace import listen
+from rewardkit.primitives.measure import json_schema
+from rewardkit.primitives.notes import listen
 
 
 def table(*cases):

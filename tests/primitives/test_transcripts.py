@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewardkit.primitives.messages import as_list
-from rewardkit.primitives.transcripts import (
+from rewardkit.primitives.agents.transcripts import (
     ToolCall,
     final_answer,
     read_calls,
     read_turns,
     says_error,
 )
+from rewardkit.primitives.messages import as_list
 
 
 def table(*cases):

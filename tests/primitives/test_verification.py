@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from rewardkit.primitives.verification import closeness, matches, numbers_equal
+from rewardkit.primitives.verify import closeness, matches, numbers_equal
 
 
 def table(*cases):

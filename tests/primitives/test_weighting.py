@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from rewardkit.primitives import weighting
-from rewardkit.primitives.weighting import (
+from rewardkit.primitives import weights as weighting
+from rewardkit.primitives.weights import (
     AGGREGATIONS,
     aggregate,
     check_weights,

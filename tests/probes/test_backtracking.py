@@ -11,11 +11,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import rewardkit as rk
-from rewardkit.deadlines import DeadlinePassed, Workers
 from rewardkit.probes import pattern_steps, pattern_tree
 from rewardkit.probes.backtracking import Weakness, patterns_in, pumps, weaknesses
 from rewardkit.probes.pattern_steps import Spent, steps
 from rewardkit.probes.pattern_tree import read_tree
+from rewardkit.workers.pool import DeadlinePassed, Workers
 
 EXPONENTIAL = [
     pytest.param(r"(a+)+b", 0, "nested", id="nested"),

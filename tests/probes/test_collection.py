@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import rewardkit as rk
-from rewardkit.component import is_async
 from rewardkit.errors import RewardError
-from rewardkit.limits import CannotLimit, TimeLimit
+from rewardkit.rewards.component import is_async
+from rewardkit.scoring.limits import CannotLimit, TimeLimit
 
 sys.path.insert(0, str(Path(__file__).parent))
 collection = importlib.import_module("collection")

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import rewardkit as rk
-from rewardkit.limits import LATE
 from rewardkit.probes.calibration import calibrate
 from rewardkit.probes.exploits import explained, exploit_finding
 from rewardkit.probes.findings import ProbeFinding
@@ -18,6 +17,7 @@ from rewardkit.probes.pieces import mentions
 from rewardkit.probes.search import CALLS, SHRINK, cannot_search, search
 from rewardkit.probes.seen import Seen
 from rewardkit.probes.trying import Outcome, Tries, Variants
+from rewardkit.scoring.limits import LATE
 
 SEEDS = range(5)
 

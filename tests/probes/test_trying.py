@@ -6,8 +6,8 @@ import time
 import pytest
 
 import rewardkit as rk
-from rewardkit.limits import TimeLimit
 from rewardkit.probes.trying import Tries, Variants
+from rewardkit.scoring.limits import TimeLimit
 
 ROWS = [{"completion": str(place), "ground_truth": "3"} for place in range(20)]
 

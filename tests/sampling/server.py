@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from rewardkit.sampling import sample
+from rewardkit.rollouts.sample import sample
 
 SOON = {"retry-after-ms": "10"}
 """A header by which the client asks again at once, not after half a second."""

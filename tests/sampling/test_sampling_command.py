@@ -11,9 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 import rewardkit as rk
-from rewardkit import sampling
 from rewardkit.cli import main
-from rewardkit.sampling import sample
+from rewardkit.rollouts.sample import sample
+from rewardkit.rollouts.table import sample as sampling
 
 sys.path.insert(0, str(Path(__file__).parent))
 

@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 import rewardkit as rk
-from rewardkit.asking import read_answer
 from rewardkit.cli import main
+from rewardkit.rollouts.chat import read_answer
 
 sys.path.insert(0, str(Path(__file__).parent))
 

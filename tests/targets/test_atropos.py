@@ -6,8 +6,8 @@ import pytest
 
 import rewardkit as rk
 from rewardkit.errors import RewardError
-from rewardkit.exporting import export
 from rewardkit.targets import atropos
+from rewardkit.targets.export import export
 
 BASE = """
 from abc import ABC, abstractmethod

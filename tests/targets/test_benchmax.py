@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import rewardkit as rk
-from rewardkit.exporting import export
 from rewardkit.targets import benchmax
 from rewardkit.targets.calling import loaded
+from rewardkit.targets.export import export
 from rewardkit.targets.turns import transcript
 
 BASE = """

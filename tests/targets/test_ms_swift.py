@@ -8,9 +8,9 @@ import pytest
 
 import rewardkit as rk
 from rewardkit.errors import RewardError
-from rewardkit.exporting import export
 from rewardkit.targets import ms_swift
 from rewardkit.targets.calling import loaded
+from rewardkit.targets.export import export
 
 ORM = """
 class ORM:

@@ -4,7 +4,7 @@ import pytest
 
 import rewardkit as rk
 from rewardkit.errors import RewardError
-from rewardkit.exporting import export
+from rewardkit.targets.export import export
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import rewardkit as rk
-from rewardkit.exporting import export
 from rewardkit.targets import openrlhf
 from rewardkit.targets.calling import loaded
+from rewardkit.targets.export import export
 from rewardkit.targets.openrlhf import completion_of
 
 DOCUMENTED = """

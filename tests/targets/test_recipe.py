@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import rewardkit as rk
-from rewardkit.exporting import export
 from rewardkit.targets import named
+from rewardkit.targets.export import export
 
 WRITTEN = ["ms-swift", "easyr1", "atropos", "inspect", "skyrl-gym", "eval-protocol"]
 GATED = """

@@ -6,9 +6,9 @@ import pytest
 
 import rewardkit as rk
 from rewardkit.errors import RewardError
-from rewardkit.exporting import export
 from rewardkit.targets import skyrl_gym
 from rewardkit.targets.calling import loaded
+from rewardkit.targets.export import export
 
 ENV = """
 class BaseTextEnv:

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import rewardkit as rk
-from rewardkit.exporting import export
 from rewardkit.targets import verifiers
 from rewardkit.targets.calling import loaded
+from rewardkit.targets.export import export
 from rewardkit.targets.verifiers_trace import data_of, trace_of
 
 # what verifiers' decorators leave on a function, and a base class that is made as its Task is

@@ -5,8 +5,8 @@ from atroposlib.envs.reward_fns import CombinedReward, RewardFunction, registry
 from table import proved
 
 import rewardkit as rk
-from rewardkit.exporting import export
 from rewardkit.targets.calling import loaded
+from rewardkit.targets.export import export
 
 
 class Length(RewardFunction):

@@ -6,9 +6,9 @@ from benchmax.envs import BaseEnv
 from table import proved
 
 import rewardkit as rk
-from rewardkit.exporting import export
 from rewardkit.targets.benchmax_calling import _run_groups, documented
 from rewardkit.targets.calling import awaited
+from rewardkit.targets.export import export
 
 
 def rollouts():

@@ -8,7 +8,7 @@ import pytest
 from test_own_functions import BATCH, OWN, ROWS, written
 
 import rewardkit as rk
-from rewardkit.exporting import export
+from rewardkit.targets.export import export
 
 
 def test_a_reading_that_the_trainer_would_not_follow_is_found_out(tmp_path):

@@ -6,9 +6,9 @@ import pytest
 from table import proved
 
 import rewardkit as rk
-from rewardkit.bundle import bundled
-from rewardkit.exporting import export, prove
+from rewardkit.rollouts.bundle import bundled
 from rewardkit.targets import named
+from rewardkit.targets.export import export, prove
 from rewardkit.targets.exported import identifier
 
 TARGETS = os.environ.get("REWARDKIT_TARGETS", "").split()

@@ -10,7 +10,7 @@ from swift.rl_core.data import GRPOSample  # noqa: E402
 from swift.rl_core.grpo_algorithm import compute_rewards_per_func  # noqa: E402
 
 import rewardkit as rk  # noqa: E402
-from rewardkit.exporting import export  # noqa: E402
+from rewardkit.targets.export import export  # noqa: E402
 from rewardkit.targets.turns import transcript  # noqa: E402
 
 

@@ -10,7 +10,7 @@ from openrlhf.utils.agent import SingleTurnAgentExecutor
 from table import proved
 
 import rewardkit as rk
-from rewardkit.exporting import export
+from rewardkit.targets.export import export
 
 END = "<|im_end|>"
 

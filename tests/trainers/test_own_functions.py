@@ -6,7 +6,7 @@ import textwrap
 import pytest
 
 import rewardkit as rk
-from rewardkit.exporting import export
+from rewardkit.targets.export import export
 
 TARGETS = os.environ.get("REWARDKIT_TARGETS", "").split()
 ROWS = rk.load_rollouts("gallery:arithmetic").select(range(48))

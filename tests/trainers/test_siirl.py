@@ -6,8 +6,8 @@ import numpy as np
 from table import proved
 
 import rewardkit as rk
-from rewardkit.exporting import export
 from rewardkit.targets import siirl, verl
+from rewardkit.targets.export import export
 
 
 def test_the_dapo_manager_gives_the_same_and_adds_only_its_own_penalty():

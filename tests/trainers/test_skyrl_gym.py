@@ -5,8 +5,8 @@ import skyrl_gym
 from table import proved
 
 import rewardkit as rk
-from rewardkit.exporting import export
 from rewardkit.targets.calling import loaded
+from rewardkit.targets.export import export
 
 
 def test_an_environment_of_theirs_is_read_as_it_steps():

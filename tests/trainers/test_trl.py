@@ -16,8 +16,8 @@ from trl import GRPOConfig, GRPOTrainer
 
 import rewardkit as rk
 from rewardkit.analysis.advantages import batch, dr_grpo, gdpo, grpo
-from rewardkit.exporting import export
 from rewardkit.targets import trl
+from rewardkit.targets.export import export
 
 GENERATIONS, PROMPTS = 4, 3
 

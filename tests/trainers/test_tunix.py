@@ -5,9 +5,9 @@ import pytest
 from table import proved
 
 import rewardkit as rk
-from rewardkit.exporting import export
 from rewardkit.targets import tunix
 from rewardkit.targets.calling import loaded
+from rewardkit.targets.export import export
 
 tunix._without_jax()
 

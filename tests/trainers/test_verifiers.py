@@ -8,7 +8,7 @@ import verifiers.v1 as vf
 from table import proved
 
 import rewardkit as rk
-from rewardkit.exporting import export
+from rewardkit.targets.export import export
 from rewardkit.targets.verifiers_trace import trace_of
 
 

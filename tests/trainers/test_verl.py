@@ -6,8 +6,8 @@ import numpy as np
 from table import proved
 
 import rewardkit as rk
-from rewardkit.exporting import export
 from rewardkit.targets import verl
+from rewardkit.targets.export import export
 
 
 def compute_score(data_source, solution_str, ground_truth, extra_info=None, bonus=0.0):

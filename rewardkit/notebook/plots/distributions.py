@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from rewardkit.analysis.grouping import Floats
 from rewardkit.notebook.plots.canvas import BLUE, ORANGE, axes_for, said, settled, titled, too_far, width_of
-from rewardkit.recording import is_recorded
-from rewardkit.scoring import Scores
+from rewardkit.rewards.recorded import is_recorded
+from rewardkit.scoring.scores import Scores
 
 __all__ = ["distribution", "reward_histogram"]
 

@@ -14,16 +14,16 @@ from numpy.typing import NDArray
 
 from rewardkit.analysis.grouping import Floats
 from rewardkit.analysis.view import View
-from rewardkit.bundle import GALLERY
-from rewardkit.cases import Case, CaseSource, cases_of, load_cases
 from rewardkit.errors import InputError
 from rewardkit.notebook.workbench.figures import Figures, figures_of
 from rewardkit.notebook.workbench.variant import Ground, Variant
 from rewardkit.probes.case_writing import append_cases
 from rewardkit.probes.rightness import label_of, rightness
-from rewardkit.reward import Reward
-from rewardkit.scoring import Scores
-from rewardkit.training import Training
+from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.training import Training
+from rewardkit.rollouts.bundle import GALLERY
+from rewardkit.scoring.cases import Case, CaseSource, cases_of, load_cases
+from rewardkit.scoring.scores import Scores
 
 __all__ = ["Bench", "Opened"]
 

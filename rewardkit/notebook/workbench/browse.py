@@ -8,13 +8,13 @@ from typing import Any
 import ipywidgets as widgets
 import numpy as np
 
-from rewardkit.evaluation import STATUSES
 from rewardkit.notebook.workbench import reading
 from rewardkit.notebook.workbench.bench import Bench, Opened
 from rewardkit.notebook.workbench.case_form import CaseForm
 from rewardkit.notebook.workbench.filters import KINDS, ORDERS, Filter, Sieve
 from rewardkit.notebook.workbench.parts import Message, Panel, button, classed
 from rewardkit.probes.shown import one_line
+from rewardkit.scoring.evaluate import STATUSES
 
 __all__ = ["Browse"]
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import ipywidgets as widgets
 
-from rewardkit.cases import OWN_KEYS, UNSCORED
 from rewardkit.errors import InputError
-from rewardkit.evaluation import STATUSES
 from rewardkit.notebook.workbench.bench import Bench, Opened
 from rewardkit.notebook.workbench.parts import Message, button, classed
+from rewardkit.scoring.cases import OWN_KEYS, UNSCORED
+from rewardkit.scoring.evaluate import STATUSES
 
 __all__ = ["CaseForm", "read_expected"]
 

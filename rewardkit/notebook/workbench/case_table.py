@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import ipywidgets as widgets
 
-from rewardkit import markup
-from rewardkit.cases import Case, CheckResult, Miss, check
 from rewardkit.errors import InputError
+from rewardkit.html import markup
 from rewardkit.notebook.workbench.bench import Bench
 from rewardkit.notebook.workbench.parts import Message, Panel, button, classed
 from rewardkit.probes.shown import one_line
-from rewardkit.reward import Reward
+from rewardkit.rewards.reward import Reward
+from rewardkit.scoring.cases import Case, CheckResult, Miss, check
 
 __all__ = ["CaseTable"]
 

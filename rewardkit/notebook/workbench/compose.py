@@ -17,11 +17,11 @@ from rewardkit.notebook.workbench.bench import Bench
 from rewardkit.notebook.workbench.live import live
 from rewardkit.notebook.workbench.parts import Message, Panel, button, classed, copied
 from rewardkit.notebook.workbench.variant import Variant
-from rewardkit.primitives.gating import Gate
-from rewardkit.primitives.weighting import AGGREGATIONS
-from rewardkit.route import Route
-from rewardkit.saving import Writer
-from rewardkit.training import SCALINGS
+from rewardkit.primitives.gates import Gate
+from rewardkit.primitives.weights import AGGREGATIONS
+from rewardkit.rewards.route import Route
+from rewardkit.rewards.save import Writer
+from rewardkit.rewards.training import SCALINGS
 
 __all__ = ["Compose"]
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from rewardkit.analysis.grouping import Floats
 from rewardkit.analysis.highest import different
-from rewardkit.evaluation import STATUSES
 from rewardkit.notebook.workbench.bench import Bench
+from rewardkit.scoring.evaluate import STATUSES
 
 __all__ = ["KINDS", "ORDERS", "Filter", "Sieve"]
 

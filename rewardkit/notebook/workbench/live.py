@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from rewardkit import markup
 from rewardkit.analysis.findings import percent
+from rewardkit.html import markup
 from rewardkit.notebook.workbench.bench import Bench
 from rewardkit.notebook.workbench.figures import Figures, turned
 from rewardkit.notebook.workbench.pictures import group_svg, histogram_svg

@@ -9,11 +9,8 @@ from typing import Any
 import ipywidgets as widgets
 import pandas as pd
 
-from rewardkit import markup
-from rewardkit.calling import short
-from rewardkit.cases import CaseSource
 from rewardkit.errors import InputError, RewardError
-from rewardkit.loading import load_reward
+from rewardkit.html import markup
 from rewardkit.notebook.workbench.bench import Bench
 from rewardkit.notebook.workbench.browse import Browse
 from rewardkit.notebook.workbench.case_table import CaseTable
@@ -21,9 +18,12 @@ from rewardkit.notebook.workbench.compose import Compose
 from rewardkit.notebook.workbench.live import live
 from rewardkit.notebook.workbench.parts import KEYS, STYLE, Panel, classed
 from rewardkit.notebook.workbench.tried import Findings, Probes
-from rewardkit.reward import Reward
-from rewardkit.rollouts import Rollouts
-from rewardkit.scoring import Scores, score
+from rewardkit.rewards.load import load_reward
+from rewardkit.rewards.reward import Reward
+from rewardkit.rollouts.table import Rollouts
+from rewardkit.scoring.calls import short
+from rewardkit.scoring.cases import CaseSource
+from rewardkit.scoring.scores import Scores, score
 
 __all__ = ["Tab", "Workbench"]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import ipywidgets as widgets
 
-from rewardkit import markup
+from rewardkit.html import markup
 
 __all__ = ["KEYS", "STYLE", "Message", "Panel", "button", "classed", "copied"]
 

@@ -7,14 +7,14 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rewardkit import markup
-from rewardkit.calling import short
 from rewardkit.errors import RewardError
-from rewardkit.explanation import Explanation, explained
+from rewardkit.html import markup
 from rewardkit.notebook.workbench.bench import Bench, Opened
-from rewardkit.primitives.extraction import Span
+from rewardkit.primitives.extract import Span
 from rewardkit.primitives.messages import arguments_of, as_list, calls_of, content_text, plain_value
 from rewardkit.probes.shown import Shown, field_spans, shown
+from rewardkit.scoring.calls import short
+from rewardkit.scoring.explain import Explanation, explained
 
 __all__ = ["card", "completion_text", "opened_page"]
 

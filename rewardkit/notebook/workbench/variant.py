@@ -9,11 +9,11 @@ from typing import Any
 from rewardkit.analysis.diagnosis import make_views
 from rewardkit.analysis.variants import with_gates
 from rewardkit.analysis.view import View
-from rewardkit.primitives.gating import Gate
-from rewardkit.reward import Reward
-from rewardkit.route import Route
-from rewardkit.scoring import Scores
-from rewardkit.training import Training
+from rewardkit.primitives.gates import Gate
+from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.route import Route
+from rewardkit.rewards.training import Training
+from rewardkit.scoring.scores import Scores
 
 __all__ = ["Ground", "Variant"]
 

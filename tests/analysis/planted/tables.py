@@ -10,7 +10,7 @@ from zlib import crc32
 import numpy as np
 
 import rewardkit as rk
-from rewardkit.logs import Logged
+from rewardkit.rollouts.logs.log import Logged
 
 PROMPTS, SIBLINGS = 100, 8
 FAILS, OUTSIDE = -9.0, 7.0

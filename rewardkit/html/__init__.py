@@ -1,0 +1,1 @@
+"""What records look like in a notebook."""

@@ -1,0 +1,1 @@
+"""Agents: transcripts, tool calls, evidence."""

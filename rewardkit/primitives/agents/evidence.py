@@ -1,0 +1,146 @@
+"""What an agent's final answer rests on: the sources it cites, the results that its words come from."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Literal
+
+from rewardkit.primitives.agents.transcripts import final_answer, read_turns
+from rewardkit.primitives.factories import Made, one_of, whole_number
+from rewardkit.primitives.messages import as_list
+from rewardkit.primitives.notes import note
+
+__all__ = ["citations", "grounding"]
+
+
+_COMMAS = re.compile("[,，、;；]")
+_SEMICOLONS = re.compile("[;；]")
+
+
+@lru_cache(maxsize=256)
+def _citation_patterns(label: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """What stands in the brackets of a citation, and the label where it begins an id again."""
+    mark = rf"\s*+{re.escape(label)}\s*+[:：]"
+    return re.compile(rf"\[{mark}([^\[\]\n]*+)\]", re.IGNORECASE), re.compile(rf"\A{mark}", re.IGNORECASE)
+
+
+def _cited_ids(answer: str, label: str, known: set[str]) -> set[str]:
+    """The different ids that an answer cites; a known one may hold commas ("Portland, Oregon")."""
+    bracket, mark = _citation_patterns(label)
+    cited: set[str] = set()
+    for match in bracket.finditer(answer):
+        for part in _SEMICOLONS.split(match[1]):
+            pieces = [part] if part.strip() in known else _COMMAS.split(part)
+            cited |= {mark.sub("", piece).strip() for piece in pieces}
+    return cited - {""}
+
+
+def _read_ids(value: Any) -> set[str] | None:
+    """Ids from a list, a set, comma text or one number; ``None`` where they cannot be read."""
+    if isinstance(value, str):
+        return {part.strip() for part in _COMMAS.split(value)} - {""}
+    if value is None:
+        return None
+    items = list(value) if isinstance(value, set | frozenset) else as_list(value)
+    ids: set[str] = set()
+    for item in [value] if items is None else items:
+        if item is None:  # a gap in a list
+            continue
+        if isinstance(item, float) and item.is_integer():  # whole numbers beside a missing one, in a table
+            item = int(item)
+        if isinstance(item, bool) or not isinstance(item, str | int):
+            return None
+        ids.add(str(item).strip())
+    return ids - {""}
+
+
+Kind = Literal["precision", "recall", "f1"]
+
+
+@dataclass(frozen=True, repr=False)
+class Citations(Made):
+    kind: Kind = field(default="precision", metadata={"positional": True})
+    label: str = field(kw_only=True, default="Source")
+
+    def __post_init__(self) -> None:
+        one_of("kind", self.kind, ("precision", "recall", "f1"))
+        if not isinstance(self.label, str) or not self.label.strip() or set(self.label) & set("[]:："):
+            raise ValueError(
+                f"label={self.label!r} cannot stand before the colon of a citation; give a word such as "
+                "'Source'"
+            )
+
+    def __call__(self, completion: Any, known_ids: Any) -> float | None:
+        turns, known = read_turns(completion), _read_ids(known_ids)
+        answer = final_answer(turns) if turns else None
+        if answer is None or known is None:
+            return None
+        cited = _cited_ids(answer, self.label.strip(), known)
+        right = len(cited & known)
+        note("citations", {"cited": len(cited), "known": len(known), "right": right})
+        if not known and (self.kind == "recall" or not cited):
+            return None
+        total = {"precision": len(cited), "recall": len(known), "f1": (len(cited) + len(known)) / 2}
+        return right / total[self.kind] if cited else 0.0
+
+
+def citations(kind: Kind = "precision", *, label: str = "Source") -> Citations:
+    """Of the different ids cited as ``[Source: id]`` or ``[Source: a, b]``, how far they are the known ones.
+
+    "precision" is right / cited, "recall" right / known, "f1" 2 right / (cited + known); recall alone is paid
+    by citing everything. Counts in the final answer (of a completion or messages), outside ``<think>``. Who
+    cites nothing earns 0.0 of each, so that silence is not paid. `known_ids` is a list or text with commas:
+    map it with ``columns={"known_ids": "sources"}``. Not judged (``None``): a missing completion, missing or
+    unreadable ids, and recall or silence where no id is known; a citation there has precision 0.0. Notes the
+    counts. ValueError: unknown kind, a label with brackets or a colon.
+
+    >>> citations()("It is [Source: a1] and [source: a1, b9].", ["a1", "a2"])
+    0.5
+    """
+    return Citations(kind, label=label)
+
+
+_HAN_AND_KANA = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_WORD = re.compile(rf"[{_HAN_AND_KANA}]|[^\W{_HAN_AND_KANA}]+")
+
+
+@dataclass(frozen=True, repr=False)
+class Grounding(Made):
+    ngram: int = field(kw_only=True, default=3)
+
+    def __post_init__(self) -> None:
+        whole_number("ngram", self.ngram)
+
+    def __call__(self, messages: Any) -> float | None:
+        turns = None if isinstance(messages, str) else read_turns(messages)
+        answer = final_answer(turns) if turns else None
+        if turns is None or answer is None:
+            return None
+        words = _WORD.findall(answer.casefold())
+        size = min(self.ngram, len(words))
+        wanted = set(zip(*(words[start:] for start in range(size)), strict=False))
+        found: set[tuple[str, ...]] = set()
+        for result in (result for turn in turns[:-1] for result in turn.results if not result.failed()):
+            words = _WORD.findall(result.text.casefold())
+            found.update(wanted.intersection(zip(*(words[start:] for start in range(size)), strict=False)))
+        note("grounding", {"ngrams": len(wanted), "found": len(found)})
+        return len(found) / len(wanted) if wanted else 0.0
+
+
+def grounding(*, ngram: int = 3) -> Grounding:
+    """Share of the different runs of `ngram` words in the final answer that stand in one of the results.
+
+    The answer is the last assistant turn without ``<think>`` and calls, one of fewer words is one run. Case
+    and punctuation do not matter; a Chinese or Japanese character is a word. Results that failed or came
+    later ground nothing. Without results or words nothing is grounded: 0.0, so that skipping the search is
+    not paid; where tools are optional, gate it on `tool_calls`. A text alone has no results to compare with:
+    ``None``. It says where words come from, not that they are true, and copying earns 1.0. Notes the counts.
+    ValueError: `ngram` under 1.
+
+    >>> results = [{"role": "tool", "content": "The tower is 330 metres high."}]
+    >>> grounding()([*results, {"role": "assistant", "content": "It is 330 metres high."}])
+    0.6666666666666666
+    """
+    return Grounding(ngram=ngram)

@@ -1,0 +1,190 @@
+"""Extraction of numbers as they are written in running text."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from rewardkit.primitives.extract.extractor import WHICH, Extractor, Span, Which
+from rewardkit.primitives.factories import one_of, true_or_false
+from rewardkit.primitives.texts import CJK
+
+__all__ = ["gsm8k", "number"]
+
+# What `read_number` reads of a whole text is found here in running text, where signs, slashes and stops have
+# other uses too: "9-6" holds 9 and 6. A run of digits and joints that is no number as a whole ("3.14.15",
+# "3/4/2024", "1:30", "1,23") holds none: no piece of it is what was written.
+_SIGN = "[-+负\u2010\u2011\u2012\u2013\u2212\ufe62\ufe63\uff0b\uff0d]"
+_OPENERS = r"-+负.\\\u2010-\u2013\u2212\ufe62\ufe63\uff0b\uff0d"
+_CURRENCY = r"(?:\\?[$£¥\ufe69\uff04\uffe1\uffe5\u20a0-\u20cf])"
+_SLASH = r"[/\u2044\u2215\uff0f]"
+_POINT = r"[.\uff0e\u066b]"
+_GAP = r"[ \u00a0\u2007\u2009\u202f]"
+_VULGAR = "[¼½¾⅐-⅞↉]"
+_LETTER = rf"[^\W_{CJK}]"  # Chinese has no spaces between words and numbers
+# Behind a first group of one or two digits plain spaces part thousands, and behind one of three if a group
+# is 000: "128 256 512" lists. So does what more digits follow or go before ("1 234 5"), but for a year.
+_SPACED = r"""
+    (?: (?<!\d[ ]) | (?<=\d{4}[ ]) ) (?![0０]) (?! \d{1,3} [ ] [1-9]\d\d [/\u2044\u2215\uff0f] )
+    (?: \d{1,2} | (?= \d{3} (?:[ ]\d{3})*? [ ]000 ) \d{3} ) (?:[ ]\d{3})++
+    (?! \d | [ ]\d++(?![/\u2044\u2215\uff0f]) )"""
+_DIGITS = rf"""(?>
+    (?![0０])\d{{1,3}} (?: (?:[,\u066c]\d{{3}})+ | (?:\{{,\}}\d{{3}})+ | (?:\\,\d{{3}})+ | (?:,\\!\d{{3}})+
+                       | (?:[\u00a0\u2007\u2009\u202f]\d{{3}})+ | (?:，[０-９]{{3}})+ ) (?!\d)
+  | {_SPACED}
+  | (?!0)[0-9]{{1,2}} (?:,[0-9]{{2}})+ ,[0-9]{{3}} (?!\d)
+  | \d+ )"""
+_GOES_ON = r"(?:\.{3,}|…|\s?\\[lc]?dots)?"  # a part of it: 0.333... is not 0.333
+_PLAIN = rf"(?> {_DIGITS} (?:{_POINT}\d+{_GOES_ON})? | (?<!\.)\.\d+{_GOES_ON} )"
+_EXPONENT = rf"(?: \{{ [ ]? {_SIGN}?\d{{1,6}} [ ]? \}} | {_SIGN}?\d{{1,6}}(?!\d) )"
+_POWER = rf"10 (?: \^{_EXPONENT} | [⁺⁻]?[⁰¹²³⁴-⁹]{{1,6}} )"
+_TIMES = r"[ ]? (?:\\times|\\cdot|[×·⋅∙*x]) [ ]?"
+_ARGUMENT = rf"(?: \s?\{{ [ ]? {_SIGN}?{_PLAIN} [ ]? \}} | \s?\d )"
+_PART = r"(?: \s?\{ [ ]? \d{1,6} [ ]? \} | \s?\d )"
+_JOINT = r"[.\uff0e\u066b/\u2044\u2215\uff0f,\u066c:_'’]"
+_RAISED = "[⁺⁻⁰¹²³⁴-⁹]"
+_RAISES = rf"\^ \{{? {_SIGN}?"
+# A piece of an expression is no number: 2\sqrt{5}, 2π, and Chinese magnitudes, fractions and powers (5万,
+# 5分之2, 2的5次方; but 5千克 and 5千米 are units).
+_ROOT = r"(?: \\sqrt | sqrt(?![A-Za-z]) | √ )"
+_FACTOR = rf"""[ ]? (?: (?:\\cdot|\\times|[×·⋅∙*]|\\[,;!]) [ ]? )?
+    (?: {_ROOT} | \\?pi(?![A-Za-z]) | π | \\[dtc]?frac )"""
+_CHINESE = r"""[ ]? (?: [万萬亿億兆百佰十拾] | 千(?![克米瓦卡焦伏赫帕升字]) | 分之 | 次[方幂]
+    | 的[ ]? (?: 平方 | 立方 | [\dn]{1,6}[ ]?次[方幂] ) )"""
+_END = rf"""(?! {_JOINT}\d | -(?:0|\d+-)\d | {_RAISED} | {_RAISES}\d | \^\{{?[ ]?\\[dtc]?frac
+    | {_FACTOR} | {_CHINESE} )"""
+# The arguments of what is no number as a whole; the bounds keep what is never closed cheap.
+_BRACES = r"(?: \{ (?: [^{}\n] | \{ [^{}\n]{0,100} \} ){0,100}+ \} )"
+_ANY = rf"\s? (?: {_BRACES} | \\[A-Za-z]{{1,20}} | \w )"
+_PASSED = rf"(?: \\[dtc]?frac {_ANY} {_ANY} | \\sqrt (?:\[[^\[\]\n]{{0,100}}\])? {_ANY} )"
+_WORD_END = rf"[^\W\d_{CJK}][-\u2010\u2011]"  # COVID-19, x-5
+_NUMBER = rf"""
+    (?= [{_OPENERS}\d¼½¾⅐-⅞↉] )  # what a number begins with, and where that has other uses what follows it
+    (?= [^{_OPENERS}] | {_SIGN}{_CURRENCY}?[\d.\\¼½¾⅐-⅞↉] | \.\d | \\(?:[dtcf]|sqrt) )
+    (?: (?<!{_LETTER}) (?<![)\]}}/^]) (?<!\^\{{) (?<!\w\.) (?<!正) (?<!胜) {_SIGN}{_CURRENCY}? )?
+    (?: (?<!{_LETTER}) (?<!\^) (?<!\^\{{) \\[dtc]?frac {_ARGUMENT} (?P<under>{_ARGUMENT}) (?!\d) {_END}
+      | (?P<passed> {_PASSED} )
+      | (?<!{_LETTER}) (?<!{_WORD_END}) (?<![√±]) (?<!sqrt\() (?<!\\pm) (?<!\\pm[ ])
+        (?: (?<!分之) | (?<=百分之) ) (?<![万萬亿億兆千]) (?<!正负) (?<!胜负) (?! (?<=\d[ ]) 000 (?!\d) )
+        (?<!{_LETTER}_) (?<!{_LETTER}__)  # not inside a word; _4_ is Markdown
+        (?<!\d{_JOINT}) (?<!{_SLASH}) (?<!_\{{)  # nor in a date, an address, a path, an index
+        (?<!\^) (?<!\^\{{) (?<!\^{_SIGN}) (?<!\^\{{{_SIGN})
+        (?: (?P<whole>{_DIGITS})
+            (?P<rest> {_GAP} (?P<part>\d{{1,6}}){_SLASH}(?P<of>\d{{1,6}}) (?!\d)
+                    | [ ]? \\[dtc]?frac (?P<above>{_PART}) (?P<beneath>{_PART}) (?!\d)
+                    | [ ]? {_VULGAR} (?!\d) ) {_END}
+          | {_VULGAR} (?!\d) {_END}
+          | (?: {_PLAIN} {_TIMES} )? {_POWER} {_END}
+          | (?P<odd> 0(?:[xX][0-9A-Fa-f]|[bBoO][0-9])[0-9A-Za-z]*+ )
+          | {_PLAIN} {_SLASH} (?P<below>{_PLAIN}) {_END}
+          | {_PLAIN} (?: [eE]{_SIGN}?\d{{1,6}}(?!\d) | (?![eE]{_SIGN}?\d) ) {_END}
+          | (?P<none> {_PLAIN} (?: (?:{_JOINT}|-|{_RAISES}) \d++ | {_RAISED} )*+ ) ) )  # passed over whole
+"""
+_PERCENT = rf"(?: {_GAP}? \\?[%\u066a\ufe6a\uff05] )?"
+_PATTERNS = {wanted: re.compile(_NUMBER + wanted * _PERCENT, re.VERBOSE) for wanted in (False, True)}
+
+
+def _spans(found: re.Match[str]) -> list[Span]:
+    """The numbers of a match: one, two where a whole one is followed by 3/2, none where it is no number."""
+    if found.lastgroup is None:  # nearly all of them: no fraction, nothing to check
+        return [found.span()]
+    if found["none"] or found["odd"] or found["passed"]:
+        return []
+    above, below = found["part"] or found["above"], found["of"] or found["beneath"]
+    if below and _whole(above) >= _whole(below):
+        start = found.start("part") if found["part"] else found.start("rest") + found["rest"].index("\\")
+        whole = (found.start(), found.end("whole"))
+        return [whole] if _is_zero(below) else [whole, (start, found.end())]
+    under = found["below"] or found["under"]
+    return [] if under and _is_zero(under) else [found.span()]
+
+
+def _whole(part: str) -> int:
+    """The number of a part of a fraction, whose white space need not be what `int` passes over."""
+    return int(part.strip().strip("{} "))
+
+
+def _is_zero(number: str) -> bool:
+    return not any(unicodedata.decimal(sign, 0) for sign in number)
+
+
+@dataclass(frozen=True, repr=False)
+class Number(Extractor):
+    which: Which = "last"
+    percent: bool = False
+
+    def __post_init__(self) -> None:
+        one_of("which", self.which, WHICH)
+        true_or_false(percent=self.percent)
+
+    def occurrences(self, completion: str) -> list[Span]:
+        return [span for found in _PATTERNS[self.percent].finditer(completion) for span in _spans(found)]
+
+
+def number(*, which: Which = "last", percent: bool = False) -> Number:
+    r"""A number in full, as it is written; by default the last one, where reasoning ends.
+
+    Sign, thousands separators (also plain spaces, as `read_number` has them), decimals, 6.02e23, 3/4, 1 1/2,
+    ½, ``6.02 \times 10^{23}`` and ``\frac{1}{2}`` are one number each, for `read_number` to read (not those
+    of more than 1,000 characters). A currency sign is left out unless a sign stands before it, and a percent
+    sign is a unit: left out unless ``percent=True``, which makes 50% a half. A full stop behind it is not
+    part of it, the dots of 0.333... are, letters behind it are a unit. What is not understood as a whole is
+    no number, and no piece of it is one: "3.14.15", "3/4/2024", "2024-01-15", "1:30", "1,23", "1.234,56",
+    "1_000", 0x1F, 5² and 2^10; nor are digits in a word (GPT-4), an exponent, a root, a fraction of more than
+    numbers, and those before ``\pi``, a root or a Chinese magnitude (5万, 5分之2; 负5 is -5). Other terms and
+    factors are read one by one ("x + 5" holds 5), letters behind a number are a unit ("5x"), and the mark of
+    "The answer is 5!" is no factorial. ValueError: `which` or `percent` is unknown.
+
+    >>> number()("It costs $1,234.50."), number()("about 10."), number()("1 1/2 cups")
+    ('1,234.50', '10', '1 1/2')
+    >>> number()("9-6"), number()("so -6"), number()("50%"), number(percent=True)("50%")
+    ('6', '-6', '50', '50%')
+    """
+    return Number(which, percent)
+
+
+# The mark of GSM8K's answers, with the white space, Markdown and currency sign between it and the number.
+_MARK = re.compile(rf"#{{4,}}+(?:[^\S\n]|[*_`]|{_CURRENCY})*+")
+
+
+@dataclass(frozen=True, repr=False)
+class Gsm8k(Extractor):
+    mode: Literal["strict", "flexible"] = "strict"
+    which: ClassVar[Which] = "last"  # type: ignore[misc]
+
+    def __post_init__(self) -> None:
+        one_of("mode", self.mode, ("strict", "flexible"))
+
+    def occurrences(self, completion: str) -> list[Span]:
+        marked = [_behind(completion, mark.end()) for mark in _MARK.finditer(completion)]
+        if self.mode == "strict" or (marked and marked[-1][0] < marked[-1][1]):
+            return marked
+        return Number().occurrences(completion) or marked
+
+
+def _behind(completion: str, start: int) -> Span:
+    """The number that starts here; nothing, where none does."""
+    found = _PATTERNS[False].match(completion, start)
+    return _spans(found)[0] if found and _spans(found) else (start, start)
+
+
+def gsm8k(mode: Literal["strict", "flexible"] = "strict") -> Gsm8k:
+    r"""The answer in GSM8K's form: the number right behind the last ``####``.
+
+    `number` says what a number is; currency signs and Markdown before it are left out, and a mark without a
+    number is found and empty. ``mode="flexible"`` then takes the last number of the text, as it does where
+    there is no mark.
+
+    How other graders differ: in strict mode lm-evaluation-harness takes the first ``#### ``, verl the last
+    (of the last 300 characters); both want one space there, no currency sign and no Markdown, take a stop as
+    part of the number ("42.") and runs such as "3.14.15" for a number. In flexible mode both take the last
+    number of the text even where a mark has another. ValueError: `mode` is unknown.
+
+    >>> gsm8k()("#### none yet\n#### $1,234.50."), gsm8k()("so 42") is None
+    ('1,234.50', True)
+    >>> gsm8k(mode="flexible")("#### 42\nI checked it 3 times."), gsm8k("flexible")("so 42")
+    ('42', '42')
+    """
+    return Gsm8k(mode)

@@ -1,0 +1,130 @@
+"""Extraction from what a completion marks itself: tags and boxes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar
+
+from rewardkit.primitives.extract.extractor import WHICH, Extractor, Span, Which, trim
+from rewardkit.primitives.factories import one_of, true_or_false
+
+__all__ = ["boxed", "check_tag_name", "tag", "tag_tokens"]
+
+
+@lru_cache(maxsize=256)
+def tag_tokens(name: str) -> re.Pattern[str]:
+    """Opening and closing tags called `name`, in any case, attributes allowed.
+
+    Group 1 is the slash of a closing one; one that ends in ``/>`` is both, with nothing in it. A value in
+    quotes may hold a ">".
+    """
+    attributes = r"""(?:=\s*+(?:"[^"<]*+"|'[^'<]*+')|[^<>])*+"""
+    return re.compile(rf"<(/?){re.escape(name)}(?:/|\s{attributes})?>", re.IGNORECASE)
+
+
+def check_tag_name(name: Any) -> None:
+    """Raise a ValueError where `name` cannot be the name of a tag."""
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_][\w.-]*", name):
+        raise ValueError(f"{name!r} is not the name of a tag; give it without brackets, such as 'answer'")
+
+
+@dataclass(frozen=True, repr=False)
+class Tag(Extractor):
+    name: str
+    which: Which = "last"
+    unclosed: bool = False
+    prefilled: bool = False
+
+    def __post_init__(self) -> None:
+        check_tag_name(self.name)
+        one_of("which", self.which, WHICH)
+        true_or_false(unclosed=self.unclosed, prefilled=self.prefilled)
+
+    def occurrences(self, completion: str) -> list[Span]:
+        found: list[Span] = []
+        opened = 0 if self.prefilled else None  # where the content of the open tag starts
+        for token in tag_tokens(self.name).finditer(completion):
+            if token[1] and opened is not None:
+                found.append(trim(completion, opened, token.start()))
+                opened = None
+            elif not token[1] and token[0].endswith("/>"):
+                found.append((token.end(), token.end()))
+                opened = None
+            elif not token[1]:
+                opened = token.end()
+        if self.unclosed and opened is not None:
+            found.append(trim(completion, opened, self._end(completion, opened)))
+        return found
+
+    def _end(self, completion: str, start: int) -> int:
+        """Where the text ends: before a closing tag that is cut off, if it ends in one."""
+        closing = f"</{self.name}".lower()
+        cut = completion.rfind("</", max(start, len(completion) - len(closing)))
+        return cut if cut >= 0 and closing.startswith(completion[cut:].lower()) else len(completion)
+
+
+def tag(name: str, *, which: Which = "last", unclosed: bool = False, prefilled: bool = False) -> Tag:
+    """Text inside ``<name>...</name>``; by default of the last pair, the answer a model settled on.
+
+    Case and attributes of the tag do not matter, and ``<name/>`` is an empty pair. Of nested pairs the
+    innermost counts; a closing tag that was never opened counts for nothing. An opening tag that is never
+    closed counts for nothing either; with ``unclosed=True`` (a completion cut off at its token limit) the one
+    that is still open at the end holds the rest. ``prefilled=True`` is for a chat template that ends the
+    prompt with the opening tag: the completion then starts inside it. For the text behind ``</think>`` write
+    ``after("</think>", until="end")``. ValueError: `name` cannot be a tag, or an option is unknown.
+
+    >>> tag("answer")("<answer>3</answer> no: <answer> 4 </answer>")
+    '4'
+    >>> tag("answer")("<answer>4"), tag("answer", unclosed=True)("<answer>4")
+    (None, '4')
+    >>> tag("think", prefilled=True)("2 + 2 is 4.</think> 4")
+    '2 + 2 is 4.'
+    """
+    return Tag(name, which, unclosed, prefilled)
+
+
+@dataclass(frozen=True, repr=False)
+class Boxed(Extractor):
+    which: Which = "last"
+
+    TOKENS: ClassVar[re.Pattern[str]] = re.compile(
+        r"""\\(?:boxed|fbox) \s* (?P<box>\{)
+          | \\(?:boxed|fbox) (?: \s*(?P<digit>[0-9]) | \s+(?P<letter>[A-Za-z]) ) (?! \w | [.,][0-9] | [\^{] )
+          | \\. | [{}]""",
+        re.DOTALL | re.VERBOSE,
+    )
+
+    def __post_init__(self) -> None:
+        one_of("which", self.which, WHICH)
+
+    def occurrences(self, completion: str) -> list[Span]:
+        found: list[Span] = []
+        opened: list[int | None] = []  # one a brace: where a box's content starts, None for other braces
+        for token in self.TOKENS.finditer(completion):
+            if token["box"]:
+                opened.append(token.end())
+            elif token["digit"] or token["letter"]:
+                found.append((token.end() - 1, token.end()))
+            elif token[0] == "{":
+                opened.append(None)
+            elif token[0] == "}" and opened:
+                start = opened.pop()
+                if start is not None:
+                    found.append(trim(completion, start, token.start()))
+        return sorted(found)
+
+
+def boxed(*, which: Which = "last") -> Boxed:
+    r"""Content of ``\boxed{...}`` or ``\fbox{...}`` with its inner braces.
+
+    By default of the last box that opens (so the innermost). White space may stand before the brace. Without
+    a brace TeX boxes one character: ``\boxed 4`` holds 4, but ``\boxed 42`` and ``\boxed x^2`` are no box, as
+    what is meant is not what is set. A box that is never closed counts for nothing. ValueError: `which` is
+    unknown.
+
+    >>> boxed()(r"so \boxed{\frac{1}{2}}")
+    '\\frac{1}{2}'
+    """
+    return Boxed(which)

@@ -1,0 +1,290 @@
+"""Field against ground truth.
+
+Plain functions of ``(prediction, ground_truth)``, usable as components as they are.
+
+They share one rule for what is missing: a `prediction` of ``None`` is judged wrong; a `ground_truth` that is
+missing or cannot be read as what the function compares is not judged: ``None``. Options are keyword-only;
+bind them with `functools.partial`. What is called equal is symmetric.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, Literal
+
+import regex
+
+from rewardkit.primitives.extract.letters import read_choice
+from rewardkit.primitives.factories import one_of, true_or_false
+from rewardkit.primitives.texts import is_missing, normal_form, normal_text, plain_quotes, standing, words
+from rewardkit.primitives.verify.json_values import json_equal
+from rewardkit.primitives.verify.lists import lists_equal, sets_equal
+from rewardkit.primitives.verify.math.equal import math_equal
+from rewardkit.primitives.verify.numbers import (
+    CONTEXT,
+    alike,
+    check_tolerances,
+    error_of,
+    is_amount,
+    read_number,
+    times,
+)
+
+__all__ = [
+    "choice_equal",
+    "closeness",
+    "contains",
+    "f1",
+    "json_equal",
+    "lists_equal",
+    "matches",
+    "math_equal",
+    "numbers_equal",
+    "read_number",
+    "sets_equal",
+]
+
+
+def numbers_equal(
+    prediction: Any, ground_truth: Any, *, absolute: float = 0.0, relative: float = 0.0
+) -> bool | None:
+    """Whether two numbers, as text or numbers, are equal: exactly, or within a tolerance that is asked for.
+
+    Exact means decimals and fractions, never floats: "0.1" is not "0.10000000001". The relative tolerance is
+    a share of the larger magnitude, so the order does not matter; of two tolerances the wider counts. See
+    `read_number` for what counts as a number; a `prediction` that is none is wrong, a `ground_truth` that is
+    none is not judged (``None``). ValueError: a tolerance that is negative or not finite.
+
+    >>> numbers_equal("1,234.50", 1234.5), numbers_equal("15", "5"), numbers_equal("4", "four")
+    (True, False, None)
+    """
+    check_tolerances(absolute, relative)
+    truth = read_number(ground_truth)
+    if truth is None:
+        return None
+    number = read_number(prediction)
+    return number is not None and alike(number, truth, absolute, relative)
+
+
+def closeness(
+    prediction: Any,
+    ground_truth: Any,
+    *,
+    zero_at: float = 1.0,
+    scale: Literal["relative", "absolute"] = "relative",
+    steps: Sequence[tuple[float, float]] | None = None,
+) -> float | None:
+    """Partial credit in [0, 1] that falls with the error, in a straight line or in steps.
+
+    The line is 1 when equal and 0 from `zero_at` on. `steps` takes its place: pairs of (error, credit), such
+    as ((0, 1), (0.01, 0.8), (0.1, 0.5)), of which the tightest that the error meets counts; beyond the last
+    is 0.
+
+    ``scale="relative"`` divides the error by the larger magnitude of the two, so it is symmetric, and defined
+    for a truth of 0 and for negative truths: missing a truth of 0, or its sign, earns nothing. ``"absolute"``
+    takes the error as it is, in the answer's own unit. Missing values as in `numbers_equal`. ValueError:
+    `zero_at` not above 0 or not finite, errors that do not rise, credits that do not fall within [0, 1],
+    unknown `scale`.
+
+    >>> closeness("9", "12"), closeness("-12", "12"), closeness("1", "0")
+    (0.75, 0.0, 0.0)
+    >>> closeness("99", "100", steps=((0, 1), (0.01, 0.8), (0.1, 0.5)))
+    0.8
+    """
+    one_of("scale", scale, ("relative", "absolute"))
+    _check_credit(zero_at, steps)
+    truth = read_number(ground_truth)
+    if truth is None:
+        return None
+    number = read_number(prediction)
+    if number is None:
+        return 0.0
+    error, larger = error_of(number, truth)
+    if scale == "absolute":
+        larger = type(error)(1)
+    elif error and (not number or not truth or (number > 0) != (truth > 0)):
+        return 0.0  # the wrong sign, or a missed truth of 0, is a full error however long the line
+    if steps is not None:
+        return next((float(credit) for limit, credit in steps if error <= times(larger, limit)), 0.0)
+    allowed = times(larger, zero_at)
+    if error >= allowed:
+        return 0.0 if error else 1.0
+    return 1.0 - float(error / allowed if isinstance(error, Fraction) else CONTEXT.divide(error, allowed))
+
+
+def _check_credit(zero_at: float, steps: Sequence[tuple[float, float]] | None) -> None:
+    """Raise a ValueError where the options of `closeness` do not say how credit falls."""
+    if not (is_amount(zero_at) and zero_at):
+        raise ValueError(
+            f"zero_at={zero_at!r} must be above 0, and finite: the error from which on the score is 0"
+        )
+    if steps is None:
+        return
+    if zero_at != 1.0:
+        raise ValueError(
+            f"steps= and zero_at={zero_at!r} exclude each other: credit falls in steps or a line"
+        )
+    try:
+        pairs = [(error, credit) for error, credit in steps]
+    except (TypeError, ValueError):
+        pairs = []
+    numbers = all(is_amount(error) and is_amount(credit) and credit <= 1 for error, credit in pairs)
+    if not pairs or not numbers or not all(a[0] < b[0] and a[1] > b[1] for a, b in pairwise(pairs)):
+        raise ValueError(
+            f"steps={steps!r} must be pairs of (error, credit) with errors that rise from 0 or above and "
+            "credits that fall within [0, 1], such as ((0, 1), (0.01, 0.8), (0.1, 0.5))"
+        )
+
+
+def matches(
+    prediction: Any,
+    ground_truth: Any,
+    *,
+    exact: bool = False,
+    case: bool = False,
+    white_space: bool = False,
+    punctuation: bool = False,
+    unicode_form: Literal["NFC", "NFKC", None] = "NFC",
+) -> bool | None:
+    """Whether two texts are the same after normalisation; each option says that the difference *counts*.
+
+    By default case, white space (runs become one space), the shape of quotes and punctuation at the ends do
+    not count, and composed and decomposed letters are the same; ``unicode_form="NFKC"`` also folds full-width
+    forms (in texts up to 100,000 characters). ``exact=True`` is all of them at once: the same characters.
+
+    Punctuation that is a part of what it stands at is kept: C#, @home, .NET, -5, .5, 5%. Beside a digit or a
+    lone letter only stops, question marks and what encloses one word go ("5." and "(B)", not "5!", "!x",
+    "*p", "x'", "0.3...", "(1, 2]"). A minus before digits is one in any font; and without ``case=True``
+    letters that only lower case has are written out (\u00df is ss, the ligature \ufb01 is fi). A prediction
+    of ``None`` is wrong, a missing truth is not judged. ValueError: an option that is no bool, unknown
+    `unicode_form`, or NFKC beside `exact`.
+
+    >>> matches(" Paris. ", "paris"), matches("Paris", "paris", case=True), matches("in Paris", "Paris")
+    (True, False, False)
+    >>> matches("C#", "C"), matches("5!", "5"), matches("Paris!", "Paris"), matches("(B).", "B")
+    (False, False, True, True)
+    """
+    if not (exact is case is white_space is punctuation is False):
+        true_or_false(exact=exact, case=case, white_space=white_space, punctuation=punctuation)
+    one_of("unicode_form", unicode_form, ("NFC", "NFKC", None))
+    if exact and unicode_form == "NFKC":
+        raise ValueError("exact=True and unicode_form='NFKC' exclude each other: exact texts are not folded")
+    if is_missing(ground_truth):
+        return None
+    if prediction is None:
+        return False
+    if exact:
+        return str(prediction) == str(ground_truth)
+
+    def normal(value: Any) -> str:
+        return normal_text(
+            str(value),
+            case=case,
+            white_space=white_space,
+            punctuation=punctuation,
+            unicode_form=unicode_form,
+        )
+
+    return normal(prediction) == normal(ground_truth)
+
+
+def contains(prediction: Any, ground_truth: Any, *, case: bool = False) -> bool | None:
+    """Whether the truth stands in the prediction as words of its own.
+
+    A hole, where a policy is trained on it: a completion that lists every candidate, or restates the
+    question, earns full credit. Use it to look at data, or behind an extractor that leaves no room for a
+    list.
+
+    "5" is not in "15", "5.2", "1,500", "-5", "1/5" or "5%". Case (unless ``case=True``), the kind of white
+    space and the shape of quotes do not count; between Chinese or Japanese characters there are no borders of
+    words, so there any place counts. A prediction of ``None`` is wrong, a missing or empty truth is not
+    judged. ValueError: `case` is no bool.
+
+    >>> contains("It is Paris.", "paris"), contains("15", "5"), contains("Rome or Paris or Oslo", "Paris")
+    (True, False, True)
+    """
+    if case is not False:
+        true_or_false(case=case)
+    if is_missing(ground_truth):
+        return None
+    truth = plain_quotes(normal_text(str(ground_truth), case=case, punctuation=True))
+    if not truth:
+        return None
+    if prediction is None:
+        return False
+    text = plain_quotes(normal_text(str(prediction), case=case, punctuation=True))
+    return next(standing(truth, text), None) is not None
+
+
+def f1(prediction: Any, ground_truth: Any) -> float | None:
+    """Share of words that prediction and truth have in common: F1 over bags of words, as SQuAD has it.
+
+    Texts are put in lower case, "a", "an" and "the" are left out, and so is punctuation at the ends of a word
+    and between its letters; each Chinese or Japanese character is a word. Unlike SQuAD's, a word that is a
+    number counts by its value ("1,500" is "1500.0", but "-5" and "1.5" are not "5" and "15"), what `matches`
+    keeps is kept ("C#" is not "C"), and a sign that stands alone is a word ("x > 5" is not "x < 5"), but for
+    the mark of a list before a word at the start of a line. Where nothing is left of a text, 1.0 if the two
+    match as `matches` has it and 0.0 otherwise. A prediction of ``None`` earns 0.0, a missing truth is not
+    judged.
+
+    >>> f1("the red house", "A house, red."), f1("red", "the red house"), f1("", "")
+    (1.0, 0.6666666666666666, 1.0)
+    >>> f1("in 1.5 hours", "in 15 hours"), f1("$1,500.00", "1500")
+    (0.6666666666666666, 1.0)
+    """
+    if is_missing(ground_truth):
+        return None
+    if prediction is None:
+        return 0.0
+    found, expected = _bag(str(prediction)), _bag(str(ground_truth))
+    if not found or not expected:
+        return float(matches(prediction, ground_truth) or False)
+    return 2.0 * (found & expected).total() / (found.total() + expected.total())
+
+
+_BETWEEN_LETTERS = regex.compile(r"(?<=[\p{L}\p{M}])[\p{P}$`|~]+(?=\p{L})")
+_SPACED_PERCENT = regex.compile(r"(?<=\d)\s+(?=[%\u066a\ufe6a\uff05])")
+_SIGNS = regex.compile(r"[-+<>=*/^\u00ac\u00b1\u00d7\u00f7\u2212\u2208-\u220b\u2227\u2228\u2260-\u226b]{1,2}")
+_LIST_MARK = regex.compile(r"^[^\S\n]*+[-*+](?=[^\S\n]++(?:an? )?\p{L}{2})", regex.MULTILINE)
+_ARTICLES = frozenset(("a", "an", "the"))
+
+
+def _bag(text: str) -> Counter[Any]:
+    """How often each word of a text stands in it, as `f1` counts them."""
+    bag: Counter[Any] = Counter()
+    text = _SPACED_PERCENT.sub("", _LIST_MARK.sub("", normal_form(text, "NFC").lower().replace("`", "")))
+    for word, count in Counter(words(text)).items():
+        key = word if word.isalpha() else _bare(word)
+        if key != "" and key not in _ARTICLES:
+            bag[key] += count
+    return bag
+
+
+def _bare(word: str) -> Any:
+    """A word without punctuation, a sign, or the number that it is; "" where nothing is left of it."""
+    if _SIGNS.fullmatch(word):
+        return word.replace("\u2212", "-")
+    word = normal_text(word, case=True)
+    if any(map(str.isdigit, word)):
+        number = read_number(word)
+        return word if number is None else number
+    return _BETWEEN_LETTERS.sub("", word) if any(map(str.isalnum, word)) else ""
+
+
+def choice_equal(prediction: Any, ground_truth: Any, *, options: str = "ABCD") -> bool | None:
+    """Whether two texts name the same choice: "(B)", "B.", "b", "option B", "B) Paris" beside "B".
+
+    Letters are named as `letters.named_letters` has it, in any case, or all there is: a letter that is denied
+    ("not B", "B is wrong") is none, and "A" is a letter before words that cannot follow an article. A
+    prediction that names no letter, or several, is wrong; a truth that is not one of the options is not
+    judged. For the answer of a whole solution put `extract.choice` before it. ValueError: fewer than two
+    options.
+
+    >>> choice_equal("(b)", "B"), choice_equal("A or B", "B"), choice_equal("B", "E")
+    (True, False, None)
+    """
+    truth, found = read_choice(ground_truth, options), read_choice(prediction, options)
+    return None if truth is None else found == truth

@@ -1,0 +1,1 @@
+"""Mathematics: LaTeX, units, symbolic equality."""

@@ -1,0 +1,200 @@
+"""Whether two mathematical expressions are equal: plain numbers here, the others in a worker process."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, cast
+
+from rewardkit.primitives.notes import note
+from rewardkit.primitives.texts import is_missing
+from rewardkit.primitives.verify.math.latex import LONGEST, normal_form, same_text, split, words
+from rewardkit.primitives.verify.numbers import Number, alike, check_tolerances, read_number
+from rewardkit.workers.pool import Killed, Raised, WorkerEnded, Workers
+
+__all__ = ["math_equal"]
+
+CPU_SECONDS = 5.0
+"""Of its own work that a pair may take. math-verify's own default, for each of its steps."""
+
+SECONDS = 60.0
+"""By the clock, where the kernel does not count. Our choice: a loaded machine still gets CPU_SECONDS done."""
+
+MEMORY = 1 << 30
+"""Bytes that a worker may take beyond what it starts with. Our choice."""
+
+
+def math_equal(
+    prediction: Any, ground_truth: Any, *, absolute: float = 0.0, relative: float = 0.0
+) -> bool | None:
+    r"""Whether two mathematical expressions, LaTeX or not, are equal.
+
+    Plain numbers, words and lists of them are compared exactly, as in `numbers_equal`. Of all else
+    math-verify is asked, once for each pair, and overruled where it can be shown to be wrong: constants are
+    compared by their exact difference, letters by values put in for them, equations up to a factor, sets and
+    tuples by their elements, sequences with an ellipsis term by term; and what it cannot read is not equal to
+    a number found in it. Other kinds (percent, matrices, an inequality beside an interval) are math-verify's
+    to decide, and equal only if it says so in both orders.
+
+    - Case counts in letters (R is not r), but not in words of three letters or more, nor in No. Letters alone
+      are a word (``no`` is not ``on``, ``ab`` not ``ba``); in ``2ab`` they commute.
+    - Units do not count, whichever they are: words set as text behind a value (``5\text{ m}``), and bare ones
+      of four letters (``5 apples``) or short known ones (``5 cm``). Bare letters are letters: ``5 m`` is 5
+      times m. Number words count: ``5 million`` is 5000000, ``5 dozen`` 60; ``5 or more`` is not 5.
+      Words that say another value are no units (``5 permille``, ``5 grand``, ``5 twice``, ``3 below``); the
+      list of them is ours, and may lack some.
+    - A base or index behind a number (``101_2``), a transpose and the prime of ``5'`` are told from none. A
+      tilde in front is "about", and no truth that can be judged; ``\approx`` is left out.
+    - ``{1,2}`` is equal to ``(1,2)``: bare braces are often LaTeX's. Groups of three digits parted by spaces
+      are one number.
+    - ``x=5``, ``f(x)=2x`` and ``P(X=1)=0.5`` are equal to the value alone. Of two equations the names count,
+      with what is in their brackets.
+    - ``0.333\ldots`` is 1/3, and ``0.1234\ldots`` is equal only to itself.
+
+    Rounding counts as a difference ("3.14" is not ``\pi``) unless a tolerance is asked for: `absolute`, or
+    `relative` to the larger magnitude. It applies to real numbers, also in tuples, sets and ``x=5``. What is
+    over 2,000 characters is not read. A prediction that cannot be read is wrong, and so is one that takes
+    over 5 s of processor time to compare (that is noted as "math_equal"). A truth that is missing, or cannot
+    be read (in that time), is not judged (``None``), unless the prediction is the same text. ValueError: a
+    tolerance that is negative or not finite.
+
+    >>> math_equal(r"$\frac{2}{4}$", "0.5"), math_equal("0.33", r"\frac{1}{3}")
+    (True, False)
+    """
+    check_tolerances(absolute, relative)
+    truth, number = _number(ground_truth), _number(prediction)
+    if truth is not None and number is not None:
+        return alike(number, truth, absolute, relative)
+    expected, given = _text(ground_truth), _text(prediction) or ""
+    if expected is None:
+        return None if truth is None else False
+    cached = _short if len(given) + len(expected) <= SHORT else _long
+    verdict, why = cached(given, expected, float(absolute), float(relative))
+    if why:
+        note("math_equal", why)
+    return verdict
+
+
+def _text(value: Any) -> str | None:
+    """What is to be read as an expression; ``None`` for what is missing or too long."""
+    if is_missing(value):
+        return None
+    try:
+        text = str(value)
+    except ValueError:  # an int of thousands of digits
+        return None
+    return text if len(text) <= LONGEST else None
+
+
+_NO_NUMBER = re.compile("[%\uff05\ufe6a\u066a]|\\.\\.")
+
+
+def _number(value: Any) -> Number | None:
+    """A plain number; 50% is none, as it is 0.5 to one and 50 to another, nor are digits that go on."""
+    return None if isinstance(value, str) and _NO_NUMBER.search(value) else read_number(value)
+
+
+def _judge(given: str, expected: str, absolute: float, relative: float) -> tuple[bool | None, str | None]:
+    """The verdict on two texts, and why there is no better one."""
+    prediction, truth = normal_form(given), normal_form(expected)
+    if truth is None:
+        return None, None
+    if prediction is not None and (absolute or relative):
+        prediction, truth = _DIGITS_GO_ON.sub(r"\1", prediction), _DIGITS_GO_ON.sub(r"\1", truth)
+    known = _list(truth)
+    if prediction is None:
+        verdict = False if known[1] else None
+    elif same_text(prediction, truth) and any(map(str.isalnum, truth)):
+        verdict = True
+    else:
+        verdict = _lists_equal(_list(prediction), known, absolute, relative)
+    if verdict is not None:
+        return verdict, None
+    answer = _ask(prediction, truth, absolute, relative)
+    if isinstance(answer, Killed | Raised):
+        readable = known[1] or _ask(None, truth, 0.0, 0.0) is False
+        return (False if readable else None), f"not decided: {answer.error}"
+    return (False if answer is None and known[1] else cast(bool | None, answer)), None
+
+
+_DIGITS_GO_ON = re.compile(r"^([-+]?\d+\.\d+)\s*\\ldots$")
+
+Item = Number | str
+Listed = tuple[str, list[Item]]
+"""The brackets around a list, and its numbers and words; none where there are others."""
+
+
+def _lists_equal(given: Listed, expected: Listed, absolute: float, relative: float) -> bool | None:
+    """Of lists between the same brackets; ``None`` for others, which the worker reads."""
+    (brackets, first), (others, second) = given, expected
+    if brackets != others or not first or not second:
+        return None
+    if brackets not in ("{}", "") or len(first) == len(second) == 1:
+        pairs = zip(first, second, strict=False)
+        return len(first) == len(second) and all(_items_equal(*pair, absolute, relative) for pair in pairs)
+    if absolute or relative:
+        return None
+    return set(first) == set(second)
+
+
+def _items_equal(a: Item, b: Item, absolute: float, relative: float) -> bool:
+    if isinstance(a, str) or isinstance(b, str):
+        return a == b
+    return alike(a, b, absolute, relative)
+
+
+_LIST = re.compile(r"(?:(\(|\[|\\\{)(.*?)(\)|\]|\\\})|(.*))", re.DOTALL)
+
+
+def _list(text: str) -> Listed:
+    """Brackets and items of a list, or one item; around that parentheses say nothing."""
+    opening, inner, closing, bare = cast(re.Match[str], _LIST.fullmatch(text)).groups(default="")
+    items = [_item(item) for item in split(inner or bare, _SEPARATOR)]
+    known = [item for item in items if item is not None]
+    alone = len(items) == 1
+    brackets = "" if alone and opening + closing == "()" else (opening + closing).replace("\\", "")
+    return brackets, known if len(known) == len(items) and not (alone and brackets[:1] in ("(", "[")) else []
+
+
+def _item(text: str) -> Item | None:
+    number = _number(text)
+    return words(text) if number is None else number
+
+
+_SEPARATOR = re.compile(r",?\s*(?:\\text\s*\{\s*(?:and|or)\s*\}|(?<![A-Za-z\\])(?:and|or)(?![A-Za-z]))|,")
+
+SHORT = 200
+"""Characters of a pair, of which many are remembered; of longer ones a few, to keep little."""
+
+_short = lru_cache(maxsize=1 << 15)(_judge)
+_long = lru_cache(maxsize=1 << 8)(_judge)
+
+
+def _ask(prediction: str | None, truth: str, absolute: float, relative: float) -> Any:
+    """What `symbolic.decide` answers in the worker; Killed or Raised where it could not."""
+    for _ in range(2):  # once more where the process ended for a reason of its own
+        ((_, answer),) = _WORKERS.map(_DECIDE, [(prediction, truth, absolute, relative)])
+        if not (isinstance(answer, Killed) and isinstance(answer.error, WorkerEnded)):
+            break
+    return answer
+
+
+class _Decide:
+    """`symbolic.decide` for a worker: imported over there, so that this process does without sympy."""
+
+    def __call__(self, *arguments: Any) -> Any:
+        raise NotImplementedError
+
+    def __reduce__(self) -> tuple[Callable[[], Any], tuple[()]]:
+        return _in_the_worker, ()
+
+
+def _in_the_worker() -> Callable[..., bool | None]:
+    from rewardkit.primitives.verify.math import symbolic
+
+    return symbolic.worker(MEMORY)
+
+
+_WORKERS = Workers(seconds=SECONDS, cpu_seconds=CPU_SECONDS)
+_DECIDE = _Decide()

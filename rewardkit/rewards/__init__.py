@@ -1,0 +1,1 @@
+"""The definition: components, rewards, how they are loaded and saved."""

@@ -1,0 +1,273 @@
+"""load_reward(): the reward that a name on the command line or in a notebook's parameters stands for."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import re
+import sys
+import traceback
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from rewardkit.errors import InputError, RewardError, did_you_mean
+from rewardkit.rewards.component import SOURCE_HASH, source_hash
+from rewardkit.rewards.reward import Reward
+from rewardkit.rollouts.table import Rollouts
+from rewardkit.scoring.calls import CAUGHT, said, short
+from rewardkit.targets import TARGETS
+from rewardkit.targets.adapter import named, takes_anything
+from rewardkit.targets.recognising import SAMPLED, parts, read
+from rewardkit.workers.sending import MODULE_SOURCE
+
+__all__ = ["forget_beside", "hides_module", "load_reward", "run_file"]
+
+GALLERY = "rewardkit.gallery"
+FILE_MODULE = (
+    "reward_file_"  # what the module that running a file makes is called, with the file's name behind
+)
+
+
+def load_reward(
+    name: str,
+    *,
+    as_: str | None = None,
+    rollouts: Iterable[Mapping[str, Any]] | None = None,
+    timeout: float | None = None,
+) -> Reward:
+    """The reward called `file.py:name`, `package.module:name` or `gallery:module[.name]`.
+
+    Attribute `reward` by default. What stands there may be a Reward, a function without arguments that
+    returns one, a plain f(completion, ground_truth), or a reward function, class, environment or list of
+    functions as a trainer takes it (`rk.targets`): it is recognised by its signature and by what it returns
+    for a few of the `rollouts` (without any, for a made-up completion), or read as the target `as_` ("trl",
+    or "trl:messages" where a trainer calls functions in several ways). Its components are the function, the
+    keys of the dict that it returns, or the functions of the list, all unbounded; `Reward.origin` says what
+    it was taken for and why, and which column fills each argument. A file is run anew at each call. One call
+    of those that recognise it may take `timeout` seconds, 10 by default, and all together about twice that.
+    RewardError: no such file or name, an error while it runs (with file and line), something else under that
+    name, or what several targets could mean.
+
+    >>> load_reward("gallery:arithmetic").name
+    'arithmetic-v1'
+    """
+    place, attribute = _split(str(name))
+    module = _module(place)
+    if not hasattr(module, attribute):
+        candidates = [
+            key
+            for key, value in vars(module).items()
+            if isinstance(value, Reward) or _own_function(value, module)
+        ]
+        raise RewardError(
+            f"{place} has no {attribute!r}; it has "
+            f"{candidates or 'no reward and no function'}{did_you_mean(attribute, candidates)}"
+        )
+    return _as_reward(getattr(module, attribute), attribute, name, as_, rollouts, timeout)
+
+
+def _split(name: str) -> tuple[str, str]:
+    place, colon, attribute = name.rpartition(":")
+    if place == "gallery":
+        module, _, attribute = attribute.partition(".")
+        place = f"{GALLERY}.{module}"
+    elif not colon or (
+        len(place) == 1 and attribute[:1] in "\\/"
+    ):  # no colon, or the one behind a drive letter
+        place, attribute = name, ""
+    attribute = attribute or "reward"
+    if not attribute.isidentifier():
+        raise RewardError(
+            f"{name!r} does not name a reward; write file.py:name, package.module:name or gallery:module"
+        )
+    return place, attribute
+
+
+def _own_function(value: Any, module: ModuleType) -> bool:
+    return inspect.isfunction(value) and value.__module__ == module.__name__
+
+
+def _module(place: str) -> ModuleType:
+    if place.endswith(".py"):
+        path = Path(place)
+        if not path.is_file():
+            raise RewardError(
+                f"there is no reward file {place!r}; give the path of a Python file, as file.py:name"
+            )
+        return run_file(path)
+    if not re.fullmatch(r"\w+(\.\w+)*", place):
+        raise RewardError(
+            f"{place!r} is neither a Python file (ending in .py) nor a module; write file.py:name or "
+            "package.module:name"
+        )
+    try:
+        return importlib.import_module(place)
+    except ModuleNotFoundError as error:
+        if error.name and (place == error.name or place.startswith(error.name + ".")):
+            raise RewardError(_no_module(place)) from None
+        raise RewardError(_failed(place, error)) from error
+    except CAUGHT as error:
+        raise RewardError(_failed(place, error)) from error
+
+
+def _no_module(place: str) -> str:
+    package, _, name = place.rpartition(".")
+    if package == GALLERY:
+        folder = Path(importlib.import_module(GALLERY).__file__ or "").parent
+        known = sorted(path.stem for path in folder.glob("*.py") if not path.stem.startswith("_"))
+        return f"the gallery has no {name!r}; it has {known}{did_you_mean(name, known)}"
+    return f"there is no module {place!r} to import; for a file write its path with .py"
+
+
+def run_file(path: Path) -> ModuleType:
+    """The module that running the file makes; its folder is importable while it runs."""
+    path = path.resolve()
+    name = f"{FILE_MODULE}{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    before = sys.modules.get(name)
+    for helper in _beside(path):
+        if helper in _HELPERS:  # a module beside it that an earlier run imported: it may have changed
+            _forget(helper)
+    importlib.invalidate_caches()
+    known = set(_beside(path))
+    sys.modules[name] = module  # pickling a function of the file needs to find it there
+    sys.path.insert(0, str(path.parent))
+    try:
+        text = path.read_bytes()
+        module.__dict__[SOURCE_HASH] = source_hash(text)
+        module.__dict__[MODULE_SOURCE] = text  # a worker process makes the module again
+        exec(compile(text, str(path), "exec", dont_inherit=True), module.__dict__)
+        helpers = _beside(path)
+        module.__dict__[SOURCE_HASH] = source_hash(
+            text + b"".join(helpers[helper].read_bytes() for helper in helpers if helper not in known)
+        )
+    except BaseException as error:
+        if before is None:
+            del sys.modules[name]
+        else:
+            sys.modules[name] = before
+        if not isinstance(error, CAUGHT):
+            raise
+        raise RewardError(_failed(str(path), error)) from error
+    finally:
+        sys.path.remove(str(path.parent))
+        _HELPERS.update(_beside(path).keys() - known)  # of a run that failed, too
+    return module
+
+
+_HELPERS: set[str] = set()
+"""Names of modules that reward files imported from their own folder."""
+
+
+def forget_beside(path: Path) -> None:
+    """Let the modules beside the file be imported anew when it runs next, whoever imported them.
+
+    Packages stay, and what belongs to one.
+    """
+    for name in _beside(path.resolve()):
+        if "." not in name and name != "__main__" and not hasattr(sys.modules[name], "__path__"):
+            _HELPERS.add(name)
+
+
+def _forget(helper: str) -> None:
+    """Let a module be imported anew, and not from bytecode, which takes two edits of one second for one."""
+    bytecode = getattr(sys.modules.pop(helper).__spec__, "cached", None)
+    if bytecode:
+        with suppress(OSError):
+            Path(bytecode).unlink()
+
+
+def _beside(path: Path) -> dict[str, Path]:
+    """The imported modules whose files lie beside the file, by name, in order of their names."""
+    found = {}
+    for name, module in sorted(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if file and not name.startswith(FILE_MODULE) and Path(file).parent == path.parent:
+            found[name] = Path(file)
+    return found
+
+
+def _failed(place: str, error: BaseException) -> str:
+    """One sentence on an error in the user's code: file, line, what."""
+    if isinstance(error, SyntaxError):
+        return f"{error.filename or place}:{error.lineno}: {type(error).__name__}: {error.msg}"
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [
+        frame
+        for frame in frames
+        if frame.filename == place or frame.filename.endswith(place.replace(".", "/") + ".py")
+    ]
+    where = f"{own[-1].filename}:{own[-1].lineno}" if own else place
+    text = str(error) if isinstance(error, InputError) else said(error)
+    return f"{where}: {' '.join(text.split())}"
+
+
+def _as_reward(
+    value: Any,
+    attribute: str,
+    name: str,
+    as_: str | None,
+    rollouts: Iterable[Mapping[str, Any]] | None,
+    timeout: float | None,
+) -> Reward:
+    if isinstance(value, Reward):
+        return value
+    if as_ is None and _makes_a_reward(value):
+        try:
+            made = value()
+        except CAUGHT as error:
+            if not takes_anything(value):
+                raise RewardError(_failed(inspect.getsourcefile(value) or name, error)) from error
+            made = None
+        if isinstance(made, Reward):
+            return made
+        if not takes_anything(value):
+            raise RewardError(
+                f"{name} returned {short(made)}, not a Reward; a function without arguments must return one"
+            )
+    if not callable(value) and not isinstance(value, list | tuple) and not parts(value, TARGETS):
+        raise RewardError(
+            f"{name} is {short(value)}, not a reward; give a Reward, a function that returns one, "
+            "f(completion, ground_truth), or a trainer's reward function"
+        )
+    rows = _first(rollouts) if rollouts is not None else []
+    return read(value, attribute, TARGETS, as_=as_, rows=rows, timeout=timeout)
+
+
+def _makes_a_reward(value: Any) -> bool:
+    """Whether it is a function that can be called without arguments, and no trainer's reward function."""
+    if not callable(value) or isinstance(value, type) or named(value):
+        return False
+    return takes_anything(value) or not any(target.readings(value, ()) for target in TARGETS)
+
+
+def _first(rollouts: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Some rows, as they are scored: of rollouts from all over them."""
+    if not isinstance(rollouts, Rollouts):
+        return list(islice(rollouts, SAMPLED))
+    places = np.unique(np.linspace(0, len(rollouts) - 1, SAMPLED).astype(int))
+    columns = rollouts.select(places.tolist()).as_logged()
+    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+
+
+def hides_module(path: Path) -> bool:
+    """Whether Python would import a file at this path in place of another module of its name."""
+    try:
+        found = importlib.util.find_spec(path.stem)
+    except ImportError:  # a.b.py, where there is no a
+        return False
+    except ValueError:  # a module without a specification: __main__
+        return True
+    return found is not None and (
+        not found.has_location or Path(str(found.origin)).resolve() != path.resolve()
+    )

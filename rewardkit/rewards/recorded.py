@@ -1,0 +1,106 @@
+"""recorded(): the scores that stand in a log as a Reward, so that a log alone can be diagnosed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rewardkit.errors import RewardError, did_you_mean
+from rewardkit.rewards.component import Component, describe
+from rewardkit.rewards.load import load_reward
+from rewardkit.rewards.reward import Reward
+from rewardkit.rollouts.logs.log import Logged, identifier, numeric
+from rewardkit.rollouts.table import Rollouts
+from rewardkit.rollouts.values import column_values
+
+__all__ = ["LOGGED_REWARD", "is_recorded", "recorded", "reward_named"]
+
+LOGGED_REWARD = "logged"
+"""This name of a reward, on the command line and in notebooks, stands for the scores of the log itself."""
+
+
+def recorded(rollouts: Rollouts, weights: Mapping[str, float] | None = None) -> Reward:
+    """The scores that stand in a log as a Reward: a component each, unbounded, read from its column.
+
+    A score that is missing is not judged, never 0. Each has the weight that it has in the trainer's reward as
+    far as the log tells (0: recorded only; of TRL, which does not log it, 1); `weights` gives others, and
+    makes a component ``logged_<name>`` of a further column of numbers. RewardError: no scores, or a name that
+    is no such column.
+
+    >>> from rewardkit.rollouts.table import load_rollouts
+    >>> dump = [{"input": "2+2?", "output": "4", "gts": "4", "score": 1.0, "step": 1, "acc": True}]
+    >>> recorded(load_rollouts(dump)).weights
+    {'score': 1.0, 'acc': 0.0}
+    """
+    given = dict(weights or {})
+    columns = dict(rollouts.logged.components)
+    for name in list(given):
+        if name not in columns:
+            column = _column(rollouts, name)
+            own = f"logged_{identifier(column)}"  # a component cannot be called as the column it asks for
+            columns[own], given[own] = column, given[name]
+    if not columns:
+        raise RewardError(
+            f"{rollouts.source} holds no scores of a trainer; its columns of numbers are "
+            f"{_numbers(rollouts)}: name those to take with weights={{...}}, or give a reward"
+        )
+    known = rollouts.logged.weights
+    return Reward(
+        LOGGED_REWARD,
+        components=[
+            Component(
+                name,
+                as_logged,
+                weight=given[name] if name in given else known[name],
+                why=_why(name, column, rollouts.logged),
+                columns={"value": column},
+                range=None,
+            )
+            for name, column in columns.items()
+        ],
+        on_missing=rollouts.logged.on_missing,
+    )
+
+
+def as_logged(value: Any) -> Any:
+    """A score as it stands in the log, ``None`` where it is missing."""
+    return value
+
+
+def is_recorded(reward: Reward) -> bool:
+    """Whether a reward is one that `recorded` made, or the record of one."""
+    return all(describe(item.function) == describe(as_logged) for item in reward.components)
+
+
+def reward_named(
+    name: str, rollouts: Rollouts, weights: Mapping[str, float] | None = None, *, as_: str | None = None
+) -> Reward:
+    """The reward that `load_reward` finds under a name, or for "logged" the scores of these rollouts."""
+    if name == LOGGED_REWARD:
+        return recorded(rollouts, weights)
+    return load_reward(name, as_=as_ or None, rollouts=rollouts)
+
+
+def _why(name: str, column: str, logged: Logged) -> str:
+    if column == logged.total:
+        return "the reward in the log"
+    return "a score in the log" if logged.weights.get(name) else "in the log, recorded only"
+
+
+def _column(rollouts: Rollouts, name: str) -> str:
+    """The column of numbers of this name. RewardError: there is none."""
+    numbers = _numbers(rollouts)
+    if name not in numbers:
+        known = [*rollouts.logged.components, *numbers]
+        raise RewardError(
+            f"weights= names {name!r}; the scores and columns of numbers in {rollouts.source} are "
+            f"{list(dict.fromkeys(known))}{did_you_mean(name, known)}"
+        )
+    return name
+
+
+def _numbers(rollouts: Rollouts) -> Sequence[str]:
+    """Columns of numbers that are no score of the log yet."""
+    known = {"rollout_id", "prompt_id", "step", *rollouts.logged.components.values()}
+    names = [str(name) for name in rollouts.table.columns if name not in known]
+    return [name for name in names if numeric(column_values(rollouts.table[name]))]

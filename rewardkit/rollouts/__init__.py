@@ -1,0 +1,1 @@
+"""Logs -> Rollouts: one row a completion."""

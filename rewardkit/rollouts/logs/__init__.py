@@ -1,0 +1,1 @@
+"""The logs that trainers and evaluations write, one module a form."""

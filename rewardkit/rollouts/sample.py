@@ -1,0 +1,378 @@
+"""sample(): groups of completions from an OpenAI-compatible server, for those who have no log yet."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import sys
+import threading
+import time
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from contextvars import copy_context
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from tqdm.auto import tqdm
+
+from rewardkit.errors import InputError, RolloutsError
+from rewardkit.rollouts.chat import CONCURRENCY, RETRIES, TIMEOUT, Ask, Asking, Failed, Server
+from rewardkit.rollouts.columns import ALIASES
+from rewardkit.rollouts.files import Rejected
+from rewardkit.rollouts.prompts import Prompt, Prompts, read_prompts
+from rewardkit.rollouts.sample_log import SampleLog, open_log
+from rewardkit.scoring.calls import short
+
+__all__ = ["Sampled", "sample"]
+
+ANSWERED = (
+    "completion",
+    "finish_reason",
+    "reasoning_content",
+    "refusal",
+    "tool_calls",
+    "prompt_tokens",
+    "completion_tokens",
+    "seconds",
+)
+"""Columns that are known when the server has answered."""
+
+SETTINGS = ("temperature", "top_p", "max_tokens", "extra_body")
+RESERVED = (
+    "rollout_id", "prompt_id", "generation", "policy", "model", "prompt", "seed", *SETTINGS, *ANSWERED,
+    *ALIASES["messages"],  # would be read as the transcript where a completion has no text
+)  # fmt: skip
+"""Columns that the log has for itself, which those of the prompts cannot be."""
+
+TINY = sys.float_info.min
+HUGE = sys.float_info.max
+BOUNDS = {
+    "temperature": (0.0, HUGE, "a number from 0"),
+    "top_p": (TINY, 1.0, "a number above 0, up to 1"),
+    "timeout": (TINY, HUGE, "a number of seconds above 0"),
+}
+NOT_EXTRA = ("messages", "n", "stream", "model", "temperature", "top_p", "max_tokens", "seed")
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """What a run of `sample` did; all but `rows` and `kept` speak of this run alone.
+
+    `rows` stand in the log at `output` now, `kept` of this policy's were there before. `truncated` were ended
+    by the token limit; `without_text` are answers that hold no text (a refusal, a tool call, reasoning that
+    used up the tokens): their completion is missing, not empty.
+    """
+
+    output: Path
+    rows: int
+    kept: int
+    sampled: int
+    prompts: int
+    n: int
+    failed: tuple[Failed, ...]
+    rejected: tuple[Rejected, ...]
+    warnings: tuple[str, ...]
+    truncated: int
+    without_text: int
+    prompt_tokens: int
+    completion_tokens: int
+    seconds: float
+
+    def record(self) -> dict[str, Any]:
+        """The same for JSON."""
+        return {
+            "rows": self.rows,
+            "prompts": self.prompts,
+            "n": self.n,
+            "sampled": self.sampled,
+            "kept": self.kept,
+            "failed": len(self.failed),
+            "seconds": round(self.seconds, 3),
+            "tokens": {"prompt": self.prompt_tokens, "completion": self.completion_tokens},
+            "truncated": self.truncated,
+            "without_text": self.without_text,
+            "output": str(self.output),
+            "failures": [{"rollout_id": item.rollout_id, "reason": item.reason} for item in self.failed],
+            "rejected": [{"line": item.line, "reason": item.reason} for item in self.rejected],
+            "warnings": list(self.warnings),
+        }
+
+    def __repr__(self) -> str:
+        lines = [
+            f"{self.output} has {self.rows} completions: {self.sampled} sampled now in {self.seconds:.1f} s "
+            f"({self.prompts} prompts, groups of {self.n}), {self.kept} were there",
+            f"tokens: {self.prompt_tokens} prompt, {self.completion_tokens} completion",
+        ]
+        if self.truncated:
+            lines.append(f"{self.truncated} of {self.sampled} truncated (finish_reason 'length')")
+        if self.without_text:
+            lines.append(
+                f"{self.without_text} of {self.sampled} without text (see finish_reason, refusal, tool_calls "
+                "and reasoning_content): their completion is missing, and load_rollouts keeps them out"
+            )
+        lines += [f"note: {sentence}" for sentence in self.warnings]
+        if self.failed:
+            lines.append(
+                f"{len(self.failed)} failed, the first {self.failed[0].rollout_id}: {self.failed[0].reason}; "
+                "the same again asks for them once more"
+            )
+        return "\n".join(lines)
+
+
+def sample(
+    prompts: str | Path | pd.DataFrame | Iterable[Mapping[str, Any]],
+    *,
+    model: str,
+    base_url: str,
+    output: str | Path,
+    n: int = 8,
+    temperature: float = 1.0,
+    top_p: float | None = None,
+    max_tokens: int | None = None,
+    seed: int | None = None,
+    system: str | None = None,
+    policy: str | None = None,
+    extra_body: dict[str, Any] | None = None,
+    columns: Mapping[str, str] | None = None,
+    limit: int | None = None,
+    add: bool = False,
+    concurrency: int = CONCURRENCY,
+    timeout: float = TIMEOUT,
+    retries: int = RETRIES,
+    progress: bool = False,
+) -> Sampled:
+    """Sample `n` completions of each prompt into the JSONL log `output`, and say what was done.
+
+    `prompts` is JSONL, Parquet, CSV, a DataFrame or dicts, a row a prompt (text or chat messages; `columns`,
+    see `read_prompts`); its other columns stand in the log too. Each completion is one request, at most
+    `concurrency` at a time; with a `seed` each has one of its own, derived from it and the rollout's id. The
+    key is OPENAI_API_KEY; a local server needs none. Rows are written as they come and what stands in the
+    log is not sampled again, so the same call goes on after Ctrl-C or a crash, and asks again for what failed
+    after `retries`. A larger `n` or `limit` adds to a log; another `policy` (default: the model's name) or
+    other prompts need ``add=True``. RolloutsError: prompts or log that cannot be used, a log made with other
+    settings. InputError: an option that cannot be; a server that is not there, refuses the key, has no such
+    model or answers to none of several prompts in a row; the rows it gave are kept.
+    """
+    _check_options(
+        n=n,
+        limit=limit,
+        max_tokens=max_tokens,
+        concurrency=concurrency,
+        retries=retries,
+        seed=seed,
+        temperature=temperature,
+        top_p=top_p,
+        timeout=timeout,
+        extra_body=extra_body,
+    )
+    server = Server.at(base_url, model, timeout, retries)
+    body = json.loads(json.dumps(extra_body)) if extra_body else None
+    settings = {"temperature": temperature, "top_p": top_p, "max_tokens": max_tokens, "extra_body": body}
+    plan = _Plan(policy or model, model, seed, {k: v for k, v in settings.items() if v is not None})
+    read = read_prompts(prompts, columns=columns, system=system, reserved=RESERVED)
+    chosen = read.items[:limit]
+    started = time.perf_counter()
+    with open_log(Path(output)) as log:
+        plan, there = _taken_up(plan, log, read, add)
+        wanted = [(prompt, k) for prompt in chosen for k in range(n)]
+        asks = [plan.ask(prompt, k) for prompt, k in wanted if (str(prompt.prompt_id), k) not in there]
+        mended = log.mend()
+        done = len(wanted) - len(asks)
+        with tqdm(
+            desc="sampling", unit="completion", total=len(wanted), initial=done, disable=not progress
+        ) as bar:
+            asking = Asking(server, log.append, bar, concurrency, known=bool(there))
+            _ask_all(asking, asks, log)
+    order = {ask.row["rollout_id"]: at for at, ask in enumerate(asks)}
+    return Sampled(
+        output=log.path,
+        rows=len(log.rows) + log.added,
+        kept=len(there),
+        sampled=log.added,
+        prompts=len(chosen),
+        n=n,
+        failed=tuple(sorted(asking.failed, key=lambda item: order[item.rollout_id])),
+        rejected=read.rejected,
+        warnings=(*([mended] if mended else []), *read.warnings),
+        seconds=time.perf_counter() - started,
+        **asking.totals,
+    )
+
+
+def _ask_all(asking: Asking, asks: Sequence[Ask], log: SampleLog) -> None:
+    """Ask for all; what ends it early says what is in the log by then, and how to go on."""
+
+    def so_far(what: str) -> str:
+        return (
+            f"{what}; {log.added} of the {len(asks)} completions that were to be sampled are in "
+            f"{str(log.path)!r}, and the same again samples the others"
+        )
+
+    try:
+        if asks:
+            _in_thread(lambda: asking.all(asks))
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(so_far("interrupted")) from None
+    except InputError as error:
+        if log.added:
+            raise InputError(so_far(str(error))) from None
+        raise
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """How completions are asked for: what stands in every row and every request."""
+
+    policy: str
+    model: str
+    seed: int | None
+    settings: dict[str, Any]
+    prefix: str = ""
+
+    def ask(self, prompt: Prompt, k: int) -> Ask:
+        """The request for completion `k` of a prompt."""
+        row = self.row(prompt, k)
+        given = {name: row[name] for name in (*SETTINGS, "seed") if name in row}
+        return Ask(row, {"model": self.model, "messages": prompt.messages, **given})
+
+    def row(self, prompt: Prompt, k: int) -> dict[str, Any]:
+        """What a row of the log holds before the server has answered."""
+        rollout_id = f"{self.prefix}{prompt.prompt_id}#{k}"
+        named = {} if self.policy == self.model else {"model": self.model}
+        seeded = {} if self.seed is None else {"seed": _derived(self.seed, rollout_id)}
+        return {
+            "rollout_id": rollout_id,
+            "prompt_id": prompt.prompt_id,
+            "generation": k,
+            "policy": self.policy,
+            "prompt": prompt.prompt,
+            **named,
+            **self.settings,
+            **seeded,
+            **prompt.columns,
+        }
+
+
+def _derived(seed: int, rollout_id: str) -> int:
+    """A seed for one completion: siblings differ, and neither order nor what failed before changes it."""
+    digest = hashlib.sha256(f"{seed}:{rollout_id}".encode()).digest()
+    return int.from_bytes(digest[:4]) >> 1  # servers take 31 bits
+
+
+def _taken_up(plan: _Plan, log: SampleLog, read: Prompts, add: bool) -> tuple[_Plan, set[tuple[str, int]]]:
+    """The plan as it goes on in this log, and the completions (prompt_id, k) of its policy that are there.
+
+    RolloutsError: it was made with other settings, or has other policies or prompts and `add` is not set.
+    """
+    if log.rows and log.rows[0]["policy"] != plan.policy:  # its siblings have taken the plain ids
+        plan = replace(plan, prefix=f"{plan.policy}:")
+    prompts = {str(item.prompt_id): item for item in read.items}
+    there = set()
+    for row in log.rows:
+        prompt, k = prompts.get(str(row["prompt_id"])), row["generation"]
+        if (prompt is None or row["policy"] != plan.policy) and not add:
+            what = (
+                f"policy {row['policy']!r}, and this run samples {plan.policy!r}"
+                if row["policy"] != plan.policy
+                else f"prompt {row['prompt_id']!r}, which is not among the {len(prompts)} of this run"
+            )
+            raise RolloutsError(
+                f"{str(log.path)!r} has completions of {what}; name another log, or let this one be added to "
+                "(--add, add=True)"
+            )
+        if row["policy"] != plan.policy:
+            continue
+        there.add((str(row["prompt_id"]), k))
+        if prompt is not None:
+            _same(plan.row(prompt, k), row, log.path)
+    return plan, there
+
+
+def _same(expected: Mapping[str, Any], row: Mapping[str, Any], path: Path) -> None:
+    """RolloutsError where a row of the log was made with other settings, or of a prompt that has changed."""
+    found = {name: value for name, value in row.items() if name not in ANSWERED}
+    for name in dict.fromkeys([*expected, *found]):
+        old, new = found.get(name), expected.get(name)
+        if old != new:
+            what = "another seed" if name == "seed" else f"{name} {short(old)}, and this run {short(new)}"
+            raise RolloutsError(
+                f"{str(path)!r} was made otherwise: {row['rollout_id']} has {what}; name another log, or add "
+                "this run as another policy (--policy NAME --add)"
+            )
+
+
+def _check_options(
+    *,
+    n: int,
+    limit: int | None,
+    max_tokens: int | None,
+    concurrency: int,
+    retries: int,
+    seed: int | None,
+    temperature: float,
+    top_p: float | None,
+    timeout: float,
+    extra_body: dict[str, Any] | None,
+) -> None:
+    """InputError for an option that cannot be."""
+    whole: dict[str, tuple[Any, int]] = {
+        "n": (n, 1),
+        "concurrency": (concurrency, 1),
+        "retries": (retries, 0),
+    }
+    whole |= {} if seed is None else {"seed": (seed, 0)}
+    whole |= {} if limit is None else {"limit": (limit, 1)}
+    whole |= {} if max_tokens is None else {"max_tokens": (max_tokens, 1)}
+    for name, (value, least) in whole.items():
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise InputError(f"{name} is {value!r}; it is a whole number from {least}")
+    numbers = {"temperature": temperature, "timeout": timeout} | ({} if top_p is None else {"top_p": top_p})
+    for name, number in numbers.items():
+        low, high, what = BOUNDS[name]
+        if isinstance(number, bool) or not isinstance(number, int | float) or not low <= number <= high:
+            raise InputError(f"{name} is {number!r}; it is {what}")
+    if extra_body is not None and not _is_json_object(extra_body):
+        raise InputError(f"extra_body is {short(extra_body)}; it is a JSON object with fields of the request")
+    for name in NOT_EXTRA:
+        if name in (extra_body or {}):
+            raise InputError(
+                f"extra_body has {name!r}, which sample sets itself; leave it out, or use its option"
+            )
+
+
+def _is_json_object(value: Any) -> bool:
+    try:
+        json.dumps(value)
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return isinstance(value, dict)
+
+
+def _in_thread(main: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Run a coroutine on an event loop in a thread of its own, as a notebook's main thread has one already.
+
+    An interrupt from the keyboard ends it.
+    """
+    running: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[None]]] = []
+    stopped = threading.Event()
+
+    async def started() -> None:
+        running.append((asyncio.get_running_loop(), asyncio.ensure_future(main())))
+        if stopped.is_set():
+            running[0][1].cancel()
+        await running[0][1]
+
+    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="rewardkit-sample") as pool:
+        future = pool.submit(copy_context().run, asyncio.run, started())
+        try:
+            future.result()
+        except KeyboardInterrupt:
+            stopped.set()
+            for loop, task in running:
+                with suppress(RuntimeError):  # it has just ended
+                    loop.call_soon_threadsafe(task.cancel)
+            raise

@@ -1,0 +1,393 @@
+"""Read and validate rollouts: one row = one completion."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from rewardkit.errors import RolloutsError, did_you_mean
+from rewardkit.html import cards
+from rewardkit.primitives.extract import assistant_text
+from rewardkit.rollouts.columns import ALIASES, TEXTS, known_names, mapped, with_truth
+from rewardkit.rollouts.files import Rejected, read_pieces
+from rewardkit.rollouts.join import Joined, fill_columns, join_columns
+from rewardkit.rollouts.logs.forms import read_log
+from rewardkit.rollouts.logs.log import Log, Logged
+from rewardkit.rollouts.values import as_column, column_values, present
+
+__all__ = ["ALIASES", "TEXTS", "Rejected", "Rollouts", "load_rollouts"]
+
+log = logging.getLogger(__name__)
+
+GROUP_WITH = ("policy", "step", "data_source")
+REJECTED_SHOWN = 3
+FIRST_SHOWN = 5
+NOT_LOGGED = Logged()
+
+
+@dataclass(frozen=True, eq=False)
+class Rollouts:
+    """Validated rollouts.
+
+    `table` has one row a completion, canonical columns first and `rollout_id` in front. `mapping` says which
+    source column each canonical one was taken from; `group_key` which columns make a group; `rejected` what
+    was kept out. `kind` is the form that the source was recognised as, `logged` the scores that stand in it,
+    as columns called ``logged/...``; `notes` say what else was taken for what, `cautions` what of it to be
+    careful with, and `joined` is the count of a join. `rollouts[i]` is row i as a dict, missing values as
+    ``None``.
+    """
+
+    table: pd.DataFrame
+    mapping: dict[str, str]
+    group_key: tuple[str, ...]
+    rejected: tuple[Rejected, ...] = ()
+    source: str = "memory"
+    kind: str = "rollouts"
+    logged: Logged = NOT_LOGGED
+    notes: tuple[str, ...] = ()
+    cautions: tuple[str, ...] = ()
+    joined: Joined | None = None
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def __getitem__(self, position: int) -> dict[str, Any]:
+        row = self.table.iloc[position]
+        return {str(name): present(row[name]) for name in self.table.columns}
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        columns = self.columns()
+        for values in zip(*columns.values(), strict=True):
+            yield dict(zip(columns, values, strict=True))
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Every column as a list of Python values, missing ones as ``None``."""
+        return {str(name): column_values(self.table[name]) for name in self.table.columns}
+
+    def as_logged(self) -> dict[str, list[Any]]:
+        """Every column as `columns`, and what was renamed under the name that it had in the source, too."""
+        columns = self.columns()
+        return {
+            **{source: columns[name] for name, source in self.mapping.items() if name in columns},
+            **columns,
+        }
+
+    def select(self, rows: NDArray[np.bool_] | Sequence[int]) -> Rollouts:
+        """The rollouts at these positions (or where the mask is true)."""
+        return replace(self, table=self.table.iloc[np.arange(len(self))[np.asarray(rows)]])
+
+    @cached_property
+    def groups(self) -> NDArray[np.intp]:
+        """Group code of each row, (rows,), numbered from 0 in order of first appearance."""
+        return _codes([self._key_column(name) for name in self.group_key], len(self))
+
+    @cached_property
+    def prompts(self) -> NDArray[np.intp]:
+        """Prompt code of each row, (rows,): what a bootstrap resamples.
+
+        Groups of one prompt (say of two policies) share it.
+        """
+        name = next((name for name in ("prompt_id", "prompt") if name in self.table), None)
+        if name is None:
+            return self.groups
+        names = [key for key in (name, "data_source") if key in self.table]
+        if set(names) == set(self.group_key):
+            return self.groups
+        return _codes([self._key_column(key) for key in names], len(self))
+
+    def _key_column(self, name: str) -> list[Any]:
+        """Hashable values of a key column.
+
+        A missing prompt_id falls back on the prompt, then on the row alone.
+        """
+        values = column_values(self.table[name])
+        if set(map(type, values)) == {str}:
+            return values
+        if name == "prompt_id" and None in values:
+            prompts = column_values(self.table["prompt"]) if "prompt" in self.table else [None] * len(values)
+            values = [
+                prompt if value is None else value for value, prompt in zip(values, prompts, strict=True)
+            ]
+        if name in ("prompt_id", "prompt"):
+            values = [("row", row) if value is None else value for row, value in enumerate(values)]
+        return [
+            json.dumps(value, sort_keys=True, default=str) if isinstance(value, list | dict) else value
+            for value in values
+        ]
+
+    @cached_property
+    def group_sizes(self) -> dict[int, int]:
+        """Histogram: group size -> number of groups of that size."""
+        return dict(sorted(Counter(Counter(self.groups.tolist()).values()).items()))
+
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """What a person should know before trusting figures on these rollouts, a sentence each."""
+        sentences = []
+        if self.rejected:
+            shown = "; ".join(f"{item.place}: {item.reason}" for item in self.rejected[:REJECTED_SHOWN])
+            more = (
+                f"; and {len(self.rejected) - REJECTED_SHOWN} more"
+                if len(self.rejected) > REJECTED_SHOWN
+                else ""
+            )
+            sentences.append(
+                f"{len(self.rejected)} of {len(self) + len(self.rejected)} rows kept out ({shown}{more})"
+            )
+        sentences += self.cautions
+        key = ", ".join(self.group_key) or "none"
+        if set(self.group_sizes) == {1}:
+            sentences.append(
+                f"every group has one completion (group key: {key}), so nothing can be said of group signal"
+            )
+        elif len(self.group_sizes) > 1:
+            sizes = ", ".join(f"{count} of size {size}" for size, count in self.group_sizes.items())
+            sentences.append(f"group sizes are mixed (group key: {key}): {sizes}")
+        return tuple(sentences)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hash of all values in all columns, the same on every machine."""
+        digest = hashlib.sha256()
+        for name, values in self.columns().items():
+            digest.update(repr((name, values)).encode("utf-8", "surrogatepass"))
+        return digest.hexdigest()[:16]
+
+    def summary(self) -> dict[str, Any]:
+        """What was read and how: kind, rows, groups and their key, mapping, scores, rejected, warnings."""
+        return {
+            "source": self.source,
+            "kind": self.kind,
+            "rows": len(self),
+            "rejected": [
+                {"line": item.line, "reason": item.reason} | ({"file": item.file} if item.file else {})
+                for item in self.rejected
+            ],
+            "mapping": self.mapping,
+            "group_key": list(self.group_key),
+            "groups": int(self.groups.max(initial=-1)) + 1,
+            "group_sizes": {str(size): count for size, count in self.group_sizes.items()},
+            "logged": self.logged.record(),
+            "notes": list(self.notes),
+            "warnings": list(self.warnings),
+        }
+
+    def _repr_html_(self) -> str:
+        first = [self[row] for row in range(min(FIRST_SHOWN, len(self)))]
+        return cards.rollouts(self.summary(), list(map(str, self.table.columns)), first)
+
+    def __repr__(self) -> str:
+        renamed = ", ".join(
+            f"{name} from {source!r}" for name, source in self.mapping.items() if name != source
+        )
+        groups = int(self.groups.max(initial=-1)) + 1
+        sizes = (
+            f" of {next(iter(self.group_sizes))}" if len(self.group_sizes) == 1 else ""
+        )  # else a warning says
+        kind = f" ({self.kind})" if self.kind != "rollouts" else ""
+        lines = [
+            f"{len(self)} rollouts from {self.source}{kind} in {groups} groups{sizes} "
+            f"by {', '.join(self.group_key) or 'row'}",
+            f"columns: {', '.join(map(str, self.table.columns))}" + (f" ({renamed})" if renamed else ""),
+            *self.notes,
+            *(f"note: {sentence}" for sentence in self.warnings),
+        ]
+        return "\n".join(lines)
+
+
+def load_rollouts(
+    source: str | Path | pd.DataFrame | Iterable[Mapping[str, Any]],
+    *,
+    columns: Mapping[str, str] | None = None,
+    group: str | Sequence[str] | None = None,
+    join: str | Path | pd.DataFrame | Iterable[Mapping[str, Any]] | None = None,
+    on: str = "prompt",
+    fill: Mapping[str, Any] | None = None,
+) -> Rollouts:
+    """Rollouts from a JSONL, JSON, Parquet, Arrow or CSV file, a folder of them, a DataFrame, or dicts.
+
+    The logs of TRL, verl, siiRL, verifiers and Inspect are recognised by their columns, and data sets that
+    `datasets` saved by their files (`.kind` says which); see `ALIASES` for the column names it knows. Scores
+    that stand in a log become columns ``logged/<name>`` (`.logged`).
+
+    `columns` maps canonical names to the source's own ({"completion": "text"}) and comes before the known
+    aliases. "gallery:arithmetic" stands for the bundled rollouts of that name. `group` names the columns that
+    make a group; by default `prompt_id` (else the prompt's text) with policy, step and data_source where
+    present. `join` is a data set with columns that the log lacks, of the rows with the same `on` (prompts in
+    any form, see `join_columns`); `fill` gives constants for what the log lacks. A completion in the form
+    of chat messages becomes the text of its last assistant turn. Rows without a completion, with one of the
+    wrong type, broken lines and repeated `rollout_id` (default: the line, with the file's name in a folder)
+    are kept out and listed in `.rejected`. RolloutsError: nothing usable, unknown column, unknown kind of
+    file, a data set without completions, a join that matches nothing.
+
+    >>> load_rollouts([{"question": "2+2?", "response": "4", "answer": "4"}]).mapping
+    {'prompt': 'question', 'completion': 'response', 'ground_truth': 'answer'}
+    """
+    name = str(source) if isinstance(source, str | Path) else "memory"
+    wanted = dict(columns or {})
+    texts = {known for canonical in TEXTS for known in known_names(canonical, wanted)}
+    pieces = read_pieces(source, texts=texts, completions=known_names("completion", wanted))
+    read = read_log(pieces, keep=set(wanted.values()))
+    rejected = [item for piece in read.pieces for item in piece.rejected]
+    placed = _placed(read)
+    if not placed:
+        raise RolloutsError(_nothing_usable(name, rejected))
+    mapping = _mapping(
+        list(dict.fromkeys(column for *_, row in placed for column in row)), wanted, read.usual
+    )
+    rows, bad = _validate(placed, mapping)
+    order = {piece.file: place for place, piece in enumerate(read.pieces)}
+    rejected = sorted([*rejected, *bad], key=lambda item: (order[item.file], item.line))
+    if not rows:
+        raise RolloutsError(_nothing_usable(name, rejected))
+    joined: Joined | None = None
+    filled: tuple[str, ...] = ()
+    if fill:
+        rows, filled = fill_columns(rows, fill)
+    if join is not None:
+        rows, joined = join_columns(rows, join, on=on, without=fill or ())
+    table = _table(rows)
+    rollouts = Rollouts(
+        table,
+        mapping,
+        _group_key(list(table.columns), group),
+        tuple(rejected),
+        name,
+        read.kind,
+        read.logged.among(set(table.columns)),
+        (*read.notes, *filled, *(joined.notes if joined else ())),
+        (*read.warnings, *(joined.warnings if joined else ())),
+        joined,
+    )
+    for sentence in rollouts.warnings:
+        log.warning("%s: %s", name, sentence)
+    return rollouts
+
+
+def _nothing_usable(name: str, rejected: Sequence[Rejected]) -> str:
+    if not rejected:
+        return f"{name} has no rows; a rollout file has one completion a row"
+    return (
+        f"{name} has no usable row; {rejected[0].place}: {rejected[0].reason} ({len(rejected)} rows kept out)"
+    )
+
+
+Placed = tuple[str, int, dict[str, Any]]
+"""A row with its file ("" where there is only one source) and its line."""
+
+
+def _placed(read: Log) -> list[Placed]:
+    """The rows of all pieces, with the truth that is inside of ``reward_model`` as a column."""
+    placed = [(piece.file, line, row) for piece in read.pieces for line, row in piece.rows]
+    names = list(dict.fromkeys(column for *_, row in placed for column in row))
+    lifted = with_truth((row for *_, row in placed), names)
+    return [(file, line, row) for (file, line, _), row in zip(placed, lifted, strict=True)]
+
+
+def _mapping(names: Sequence[str], wanted: Mapping[str, str], usual: Mapping[str, str]) -> dict[str, str]:
+    """Canonical column -> the source's name for it; RolloutsError where none holds the completions."""
+    mapping = mapped(names, wanted, usual)
+    if "completion" not in mapping and "messages" not in mapping:
+        raise RolloutsError(
+            f"no column holds the completions; the rollouts have {list(names)}: "
+            f"name it with columns={{'completion': ...}} (known names: {', '.join(ALIASES['completion'])})"
+        )
+    return mapping
+
+
+def _validate(
+    placed: Sequence[Placed], mapping: Mapping[str, str]
+) -> tuple[list[dict[str, Any]], list[Rejected]]:
+    """Rows under canonical names with a text as completion and a rollout_id of their own; and the others."""
+    rows, rejected = [], []
+    seen: dict[Any, str] = {}
+    taken = {*mapping, *mapping.values()}
+    own_id = _ids(placed, mapping.get("rollout_id", ""))
+    for file, line, raw in placed:
+        place = Rejected(line, "", file)
+        row = {canonical: present(raw.get(source)) for canonical, source in mapping.items() if source in raw}
+        row |= {name: present(value) for name, value in raw.items() if name not in taken}
+        given = row.get("completion") if row.get("completion") is not None else row.get("messages")
+        completion = assistant_text(given)
+        rollout_id = own_id(file, line, row.get("rollout_id"))
+        if completion is None:
+            reason = (
+                "has no completion"
+                if given is None
+                else f"has a completion of type {type(given).__name__}, not text or chat messages"
+            )
+        elif not isinstance(rollout_id, str | int | float):
+            reason = f"has a rollout_id of type {type(rollout_id).__name__}, not text or a number"
+        elif rollout_id in seen:
+            reason = f"repeats rollout_id {rollout_id!r} of {seen[rollout_id]}"
+        else:
+            seen[rollout_id] = place.place
+            rows.append({**row, "rollout_id": rollout_id, "completion": completion})
+            continue
+        rejected.append(replace(place, reason=reason))
+    return rows, rejected
+
+
+def _ids(placed: Sequence[Placed], name: str) -> Callable[[str, int, Any], Any]:
+    """What a row is called, by its file, line and what it calls itself: no other row's name.
+
+    In a folder that is its line behind the name of its file, and also what it calls itself where an id comes
+    in several files.
+    """
+    files: dict[Any, str] = {}
+    repeated = False
+    for file, _, raw in placed if name else ():
+        given = raw.get(name)
+        if isinstance(given, int | str):
+            repeated |= files.setdefault(given, file) != file
+
+    def own(file: str, line: int, given: Any) -> Any:
+        inside = f"{file.rpartition('.')[0]}:" if file else ""
+        if given is not None:
+            return f"{inside}{given}" if repeated and isinstance(given, int | str) else given
+        unnamed = f"{inside}{line}" if file else line
+        return f"line-{unnamed}" if unnamed in files else unnamed
+
+    return own
+
+
+def _table(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
+    names = dict.fromkeys(name for row in rows for name in row)
+    ordered = [name for name in ALIASES if name in names] + [name for name in names if name not in ALIASES]
+    return pd.DataFrame({name: as_column([row.get(name) for row in rows]) for name in ordered})
+
+
+def _group_key(names: Sequence[str], group: str | Sequence[str] | None) -> tuple[str, ...]:
+    if group is not None:
+        wanted = (group,) if isinstance(group, str) else tuple(group)
+        for name in wanted:
+            if name not in names:
+                raise RolloutsError(
+                    f"group= asks for {name!r}; the rollouts have {list(names)}{did_you_mean(name, names)}"
+                )
+        return wanted
+    prompt = next((name for name in ("prompt_id", "prompt") if name in names), None)
+    return (prompt, *(name for name in GROUP_WITH if name in names)) if prompt else ()
+
+
+def _codes(keys: Sequence[Sequence[Any]], rows: int) -> NDArray[np.intp]:
+    """Codes of the combinations of the key columns, in order of first appearance.
+
+    Without a key each row is its own.
+    """
+    if not keys:
+        return np.arange(rows)
+    seen: dict[Any, int] = {}
+    combined = zip(*keys, strict=True) if len(keys) > 1 else keys[0]
+    return np.fromiter((seen.setdefault(key, len(seen)) for key in combined), dtype=np.intp, count=rows)

@@ -1,0 +1,191 @@
+"""explain(): why one completion got its reward."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from rewardkit.errors import RewardError
+from rewardkit.html import markup
+from rewardkit.primitives.extract import Extractor, Span
+from rewardkit.rewards.component import describe
+from rewardkit.rewards.reward import Reward, RewardResult
+from rewardkit.scoring.scores import Scores
+
+__all__ = ["Explanation", "explain", "explained", "spans_of"]
+
+
+@dataclass(frozen=True)
+class Line:
+    """What one component added: its score, weight, what it contributed (NaN where it did not), and why."""
+
+    component: str
+    status: str
+    score: float
+    weight: float
+    contribution: float
+    gate: str
+    reason: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why one completion got its reward.
+
+    Fields with the spans they were taken from, a line a component, notes, total.
+
+    `contribution` is weight times score, for a weighted sum; other aggregations have none (NaN).
+    """
+
+    reward: str
+    completion: str
+    columns: dict[str, Any]
+    spans: dict[str, list[Span]]
+    lines: tuple[Line, ...]
+    result: RewardResult
+
+    def __str__(self) -> str:
+        out = [f"reward {self.reward!r}: {self.result.reward:.4g}", "", repr(self.completion), ""]
+        for name, value in self.result.fields.items():
+            at = ", ".join(f"{start}-{end}" for start, end in self.spans.get(name, []))
+            out.append(f"field {name} = {value!r}" + (f" (characters {at})" if at else ""))
+        out += ["", *markup.aligned([HEADER, *(self._row(line) for line in self.lines)])]
+        out += [f"note {name} = {value!r}" for name, value in self.result.notes.items()]
+        return "\n".join(out)
+
+    @staticmethod
+    def _row(line: Line) -> tuple[str, ...]:
+        return (
+            line.component,
+            line.status,
+            _number(line.score),
+            f"{line.weight:g}",
+            _number(line.contribution),
+            line.gate,
+            line.reason or line.why,
+        )
+
+    def _repr_html_(self) -> str:
+        heard = list(self.result.notes.items())
+        notes = markup.table(("note", "value"), heard, limit=LONGEST_CELL) if heard else ""
+        fields = [
+            (name, "not found" if value is None else repr(value))
+            for name, value in self.result.fields.items()
+        ]
+        truth = [(name, value) for name, value in self.columns.items() if name == "ground_truth"]
+        lines = markup.table(
+            HEADER,
+            [self._row(line) for line in self.lines],
+            numeric=("score", "weight", "adds"),
+            limit=LONGEST_CELL,
+        )
+        body = markup.quoted(markup.marked(self.completion, self.spans))
+        body += markup.table(("field", "value"), [*fields, *truth], limit=LONGEST_CELL) + lines + notes
+        return markup.card(self.reward, body, said=f"reward {_number(self.result.reward)}")
+
+
+LONGEST_CELL = 600  # characters of a field, a note or a reason on a page
+HEADER = ("component", "status", "score", "weight", "adds", "gate", "why")
+
+
+def _number(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value + 0.0:.4g}"
+
+
+def explain(reward: Reward, rollout: Mapping[str, Any]) -> Explanation:
+    """Why this rollout (a dict of columns, such as `rollouts[0]`) gets its reward, before any transform.
+
+    In a notebook it shows itself with the spans of every field marked. RewardError: it lacks a column that is
+    asked for.
+    """
+    columns = {name: rollout[name] for name in rollout if name in reward.needs}
+    result = reward(**columns) if set(reward.needs) <= set(columns) else reward(**dict(rollout))
+    parts = reward.parts({name: [value] for name, value in rollout.items()}, 1)
+    if not parts:
+        raise RewardError(
+            f"reward {reward.name!r} has no part for this rollout, so there is nothing to explain"
+        )
+    return _explanation(parts[0].reward, rollout, result)
+
+
+def explained(scores: Scores, row: int) -> Explanation:
+    """Why a scored rollout got its reward before any transform, from what scoring left.
+
+    Nothing of the user's is called again: what a call did then is what is told, also where it failed, hung
+    or depends on siblings. RewardError: the reward has no part for this row.
+    """
+    reward, values = scores.reward, scores.table.iloc[row]
+    rollout = scores.rollouts[row]
+    parts = reward.parts({name: [rollout[name]] for name in reward.split_by}, 1)
+    if not parts:
+        raise RewardError(f"reward {reward.name!r} has no part for row {row}, so there is nothing to explain")
+    part = parts[0].reward
+    result = RewardResult(
+        reward=float(values["reward_raw"]),
+        scores={name: float(values[f"score/{name}"]) for name in part.names},
+        status={name: str(values[f"status/{name}"]) for name in part.names},
+        errors={name: why for name in part.names if isinstance(why := values[f"error/{name}"], str)},
+        fields={name: _plain(values[f"field/{name}"]) for name in part.fields if f"field/{name}" in values},
+        notes={
+            str(name).removeprefix("note/"): value
+            for name, value in values.items()
+            if str(name).startswith("note/") and _plain(value) is not None
+        },
+    )
+    return _explanation(part, rollout, result)
+
+
+def _plain(value: Any) -> Any:
+    """A value of a table as it was; a missing one as None."""
+    missing = pd.isna(value) if not isinstance(value, list | dict | tuple | np.ndarray) else False
+    return None if missing else value
+
+
+def _explanation(part: Reward, rollout: Mapping[str, Any], result: RewardResult) -> Explanation:
+    """The explanation of a result: where the fields stand, and what each component adds."""
+    completion = rollout.get("completion")
+    spans: dict[str, list[Span]] = {}
+    for name, function in part.fields.items():
+        if (
+            isinstance(function, Extractor)
+            and isinstance(completion, str)
+            and result.fields.get(name) is not None
+        ):
+            spans[name] = spans_of(function, completion)
+    lines = []
+    for item in part.components:
+        value = result.scores[item.name]
+        adds = (
+            item.weight * (0.0 if np.isnan(value) else value)
+            if part.aggregation == "weighted_sum"
+            else np.nan
+        )
+        shown = adds if result.status[item.name] in ("scored", "gated") else np.nan
+        gate = describe(item.gate) if item.gate else ""
+        lines.append(
+            Line(
+                item.name,
+                result.status[item.name],
+                value,
+                item.weight,
+                shown,
+                gate,
+                result.errors.get(item.name, ""),
+                item.why,
+            )
+        )
+    return Explanation(part.name, str(completion), dict(rollout), spans, tuple(lines), result)
+
+
+def spans_of(extractor: Extractor, text: str) -> list[Span]:
+    """Where an extractor found something; a pattern that takes too long found nothing."""
+    try:
+        return extractor.spans(text)
+    except TimeoutError:
+        return []

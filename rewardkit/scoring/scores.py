@@ -1,0 +1,390 @@
+"""score(): a reward over rollouts, as Scores; Scores on disk."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+from tqdm.auto import tqdm
+
+from rewardkit.errors import RewardError, RolloutsError
+from rewardkit.html import cards
+from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.route import reward_from_record
+from rewardkit.rollouts.logs.log import Logged
+from rewardkit.rollouts.table import Rollouts, load_rollouts
+from rewardkit.rollouts.values import as_column, column_values
+from rewardkit.scoring.calls import short
+from rewardkit.scoring.evaluate import GATED, ROLLOUT, STATUSES, Evaluation, Floats
+from rewardkit.scoring.limits import time_limit
+
+__all__ = ["Scores", "load_scores", "score"]
+
+OWN_PREFIXES = ("field/", "score/", "status/", "error/", "note/", "gate/")
+OWN_COLUMNS = ("reward_raw", "reward")
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Scored rollouts.
+
+    `table` has the rollout columns, then by name ``field/<name>``, ``score/<component>`` (NaN unless scored),
+    ``status/<component>``, ``error/<component>`` (why not scored), where they exist ``note/<name>`` and
+    ``gate/reward`` (1 open, 0 closed, NaN unknown), then ``reward_raw`` (before the transform) and
+    ``reward``. Raw scores stand apart from weights: `reweigh` never scores again.
+    """
+
+    table: pd.DataFrame
+    reward: Reward
+    rollouts: Rollouts
+    run: Mapping[str, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    @property
+    def groups(self) -> NDArray[np.intp]:
+        """Group code of each row."""
+        return self.rollouts.groups
+
+    @property
+    def rewards(self) -> Floats:
+        """The reward of each row, NaN where not judged."""
+        return self.table["reward"].to_numpy(dtype=float)
+
+    def score(self, component: str) -> Floats:
+        """The scores of a component, NaN where not scored."""
+        return self.table[f"score/{component}"].to_numpy(dtype=float)
+
+    def status(self, component: str) -> NDArray[np.int8]:
+        """The statuses of a component, as indices of `STATUSES`."""
+        return np.asarray(self.table[f"status/{component}"].cat.codes, dtype=np.int8)
+
+    @property
+    def unbounded(self) -> tuple[str, ...]:
+        """Components without a declared range, whose observed one is shown."""
+        return tuple(item.name for item in self.reward.components if item.range is None)
+
+    @cached_property
+    def counts(self) -> dict[str, dict[str, int]]:
+        """Component -> status -> number of rows."""
+        return {
+            name: {
+                status: int(count)
+                for status, count in zip(STATUSES, np.bincount(self.status(name), minlength=4), strict=True)
+            }
+            for name in self.reward.names
+        }
+
+    @cached_property
+    def record(self) -> dict[str, Any]:
+        """The run record: the reward with its fingerprints, the data's fingerprint, versions, counts.
+
+        Scoring draws no random numbers.
+        """
+        return {
+            "reward": self.reward.record(),
+            "rollouts": {**self.rollouts.summary(), "fingerprint": self.rollouts.fingerprint},
+            "counts": self.counts,
+            "rewards_missing": int(np.isnan(self.rewards).sum()),
+            "seed": None,
+            **self.run,
+        }
+
+    def reweigh(self, weights: Mapping[str, float]) -> Scores:
+        """These scores under other weights, without scoring.
+
+        RewardError: a weight for a component that there is not.
+        """
+        return self.under(self.reward.reweigh(weights))
+
+    def under(self, reward: Reward) -> Scores:
+        """These scores combined as `reward` says; its components must be the ones that were scored."""
+        columns = {name: column_values(self.rollouts.table[name]) for name in reward.split_by}
+        gate = (
+            self.table["gate/reward"].to_numpy(dtype=float)
+            if "gate/reward" in self.table
+            else np.ones(len(self))
+        )
+        raw = reward.combine(
+            {name: self.score(name) for name in reward.names},
+            {name: self.status(name) == GATED for name in reward.names},
+            gate,
+            columns,
+        )
+        final = reward.transformed(raw, self.groups, columns)
+        return Scores(self.table.assign(reward_raw=raw, reward=final), reward, self.rollouts, self.run)
+
+    def save(self, folder: str | Path) -> Path:
+        """Write ``scores.parquet`` and ``run.json`` into the folder, each whole or not at all.
+
+        Gives the folder.
+
+        The record is in the Parquet file's metadata too, which is the one that `load_scores` reads.
+        """
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        table, as_json = _to_arrow(self.table)
+        metadata = {b"rewardkit": json.dumps({"record": self.record, "json_columns": as_json}).encode()}
+        table = table.replace_schema_metadata({**(table.schema.metadata or {}), **metadata})
+        write_whole(folder / "scores.parquet", lambda path: pq.write_table(table, path))
+        write_whole(
+            folder / "run.json",
+            lambda path: path.write_text(json.dumps(self.record, indent=2) + "\n", encoding="utf-8"),
+        )
+        return folder
+
+    def card(self, reason: Callable[[str], str] = str) -> str:
+        """What a notebook shows, as HTML; `reason` stands for reasons of errors that are not to be shown."""
+        failed = STATUSES.index("error")
+        rows = [
+            cards.Scored(
+                name,
+                weight,
+                self.score(name),
+                self.counts[name],
+                [reason(text) for text in self.table[f"error/{name}"][self.status(name) == failed]],
+            )
+            for name, weight in self.reward.weights.items()
+        ]
+        return cards.scores(self.reward.name, self.rewards, rows)
+
+    def _repr_html_(self) -> str:
+        return self.card()
+
+    def __repr__(self) -> str:
+        judged = self.rewards[~np.isnan(self.rewards)]
+        mean = f"mean reward {judged.mean():.3f}" if len(judged) else "no reward judged"
+        lines = [f"scores of {self.reward.name!r} on {len(self)} rollouts, {mean}"]
+        for name, counts in self.counts.items():
+            scores = self.score(name)
+            average = f"{np.nanmean(scores):.3f}" if counts["scored"] else "-"
+            others = ", ".join(f"{counts[status]} {status}" for status in STATUSES[1:] if counts[status])
+            line = f"  {name:<20} mean {average:>6}  {counts['scored']} scored"
+            if counts["scored"] and name in self.unbounded:
+                line += f", from {np.nanmin(scores):.4g} to {np.nanmax(scores):.4g}"
+            lines.append(line + (f", {others}" if others else ""))
+        return "\n".join(lines)
+
+
+def score(
+    reward: Reward,
+    rollouts: Rollouts | str | Path | pd.DataFrame | Iterable[Mapping[str, Any]],
+    *,
+    ignore_gates: bool = False,
+    notes: bool = False,
+    timeout: float | None = None,
+    patience: int | None = None,
+    progress: bool = False,
+) -> Scores:
+    """Scores of every rollout, one row a completion in the order given.
+
+    ``ignore_gates=True`` runs and counts every component as if its gate were open; ``notes=True`` adds what
+    `rk.note` left as columns; ``progress=True`` shows a bar. What a component does wrong becomes its row's
+    status, never an exception. With a `timeout` each call of a function that is not rewardkit's own may take
+    so many seconds: it runs in a worker process, which is killed and replaced when it takes longer or ends,
+    and its row gets status ``error``; after `patience` late calls of a pass the others of it are not made.
+    Calls must not depend on one another, as several processes make them, and what they change stays there: an
+    argument that a call alters, or a counter, is not altered here.
+    RewardError: a column is asked for that is not there, or has the name of a field or component; a function
+    that cannot be sent to another process under a `timeout`.
+    """
+    if not isinstance(reward, Reward):
+        raise RewardError(f"score takes a Reward, not {short(reward)}; load or make one first")
+    if not isinstance(rollouts, Rollouts):
+        rollouts = load_rollouts(rollouts)
+    names = [str(name) for name in rollouts.table.columns]
+    taken = [name for name in names if name in OWN_COLUMNS or name.startswith(OWN_PREFIXES)]
+    if taken:
+        raise RolloutsError(
+            f"the rollouts have columns of a scored table: {taken}; rename them, or read a scored table "
+            "with load_scores"
+        )
+    reward.check_columns(names)
+    if ROLLOUT in reward.needs and ROLLOUT not in names:
+        columns = rollouts.as_logged()
+    else:
+        asked = {name: rollouts.table[name] for name in reward.needs}
+        columns = Rollouts(pd.DataFrame(asked), {}, ()).columns()
+    steps = len(reward.fields) + len(reward.components)
+    with (
+        time_limit(timeout, patience=patience) as limit,
+        tqdm(total=steps, desc="scoring", unit="column", leave=False) if progress else nullcontext() as bar,
+    ):
+        found = reward.evaluate(
+            columns,
+            rows=len(rollouts),
+            groups=rollouts.groups,
+            ignore_gates=ignore_gates,
+            notes=notes,
+            limit=limit,
+            progress=_advance(bar) if progress else None,
+        )
+    gated = {name: status == GATED for name, status in found.statuses.items()}
+    raw = reward.combine(found.scores, gated, found.gate, columns)
+    final = reward.transformed(raw, rollouts.groups, columns)
+    table = pd.concat([rollouts.table.reset_index(drop=True), _result_columns(found, raw, final)], axis=1)
+    run = {"versions": versions(), "ignore_gates": ignore_gates, "timeout": timeout}
+    return Scores(table, reward, replace(rollouts, table=rollouts.table.reset_index(drop=True)), run)
+
+
+def _advance(bar: Any) -> Callable[[str], None]:
+    def advance(name: str) -> None:
+        bar.set_postfix_str(name)
+        bar.update()
+
+    return advance
+
+
+def _result_columns(found: Evaluation, raw: Floats, final: Floats) -> pd.DataFrame:
+    columns: dict[str, Any] = {f"field/{name}": as_column(values) for name, values in found.fields.items()}
+    for name in found.scores:
+        columns[f"score/{name}"] = found.scores[name]
+        columns[f"status/{name}"] = status_column(found.statuses[name])
+        columns[f"error/{name}"] = pd.Series(found.errors[name], dtype=object)
+    for name in dict.fromkeys(name for heard in found.notes or [] for name in heard):
+        columns[f"note/{name}"] = as_column([heard.get(name) for heard in found.notes or []])
+    if not (found.gate == 1).all():
+        columns["gate/reward"] = found.gate
+    return pd.DataFrame({**columns, "reward_raw": raw, "reward": final})
+
+
+def status_column(codes: NDArray[Any]) -> pd.Categorical[Any]:
+    """A status column from codes that index `STATUSES`."""
+    kinds: Any = pd.CategoricalDtype(list(STATUSES))
+    return pd.Categorical.from_codes(codes.astype(np.int8), dtype=kinds)
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python, rewardkit and the libraries that decide scores."""
+    found = {"python": platform.python_version()}
+    for name in ("reward-workbench", "numpy", "pandas", "math-verify", "rapidfuzz", "regex"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "unknown"
+    return found
+
+
+def _to_arrow(table: pd.DataFrame) -> tuple[pa.Table, list[str]]:
+    """The table for Parquet, and the columns that went in as JSON text.
+
+    Those with lists, dicts, mixed types or lone surrogates.
+    """
+    arrays, as_json = {}, []
+    for name in table.columns:
+        column = table[name]
+        if column.dtype == object:
+            values = [None if value is None or value is pd.NA else value for value in column.tolist()]
+            try:
+                if not {type(value) for value in values} <= {str, type(None)}:
+                    raise TypeError
+                arrays[name] = pa.array(values, type=pa.string())
+            except (TypeError, UnicodeEncodeError, pa.ArrowInvalid):
+                as_json.append(str(name))
+                arrays[name] = pa.array(
+                    [None if value is None else _as_json(value) for value in values],
+                    type=pa.string(),
+                )
+        else:
+            arrays[name] = pa.array(column, from_pandas=not isinstance(column.dtype, np.dtype))
+    return pa.table(arrays), as_json
+
+
+def _as_json(value: Any) -> str:
+    """A value as JSON text; what JSON cannot hold as how it prints."""
+    try:
+        return json.dumps(value, default=short)
+    except (TypeError, ValueError, RecursionError):
+        return json.dumps(short(value))
+
+
+def write_whole(path: Path, write: Callable[[Path], Any]) -> None:
+    """Let `write` fill a temporary file beside `path`, then put it in place.
+
+    A reader sees the old file or the new one.
+    """
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    os.close(handle)
+    try:
+        os.chmod(name, 0o666 & ~_umask())
+        write(Path(name))
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def is_scored(path: str | Path) -> bool:
+    """Whether `load_scores` is to read this: what `Scores.save` wrote, or a path where nothing is."""
+    file = Path(path)
+    if file.is_dir() or not file.exists():
+        return not file.exists() or (file / "scores.parquet").is_file()
+    try:
+        return b"rewardkit" in (pq.read_schema(file).metadata or {})
+    except (pa.ArrowInvalid, OSError):
+        return False
+
+
+def load_scores(path: str | Path) -> Scores:
+    """Scores from the folder or Parquet file that `Scores.save` wrote.
+
+    The reward is the one of the run record: it can be weighed and diagnosed anew, not run. RolloutsError: no
+    such file, or one that was not written by rewardkit.
+    """
+    file = Path(path) / "scores.parquet" if Path(path).is_dir() else Path(path)
+    if not file.is_file():
+        raise RolloutsError(
+            f"there is no file {str(file)!r}; give the folder or the Parquet file that 'rewardkit score "
+            "-o' wrote"
+        )
+    try:
+        read = pq.read_table(file)
+        stored = json.loads(read.schema.metadata[b"rewardkit"])
+        record, as_json = stored["record"], stored["json_columns"]
+        about, reward = record["rollouts"], reward_from_record(record["reward"])
+        mapping, group_key, source = about["mapping"], tuple(about["group_key"]), about["source"]
+    except (pa.ArrowInvalid, OSError, KeyError, TypeError, ValueError):
+        raise RolloutsError(
+            f"{str(file)!r} is not a scored table of this version of rewardkit; "
+            "make one with 'rewardkit score ... -o FOLDER'"
+        ) from None
+    columns: dict[str, Any] = {}
+    for name in read.column_names:
+        values = read.column(name).to_pylist()
+        if name in as_json:
+            values = [None if value is None else json.loads(value) for value in values]
+        if name.startswith("status/"):
+            columns[name] = pd.Categorical(values, categories=list(STATUSES))
+        elif name in OWN_COLUMNS or name.startswith(("score/", "gate/")):
+            columns[name] = np.array([np.nan if value is None else value for value in values], dtype=float)
+        else:
+            columns[name] = as_column(values)
+    table = pd.DataFrame(columns)
+    own = [name for name in table.columns if name not in OWN_COLUMNS and not name.startswith(OWN_PREFIXES)]
+    kind, logged = about.get("kind", "rollouts"), Logged(**about.get("logged", {}))
+    rollouts = Rollouts(
+        table[own], mapping, group_key, (), source, kind, logged, tuple(about.get("notes", ()))
+    )
+    run = {key: record[key] for key in ("versions", "ignore_gates", "timeout") if key in record}
+    return Scores(table, reward, rollouts, run)

@@ -1,0 +1,187 @@
+"""export(): a reward as a file that a trainer loads unchanged, with what is lost there, and the proof."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rewardkit.errors import RewardError
+from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.route import Route
+from rewardkit.rewards.save import Writer, import_order, run_beside
+from rewardkit.rewards.source import bound
+from rewardkit.rollouts.table import Rollouts, load_rollouts
+from rewardkit.scoring.scores import versions, write_whole
+from rewardkit.targets import named
+from rewardkit.targets import prove as proving
+from rewardkit.targets.exported import identifier
+from rewardkit.targets.losses import losses
+from rewardkit.targets.prove import Proof
+from rewardkit.targets.target import Export, Target, Written
+
+__all__ = ["Exported", "export", "prove"]
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A file that was written: for which target, what is lost there, how it is used, and the proof if any."""
+
+    target: str
+    path: Path
+    losses: tuple[str, ...]
+    usage: str
+    functions: tuple[str, ...] = ()
+    proof: Proof | None = None
+    plan: tuple[Export, Written] | None = field(default=None, repr=False)
+
+    def record(self) -> dict[str, Any]:
+        """As plain data."""
+        record: dict[str, Any] = {
+            "target": self.target,
+            "path": str(self.path),
+            "losses": list(self.losses),
+            "usage": self.usage,
+        }
+        if self.proof is not None:
+            record |= self.proof.record()
+        return record
+
+    def __repr__(self) -> str:
+        lines = [f"written for {self.target}: {self.path}"]
+        lines += [f"lost there: {sentence}" for sentence in self.losses] or ["nothing is lost there"]
+        lines += ["", textwrap.indent(self.usage, "    ")]
+        if self.proof is not None:
+            lines += ["", *self.proof.lines()]
+        return "\n".join(lines)
+
+
+def export(
+    reward: Reward,
+    *,
+    to: str,
+    path: str | Path,
+    columns: Mapping[str, str] | None = None,
+    missing: float = 0.0,
+    separate: bool = False,
+    verify: Rollouts | str | Path | Iterable[Mapping[str, Any]] | None = None,
+) -> Exported:
+    """Write a reward as a Python file that the trainer `to` loads unchanged.
+
+    There it needs the light core of rewardkit only. `columns` maps canonical columns to the names that the
+    training set has ({"ground_truth": "solution"}), where they are not among the usual ones; `missing` is
+    what a completion without a reward gets where the trainer needs a number; ``separate=True`` writes a
+    function a component, for the trainer to weigh (TRL). With rollouts to `verify` on, the trainer's own code
+    loads the file and its rewards are compared with rewardkit's (`Exported.proof`); a file that differs is
+    kept, so that it can be looked at. RewardError, and no file: no such target, a function that cannot be
+    written, a reward that the trainer cannot express.
+    """
+    target = named(to)
+    if target.write is None:
+        raise RewardError(f"{target.title} is a target to read only; nothing is written for it")
+    path = Path(path)
+    if path.suffix != ".py" or not path.stem.isidentifier():
+        raise RewardError(
+            f"{str(path)!r} is not the name of a Python module; give one such as "
+            f"my_reward_{identifier(to)}.py"
+        )
+    if path.exists() and not _is_export(path):
+        raise RewardError(
+            f"{str(path)!r} is there and is no file that export wrote; give another path, as it would be lost"
+        )
+    if not np.isfinite(missing):
+        raise RewardError(f"missing={missing!r} is not a finite number, which {target.title} needs")
+    wanted = Export(reward, dict(columns or {}), float(missing), separate)
+    if separate and target.abilities.weights != "kept":
+        raise RewardError(f"{target.title} takes one reward, without weights; export without separate")
+    lost = tuple(losses(wanted, target))
+    alone = target.abilities.siblings == "none"
+    prepared = replace(wanted, reward=_without_transform(reward)) if alone else wanted
+    written = target.write(prepared)
+    usage = written.usage.format(path=path, module=path.stem)
+    text, writer = _text(prepared, reward, target, written, usage, lost, path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, lambda temporary: _checked(temporary, text, target, written, writer))
+    made = Exported(target.name, path, lost, usage, written.functions, plan=(prepared, written))
+    return made if verify is None else prove(made, verify)
+
+
+def _is_export(path: Path) -> bool:
+    """Whether a file begins as those do that are written here."""
+    start = path.read_text(encoding="utf-8", errors="replace")[:WITHIN]
+    return start.startswith("# Reward ") and "written by rewardkit" in " ".join(
+        start.replace("#", "").split()
+    )
+
+
+WITHIN = 1000
+"""Characters, in which an export has said what it is."""
+
+
+def _without_transform(reward: Reward) -> Reward:
+    if isinstance(reward, Route):
+        inner = {key: _without_transform(item) for key, item in reward.rewards.items()}
+        default = _without_transform(reward.default) if reward.default is not None else None
+        return Route(reward.column, inner, default, name=reward.name)
+    return replace(reward, transform=None)
+
+
+def _text(
+    export: Export,
+    reward: Reward,
+    target: Target,
+    written: Written,
+    usage: str,
+    lost: tuple[str, ...],
+    path: Path,
+) -> tuple[str, Writer]:
+    """The file, and what wrote it: what it is, how it is used, what is lost; the reward; what is called."""
+    prints = reward.record()["fingerprints"]
+    about = [
+        f"Reward {reward.name!r} for {target.title}, written by rewardkit {versions()['reward-workbench']}.",
+        "",
+        f"Fingerprints: scoring {prints['scoring']}, reward {prints['reward']}.",
+        f"It needs the package reward-workbench; tried with {target.title} {target.versions}.",
+        "",
+        *usage.splitlines(),
+        "",
+        *(
+            [f"Lost on this trainer: {sentence}." for sentence in lost]
+            or ["Nothing is lost on this trainer."]
+        ),
+    ]
+    header = "\n".join(f"# {line}".rstrip() for paragraph in about for line in _wrapped(paragraph))
+    writer = Writer(path.parent, taken={"_reward", *bound(written.code)}, private=written.private)
+    body = writer.reward(export.reward)
+    writer.imports.update(written.imports)
+    imports = "\n".join(sorted(writer.imports, key=import_order))
+    parts = [imports, *writer.statements, f"_reward = {body}", written.code]
+    return header + "\n\n" + "\n\n\n".join(parts) + "\n", writer
+
+
+def _wrapped(paragraph: str) -> list[str]:
+    """Sentences in lines of 100; what is to be pasted as it is."""
+    return textwrap.wrap(paragraph, 100) if paragraph.endswith(".") else [paragraph]
+
+
+def _checked(temporary: Path, text: str, target: Target, written: Written, writer: Writer) -> None:
+    """The file, once it has been seen that it runs and has what the trainer is pointed at."""
+    with run_beside(temporary, text, f"the file for {target.title}") as module:
+        missing = [name for name in written.functions if not hasattr(module, name)]
+        assert not missing, f"{target.name} wrote no {missing}"
+        writer.check(vars(module))
+    temporary.write_text(text, encoding="utf-8")
+
+
+def prove(made: Exported, rollouts: Rollouts | str | Path | Iterable[Mapping[str, Any]]) -> Exported:
+    """The same with the proof: the trainer's own code on the file, beside rewardkit's on the same rollouts.
+
+    RewardError: the trainer is not installed here, or has no caller.
+    """
+    assert made.plan is not None
+    read = rollouts if isinstance(rollouts, Rollouts) else load_rollouts(rollouts)
+    return replace(made, proof=proving.prove(named(made.target), made.path, *made.plan, read))

@@ -1,0 +1,225 @@
+"""prove(): a file that export wrote, run by the trainer's own code beside rewardkit on the same rollouts."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rewardkit.errors import RewardError
+from rewardkit.rewards.component import is_async
+from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.route import Route
+from rewardkit.rewards.source import name_at_the_top
+from rewardkit.rollouts.table import Rollouts
+from rewardkit.scoring.calls import CAUGHT, said, short
+from rewardkit.scoring.evaluate import Floats
+from rewardkit.scoring.scores import score
+from rewardkit.targets.adapter import Adapter
+from rewardkit.targets.target import Called, Export, Target, Written
+
+__all__ = ["Proof", "prove"]
+
+RTOL = 1e-9
+RTOL_CAST = 1e-6
+"""Where the trainer casts to float32, whose steps are 6e-8 of a value."""
+ATOL = 1e-12
+"""For sums that come near 0. Our choice: a million times the last digit of a reward of 1."""
+EXAMPLES = 3
+
+
+@dataclass(frozen=True)
+class Proof:
+    """The trainer's own code against rewardkit's on the same rollouts.
+
+    `caller` is the code that ran; `judged` counts the rollouts that got a reward from rewardkit, `compared`
+    the values (rewards, and scores of components that the trainer shows), of which `differ` do; NaN equals
+    NaN. `max_abs_difference` is over all of them. Where the reward is a function of that very trainer,
+    `original` is the same of that function as it was found, `not_original` why it could not be called, and
+    `original_failed` what the trainer said that failed on it.
+    """
+
+    caller: str
+    rows: int
+    judged: int
+    compared: int
+    differ: int
+    max_abs_difference: float
+    examples: tuple[str, ...] = ()
+    original: Proof | None = None
+    not_original: str = ""
+    original_failed: str = ""
+
+    @property
+    def equal(self) -> bool:
+        """Whether there was something to compare and no value differs, the original's neither."""
+        if self.differ or not self.judged or self.original_failed:
+            return False
+        return self.original is None or self.original.equal
+
+    def record(self) -> dict[str, Any]:
+        """As plain data."""
+        names = ("caller", "rows", "judged", "compared", "differ", "max_abs_difference")
+        found = {name: getattr(self, name) for name in names}
+        found["original"] = self.original.record() if self.original is not None else None
+        return found | {"not_original": self.not_original, "original_failed": self.original_failed}
+
+    def lines(self, what: str = "") -> list[str]:
+        """What was found, for a person."""
+        verdict = f"{self.differ} DIFFER" if self.differ else "equal" if self.judged else "NOTHING PROVED"
+        found = [
+            f"{self.caller}{what}: {self.compared} values on {self.rows} rollouts, {verdict}, at most "
+            f"{self.max_abs_difference:.3g} apart",
+            *(f"  {line}" for line in self.examples),
+        ]
+        if not self.judged:
+            found.append("  no rollout has a reward: each failed or was not judged")
+        if self.original is not None:
+            found += self.original.lines(", on the function as it was found")
+        if self.original_failed:
+            found.append(f"it FAILS on the function as it was found: {self.original_failed}")
+        if self.not_original:
+            found.append(f"the function as it was found was not compared: {self.not_original}")
+        return found
+
+
+def prove(target: Target, path: Path, export: Export, written: Written, rollouts: Rollouts) -> Proof:
+    """The trainer's own code on the file at `path`, beside rewardkit's rewards on the same rollouts.
+
+    RewardError: the trainer is not installed here, or has no caller.
+    """
+    if target.call is None:
+        raise RewardError(f"{target.title} has no caller to prove the file with; export without verify")
+    rows = list(rollouts)
+    ours = expected(export, target, rollouts)
+    judged = int((~np.isnan(score(export.reward, rollouts).rewards)).sum())
+    try:
+        called = target.call(path, written, rows)
+    except ImportError as error:
+        raise RewardError(
+            f"the proof runs {target.title}'s own code, which cannot be imported here ({error}); install "
+            "what it needs, or export without --verify"
+        ) from error
+    proof = _compared(target, called, ours, rollouts, judged)
+    found = _trainers_own(export.reward, target, written, rows)
+    if not found:
+        return proof
+    try:
+        called = _called_as_found(target, found, written, rows)
+    except RewardError as error:
+        return replace(proof, not_original=str(error))
+    except CAUGHT as error:
+        return replace(proof, original_failed=f"called by {target.title}, {said(error)}")
+    if len(called.rewards):
+        called = replace(called, components={})  # what else the trainer shows is not ours to know
+    return replace(proof, original=_compared(target, called, ours, rollouts, judged))
+
+
+def expected(export: Export, target: Target, rollouts: Rollouts) -> dict[str, Floats]:
+    """What the trainer should show: rewardkit's rewards and scores, what is missing by the target's rule."""
+    scores = score(export.reward, rollouts)
+    shown = {"reward": scores.rewards.copy()}
+    for name in export.reward.names:
+        values = scores.score(name).copy()
+        values[scores.table[f"status/{name}"] == "gated"] = 0.0
+        shown.setdefault(name, values)
+    if target.abilities.missing == "number":
+        shown = {name: np.where(np.isnan(values), export.missing, values) for name, values in shown.items()}
+    return shown
+
+
+def _compared(
+    target: Target, called: Called, ours: Mapping[str, Floats], rollouts: Rollouts, judged: int
+) -> Proof:
+    """Each value that the trainer shows beside ours; one of which we know nothing differs."""
+    compared = differ = 0
+    largest = 0.0
+    examples: list[str] = []
+    theirs = {**({"reward": called.rewards} if len(called.rewards) else {}), **called.components}
+    for name, values in theirs.items():
+        compared += len(values)
+        if name not in ours:
+            differ += len(values)
+            examples.append(f"{target.title} shows {name!r}, which rewardkit does not have")
+            continue
+        left, right = np.asarray(values, dtype=float), ours[name]
+        if name in called.cast:
+            right = right.astype(np.float32).astype(float)
+        rtol = RTOL_CAST if name in called.cast else RTOL
+        same = np.isclose(left, right, rtol=rtol, atol=ATOL, equal_nan=True)
+        differ += int((~same).sum())
+        apart = np.abs(left - right)
+        largest = max(largest, float(np.nanmax(apart, initial=0.0)))
+        for row in np.flatnonzero(~same)[:EXAMPLES]:
+            examples.append(
+                f"{name} of rollout {rollouts[int(row)].get('rollout_id')!r}: {target.title} {left[row]:g}, "
+                f"rewardkit {right[row]:g}"
+            )
+    return Proof(called.caller, len(rollouts), judged, compared, differ, largest, tuple(examples))
+
+
+def _trainers_own(
+    reward: Reward, target: Target, written: Written, rows: Sequence[Any]
+) -> dict[str, Adapter]:
+    """The functions of that very trainer that the reward is as they are, by the names they are called under.
+
+    One whose answer is the reward; or several that the trainer itself adds up, by their components' names.
+    """
+    if isinstance(reward, Route) or reward.gate is not None or reward.transform is not None:
+        return {}
+    called = [*reward.fields.values(), *(item.function for item in reward.components)]
+    adapters = [one for one in called if isinstance(one, Adapter)]
+    paid = [weight for weight in reward.weights.values() if weight]
+    if len(adapters) == 1 and paid == [1] and written.whole:
+        found = {written.functions[0]: adapters[0]}
+    elif len(adapters) == len(called) > 1 and target.abilities.weights == "kept":
+        found = dict(zip(reward.names, adapters, strict=True))
+    else:
+        return {}
+    return found if all(_is_of(target, one, rows) for one in adapters) else {}
+
+
+def _is_of(target: Target, adapter: Adapter, rows: Sequence[Any]) -> bool:
+    """Whether the trainer itself could call the adapter's function: it is among its readings."""
+    readings = target.readings(adapter.function, rows)
+    return any(reading.provable and type(reading.adapter) is type(adapter) for reading in readings)
+
+
+AS_FOUND = """_{entry} = sys.modules[{module!r}].{name}
+
+
+{begin}def {entry}(*args, **kwargs):
+    return {wait}_{entry}(*args, **kwargs)
+"""
+
+
+def _called_as_found(
+    target: Target, adapters: Mapping[str, Adapter], written: Written, rows: Sequence[Any]
+) -> Called:
+    """What the trainer makes of the adapters' functions; RewardError where one is no function of a module."""
+    text = "import sys\n\n"
+    for entry, adapter in adapters.items():
+        function = adapter.function
+        module = getattr(function, "__module__", "") or type(function).__module__
+        name = name_at_the_top(function)
+        if not name:
+            raise RewardError(f"{short(function)} has no name at the top of a module, by which it could be")
+        waits = is_async(function)
+        begin, wait = ("async ", "await ") if waits else ("", "")
+        text += AS_FOUND.format(module=module, name=name, entry=entry, begin=begin, wait=wait)
+    asked = replace(written, functions=tuple(adapters), whole=len(adapters) == 1, ours=False)
+    assert target.call is not None
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "as_found.py")
+        path.write_text(text, encoding="utf-8")
+        return target.call(path, asked, [_as_asked(row, adapters) for row in rows])
+
+
+def _as_asked(row: Any, adapters: Mapping[str, Adapter]) -> dict[str, Any]:
+    """A row with its columns also under the names that the functions ask for."""
+    others = [adapter.columns(row) for adapter in adapters.values()]
+    return {**{name: value for found in others for name, value in found.items()}, **row}

@@ -1,0 +1,1 @@
+"""Processes whose calls can be killed."""
