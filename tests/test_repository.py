@@ -64,7 +64,7 @@ def test_no_file_names_an_index_address_or_a_path_of_a_machine():
     )
     places = re.compile(r"(^|[^\w./-])/(root|home|work|Users)/")
     for path in tracked():
-        if path.suffix in (".png", ".jsonl") or path == Path(__file__):
+        if path.suffix in (".png", ".jsonl", ".gz") or path == Path(__file__):
             continue
         text = path.read_text(encoding="utf-8")
         assert not hosts.search(text), path
