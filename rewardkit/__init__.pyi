@@ -24,15 +24,16 @@ from rewardkit.probes.suspicion import Suspicion
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.load import load_reward
 from rewardkit.rewards.recorded import recorded
-from rewardkit.rewards.reward import Reward, RewardResult
-from rewardkit.rewards.route import Route
+from rewardkit.rewards.reward import Reward, Route
 from rewardkit.rewards.save import save_reward
 from rewardkit.rewards.training import Training
 from rewardkit.rollouts.sample import Sampled, sample
 from rewardkit.rollouts.table import Rollouts, load_rollouts
 from rewardkit.scoring.cases import Case, CheckResult, assert_cases, check, load_cases
 from rewardkit.scoring.explain import Explanation, explain
-from rewardkit.scoring.scores import Scores, load_scores, score
+from rewardkit.scoring.result import RewardResult
+from rewardkit.scoring.score import score
+from rewardkit.scoring.scores import Scores, load_scores
 from rewardkit.starting.start import Started, start
 from rewardkit.targets.export import Exported, export
 from rewardkit.targets.registry import get_reward_function, register_reward_function

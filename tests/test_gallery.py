@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import rewardkit as rk
-from rewardkit.scoring.evaluate import STATUSES
+from rewardkit.scoring.outcomes import STATUSES
 
 ROOT = Path(__file__).parent.parent
 GALLERY = ROOT / "rewardkit" / "gallery"

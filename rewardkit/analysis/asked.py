@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.errors import InputError
-from rewardkit.scoring.calls import short
+from rewardkit.errors import InputError, preview
 
 __all__ = ["check_label", "check_seed", "names_of"]
 
@@ -21,17 +20,17 @@ def names_of(value: Any, what: str) -> list[str]:
     """
     names = [value] if isinstance(value, str) else list(value) if isinstance(value, Iterable) else [value]
     if not all(isinstance(name, str) for name in names):
-        raise InputError(f'{what}={short(value)} is no list of names of columns; give one such as ["task"]')
+        raise InputError(f'{what}={preview(value)} is no list of names of columns; give one such as ["task"]')
     return list(dict.fromkeys(names))
 
 
 def check_label(label: Any) -> None:
     """InputError: no name of a column."""
     if not (label is None or isinstance(label, str)):
-        raise InputError(f'label={short(label)} is no name of a column; give one such as "is_correct"')
+        raise InputError(f'label={preview(label)} is no name of a column; give one such as "is_correct"')
 
 
 def check_seed(seed: Any) -> None:
     """InputError: no seed that numpy takes."""
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise InputError(f"seed={short(seed)} is not a whole number of at least 0")
+        raise InputError(f"seed={preview(seed)} is not a whole number of at least 0")

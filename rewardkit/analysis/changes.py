@@ -11,14 +11,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rewardkit.analysis.gates import put_gate
-from rewardkit.errors import InputError, RewardError
-from rewardkit.rewards.component import Component, gate_asks_for, is_async
-from rewardkit.rewards.reward import Part, Reward
-from rewardkit.rewards.route import Route
+from rewardkit.errors import InputError, RewardError, preview
+from rewardkit.rewards.component import Component
+from rewardkit.rewards.plan import Part
+from rewardkit.rewards.reward import Reward, Route
+from rewardkit.rewards.signature import gate_asks_for, is_async
 from rewardkit.rollouts.values import column_values
-from rewardkit.scoring.calls import short
-from rewardkit.scoring.evaluate import ABSTAINED, ERROR, GATED
-from rewardkit.scoring.scores import Scores, score, status_column
+from rewardkit.scoring.evaluate import evaluate
+from rewardkit.scoring.outcomes import ABSTAINED, ERROR, GATED
+from rewardkit.scoring.score import score
+from rewardkit.scoring.scores import Scores, status_column
 
 __all__ = ["Change", "applied", "part_scores", "put", "run_again", "to_run", "why_not_run"]
 
@@ -100,8 +102,8 @@ def applied(change: Change, to: Any, part: str = "") -> Any:
     if isinstance(to, Reward):
         return _in_part(to, part, change.of_reward)
     if not isinstance(to, Scores):
-        raise InputError(f"a suggestion applies to a Reward or Scores, not to {short(to)}")
-    if not isinstance(to.reward, Route):
+        raise InputError(f"a suggestion applies to a Reward or Scores, not to {preview(to)}")
+    if not to.reward.routing:
         return change.of_scores(to)
     reward = _in_part(to.reward, part, change.of_reward)
     split = {name: column_values(to.rollouts.table[name]) for name in to.reward.split_by}
@@ -163,16 +165,16 @@ def _behind_their_gates(items: list[Component]) -> list[Component]:
 
 
 def _in_part(reward: Reward, part: str, change: Callable[[Reward], Reward]) -> Reward:
-    if not isinstance(reward, Route):
+    if not (routing := reward.routing):
         return change(reward)
-    keys = [key for key in reward.rewards if str(key) == part]
-    if not keys and not (part == "default" and reward.default is not None):
+    keys = [key for key in routing.rewards if str(key) == part]
+    if not keys and not (part == "default" and routing.default is not None):
         raise InputError(f"the route has no reward for {part!r}, which the suggestion is for")
-    rewards = {key: change(inner) if key in keys[:1] else inner for key, inner in reward.rewards.items()}
-    default = reward.default
+    rewards = {key: change(inner) if key in keys[:1] else inner for key, inner in routing.rewards.items()}
+    default = routing.default
     if not keys and default is not None:
         default = change(default)
-    return Route(reward.column, rewards, default, name=reward.name)
+    return Route(routing.column, rewards, default, name=reward.name)
 
 
 def run_again(scores: Scores, reward: Reward, touched: set[str]) -> Scores:
@@ -203,19 +205,21 @@ def run_again(scores: Scores, reward: Reward, touched: set[str]) -> Scores:
 def _add(table: pd.DataFrame, item: Component, scores: Scores) -> None:
     """Run one more component on the columns that the table has."""
     columns: dict[str, Sequence[Any]] = {}
-    failed = np.zeros(len(table), dtype=bool)
+    failed: dict[int, str] = {}
     for name in item.asks_for:
         column = next(key for key in (f"field/{name}", f"score/{name}", name) if key in table)
         columns[name] = column_values(table[column])
-        for (
-            other
-        ) in scores.reward.names:  # the field itself does not say that it failed: who asked for it does
-            reasons = table[f"error/{other}"].to_numpy()
-            failed |= [isinstance(why, str) and why.startswith(f"field {name!r} failed") for why in reasons]
-    found = Reward("added", components=[item]).evaluate(columns, rows=len(table), groups=scores.groups)
-    status, errors = found.statuses[item.name].copy(), np.array(found.errors[item.name], dtype=object)
-    values = np.where(failed, np.nan, found.scores[item.name])
-    status[failed], errors[failed] = ERROR, "a field that it asks for failed"
+        if f"failed/{name}" in table:
+            why = table[f"failed/{name}"].to_numpy()
+            failed |= {int(row): f"field {name!r} failed: {why[row]}" for row in np.flatnonzero(why != None)}  # noqa: E711
+    plan = Reward("added", components=[item]).bind(columns, len(table))
+    outcome = evaluate(plan, columns, groups=scores.groups).components[item.name]
+    status, values = outcome.status, outcome.scores
+    errors = np.full(len(table), None, dtype=object)
+    for row, reason in (outcome.reasons | failed).items():
+        errors[row] = reason
+    places = list(failed)
+    status[places], values[places] = ERROR, np.nan
     if "gate/reward" in table:
         gate = table["gate/reward"].to_numpy(dtype=float)
         status[gate == 0], status[np.isnan(gate)] = GATED, ABSTAINED

@@ -20,9 +20,8 @@ from rewardkit.analysis.findings import SEVERITIES, Finding, percent
 from rewardkit.analysis.forecast import LIMITS, forecast
 from rewardkit.analysis.grouping import Codes
 from rewardkit.analysis.matched import match_rows, side_by_side
-from rewardkit.errors import InputError
+from rewardkit.errors import InputError, preview
 from rewardkit.rewards.training import Training
-from rewardkit.scoring.calls import short
 from rewardkit.scoring.cases import Case
 from rewardkit.scoring.scores import Scores
 
@@ -174,7 +173,7 @@ def compare(
     for scores in (scores_a, scores_b):
         if not isinstance(scores, Scores):
             raise InputError(
-                f"compare takes two Scores, as rk.score or rk.load_scores give them, not {short(scores)}"
+                f"compare takes two Scores, as rk.score or rk.load_scores give them, not {preview(scores)}"
             )
     training = Training.of(training)
     rows, counts = match_rows(scores_a, scores_b)

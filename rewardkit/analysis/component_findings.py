@@ -16,7 +16,7 @@ from rewardkit.analysis.grouping import ZERO_STD, Floats, group_stats, within
 from rewardkit.analysis.thresholds import FEWEST_GROUPS, OFTEN
 from rewardkit.analysis.view import View
 from rewardkit.scoring.calls import OUT_OF_RANGE
-from rewardkit.scoring.evaluate import ABSTAINED, ERROR, GATED
+from rewardkit.scoring.outcomes import ABSTAINED, ERROR, GATED
 
 WEAK = frozenset({"constant", "dead", "sparse", "starved", "saturated"})
 """What makes a component hold little of the advantage, whatever the others hold."""

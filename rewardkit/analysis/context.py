@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from rewardkit.analysis.finite import held
 from rewardkit.analysis.grouping import Floats
-from rewardkit.errors import InputError, did_you_mean
+from rewardkit.errors import InputError, did_you_mean, preview
 from rewardkit.rollouts.logs.log import numeric
 from rewardkit.rollouts.values import column_values
-from rewardkit.scoring.calls import short
 from rewardkit.scoring.scores import Scores
 
 __all__ = ["Context", "context_of", "truths"]
@@ -114,7 +113,7 @@ def _label(table: pd.DataFrame, name: str, components: Sequence[str]) -> tuple[F
     given = truths(column_values(table[name]))
     if not numeric(given):
         found = next((value for value in given if value is not None), None)
-        said = "" if found is None else f" but {short(found)}; make a column of true and false of it"
+        said = "" if found is None else f" but {preview(found)}; make a column of true and false of it"
         return None, f"{name!r} holds no numbers{said}"
     values = held(np.array([np.nan if value is None else value for value in given], dtype=float))
     levels = np.unique(values[~np.isnan(values)])

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rewardkit.scoring.calls import short
+from rewardkit.errors import preview
 
 __all__ = ["Change", "definition_changes", "unseen_sources"]
 
@@ -44,7 +44,7 @@ class Change:
         if self.what == "source":  # hashes
             return who
         values = [value for value in (self.before, self.after) if value is not None]
-        shown = [value["function"] if isinstance(value, Mapping) and "function" in value else short(value)
+        shown = [value["function"] if isinstance(value, Mapping) and "function" in value else preview(value)
                  for value in values]  # fmt: skip
         return f"{who}: {' -> '.join(shown)}"
 

@@ -6,8 +6,10 @@ import ast
 from collections.abc import Collection
 
 from rewardkit.primitives.gates import Gate
-from rewardkit.rewards.component import Component, Recorded, gate_asks_for
+from rewardkit.rewards.component import Component
+from rewardkit.rewards.fingerprint import Recorded
 from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.signature import gate_asks_for
 
 __all__ = ["gate_on", "moved_by", "of_several", "only_run"]
 

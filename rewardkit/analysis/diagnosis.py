@@ -32,11 +32,10 @@ from rewardkit.analysis.signal import signal_of
 from rewardkit.analysis.thresholds import THRESHOLDS
 from rewardkit.analysis.view import View
 from rewardkit.analysis.views import make_view
-from rewardkit.errors import Cancelled, InputError, did_you_mean
-from rewardkit.rewards.reward import Part
+from rewardkit.errors import Cancelled, InputError, did_you_mean, preview
+from rewardkit.rewards.plan import Part
 from rewardkit.rewards.training import Training
 from rewardkit.rollouts.values import column_values
-from rewardkit.scoring.calls import short
 from rewardkit.scoring.scores import Scores
 
 __all__ = ["Diagnosis", "diagnose", "make_views"]
@@ -188,7 +187,7 @@ def diagnose(
     """
     if not isinstance(scores, Scores):
         raise InputError(
-            f"diagnose takes Scores, as rk.score or rk.load_scores give them, not {short(scores)}"
+            f"diagnose takes Scores, as rk.score or rk.load_scores give them, not {preview(scores)}"
         )
     check_label(label)
     check_seed(seed)

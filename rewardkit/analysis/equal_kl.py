@@ -12,8 +12,7 @@ import pandas as pd
 from rewardkit.analysis.curves import Curve, Selection, band
 from rewardkit.analysis.forecast import Forecast
 from rewardkit.analysis.grouping import Floats
-from rewardkit.errors import InputError, did_you_mean
-from rewardkit.scoring.calls import short
+from rewardkit.errors import InputError, did_you_mean, preview
 
 __all__ = ["EqualKL", "Pair", "at_equal_kl"]
 
@@ -89,7 +88,9 @@ def at_equal_kl(
     """
     for item in (a, b):
         if not isinstance(item, Forecast):
-            raise InputError(f"at_equal_kl takes two forecasts, as rk.forecast gives them, not {short(item)}")
+            raise InputError(
+                f"at_equal_kl takes two forecasts, as rk.forecast gives them, not {preview(item)}"
+            )
     if how not in VIEWS:
         raise InputError(f"how={how!r} is not one of {list(VIEWS)}{did_you_mean(str(how), VIEWS)}")
     if not a.scores.table["rollout_id"].equals(b.scores.table["rollout_id"]):
@@ -106,7 +107,7 @@ def at_equal_kl(
     wanted = _common(first, second) if kl is None else np.asarray(kl, dtype=float).reshape(-1)
     if not (wanted >= 0).all():
         raise InputError(
-            f"kl={short(kl)} holds {wanted[~(wanted >= 0)][0]:g}; give numbers from 0 on, in nats"
+            f"kl={preview(kl)} holds {wanted[~(wanted >= 0)][0]:g}; give numbers from 0 on, in nats"
         )
     names = [name for name in first.curves if name in second.curves and len(first) and len(second)]
     shared = [name for name in names if name != "label" or a.label == b.label]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rewardkit.analysis.findings import Finding
 from rewardkit.analysis.grouping import Bootstrap, Floats
-from rewardkit.scoring.evaluate import ERROR
+from rewardkit.scoring.outcomes import ERROR
 from rewardkit.scoring.scores import Scores
 
 __all__ = ["LARGEST", "endless", "find", "finite", "held", "returned"]

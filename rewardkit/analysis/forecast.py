@@ -18,11 +18,10 @@ from rewardkit.analysis.findings import counted, percent
 from rewardkit.analysis.finite import endless, held
 from rewardkit.analysis.grouping import Bootstrap, Floats, GroupStats, group_stats
 from rewardkit.analysis.selection import add_up, numbers_drawn, siblings_of
-from rewardkit.errors import InputError, did_you_mean
+from rewardkit.errors import InputError, did_you_mean, preview
 from rewardkit.primitives.texts import words
 from rewardkit.rewards.training import Training
 from rewardkit.rollouts.values import column_values
-from rewardkit.scoring.calls import short
 from rewardkit.scoring.scores import Scores
 
 __all__ = ["LIMITS", "Forecast", "forecast"]
@@ -149,7 +148,7 @@ def forecast(
     """
     if not isinstance(scores, Scores):
         raise InputError(
-            f"forecast takes Scores, as rk.score or rk.load_scores give them, not {short(scores)}"
+            f"forecast takes Scores, as rk.score or rk.load_scores give them, not {preview(scores)}"
         )
     check_label(label)
     check_seed(seed)
@@ -234,7 +233,7 @@ def _numbers(scores: Scores, name: str, kind: str) -> Floats:
     for value in values:
         if not (value is None or isinstance(value, bool | int | float)):
             raise InputError(
-                f"{kind} {name!r} holds {short(value)}; a forecast follows numbers, true and false: make a "
+                f"{kind} {name!r} holds {preview(value)}; a forecast follows numbers, true and false: make a "
                 "column of these first"
             )
     return np.array([np.nan if value is None else float(value) for value in values])

@@ -9,11 +9,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rewardkit.errors import RewardError
+from rewardkit.errors import RewardError, preview
 from rewardkit.primitives.gates import Gate
 from rewardkit.rollouts.values import column_values
-from rewardkit.scoring.calls import short
-from rewardkit.scoring.evaluate import ABSTAINED, GATED, SCORED
+from rewardkit.scoring.outcomes import ABSTAINED, GATED, SCORED
 from rewardkit.scoring.scores import status_column
 
 __all__ = ["UNSCORED", "put_gate"]
@@ -77,7 +76,7 @@ def _decisions(gate: Gate, values: Sequence[Any]) -> list[bool | None]:
     if wrong:
         value = known[numeric.index(False)]
         raise RewardError(
-            f"{gate!r} compares {gate.on!r} with a number, and it holds {short(value)}; give a column of "
+            f"{gate!r} compares {gate.on!r} with a number, and it holds {preview(value)}; give a column of "
             "numbers, or equals= a value that it has"
         )
     return [gate.admits(value) for value in values]

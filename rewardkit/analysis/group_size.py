@@ -11,8 +11,7 @@ import numpy as np
 
 from rewardkit.analysis.findings import counted
 from rewardkit.analysis.grouping import Bootstrap, Codes, Floats
-from rewardkit.errors import InputError
-from rewardkit.scoring.calls import short
+from rewardkit.errors import InputError, preview
 
 __all__ = ["DeadShare", "dead_share"]
 
@@ -71,7 +70,7 @@ def dead_share(rewards: Floats, groups: Codes, bootstrap: Bootstrap, size: int) 
     InputError: no whole number from 2 on.
     """
     if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 2:
-        raise InputError(f"size={short(size)} is not a whole number of at least 2, which a group has")
+        raise InputError(f"size={preview(size)} is not a whole number of at least 2, which a group has")
     size = int(size)
     known = ~np.isnan(rewards)
     values, atoms = np.unique(np.round(rewards[known], 12), return_inverse=True)

@@ -10,7 +10,8 @@ from rewardkit.analysis.findings import Finding
 from rewardkit.analysis.grouping import Floats
 from rewardkit.analysis.pairs import concordance
 from rewardkit.analysis.view import View
-from rewardkit.rewards.component import Component, describe
+from rewardkit.rewards.component import Component
+from rewardkit.rewards.fingerprint import describe
 
 FEWEST_PAIRS = 100
 """Sibling pairs under which no order is measured. Our choice."""

@@ -13,7 +13,7 @@ from rewardkit.analysis.findings import Finding
 from rewardkit.analysis.finite import held
 from rewardkit.analysis.grouping import Floats
 from rewardkit.analysis.view import SHOWN_IDS
-from rewardkit.rewards.component import describe
+from rewardkit.rewards.fingerprint import describe
 from rewardkit.rewards.recorded import is_recorded
 from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.scores import Scores

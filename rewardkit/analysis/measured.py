@@ -14,7 +14,7 @@ from rewardkit.analysis.grouping import Floats, group_stats
 from rewardkit.analysis.pairs import concordance
 from rewardkit.analysis.view import TINY, View
 from rewardkit.analysis.views import make_view
-from rewardkit.rewards.reward import Part
+from rewardkit.rewards.plan import Part
 from rewardkit.scoring.scores import Scores
 
 __all__ = [

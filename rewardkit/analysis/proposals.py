@@ -22,7 +22,8 @@ from rewardkit.analysis.view import View
 from rewardkit.primitives.gates import gate
 from rewardkit.primitives.measure.lengths import Length, Overlong
 from rewardkit.primitives.verify import closeness
-from rewardkit.rewards.component import Component, describe
+from rewardkit.rewards.component import Component
+from rewardkit.rewards.fingerprint import describe
 from rewardkit.scoring.scores import Scores
 
 __all__ = ["prediction_column", "proposed"]

@@ -15,7 +15,7 @@ from rewardkit.analysis.findings import Finding
 from rewardkit.analysis.grouping import Codes
 from rewardkit.analysis.thresholds import FEWEST_GROUPS
 from rewardkit.errors import InputError, did_you_mean
-from rewardkit.rewards.reward import Part
+from rewardkit.rewards.plan import Part
 from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.scores import Scores
 

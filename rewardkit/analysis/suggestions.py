@@ -27,9 +27,9 @@ from rewardkit.analysis.normalization import Normalization, normalizations
 from rewardkit.analysis.proposal import Proposal
 from rewardkit.analysis.proposals import proposed
 from rewardkit.analysis.view import View
-from rewardkit.errors import InputError
-from rewardkit.rewards.reward import Part, Reward
-from rewardkit.scoring.calls import short
+from rewardkit.errors import InputError, preview
+from rewardkit.rewards.plan import Part
+from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.scores import Scores
 
 __all__ = ["Suggestion", "Suggestions", "suggest"]
@@ -185,7 +185,7 @@ def suggest(diagnosis: Diagnosis) -> Suggestions:
     """
     if not isinstance(diagnosis, Diagnosis):
         raise InputError(
-            f"suggest takes a Diagnosis, as rk.diagnose(scores) gives it, not {short(diagnosis)}"
+            f"suggest takes a Diagnosis, as rk.diagnose(scores) gives it, not {preview(diagnosis)}"
         )
     changes: list[Suggestion] = []
     table: list[Normalization] = []

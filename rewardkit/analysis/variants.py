@@ -12,12 +12,10 @@ from rewardkit.analysis.changes import run_again
 from rewardkit.analysis.dependents import gate_on, moved_by, only_run
 from rewardkit.analysis.diagnosis import Diagnosis, diagnose
 from rewardkit.analysis.gates import put_gate
-from rewardkit.errors import InputError, RewardError, did_you_mean
+from rewardkit.errors import InputError, RewardError, did_you_mean, preview
 from rewardkit.primitives.gates import Gate
-from rewardkit.rewards.component import describe
+from rewardkit.rewards.fingerprint import describe
 from rewardkit.rewards.reward import Reward
-from rewardkit.rewards.route import Route
-from rewardkit.scoring.calls import short
 from rewardkit.scoring.scores import Scores
 
 __all__ = ["WhatIf", "whatif", "with_gates"]
@@ -104,7 +102,7 @@ def whatif(
     """
     for option, given in (("weights", weights), ("gates", gates)):
         if given is not None and not isinstance(given, Mapping):
-            raise InputError(f"{option}={short(given)} is no dict of component: {option[:-1]}")
+            raise InputError(f"{option}={preview(given)} is no dict of component: {option[:-1]}")
     check_label(label)
     check_seed(seed)
     before = _before(source, label, seed)
@@ -121,7 +119,7 @@ def _before(source: Any, label: str | None, seed: int) -> Diagnosis:
     if not isinstance(source, Diagnosis):
         raise InputError(
             "whatif takes Scores, as rk.score or rk.load_scores give them, or a Diagnosis, not "
-            f"{short(source)}"
+            f"{preview(source)}"
         )
     same = label is None or label == source.views[0].context.label_name
     return source if same else _again(source, source.scores, None, label)
@@ -149,7 +147,7 @@ def with_gates(
 
     With `run` these are scored. Errors as in `whatif`.
     """
-    if isinstance(scores.reward, Route):
+    if scores.reward.routing:
         raise RewardError("gates are those of one reward; take the part of the route that is meant")
     names = scores.reward.names
     for name, gate in gates.items():
@@ -160,8 +158,8 @@ def with_gates(
             )
         if gate is not None and not (isinstance(gate, Gate) and isinstance(gate.on, str)):
             raise RewardError(
-                f"the gate of {name!r} is {short(gate)}; without scoring only a gate on a column by name can "
-                'be decided, such as rk.gate("correct", at_least=1.0), or None'
+                f"the gate of {name!r} is {preview(gate)}; without scoring only a gate on a column by name "
+                'can be decided, such as rk.gate("correct", at_least=1.0), or None'
             )
     if run and scores.reward.recorded is not None:
         raise RewardError(

@@ -21,7 +21,7 @@ from rewardkit.analysis.thresholds import FEWEST_GROUPS, deciding_end
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
-from rewardkit.scoring.evaluate import GATED, STATUSES
+from rewardkit.scoring.outcomes import GATED, STATUSES
 
 __all__ = ["TINY", "View"]
 
@@ -219,8 +219,8 @@ class View:
 
     def under(self, reward: Reward) -> View:
         """The view of the same scores under other weights, gates or transform of the reward as a whole."""
-        rewards = reward.combine(self.scores, self.gated, self.gate, {})
-        return replace(self, reward=reward, rewards=reward.transformed(rewards, self.groups, {}))
+        rewards = reward.add_up(self.scores, self.gated, self.gate)
+        return replace(self, reward=reward, rewards=reward.transformed(rewards, self.groups))
 
     @cached_property
     def sign_influence(self) -> dict[str, float]:

@@ -13,7 +13,8 @@ from rewardkit.analysis.context import context_of
 from rewardkit.analysis.grouping import Bootstrap, Codes, numbered
 from rewardkit.analysis.view import View
 from rewardkit.errors import InputError, did_you_mean
-from rewardkit.rewards.reward import Part, Reward
+from rewardkit.rewards.plan import Part
+from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
 from rewardkit.scoring.scores import Scores
 

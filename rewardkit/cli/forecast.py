@@ -19,7 +19,7 @@ from rewardkit.cli.options import (
 )
 from rewardkit.cli.output import emit
 from rewardkit.cli.scored import SCORES, scored_or_logged
-from rewardkit.scoring.scores import write_whole
+from rewardkit.rollouts.write import write_whole
 
 PICTURES = (".png", ".svg", ".pdf")
 

@@ -12,7 +12,7 @@ import click
 
 import rewardkit as rk
 from rewardkit.cli.output import printable
-from rewardkit.scoring.calls import said
+from rewardkit.errors import describe_error
 
 __all__ = ["main"]
 
@@ -49,9 +49,7 @@ class OneLineGroup(click.Group):
         except Exception as error:
             if ctx.params.get("debug"):
                 raise
-            text = (
-                f"{said(error)} (this should not happen: run it again with --debug and report what it shows)"
-            )
+            text = f"{describe_error(error)} (this should not happen: run it with --debug and report it)"
             click.echo(printable(f"rewardkit: {' '.join(text.split())}"), err=True)
             ctx.exit(2)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.rollouts.bundle import GALLERY
-from rewardkit.scoring.scores import write_whole
+from rewardkit.rollouts.write import write_whole
 
 __all__ = ["copied", "from_folder", "with_values"]
 

@@ -16,7 +16,7 @@ from rewardkit.cli.group import main
 from rewardkit.cli.options import REWARD, as_option, json_option, limit_for, rollout_options, timeout_option
 from rewardkit.cli.output import emit, printable
 from rewardkit.rewards.recorded import reward_named
-from rewardkit.scoring.evaluate import STATUSES
+from rewardkit.scoring.outcomes import STATUSES
 
 
 def _most_often(scores: rk.Scores) -> str:

@@ -25,10 +25,10 @@ from rewardkit.cli.options import (
 )
 from rewardkit.cli.output import emit
 from rewardkit.cli.scored import SCORES, scored_or_logged, with_reward
+from rewardkit.errors import preview
 from rewardkit.primitives.gates import Gate
 from rewardkit.rollouts.files import cell_number
 from rewardkit.rollouts.values import column_values
-from rewardkit.scoring.calls import short
 
 FORM = "NAME=none or NAME=OTHER>=NUMBER (or <=, ==), such as 'concise=correct>=1'"
 CONDITION = re.compile(r"(?P<name>[^=<>]+)=(?P<on>[^=<>]+)(?P<sign>>=|<=|==)(?P<limit>[^=<>]+)")
@@ -80,13 +80,13 @@ def _fitted(scores: rk.Scores, name: str, gate: Gate | None) -> Gate | None:
     if texts and not (gate.at_least is None and gate.at_most is None):
         raise rk.InputError(
             f"the gate of {name!r} compares {gate.on!r} with a number, but it holds texts such as "
-            f"{short(texts[0])}; compare with ==, or name a column of numbers"
+            f"{preview(texts[0])}; compare with ==, or name a column of numbers"
         )
     if gate.equals is None or gate.equals in kinds:
         return gate
     same = [text for text in texts if cell_number(text) == gate.equals]
     if not same:
-        some = ", ".join(short(value) for value in list(kinds)[:5]) + (" ..." if len(kinds) > 5 else "")
+        some = ", ".join(preview(value) for value in list(kinds)[:5]) + (" ..." if len(kinds) > 5 else "")
         raise rk.InputError(
             f"the gate of {name!r} would never open: no row has {gate.on}={gate.equals!r}; there are {some}"
         )

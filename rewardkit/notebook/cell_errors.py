@@ -9,14 +9,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rewardkit.errors import InputError
+from rewardkit.errors import InputError, describe_error
 from rewardkit.probes.placing import RAISED_AT, placing
 from rewardkit.probes.shown import one_line, visible
+from rewardkit.rewards.plan import ROLLOUT
 from rewardkit.rewards.reward import Reward
-from rewardkit.scoring.calls import line_of, said
-from rewardkit.scoring.evaluate import ROLLOUT, STATUSES
+from rewardkit.scoring.calls import line_of
 from rewardkit.scoring.limits import UNTRIED
-from rewardkit.scoring.scores import Scores, score
+from rewardkit.scoring.outcomes import STATUSES
+from rewardkit.scoring.score import score
+from rewardkit.scoring.scores import Scores
 
 __all__ = [
     "CellError",
@@ -79,7 +81,7 @@ def explained(error: BaseException, source: str, file: str) -> str:
 
 
 def _said(error: BaseException) -> str:
-    return str(error) if isinstance(error, InputError) else said(error)
+    return str(error) if isinstance(error, InputError) else describe_error(error)
 
 
 def asking_place(reward: Reward, columns: Collection[str], source: str, file: str) -> Place | None:

@@ -16,11 +16,10 @@ import pandas as pd
 from IPython.core.error import UsageError
 from IPython.core.magic_arguments import MagicArgumentParser
 
-from rewardkit.errors import InputError, did_you_mean
+from rewardkit.errors import InputError, did_you_mean, preview
 from rewardkit.probes.shown import one_line
 from rewardkit.rewards.load import hides_module
 from rewardkit.rollouts.table import Rollouts, load_rollouts
-from rewardkit.scoring.calls import short
 from rewardkit.scoring.scores import Scores
 
 __all__ = ["chosen_rollouts", "encoded", "options", "reward_path", "unquoted"]
@@ -118,7 +117,7 @@ def _named(variables: Mapping[str, Any], name: str) -> Rollouts:
         return found
     if not isinstance(value, str | Path):
         raise InputError(
-            f"--rollouts {name} is {short(value)}; give Rollouts, a DataFrame, Scores, or a path of rollouts"
+            f"--rollouts {name} is {preview(value)}; give Rollouts, a DataFrame, Scores, or a path"
         )
     if name not in variables and ":" not in name and not Path(name).exists():
         near = did_you_mean(name, [*USUAL, *_others(variables)])

@@ -26,9 +26,11 @@ from rewardkit.probes.shown import one_line
 from rewardkit.rewards.load import forget_beside, load_reward
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts
+from rewardkit.rollouts.write import write_whole
 from rewardkit.scoring.cases import Case, check, load_cases
 from rewardkit.scoring.limits import LATE, cannot_limit
-from rewardkit.scoring.scores import Scores, score, write_whole
+from rewardkit.scoring.score import score
+from rewardkit.scoring.scores import Scores
 
 __all__ = ["RewardMagics", "load_ipython_extension"]
 

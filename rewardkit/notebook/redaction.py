@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 from rewardkit.probes.findings import Example, ProbeFinding
-from rewardkit.scoring.evaluate import STATUSES
+from rewardkit.scoring.outcomes import STATUSES
 
 __all__ = ["redacted_finding", "redacted_reason"]
 

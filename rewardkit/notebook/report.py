@@ -30,8 +30,9 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
 from rewardkit.rollouts.bundle import bundled
 from rewardkit.rollouts.table import load_rollouts
+from rewardkit.rollouts.write import write_whole
 from rewardkit.scoring.cases import check, load_cases
-from rewardkit.scoring.scores import score, write_whole
+from rewardkit.scoring.score import score
 
 __all__ = ["Report", "report"]
 

@@ -11,12 +11,13 @@ import pandas as pd
 from rewardkit.analysis.diagnosis import Diagnosis, make_views
 from rewardkit.analysis.grouping import Floats
 from rewardkit.notebook.display import Show
-from rewardkit.rewards.component import describe
+from rewardkit.rewards.fingerprint import describe
 from rewardkit.rewards.reward import Reward
-from rewardkit.rewards.route import Route
 from rewardkit.scoring.cases import Case, CheckResult
+from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.limits import time_limit
-from rewardkit.scoring.scores import Scores, score
+from rewardkit.scoring.score import score
+from rewardkit.scoring.scores import Scores
 
 __all__ = ["cases", "coverage", "definition", "gates", "group_sizes", "influence"]
 
@@ -26,7 +27,7 @@ SIZES = (2, 4, 8, 16, 32)  # of groups, as trainers have them
 def definition(reward: Reward) -> pd.DataFrame:
     """One row a field and component of a reward, as it is declared."""
     rows = []
-    for part in _rewards(reward):
+    for part in reward.inner:
         declared: list[tuple[Any, ...]] = [
             (name, "field", f, "", None, "") for name, f in part.fields.items()
         ]
@@ -39,19 +40,13 @@ def definition(reward: Reward) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _rewards(reward: Reward) -> list[Reward]:
-    if not isinstance(reward, Route):
-        return [reward]
-    return [*reward.rewards.values(), *([reward.default] if reward.default else [])]
-
-
 def gates(scores: Scores, *, timeout: float | None = None) -> pd.DataFrame:
     """One row a gated component.
 
     Share of rows it counts for, its mean there, and its mean as if the gate were open, for which everything
     is scored again; `timeout` is as in `score`.
     """
-    gated = [item.name for part in _rewards(scores.reward) for item in part.components if item.gate]
+    gated = [item.name for part in scores.reward.inner for item in part.components if item.gate]
     everywhere = scores
     if gated:
         everywhere = score(scores.reward, scores.rollouts, ignore_gates=True, timeout=timeout)
@@ -152,7 +147,7 @@ def coverage(reward: Reward, cases: Sequence[Case], *, timeout: float | None = N
     names = list(dict.fromkeys(name for case in cases for name in case.columns))
     columns = {name: [case.columns.get(name) for case in cases] for name in names}
     with time_limit(timeout) as limit:
-        found = reward.evaluate(columns, rows=len(cases), limit=limit)
+        found = evaluate(reward.bind(columns, len(cases)), columns, limit=limit)
     rows = []
     for name in reward.names:
         scores = found.scores[name][~np.isnan(found.scores[name])]

@@ -14,7 +14,7 @@ from rewardkit.probes.probing import ProbeResult
 from rewardkit.probes.rendering import finding_text
 from rewardkit.probes.shown import one_line
 from rewardkit.scoring.cases import CheckResult
-from rewardkit.scoring.evaluate import STATUSES
+from rewardkit.scoring.outcomes import STATUSES
 from rewardkit.scoring.scores import Scores
 
 __all__ = ["Written", "component_rows"]

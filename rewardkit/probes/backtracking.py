@@ -10,7 +10,7 @@ from typing import Any
 
 import regex as engine
 
-from rewardkit.errors import InputError
+from rewardkit.errors import InputError, preview
 from rewardkit.probes.pattern_steps import Spent, steps
 from rewardkit.probes.pattern_tree import (
     Chain,
@@ -26,7 +26,6 @@ from rewardkit.probes.pattern_tree import (
     sample,
 )
 from rewardkit.probes.patterns_used import patterns_in
-from rewardkit.scoring.calls import short
 
 __all__ = ["Weakness", "patterns_in", "pumps", "weaknesses"]
 
@@ -132,7 +131,7 @@ def _source(pattern: Any, flags: int) -> tuple[str, int]:
         is_ascii = pattern.flags & (re.ASCII if isinstance(pattern, re.Pattern) else engine.ASCII)
         kept = pattern.flags & (FLAGS ^ re.ASCII) | (re.ASCII if is_ascii else 0)
         return (pattern.pattern if isinstance(pattern.pattern, str) else ""), kept
-    raise InputError(f"{short(pattern)} is no pattern; give a text, or what re.compile gave")
+    raise InputError(f"{preview(pattern)} is no pattern; give a text, or what re.compile gave")
 
 
 def _suffixes(tree: Tree) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from rewardkit.analysis.findings import SEVERITIES
 from rewardkit.errors import InputError
 from rewardkit.probes.families import PROBES
 from rewardkit.probes.findings import ProbeFinding
-from rewardkit.scoring.scores import write_whole
+from rewardkit.rollouts.write import write_whole
 
 if TYPE_CHECKING:
     from rewardkit.probes.probing import ProbeResult

@@ -12,12 +12,12 @@ import pandas as pd
 from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
-from rewardkit.errors import InputError
+from rewardkit.errors import InputError, preview
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts
-from rewardkit.scoring.calls import short
 from rewardkit.scoring.limits import LATE
-from rewardkit.scoring.scores import Scores, score
+from rewardkit.scoring.score import score
+from rewardkit.scoring.scores import Scores
 
 __all__ = ["Reached", "check_budget", "scored_within"]
 
@@ -40,7 +40,7 @@ class Reached:
 def check_budget(budget: float) -> None:
     """InputError: it is no number of seconds above 0."""
     if isinstance(budget, bool) or not isinstance(budget, int | float) or not budget > 0:
-        raise InputError(f"budget={short(budget)} is not a time; give seconds above 0")
+        raise InputError(f"budget={preview(budget)} is not a time; give seconds above 0")
 
 
 def scored_within(

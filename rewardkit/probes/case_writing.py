@@ -8,12 +8,11 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from rewardkit.errors import CasesError
+from rewardkit.errors import CasesError, preview
 from rewardkit.rollouts.bundle import GALLERY
 from rewardkit.rollouts.files import read_jsonl
-from rewardkit.scoring.calls import short
+from rewardkit.rollouts.write import write_whole
 from rewardkit.scoring.cases import load_cases
-from rewardkit.scoring.scores import write_whole
 
 __all__ = ["append_cases"]
 
@@ -82,7 +81,7 @@ def _line(case: Mapping[str, Any]) -> str:
 def _asked(case: Mapping[str, Any]) -> str:
     """What a case asks and expects, as a key."""
     return json.dumps(
-        {key: value for key, value in case.items() if key not in SAYING}, sort_keys=True, default=short
+        {key: value for key, value in case.items() if key not in SAYING}, sort_keys=True, default=preview
     )
 
 

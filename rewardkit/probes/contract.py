@@ -22,10 +22,11 @@ from rewardkit.probes.reading import by_group
 from rewardkit.probes.scales import Calibration
 from rewardkit.probes.trying import Row, Tries
 from rewardkit.probes.watching import CHANGED, NAN, varied, watching
+from rewardkit.rewards.plan import ROLLOUT
 from rewardkit.rewards.reward import Reward
-from rewardkit.scoring.evaluate import GATED, Evaluation
+from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.limits import LATE, UNTRIED, TimeLimit
-from rewardkit.scoring.passes import ROLLOUT
+from rewardkit.scoring.outcomes import Outcomes
 from rewardkit.targets import trl
 from rewardkit.targets.adapter import FAMILIAR, OF_DATA, Adapter, parameters
 
@@ -109,7 +110,7 @@ class _Trial:
 
     def evaluated(
         self, groups: Sequence[Sequence[Row]], reward: Reward | None = None, limit: TimeLimit | None = None
-    ) -> tuple[list[float], Evaluation]:
+    ) -> tuple[list[float], Outcomes]:
         """The rewards of groups of rows, one call behind the other, and what was found of the last."""
         chosen = reward or self.reward
         rewards: list[float] = []
@@ -118,9 +119,9 @@ class _Trial:
             names = list(dict.fromkeys(name for row in rows for name in row))
             columns = {name: [row.get(name) for row in rows] for name in names}
             codes = np.zeros(len(rows), dtype=np.intp)
-            found = chosen.evaluate(columns, rows=len(rows), groups=codes, limit=limit or self.limit)
-            gated = {name: status == GATED for name, status in found.statuses.items()}
-            rewards += chosen.combine(found.scores, gated, found.gate, columns).tolist()
+            plan = chosen.bind(columns, len(rows))
+            found = evaluate(plan, columns, groups=codes, limit=limit or self.limit)
+            rewards += found.rewards.tolist()
         return rewards, found
 
     def rewards(self, groups: Sequence[Sequence[Row]], limit: TimeLimit | None = None) -> list[float]:
@@ -204,7 +205,9 @@ class _Trial:
         return [
             row
             for place, row in enumerate(rows)
-            if not any(mark in (reasons[place] or "") for reasons in found.errors.values() for mark in ended)
+            if not any(
+                mark in (found.reason(name, place) or "") for name in found.components for mark in ended
+            )
         ]
 
     def changed(self) -> Iterator[ProbeFinding]:
@@ -212,8 +215,9 @@ class _Trial:
         rows = [*self.rows, *self.varied]
         for lasting in (False, True):  # of rows by themselves, then of those that only stand in a list
             _, found = self.evaluated([rows], watching(self.reward, lasting=lasting))
-            for name, reasons in found.errors.items():
-                places = [place for place, reason in enumerate(reasons) if reason and CHANGED in reason]
+            for name, outcome in found.components.items():
+                reasons = outcome.reasons
+                places = sorted(place for place, reason in reasons.items() if CHANGED in reason)
                 if places:
                     what = str(reasons[places[0]])
                     what = what[what.index(CHANGED) :]
@@ -236,8 +240,8 @@ class _Trial:
             return
         rows = [*unjudged[:ROWS], *self.varied]
         _, found = self.evaluated([rows], watching(self.reward, nan=True))
-        for name, reasons in found.errors.items():
-            places = [place for place, reason in enumerate(reasons) if reason and NAN in reason]
+        for name, outcome in found.components.items():
+            places = sorted(place for place, reason in outcome.reasons.items() if NAN in reason)
             if places:
                 yield _finding(
                     "nan_for_none",

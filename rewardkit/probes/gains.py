@@ -17,7 +17,7 @@ from rewardkit.probes.scales import Scale
 from rewardkit.probes.trying import Outcome, Tries, Variants
 from rewardkit.probes.verdicts import FULL
 from rewardkit.rewards.reward import Reward
-from rewardkit.scoring.evaluate import GATED, STATUSES
+from rewardkit.scoring.outcomes import GATED, STATUSES
 
 __all__ = ["OTHERS", "Gains"]
 
@@ -161,11 +161,10 @@ class Gains:
             if math.isnan(old) or (not math.isnan(new) and sign * new > sign * old):
                 scores[name], statuses[name] = old, before.statuses.get(name, statuses[name])
         names = inner.names
-        got = inner.combine(
+        got = inner.add_up(
             {name: np.array([scores.get(name, math.nan)]) for name in names},
             {name: np.array([statuses.get(name) == STATUSES[GATED]]) for name in names},
             np.ones(1),
-            {name: [value] for name, value in subject.columns.items()},
         )
         return min(outcome.reward, float(got[0]))
 

@@ -15,11 +15,12 @@ from rewardkit.probes.mutant_results import Difference, Judged, MutantResult
 from rewardkit.probes.mutating import Mutant, mutants_of
 from rewardkit.probes.proposing import Pool, proposed
 from rewardkit.probes.remembering import BudgetOver, Hangs, Played, Remembered, Rows, as_many, play
+from rewardkit.rewards.plan import ROLLOUT, Floats
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.cases import OWN_KEYS, Case, load_cases
-from rewardkit.scoring.evaluate import ROLLOUT, STATUSES, Floats
 from rewardkit.scoring.limits import CannotLimit
+from rewardkit.scoring.outcomes import STATUSES
 
 __all__ = ["Trial"]
 
@@ -234,9 +235,9 @@ class Trial:
 
     def _only_errors(self, played: Played) -> str:
         """A component that scored cases before, and now is an error on all of these; "" if none is."""
-        for name, codes in played.found.statuses.items():
-            before = self.on_cases.found.statuses[name] == STATUSES.index("scored")
-            if before.any() and (codes[before] == STATUSES.index("error")).all():
+        for name, outcome in played.found.components.items():
+            before = self.on_cases.found.components[name].status == STATUSES.index("scored")
+            if before.any() and (outcome.status[before] == STATUSES.index("error")).all():
                 return name
         return ""
 
@@ -327,8 +328,8 @@ class Trial:
         if of_rollouts and self.rollout_rows is not None and self.on_rollouts is not None:
             rows, played = self.rollout_rows, self.on_rollouts
         errors = np.zeros(rows.count, dtype=bool)
-        for codes in played.found.statuses.values():
-            errors |= codes == STATUSES.index("error")
+        for outcome in played.found.components.values():
+            errors |= outcome.status == STATUSES.index("error")
         columns = {name: values for name, values in rows.columns.items() if name != ROLLOUT}
         allowed = ~errors & all(map(_fits, columns))
         if not of_rollouts:
@@ -383,13 +384,12 @@ def _cause(played: Sequence[Played]) -> tuple[str, str]:
     """The component that most often gives no score, as the end of a sentence, and its commonest reason."""
     reasons: Counter[tuple[str, str]] = Counter()
     for found in played:
-        for name, said in found.found.errors.items():
+        for name, outcome in found.found.components.items():
             reasons.update(
                 (
                     f": component {name!r} {'fails' if found.status(name, row) == 'error' else 'abstains'}",
                     reason,
                 )
-                for row, reason in enumerate(said)
-                if reason is not None
+                for row, reason in outcome.reasons.items()
             )
     return reasons.most_common(1)[0][0] if reasons else ("", "")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rewardkit.errors import CasesError, InputError, RewardError, did_you_mean
+from rewardkit.errors import CasesError, InputError, RewardError, did_you_mean, preview
 from rewardkit.primitives.gates import Gate
 from rewardkit.probes.budgeted import check_budget
 from rewardkit.probes.mutant_results import MutantResult
@@ -20,7 +20,6 @@ from rewardkit.probes.probing import BUDGET
 from rewardkit.probes.remembering import Remembered
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts, load_rollouts
-from rewardkit.scoring.calls import short
 from rewardkit.scoring.cases import Case, CaseSource, cases_of, without
 
 __all__ = ["mutants"]
@@ -76,7 +75,7 @@ def mutants(
     ('Rome', 0.0)
     """
     if not isinstance(reward, Reward):
-        raise RewardError(f"mutants takes a Reward, not {short(reward)}; load or make one first")
+        raise RewardError(f"mutants takes a Reward, not {preview(reward)}; load or make one first")
     if isinstance(most, bool) or not isinstance(most, int) or most < 1:
         raise InputError(f"most={most!r} is not a number of rollouts; give a whole number from 1")
     check_budget(budget)

@@ -14,8 +14,9 @@ import numpy as np
 from rewardkit.primitives.gates import Gate
 from rewardkit.probes.mutated_code import CodeChange, code_changes, helpers, names_in, with_code
 from rewardkit.probes.mutated_options import option_changes, primitive, scaled, written
-from rewardkit.rewards.component import HOLDERS, describe, is_async, user_code
+from rewardkit.rewards.fingerprint import HOLDERS, describe, user_code
 from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.signature import is_async
 
 __all__ = ["Admits", "Always", "Denied", "Turned", "changes_of_code", "with_change"]
 

@@ -13,7 +13,7 @@ from rewardkit.primitives.extract.combining import Every, FirstOf, Within
 from rewardkit.primitives.extract.extractor import Extractor
 from rewardkit.primitives.factories import Made
 from rewardkit.primitives.measure.grammar import Tags
-from rewardkit.rewards.component import describe, of_rewardkit
+from rewardkit.rewards.fingerprint import describe, of_rewardkit
 from rewardkit.rewards.save import ROOMS
 
 __all__ = ["Change", "option_changes", "primitive", "scaled", "written"]

@@ -21,9 +21,10 @@ from rewardkit.primitives.verify.json_values import json_equal
 from rewardkit.primitives.weights import AGGREGATIONS, MISSING
 from rewardkit.probes.mutated_functions import Admits, Always, Denied, Turned, changes_of_code, with_change
 from rewardkit.probes.mutated_options import Change, option_changes, scaled, written
-from rewardkit.rewards.component import Component, gate_asks_for
-from rewardkit.rewards.reward import Reward
-from rewardkit.rewards.route import Route
+from rewardkit.rewards.component import Component
+from rewardkit.rewards.plan import Routing
+from rewardkit.rewards.reward import Reward, Route
+from rewardkit.rewards.signature import gate_asks_for
 
 __all__ = ["Mutant", "mutants_of"]
 
@@ -66,8 +67,8 @@ def mutants_of(
     `seen` are the lowest and highest scores of components without a declared range. Of a route the rewards in
     it are changed, each for its own rows, and the routing.
     """
-    if isinstance(reward, Route):
-        return _of_route(reward, seen or {})
+    if reward.routing:
+        return _of_route(reward, reward.routing, seen or {})
     code, left_out = _of_code(reward)
     for item in reward.components:
         if item.group:
@@ -80,7 +81,9 @@ def mutants_of(
     return [*(mutant for kind in kinds for mutant in kind), *_of_options(reward), *code], left_out
 
 
-def _of_route(route: Route, seen: Mapping[str, tuple[float, float]]) -> tuple[list[Mutant], list[str]]:
+def _of_route(
+    whole: Reward, route: Routing, seen: Mapping[str, tuple[float, float]]
+) -> tuple[list[Mutant], list[str]]:
     mutants, left_out = [], []
     labels: dict[int, list[Any]] = {}
     for value, reward in route.rewards.items():
@@ -89,22 +92,24 @@ def _of_route(route: Route, seen: Mapping[str, tuple[float, float]]) -> tuple[li
         found, without = mutants_of(route.rewards[values[0]], seen)
         label = ", ".join(map(str, values))
         for mutant in found:
-            routed = _routed(route, dict.fromkeys(values, mutant.reward))
+            routed = _routed(whole, route, dict.fromkeys(values, mutant.reward))
             mutants.append(replace(mutant, reward=routed, part=label))
         left_out += [f"[{label}] {sentence}" for sentence in without]
     if route.default is not None and id(route.default) not in labels:
         found, without = mutants_of(route.default, seen)
         for mutant in found:
-            mutants.append(replace(mutant, reward=_routed(route, {}, mutant.reward), part="default"))
+            mutants.append(replace(mutant, reward=_routed(whole, route, {}, mutant.reward), part="default"))
         left_out += [f"[default] {sentence}" for sentence in without]
-    return [*mutants, *_of_routing(route)], left_out
+    return [*mutants, *_of_routing(whole, route)], left_out
 
 
-def _routed(route: Route, changed: Mapping[Any, Reward], default: Reward | None = None) -> Route:
-    return Route(route.column, {**route.rewards, **changed}, default or route.default, name=route.name)
+def _routed(
+    whole: Reward, route: Routing, changed: Mapping[Any, Reward], default: Reward | None = None
+) -> Reward:
+    return Route(route.column, {**route.rewards, **changed}, default or route.default, name=whole.name)
 
 
-def _of_routing(route: Route) -> Iterator[Mutant]:
+def _of_routing(whole: Reward, route: Routing) -> Iterator[Mutant]:
     """A source that is not in the route, or paid as its neighbour; a default where there is none."""
 
     def made(says: str, before: str, after: str, reward: Reward) -> Mutant:
@@ -115,15 +120,15 @@ def _of_routing(route: Route) -> Iterator[Mutant]:
         own, rest = route.rewards[value], {key: item for key, item in route.rewards.items() if key != value}
         if rest or route.default:
             what = "does not judge" if route.default is None else "has no reward of its own for"
-            without = Route(route.column, rest, route.default, name=route.name)
+            without = Route(route.column, rest, route.default, name=whole.name)
             yield made(f"{what} {value!r}", f"{value!r}: {own.name}", f"no {value!r}", without)
         other = values[(at + 1) % len(values)]
         if route.rewards[other] is not own:
-            paid = _routed(route, {value: route.rewards[other]})
+            paid = _routed(whole, route, {value: route.rewards[other]})
             says = f"pays {value!r} as {other!r}"
             yield made(says, f"{value!r}: {own.name}", f"{value!r}: {route.rewards[other].name}", paid)
     if route.default is None:
-        paid = _routed(route, {}, route.rewards[values[0]])
+        paid = _routed(whole, route, {}, route.rewards[values[0]])
         yield made(
             f"pays what it does not know as {values[0]!r}", "default=None", f"default={values[0]!r}", paid
         )

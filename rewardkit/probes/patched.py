@@ -19,7 +19,7 @@ from rewardkit.analysis.view import TINY
 from rewardkit.probes.rightness import Rightness
 from rewardkit.probes.suspicion_page import number, rows_of
 from rewardkit.rollouts.values import as_column, column_values
-from rewardkit.scoring.evaluate import STATUSES
+from rewardkit.scoring.outcomes import STATUSES
 from rewardkit.scoring.scores import Scores
 
 __all__ = ["Patched", "held_against", "told", "untried"]

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import regex as engine
 
-from rewardkit.rewards.component import HOLDERS, user_code
+from rewardkit.rewards.fingerprint import HOLDERS, user_code
 
 __all__ = ["codes_in", "patterns_in"]
 

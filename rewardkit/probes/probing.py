@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from rewardkit.analysis.findings import SEVERITIES, percent
-from rewardkit.errors import RewardError, RolloutsError, did_you_mean
+from rewardkit.errors import RewardError, RolloutsError, did_you_mean, preview
 from rewardkit.probes import rendering
 from rewardkit.probes.attempts import Attempt, Probe, Subject
 from rewardkit.probes.baseline import Baseline, load_baseline, under_baseline
@@ -32,7 +32,6 @@ from rewardkit.probes.trying import Tries, Variants
 from rewardkit.probes.verdicts import WILD, Trial, tallied
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts, load_rollouts
-from rewardkit.scoring.calls import short
 from rewardkit.scoring.cases import CaseSource, cases_of
 from rewardkit.scoring.limits import TimeLimit, cannot_limit, time_limit
 
@@ -160,7 +159,7 @@ def probe(
     that is not there.
     """
     if not isinstance(reward, Reward):
-        raise RewardError(f"probe takes a Reward, not {short(reward)}; load or make one first")
+        raise RewardError(f"probe takes a Reward, not {preview(reward)}; load or make one first")
     _check_numbers(timeout=timeout, budget=budget, leakage=leakage, search=search)
     if not isinstance(rollouts, Rollouts):
         rollouts = load_rollouts(rollouts)

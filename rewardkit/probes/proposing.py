@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from rewardkit.primitives.extract import assistant_text
 from rewardkit.probes.remembering import Played
+from rewardkit.rewards.plan import Floats
 from rewardkit.scoring.cases import TOLERANCE
-from rewardkit.scoring.evaluate import Floats
 
 __all__ = ["Pool", "fewest", "proposed"]
 

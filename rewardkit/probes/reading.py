@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewardkit.rewards.component import user_code
+from rewardkit.rewards.fingerprint import user_code
 from rewardkit.rewards.reward import Reward
 from rewardkit.targets.adapter import Adapter, uses
 

@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 
 from rewardkit.probes.mutated_functions import Turned
 from rewardkit.probes.timed import TOOK, Timed
+from rewardkit.rewards.plan import ROLLOUT, Floats
 from rewardkit.rewards.reward import Reward
-from rewardkit.scoring.calls import CONCURRENT_CALLS, Failure, Notes, calls, guarded, run_async
-from rewardkit.scoring.evaluate import GATED, ROLLOUT, STATUSES, Evaluation, Floats
+from rewardkit.scoring.calls import CONCURRENT_CALLS, Failure, Notes, call_all
+from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.limits import LATE, TimeLimit
+from rewardkit.scoring.outcomes import Outcomes
 from rewardkit.workers.pool import DeadlinePassed, Killed, Workers
 
 __all__ = ["BudgetOver", "Hangs", "Played", "Remembered", "Rows", "as_many", "play"]
@@ -166,17 +168,19 @@ class Remembered(TimeLimit):
         if users and (self._always or not own):
             yield from self._elsewhere(function, positional, keywords, count, settle, is_async, own)
             return
-        made = list(calls(function, positional, keywords, count))
         if not users and not is_async:
-            yield from (settle(guarded(one)) for one in made)
+            yield from map(settle, call_all(function, positional, keywords, count))
             return
         size = CONCURRENT_CALLS if is_async else 1
         seconds = 0.0
         for start in range(0, count, size):
             if self.left <= seconds * size / max(start, 1):  # not even as many as before would fit
                 raise BudgetOver
-            part, began = made[start : start + size], time.perf_counter()
-            yield from map(settle, run_async(part, None) if is_async else map(guarded, part))
+            part, began = slice(start, start + size), time.perf_counter()
+            some = [column[part] for column in positional]
+            named = {name: column[part] for name, column in keywords.items()}
+            made = min(size, count - start)
+            yield from map(settle, call_all(function, some, named, made, is_async=is_async))
             took = time.perf_counter() - began
             self.slowest, seconds = max(self.slowest, took), seconds + took
 
@@ -251,18 +255,18 @@ class Played:
     """What a reward gave for each row, before any transform: `rewards`, NaN where not judged, and how."""
 
     rewards: Floats
-    found: Evaluation
+    found: Outcomes
 
     def status(self, component: str, row: int) -> str:
         """The status of a component in a row."""
-        return STATUSES[self.found.statuses[component][row]]
+        return self.found.status(component, row)
 
     @property
     def late(self) -> NDArray[np.bool_]:
         """The rows of which a call was ended: another might get further there, which says nothing of it."""
         late = np.zeros(len(self.rewards), dtype=bool)
-        for reasons in self.found.errors.values():
-            late |= [reason is not None and LATE in reason for reason in reasons]
+        for outcome in self.found.components.values():
+            late[[row for row, reason in outcome.reasons.items() if LATE in reason]] = True
         return late
 
     def apart(self, other: Played) -> Floats:
@@ -280,9 +284,8 @@ class Played:
 
 def play(reward: Reward, rows: Rows, memory: Remembered) -> Played:
     """The reward of each row, as `check` sees it. Hangs, BudgetOver: see `Remembered`; CannotLimit."""
-    found = reward.evaluate(rows.columns, rows=rows.count, limit=memory)
-    gated = {name: codes == GATED for name, codes in found.statuses.items()}
-    return Played(reward.combine(found.scores, gated, found.gate, rows.columns), found)
+    found = evaluate(reward.bind(rows.columns, rows.count), rows.columns, limit=memory)
+    return Played(found.rewards, found)
 
 
 def as_many(

@@ -13,14 +13,15 @@ from numpy.typing import NDArray
 from rapidfuzz import fuzz, process
 
 from rewardkit.analysis.grouping import Floats
-from rewardkit.errors import InputError, did_you_mean
+from rewardkit.errors import InputError, did_you_mean, preview
 from rewardkit.primitives.expressions import compiled
 from rewardkit.probes.likeness import ALIKE, RARE_TRAIT, likeness
-from rewardkit.rewards.component import Call
+from rewardkit.rewards.plan import ROLLOUT
+from rewardkit.rewards.signature import Call
 from rewardkit.rollouts.values import column_values, present
-from rewardkit.scoring.calls import Failure, short
+from rewardkit.scoring.calls import Failure
+from rewardkit.scoring.evaluate import call_rows
 from rewardkit.scoring.limits import UNTRIED, time_limit
-from rewardkit.scoring.passes import ROLLOUT, Passes
 from rewardkit.scoring.scores import Scores
 
 __all__ = ["Sought", "like", "with_pattern", "with_predicate"]
@@ -53,7 +54,7 @@ def like(scores: Scores, rollout: Hashable, alike: float | None) -> Sought:
     """The completions whose form is like that of one rollout_id; InputError: there is none of the id."""
     alike = ALIKE if alike is None else alike
     if isinstance(alike, bool) or not isinstance(alike, int | float) or not 0 < alike <= 1:
-        raise InputError(f"alike={short(alike)} is not a likeness; give a number above 0, up to 1")
+        raise InputError(f"alike={preview(alike)} is not a likeness; give a number above 0, up to 1")
     ids = column_values(scores.table["rollout_id"])
     written = [str(one) for one in ids]  # a number is a text on the command line
     at = next((row for row, one in enumerate(ids) if one == rollout), None)
@@ -66,7 +67,8 @@ def like(scores: Scores, rollout: Hashable, alike: float | None) -> Sought:
             else process.extractOne(str(rollout), written, scorer=fuzz.ratio)
         )  # of numbers none is meant because it has the same digits
         raise InputError(
-            f"like={short(rollout)} is no rollout_id of these scores, which has ones such as {short(ids[0])}"
+            f"like={preview(rollout)} is no rollout_id of these scores, which has ones such as "
+            f"{preview(ids[0])}"
             f"{did_you_mean(str(rollout), [near[0]] if near else []) or '; give one of them'}"
         )
     texts = column_values(scores.table["completion"])
@@ -139,14 +141,14 @@ def with_predicate(scores: Scores, predicate: Callable[..., Any], timeout: float
                 f"the predicate asks for {name!r}; these scores have {sorted(places)}"
                 f"{did_you_mean(name, places)}"
             )
-    given = scores.rollouts.columns() if ROLLOUT in call.asks_for and ROLLOUT not in places else {}
-    known = {name: column_values(scores.table[places[name]]) for name in call.asks_for if name in places}
+
+    def column(name: str) -> list[Any]:
+        return column_values(scores.table[places[name]]) if name in places else list(scores.rollouts)
+
     name = str(getattr(predicate, "__name__", "<"))
     name = "" if name.startswith("<") else f" {name!r}"
-    rows = np.arange(len(scores))
     with time_limit(timeout, patience=1) as limit:
-        passes = Passes({**given, **known}, {**given, **known}, len(scores), None, None, limit)
-        answers = [_verdict(answer) for answer in passes.values(call, rows, _verdict)]
+        answers = [_verdict(one) for one in call_rows(call, column, len(scores), limit, _verdict)]
     failed = [(row, answer) for row, answer in enumerate(answers) if isinstance(answer, Failure)]
     if failed:
         row, answer = min(failed, key=lambda item: UNTRIED in item[1].message)  # the first that was tried
@@ -162,4 +164,4 @@ def _verdict(answer: Any) -> bool | Failure:
     """What a predicate answered, which must be a bool."""
     if isinstance(answer, bool | np.bool_):
         return bool(answer)
-    return answer if isinstance(answer, Failure) else Failure(f"returned {short(answer)}")
+    return answer if isinstance(answer, Failure) else Failure(f"returned {preview(answer)}")

@@ -19,7 +19,7 @@ from rewardkit.analysis.grouping import Bootstrap, Floats, within
 from rewardkit.analysis.slices import MOST_ASKED, MOST_VALUES
 from rewardkit.analysis.thresholds import FEWEST_GROUPS
 from rewardkit.analysis.view import View
-from rewardkit.errors import InputError, did_you_mean
+from rewardkit.errors import InputError, did_you_mean, preview
 from rewardkit.probes import sought
 from rewardkit.probes.budgeted import check_budget, scored_within
 from rewardkit.probes.patched import Patched, held_against, told, untried
@@ -30,7 +30,6 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
 from rewardkit.rollouts.logs.log import LOGGED, numeric
 from rewardkit.rollouts.values import as_column, column_values
-from rewardkit.scoring.calls import short
 from rewardkit.scoring.scores import Scores
 
 __all__ = ["suspect"]
@@ -83,10 +82,10 @@ def suspect(
     """
     if not isinstance(scores, Scores):
         raise InputError(
-            f"suspect takes Scores, as rk.score or rk.load_scores give them, not {short(scores)}"
+            f"suspect takes Scores, as rk.score or rk.load_scores give them, not {preview(scores)}"
         )
     if not (patched is None or isinstance(patched, Reward | Scores)):
-        raise InputError(f"patched={short(patched)} is no Reward and no Scores; load or score one first")
+        raise InputError(f"patched={preview(patched)} is no Reward and no Scores; load or score one first")
     check_label(label)
     check_seed(seed)
     check_budget(budget)
@@ -146,7 +145,7 @@ def _sought(
         raise InputError(f"suspect takes one of like=, pattern= and predicate=, not {told}; give one of them")
     if alike is not None and given["like"] is None:
         raise InputError(
-            f"alike={short(alike)} is the likeness of what is like a completion, and {asked[0]}= is given; "
+            f"alike={preview(alike)} is the likeness of what is like a completion, and {asked[0]}= is given; "
             "leave it out, or give like="
         )
     if given["like"] is not None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from rewardkit.primitives.notes import note
-from rewardkit.rewards.component import describe
+from rewardkit.rewards.fingerprint import describe
 
 __all__ = ["TOOK", "Timed"]
 

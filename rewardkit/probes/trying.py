@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rewardkit.rewards.reward import Reward
-from rewardkit.scoring.evaluate import GATED, STATUSES
+from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.limits import LATE, UNTRIED, TimeLimit
 
 __all__ = ["Extent", "Outcome", "Row", "Tries", "Variants"]
@@ -188,16 +188,16 @@ class Tries:
         columns = {name: [row.get(name) for row in every] for name in names}
         began = time.monotonic()
         self.reach(self.share)
-        found = self.reward.evaluate(columns, rows=len(every), groups=codes, limit=self.limit)
+        plan = self.reward.bind(columns, len(every))
+        found = evaluate(plan, columns, groups=codes, limit=self.limit)
         self.seconds += time.monotonic() - began
-        gated = {name: status == GATED for name, status in found.statuses.items()}
-        rewards = self.reward.combine(found.scores, gated, found.gate, columns)
+        rewards = found.rewards
         outcomes = [
             Outcome(
                 float(rewards[row]),
                 {name: float(scores[row]) for name, scores in found.scores.items()},
-                {name: STATUSES[codes[row]] for name, codes in found.statuses.items()},
-                {name: reason for name, reasons in found.errors.items() if (reason := reasons[row])},
+                {name: found.status(name, row) for name in found.components},
+                {name: reason for name in found.components if (reason := found.reason(name, row))},
                 {name: values[row] for name, values in found.fields.items()},
             )
             for row in firsts.tolist()

@@ -18,7 +18,7 @@ from rewardkit.probes.formats import tags_in
 from rewardkit.probes.pattern_tree import Choice, nodes, read_tree, sample
 from rewardkit.probes.patterns_used import codes_in, patterns_in
 from rewardkit.probes.scales import Calibration
-from rewardkit.rewards.component import HOLDERS, user_code
+from rewardkit.rewards.fingerprint import HOLDERS, user_code
 from rewardkit.rewards.reward import Reward
 from rewardkit.targets.adapter import Adapter
 

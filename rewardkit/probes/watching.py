@@ -11,9 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rewardkit.probes.trying import Row, Variants
-from rewardkit.rewards.component import is_async
 from rewardkit.rewards.reward import Reward
-from rewardkit.rewards.route import Route
+from rewardkit.rewards.signature import is_async
 from rewardkit.scoring.limits import TimeLimit
 from rewardkit.targets.adapter import Adapter
 
@@ -105,10 +104,8 @@ def watching(reward: Reward, *, lasting: bool = False, nan: bool = False) -> Rew
 
 def wrapping(reward: Reward, wrap: Callable[[Callable[..., Any]], Wrapped]) -> Reward:
     """The reward with each of the user's functions wrapped, but for gates."""
-    if isinstance(reward, Route):
-        inner = {key: wrapping(one, wrap) for key, one in reward.rewards.items()}
-        others = wrapping(reward.default, wrap) if reward.default is not None else None
-        return Route(reward.column, inner, others, name=reward.name)
+    if reward.routing:
+        return reward.map(lambda inner: wrapping(inner, wrap))
 
     def wrapped(function: Any) -> Any:
         if not TimeLimit.needed(function):

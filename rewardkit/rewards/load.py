@@ -18,11 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.errors import InputError, RewardError, did_you_mean
-from rewardkit.rewards.component import SOURCE_HASH, source_hash
+from rewardkit.errors import CAUGHT, InputError, RewardError, describe_error, did_you_mean, preview
+from rewardkit.rewards.fingerprint import SOURCE_HASH, source_hash
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts
-from rewardkit.scoring.calls import CAUGHT, said, short
 from rewardkit.targets import TARGETS
 from rewardkit.targets.adapter import named, takes_anything
 from rewardkit.targets.recognising import SAMPLED, parts, read
@@ -208,7 +207,7 @@ def _failed(place: str, error: BaseException) -> str:
         if frame.filename == place or frame.filename.endswith(place.replace(".", "/") + ".py")
     ]
     where = f"{own[-1].filename}:{own[-1].lineno}" if own else place
-    text = str(error) if isinstance(error, InputError) else said(error)
+    text = str(error) if isinstance(error, InputError) else describe_error(error)
     return f"{where}: {' '.join(text.split())}"
 
 
@@ -233,11 +232,11 @@ def _as_reward(
             return made
         if not takes_anything(value):
             raise RewardError(
-                f"{name} returned {short(made)}, not a Reward; a function without arguments must return one"
+                f"{name} returned {preview(made)}, not a Reward; a function without arguments must return one"
             )
     if not callable(value) and not isinstance(value, list | tuple) and not parts(value, TARGETS):
         raise RewardError(
-            f"{name} is {short(value)}, not a reward; give a Reward, a function that returns one, "
+            f"{name} is {preview(value)}, not a reward; give a Reward, a function that returns one, "
             "f(completion, ground_truth), or a trainer's reward function"
         )
     rows = _first(rollouts) if rollouts is not None else []

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rewardkit.errors import RewardError, did_you_mean
-from rewardkit.rewards.component import Component, describe
+from rewardkit.rewards.component import Component
+from rewardkit.rewards.fingerprint import describe
 from rewardkit.rewards.load import load_reward
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.logs.log import Logged, identifier, numeric

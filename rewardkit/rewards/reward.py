@@ -1,72 +1,31 @@
-"""Reward: fields -> components -> gates -> weights."""
+"""Reward: fields -> components -> gates -> weights; and Route, a reward for each value of a column."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.errors import InputError, RewardError, did_you_mean
+from rewardkit.errors import CAUGHT, InputError, RewardError, describe_error, did_you_mean
 from rewardkit.html import cards
 from rewardkit.primitives.gates import Gate
 from rewardkit.primitives.weights import aggregate, check_weights
-from rewardkit.rewards.component import (
-    Call,
-    Component,
-    check_name,
-    describe,
-    gate_asks_for,
-    read_gate,
-    sources,
-)
-from rewardkit.scoring.calls import CAUGHT, said
-from rewardkit.scoring.evaluate import GATED, ROLLOUT, STATUSES, Columns, Evaluation, Floats, Rows, evaluate
-from rewardkit.scoring.limits import TimeLimit
+from rewardkit.rewards.component import Component
+from rewardkit.rewards.fingerprint import describe, fingerprint, sources
+from rewardkit.rewards.plan import ROLLOUT, Columns, Floats, Part, Plan, Routing, Rows
+from rewardkit.rewards.signature import Call, check_name, gate_asks_for, read_gate
 
-__all__ = ["RECORD_VERSION", "Part", "Reward", "RewardResult"]
+if TYPE_CHECKING:
+    from rewardkit.scoring.result import RewardResult
+
+__all__ = ["RECORD_VERSION", "Reward", "Route"]
 
 RECORD_VERSION = 2
 """Of the definition in a run record: 2 names primitives as people write them (``rk.verify.matches``)."""
-
-
-@dataclass(frozen=True)
-class RewardResult:
-    """What one completion got. `reward` is NaN where it is not judged, and before any transform.
-
-    `scores`, `status` and `errors` are by component (a score is NaN unless its status is ``scored``), and so
-    are the `weights` of those that are for it; `fields` are the extractions and `notes` what components left
-    with `rk.note`.
-    """
-
-    reward: float
-    scores: dict[str, float]
-    status: dict[str, str]
-    errors: dict[str, str]
-    fields: dict[str, Any]
-    notes: dict[str, Any]
-    weights: dict[str, float] = field(default_factory=dict)
-
-    def _repr_html_(self) -> str:
-        rows = [
-            (name, self.status[name], score, self.weights.get(name), self.errors.get(name, ""))
-            for name, score in self.scores.items()
-        ]
-        return cards.result(self.reward, rows, self.fields, self.notes)
-
-
-@dataclass(frozen=True)
-class Part:
-    """One reward of a `Route` and the rows it is for; a plain `Reward` is its own only part."""
-
-    label: str
-    reward: Reward
-    rows: Rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,11 +33,11 @@ class Reward:
     """A definition: named fields, scored components, how they add up.
 
     `fields` maps a name to an extractor or a function of earlier columns. `components` are in the order in
-    which they run; each may ask for rollout columns, fields and earlier components by parameter name.
-    `aggregation` and `on_missing` as in `primitives.weighting.aggregate`; a closed `gate` on the whole reward
-    makes it 0.0 and keeps the components declared after what it asks for from running; `transform` comes
-    last, over the rewards of a group. RewardError: no component, a name twice, a gate or argument on a later
-    or missing component, unknown options.
+    which they may ask for one another. `aggregation` and `on_missing` are as in
+    `primitives.weights.aggregate`; a closed `gate` on the whole reward makes it 0.0 and keeps the components
+    declared after what it asks for from running; `transform` comes last, over the rewards of a group.
+    RewardError: no component, a name twice, a gate or argument on a later or missing component, unknown
+    options.
 
     >>> from rewardkit.primitives.verify import matches
     >>> correct = Component("correct", matches, columns={"prediction": "completion"})
@@ -98,39 +57,41 @@ class Reward:
     """How `load_reward` read it, where it was a trainer's function and not a Reward."""
     recorded: Mapping[str, Any] | None = field(default=None, kw_only=True, repr=False)
     """The scoring record of a reward that was read from a run record, whose functions are not at hand."""
+    routing: Routing | None = field(default=None, kw_only=True)
+    """Where each row is judged by the reward of its source (see `Route`); fields and components are then
+    those of all of them, each name once."""
 
     def __post_init__(self) -> None:
+        own = f"reward {self.name!r}"
         if not isinstance(self.fields, Mapping):
-            raise RewardError(f"reward {self.name!r}: fields={self.fields!r} is not a dict of name: function")
+            raise RewardError(f"{own}: fields={self.fields!r} is not a dict of name: function")
         if not isinstance(self.components, Sequence):
-            raise RewardError(
-                f"reward {self.name!r}: components={self.components!r} is not a list of components"
-            )
+            raise RewardError(f"{own}: components={self.components!r} is not a list of components")
         object.__setattr__(self, "fields", dict(self.fields))
         object.__setattr__(self, "components", tuple(self.components))
         if not isinstance(self.name, str) or not self.name.strip():
             raise RewardError(f"a reward needs a name, such as 'arithmetic-v1'; got {self.name!r}")
         if not self.components:
-            raise RewardError(f"reward {self.name!r} has no components; add rk.Component(name, function)")
+            raise RewardError(f"{own} has no components; add rk.Component(name, function)")
         if wrong := [item for item in self.components if not isinstance(item, Component)]:
             raise RewardError(
-                f"reward {self.name!r}: {wrong[0]!r} is not a component; wrap it in rk.Component(name, "
-                "function)"
+                f"{own}: {wrong[0]!r} is not a component; wrap it in rk.Component(name, function)"
             )
         self._check_names()
+        if self.routing is not None:
+            return
         self._check_order()
         try:
             check_weights(self._weights, aggregation=self.aggregation, on_missing=self.on_missing)
         except ValueError as error:
-            raise RewardError(f"reward {self.name!r}: {error}") from None
+            raise RewardError(f"{own}: {error}") from None
         if self.transform is not None and not callable(self.transform):
-            raise RewardError(
-                f"reward {self.name!r}: transform={self.transform!r} is not a function of (rewards, groups)"
-            )
+            raise RewardError(f"{own}: transform={self.transform!r} is not a function of (rewards, groups)")
+        sources(self.functions)  # as their files are now
 
     def _check_names(self) -> None:
         taken: dict[str, str] = {}
-        for kind, names in (("field", self.fields), ("component", [item.name for item in self.components])):
+        for kind, names in (("field", self.fields), ("component", self.names)):
             for name in names:
                 check_name(name, kind)
                 if taken.get(name) == kind:
@@ -144,24 +105,25 @@ class Reward:
 
     def _check_order(self) -> None:
         """No field, component or gate asks for what is declared after it."""
-        later = [*self.fields, *(item.name for item in self.components)]
+        later = [*self.fields, *self.names]
+
+        def check(who: str, names: Iterable[str]) -> None:
+            for name in names:
+                if name in later:
+                    raise RewardError(
+                        f"reward {self.name!r}: {who} {name!r}, which is not declared before it; move it up "
+                        "or ask for another"
+                    )
+
         for name, call in self.field_calls.items():
-            self._check_later(f"field {name!r} asks for", call.asks_for, later)
+            check(f"field {name!r} asks for", call.asks_for)
             later.remove(name)
         for item in self.components:
-            self._check_later(f"component {item.name!r} asks for", item.asks_for, later)
-            self._check_later(
-                f"the gate of component {item.name!r} is on", gate_asks_for(item.gate, item.gate_call), later
-            )
+            check(f"component {item.name!r} asks for", item.asks_for)
+            check(f"the gate of component {item.name!r} is on", gate_asks_for(item.gate, item.gate_call))
             later.remove(item.name)
 
-    def _check_later(self, who: str, names: Sequence[str], later: Sequence[str]) -> None:
-        for name in names:
-            if name in later:
-                raise RewardError(
-                    f"reward {self.name!r}: {who} {name!r}, which is not declared before it; move it up or "
-                    "ask for another"
-                )
+    # --- what it is made of
 
     @cached_property
     def field_calls(self) -> dict[str, Call]:
@@ -174,64 +136,56 @@ class Reward:
         return read_gate(self.gate, f"reward {self.name!r}")
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the components."""
+        return tuple(item.name for item in self.components)
+
+    @property
     def weights(self) -> dict[str, float]:
-        """Weight of each component."""
-        return {item.name: float(item.weight) for item in self.components}
+        """Weight of each component; NaN where the rewards of a route give it different ones."""
+        found: dict[str, set[float]] = {}
+        for inner in self.inner:
+            for item in inner.components:
+                found.setdefault(item.name, set()).add(float(item.weight))
+        return {name: min(weights) if len(weights) == 1 else np.nan for name, weights in found.items()}
 
     @property
     def _weights(self) -> Floats:
         return np.array([item.weight for item in self.components], dtype=float)
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the components."""
-        return tuple(item.name for item in self.components)
-
-    @property
     def primary(self) -> str:
         """Name of the component that is the task itself.
 
-        The one declared primary, else the one of the largest weight.
+        The one declared primary, else the one of the largest weight; of equal ones the first that reads the
+        ground truth, whatever their order otherwise.
         """
-        return max(self.components, key=lambda item: (item.primary, item.weight)).name
+        return max(
+            self.components, key=lambda item: (item.primary, item.weight, self._reads_truth(item))
+        ).name
 
-    @property
-    def split_by(self) -> tuple[str, ...]:
-        """Columns that decide which reward a row gets: none here."""
-        return ()
+    def _reads_truth(self, item: Component) -> bool:
+        names, seen = list(item.asked_for), set()
+        while names:
+            name = names.pop()
+            if name == "ground_truth":
+                return True
+            if name in self.fields and name not in seen and self.recorded is None:
+                seen.add(name)
+                names += Call.read(self.fields[name], name).asks_for
+        return False
 
     @property
     def inner(self) -> list[Reward]:
-        """The rewards it is made of: itself alone."""
-        return [self]
+        """The rewards it is made of: itself alone, or those of its route."""
+        return self.routing.inner if self.routing else [self]
 
-    def parts(self, columns: Columns, rows: int) -> list[Part]:
-        """The rewards and the rows each is for: here one part with all rows."""
-        return [Part("", self, np.arange(rows))]
+    @property
+    def split_by(self) -> tuple[str, ...]:
+        """Columns that decide which reward a row gets: none without a route."""
+        return (self.routing.column,) if self.routing else ()
 
-    def check_columns(self, available: Sequence[str]) -> None:
-        """RewardError where a column is asked for that is not there.
-
-        Or where one that is asked for has the name of a field or component.
-        """
-        own = [*self.fields, *self.names]
-        asked = {name for _, names in self._asks() for name in names}
-        for name in own:
-            if name in available and name in asked:
-                kind = "field" if name in self.fields else "component"
-                raise RewardError(
-                    f"reward {self.name!r}: {name!r} is a {kind} and also a column of the rollouts; rename "
-                    f"the {kind}"
-                )
-        known = [*available, *own]
-        for owner, names in self._asks():
-            for name in names:
-                if name not in known and name != ROLLOUT:
-                    raise RewardError(
-                        f"{owner} asks for {name!r}; this table has "
-                        f"{sorted(known)}{did_you_mean(name, known) or '; add it, or map a column to it'}"
-                    )
-
+    @cached_property
     def _asks(self) -> list[tuple[str, tuple[str, ...]]]:
         """Who asks for which columns: every field, component and gate."""
         asked = [(call.owner, call.asks_for) for call in self.field_calls.values()]
@@ -241,60 +195,76 @@ class Reward:
         asked.append((f"the gate of reward {self.name!r}", gate_asks_for(self.gate, self.gate_call)))
         return asked
 
-    @property
+    @cached_property
     def needs(self) -> tuple[str, ...]:
-        """Names of the rollout columns that fields, components and gates ask for."""
-        own = {*self.fields, *self.names}
-        return tuple(dict.fromkeys(name for _, names in self._asks() for name in names if name not in own))
+        """Names of the rollout columns that routing, fields, components and gates ask for."""
+        names = list(self.split_by)
+        for inner in self.inner:
+            own = {*inner.fields, *inner.names}
+            names += [name for _, asked in inner._asks for name in asked if name not in own]
+        return tuple(dict.fromkeys(names))
 
     @property
     def functions(self) -> list[Any]:
         """What decides its scores: the functions of fields and components, and the gates."""
+        if self.routing:
+            return [function for inner in self.inner for function in inner.functions]
         gates = [*(item.gate for item in self.components), self.gate]
         functions = [*self.fields.values(), *(item.function for item in self.components)]
         return [*functions, *(gate for gate in gates if gate is not None)]
 
-    def evaluate(
-        self,
-        columns: Columns,
-        *,
-        rows: int,
-        groups: Rows | None = None,
-        ignore_gates: bool = False,
-        notes: bool = False,
-        limit: TimeLimit | None = None,
-        progress: Callable[[str], None] | None = None,
-    ) -> Evaluation:
-        """Fields, scores and statuses for `rows` rows of `columns`; see `evaluation.evaluate`.
+    # --- what is done with it
 
-        RewardError: the reward was read from a run record, so that its functions are not at hand.
+    def bind(self, columns: Columns, rows: int | None = None) -> Plan:
+        """The plan for these columns (lists of `rows` values): which reward judges which rows.
+
+        RewardError: a column is asked for that is not there, or has the name of a field or component; the
+        reward was read from a run record, so that its functions are not at hand.
         """
-        if self.recorded is not None:
+        if any(inner.recorded is not None for inner in self.inner):
             raise RewardError(
                 f"reward {self.name!r} was read from a run record and cannot be run; load the reward itself"
             )
-        return evaluate(
-            self.field_calls,
-            self.components,
-            columns,
-            rows=rows,
-            gate=self.gate,
-            gate_call=self.gate_call,
-            groups=groups,
-            ignore_gates=ignore_gates,
-            notes=notes,
-            limit=limit,
-            progress=progress,
-        )
+        self.check_columns(list(columns))
+        count = len(next(iter(columns.values()), ())) if rows is None else rows
+        return Plan(self, count, tuple(self.parts(columns, count)))
 
-    def combine(
-        self,
-        scores: Mapping[str, Floats],
-        gated: Mapping[str, NDArray[np.bool_]],
-        gate: Floats,
-        columns: Columns,
+    def check_columns(self, available: Sequence[str]) -> None:
+        """RewardError where a column is asked for that is not there.
+
+        Or where one that is asked for has the name of a field or component.
+        """
+        for name in self.split_by:
+            if name not in available:
+                raise RewardError(
+                    f"the route asks for {name!r}; this table has "
+                    f"{sorted(available)}{did_you_mean(name, available)}"
+                )
+        for inner in self.inner:
+            own = (*inner.fields, *inner.names)
+            known = {*available, *own}
+            for owner, names in inner._asks:
+                for name in names:
+                    if name in own and name in available:
+                        kind = "field" if name in inner.fields else "component"
+                        raise RewardError(
+                            f"reward {inner.name!r}: {name!r} is a {kind} and also a column of the rollouts; "
+                            f"rename the {kind}"
+                        )
+                    if name not in known and name != ROLLOUT:
+                        raise RewardError(
+                            f"{owner} asks for {name!r}; this table has {sorted(known)}"
+                            f"{did_you_mean(name, known) or '; add it, or map a column to it'}"
+                        )
+
+    def parts(self, columns: Columns, rows: int) -> list[Part]:
+        """The rewards and the rows each is for: without a route one part with all rows."""
+        return self.routing.parts(columns) if self.routing else [Part("", self, np.arange(rows))]
+
+    def add_up(
+        self, scores: Mapping[str, Floats], gated: Mapping[str, NDArray[np.bool_]], gate: Floats
     ) -> Floats:
-        """Reward of each row before the transform, from scores (NaN where missing) and what was gated."""
+        """Reward of each row before the transform, without a route; see `Plan.combine`."""
         table = np.column_stack([scores[name] for name in self.names])  # (rows, components)
         closed = np.column_stack([gated[name] for name in self.names])
         reward = aggregate(
@@ -305,8 +275,8 @@ class Reward:
             reward[np.isnan(gate)] = np.nan
         return reward
 
-    def transformed(self, rewards: Floats, groups: Rows, columns: Columns) -> Floats:
-        """The rewards after the transform; NaN stays NaN."""
+    def transformed(self, rewards: Floats, groups: Rows) -> Floats:
+        """The rewards after the transform, without a route; NaN stays NaN."""
         if self.transform is None:
             return rewards
         try:
@@ -314,51 +284,66 @@ class Reward:
         except InputError:
             raise
         except CAUGHT as error:
-            raise RewardError(f"reward {self.name!r}: its transform failed with {said(error)}") from error
+            raise RewardError(
+                f"reward {self.name!r}: its transform failed with {describe_error(error)}"
+            ) from error
         if out.shape != rewards.shape:
             raise RewardError(
                 f"reward {self.name!r}: its transform returned shape {out.shape} for {len(rewards)} rewards"
             )
         return out
 
+    def map(self, change: Callable[[Reward], Reward]) -> Reward:
+        """The same with `change` made to each reward of its route, or to itself where it has none."""
+        if not self.routing:
+            return change(self)
+        column, default = self.routing.column, self.routing.default
+        rewards = {value: change(reward) for value, reward in self.routing.rewards.items()}
+        return Route(column, rewards, change(default) if default is not None else None, name=self.name)
+
     def reweigh(self, weights: Mapping[str, float]) -> Reward:
-        """The same reward with other weights. RewardError: a weight for a component that it does not have."""
+        """The same reward with other weights, in every reward of a route that has the component.
+
+        RewardError: a weight for a component that it does not have.
+        """
         for name in weights:
             if name not in self.names:
                 raise RewardError(
-                    f"there is no component {name!r} to weigh; reward {self.name!r} has "
-                    f"{list(self.names)}{did_you_mean(name, self.names)}"
+                    f"there is no component {name!r} to weigh; {'route' if self.routing else 'reward'} "
+                    f"{self.name!r} has {list(self.names)}{did_you_mean(name, self.names)}"
                 )
-        changed = [replace(item, weight=weights.get(item.name, item.weight)) for item in self.components]
-        return replace(self, components=changed)
+        return self.map(
+            lambda inner: replace(
+                inner,
+                components=[
+                    replace(item, weight=weights.get(item.name, item.weight)) for item in inner.components
+                ],
+            )
+        )
 
     def __call__(self, **columns: Any) -> RewardResult:
-        """Reward of one completion given by its columns.
+        """Reward of one completion given by its columns, before any transform.
 
         Group components abstain. RewardError: a column is missing.
         """
-        self.check_columns(list(columns))
-        lists = {name: [value] for name, value in columns.items()}
-        found = self.evaluate(lists, rows=1, notes=True)
-        gated = {name: status == GATED for name, status in found.statuses.items()}
-        reward = self.combine(found.scores, gated, found.gate, lists)
-        return RewardResult(
-            reward=float(reward[0]),
-            scores={name: float(score[0]) for name, score in found.scores.items()},
-            status={name: STATUSES[status[0]] for name, status in found.statuses.items()},
-            errors={name: reason for name, (reason,) in found.errors.items() if reason is not None},
-            fields={name: values[0] for name, values in found.fields.items()},
-            notes=found.notes[0] if found.notes else {},
-            weights={n: w for part in self.parts(lists, 1) for n, w in part.reward.weights.items()},
-        )
+        from rewardkit.scoring.result import result_of  # the one step up: a definition that can be called
+
+        return result_of(self, columns)
 
     def _repr_html_(self) -> str:
+        if self.routing:
+            rewards = [(str(value), reward) for value, reward in self.routing.rewards.items()]
+            rewards += [("(any other)", self.routing.default)] if self.routing.default is not None else []
+            parts = [(value, inner.name, inner.weights, inner.aggregation) for value, inner in rewards]
+            return cards.route(self.name, self.routing.column, parts)
         options = {"aggregation": self.aggregation, "on missing": self.on_missing, "origin": self.origin}
         for what, item in (("gate of the whole reward", self.gate), ("transform", self.transform)):
             options[what] = describe(item) if item else ""
         fields = {name: describe(item) for name, item in self.fields.items()}
         components = [{**item.scoring_record(), **item.paying_record()} for item in self.components]
         return cards.reward(self.name, fields, components, options)
+
+    # --- its record
 
     def _scoring_record(self) -> dict[str, Any]:
         """What decides the scores, apart from weights: the content of the scoring fingerprint."""
@@ -371,23 +356,25 @@ class Reward:
             "sources": sources(self.functions),
         }
 
-    def _transform_sources(self) -> dict[str, str]:
-        if self.recorded is not None:
-            return dict(self.recorded["transform_sources"])
-        return sources([self.transform] if self.transform else [])
-
     def record(self) -> dict[str, Any]:
         """The definition as plain data.
 
         What a run record keeps, with the fingerprints *scoring* and *reward*.
         """
+        if self.routing:
+            return self._routing_record(self.routing)
         scoring = self._scoring_record()
+        transform_sources = (
+            sources([self.transform] if self.transform else [])
+            if self.recorded is None
+            else dict(self.recorded["transform_sources"])
+        )
         paying = {
             "weights": self.weights,
             "aggregation": self.aggregation,
             "on_missing": self.on_missing,
             "transform": describe(self.transform) if self.transform else None,
-            "transform_sources": self._transform_sources(),
+            "transform_sources": transform_sources,
         }
         return {
             "version": RECORD_VERSION,
@@ -402,7 +389,40 @@ class Reward:
             "fingerprints": {"scoring": fingerprint(scoring), "reward": fingerprint({**scoring, **paying})},
         }
 
+    def _routing_record(self, routing: Routing) -> dict[str, Any]:
+        rewards = [{"value": value, "reward": reward.record()} for value, reward in routing.rewards.items()]
+        default = routing.default.record() if routing.default is not None else None
 
-def fingerprint(content: Any) -> str:
-    """Hash of plain data, the same on every machine."""
-    return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()[:16]
+        def prints(kind: str) -> str:
+            parts = [[item["value"], item["reward"]["fingerprints"][kind]] for item in rewards]  # type: ignore[index]
+            return fingerprint([routing.column, parts, default and default["fingerprints"][kind]])
+
+        return {
+            "name": self.name,
+            "route": {"column": routing.column, "rewards": rewards, "default": default},
+            "fingerprints": {kind: prints(kind) for kind in ("scoring", "reward")},
+        }
+
+
+def Route(
+    column: str, rewards: Mapping[str, Reward], default: Reward | None = None, *, name: str | None = None
+) -> Reward:
+    """A reward for each value of a column: `Route("data_source", {"gsm8k": a, "people-json": b})`.
+
+    Rows whose value has no reward go to `default`, or are not judged (``abstained``, reward NaN). Components
+    of the same name share a score column; for the rows of another reward they are ``gated``. RewardError: no
+    rewards, a route in a route.
+    """
+    inner = [*rewards.values(), *([default] if default is not None else [])]
+    if not inner:
+        raise RewardError(f"Route({column!r}, ...) has no rewards; give {{value: reward}}")
+    if wrong := [item for item in inner if not isinstance(item, Reward) or item.routing]:
+        raise RewardError(f"Route({column!r}, ...) takes rewards; got {wrong[0]!r}")
+    if odd := [key for key in rewards if not isinstance(key, str | int | float | None)]:
+        raise RewardError(f"Route({column!r}, ...) has the value {odd[0]!r}; give texts or numbers")
+    return Reward(
+        name or "+".join(dict.fromkeys(item.name for item in inner)),
+        {key: value for item in inner for key, value in item.fields.items()},
+        tuple({item.name: item for reward in inner for item in reward.components}.values()),
+        routing=Routing(column, dict(rewards), default),
+    )

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from rewardkit.errors import RewardError
+from rewardkit.errors import CAUGHT, RewardError, describe_error, preview
 from rewardkit.primitives import extract as extraction
 from rewardkit.primitives import measure as measurement
 from rewardkit.primitives import verify as verification
@@ -24,10 +24,8 @@ from rewardkit.primitives.gates import Gate
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.load import FILE_MODULE, run_file
 from rewardkit.rewards.reward import Reward
-from rewardkit.rewards.route import Route
 from rewardkit.rewards.source import Piece, function_names, held, name_at_the_top, pieces, renamed
-from rewardkit.scoring.calls import CAUGHT, said, short
-from rewardkit.scoring.scores import write_whole
+from rewardkit.rollouts.write import write_whole
 from rewardkit.targets.adapter import Adapter, Key, parameters
 
 __all__ = ["Writer", "import_order", "run_beside", "save_reward"]
@@ -84,7 +82,7 @@ def run_beside(temporary: Path, text: str, what: str) -> Iterator[ModuleType]:
         try:
             module = run_file(trial)
         except RewardError as error:
-            reason = said(error.__cause__) if error.__cause__ is not None else str(error)
+            reason = describe_error(error.__cause__) if error.__cause__ is not None else str(error)
             raise RewardError(f"{what} does not run: {reason}") from error
         yield module
     finally:
@@ -137,18 +135,18 @@ class Writer:
 
     def reward(self, reward: Reward) -> str:
         """The expression that gives the reward."""
-        if isinstance(reward, Route):
+        if routing := reward.routing:
             inner = "".join(
                 f"        {key!r}: {_indented(self.reward(item), 8)},\n"
-                for key, item in reward.rewards.items()
+                for key, item in routing.rewards.items()
             )
             default = (
-                f"    default={_indented(self.reward(reward.default), 4)},\n"
-                if reward.default is not None
+                f"    default={_indented(self.reward(routing.default), 4)},\n"
+                if routing.default is not None
                 else ""
             )
             return (
-                f"rk.Route(\n    {reward.column!r},\n    {{\n{inner}    }},\n{default}    "
+                f"rk.Route(\n    {routing.column!r},\n    {{\n{inner}    }},\n{default}    "
                 f"name={reward.name!r},\n)"
             )
         lines = [repr(reward.name)]
@@ -210,7 +208,7 @@ class Writer:
             return f"{self.call(type(function), owner)}()"
         if not name.isidentifier():
             raise RewardError(
-                f"{owner!r} uses {short(function)}, which has no name to write; give it a function with a "
+                f"{owner!r} uses {preview(function)}, which has no name to write; give it a function with a "
                 "name at the top of a file or cell"
             )
         if self.named.setdefault(name, function) is not function:
@@ -239,8 +237,8 @@ class Writer:
             if type(there) is type(value) and held(there) != held(value):
                 raise RewardError(
                     f"{name!r} was changed after it was made, which a copy of its statement does not do "
-                    f"({short(value)} here, {short(there)} in the new file); make it in one statement, or "
-                    "import it from a module"
+                    f"({preview(value)} here, {preview(there)} in the new file); make it in one statement, "
+                    "or import it from a module"
                 )
 
     @property
@@ -286,8 +284,8 @@ class Writer:
             if is_like_new(value):
                 return f"{self.call(type(value), owner)}()"
             raise RewardError(
-                f"{owner!r} holds {short(value)}, which cannot be written; give it a function with a name at "
-                "the top of a file or cell"
+                f"{owner!r} holds {preview(value)}, which cannot be written; give it a function with a name "
+                "at the top of a file or cell"
             ) from None
         return repr(value)
 

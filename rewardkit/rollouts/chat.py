@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from rewardkit.errors import InputError, did_you_mean
+from rewardkit.errors import InputError, did_you_mean, preview
 from rewardkit.primitives.messages import content_text
-from rewardkit.scoring.calls import short
 
 if TYPE_CHECKING:
     import openai
@@ -151,7 +150,7 @@ def read_answer(body: str) -> dict[str, Any]:
     choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
     message = choice.get("message")
     if not isinstance(message, dict) or choice.get("finish_reason") == "error":  # so OpenRouter says it
-        raise ValueError(f"the answer is no chat completion: {short(body)}")
+        raise ValueError(f"the answer is no chat completion: {preview(body)}")
     content = message.get("content")
     text = content if isinstance(content, str) else content_text(content) if content is not None else None
     instead = {

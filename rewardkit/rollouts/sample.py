@@ -19,13 +19,12 @@ from typing import Any
 import pandas as pd
 from tqdm.auto import tqdm
 
-from rewardkit.errors import InputError, RolloutsError
+from rewardkit.errors import InputError, RolloutsError, preview
 from rewardkit.rollouts.chat import CONCURRENCY, RETRIES, TIMEOUT, Ask, Asking, Failed, Server
 from rewardkit.rollouts.columns import ALIASES
 from rewardkit.rollouts.files import Rejected
 from rewardkit.rollouts.prompts import Prompt, Prompts, read_prompts
 from rewardkit.rollouts.sample_log import SampleLog, open_log
-from rewardkit.scoring.calls import short
 
 __all__ = ["Sampled", "sample"]
 
@@ -298,7 +297,7 @@ def _same(expected: Mapping[str, Any], row: Mapping[str, Any], path: Path) -> No
     for name in dict.fromkeys([*expected, *found]):
         old, new = found.get(name), expected.get(name)
         if old != new:
-            what = "another seed" if name == "seed" else f"{name} {short(old)}, and this run {short(new)}"
+            what = "another seed" if name == "seed" else f"{name} {preview(old)}, and this run {preview(new)}"
             raise RolloutsError(
                 f"{str(path)!r} was made otherwise: {row['rollout_id']} has {what}; name another log, or add "
                 "this run as another policy (--policy NAME --add)"
@@ -336,7 +335,9 @@ def _check_options(
         if isinstance(number, bool) or not isinstance(number, int | float) or not low <= number <= high:
             raise InputError(f"{name} is {number!r}; it is {what}")
     if extra_body is not None and not _is_json_object(extra_body):
-        raise InputError(f"extra_body is {short(extra_body)}; it is a JSON object with fields of the request")
+        raise InputError(
+            f"extra_body is {preview(extra_body)}; it is a JSON object with fields of the request"
+        )
     for name in NOT_EXTRA:
         if name in (extra_body or {}):
             raise InputError(

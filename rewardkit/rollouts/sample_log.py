@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rewardkit.errors import RolloutsError
-from rewardkit.scoring.calls import short
+from rewardkit.errors import RolloutsError, preview
 
 try:
     import fcntl
@@ -110,14 +109,14 @@ def _read(path: Path) -> tuple[list[dict[str, Any]], bytes]:
         if text.strip():
             row = _row(text)
             if row is None:
-                raise _not_ours(path, f"line {line} is {short(text.decode('utf-8', 'replace'))}")
+                raise _not_ours(path, f"line {line} is {preview(text.decode('utf-8', 'replace'))}")
             rows.append(row)
     if tail:
         row = _row(tail)
         if row is not None:
             rows.append(row)
         elif not (tail.startswith(BEGINS) or BEGINS.startswith(tail)):
-            raise _not_ours(path, f"its last line is {short(tail.decode('utf-8', 'replace'))}")
+            raise _not_ours(path, f"its last line is {preview(tail.decode('utf-8', 'replace'))}")
     return rows, tail
 
 

@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rewardkit.errors import CasesError, RewardError, did_you_mean
+from rewardkit.errors import CasesError, RewardError, did_you_mean, preview
 from rewardkit.html import cards
 from rewardkit.primitives.extract import assistant_text
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.bundle import resolve
 from rewardkit.rollouts.files import read_jsonl
-from rewardkit.scoring.calls import short
-from rewardkit.scoring.evaluate import GATED, STATUSES
+from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.limits import time_limit
+from rewardkit.scoring.outcomes import STATUSES
 
 __all__ = ["Case", "CheckResult", "Expected", "Miss", "assert_cases", "check", "load_cases"]
 
@@ -222,7 +222,7 @@ def cases_of(source: CaseSource) -> list[Case]:
         return load_cases(source)
     if isinstance(source, Mapping) or not isinstance(source, Iterable):
         raise CasesError(
-            f"cases={short(source)} are no cases; give a list of them, or the path of a case file"
+            f"cases={preview(source)} are no cases; give a list of them, or the path of a case file"
         )
     given = list(source)
     known = [case for case in given if isinstance(case, Case)]
@@ -297,12 +297,11 @@ def check(
     if not cases:
         return CheckResult(reward.name, (), (), left_out)
     with time_limit(timeout) as limit:
-        found = reward.evaluate(columns, rows=len(cases), limit=limit)
-    gated = {name: status == GATED for name, status in found.statuses.items()}
-    rewards = reward.combine(found.scores, gated, found.gate, columns)
+        found = evaluate(reward.bind(columns, len(cases)), columns, limit=limit)
+    rewards = found.rewards
     misses = []
     for row, case in enumerate(cases):
-        status = {name: STATUSES[codes[row]] for name, codes in found.statuses.items()}
+        status = {name: found.status(name, row) for name in found.components}
         expectations = [
             (name, expected, float(found.scores[name][row]), status[name])
             for name, expected in case.scores.items()
@@ -314,7 +313,7 @@ def check(
             )
         for what, expected, value, how in expectations:
             if not expected.met_by(value, how):
-                reasons = [found.errors[name][row] for name in ([what] if what != "reward" else reward.names)]
+                reasons = [found.reason(name, row) for name in ([what] if what != "reward" else reward.names)]
                 reason = next((text for text in reasons if text), None)
                 misses.append(
                     Miss(

@@ -1,302 +1,359 @@
-"""Fields, components and gates over columns -> score columns, in this process.
+"""Fields, components and gates over columns -> Outcomes, column by column.
 
-With `calling` the only place that catches component errors.
-
-Column by column, not row by row: a component is one pass over the rows whose gate is open.
+A component is one pass over the rows whose gate is open, not a step of a loop over rows. What a user's
+function does wrong becomes the status of its row.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rewardkit.primitives.gates import Gate
-from rewardkit.rewards.component import Call, Component
+from rewardkit.rewards.component import Component
+from rewardkit.rewards.plan import ROLLOUT, Columns, Plan, Rows
+from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.signature import Call, gate_asks_for
 from rewardkit.scoring.calls import (
     Failure,
     Notes,
+    as_batch,
     as_field,
+    as_field_list,
+    as_score,
+    call_all,
     decision,
     guarded,
-    problem,
+    score_problem,
 )
 from rewardkit.scoring.limits import TimeLimit
-from rewardkit.scoring.passes import ROLLOUT, Floats, Passes, Rows
+from rewardkit.scoring.outcomes import ABSTAINED, ERROR, GATED, SCORED, Outcome, Outcomes
 
-__all__ = ["ROLLOUT", "STATUSES", "Columns", "Evaluation", "Floats", "Rows", "evaluate"]
-
-Columns = Mapping[str, Sequence[Any]]
-
-STATUSES: Final = ("scored", "gated", "abstained", "error")
-SCORED, GATED, ABSTAINED, ERROR = range(4)
-
-
-@dataclass(frozen=True, eq=False)
-class Evaluation:
-    """What came out, by name: all arrays and lists have one entry a row.
-
-    `scores` holds NaN unless the status is ``scored``; `statuses` indexes `STATUSES`; `errors` has the reason
-    of every error and abstention, else ``None``; `gate` is 1 where the gate on the whole reward is open, 0
-    closed, NaN unknown; `notes` has what `rk.note` left, by row, where it was asked for.
-    """
-
-    fields: dict[str, list[Any]]
-    scores: dict[str, Floats]
-    statuses: dict[str, NDArray[np.int8]]
-    errors: dict[str, list[str | None]]
-    gate: Floats
-    notes: Notes | None = None
+__all__ = ["call_rows", "evaluate"]
 
 
 def evaluate(
-    fields: Mapping[str, Call],
-    components: Sequence[Component],
+    plan: Plan,
     columns: Columns,
     *,
-    rows: int,
-    gate: Gate | None = None,
-    gate_call: Call | None = None,
     groups: Rows | None = None,
     ignore_gates: bool = False,
     notes: bool = False,
     limit: TimeLimit | None = None,
-    progress: Callable[[str], None] | None = None,
-) -> Evaluation:
-    """Compute fields, then components in their order.
+    before: Callable[[str], None] | None = None,
+) -> Outcomes:
+    """What came of the plan for these columns, lists of `plan.rows` values.
 
-    `columns` are lists of `rows` values; what is asked for must be there (see `Reward.check_columns`). `gate`
-    is the one on the whole reward: components declared after all it asks for are not run where it is closed.
     `groups` are group codes, (rows,); without them group components abstain. `limit` bounds the time of each
-    call of a user's function. `progress` is called with each name before its pass. Never raises for what a
-    component, field or gate does: that becomes its status.
+    call of a user's function. `before` is called with each field's and component's name before its pass.
+    Never raises for what a component, field or gate does: that becomes its status.
     """
-    state = _Pass(columns, rows, groups, ignore_gates, [{} for _ in range(rows)] if notes else None, limit)
-    return state.run(fields, components, gate, gate_call, progress or (lambda name: None))
+
+    def part(reward: Reward, plan: Plan, columns: Columns, groups: Rows | None) -> Outcomes:
+        out = Outcomes.blank(plan, SCORED, notes=notes)
+        return _Evaluation(reward, columns, groups, ignore_gates, limit, before or _nothing, out).run()
+
+    if not plan.reward.routing:
+        return part(plan.reward, plan, columns, groups)
+    whole = Outcomes.blank(plan, GATED, notes=notes)
+    unmatched = np.ones(plan.rows, dtype=bool)
+    for one in plan.parts:
+        unmatched[one.rows] = False
+        places = one.rows.tolist()
+        some = {name: [values[row] for row in places] for name, values in columns.items()}
+        own = Plan(one.reward, len(places), ())
+        whole.put(one.rows, part(one.reward, own, some, None if groups is None else groups[one.rows]))
+    (column,) = plan.reward.split_by
+    for row in np.flatnonzero(unmatched).tolist():
+        for outcome in whole.components.values():
+            outcome.mark(np.array([row]), ABSTAINED, f"no reward for {column}={columns[column][row]!r}")
+    return whole
 
 
-class _Pass:
-    """The state of one evaluation: the columns known so far and what has been found."""
+def call_rows(
+    call: Call,
+    column: Callable[[str], Sequence[Any]],
+    count: int,
+    limit: TimeLimit | None,
+    settle: Callable[[Any], Any],
+    notes: Notes | None = None,
+) -> list[Any]:
+    """What a function returns for each of `count` rows, or Failures; `column` gives a column by its name.
 
-    def __init__(
-        self,
-        columns: Columns,
-        rows: int,
-        groups: Rows | None,
-        ignore_gates: bool,
-        notes: Notes | None,
-        limit: TimeLimit | None,
-    ) -> None:
-        self.known: dict[str, Sequence[Any] | Floats] = dict(columns)
-        self.passes = Passes(columns, self.known, rows, groups, notes, limit)
-        self.failed: dict[str, Rows] = {}  # field -> rows where it has no value
-        self.rows = rows
-        self.groups = groups
-        self.ignore_gates = ignore_gates
-        self.found = Evaluation({}, {}, {}, {}, np.ones(rows), notes)
+    Under a time limit, where it is needed, `settle` makes plain values of what it returns over there.
+    """
+    if not count:
+        return []
+    positional = [column(name) for name in call.positional]
+    keywords = {parameter: column(name) for parameter, name in call.keywords.items()}
+    if limit and limit.needed(call.function):
+        return limit.run(
+            call.function, positional, keywords, count, notes, settle=settle, is_async=call.is_async
+        )
+    return call_all(call.function, positional, keywords, count, notes=notes, is_async=call.is_async)
 
-    def run(
-        self,
-        fields: Mapping[str, Call],
-        components: Sequence[Component],
-        gate: Gate | None,
-        gate_call: Call | None,
-        progress: Callable[[str], None],
-    ) -> Evaluation:
-        for name, call in fields.items():
-            progress(name)
+
+def _nothing(name: str) -> None:
+    pass
+
+
+class BatchFailure(Failure):
+    """The failure of a call that was for several rows."""
+
+
+@dataclass(eq=False)
+class _Evaluation:
+    """One reward over columns: what is known so far (columns, fields, scores) and what came of each step."""
+
+    reward: Reward
+    columns: Columns
+    groups: Rows | None
+    ignore_gates: bool
+    limit: TimeLimit | None
+    before: Callable[[str], None]
+    out: Outcomes
+
+    def __post_init__(self) -> None:
+        self.known: dict[str, Any] = dict(self.columns)
+        self.done: dict[str, Outcome] = {}  # of fields and components
+        self.rows = self.out.plan.rows
+        self.every = np.arange(self.rows)
+
+    def run(self) -> Outcomes:
+        reward = self.reward
+        self.out.gate = np.ones(self.rows)
+        for name, call in reward.field_calls.items():
+            self.before(name)
             self.field(name, call)
-        waiting = gate
-        for component in components:
-            if waiting and self.can_decide(waiting, gate_call):
-                self.whole_gate(waiting, gate_call)
+        waiting = None if self.ignore_gates else reward.gate
+        for component in reward.components:
+            if waiting and self.known.keys() >= set(gate_asks_for(waiting, reward.gate_call)):
+                self.whole_gate(waiting)
                 waiting = None
-            progress(component.name)
+            self.before(component.name)
             self.component(component)
         if waiting:
-            self.whole_gate(waiting, gate_call)
-        return self.found
+            self.whole_gate(waiting)
+        return self.out
+
+    # --- the three kinds of steps
 
     def field(self, name: str, call: Call) -> None:
-        values = [None] * self.rows
-        reasons: list[str | None] = [None] * self.rows
-        rows = self.without_failures(call, np.arange(self.rows), reasons)
-        found = self.passes.fields(call, rows)
-        for row, value in zip(rows, map(as_field, found), strict=True):
-            if isinstance(value, Failure):
-                reasons[row] = value.message
-            else:
+        outcome = Outcome.blank(self.rows)
+        rows = self.ready(call, self.every, outcome)
+        values: list[Any] = [None] * self.rows
+        found = map(as_field, self.field_values(call, rows))
+        if len(rows) == self.rows:
+            values = list(found)
+        else:
+            for row, value in zip(rows.tolist(), found, strict=True):
                 values[row] = value
-        failed = [row for row, reason in enumerate(reasons) if reason is not None]
-        if failed:
-            self.failed[name] = np.array(failed, dtype=np.intp)
-            for row in failed:
-                values[row] = Failure(f"field {name!r} failed: {reasons[row]}")  # type: ignore[call-overload]
-        self.known[name] = values
-        self.found.fields[name] = (
-            [None if isinstance(value, Failure) else value for value in values] if failed else values
-        )
+        if Failure in set(map(type, values)) or BatchFailure in set(map(type, values)):
+            for row, value in enumerate(values):
+                if isinstance(value, Failure):
+                    values[row] = None
+                    outcome.status[row], outcome.reasons[row] = ERROR, value.message
+        if outcome.reasons:
+            self.out.failed[name] = outcome.reasons
+        self.known[name] = self.out.fields[name] = values
+        self.done[name] = outcome
 
     def component(self, component: Component) -> None:
-        status = np.full(self.rows, SCORED, dtype=np.int8)
-        reasons: list[str | None] = [None] * self.rows
-        scores = np.full(self.rows, np.nan)
-        rows = np.arange(self.rows)
+        outcome = self.out.components[component.name]
+        rows = self.every
         if not self.ignore_gates:
-            closed = np.flatnonzero(self.found.gate == 0)
-            status[closed] = GATED
-            self.abstain(
-                np.flatnonzero(np.isnan(self.found.gate)),
-                "the gate on the whole reward has no value",
-                status,
-                reasons,
-            )
-            rows = np.flatnonzero(status == SCORED)
+            if not (self.out.gate == 1).all():
+                outcome.mark(np.flatnonzero(self.out.gate == 0), GATED)
+                unknown = np.flatnonzero(np.isnan(self.out.gate))
+                outcome.mark(unknown, ABSTAINED, "the gate on the whole reward has no value")
+                rows = np.flatnonzero(self.out.gate == 1)
             if component.gate:
-                rows = self.admitted(component.gate, component.gate_call, rows, status, reasons)
-        rows = self.without_failures(component.call, rows, reasons)
-        rows = self.with_scores(component.call, rows, status, reasons)
+                rows = self.admitted(component.gate, component.gate_call, rows, outcome)
+        rows = self.ready(component.call, rows, outcome)
         if component.group and self.groups is None:
-            self.abstain(rows, "needs the siblings of its group", status, reasons)
+            outcome.mark(rows, ABSTAINED, "needs the siblings of its group")
         else:
-            results = self.passes.scores(component, rows)
-            self.take(component, rows, results, scores, status, reasons)
-        for row, reason in enumerate(reasons):
-            if reason is not None and status[row] == SCORED:
-                status[row] = ERROR
-        self.found.scores[component.name] = scores
-        self.found.statuses[component.name] = status
-        self.found.errors[component.name] = reasons
-        self.known[component.name] = scores
+            self.take(component, rows, self.scores(component, rows), outcome)
+        self.done[component.name] = outcome
+        self.known[component.name] = outcome.scores
 
-    @staticmethod
-    def abstain(rows: Rows, reason: str, status: NDArray[np.int8], reasons: list[str | None]) -> None:
-        status[rows] = ABSTAINED
-        for row in rows:
-            reasons[row] = reason
+    def whole_gate(self, gate: Gate) -> None:
+        outcome = Outcome.blank(self.rows)
+        self.admitted(gate, self.reward.gate_call, self.every, outcome)
+        self.out.gate = np.select([outcome.status == SCORED, outcome.status == GATED], [1.0, 0.0], np.nan)
 
-    def can_decide(self, gate: Gate, call: Call | None) -> bool:
-        return all(name in self.known for name in (call.asks_for if call else (str(gate.on),)))
+    # --- which rows a step is made for
 
-    def whole_gate(self, gate: Gate, call: Call | None) -> None:
-        if not self.ignore_gates:
-            values = self.gate_values(gate, call, np.arange(self.rows))
-            self.found.gate[:] = [float(value) if isinstance(value, bool) else math.nan for value in values]
+    def ready(self, call: Call, rows: Rows, outcome: Outcome) -> Rows:
+        """The rows where every field and score that is asked for has a value; the others get their status.
 
-    def gate_values(self, gate: Gate, call: Call | None, rows: Rows) -> list[bool | Failure | None]:
-        """For each row True (open), False (closed), None (a value is missing) or Failure."""
-        decided: list[bool | Failure | None] = []
-        if call is None:
-            column = self.known[str(gate.on)]
-            status = self.found.statuses.get(str(gate.on), np.zeros(self.rows, dtype=np.int8))
-            for row in rows:
-                value = column[row]
-                if isinstance(value, Failure):
-                    decided.append(value)
-                elif status[row] == GATED:  # what kept that component from running closes this gate too
-                    decided.append(False)
-                else:
-                    decided.append(guarded((gate.admits, [value], {})))
-            return decided
-        reasons: list[str | None] = [None] * self.rows
-        fit = self.without_failures(call, rows, reasons)
-        unknown = np.zeros(self.rows, dtype=np.int8)
-        fit = self.with_scores(call, fit, unknown, reasons)
-        answers: dict[int, Any] = dict(
-            zip(fit.tolist(), self.passes.values(call, fit, decision), strict=True)
-        )
-        for row in rows.tolist():
-            if unknown[row]:
-                decided.append(False if unknown[row] == GATED else None)
-            else:
-                decided.append(decision(answers.get(row, Failure(reasons[row] or ""))))
-        return decided
-
-    def admitted(
-        self, gate: Gate, call: Call | None, rows: Rows, status: NDArray[np.int8], reasons: list[str | None]
-    ) -> Rows:
-        """The rows whose gate is open; the others get their status."""
-        scores = self.found.scores.get(gate.on) if isinstance(gate.on, str) else None
-        if scores is not None:  # a gate on an earlier component's score, without a Python loop over the rows
-            values = scores[rows]
-            low = -math.inf if gate.at_least is None else gate.at_least
-            high = math.inf if gate.at_most is None else gate.at_most
-            is_open = (
-                (values >= low)
-                & (values <= high)
-                & ((values == gate.equals) if gate.equals is not None else True)
-            )
-            status[rows[~is_open]] = GATED
-            missing = rows[np.isnan(values) & (self.found.statuses[str(gate.on)][rows] != GATED)]
-            self.abstain(missing, f"its gate needs {gate.on!r}, which is missing", status, reasons)
-            return rows[is_open]
-        asked = ", ".join(repr(name) for name in (call.asks_for if call else (gate.on,)))
-        kept = []
-        for row, value in zip(rows.tolist(), self.gate_values(gate, call, rows), strict=True):
-            if isinstance(value, Failure):
-                reasons[row] = f"its gate failed: {value.message}"
-            elif value is None:
-                status[row], reasons[row] = ABSTAINED, f"its gate needs {asked}, which is missing"
-            elif value:
-                kept.append(row)
-            else:
-                status[row] = GATED
-        return np.array(kept, dtype=np.intp)
-
-    def without_failures(self, call: Call, rows: Rows, reasons: list[str | None]) -> Rows:
-        """The rows where every field that is asked for has a value; the others get its reason."""
-        for name in call.asks_for:
-            if name in self.failed:
-                missing = np.intersect1d(rows, self.failed[name])
-                for row in missing:
-                    reasons[row] = self.known[name][row].message
-                rows = np.setdiff1d(rows, missing)
-        return rows
-
-    def with_scores(
-        self, call: Call, rows: Rows, status: NDArray[np.int8], reasons: list[str | None]
-    ) -> Rows:
-        """The rows where every component whose score is asked for was scored.
-
-        Where one was kept from running by its gate, so is what asks for it; the others abstain.
+        A failed field is an error; what asks for a component that its gate kept from running is gated, too.
         """
         for name in call.asks_for:
-            if name in self.found.scores:
-                missing = rows[np.isnan(self.found.scores[name][rows])]
-                gated = self.found.statuses[name][missing] == GATED
-                status[missing[gated]] = GATED
-                reason = f"asks for the score of {name!r}, which is missing"
-                self.abstain(missing[~gated], reason, status, reasons)
-                rows = np.setdiff1d(rows, missing)
+            earlier = self.done.get(name)
+            if earlier is None or not earlier.status.any():
+                continue
+            missing = rows[earlier.status[rows] != SCORED]
+            if name in self.out.fields:
+                for row in missing.tolist():
+                    outcome.status[row] = ERROR
+                    outcome.reasons[row] = f"field {name!r} failed: {earlier.reasons[row]}"
+            else:
+                gated = earlier.status[missing] == GATED
+                outcome.mark(missing[gated], GATED)
+                outcome.mark(missing[~gated], ABSTAINED, f"asks for the score of {name!r}, which is missing")
+            rows = rows[earlier.status[rows] == SCORED]
         return rows
 
+    def admitted(self, gate: Gate, call: Call | None, rows: Rows, outcome: Outcome) -> Rows:
+        """The rows whose gate is open; the others get their status."""
+        asks = gate_asks_for(gate, call)
+        why_missing = f"its gate needs {', '.join(map(repr, asks))}, which is missing"
+        name = str(gate.on)
+        if call is None and name in self.out.components:  # without a Python loop over the rows
+            earlier = self.done[name]
+            values = earlier.scores[rows]
+            low = -math.inf if gate.at_least is None else gate.at_least
+            high = math.inf if gate.at_most is None else gate.at_most
+            is_open: NDArray[np.bool_] = (values >= low) & (values <= high)
+            if gate.equals is not None:
+                is_open &= values == gate.equals
+            outcome.mark(rows[~is_open], GATED)
+            unknown = np.isnan(values) & (earlier.status[rows] != GATED)
+            outcome.mark(rows[unknown], ABSTAINED, why_missing)
+            return np.asarray(rows[is_open])
+        asking = call or Call(gate.admits, (name,), {}, "")
+        blocked = Outcome.blank(self.rows)
+        fit = self.ready(asking, rows, blocked)
+        if call is None:
+            column = self.known[name]
+            answers = [guarded(gate.admits, column[row]) for row in fit.tolist()]
+        else:
+            answers = [decision(answer) for answer in self.values(call, fit, decision)]
+        for row, answer in zip(fit.tolist(), answers, strict=True):
+            if isinstance(answer, Failure):
+                blocked.status[row], blocked.reasons[row] = ERROR, answer.message
+            elif not answer:
+                blocked.status[row] = ABSTAINED if answer is None else GATED
+        for status in (GATED, ABSTAINED):
+            there = rows[blocked.status[rows] == status]
+            outcome.mark(there, status, why_missing if status == ABSTAINED else None)
+        for row in rows[blocked.status[rows] == ERROR].tolist():
+            outcome.status[row], outcome.reasons[row] = ERROR, f"its gate failed: {blocked.reasons[row]}"
+        return np.asarray(rows[blocked.status[rows] == SCORED])
+
+    # --- how a function is called for them
+
+    def field_values(self, call: Call, rows: Rows) -> list[Any]:
+        """The values of a field at these rows, or Failures; an adapter says itself how it is to be called."""
+        together = getattr(call.function, "together", "")
+        if together == "group" and self.groups is None:
+            return [Failure("needs the siblings of its group")] * len(rows)
+        if together in ("batch", "group"):
+            return self.by_group(call, rows, as_field_list, alone=together == "batch")
+        return self.values(call, rows, as_field)
+
+    def scores(self, component: Component, rows: Rows) -> list[Any]:
+        """What a component returns for these rows, in their order, or Failures."""
+        if component.batch is True:
+            return self.listed(component.call, [rows] if len(rows) else [], as_batch)
+        if component.batch or component.group:
+            return self.by_group(component.call, rows, as_batch, alone=component.batch == "group")
+        return self.values(component.call, rows, as_score)
+
+    def values(self, call: Call, rows: Rows, settle: Callable[[Any], Any]) -> list[Any]:
+        """What the function returns for each of these rows; `settle` makes plain values of it elsewhere."""
+        places = None if len(rows) == self.rows else rows.tolist()
+
+        def at_rows(name: str) -> Sequence[Any]:
+            column = self.column(name)
+            return column if places is None else [column[row] for row in places]
+
+        heard = self.out.notes
+        notes = None if heard is None else [heard[row] for row in rows.tolist()]
+        return call_rows(call, at_rows, len(rows), self.limit, settle, notes)
+
+    def column(self, name: str) -> Sequence[Any]:
+        """A column, field or score by name, as Python values."""
+        if name == ROLLOUT and name not in self.known:
+            rows = zip(*self.columns.values(), strict=True)
+            self.known[name] = [dict(zip(self.columns, values, strict=True)) for values in rows]
+        column: Sequence[Any] = self.known[name]
+        if isinstance(column, np.ndarray):
+            column = self.known[name] = column.tolist()
+        return column
+
+    def by_group(
+        self, call: Call, rows: Rows, settle: Callable[[Any], list[Any] | Failure], *, alone: bool
+    ) -> list[Any]:
+        """What the function returns for these rows, called once a group.
+
+        Where it may be called for one `alone`, it is without groups, and for the rows of a call that failed.
+        """
+        if not len(rows):
+            return []
+        if self.groups is None:
+            return self.listed(call, list(rows[:, None]), settle)
+        order = np.argsort(self.groups[rows], kind="stable")
+        ends = np.flatnonzero(np.diff(self.groups[rows][order])) + 1
+        batches = np.split(rows[order], ends)
+        answers = self.listed(call, batches, settle)
+        if alone:
+            again = [at for at, row in enumerate(rows[order]) if isinstance(answers[at], BatchFailure)]
+            singles = self.listed(call, [rows[order][at : at + 1] for at in again], settle)
+            for at, answer in zip(again, singles, strict=True):
+                answers[at] = answer
+        back = np.empty(len(rows), dtype=np.intp)
+        back[order] = np.arange(len(rows))
+        return [answers[at] for at in back.tolist()]
+
+    def listed(
+        self, call: Call, batches: list[Rows], settle: Callable[[Any], list[Any] | Failure]
+    ) -> list[Any]:
+        """What the function returned for the rows of each batch in turn, called once for each batch."""
+
+        def lists(name: str) -> list[list[Any]]:
+            column = self.column(name)
+            return [[column[row] for row in batch] for batch in batches]
+
+        # a note of a batch can only be heard where it means one row
+        heard = self.out.notes
+        notes = None if heard is None else [heard[batch[0]] if len(batch) == 1 else {} for batch in batches]
+        answers = call_rows(call, lists, len(batches), self.limit, settle, notes)
+        results: list[Any] = []
+        for batch, answer in zip(batches, answers, strict=True):
+            values = settle(answer)
+            if isinstance(values, Failure):
+                kind = BatchFailure if len(batch) > 1 else Failure
+                values = [kind(values.message, values.late)] * len(batch)
+            elif len(values) != len(batch):  # no fault of one row, so that none is tried alone
+                values = [Failure(f"returned {len(values)} values for {len(batch)} completions")] * len(batch)
+            results += values
+        return results
+
     @staticmethod
-    def take(
-        component: Component,
-        rows: Rows,
-        results: list[Any],
-        scores: Floats,
-        status: NDArray[np.int8],
-        reasons: list[str | None],
-    ) -> None:
+    def take(component: Component, rows: Rows, results: list[Any], outcome: Outcome) -> None:
         """Write the results that are scores; give the others their status and reason."""
         low, high = component.range or (-math.inf, math.inf)
-        if {type(value) for value in results} <= {float, bool, np.float64}:
-            values = np.fromiter(results, dtype=float, count=len(rows))
-            fit = np.isfinite(values) & (values >= low) & (values <= high)
-            scores[rows[fit]] = values[fit]
-            left: Iterator[tuple[int, Any]] = ((int(rows[at]), results[at]) for at in np.flatnonzero(~fit))
-        else:
-            left = zip(rows.tolist(), results, strict=True)
-        for row, value in left:
-            why = problem(value, component.range)
+        left: Sequence[int] = range(len(results))
+        if set(map(type, results)) <= {float, int, bool, np.float64}:
+            try:
+                values = np.fromiter(results, dtype=float, count=len(results))
+                fit = np.isfinite(values) & (values >= low) & (values <= high)
+                outcome.scores[rows[fit]] = values[fit]
+                left = np.flatnonzero(~fit).tolist()
+            except OverflowError:  # an int beyond any float
+                pass
+        for at in left:
+            row, value = int(rows[at]), results[at]
             if value is None:
-                status[row], reasons[row] = ABSTAINED, "returned None"
-            elif why:
-                reasons[row] = why
+                outcome.status[row], outcome.reasons[row] = ABSTAINED, "returned None"
+            elif why := score_problem(value, component.range):
+                outcome.status[row], outcome.reasons[row] = ERROR, why
             else:
-                scores[row] = float(value)
+                outcome.scores[row] = float(value)

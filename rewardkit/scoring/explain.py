@@ -13,8 +13,9 @@ import pandas as pd
 from rewardkit.errors import RewardError
 from rewardkit.html import markup
 from rewardkit.primitives.extract import Extractor, Span
-from rewardkit.rewards.component import describe
-from rewardkit.rewards.reward import Reward, RewardResult
+from rewardkit.rewards.fingerprint import describe
+from rewardkit.rewards.reward import Reward
+from rewardkit.scoring.result import RewardResult
 from rewardkit.scoring.scores import Scores
 
 __all__ = ["Explanation", "explain", "explained", "spans_of"]

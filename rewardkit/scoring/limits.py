@@ -8,20 +8,11 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
 
-from rewardkit.errors import RewardError
+from rewardkit.errors import RewardError, preview, without_addresses
 from rewardkit.primitives.gates import Gate
 from rewardkit.primitives.notes import listen
-from rewardkit.rewards.component import describe, of_rewardkit, user_code
-from rewardkit.scoring.calls import (
-    CONCURRENT_CALLS,
-    Failure,
-    Notes,
-    awaited,
-    calls,
-    guarded,
-    short,
-    without_addresses,
-)
+from rewardkit.rewards.fingerprint import describe, of_rewardkit, user_code
+from rewardkit.scoring.calls import CONCURRENT_CALLS, Failure, Notes, awaited, calls, guarded
 from rewardkit.workers.pool import DeadlinePassed, Killed, Raised, WorkerEnded, Workers
 from rewardkit.workers.sending import CannotSend, pickled
 
@@ -157,7 +148,7 @@ def _one(
 ) -> Answer:
     """In the worker: one call."""
     with listen(listening) as heard:
-        value = settle(guarded((function, positional, keywords)))
+        value = settle(guarded(function, *positional, **keywords))
     return value, _sendable(heard)
 
 
@@ -180,5 +171,5 @@ def _sendable(heard: dict[str, Any]) -> dict[str, Any]:
         try:
             pickled((value,))
         except CannotSend:
-            heard[name] = short(value)
+            heard[name] = preview(value)
     return heard

@@ -1,14 +1,11 @@
-"""score(): a reward over rollouts, as Scores; Scores on disk."""
+"""Scores: scored rollouts, in memory and on disk."""
 
 from __future__ import annotations
 
 import json
-import os
 import platform
-import tempfile
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -19,22 +16,21 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
-from tqdm.auto import tqdm
 
-from rewardkit.errors import RewardError, RolloutsError
+from rewardkit.errors import RolloutsError, preview
 from rewardkit.html import cards
+from rewardkit.rewards.plan import Floats, Plan
+from rewardkit.rewards.record import reward_from_record
 from rewardkit.rewards.reward import Reward
-from rewardkit.rewards.route import reward_from_record
 from rewardkit.rollouts.logs.log import Logged
-from rewardkit.rollouts.table import Rollouts, load_rollouts
+from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import as_column, column_values
-from rewardkit.scoring.calls import short
-from rewardkit.scoring.evaluate import GATED, ROLLOUT, STATUSES, Evaluation, Floats
-from rewardkit.scoring.limits import time_limit
+from rewardkit.rollouts.write import write_whole
+from rewardkit.scoring.outcomes import GATED, STATUSES
 
-__all__ = ["Scores", "load_scores", "score"]
+__all__ = ["Scores", "load_scores"]
 
-OWN_PREFIXES = ("field/", "score/", "status/", "error/", "note/", "gate/")
+OWN_PREFIXES = ("field/", "failed/", "score/", "status/", "error/", "note/", "gate/")
 OWN_COLUMNS = ("reward_raw", "reward")
 
 
@@ -42,7 +38,8 @@ OWN_COLUMNS = ("reward_raw", "reward")
 class Scores:
     """Scored rollouts.
 
-    `table` has the rollout columns, then by name ``field/<name>``, ``score/<component>`` (NaN unless scored),
+    `table` has the rollout columns, then by name ``field/<name>`` (and ``failed/<name>``, why, where
+    extractions failed), ``score/<component>`` (NaN unless scored),
     ``status/<component>``, ``error/<component>`` (why not scored), where they exist ``note/<name>`` and
     ``gate/reward`` (1 open, 0 closed, NaN unknown), then ``reward_raw`` (before the transform) and
     ``reward``. Raw scores stand apart from weights: `reweigh` never scores again.
@@ -115,18 +112,15 @@ class Scores:
     def under(self, reward: Reward) -> Scores:
         """These scores combined as `reward` says; its components must be the ones that were scored."""
         columns = {name: column_values(self.rollouts.table[name]) for name in reward.split_by}
-        gate = (
-            self.table["gate/reward"].to_numpy(dtype=float)
-            if "gate/reward" in self.table
-            else np.ones(len(self))
-        )
-        raw = reward.combine(
+        plan = Plan(reward, len(self), tuple(reward.parts(columns, len(self))))
+        known = "gate/reward" in self.table
+        gate = self.table["gate/reward"].to_numpy(dtype=float) if known else np.ones(len(self))
+        raw = plan.combine(
             {name: self.score(name) for name in reward.names},
             {name: self.status(name) == GATED for name in reward.names},
             gate,
-            columns,
         )
-        final = reward.transformed(raw, self.groups, columns)
+        final = plan.transform(raw, self.groups)
         return Scores(self.table.assign(reward_raw=raw, reward=final), reward, self.rollouts, self.run)
 
     def save(self, folder: str | Path) -> Path:
@@ -181,88 +175,6 @@ class Scores:
         return "\n".join(lines)
 
 
-def score(
-    reward: Reward,
-    rollouts: Rollouts | str | Path | pd.DataFrame | Iterable[Mapping[str, Any]],
-    *,
-    ignore_gates: bool = False,
-    notes: bool = False,
-    timeout: float | None = None,
-    patience: int | None = None,
-    progress: bool = False,
-) -> Scores:
-    """Scores of every rollout, one row a completion in the order given.
-
-    ``ignore_gates=True`` runs and counts every component as if its gate were open; ``notes=True`` adds what
-    `rk.note` left as columns; ``progress=True`` shows a bar. What a component does wrong becomes its row's
-    status, never an exception. With a `timeout` each call of a function that is not rewardkit's own may take
-    so many seconds: it runs in a worker process, which is killed and replaced when it takes longer or ends,
-    and its row gets status ``error``; after `patience` late calls of a pass the others of it are not made.
-    Calls must not depend on one another, as several processes make them, and what they change stays there: an
-    argument that a call alters, or a counter, is not altered here.
-    RewardError: a column is asked for that is not there, or has the name of a field or component; a function
-    that cannot be sent to another process under a `timeout`.
-    """
-    if not isinstance(reward, Reward):
-        raise RewardError(f"score takes a Reward, not {short(reward)}; load or make one first")
-    if not isinstance(rollouts, Rollouts):
-        rollouts = load_rollouts(rollouts)
-    names = [str(name) for name in rollouts.table.columns]
-    taken = [name for name in names if name in OWN_COLUMNS or name.startswith(OWN_PREFIXES)]
-    if taken:
-        raise RolloutsError(
-            f"the rollouts have columns of a scored table: {taken}; rename them, or read a scored table "
-            "with load_scores"
-        )
-    reward.check_columns(names)
-    if ROLLOUT in reward.needs and ROLLOUT not in names:
-        columns = rollouts.as_logged()
-    else:
-        asked = {name: rollouts.table[name] for name in reward.needs}
-        columns = Rollouts(pd.DataFrame(asked), {}, ()).columns()
-    steps = len(reward.fields) + len(reward.components)
-    with (
-        time_limit(timeout, patience=patience) as limit,
-        tqdm(total=steps, desc="scoring", unit="column", leave=False) if progress else nullcontext() as bar,
-    ):
-        found = reward.evaluate(
-            columns,
-            rows=len(rollouts),
-            groups=rollouts.groups,
-            ignore_gates=ignore_gates,
-            notes=notes,
-            limit=limit,
-            progress=_advance(bar) if progress else None,
-        )
-    gated = {name: status == GATED for name, status in found.statuses.items()}
-    raw = reward.combine(found.scores, gated, found.gate, columns)
-    final = reward.transformed(raw, rollouts.groups, columns)
-    table = pd.concat([rollouts.table.reset_index(drop=True), _result_columns(found, raw, final)], axis=1)
-    run = {"versions": versions(), "ignore_gates": ignore_gates, "timeout": timeout}
-    return Scores(table, reward, replace(rollouts, table=rollouts.table.reset_index(drop=True)), run)
-
-
-def _advance(bar: Any) -> Callable[[str], None]:
-    def advance(name: str) -> None:
-        bar.set_postfix_str(name)
-        bar.update()
-
-    return advance
-
-
-def _result_columns(found: Evaluation, raw: Floats, final: Floats) -> pd.DataFrame:
-    columns: dict[str, Any] = {f"field/{name}": as_column(values) for name, values in found.fields.items()}
-    for name in found.scores:
-        columns[f"score/{name}"] = found.scores[name]
-        columns[f"status/{name}"] = status_column(found.statuses[name])
-        columns[f"error/{name}"] = pd.Series(found.errors[name], dtype=object)
-    for name in dict.fromkeys(name for heard in found.notes or [] for name in heard):
-        columns[f"note/{name}"] = as_column([heard.get(name) for heard in found.notes or []])
-    if not (found.gate == 1).all():
-        columns["gate/reward"] = found.gate
-    return pd.DataFrame({**columns, "reward_raw": raw, "reward": final})
-
-
 def status_column(codes: NDArray[Any]) -> pd.Categorical[Any]:
     """A status column from codes that index `STATUSES`."""
     kinds: Any = pd.CategoricalDtype(list(STATUSES))
@@ -308,31 +220,9 @@ def _to_arrow(table: pd.DataFrame) -> tuple[pa.Table, list[str]]:
 def _as_json(value: Any) -> str:
     """A value as JSON text; what JSON cannot hold as how it prints."""
     try:
-        return json.dumps(value, default=short)
+        return json.dumps(value, default=preview)
     except (TypeError, ValueError, RecursionError):
-        return json.dumps(short(value))
-
-
-def write_whole(path: Path, write: Callable[[Path], Any]) -> None:
-    """Let `write` fill a temporary file beside `path`, then put it in place.
-
-    A reader sees the old file or the new one.
-    """
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    os.close(handle)
-    try:
-        os.chmod(name, 0o666 & ~_umask())
-        write(Path(name))
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+        return json.dumps(preview(value))
 
 
 def is_scored(path: str | Path) -> bool:

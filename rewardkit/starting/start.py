@@ -20,7 +20,8 @@ from rewardkit.rewards.load import hides_module
 from rewardkit.rewards.save import run_beside
 from rewardkit.rollouts.bundle import GALLERY
 from rewardkit.rollouts.table import Rollouts, load_rollouts
-from rewardkit.scoring.scores import score, write_whole
+from rewardkit.rollouts.write import write_whole
+from rewardkit.scoring.score import score
 from rewardkit.starting.notebook_text import notebook_text
 from rewardkit.starting.reward_text import reward_text
 from rewardkit.starting.stubs import stubs

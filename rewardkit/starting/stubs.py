@@ -15,7 +15,7 @@ from rewardkit.primitives.verify import read_number
 from rewardkit.probes.drafting import prompt_text
 from rewardkit.probes.shown import one_line
 from rewardkit.rewards.reward import Reward
-from rewardkit.scoring.evaluate import STATUSES
+from rewardkit.scoring.outcomes import STATUSES
 from rewardkit.scoring.scores import Scores
 from rewardkit.starting.task import Task
 from rewardkit.starting.truths import Row

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any, ClassVar
 
+from rewardkit.errors import preview
 from rewardkit.primitives.factories import Made
-from rewardkit.rewards.component import is_async
+from rewardkit.rewards.signature import is_async
 from rewardkit.rollouts.columns import ALIASES
-from rewardkit.scoring.calls import short
 
 __all__ = [
     "Adapter",
@@ -160,7 +160,7 @@ class Key(Made):
             raise ValueError(f"it returned the keys {list(result)}, without {self.key!r}")
         if self.main or result is None:
             return result
-        raise ValueError(f"it returned {short(result)}, not a dict with {self.key!r}")
+        raise ValueError(f"it returned {preview(result)}, not a dict with {self.key!r}")
 
 
 def parameters(function: Any) -> dict[str, inspect.Parameter]:

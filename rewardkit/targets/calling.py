@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from rewardkit.errors import RewardError
-from rewardkit.rewards.component import is_async
+from rewardkit.rewards.signature import is_async
 
 __all__ = ["awaited", "each", "installed", "loaded"]
 

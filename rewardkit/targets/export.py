@@ -12,11 +12,11 @@ import numpy as np
 
 from rewardkit.errors import RewardError
 from rewardkit.rewards.reward import Reward
-from rewardkit.rewards.route import Route
 from rewardkit.rewards.save import Writer, import_order, run_beside
 from rewardkit.rewards.source import bound
 from rewardkit.rollouts.table import Rollouts, load_rollouts
-from rewardkit.scoring.scores import versions, write_whole
+from rewardkit.rollouts.write import write_whole
+from rewardkit.scoring.scores import versions
 from rewardkit.targets import named
 from rewardkit.targets import prove as proving
 from rewardkit.targets.exported import identifier
@@ -123,11 +123,7 @@ WITHIN = 1000
 
 
 def _without_transform(reward: Reward) -> Reward:
-    if isinstance(reward, Route):
-        inner = {key: _without_transform(item) for key, item in reward.rewards.items()}
-        default = _without_transform(reward.default) if reward.default is not None else None
-        return Route(reward.column, inner, default, name=reward.name)
-    return replace(reward, transform=None)
+    return reward.map(lambda inner: replace(inner, transform=None))
 
 
 def _text(

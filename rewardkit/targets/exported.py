@@ -18,7 +18,8 @@ from rewardkit.errors import RewardError
 from rewardkit.primitives.factories import Made
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.columns import ALIASES
-from rewardkit.scoring.evaluate import ERROR, GATED, SCORED, Evaluation
+from rewardkit.scoring.evaluate import evaluate
+from rewardkit.scoring.outcomes import ERROR, GATED, SCORED, Outcomes
 from rewardkit.targets.reading import JUDGED
 from rewardkit.workers.sending import MODULE_SOURCE, by_value
 
@@ -98,28 +99,27 @@ def rate(reward: Reward, columns: Mapping[str, Sequence[Any]], count: int) -> Ra
             f"{error}; give the data set that column, or export again with columns={{canonical: its name}}"
         ) from None
     groups = _groups(columns, count)
-    found = reward.evaluate(columns, rows=count, groups=groups, notes=True)
-    gated = {name: status == GATED for name, status in found.statuses.items()}
-    raw = reward.combine(found.scores, gated, found.gate, columns)
-    final = reward.transformed(raw, groups, columns)
+    plan = reward.bind(columns, count)
+    found = evaluate(plan, columns, groups=groups, notes=True)
+    final = plan.transform(found.rewards, groups)
     _log_errors(reward, found)
     return Rated(
         _listed(final),
         {
             name: [
                 0.0 if status == GATED else score if status == SCORED else None
-                for score, status in zip(scores.tolist(), found.statuses[name].tolist(), strict=True)
+                for score, status in zip(outcome.scores.tolist(), outcome.status.tolist(), strict=True)
             ]
-            for name, scores in found.scores.items()
+            for name, outcome in found.components.items()
         },
         found.notes or [],
     )
 
 
-def _log_errors(reward: Reward, found: Evaluation) -> None:
+def _log_errors(reward: Reward, found: Outcomes) -> None:
     """A warning for each reason why a component failed; not for what it chose not to judge."""
-    for name, status in found.statuses.items():
-        reasons = {found.errors[name][row] for row in np.flatnonzero(status == ERROR)}
+    for name, outcome in found.components.items():
+        reasons = {outcome.reasons[row] for row in np.flatnonzero(outcome.status == ERROR).tolist()}
         for reason in sorted(map(str, reasons)):
             log.warning("reward %r: component %r failed: %s", reward.name, name, reason)
 

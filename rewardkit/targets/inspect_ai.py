@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rewardkit.scoring.calls import short
+from rewardkit.errors import preview
 from rewardkit.targets.adapter import Adapter, Row, parameters, plain
 from rewardkit.targets.calling import installed, loaded
 from rewardkit.targets.exported import RewardHolder, identifier
@@ -56,7 +56,7 @@ def _number(value: Any) -> Any:
             value = VALUES[known] if known in VALUES else float(value)
         except ValueError:
             raise ValueError(
-                f"its value is {short(value)}, neither a number nor C, I, P, N, yes, no"
+                f"its value is {preview(value)}, neither a number nor C, I, P, N, yes, no"
             ) from None
     return None if isinstance(value, float) and math.isnan(value) else value
 

@@ -7,8 +7,7 @@ import traceback
 from functools import lru_cache
 from typing import Any
 
-from rewardkit.errors import RewardError
-from rewardkit.scoring.calls import CAUGHT, said
+from rewardkit.errors import CAUGHT, RewardError, describe_error
 
 __all__ = ["made"]
 
@@ -29,7 +28,7 @@ def made(kind: type, *arguments: Any) -> Any:
     except CAUGHT as error:
         raise RewardError(
             f"{_where(kind, error)}{kind.__name__}({', '.join(map(repr, arguments))}) failed with "
-            f"{' '.join(said(error).split())}; give an object of it, made with what it needs"
+            f"{' '.join(describe_error(error).split())}; give an object of it, made with what it needs"
         ) from error
 
 

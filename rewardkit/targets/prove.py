@@ -10,15 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.errors import RewardError
-from rewardkit.rewards.component import is_async
+from rewardkit.errors import CAUGHT, RewardError, describe_error, preview
+from rewardkit.rewards.plan import Floats
 from rewardkit.rewards.reward import Reward
-from rewardkit.rewards.route import Route
+from rewardkit.rewards.signature import is_async
 from rewardkit.rewards.source import name_at_the_top
 from rewardkit.rollouts.table import Rollouts
-from rewardkit.scoring.calls import CAUGHT, said, short
-from rewardkit.scoring.evaluate import Floats
-from rewardkit.scoring.scores import score
+from rewardkit.scoring.score import score
 from rewardkit.targets.adapter import Adapter
 from rewardkit.targets.target import Called, Export, Target, Written
 
@@ -113,7 +111,7 @@ def prove(target: Target, path: Path, export: Export, written: Written, rollouts
     except RewardError as error:
         return replace(proof, not_original=str(error))
     except CAUGHT as error:
-        return replace(proof, original_failed=f"called by {target.title}, {said(error)}")
+        return replace(proof, original_failed=f"called by {target.title}, {describe_error(error)}")
     if len(called.rewards):
         called = replace(called, components={})  # what else the trainer shows is not ours to know
     return replace(proof, original=_compared(target, called, ours, rollouts, judged))
@@ -169,7 +167,7 @@ def _trainers_own(
 
     One whose answer is the reward; or several that the trainer itself adds up, by their components' names.
     """
-    if isinstance(reward, Route) or reward.gate is not None or reward.transform is not None:
+    if reward.routing or reward.gate is not None or reward.transform is not None:
         return {}
     called = [*reward.fields.values(), *(item.function for item in reward.components)]
     adapters = [one for one in called if isinstance(one, Adapter)]
@@ -207,7 +205,7 @@ def _called_as_found(
         module = getattr(function, "__module__", "") or type(function).__module__
         name = name_at_the_top(function)
         if not name:
-            raise RewardError(f"{short(function)} has no name at the top of a module, by which it could be")
+            raise RewardError(f"{preview(function)} has no name at the top of a module, by which it could be")
         waits = is_async(function)
         begin, wait = ("async ", "await ") if waits else ("", "")
         text += AS_FOUND.format(module=module, name=name, entry=entry, begin=begin, wait=wait)

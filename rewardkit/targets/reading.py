@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rewardkit.rewards.component import is_async
-from rewardkit.scoring.calls import Failure, calls, guarded, run_async
+from rewardkit.rewards.signature import is_async
+from rewardkit.scoring.calls import Failure, call_all
 from rewardkit.scoring.limits import UNTRIED, CannotLimit, TimeLimit
 from rewardkit.targets.adapter import Adapter, Row, plain
 
@@ -230,9 +230,7 @@ def _answers(adapter: Adapter, handed: Sequence[Any], limit: TimeLimit) -> list[
     try:
         return limit.run(adapter, [handed], {}, len(handed), None, settle=plain, is_async=waits)
     except CannotLimit:
-        one_by_one = calls(adapter, [handed], {}, len(handed))
-        found = run_async(one_by_one, None) if waits else [guarded(one) for one in one_by_one]
-        return [plain(answer) for answer in found]
+        return [plain(answer) for answer in call_all(adapter, [handed], {}, len(handed), is_async=waits)]
 
 
 def _spread(answer: Any, count: int) -> list[Any]:

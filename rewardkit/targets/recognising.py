@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from rewardkit.errors import RewardError, did_you_mean
+from rewardkit.errors import RewardError, did_you_mean, preview
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.reward import Reward
-from rewardkit.scoring.calls import Failure, short
+from rewardkit.scoring.calls import Failure
 from rewardkit.scoring.limits import TimeLimit, time_limit
 from rewardkit.targets.adapter import OF_DATA, Key, LacksColumn, Row, named, parameters
 from rewardkit.targets.exported import RewardHolder, identifier
@@ -158,7 +158,7 @@ def _with_others(trial: Trial, others: Sequence[Trial]) -> Trial:
 
 def _unknown(value: Any, name: str, targets: Sequence[Target]) -> str:
     asked = list(parameters(value))
-    what = f"its parameters are {asked}" if callable(value) else f"it is {short(value)}"
+    what = f"its parameters are {asked}" if callable(value) else f"it is {preview(value)}"
     if len(targets) == 1:
         return f"{name} cannot be read as {targets[0].title}: {what}; expected {targets[0].form}"
     return (
@@ -196,7 +196,7 @@ def _check(trial: Trial, name: str, targets: Sequence[Target]) -> None:
     if trial.works or any(isinstance(answer, Failure) for answer in trial.made) or not trial.made:
         return
     raise RewardError(
-        f"{name} returned {short(trial.answers[0])} of type {type(trial.answers[0]).__name__} for a "
+        f"{name} returned {preview(trial.answers[0])} of type {type(trial.answers[0]).__name__} for a "
         f"completion; {_title(trial.reading.target, targets)} expects {trial.reading.form}"
     )
 

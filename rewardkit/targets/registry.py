@@ -8,8 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from rewardkit.errors import RewardError, did_you_mean
-from rewardkit.scoring.calls import CAUGHT, said, short
+from rewardkit.errors import CAUGHT, RewardError, describe_error, did_you_mean, preview
 
 __all__ = ["get_reward_function", "register_reward_function"]
 
@@ -26,7 +25,7 @@ def register_reward_function(name: str, function: Function) -> Function:
     if not isinstance(name, str) or not re.fullmatch(r"\w[\w.-]*", name):
         raise RewardError(f"{name!r} is not a name for a reward function; give one such as 'math'")
     if not callable(function):
-        raise RewardError(f"{short(function)} cannot be called; register a reward function or a Reward")
+        raise RewardError(f"{preview(function)} cannot be called; register a reward function or a Reward")
     _REGISTERED[name] = function
     return function
 
@@ -53,7 +52,7 @@ def get_reward_function(name: str) -> Callable[..., Any]:
         function = getattr(importlib.import_module(module), attribute, None)
     except CAUGHT as error:
         raise RewardError(
-            f"{name!r} cannot be had: importing {module!r} failed with {said(error)}"
+            f"{name!r} cannot be had: importing {module!r} failed with {describe_error(error)}"
         ) from error
     if not callable(function):
         near = did_you_mean(attribute, dir(sys.modules[module]))

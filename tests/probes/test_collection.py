@@ -15,7 +15,7 @@ import pytest
 
 import rewardkit as rk
 from rewardkit.errors import RewardError
-from rewardkit.rewards.component import is_async
+from rewardkit.rewards.signature import is_async
 from rewardkit.scoring.limits import CannotLimit, TimeLimit
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -12,7 +12,7 @@ from rewardkit.errors import InputError
 from rewardkit.notebook.workbench.bench import Bench, Opened
 from rewardkit.notebook.workbench.parts import Message, button, classed
 from rewardkit.scoring.cases import OWN_KEYS, UNSCORED
-from rewardkit.scoring.evaluate import STATUSES
+from rewardkit.scoring.outcomes import STATUSES
 
 __all__ = ["CaseForm", "read_expected"]
 

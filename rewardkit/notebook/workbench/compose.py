@@ -19,7 +19,6 @@ from rewardkit.notebook.workbench.parts import Message, Panel, button, classed, 
 from rewardkit.notebook.workbench.variant import Variant
 from rewardkit.primitives.gates import Gate
 from rewardkit.primitives.weights import AGGREGATIONS
-from rewardkit.rewards.route import Route
 from rewardkit.rewards.save import Writer
 from rewardkit.rewards.training import SCALINGS
 
@@ -79,7 +78,7 @@ class Compose(Panel):
         self.score_rows.layout.display = "none"
         self.message, self.written = Message(), classed(widgets.HTML(), "rewardkit-written")
         self.picture = classed(widgets.HTML(), "rewardkit-picture")
-        self.widget = classed(self._laid_out(isinstance(reward, Route)), "rewardkit-compose")
+        self.widget = classed(self._laid_out(reward.routing is not None), "rewardkit-compose")
         bench.observe(self._draw, ["variant", "revised"])
         self._draw()
 

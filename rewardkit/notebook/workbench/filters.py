@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rewardkit.analysis.grouping import Floats
 from rewardkit.analysis.highest import different
 from rewardkit.notebook.workbench.bench import Bench
-from rewardkit.scoring.evaluate import STATUSES
+from rewardkit.scoring.outcomes import STATUSES
 
 __all__ = ["KINDS", "ORDERS", "Filter", "Sieve"]
 

@@ -9,7 +9,7 @@ from typing import Any
 import ipywidgets as widgets
 import pandas as pd
 
-from rewardkit.errors import InputError, RewardError
+from rewardkit.errors import InputError, RewardError, preview
 from rewardkit.html import markup
 from rewardkit.notebook.workbench.bench import Bench
 from rewardkit.notebook.workbench.browse import Browse
@@ -21,9 +21,9 @@ from rewardkit.notebook.workbench.tried import Findings, Probes
 from rewardkit.rewards.load import load_reward
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts
-from rewardkit.scoring.calls import short
 from rewardkit.scoring.cases import CaseSource
-from rewardkit.scoring.scores import Scores, score
+from rewardkit.scoring.score import score
+from rewardkit.scoring.scores import Scores
 
 __all__ = ["Tab", "Workbench"]
 
@@ -60,7 +60,7 @@ class Workbench:
     ) -> None:
         reward = load_reward(reward) if isinstance(reward, str) else reward
         if not isinstance(reward, Reward):
-            raise RewardError(f"Workbench takes a Reward, not {short(reward)}; load or make one first")
+            raise RewardError(f"Workbench takes a Reward, not {preview(reward)}; load or make one first")
         scores = _scores(reward, rollouts, timeout)
         self._bench = Bench(
             scores, cases=cases, ignore=ignore, label=label, training=training, timeout=timeout, seed=seed

@@ -7,13 +7,12 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rewardkit.errors import RewardError
+from rewardkit.errors import RewardError, preview
 from rewardkit.html import markup
 from rewardkit.notebook.workbench.bench import Bench, Opened
 from rewardkit.primitives.extract import Span
 from rewardkit.primitives.messages import arguments_of, as_list, calls_of, content_text, plain_value
 from rewardkit.probes.shown import Shown, field_spans, shown
-from rewardkit.scoring.calls import short
 from rewardkit.scoring.explain import Explanation, explained
 
 __all__ = ["card", "completion_text", "opened_page"]
@@ -132,7 +131,7 @@ def _call(function: Mapping[str, Any]) -> str:
             given if isinstance(given, str) else json.dumps(plain_value(given), ensure_ascii=False, indent=1)
         )
     except ValueError:
-        text = short(given)
+        text = preview(given)
     return markup.folded(f"calls {function['name']}", _plain(text, {}, LONGEST_TURN))
 
 

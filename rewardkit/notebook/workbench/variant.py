@@ -11,7 +11,6 @@ from rewardkit.analysis.variants import with_gates
 from rewardkit.analysis.view import View
 from rewardkit.primitives.gates import Gate
 from rewardkit.rewards.reward import Reward
-from rewardkit.rewards.route import Route
 from rewardkit.rewards.training import Training
 from rewardkit.scoring.scores import Scores
 
@@ -33,7 +32,7 @@ class Variant:
     @classmethod
     def of(cls, reward: Reward, training: Training) -> Variant:
         """How a reward stands."""
-        route = isinstance(reward, Route)
+        route = reward.routing is not None
         return cls(
             dict(reward.weights),
             {} if route else {item.name: item.gate for item in reward.components if _movable(item.gate)},

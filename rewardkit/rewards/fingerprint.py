@@ -1,0 +1,168 @@
+"""What tells two definitions apart: how functions are written, and hashes of the source they came from.
+
+The hash of a function's source file is taken when a component or reward is first made of it, so that an edit
+of the file afterwards does not vouch for code that never ran.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import inspect
+import json
+import operator
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from rewardkit.errors import RewardError
+from rewardkit.primitives.gates import Gate
+
+__all__ = ["Recorded", "describe", "fingerprint", "of_rewardkit", "source_hash", "sources", "user_code"]
+
+SOURCE_HASH = "__rewardkit_source_hash__"
+"""Under this name a module that `load_reward` ran holds the hash of the text it was made from."""
+
+HOLDERS = ("rewardkit.primitives.", "rewardkit.targets.", "rewardkit.probes.placing")
+"""Where rewardkit's callables that may hold a user's function are defined."""
+
+_SEEN: WeakKeyDictionary[Any, tuple[str, str]] = WeakKeyDictionary()
+"""Function or class -> name and hash of its source file when it was first asked for."""
+
+
+@dataclass(frozen=True, repr=False)
+class Recorded:
+    """Stands for a function that is only known from a run record: how it was written, what it asked for."""
+
+    text: str
+    asked_for: tuple[str, ...] = ()
+
+    def __call__(self) -> Any:
+        """RewardError: it cannot be run."""
+        raise RewardError(f"{self.text} was read from a run record and cannot be run; load the reward itself")
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def describe(function: Any) -> str:
+    """How a function is written in records and fingerprints.
+
+    The same on every machine, no memory addresses; a primitive's as people write it (``rk.verify.matches``).
+    """
+    if isinstance(function, functools.partial):
+        bound = [describe(argument) if callable(argument) else repr(argument) for argument in function.args]
+        for name, value in function.keywords.items():
+            bound.append(f"{name}={describe(value) if callable(value) else repr(value)}")
+        return f"partial({', '.join([describe(function.func), *bound])})"
+    if isinstance(function, Gate) and callable(function.on):
+        return function.on.text if isinstance(function.on, Recorded) else f"gate({describe(function.on)})"
+    if hasattr(function, "__qualname__"):
+        if not of_rewardkit(function):
+            return str(function.__qualname__)
+        _, place, room, *_ = f"{function.__module__}..".split(".")
+        home = f"rk.{room}" if place == "primitives" else function.__module__
+        return f"{home}.{function.__qualname__}"
+    text = repr(function)
+    return text if " at 0x" not in text else f"{type(function).__qualname__}()"
+
+
+def fingerprint(content: Any) -> str:
+    """Hash of plain data, the same on every machine."""
+    return source_hash(json.dumps(content, sort_keys=True, default=str).encode())
+
+
+def source_hash(text: bytes) -> str:
+    """Hash of the text of a source file."""
+    return hashlib.sha256(text).hexdigest()[:16]
+
+
+def sources(functions: Iterable[Any]) -> dict[str, str]:
+    """File name -> hash, for the source files that user functions come from.
+
+    As they were when the functions were first seen; a function without source is "unknown".
+    """
+    found: dict[str, dict[str, None]] = {}  # hashes in order, each once
+    for function in functions:
+        for part in user_code(function):
+            code = part if hasattr(part, "__qualname__") else type(part)
+            try:
+                source = _SEEN.get(code) or _SEEN.setdefault(code, _source(code))
+            except TypeError:  # built-in functions cannot be remembered; they have no source
+                source = describe(part), "unknown"
+            found.setdefault(source[0], {})[source[1] + _captured(part)] = None
+    return {name: " ".join(hashes) for name, hashes in sorted(found.items())}
+
+
+def _source(part: Any) -> tuple[str, str]:
+    """Name and hash of the file that a function or class comes from."""
+    try:
+        file = inspect.getsourcefile(part)
+        if file in ("<string>", "<stdin>"):  # Python 3.13 would give the text of whatever ran last
+            raise OSError
+        if file and (loaded := getattr(part, "__globals__", {}).get(SOURCE_HASH)):
+            return Path(file).name, loaded
+        whole = file and Path(file).is_file()
+        text = Path(str(file)).read_bytes() if whole else inspect.getsource(part).encode("utf-8", "replace")
+        return Path(file).name if file else describe(part), source_hash(text)
+    except (OSError, TypeError):
+        return describe(part), "unknown"
+
+
+def _captured(part: Any) -> str:
+    """What a function or object has besides its source, hashed: closure, defaults, place, state."""
+    code = getattr(part, "__code__", None)
+    if code is None:
+        held = vars(part) if hasattr(part, "__dict__") and not isinstance(part, type) else {}
+    else:
+        cells = [_cell(cell) for cell in part.__closure__ or ()]
+        columns = (column for _, _, column, _ in code.co_positions() if column)
+        place = (code.co_firstlineno, min(columns, default=0)) if "<lambda>" in part.__qualname__ else None
+        held = [item for item in (cells, part.__defaults__, part.__kwdefaults__, place) if item]
+    text = repr(held)
+    return "" if not held else "/unknown" if " at 0x" in text else f"/{source_hash(text.encode())}"
+
+
+def _cell(cell: Any) -> Any:
+    try:
+        value = cell.cell_contents
+    except ValueError:  # not filled yet
+        return None
+    return describe(value) if callable(value) else value
+
+
+def of_rewardkit(code: Any) -> bool:
+    """Whether a function or class is the one of its name in rewardkit, not a wrapper with that name."""
+    module = getattr(code, "__module__", None) or ""
+    if not module.startswith("rewardkit."):
+        return False
+    try:
+        return operator.attrgetter(code.__qualname__)(sys.modules[module]) is code
+    except (AttributeError, KeyError):
+        return False
+
+
+def user_code(function: Any) -> list[Any]:
+    """The functions or classes behind a callable that rewardkit's own code does not account for."""
+    if isinstance(function, functools.partial):
+        return _code_in((function.func, *function.args, *function.keywords.values()))
+    if isinstance(function, Gate):
+        return _code_in((function.on,))
+    code = function if hasattr(function, "__qualname__") else type(function)
+    if not of_rewardkit(code) or not code.__module__.startswith(HOLDERS):
+        return [function]
+    values = [getattr(function, item.name) for item in fields(function)] if is_dataclass(function) else []
+    return _code_in([inner for value in values for inner in (value if type(value) is tuple else (value,))])
+
+
+def _code_in(values: Sequence[Any]) -> list[Any]:
+    """The user's code among what a callable holds: functions, and tokenizers, which need not be callable."""
+    return [
+        part
+        for value in values
+        if callable(value) or (hasattr(value, "encode") and not isinstance(value, str))
+        for part in user_code(value)
+    ]

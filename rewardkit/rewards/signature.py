@@ -1,0 +1,112 @@
+"""How a function is called: which columns its parameters take, read from its signature."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from keyword import iskeyword
+from typing import Any
+
+from rewardkit.errors import RewardError, did_you_mean
+from rewardkit.primitives.gates import Gate
+
+__all__ = ["Call", "check_name", "gate_asks_for", "is_async", "read_gate"]
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function and the column each of its filled parameters takes.
+
+    Filled are the parameters without a default and those that `columns` names; ``*args`` and ``**kwargs`` get
+    nothing.
+    """
+
+    function: Callable[..., Any]
+    positional: tuple[str, ...]  # columns
+    keywords: Mapping[str, str]  # parameter -> column
+    owner: str
+
+    @classmethod
+    def read(cls, function: Callable[..., Any], owner: str, columns: Mapping[str, str] | None = None) -> Call:
+        """The call of `function`, named `owner` in errors.
+
+        RewardError: not callable, no signature, unknown parameter.
+        """
+        if not callable(function):
+            raise RewardError(f"{owner} needs a function, not {function!r}")
+        try:
+            parameters = inspect.signature(function).parameters.values()
+        except (ValueError, TypeError):
+            raise RewardError(
+                f"{owner}: the parameters of {function!r} cannot be read; wrap it in a function that names "
+                "them"
+            ) from None
+        columns = dict(columns or {})
+        named = [p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+        known = [p.name for p in named]
+        if unknown := [parameter for parameter in columns if parameter not in known]:
+            raise RewardError(
+                f"{owner}: columns= names the parameter {unknown[0]!r}; the function has {known}"
+                + did_you_mean(unknown[0], known)
+            )
+        positional: list[str] = []
+        keywords: dict[str, str] = {}
+        for place, p in enumerate(named):
+            if p.default is not p.empty and p.name not in columns:
+                continue
+            column = columns.get(p.name, p.name)
+            if p.kind is not p.KEYWORD_ONLY and place == len(positional):
+                positional.append(column)
+            elif p.kind is p.POSITIONAL_ONLY:
+                raise RewardError(
+                    f"{owner}: the positional parameter {p.name!r} comes after one that is not filled; "
+                    "name that in columns="
+                )
+            else:
+                keywords[p.name] = column
+        return cls(function, tuple(positional), keywords, owner)
+
+    @property
+    def asks_for(self) -> tuple[str, ...]:
+        """Names of the columns it needs."""
+        return (*self.positional, *self.keywords.values())
+
+    @property
+    def is_async(self) -> bool:
+        """Whether it has to be awaited: an `async def`, or an object whose `__call__` is one."""
+        return is_async(self.function)
+
+
+def is_async(function: Any) -> bool:
+    """Whether what a function returns has to be awaited.
+
+    An object that calls another may say so itself, by an attribute `is_async`.
+    """
+    while isinstance(function, functools.partial):
+        function = function.func
+    return getattr(function, "is_async", False) is True or any(
+        map(inspect.iscoroutinefunction, (function, type(function).__call__))
+    )
+
+
+def check_name(name: Any, what: str) -> None:
+    """RewardError unless `name` can be a parameter name, which is how others ask for it."""
+    if not isinstance(name, str) or not name.isidentifier() or iskeyword(name):
+        raise RewardError(
+            f"{what} {name!r}: a name must be a Python identifier (letters, digits, _; no keyword), so that "
+            "others can ask for it"
+        )
+
+
+def read_gate(gate: Gate | None, owner: str) -> Call | None:
+    """The call of a gate's predicate; ``None`` for a gate on a column, or none."""
+    return Call.read(gate.on, f"the gate of {owner}") if gate is not None and callable(gate.on) else None
+
+
+def gate_asks_for(gate: Gate | None, call: Call | None) -> tuple[str, ...]:
+    """Names of the columns a gate needs."""
+    if gate is None:
+        return ()
+    return call.asks_for if call is not None else (str(gate.on),)

@@ -1,0 +1,128 @@
+"""What came of each field and component on each row: the record between evaluation and weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rewardkit.rewards.plan import Floats, Plan, Rows
+
+__all__ = ["ABSTAINED", "ERROR", "GATED", "SCORED", "STATUSES", "Outcome", "Outcomes"]
+
+STATUSES: Final = ("scored", "gated", "abstained", "error")
+SCORED, GATED, ABSTAINED, ERROR = range(4)
+
+
+@dataclass(eq=False)
+class Outcome:
+    """One component, or field, on each row: score (NaN unless scored), status, and why it is not scored."""
+
+    scores: Floats
+    status: NDArray[np.int8]
+    reasons: dict[int, str] = field(default_factory=dict)
+
+    @classmethod
+    def blank(cls, rows: int, status: int = SCORED) -> Outcome:
+        """No score yet on any row, all of this status."""
+        return cls(np.full(rows, np.nan), np.full(rows, status, dtype=np.int8))
+
+    def mark(self, rows: Rows, status: int, reason: str | None = None) -> None:
+        """Give these rows a status, and the reason."""
+        self.status[rows] = status
+        if reason is not None:
+            self.reasons.update(dict.fromkeys(rows.tolist(), reason))
+
+    def put(self, rows: Rows, other: Outcome) -> None:
+        """Write another outcome, which is of these rows alone, into this one."""
+        self.scores[rows], self.status[rows] = other.scores, other.status
+        self.reasons.update((int(rows[at]), reason) for at, reason in other.reasons.items())
+
+    def take(self, rows: Rows) -> Outcome:
+        """The outcome of these rows alone."""
+        here = ((at, self.reasons.get(row)) for at, row in enumerate(rows.tolist()))
+        return Outcome(
+            self.scores[rows], self.status[rows], {at: reason for at, reason in here if reason is not None}
+        )
+
+
+@dataclass(eq=False)
+class Outcomes:
+    """What came of a plan, by name; each array and list has one entry a row.
+
+    `fields` are the extractions, ``None`` where there is none; `failed` says by field and row why one failed
+    (no value is no failure); `gate` is 1 where the gate on the whole reward
+    is open, 0 closed, NaN unknown; `notes` has what `rk.note` left, where it was asked for.
+    """
+
+    plan: Plan
+    fields: dict[str, list[Any]]
+    components: dict[str, Outcome]
+    gate: Floats
+    notes: list[dict[str, Any]] | None = None
+    failed: dict[str, dict[int, str]] = field(default_factory=dict)
+
+    @classmethod
+    def blank(cls, plan: Plan, status: int, *, notes: bool = False) -> Outcomes:
+        """No outcome yet on any row, every component of this status."""
+        reward, rows = plan.reward, plan.rows
+        return cls(
+            plan,
+            {name: [None] * rows for name in reward.fields},
+            {name: Outcome.blank(rows, status) for name in reward.names},
+            np.full(rows, np.nan),
+            [{} for _ in range(rows)] if notes else None,
+        )
+
+    def put(self, rows: Rows, other: Outcomes) -> None:
+        """Write the outcomes of these rows alone, in their order, into these."""
+        self.gate[rows] = other.gate
+        for name, outcome in other.components.items():
+            self.components[name].put(rows, outcome)
+        places = rows.tolist()
+        for name, values in other.fields.items():
+            whole = self.fields[name]
+            for row, value in zip(places, values, strict=True):
+                whole[row] = value
+        for name, reasons in other.failed.items():
+            self.failed.setdefault(name, {}).update((places[at], why) for at, why in reasons.items())
+        if self.notes is not None and other.notes is not None:
+            for row, notes in zip(places, other.notes, strict=True):
+                self.notes[row] = notes
+
+    def take(self, rows: Rows, plan: Plan) -> Outcomes:
+        """The outcomes of these rows alone; `plan` is theirs."""
+        places = rows.tolist()
+        return Outcomes(
+            plan,
+            {name: [values[row] for row in places] for name, values in self.fields.items()},
+            {name: outcome.take(rows) for name, outcome in self.components.items()},
+            self.gate[rows],
+            None if self.notes is None else [self.notes[row] for row in places],
+            {
+                name: {at: reasons[row] for at, row in enumerate(places) if row in reasons}
+                for name, reasons in self.failed.items()
+            },
+        )
+
+    @property
+    def scores(self) -> dict[str, Floats]:
+        """Scores by component, NaN unless scored."""
+        return {name: outcome.scores for name, outcome in self.components.items()}
+
+    @cached_property
+    def rewards(self) -> Floats:
+        """Reward of each row before the transform; NaN where it is not judged."""
+        gated = {name: outcome.status == GATED for name, outcome in self.components.items()}
+        return self.plan.combine(self.scores, gated, self.gate)
+
+    def status(self, component: str, row: int) -> str:
+        """The status of a component on a row, as a word."""
+        return STATUSES[self.components[component].status[row]]
+
+    def reason(self, component: str, row: int) -> str | None:
+        """Why a component has no score on a row; ``None`` where it has one or is gated."""
+        return self.components[component].reasons.get(row)

@@ -1,0 +1,54 @@
+"""RewardResult: what one completion got."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rewardkit.html import cards
+from rewardkit.rewards.reward import Reward
+from rewardkit.scoring.evaluate import evaluate
+
+__all__ = ["RewardResult", "result_of"]
+
+
+@dataclass(frozen=True)
+class RewardResult:
+    """What one completion got. `reward` is NaN where it is not judged, and before any transform.
+
+    `scores`, `status` and `errors` are by component (a score is NaN unless its status is ``scored``), and so
+    are the `weights` of those that are for it; `fields` are the extractions and `notes` what components left
+    with `rk.note`.
+    """
+
+    reward: float
+    scores: dict[str, float]
+    status: dict[str, str]
+    errors: dict[str, str]
+    fields: dict[str, Any]
+    notes: dict[str, Any]
+    weights: dict[str, float] = field(default_factory=dict)
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (name, self.status[name], score, self.weights.get(name), self.errors.get(name, ""))
+            for name, score in self.scores.items()
+        ]
+        return cards.result(self.reward, rows, self.fields, self.notes)
+
+
+def result_of(reward: Reward, columns: Mapping[str, Any]) -> RewardResult:
+    """What a completion, given by its columns, gets of a reward. RewardError: a column is missing."""
+    lists = {name: [value] for name, value in columns.items()}
+    plan = reward.bind(lists, 1)
+    found = evaluate(plan, lists, notes=True)
+    return RewardResult(
+        reward=float(found.rewards[0]),
+        scores={name: float(outcome.scores[0]) for name, outcome in found.components.items()},
+        status={name: found.status(name, 0) for name in found.components},
+        errors={name: why for name in found.components if (why := found.reason(name, 0)) is not None},
+        fields={name: values[0] for name, values in found.fields.items()},
+        notes=found.notes[0] if found.notes else {},
+        weights={name: weight for part in plan.parts for name, weight in part.reward.weights.items()},
+    )

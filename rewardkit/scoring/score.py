@@ -1,0 +1,135 @@
+"""score(): a reward over rollouts, as Scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from tqdm.auto import tqdm
+
+from rewardkit.errors import Interrupted, RewardError, RolloutsError, preview
+from rewardkit.rewards.plan import ROLLOUT, Floats
+from rewardkit.rewards.reward import Reward
+from rewardkit.rollouts.table import Rollouts, load_rollouts
+from rewardkit.rollouts.values import as_column, column_values
+from rewardkit.scoring.engines.engine import Engine, Job
+from rewardkit.scoring.engines.inline import Inline
+from rewardkit.scoring.engines.workers import WorkerProcesses
+from rewardkit.scoring.outcomes import ABSTAINED, Outcomes
+from rewardkit.scoring.scores import OWN_COLUMNS, OWN_PREFIXES, Scores, status_column, versions
+
+__all__ = ["score"]
+
+
+def score(
+    reward: Reward,
+    rollouts: Rollouts | str | Path | pd.DataFrame | Iterable[Mapping[str, Any]],
+    *,
+    ignore_gates: bool = False,
+    notes: bool = False,
+    timeout: float | None = None,
+    patience: int | None = None,
+    workers: int | None = None,
+    progress: bool = False,
+) -> Scores:
+    """Scores of every rollout, one row a completion in the order given.
+
+    ``ignore_gates=True`` runs and counts every component as if its gate were open; ``notes=True`` adds what
+    `rk.note` left as columns; ``progress=True`` shows a bar with the rollouts a second. What a component does
+    wrong becomes its row's status, never an exception.
+
+    With ``workers=2`` so many processes score the rollouts, groups kept together, to the same last bit (a
+    reward with a ``batch=True`` component is one call over all rows, and so one process). With a `timeout`
+    each call of a function that is not rewardkit's own may take so many seconds: it runs in a worker process,
+    which is killed and replaced when it takes longer or ends, and its row gets status ``error``; after
+    `patience` late calls of a component the others of it are not made. In worker processes calls must not
+    depend on one another, and what they change stays there.
+
+    RewardError: a column is asked for that is not there, or has the name of a field or component; a function
+    that cannot be sent to another process. Interrupted (a KeyboardInterrupt): its `scores` are those of the
+    rollouts that were done.
+    """
+    if not isinstance(reward, Reward):
+        raise RewardError(f"score takes a Reward, not {preview(reward)}; load or make one first")
+    if not isinstance(rollouts, Rollouts):
+        rollouts = load_rollouts(rollouts)
+    names = [str(name) for name in rollouts.table.columns]
+    if taken := [name for name in names if name in OWN_COLUMNS or name.startswith(OWN_PREFIXES)]:
+        raise RolloutsError(
+            f"the rollouts have columns of a scored table: {taken}; rename them, or read a scored table "
+            "with load_scores"
+        )
+    reward.check_columns(names)
+    if ROLLOUT in reward.needs and ROLLOUT not in names:
+        columns = rollouts.as_logged()
+    else:
+        columns = {name: column_values(rollouts.table[name]) for name in reward.needs}
+    job = Job(reward.bind(columns, len(rollouts)), columns, rollouts.groups, ignore_gates, notes)
+    engine: Engine = (
+        Inline(timeout, patience=patience)
+        if workers is None
+        else WorkerProcesses(workers, timeout=timeout, patience=patience)
+    )
+    whole = Outcomes.blank(job.plan, ABSTAINED, notes=notes)
+    done = np.zeros(len(rollouts), dtype=bool)
+    run = {"versions": versions(), "ignore_gates": ignore_gates, "timeout": timeout}
+    try:
+        with (
+            closing(engine),
+            tqdm(
+                total=len(rollouts), desc="scoring", unit=" rollouts", disable=not progress, leave=False
+            ) as bar,
+        ):
+            for rows, outcomes in engine.run(job):
+                if len(rows) == len(rollouts):
+                    whole = outcomes
+                else:
+                    whole.put(rows, outcomes)
+                done[rows] = True
+                bar.update(len(rows))
+    except KeyboardInterrupt:
+        kept = np.flatnonzero(done)
+        if not len(kept):
+            raise
+        scores = _scores(whole.take(kept, job.shard(kept).plan), rollouts.select(kept.tolist()), run)
+        raise Interrupted(scores, len(rollouts)) from None
+    return _scores(whole, rollouts, run)
+
+
+def _scores(outcomes: Outcomes, rollouts: Rollouts, run: Mapping[str, Any]) -> Scores:
+    """Weights and transform over the outcomes, as the scored table."""
+    raw = outcomes.rewards
+    final = outcomes.plan.transform(raw, rollouts.groups)
+    own = rollouts.table.reset_index(drop=True)
+    table = pd.concat([own, _result_columns(outcomes, raw, final)], axis=1)
+    return Scores(table, outcomes.plan.reward, replace(rollouts, table=own), run)
+
+
+def _result_columns(outcomes: Outcomes, raw: Floats, final: Floats) -> pd.DataFrame:
+    def texts(reasons: Mapping[int, str]) -> NDArray[Any]:
+        column = np.full(len(raw), None, dtype=object)
+        for row, reason in reasons.items():
+            column[row] = reason
+        return column
+
+    columns: dict[str, Any] = {}
+    for name, values in outcomes.fields.items():
+        columns[f"field/{name}"] = as_column(values)
+        if outcomes.failed.get(name):
+            columns[f"failed/{name}"] = texts(outcomes.failed[name])
+    for name, outcome in outcomes.components.items():
+        columns[f"score/{name}"] = outcome.scores
+        columns[f"status/{name}"] = status_column(outcome.status)
+        columns[f"error/{name}"] = texts(outcome.reasons)
+    notes = outcomes.notes or []
+    for name in dict.fromkeys(name for heard in notes for name in heard):
+        columns[f"note/{name}"] = as_column([heard.get(name) for heard in notes])
+    if not (outcomes.gate == 1).all():
+        columns["gate/reward"] = outcomes.gate
+    return pd.DataFrame({**columns, "reward_raw": raw, "reward": final})
