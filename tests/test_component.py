@@ -248,7 +248,7 @@ class Plain:
 @pytest.mark.parametrize(
     ("function", "written"),
     [
-        (rk.verify.matches, "rewardkit.primitives.verify.matches"),
+        (rk.verify.matches, "rk.verify.matches"),
         (with_option, "with_option"),
         (functools.partial(with_option, k=2), "partial(with_option, k=2)"),
         (rk.extract.tag("answer"), "tag('answer')"),

@@ -41,8 +41,8 @@ def test_every_row_is_scored_by_the_reward_of_its_source_only():
     assert scores.rewards.tolist() == [2.0, 2.0, 2.0]
     assert scores.score("both").tolist() == [1.0, 0.5, 1.0]
     assert scores.table["status/own"].tolist() == ["scored", "gated", "scored"]
-    assert made.rewards["x"].components[0].function.seen == ["0", "2"]
-    assert made.rewards["y"].components[0].function.seen == ["1"]
+    assert made.routing.rewards["x"].components[0].function.seen == ["0", "2"]
+    assert made.routing.rewards["y"].components[0].function.seen == ["1"]
 
 
 @pytest.mark.parametrize("source", ["z", None, ""])

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from rewardkit.errors import RewardError
 from rewardkit.primitives.gates import Gate
-from rewardkit.rewards.fingerprint import Recorded, describe, sources
+from rewardkit.rewards.fingerprint import Recorded, describe, sources_seen
 from rewardkit.rewards.signature import Call, check_name, read_gate
 
 __all__ = ["Component"]
@@ -72,7 +72,7 @@ class Component:
             raise RewardError(f"{owner}: batch and group exclude each other; group=True already gets lists")
         self.call  # noqa: B018  read now, so that a bad signature is an error where the component is written
         self.gate_call  # noqa: B018
-        sources(item for item in (self.function, self.gate) if item is not None)  # as their files are now
+        sources_seen(item for item in (self.function, self.gate) if item is not None)
 
     @cached_property
     def call(self) -> Call:

@@ -21,7 +21,16 @@ from weakref import WeakKeyDictionary
 from rewardkit.errors import RewardError
 from rewardkit.primitives.gates import Gate
 
-__all__ = ["Recorded", "describe", "fingerprint", "of_rewardkit", "source_hash", "sources", "user_code"]
+__all__ = [
+    "Recorded",
+    "describe",
+    "fingerprint",
+    "of_rewardkit",
+    "source_hash",
+    "sources",
+    "sources_seen",
+    "user_code",
+]
 
 SOURCE_HASH = "__rewardkit_source_hash__"
 """Under this name a module that `load_reward` ran holds the hash of the text it was made from."""
@@ -86,15 +95,21 @@ def sources(functions: Iterable[Any]) -> dict[str, str]:
     As they were when the functions were first seen; a function without source is "unknown".
     """
     found: dict[str, dict[str, None]] = {}  # hashes in order, each once
-    for function in functions:
-        for part in user_code(function):
-            code = part if hasattr(part, "__qualname__") else type(part)
-            try:
-                source = _SEEN.get(code) or _SEEN.setdefault(code, _source(code))
-            except TypeError:  # built-in functions cannot be remembered; they have no source
-                source = describe(part), "unknown"
-            found.setdefault(source[0], {})[source[1] + _captured(part)] = None
+    for part, (name, hashed) in sources_seen(functions):
+        found.setdefault(name, {})[hashed + _captured(part)] = None
     return {name: " ".join(hashes) for name, hashes in sorted(found.items())}
+
+
+def sources_seen(functions: Iterable[Any]) -> list[tuple[Any, tuple[str, str]]]:
+    """Each piece of users' code in these functions, with name and hash of its file when it was first seen."""
+    found = []
+    for part in (part for function in functions for part in user_code(function)):
+        code = part if hasattr(part, "__qualname__") else type(part)
+        try:
+            found.append((part, _SEEN.get(code) or _SEEN.setdefault(code, _source(code))))
+        except TypeError:  # a built-in function cannot be remembered, and has no source
+            found.append((part, (describe(part), "unknown")))
+    return found
 
 
 def _source(part: Any) -> tuple[str, str]:

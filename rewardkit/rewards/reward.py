@@ -15,7 +15,7 @@ from rewardkit.html import cards
 from rewardkit.primitives.gates import Gate
 from rewardkit.primitives.weights import aggregate, check_weights
 from rewardkit.rewards.component import Component
-from rewardkit.rewards.fingerprint import describe, fingerprint, sources
+from rewardkit.rewards.fingerprint import describe, fingerprint, sources, sources_seen
 from rewardkit.rewards.plan import ROLLOUT, Columns, Floats, Part, Plan, Routing, Rows
 from rewardkit.rewards.signature import Call, check_name, gate_asks_for, read_gate
 
@@ -87,7 +87,7 @@ class Reward:
             raise RewardError(f"{own}: {error}") from None
         if self.transform is not None and not callable(self.transform):
             raise RewardError(f"{own}: transform={self.transform!r} is not a function of (rewards, groups)")
-        sources(self.functions)  # as their files are now
+        sources_seen(self.functions)
 
     def _check_names(self) -> None:
         taken: dict[str, str] = {}

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
 from rewardkit.errors import Interrupted, RewardError, RolloutsError, preview
@@ -112,11 +111,11 @@ def _scores(outcomes: Outcomes, rollouts: Rollouts, run: Mapping[str, Any]) -> S
 
 
 def _result_columns(outcomes: Outcomes, raw: Floats, final: Floats) -> pd.DataFrame:
-    def texts(reasons: Mapping[int, str]) -> NDArray[Any]:
+    def texts(reasons: Mapping[int, str]) -> pd.Series[Any]:
         column = np.full(len(raw), None, dtype=object)
         for row, reason in reasons.items():
             column[row] = reason
-        return column
+        return pd.Series(column, dtype=object)
 
     columns: dict[str, Any] = {}
     for name, values in outcomes.fields.items():

@@ -6,6 +6,8 @@ import json
 from collections import Counter
 from pathlib import Path
 
+from rewardkit.rewards.record import reward_from_record
+
 
 def beside(name):
     """A module of this folder, which is no package."""
@@ -37,3 +39,11 @@ def test_the_golden_table_has_every_status_many_times():
 
 def test_fingerprints_are_what_they_were():
     assert tables.fingerprints() == json.loads(tables.FINGERPRINTS.read_text())
+
+
+def test_a_record_of_the_first_version_is_of_the_same_definition():
+    records = json.loads(Path(__file__).with_name("records_version_1.json").read_text())
+    now = tables.fingerprints()
+    for name, record in records.items():
+        assert reward_from_record(record).record()["fingerprints"] == now[name]
+        assert record["fingerprints"] != now[name] or name == "routed"
