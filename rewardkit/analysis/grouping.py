@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from statistics import NormalDist
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -209,7 +210,7 @@ class Bootstrap:
         check_seed(seed)
         self.seed = int(seed)
 
-    @property
+    @cached_property
     def weights(self) -> Floats:
         """How often each unit is drawn in each resample."""
         return _drawn(self.units, self.resamples, self.seed)
@@ -265,12 +266,20 @@ class Bootstrap:
         return float(low), float(high)
 
 
-@lru_cache(maxsize=4)
+_DRAWN: WeakValueDictionary[tuple[int, int, int], Floats] = WeakValueDictionary()
+
+
 def _drawn(units: int, resamples: int, seed: int) -> Floats:
-    """How often each unit is drawn, (resamples, units); the same array for all that ask for the same."""
-    generator = np.random.default_rng(seed)
-    weights = np.empty((resamples, units))
-    for row in weights:
-        row[:] = np.bincount(generator.integers(0, units, units), minlength=units)
-    weights.flags.writeable = False
+    """How often each unit is drawn, (resamples, units).
+
+    The same array, of up to 160 MB, for all that ask for the same, as long as one of them has it.
+    """
+    weights = _DRAWN.get((units, resamples, seed))
+    if weights is None:
+        generator = np.random.default_rng(seed)
+        weights = np.empty((resamples, units))
+        for row in weights:
+            row[:] = np.bincount(generator.integers(0, units, units), minlength=units)
+        weights.flags.writeable = False
+        _DRAWN[units, resamples, seed] = weights
     return weights

@@ -235,7 +235,8 @@ class View:
         signs = _signs(self.advantages)
         if not self.components[name].weight:
             return 0.0
-        if not others or not signs.any():
+        mean = self.reward.aggregation == "weighted_mean"  # which only what is paid can be divided by
+        if not any(self.components[other].weight > 0 or not mean for other in others) or not signs.any():
             return math.nan
         without = _signs(self.under(self.reward.reweigh({name: 0.0})).advantages)
         return float((signs != without)[signs != 0].mean())

@@ -43,26 +43,26 @@ def aggregate(
     check_weights(weights, aggregation=aggregation, on_missing=on_missing)
     paid = weights != 0
     scores, gated, weights = scores[:, paid], gated[:, paid], weights[paid]  # (rows, paid components)
-    missing = np.isnan(scores) & ~gated
-    counts = ~gated & (~missing if on_missing != "zero" else np.ones_like(missing))
-    known = np.where(np.isnan(scores), 0.0, scores)
-    empty = ~(counts.any(axis=1) | gated.any(axis=1))
-    if aggregation == "product":
-        reward = np.where(counts, known, 1.0) ** weights
-        total = np.asarray(reward.prod(axis=1), dtype=float)
-        empty |= ~counts.any(axis=1)
-    elif aggregation == "minimum":
-        total = np.where(counts, known, np.inf).min(axis=1, initial=np.inf)
-        empty |= ~counts.any(axis=1)
+    unscored = np.isnan(scores)
+    missing = unscored & ~gated
+    counts = ~gated if on_missing == "zero" else ~(gated | missing)
+    empty = ~(counts | gated).any(axis=1)
+    if aggregation in ("product", "minimum"):
+        empty = ~counts.any(axis=1)
+        known = np.where(unscored, 0.0, scores)
+        if aggregation == "product":
+            total = (np.where(counts, known, 1.0) ** weights).prod(axis=1)
+        else:
+            total = np.where(counts, known, np.inf).min(axis=1, initial=np.inf)
     else:
-        total = known @ weights
+        total = np.where(unscored, 0.0, scores) @ weights
         if aggregation == "weighted_mean":
             kept = np.where(missing & (on_missing == "skip"), 0.0, np.maximum(weights, 0.0)).sum(axis=1)
             total = np.divide(total, kept, out=np.full_like(total, np.nan), where=kept > 0)
     if on_missing == "nan":
         empty |= missing.any(axis=1)
     total[empty] = np.nan
-    return total
+    return np.asarray(total, dtype=float)
 
 
 def check_weights(weights: Floats, *, aggregation: str, on_missing: str) -> None:

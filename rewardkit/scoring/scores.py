@@ -6,7 +6,7 @@ import json
 import platform
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -181,15 +181,18 @@ def status_column(codes: NDArray[Any]) -> pd.Categorical[Any]:
     return pd.Categorical.from_codes(codes.astype(np.int8), dtype=kinds)
 
 
+@cache
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "unknown"
+
+
 def versions() -> dict[str, str]:
     """Versions of Python, rewardkit and the libraries that decide scores."""
-    found = {"python": platform.python_version()}
-    for name in ("reward-workbench", "numpy", "pandas", "math-verify", "rapidfuzz", "regex"):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "unknown"
-    return found
+    names = ("reward-workbench", "numpy", "pandas", "math-verify", "rapidfuzz", "regex")
+    return {"python": platform.python_version()} | {name: _version(name) for name in names}
 
 
 def _to_arrow(table: pd.DataFrame) -> tuple[pa.Table, list[str]]:
