@@ -7,7 +7,7 @@ from rewardkit.analysis.findings import Finding
 from rewardkit.analysis.forecast import Forecast, forecast
 from rewardkit.analysis.suggestions import Suggestion, Suggestions, suggest
 from rewardkit.analysis.variants import WhatIf, whatif
-from rewardkit.errors import Cancelled, CasesError, InputError, RewardError, RolloutsError
+from rewardkit.errors import Cancelled, CasesError, InputError, Interrupted, RewardError, RolloutsError
 from rewardkit.notebook.magic import load_ipython_extension as load_ipython_extension
 from rewardkit.notebook.workbench.panel import Workbench as Workbench
 from rewardkit.primitives import extract, measure, verify
@@ -51,6 +51,7 @@ __all__ = [
     "Finding",
     "Forecast",
     "InputError",
+    "Interrupted",
     "MutantResult",
     "ProbeFinding",
     "ProbeResult",

@@ -1,11 +1,16 @@
 """The group of commands: each ends in one clear line, not a traceback, when its input cannot be used.
 
-Exit status: 0 done, 1 what was checked does not hold (or a report page failed), 2 input that cannot be used.
+Exit status: 0 done, 1 what was checked does not hold (or a report page failed), 2 input that cannot be used,
+130 interrupted.
 """
 
 from __future__ import annotations
 
+import signal
+import threading
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -14,7 +19,28 @@ import rewardkit as rk
 from rewardkit.cli.output import printable
 from rewardkit.errors import describe_error
 
-__all__ = ["main"]
+__all__ = ["INTERRUPTED", "main"]
+
+
+INTERRUPTED = 130
+"""Exit status, as a shell gives for Ctrl-C."""
+
+
+@contextmanager
+def _terminated_as_interrupted() -> Iterator[None]:
+    """SIGTERM ends a command as Ctrl-C does: what is done is kept. Only in the main thread, which has it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt("terminated")
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 class OneLineGroup(click.Group):
@@ -27,9 +53,13 @@ class OneLineGroup(click.Group):
         return super().parse_args(ctx, ["--debug"] * (len(others) < end) + others + args[end:])
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; input that cannot be used ends with status 2."""
+        """Run the command; input that cannot be used ends with status 2, an interrupt with 130."""
         try:
-            return super().invoke(ctx)
+            with _terminated_as_interrupted():
+                return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            click.echo(printable(f"rewardkit: {' '.join(str(error).split()) or 'interrupted'}"), err=True)
+            ctx.exit(INTERRUPTED)
         except click.UsageError as error:
             where = error.ctx.command_path if error.ctx else ctx.command_path
             click.echo(printable(f"rewardkit: {error.format_message()} (see {where} --help)"), err=True)

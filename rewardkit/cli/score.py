@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 import rewardkit as rk
-from rewardkit.cli.group import main
+from rewardkit.cli.group import INTERRUPTED, main
 from rewardkit.cli.options import REWARD, as_option, json_option, limit_for, rollout_options, timeout_option
 from rewardkit.cli.output import emit, printable
 from rewardkit.rewards.recorded import reward_named
@@ -38,6 +38,9 @@ def _most_often(scores: rk.Scores) -> str:
 @as_option
 @rollout_options
 @timeout_option
+@click.option(
+    "--workers", type=click.IntRange(1), help="Processes that score, groups kept together; default: this one."
+)
 @json_option
 @click.pass_context
 def score_command(
@@ -48,25 +51,32 @@ def score_command(
     as_: str | None,
     reading: dict[str, Any],
     timeout: float | None,
+    workers: int | None,
     as_json: bool,
 ) -> None:
     """Score every completion of ROLLOUTS with REWARD.
 
     ROLLOUTS is a JSONL, Parquet or CSV file, or what a trainer wrote: a file or folder of TRL, verl, siiRL,
     verifiers, Inspect or datasets. REWARD may be "logged": the scores that stand in the log. The exit code is
-    1 where no completion has a reward.
+    1 where no completion has a reward, 130 where scoring was interrupted: what was done is written then.
     """
+    interrupted = None
     with redirect_stdout(sys.stderr):  # what the user's code prints is not the result
         read = rk.load_rollouts(rollouts, **reading)
         loaded = reward_named(reward, read, as_=as_)
         started = time.perf_counter()
         progress = not as_json and sys.stderr.isatty()
-        scores = rk.score(loaded, read, timeout=limit_for(timeout, loaded), progress=progress)
+        limit = limit_for(timeout, loaded)
+        try:
+            scores = rk.score(loaded, read, timeout=limit, workers=workers, progress=progress)
+        except rk.Interrupted as error:
+            scores, interrupted = error.scores, error
         seconds = time.perf_counter() - started
     folder = scores.save(output) if output else None
     totals = {status: sum(counts[status] for counts in scores.counts.values()) for status in STATUSES}
     record = {
         "rows": len(scores),
+        **({"interrupted": True, "rows_given": interrupted.rows} if interrupted else {}),
         "scored": totals["scored"],
         "gated": totals["gated"],
         "abstained": totals["abstained"],
@@ -80,6 +90,11 @@ def score_command(
     }
     lines = [str(read), *([loaded.origin] if loaded.origin else []), str(scores)]
     emit(record, "\n".join([*lines, *([f"written to {folder}"] if folder else [])]), as_json)
+    if interrupted:
+        kept = f"written to {folder}" if folder else "not written, as no -o FOLDER was given"
+        done = f"{len(scores):,} of {interrupted.rows:,} rollouts were scored"
+        click.echo(f"rewardkit: interrupted; {done}, {kept}", err=True)
+        ctx.exit(INTERRUPTED)
     if scores.record["rewards_missing"] == len(scores):
         click.echo(f"rewardkit: no rollout has a reward{_most_often(scores)}", err=True)
         ctx.exit(1)

@@ -1,1 +1,14 @@
-"""Definition x rollouts -> Scores."""
+"""Definition x rollouts -> Scores; the walk of a completion goes one way.
+
+    rollouts.table                    a column each, as lists             rollouts/values.py
+      -> reward.bind(columns)         the Plan: who judges which rows     rewards/plan.py
+      -> engine.run(job)              shards of rows, groups together     engines/
+      -> evaluate(plan, columns)      fields, then components in turn,    evaluate.py
+           gates                      only on rows whose gate is open
+           call_all, deadlines        users' functions, safely            calls.py
+      -> Outcomes                     score, status, reason by row        outcomes.py
+      -> plan.combine, .transform     weights, then within the group      rewards/plan.py
+      -> Scores                       the table, and its run record       scores.py
+
+`reward(...)`, `check` and the probes take the same steps for their own rows.
+"""

@@ -148,5 +148,3 @@ def test_resamples_are_shared_while_one_has_them_and_then_let_go():
     del one, two
     gc.collect()
     assert kept() is None
-
-
