@@ -50,8 +50,8 @@ def paid_by_the_task(name):
     right, wrong = [], []
     for case in cases_of(name):
         reward, columns = reward_of(name), dict(case.columns)
-        if isinstance(reward, rk.Route):
-            reward = reward.rewards.get(columns.pop(reward.column))
+        if reward.routing:
+            reward = reward.routing.rewards.get(columns.pop(reward.routing.column))
         result = reward(**columns) if reward else None
         if result and result.status[reward.primary] == "scored":
             (right if result.scores[reward.primary] == 1 else wrong).append(result.reward)
@@ -175,8 +175,8 @@ def hostile_columns(names, count):
 def evaluated(name, columns, rows):
     """What the rows got; of a route, a source after another. No component may end as `error`."""
     reward = reward_of(name)
-    if isinstance(reward, rk.Route):
-        columns = {**columns, reward.column: (list(reward.rewards) * rows)[:rows]}
+    if route := reward.routing:
+        columns = {**columns, route.column: (list(route.rewards) * rows)[:rows]}
     found = reward.evaluate(columns, rows=rows)
     gated = {name: codes == GATED for name, codes in found.statuses.items()}
     for component, codes in found.statuses.items():

@@ -121,7 +121,7 @@ def of_the_whole(reward: rk.Reward) -> Iterator[tuple[str, rk.Reward]]:
             yield f"{other} for {reward.aggregation}", replace(reward, aggregation=other)
 
 
-def of_a_route(route: rk.Route) -> Iterator[tuple[str, rk.Reward]]:
+def of_a_route(route) -> Iterator[tuple[str, rk.Reward]]:
     """A source left out, paid by the reward of another, or with other weights; a default for the rest."""
     keys = list(route.rewards)
     for key, neighbour in zip(keys, [*keys[1:], keys[0]], strict=True):
@@ -138,8 +138,8 @@ def of_a_route(route: rk.Route) -> Iterator[tuple[str, rk.Reward]]:
 
 def wrong_turns(reward: rk.Reward) -> dict[str, rk.Reward]:
     """{what was changed: the changed reward}; the options of a route's rewards are theirs to test."""
-    if isinstance(reward, rk.Route):
-        return dict(of_a_route(reward))
+    if reward.routing:
+        return dict(of_a_route(reward.routing))
     return {
         **dict(with_weights(reward, (0.8, 1.2, 0.0))),
         **dict(without_gates(reward)),

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from rewardkit.errors import CasesError, RewardError, did_you_mean, preview
@@ -22,7 +21,7 @@ from rewardkit.rollouts.bundle import resolve
 from rewardkit.rollouts.files import read_jsonl
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.limits import time_limit
-from rewardkit.scoring.outcomes import STATUSES
+from rewardkit.scoring.outcomes import STATUSES, Outcomes
 
 __all__ = ["Case", "CheckResult", "Expected", "Miss", "assert_cases", "check", "load_cases"]
 
@@ -141,25 +140,14 @@ class CheckResult:
     @cached_property
     def table(self) -> pd.DataFrame:
         """One row a miss: case, what, expected, got, completion, ground_truth, fields, status, why."""
-        names = list(Miss.__dataclass_fields__)
-        return pd.DataFrame(
-            [[getattr(miss, name) for name in names] for miss in self.misses], columns=names, dtype=object
-        )
+        return pd.DataFrame(map(vars, self.misses), columns=list(Miss.__dataclass_fields__), dtype=object)
 
     def record(self) -> dict[str, Any]:
         """The check as plain data: passed, failed, misses."""
-        misses = [
-            {
-                **{name: getattr(miss, name) for name in Miss.__dataclass_fields__},
-                "fields": dict(miss.fields),
-                "status": dict(miss.status),
-            }
-            for miss in self.misses
-        ]
         return {
             "passed": self.passed,
             "failed": self.failed,
-            "misses": misses,
+            "misses": [{**vars(miss)} for miss in self.misses],
             "left_out": dict(self.left_out),
         }
 
@@ -298,37 +286,32 @@ def check(
         return CheckResult(reward.name, (), (), left_out)
     with time_limit(timeout) as limit:
         found = evaluate(reward.bind(columns, len(cases)), columns, limit=limit)
-    rewards = found.rewards
-    misses = []
-    for row, case in enumerate(cases):
-        status = {name: found.status(name, row) for name in found.components}
-        expectations = [
-            (name, expected, float(found.scores[name][row]), status[name])
-            for name, expected in case.scores.items()
-        ]
-        if case.reward is not None:
-            missing = bool(np.isnan(rewards[row]))
-            expectations.insert(
-                0, ("reward", case.reward, float(rewards[row]), "unscored" if missing else "scored")
-            )
-        for what, expected, value, how in expectations:
-            if not expected.met_by(value, how):
-                reasons = [found.reason(name, row) for name in ([what] if what != "reward" else reward.names)]
-                reason = next((text for text in reasons if text), None)
-                misses.append(
-                    Miss(
-                        case.name,
-                        what,
-                        expected.written,
-                        round(value, 6) if how == "scored" else f"{how} ({reason})" if reason else how,
-                        str(case.columns.get("completion", "")),
-                        case.columns.get("ground_truth"),
-                        {name: values[row] for name, values in found.fields.items()},
-                        status,
-                        case.why,
-                    )
-                )
+    misses = [miss for row, case in enumerate(cases) for miss in _misses(case, row, found)]
     return CheckResult(reward.name, tuple(cases), tuple(misses), left_out)
+
+
+def _misses(case: Case, row: int, found: Outcomes) -> Iterator[Miss]:
+    """What a case expects and its row did not give."""
+    status = {name: found.status(name, row) for name in found.components}
+    whole = [(None, case.reward)] if case.reward is not None else []  # no component: the reward
+    for name, expected in (*whole, *case.scores.items()):
+        value = float(found.rewards[row] if name is None else found.scores[name][row])
+        how = status[name] if name else "unscored" if math.isnan(value) else "scored"
+        if expected.met_by(value, how):
+            continue
+        reasons = [found.reason(item, row) for item in ([name] if name else found.components)]
+        reason = next((text for text in reasons if text), None)
+        yield Miss(
+            case.name,
+            name or "reward",
+            expected.written,
+            round(value, 6) if how == "scored" else f"{how} ({reason})" if reason else how,
+            str(case.columns.get("completion", "")),
+            case.columns.get("ground_truth"),
+            {name: values[row] for name, values in found.fields.items()},
+            status,
+            case.why,
+        )
 
 
 def without(cases: Sequence[Case], ignored: Collection[str]) -> tuple[list[Case], dict[str, int]]:

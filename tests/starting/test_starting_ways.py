@@ -238,8 +238,7 @@ def test_sources_that_are_read_or_judged_differently_get_a_reward_each(written):
     boxes = [{**row, "data_source": "math/a"} for row in stated("\\boxed{{{}}}")]
     tags = [{**row, "data_source": "reward"} for row in stated("<answer>{}</answer>")]
     reward = rk.load_reward(str(written([*boxes, *tags]).reward))
-    assert isinstance(reward, rk.Route)
-    assert {name: part.names for name, part in reward.rewards.items()} == {
+    assert {name: part.names for name, part in reward.routing.rewards.items()} == {
         "math/a": ("correct", "format", "concise"),
         "reward": ("correct", "format", "concise"),
     }
