@@ -64,7 +64,7 @@ def scored(rows: int) -> rk.Scores:
         table[f"status/{name}"] = status_column(np.isnan(values).astype(np.int8))
         table[f"error/{name}"] = pd.Series(np.full(rows, None, dtype=object))
     gated = {name: np.isnan(values) for name, values in columns.items()}
-    table["reward"] = table["reward_raw"] = reward.combine(columns, gated, np.ones(rows), {})
+    table["reward"] = table["reward_raw"] = reward.add_up(columns, gated, np.ones(rows))
     return rk.Scores(table, reward, Rollouts(own, {}, ("prompt_id",)))
 
 

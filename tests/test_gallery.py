@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import rewardkit as rk
-from rewardkit.scoring.outcomes import STATUSES
+from rewardkit.scoring.evaluate import evaluate
+from rewardkit.scoring.outcomes import ERROR
 
 ROOT = Path(__file__).parent.parent
 GALLERY = ROOT / "rewardkit" / "gallery"
@@ -21,7 +22,6 @@ OF_DATA = ("arithmetic", "mixed")  # their cases lie beside the rollouts they ar
 NAMES = sorted(path.stem for path in CASES.glob("*.jsonl"))
 ALL = sorted((*NAMES, *OF_DATA))
 AWKWARD = "awkward: "  # how the `why` of an awkward case begins
-GATED, ERROR = map(STATUSES.index, ("gated", "error"))
 
 
 def beside(name):
@@ -177,12 +177,11 @@ def evaluated(name, columns, rows):
     reward = reward_of(name)
     if route := reward.routing:
         columns = {**columns, route.column: (list(route.rewards) * rows)[:rows]}
-    found = reward.evaluate(columns, rows=rows)
-    gated = {name: codes == GATED for name, codes in found.statuses.items()}
-    for component, codes in found.statuses.items():
-        errors = [error for code, error in zip(codes, found.errors[component], strict=True) if code == ERROR]
+    found = evaluate(reward.bind(columns, rows), columns)
+    for component, outcome in found.components.items():
+        errors = [outcome.reasons[row] for row in np.flatnonzero(outcome.status == ERROR)]
         assert errors == [], component
-    return found, reward.combine(found.scores, gated, found.gate, columns)
+    return found, found.rewards
 
 
 @pytest.mark.parametrize("name", ALL)
