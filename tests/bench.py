@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 
@@ -64,22 +66,135 @@ def in_turn(*sides: Callable[[], object]) -> list[list[float]]:
     return seconds
 
 
+def compare(title: str, ours: Callable[[], object], name: str, theirs: Callable[[], object]) -> None:
+    """Print the seconds of both sides and their ratio, run by run."""
+    first, second = in_turn(ours, theirs)
+    ratios = [a / b for a, b in zip(first, second, strict=True)]
+    print(title)
+    print(f"  rk.score           {statistics.median(first):6.3f} s")
+    print(f"  {name:<18} {statistics.median(second):6.3f} s")
+    middle = statistics.median(ratios)
+    print(f"  ratio              {middle:6.3f}    (lowest {min(ratios):.3f}, highest {max(ratios):.3f})")
+
+
 def scoring() -> None:
     """rk.score against the loop: same primitives, same checks, same rows."""
     reward, rollouts = rk.load_reward("gallery:arithmetic"), repeated(ROWS)
     rows = list(rollouts)
     scores = rk.score(reward, rollouts)
     difference = max(abs(a - b) for a, b in zip(scores.rewards, by_hand(rows), strict=True))
-    ours, loop = in_turn(lambda: rk.score(reward, rollouts), lambda: by_hand(rows))
-    ratios = [a / b for a, b in zip(ours, loop, strict=True)]
-    groups = int(rollouts.groups.max()) + 1
-    print(f"scoring {len(rollouts):,} rollouts in {groups:,} groups, 1 field, 4 components")
-    print(f"  rk.score           {statistics.median(ours):6.3f} s  (table of scores, statuses and rewards)")
-    print(f"  hand-written loop  {statistics.median(loop):6.3f} s  (list of rewards)")
-    middle = statistics.median(ratios)
-    print(f"  ratio              {middle:6.3f}    (lowest {min(ratios):.3f}, highest {max(ratios):.3f})")
+    title = f"scoring {len(rollouts):,} rollouts, 1 field, 4 components of the gallery's arithmetic"
+    compare(title, lambda: rk.score(reward, rollouts), "hand-written loop", lambda: by_hand(rows))
     print(f"  largest difference of a reward: {difference:.1e}")
+
+
+def words(completion: str) -> float:
+    """A light component: about 0.3 microseconds, as the next four."""
+    return min(1.0, completion.count(" ") / 40)
+
+
+def ends(completion: str, ground_truth: str) -> bool:
+    """Whether it ends with the answer."""
+    return completion.endswith(ground_truth)
+
+
+def tagged(completion: str) -> float:
+    """1 where it has the tag."""
+    return 1.0 if "<answer>" in completion and completion.count("<answer>") == 1 else 0.0
+
+
+def short(completion: str) -> float:
+    """Less the longer it is."""
+    return max(0.0, 1.0 - len(completion) / 2000)
+
+
+def polite(completion: str) -> float:
+    """A keyword."""
+    return 0.5 if completion.startswith(("Please", "Sure")) else 0.0
+
+
+LIGHT = {words: 0.2, ends: 1.0, tagged: 0.3, short: 0.1, polite: -0.1}
+
+
+def light() -> None:
+    """rk.score against the loop over five light components, with and without a check of each score."""
+    rollouts = repeated(ROWS)
+    rows = list(rollouts)
+    reward = rk.Reward("light", components=[rk.Component(f.__name__, f, weight=w) for f, w in LIGHT.items()])
+
+    def loop() -> list[float]:
+        rewards = []
+        for row in rows:
+            text, total = row["completion"], 0.0
+            for function, weight in LIGHT.items():
+                score = function(text, row["ground_truth"]) if function is ends else function(text)
+                if not 0.0 <= score <= 1.0:
+                    raise ValueError(score)
+                total += weight * score
+            rewards.append(total)
+        return rewards
+
+    def bare() -> list[float]:
+        return [
+            0.2 * words(text)
+            + 1.0 * ends(text, row["ground_truth"])
+            + 0.3 * tagged(text)
+            + 0.1 * short(text)
+            - 0.1 * polite(text)
+            for row in rows
+            for text in (row["completion"],)
+        ]
+
+    started = time.perf_counter()
+    bare()
+    each = (time.perf_counter() - started) / ROWS / len(LIGHT) * 1e6
+    title = f"scoring {ROWS:,} rollouts x 5 light components ({each:.2f} microseconds a call)"
+    compare(title, lambda: rk.score(reward, rollouts), "loop over functions", loop)
+    compare("the same", lambda: rk.score(reward, rollouts), "one expression", bare)
+
+
+def fifty_microseconds(completion: str) -> float:
+    """A component of about 50 microseconds."""
+    total = 0
+    for at in range(1000):
+        total += at
+    return float(total > 0)
+
+
+def two_workers() -> None:
+    """Two worker processes against one process, on components of about 50 microseconds."""
+    reward = rk.Reward("heavy", components=[rk.Component(f"c{at}", fifty_microseconds) for at in range(5)])
+    rollouts = repeated(20_000)
+    one, two = rk.score(reward, rollouts), rk.score(reward, rollouts, workers=2)
+    assert (one.rewards == two.rewards).all()
+    compare(
+        "scoring 20,000 rollouts x 5 components of 50 microseconds with workers=2",
+        lambda: rk.score(reward, rollouts, workers=2),
+        "one process",
+        lambda: rk.score(reward, rollouts),
+    )
+
+
+def starting() -> None:
+    """Seconds until rewardkit is imported, and until a first score, against `import pandas`."""
+    first = (
+        "import rewardkit as rk; rk.score(rk.Reward('r', components=[rk.Component('c', lambda completion: 1.0)]),"
+        " [{'completion': 'x', 'prompt_id': 'p'}])"
+    )
+
+    def run(code: str) -> Callable[[], object]:
+        return lambda: subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+    nothing, ours, scored, pandas = in_turn(
+        run("pass"), run("import rewardkit"), run(first), run("import pandas")
+    )
+    for name, measured in (("import rewardkit", ours), ("first rk.score", scored)):
+        ratios = [(a - n) / (b - n) for a, b, n in zip(measured, pandas, nothing, strict=True)]
+        print(f"{name} / import pandas (both without Python's own start)  {statistics.median(ratios):.2f}")
 
 
 if __name__ == "__main__":
     scoring()
+    light()
+    two_workers()
+    starting()

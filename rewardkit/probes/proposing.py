@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.primitives.extract import assistant_text
+from rewardkit.primitives.messages import assistant_text
 from rewardkit.probes.remembering import Played
 from rewardkit.rewards.plan import Floats
 from rewardkit.scoring.cases import TOLERANCE

@@ -15,7 +15,7 @@ import pandas as pd
 
 from rewardkit.errors import CasesError, RewardError, did_you_mean, preview
 from rewardkit.html import cards
-from rewardkit.primitives.extract import assistant_text
+from rewardkit.primitives.messages import assistant_text
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.bundle import resolve
 from rewardkit.rollouts.files import read_jsonl

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from tqdm.auto import tqdm
 
 from rewardkit.errors import Interrupted, RewardError, RolloutsError, preview
 from rewardkit.rewards.plan import ROLLOUT, Floats
@@ -79,19 +78,14 @@ def score(
     done = np.zeros(len(rollouts), dtype=bool)
     run = {"versions": versions(), "ignore_gates": ignore_gates, "timeout": timeout}
     try:
-        with (
-            closing(engine),
-            tqdm(
-                total=len(rollouts), desc="scoring", unit=" rollouts", disable=not progress, leave=False
-            ) as bar,
-        ):
+        with closing(engine), _bar(len(rollouts), progress) as advance:
             for rows, outcomes in engine.run(job):
                 if len(rows) == len(rollouts):
                     whole = outcomes
                 else:
                     whole.put(rows, outcomes)
                 done[rows] = True
-                bar.update(len(rows))
+                advance(len(rows))
     except KeyboardInterrupt:
         kept = np.flatnonzero(done)
         if not len(kept):
@@ -99,6 +93,18 @@ def score(
         scores = _scores(whole.take(kept, job.shard(kept).plan), rollouts.select(kept.tolist()), run)
         raise Interrupted(scores, len(rollouts)) from None
     return _scores(whole, rollouts, run)
+
+
+@contextmanager
+def _bar(rows: int, shown: bool) -> Iterator[Callable[[int], object]]:
+    """What to call with the number of rollouts that were done: a bar with their rate, or nothing."""
+    if not shown:
+        yield lambda done: None
+        return
+    from tqdm.auto import tqdm  # slow to import
+
+    with tqdm(total=rows, desc="scoring", unit=" rollouts", leave=False) as bar:
+        yield bar.update
 
 
 def _scores(outcomes: Outcomes, rollouts: Rollouts, run: Mapping[str, Any]) -> Scores:

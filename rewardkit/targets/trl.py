@@ -12,7 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
-from rewardkit.primitives.extract import assistant_text
+from rewardkit.primitives.messages import assistant_text
 from rewardkit.primitives.notes import note
 from rewardkit.rewards.reward import Reward
 from rewardkit.targets.adapter import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rewardkit.primitives.extract import assistant_text
+from rewardkit.primitives.messages import assistant_text
 from rewardkit.targets.adapter import Row
 
 __all__ = ["asked", "batch_columns", "from_messages", "spoken", "transcript"]

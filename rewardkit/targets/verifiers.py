@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from rewardkit.primitives.extract import assistant_text
+from rewardkit.primitives.messages import assistant_text
 from rewardkit.rewards.reward import Reward
 from rewardkit.targets.adapter import Adapter, Row, named, parameters, plain
 from rewardkit.targets.calling import awaited, installed
