@@ -22,7 +22,6 @@ from rewardkit.probes.probing import ProbeResult, probe
 from rewardkit.probes.suspect import suspect
 from rewardkit.probes.suspicion import Suspicion
 from rewardkit.rewards.component import Component
-from rewardkit.rewards.load import load_reward
 from rewardkit.rewards.recorded import recorded
 from rewardkit.rewards.reward import Reward, Route
 from rewardkit.rewards.save import save_reward
@@ -36,6 +35,7 @@ from rewardkit.scoring.score import score
 from rewardkit.scoring.scores import Scores, load_scores
 from rewardkit.starting.start import Started, start
 from rewardkit.targets.export import Exported, export
+from rewardkit.targets.load import load_reward
 from rewardkit.targets.registry import get_reward_function, register_reward_function
 
 __all__ = [

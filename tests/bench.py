@@ -178,8 +178,9 @@ def two_workers() -> None:
 def starting() -> None:
     """Seconds until rewardkit is imported, and until a first score, against `import pandas`."""
     first = (
-        "import rewardkit as rk; rk.score(rk.Reward('r', components=[rk.Component('c', lambda completion: 1.0)]),"
-        " [{'completion': 'x', 'prompt_id': 'p'}])"
+        "import rewardkit as rk\n"
+        "reward = rk.Reward('r', components=[rk.Component('c', lambda completion: 1.0)])\n"
+        "rk.score(reward, [{'completion': 'x', 'prompt_id': 'p'}])"
     )
 
     def run(code: str) -> Callable[[], object]:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rewardkit.rollouts import matching, searching
 from rewardkit.rollouts.matching import match_prompts
-from rewardkit.rollouts.table import matching, searching
 
 Q1, A1, Q2 = "What is 5 + 5?", "It is 10", "And twice that?"
 

@@ -15,8 +15,8 @@ import rewardkit as rk
 from rewardkit.cli.group import INTERRUPTED, main
 from rewardkit.cli.options import REWARD, as_option, json_option, limit_for, rollout_options, timeout_option
 from rewardkit.cli.output import emit, printable
-from rewardkit.rewards.recorded import reward_named
 from rewardkit.scoring.outcomes import STATUSES
+from rewardkit.targets.load import reward_named
 
 
 def _most_often(scores: rk.Scores) -> str:

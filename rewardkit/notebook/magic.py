@@ -23,7 +23,7 @@ from rewardkit.notebook.written import Written, component_rows
 from rewardkit.probes.probing import TIMEOUT, probe
 from rewardkit.probes.quiet import quiet
 from rewardkit.probes.shown import one_line
-from rewardkit.rewards.load import forget_beside, load_reward
+from rewardkit.rewards.load import forget_beside
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.write import write_whole
@@ -31,6 +31,7 @@ from rewardkit.scoring.cases import Case, check, load_cases
 from rewardkit.scoring.limits import LATE, cannot_limit
 from rewardkit.scoring.score import score
 from rewardkit.scoring.scores import Scores
+from rewardkit.targets.load import load_reward
 
 __all__ = ["RewardMagics", "load_ipython_extension"]
 

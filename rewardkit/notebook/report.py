@@ -25,7 +25,7 @@ from rewardkit.notebook.probed import Checked
 from rewardkit.probes.baseline import load_baseline
 from rewardkit.probes.leaks import LEAKAGE
 from rewardkit.probes.probing import BUDGET
-from rewardkit.rewards.recorded import LOGGED_REWARD, reward_named
+from rewardkit.rewards.recorded import LOGGED_REWARD
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
 from rewardkit.rollouts.bundle import bundled
@@ -33,6 +33,7 @@ from rewardkit.rollouts.table import load_rollouts
 from rewardkit.rollouts.write import write_whole
 from rewardkit.scoring.cases import check, load_cases
 from rewardkit.scoring.score import score
+from rewardkit.targets.load import reward_named
 
 __all__ = ["Report", "report"]
 

@@ -24,11 +24,12 @@ from rewardkit.probes.trying import Row, Tries
 from rewardkit.probes.watching import CHANGED, NAN, varied, watching
 from rewardkit.rewards.plan import ROLLOUT
 from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.signature import parameters
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.limits import LATE, UNTRIED, TimeLimit
 from rewardkit.scoring.outcomes import Outcomes
 from rewardkit.targets import trl
-from rewardkit.targets.adapter import FAMILIAR, OF_DATA, Adapter, parameters
+from rewardkit.targets.adapter import FAMILIAR, OF_DATA, Adapter
 
 __all__ = ["contract"]
 

@@ -23,6 +23,7 @@ from rewardkit.primitives.gates import Gate
 
 __all__ = [
     "Recorded",
+    "SourceHash",
     "describe",
     "fingerprint",
     "of_rewardkit",
@@ -33,13 +34,20 @@ __all__ = [
 ]
 
 SOURCE_HASH = "__rewardkit_source_hash__"
-"""Under this name a module that `load_reward` ran holds the hash of the text it was made from."""
+"""Under this name a module that `load_reward` ran holds the `SourceHash` of the text it was made from."""
 
 HOLDERS = ("rewardkit.primitives.", "rewardkit.targets.", "rewardkit.probes.placing")
 """Where rewardkit's callables that may hold a user's function are defined."""
 
-_SEEN: WeakKeyDictionary[Any, tuple[str, str]] = WeakKeyDictionary()
+_SEEN: WeakKeyDictionary[Any, tuple[str, SourceHash]] = WeakKeyDictionary()
 """Function or class -> name and hash of its source file when it was first asked for."""
+
+
+@dataclass
+class SourceHash:
+    """The hash of a source file; of one being run it is complete, with the modules beside it, in the end."""
+
+    hash: str
 
 
 @dataclass(frozen=True, repr=False)
@@ -95,12 +103,12 @@ def sources(functions: Iterable[Any]) -> dict[str, str]:
     As they were when the functions were first seen; a function without source is "unknown".
     """
     found: dict[str, dict[str, None]] = {}  # hashes in order, each once
-    for part, (name, hashed) in sources_seen(functions):
-        found.setdefault(name, {})[hashed + _captured(part)] = None
+    for part, (name, source) in sources_seen(functions):
+        found.setdefault(name, {})[source.hash + _captured(part)] = None
     return {name: " ".join(hashes) for name, hashes in sorted(found.items())}
 
 
-def sources_seen(functions: Iterable[Any]) -> list[tuple[Any, tuple[str, str]]]:
+def sources_seen(functions: Iterable[Any]) -> list[tuple[Any, tuple[str, SourceHash]]]:
     """Each piece of users' code in these functions, with name and hash of its file when it was first seen."""
     found = []
     for part in (part for function in functions for part in user_code(function)):
@@ -108,11 +116,11 @@ def sources_seen(functions: Iterable[Any]) -> list[tuple[Any, tuple[str, str]]]:
         try:
             found.append((part, _SEEN.get(code) or _SEEN.setdefault(code, _source(code))))
         except TypeError:  # a built-in function cannot be remembered, and has no source
-            found.append((part, (describe(part), "unknown")))
+            found.append((part, (describe(part), SourceHash("unknown"))))
     return found
 
 
-def _source(part: Any) -> tuple[str, str]:
+def _source(part: Any) -> tuple[str, SourceHash]:
     """Name and hash of the file that a function or class comes from."""
     try:
         file = inspect.getsourcefile(part)
@@ -122,9 +130,9 @@ def _source(part: Any) -> tuple[str, str]:
             return Path(file).name, loaded
         whole = file and Path(file).is_file()
         text = Path(str(file)).read_bytes() if whole else inspect.getsource(part).encode("utf-8", "replace")
-        return Path(file).name if file else describe(part), source_hash(text)
+        return Path(file).name if file else describe(part), SourceHash(source_hash(text))
     except (OSError, TypeError):
-        return describe(part), "unknown"
+        return describe(part), SourceHash("unknown")
 
 
 def _captured(part: Any) -> str:

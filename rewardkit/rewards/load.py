@@ -1,4 +1,4 @@
-"""load_reward(): the reward that a name on the command line or in a notebook's parameters stands for."""
+"""What a name on the command line or in a notebook's parameters stands for; files of users, run."""
 
 from __future__ import annotations
 
@@ -9,25 +9,17 @@ import inspect
 import re
 import sys
 import traceback
-from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from itertools import islice
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import numpy as np
-
-from rewardkit.errors import CAUGHT, InputError, RewardError, describe_error, did_you_mean, preview
-from rewardkit.rewards.fingerprint import SOURCE_HASH, source_hash
+from rewardkit.errors import CAUGHT, InputError, RewardError, describe_error, did_you_mean
+from rewardkit.rewards.fingerprint import SOURCE_HASH, SourceHash, source_hash
 from rewardkit.rewards.reward import Reward
-from rewardkit.rollouts.table import Rollouts
-from rewardkit.targets import TARGETS
-from rewardkit.targets.adapter import named, takes_anything
-from rewardkit.targets.recognising import SAMPLED, parts, read
 from rewardkit.workers.sending import MODULE_SOURCE
 
-__all__ = ["forget_beside", "hides_module", "load_reward", "run_file"]
+__all__ = ["failed", "find_reward", "forget_beside", "hides_module", "run_file"]
 
 GALLERY = "rewardkit.gallery"
 FILE_MODULE = (
@@ -35,28 +27,11 @@ FILE_MODULE = (
 )
 
 
-def load_reward(
-    name: str,
-    *,
-    as_: str | None = None,
-    rollouts: Iterable[Mapping[str, Any]] | None = None,
-    timeout: float | None = None,
-) -> Reward:
-    """The reward called `file.py:name`, `package.module:name` or `gallery:module[.name]`.
+def find_reward(name: str) -> tuple[Any, str]:
+    """What stands under `file.py:name`, `package.module:name` or `gallery:module[.name]`, and its own name.
 
-    Attribute `reward` by default. What stands there may be a Reward, a function without arguments that
-    returns one, a plain f(completion, ground_truth), or a reward function, class, environment or list of
-    functions as a trainer takes it (`rk.targets`): it is recognised by its signature and by what it returns
-    for a few of the `rollouts` (without any, for a made-up completion), or read as the target `as_` ("trl",
-    or "trl:messages" where a trainer calls functions in several ways). Its components are the function, the
-    keys of the dict that it returns, or the functions of the list, all unbounded; `Reward.origin` says what
-    it was taken for and why, and which column fills each argument. A file is run anew at each call. One call
-    of those that recognise it may take `timeout` seconds, 10 by default, and all together about twice that.
-    RewardError: no such file or name, an error while it runs (with file and line), something else under that
-    name, or what several targets could mean.
-
-    >>> load_reward("gallery:arithmetic").name
-    'arithmetic-v1'
+    A file is run anew at each call. RewardError: no such file or name, or an error while it runs (with file
+    and line).
     """
     place, attribute = _split(str(name))
     module = _module(place)
@@ -70,7 +45,7 @@ def load_reward(
             f"{place} has no {attribute!r}; it has "
             f"{candidates or 'no reward and no function'}{did_you_mean(attribute, candidates)}"
         )
-    return _as_reward(getattr(module, attribute), attribute, name, as_, rollouts, timeout)
+    return getattr(module, attribute), attribute
 
 
 def _split(name: str) -> tuple[str, str]:
@@ -112,9 +87,9 @@ def _module(place: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name and (place == error.name or place.startswith(error.name + ".")):
             raise RewardError(_no_module(place)) from None
-        raise RewardError(_failed(place, error)) from error
+        raise RewardError(failed(place, error)) from error
     except CAUGHT as error:
-        raise RewardError(_failed(place, error)) from error
+        raise RewardError(failed(place, error)) from error
 
 
 def _no_module(place: str) -> str:
@@ -143,11 +118,11 @@ def run_file(path: Path) -> ModuleType:
     sys.path.insert(0, str(path.parent))
     try:
         text = path.read_bytes()
-        module.__dict__[SOURCE_HASH] = source_hash(text)
+        module.__dict__[SOURCE_HASH] = source = SourceHash(source_hash(text))
         module.__dict__[MODULE_SOURCE] = text  # a worker process makes the module again
         exec(compile(text, str(path), "exec", dont_inherit=True), module.__dict__)
         helpers = _beside(path)
-        module.__dict__[SOURCE_HASH] = source_hash(
+        source.hash = source_hash(
             text + b"".join(helpers[helper].read_bytes() for helper in helpers if helper not in known)
         )
     except BaseException as error:
@@ -157,7 +132,7 @@ def run_file(path: Path) -> ModuleType:
             sys.modules[name] = before
         if not isinstance(error, CAUGHT):
             raise
-        raise RewardError(_failed(str(path), error)) from error
+        raise RewardError(failed(str(path), error)) from error
     finally:
         sys.path.remove(str(path.parent))
         _HELPERS.update(_beside(path).keys() - known)  # of a run that failed, too
@@ -196,7 +171,7 @@ def _beside(path: Path) -> dict[str, Path]:
     return found
 
 
-def _failed(place: str, error: BaseException) -> str:
+def failed(place: str, error: BaseException) -> str:
     """One sentence on an error in the user's code: file, line, what."""
     if isinstance(error, SyntaxError):
         return f"{error.filename or place}:{error.lineno}: {type(error).__name__}: {error.msg}"
@@ -209,54 +184,6 @@ def _failed(place: str, error: BaseException) -> str:
     where = f"{own[-1].filename}:{own[-1].lineno}" if own else place
     text = str(error) if isinstance(error, InputError) else describe_error(error)
     return f"{where}: {' '.join(text.split())}"
-
-
-def _as_reward(
-    value: Any,
-    attribute: str,
-    name: str,
-    as_: str | None,
-    rollouts: Iterable[Mapping[str, Any]] | None,
-    timeout: float | None,
-) -> Reward:
-    if isinstance(value, Reward):
-        return value
-    if as_ is None and _makes_a_reward(value):
-        try:
-            made = value()
-        except CAUGHT as error:
-            if not takes_anything(value):
-                raise RewardError(_failed(inspect.getsourcefile(value) or name, error)) from error
-            made = None
-        if isinstance(made, Reward):
-            return made
-        if not takes_anything(value):
-            raise RewardError(
-                f"{name} returned {preview(made)}, not a Reward; a function without arguments must return one"
-            )
-    if not callable(value) and not isinstance(value, list | tuple) and not parts(value, TARGETS):
-        raise RewardError(
-            f"{name} is {preview(value)}, not a reward; give a Reward, a function that returns one, "
-            "f(completion, ground_truth), or a trainer's reward function"
-        )
-    rows = _first(rollouts) if rollouts is not None else []
-    return read(value, attribute, TARGETS, as_=as_, rows=rows, timeout=timeout)
-
-
-def _makes_a_reward(value: Any) -> bool:
-    """Whether it is a function that can be called without arguments, and no trainer's reward function."""
-    if not callable(value) or isinstance(value, type) or named(value):
-        return False
-    return takes_anything(value) or not any(target.readings(value, ()) for target in TARGETS)
-
-
-def _first(rollouts: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Some rows, as they are scored: of rollouts from all over them."""
-    if not isinstance(rollouts, Rollouts):
-        return list(islice(rollouts, SAMPLED))
-    places = np.unique(np.linspace(0, len(rollouts) - 1, SAMPLED).astype(int))
-    columns = rollouts.select(places.tolist()).as_logged()
-    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
 
 def hides_module(path: Path) -> bool:

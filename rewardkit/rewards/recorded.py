@@ -8,13 +8,12 @@ from typing import Any
 from rewardkit.errors import RewardError, did_you_mean
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.fingerprint import describe
-from rewardkit.rewards.load import load_reward
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.logs.log import Logged, identifier, numeric
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import column_values
 
-__all__ = ["LOGGED_REWARD", "is_recorded", "recorded", "reward_named"]
+__all__ = ["LOGGED_REWARD", "is_recorded", "recorded"]
 
 LOGGED_REWARD = "logged"
 """This name of a reward, on the command line and in notebooks, stands for the scores of the log itself."""
@@ -71,15 +70,6 @@ def as_logged(value: Any) -> Any:
 def is_recorded(reward: Reward) -> bool:
     """Whether a reward is one that `recorded` made, or the record of one."""
     return all(describe(item.function) == describe(as_logged) for item in reward.components)
-
-
-def reward_named(
-    name: str, rollouts: Rollouts, weights: Mapping[str, float] | None = None, *, as_: str | None = None
-) -> Reward:
-    """The reward that `load_reward` finds under a name, or for "logged" the scores of these rollouts."""
-    if name == LOGGED_REWARD:
-        return recorded(rollouts, weights)
-    return load_reward(name, as_=as_ or None, rollouts=rollouts)
 
 
 def _why(name: str, column: str, logged: Logged) -> str:

@@ -24,9 +24,9 @@ from rewardkit.primitives.gates import Gate
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.load import FILE_MODULE, run_file
 from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.signature import parameters
 from rewardkit.rewards.source import Piece, function_names, held, name_at_the_top, pieces, renamed
 from rewardkit.rollouts.write import write_whole
-from rewardkit.targets.adapter import Adapter, Key, parameters
 
 __all__ = ["Writer", "import_order", "run_beside", "save_reward"]
 
@@ -200,7 +200,7 @@ class Writer:
                 return f"{room}.{name}"
             if isinstance(function, Made) and function.factory in public.__all__:
                 return f"{room}.{function.written(lambda value: self.argument(value, owner))}"
-        if isinstance(function, Adapter | Key):
+        if isinstance(function, Made) and function.factory.startswith("rk."):
             return function.written(lambda value: self.argument(value, owner))
         if not name.isidentifier():
             name = name_at_the_top(function) or name

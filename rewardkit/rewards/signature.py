@@ -12,7 +12,15 @@ from typing import Any
 from rewardkit.errors import RewardError, did_you_mean
 from rewardkit.primitives.gates import Gate
 
-__all__ = ["Call", "check_name", "gate_asks_for", "is_async", "read_gate"]
+__all__ = ["Call", "check_name", "gate_asks_for", "is_async", "parameters", "read_gate"]
+
+
+def parameters(function: Any) -> dict[str, inspect.Parameter]:
+    """Name -> parameter, of a function or an object that can be called; empty where they cannot be read."""
+    try:
+        return dict(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return {}
 
 
 @dataclass(frozen=True)

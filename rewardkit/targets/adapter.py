@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from rewardkit.errors import preview
 from rewardkit.primitives.factories import Made
-from rewardkit.rewards.signature import is_async
+from rewardkit.rewards.signature import is_async, parameters
 from rewardkit.rollouts.columns import ALIASES
 
 __all__ = [
@@ -25,7 +25,6 @@ __all__ = [
     "fill",
     "is_atropos",
     "named",
-    "parameters",
     "plain",
     "required",
     "source_of",
@@ -161,14 +160,6 @@ class Key(Made):
         if self.main or result is None:
             return result
         raise ValueError(f"it returned {preview(result)}, not a dict with {self.key!r}")
-
-
-def parameters(function: Any) -> dict[str, inspect.Parameter]:
-    """Name -> parameter, of a function or an object that can be called; empty where they cannot be read."""
-    try:
-        return dict(inspect.signature(function).parameters)
-    except (TypeError, ValueError):
-        return {}
 
 
 def column_of(parameter: str, rows: Sequence[Row] = ()) -> str:

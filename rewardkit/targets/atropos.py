@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from rewardkit.targets.adapter import Adapter, Row, fill, is_atropos, parameters, required
+from rewardkit.rewards.signature import parameters
+from rewardkit.targets.adapter import Adapter, Row, fill, is_atropos, required
 from rewardkit.targets.calling import installed, loaded
 from rewardkit.targets.exported import RewardHolder, identifier
 from rewardkit.targets.making import made

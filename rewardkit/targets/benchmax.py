@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rewardkit.rewards.reward import Reward
-from rewardkit.targets.adapter import Adapter, Row, column_of, fill, named, parameters, plain, required
+from rewardkit.rewards.signature import parameters
+from rewardkit.targets.adapter import Adapter, Row, column_of, fill, named, plain, required
 from rewardkit.targets.benchmax_calling import call, documented
 from rewardkit.targets.benchmax_rows import GENERATED, id_of, rollout_of, task_of
 from rewardkit.targets.exported import RewardHolder

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rewardkit.targets.adapter import Adapter, Row, fill, named, parameters, required
+from rewardkit.rewards.signature import parameters
+from rewardkit.targets.adapter import Adapter, Row, fill, named, required
 from rewardkit.targets.calling import each, installed, loaded
 from rewardkit.targets.exported import RewardHolder, identifier
 from rewardkit.targets.reading import Reading

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import preview
-from rewardkit.targets.adapter import Adapter, Row, parameters, plain
+from rewardkit.rewards.signature import parameters
+from rewardkit.targets.adapter import Adapter, Row, plain
 from rewardkit.targets.calling import installed, loaded
 from rewardkit.targets.exported import RewardHolder, identifier
 from rewardkit.targets.inspect_state import evaluated, state_of, target_of

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.signature import parameters
 from rewardkit.targets import trl
-from rewardkit.targets.adapter import Adapter, Row, parameters
+from rewardkit.targets.adapter import Adapter, Row
 from rewardkit.targets.calling import installed, loaded
 from rewardkit.targets.exported import RewardHolder, identifier
 from rewardkit.targets.making import made

@@ -15,7 +15,8 @@ from typing import Any
 
 from rewardkit.primitives.messages import content_text
 from rewardkit.rewards.reward import Reward
-from rewardkit.targets.adapter import Adapter, Row, fill, parameters, plain, required
+from rewardkit.rewards.signature import parameters
+from rewardkit.targets.adapter import Adapter, Row, fill, plain, required
 from rewardkit.targets.calling import awaited, installed
 from rewardkit.targets.exported import RewardHolder, finite
 from rewardkit.targets.reading import Reading

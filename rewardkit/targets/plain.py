@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from rewardkit.rewards.signature import parameters
 from rewardkit.targets.adapter import (
     OF_DATA,
     Adapter,
@@ -13,7 +14,6 @@ from rewardkit.targets.adapter import (
     column_of,
     fill,
     named,
-    parameters,
     required,
     source_of,
 )

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import RewardError
-from rewardkit.targets.adapter import Adapter, Row, named, parameters
+from rewardkit.rewards.signature import parameters
+from rewardkit.targets.adapter import Adapter, Row, named
 from rewardkit.targets.calling import installed, loaded
 from rewardkit.targets.exported import RewardHolder, identifier
 from rewardkit.targets.reading import Reading

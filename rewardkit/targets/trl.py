@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 from rewardkit.primitives.messages import assistant_text
 from rewardkit.primitives.notes import note
 from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.signature import parameters
 from rewardkit.targets.adapter import (
     Adapter,
     Row,
@@ -22,7 +23,6 @@ from rewardkit.targets.adapter import (
     fill,
     is_atropos,
     named,
-    parameters,
     required,
     takes_anything,
 )

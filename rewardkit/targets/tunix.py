@@ -19,8 +19,9 @@ from typing import Any
 
 from rewardkit.primitives.factories import Made
 from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.signature import parameters
 from rewardkit.targets import plain, trl
-from rewardkit.targets.adapter import Adapter, Row, alike, columns_asked, fill, parameters, required
+from rewardkit.targets.adapter import Adapter, Row, alike, columns_asked, fill, required
 from rewardkit.targets.calling import installed, loaded
 from rewardkit.targets.exported import RewardHolder, identifier
 from rewardkit.targets.reading import SAMPLE, Reading

@@ -15,7 +15,8 @@ from typing import Any
 
 from rewardkit.primitives.messages import assistant_text
 from rewardkit.rewards.reward import Reward
-from rewardkit.targets.adapter import Adapter, Row, named, parameters, plain
+from rewardkit.rewards.signature import parameters
+from rewardkit.targets.adapter import Adapter, Row, named, plain
 from rewardkit.targets.calling import awaited, installed
 from rewardkit.targets.exported import RewardHolder, identifier
 from rewardkit.targets.reading import Reading

@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.signature import parameters
 from rewardkit.targets.adapter import (
     Adapter,
     LacksColumn,
     Row,
     column_of,
     named,
-    parameters,
     takes_anything,
     uses,
 )

@@ -933,7 +933,7 @@ def run(program):
 
 
 WORKER = (
-    "from rewardkit.primitives import mathematics\n"
+    "from rewardkit.primitives.verify.math import equal as mathematics\n"
     "mathematics.MEMORY = 1 << 29\n"
     "decide = mathematics._in_the_worker()\n"
     "assert decide('x+x', '2x') is True\n"

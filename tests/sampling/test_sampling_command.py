@@ -12,8 +12,8 @@ from click.testing import CliRunner
 
 import rewardkit as rk
 from rewardkit.cli import main
+from rewardkit.rollouts import sample as sampling
 from rewardkit.rollouts.sample import sample
-from rewardkit.rollouts.table import sample as sampling
 
 sys.path.insert(0, str(Path(__file__).parent))
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import rewardkit as rk
+from rewardkit.rollouts import chat as asking
 from rewardkit.rollouts.chat import Server
-from rewardkit.rollouts.table import chat as asking
 
 sys.path.insert(0, str(Path(__file__).parent))
 

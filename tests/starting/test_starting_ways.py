@@ -248,7 +248,7 @@ def test_sources_that_are_read_or_judged_differently_get_a_reward_each(written):
 
 def test_sources_that_are_alike_share_one_reward(written):
     rows = [{**row, "data_source": "ab"[at % 2]} for at, row in enumerate(stated("<answer>{}</answer>"))]
-    assert not isinstance(rk.load_reward(str(written(rows).reward)), rk.Route)
+    assert rk.load_reward(str(written(rows).reward)).routing is None
 
 
 @pytest.mark.parametrize("text", ["answer", "it's", 'say "x"', "'\"", "\\", "\n\u202e", "\ud83d", "{x}", ""])

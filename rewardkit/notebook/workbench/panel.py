@@ -18,12 +18,12 @@ from rewardkit.notebook.workbench.compose import Compose
 from rewardkit.notebook.workbench.live import live
 from rewardkit.notebook.workbench.parts import KEYS, STYLE, Panel, classed
 from rewardkit.notebook.workbench.tried import Findings, Probes
-from rewardkit.rewards.load import load_reward
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.cases import CaseSource
 from rewardkit.scoring.score import score
 from rewardkit.scoring.scores import Scores
+from rewardkit.targets.load import load_reward
 
 __all__ = ["Tab", "Workbench"]
 

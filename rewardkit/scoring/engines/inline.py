@@ -22,9 +22,11 @@ SHARD_SECONDS = 0.25
 class Inline:
     """The engine of one process."""
 
-    def __init__(self, timeout: float | None = None, *, patience: int | None = None) -> None:
+    def __init__(
+        self, timeout: float | None = None, *, patience: int | None = None, limit: TimeLimit | None = None
+    ) -> None:
         self._open = ExitStack()
-        self._limit = self._open.enter_context(time_limit(timeout, patience=patience))
+        self._limit = limit or self._open.enter_context(time_limit(timeout, patience=patience))
 
     def run(self, job: Job) -> Iterator[tuple[Rows, Outcomes]]:
         """Shards of rows, small first, so that progress is seen and an interrupt keeps what is done."""
