@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections import Counter, defaultdict
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,10 +11,10 @@ from typing import Any
 from rewardkit.errors import RolloutsError, did_you_mean
 from rewardkit.rollouts.columns import ALIASES, TEXTS, mapped, with_truth
 from rewardkit.rollouts.files import read_pieces
-from rewardkit.rollouts.matching import Matches, match_prompts, normal
+from rewardkit.rollouts.matching import Matches, match_prompts, match_values
 from rewardkit.rollouts.values import present
 
-__all__ = ["Joined", "fill_columns", "join_columns", "match_values"]
+__all__ = ["Joined", "fill_columns", "join_columns"]
 
 OF_A_RUN = ("rollout_id", "completion", "messages", "policy", "step")
 """Canonical columns that a data set cannot know: its own of that name are another thing, and left out."""
@@ -29,9 +28,8 @@ Row = dict[str, Any]
 class Joined:
     """What a join did, as counts of the log's rows.
 
-    `unmatched` match no row of the data set; of these `unclear` hold several of its prompts, `contradicted`
-    a last user message of it behind other turns. Of those that match, `last_only` have turns before that
-    message which the data set has not, `other_system` another system prompt in a rendered text. `brought` are
+    `unmatched` match no row of the data set; of these `unclear` fit rows with different system prompts. Of
+    those that match, `last_only` have turns before that the data set has not. `brought` are
     the columns that the log lacked, `filled` how many missing values of its own got one, `kept` the columns
     both have, with the number of rows where they differ. `ambiguous` counts for a column the rows whose
     matches differ in it: left missing. `left_out` are columns of the data set that only a rollout can have,
@@ -43,9 +41,7 @@ class Joined:
     rows: int
     unmatched: int
     unclear: int
-    contradicted: int
     last_only: int
-    other_system: int
     brought: tuple[str, ...]
     filled: Mapping[str, int]
     kept: Mapping[str, int]
@@ -77,26 +73,18 @@ class Joined:
         got = ", ".join([*self.brought, *self.filled])
         if self.unmatched:
             of_these = (
-                f", {self.unclear} of them because they hold several of its prompts" if self.unclear else ""
+                f", {self.unclear} of them because it has their question under several system prompts"
+                if self.unclear
+                else ""
             )
-            if self.contradicted:
-                of_these += (
-                    f", {self.contradicted} of them because only the last user message is the same and the "
-                    "turns around it or the system prompts differ"
-                )
             told.append(
                 f"{self.unmatched} of {self.rows} rows match no row of {self.source!r} by {self.on}{of_these}"
                 f": they lack {got or 'nothing'}"
             )
         if self.last_only:
             told.append(
-                f"{self.last_only} of {self.rows} rows match by their last user message only: it has no "
-                f"turns before it in {self.source!r}; make sure they are examples, not another conversation"
-            )
-        if self.other_system:
-            told.append(
-                f"{self.other_system} of {self.rows} rows match {self.source!r} but for the system prompt, "
-                "which is another; make sure that the ground truth holds under both"
+                f"{self.last_only} of {self.rows} rows have turns before the question that {self.source!r} "
+                "has not; make sure they are examples, not another conversation"
             )
         for name, count in self.ambiguous.items():
             told.append(
@@ -138,31 +126,14 @@ def join_columns(
     keys, data_keys = [row.get(on) for row in rows], [row.get(on) for row in data]
     found = (match_prompts if on == "prompt" else match_values)(keys, data_keys)
     if not any(found.rows):
-        count = len(found.contradicted)
-        same_end = f" ({count} have a last user message of it, behind other messages)" if count else ""
         raise RolloutsError(
-            f"no row of the rollouts matches {name!r} by {on}{same_end}: the rollouts have {_example(keys)}, "
+            f"no row of the rollouts matches {name!r} by {on}: the rollouts have {_example(keys)}, "
             f"the data set {_example(data_keys)}; is it the set of this run, and the right column?"
         )
     left_out = tuple(column for column in there if _of_a_run(column))
     aside = tuple(column for column in there if column in without and column not in left_out)
     columns = [column for column in there if column != on and column not in (*left_out, *aside)]
     return _merged(rows, data, found, columns, has, (name, on, left_out, aside, rejected))
-
-
-def match_values(log: Sequence[Any], data: Sequence[Any]) -> Matches:
-    """Rows of the data set with the same value: texts as `normal` has them, all else as JSON writes it."""
-    index: dict[Hashable, list[int]] = defaultdict(list)
-    for at, value in enumerate(data):
-        if value is not None:
-            index[_key(value)].append(at)
-    return Matches([index.get(_key(value), ()) if value is not None else () for value in log])
-
-
-def _key(value: Any) -> Hashable:
-    if isinstance(value, str):
-        return normal(value)
-    return ("json", json.dumps(value, sort_keys=True, default=str))
 
 
 def _data_rows(source: Any, name: str) -> tuple[list[Row], int]:
@@ -223,9 +194,7 @@ def _merged(
         len(rows),
         unmatched,
         len(found.unclear),
-        len(found.contradicted),
         len(found.last_only),
-        len(found.other_system),
         brought,
         filled_values,
         kept,
