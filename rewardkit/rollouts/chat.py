@@ -1,13 +1,14 @@
-"""Requests to an OpenAI-compatible server: a bounded number at a time; who fails, and when to give up."""
+"""Requests to an OpenAI-compatible server: so many at a time; what fails, and when to give up."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
+import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -16,9 +17,8 @@ from rewardkit.primitives.messages import content_text
 
 if TYPE_CHECKING:
     import openai
-    from tqdm import tqdm
 
-__all__ = ["Ask", "Asking", "Failed", "Server", "read_answer"]
+__all__ = ["Ask", "Server", "ask_all", "read_answer"]
 
 CONCURRENCY = 8
 """Requests at a time. Our choice: one group of 8. A server of one's own on a GPU takes many more."""
@@ -50,14 +50,6 @@ class Ask:
 
     row: dict[str, Any]
     request: dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Failed:
-    """A completion that was not given, and why."""
-
-    rollout_id: str
-    reason: str
 
 
 @dataclass(frozen=True)
@@ -101,13 +93,50 @@ class Server:
         parts = urlsplit(self.base_url)
         return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
-    def client(self) -> openai.AsyncOpenAI:
-        """A client of it."""
-        from openai import AsyncOpenAI
+    def client(self) -> openai.OpenAI:
+        """A client of it, which asks again by itself."""
+        from openai import OpenAI
 
-        return AsyncOpenAI(
+        return OpenAI(
             api_key=self.key, base_url=self.base_url, timeout=self.timeout, max_retries=self.retries
         )
+
+    def answer(self, client: openai.OpenAI, request: Mapping[str, Any]) -> dict[str, Any]:
+        """An answer; the client asks again where there is none, we do where it cannot be read."""
+        for left in range(self.retries, -1, -1):
+            raw = client.chat.completions.with_raw_response.create(**request)
+            try:
+                return read_answer(raw.http_response.text)
+            except ValueError:
+                if not left:
+                    raise
+        raise AssertionError("a number of retries below 0")
+
+    def models(self, client: openai.OpenAI) -> list[str]:
+        """The models that it lists, if it does; InputError where no server is there.
+
+        This is asked once and at once, where the client would try for a minute to reach what is not there.
+        """
+        import openai
+
+        one_try = client.with_options(max_retries=0, timeout=min(REACH_SECONDS, self.timeout))
+        try:
+            raw = one_try.models.with_raw_response.list()
+            listed = json.loads(raw.http_response.text)["data"]
+            return [model["id"] for model in listed if isinstance(model["id"], str)]
+        except openai.APIConnectionError as error:
+            if isinstance(error, openai.APITimeoutError) and not _never_connected(error):
+                return []
+            raise InputError(
+                f"no server answers at {self.address!r} ({self.reason(error)}); start it, or correct the "
+                "base URL"
+            ) from None
+        except openai.APIStatusError as error:
+            if error.status_code == 401:
+                raise self.hopeless(error, []) from None
+            return []
+        except (openai.APIError, ValueError, TypeError, KeyError, RecursionError):
+            return []
 
     def reason(self, error: Exception) -> str:
         """Why a request failed, in one phrase, never with the key in it."""
@@ -125,10 +154,103 @@ class Server:
             text = text.replace(self.key, "***")
         return text if len(text) <= REASON_LENGTH else text[: REASON_LENGTH - 3] + "..."
 
+    def hopeless(self, error: Exception, models: list[str]) -> InputError:
+        """What to say when no request will be answered."""
+        status = getattr(error, "status_code", None) or 0
+        shown = ", ".join(map(repr, models[:5])) + (", ..." if len(models) > 5 else "")
+        listed = f"; it has {shown}{did_you_mean(self.model, models)}" if self.model not in models else ""
+        hint = {401: f"; set {KEY}", 404: listed if models and listed else "; most base URLs end in /v1"}
+        return InputError(
+            f"the server at {self.address!r} {HOPELESS.get(status, 'has no quota left')} "
+            f"(model {self.model!r}: {self.reason(error)}){hint.get(status, '')}"
+        )
+
 
 def _never_connected(error: Exception) -> bool:
     """Whether no connection came about; httpx and its successor call that alike."""
     return type(error.__cause__).__name__ == "ConnectTimeout"
+
+
+def ask_all(
+    server: Server,
+    asks: Iterable[Ask],
+    *,
+    answered: Callable[[Ask, dict[str, Any]], None],
+    failed: Callable[[Ask, str], None],
+    concurrency: int = CONCURRENCY,
+    known: bool = False,
+) -> None:
+    """Ask for all, `concurrency` at a time, and call `answered` or `failed` for each, one after the other.
+
+    Answers have their `seconds`. `known` is whether the server has given answers before, so that it is not
+    the settings that it refuses. InputError where it makes no sense to go on: no server, no such model, no
+    answer to any of `GIVE_UP_AFTER` prompts in a row. Requests run in threads that nothing waits for, so that
+    it works in a notebook and an interrupt ends it at once; an answer that comes later is dropped.
+    """
+    import openai
+
+    client = server.client()
+    models = server.models(client)
+    waiting, lock, left = iter(asks), threading.Lock(), threading.Event()
+    ended: SimpleQueue[BaseException | None] = SimpleQueue()
+    unanswered: set[Any] = set()
+
+    def lost(ask: Ask, error: Exception) -> None:
+        status = getattr(error, "status_code", None)
+        if status in HOPELESS or getattr(error, "code", None) == "insufficient_quota":
+            raise server.hopeless(error, models) from None  # what the client raised may hold the key
+        reason = server.reason(error)
+        failed(ask, reason)
+        if known and status is not None and 400 <= status < 500 and status != 429:
+            return  # it answers others, so this prompt is at fault, as one that is too long
+        unanswered.add(ask.row["prompt_id"])
+        if len(unanswered) >= GIVE_UP_AFTER:
+            raise InputError(
+                f"the server at {server.address!r} answered to none of {len(unanswered)} prompts in a row "
+                f"({reason})"
+            ) from None
+
+    def settle(ask: Ask, outcome: dict[str, Any] | Exception) -> None:
+        nonlocal known
+        if isinstance(outcome, Exception):
+            lost(ask, outcome)
+            return
+        known = True
+        unanswered.clear()
+        answered(ask, outcome)
+
+    def work() -> None:
+        try:
+            while True:
+                with lock:
+                    ask = None if left.is_set() else next(waiting, None)
+                if ask is None:
+                    return ended.put(None)
+                started = time.perf_counter()
+                outcome: dict[str, Any] | Exception
+                try:
+                    outcome = server.answer(client, ask.request)
+                    outcome["seconds"] = round(time.perf_counter() - started, 3)
+                except (openai.APIError, ValueError) as error:
+                    outcome = error
+                with lock:
+                    if not left.is_set():
+                        settle(ask, outcome)
+        except BaseException as error:
+            left.set()
+            ended.put(error)
+
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(concurrency)]
+    try:
+        for thread in threads:
+            thread.start()
+        for _ in threads:
+            if (error := ended.get()) is not None:
+                raise error
+    finally:
+        with lock:
+            left.set()
+        client.close()
 
 
 def read_answer(body: str) -> dict[str, Any]:
@@ -167,136 +289,3 @@ def read_answer(body: str) -> dict[str, Any]:
         **{name: counts.get(name) for name in ("prompt_tokens", "completion_tokens")},
         **instead,
     }
-
-
-@dataclass(eq=False)
-class Asking:
-    """One run of requests: answers go to `keep` as rows, failures to `failed`.
-
-    `known` is whether the server has given answers before, so that it is not the settings that it refuses.
-    """
-
-    server: Server
-    keep: Callable[[Mapping[str, Any]], None]
-    bar: tqdm[Any]
-    concurrency: int = CONCURRENCY
-    known: bool = False
-    failed: list[Failed] = field(default_factory=list)
-    totals: dict[str, int] = field(
-        default_factory=lambda: dict.fromkeys(
-            ("truncated", "without_text", "prompt_tokens", "completion_tokens"), 0
-        )
-    )
-    models: list[str] = field(default_factory=list)
-    unanswered: set[Any] = field(default_factory=set)
-
-    async def all(self, asks: Sequence[Ask]) -> None:
-        """Ask for all; InputError where it makes no sense to go on, and what has been answered is kept."""
-        async with self.server.client() as client:
-            self.models = await self._reach(client)
-            queue = iter(asks)
-            workers = [
-                asyncio.create_task(self._work(client, queue))
-                for _ in range(min(self.concurrency, len(asks)))
-            ]
-            try:
-                await asyncio.gather(*workers)
-            finally:
-                for worker in workers:
-                    worker.cancel()
-                await asyncio.gather(*workers, return_exceptions=True)
-
-    async def _reach(self, client: openai.AsyncOpenAI) -> list[str]:
-        """The models that the server lists, if it does; InputError where no server is there.
-
-        This is asked once and at once, where the client would try for a minute to reach what is not there.
-        """
-        import openai
-
-        one_try = client.with_options(max_retries=0, timeout=min(REACH_SECONDS, self.server.timeout))
-        try:
-            raw = await one_try.models.with_raw_response.list()
-            listed = json.loads(raw.http_response.text)["data"]
-            return [model["id"] for model in listed if isinstance(model["id"], str)]
-        except openai.APIConnectionError as error:
-            if isinstance(error, openai.APITimeoutError) and not _never_connected(error):
-                return []
-            raise InputError(
-                f"no server answers at {self.server.address!r} ({self.server.reason(error)}); start it, or "
-                "correct the base URL"
-            ) from None
-        except openai.APIStatusError as error:
-            if error.status_code == 401:
-                raise self._hopeless(error) from None
-            return []
-        except (openai.APIError, ValueError, TypeError, KeyError, RecursionError):
-            return []
-
-    async def _work(self, client: openai.AsyncOpenAI, queue: Iterator[Ask]) -> None:
-        import openai
-
-        for ask in queue:
-            started = time.perf_counter()
-            try:
-                answer = await self._answer(client, ask.request)
-            except (openai.APIError, ValueError) as error:
-                self._note(ask, error)
-            else:
-                seconds = round(time.perf_counter() - started, 3)
-                self.keep({**ask.row, **answer, "seconds": seconds})
-                self._count(answer)
-            self.bar.update()
-
-    async def _answer(self, client: openai.AsyncOpenAI, request: Mapping[str, Any]) -> dict[str, Any]:
-        """An answer; the client asks again where there is none, we do where it cannot be read."""
-        for left in range(self.server.retries, -1, -1):
-            raw = await client.chat.completions.with_raw_response.create(**request)
-            try:
-                return read_answer(raw.http_response.text)
-            except ValueError:
-                if not left:
-                    raise
-        raise AssertionError("a number of retries below 0")
-
-    def _count(self, answer: Mapping[str, Any]) -> None:
-        self.known = True
-        self.unanswered.clear()
-        self.totals["truncated"] += answer["finish_reason"] == "length"
-        self.totals["without_text"] += answer["completion"] is None
-        for name in ("prompt_tokens", "completion_tokens"):
-            count = answer[name]
-            self.totals[name] += count if isinstance(count, int) else 0
-
-    def _note(self, ask: Ask, error: Exception) -> None:
-        """Note a failure; InputError where there is no hope for the others."""
-        status = getattr(error, "status_code", None)
-        if status in HOPELESS or getattr(error, "code", None) == "insufficient_quota":
-            raise self._hopeless(error) from None  # what the client raised may hold the key
-        self.failed.append(Failed(ask.row["rollout_id"], self.server.reason(error)))
-        self.bar.set_postfix(failed=len(self.failed))
-        refused = status is not None and 400 <= status < 500 and status != 429
-        if refused and self.known:  # it answers others, so this prompt is at fault, as one that is too long
-            return
-        self.unanswered.add(ask.row["prompt_id"])
-        if len(self.unanswered) >= GIVE_UP_AFTER:
-            raise InputError(
-                f"the server at {self.server.address!r} answered to none of {len(self.unanswered)} prompts "
-                f"in a row ({self.server.reason(error)})"
-            ) from None
-
-    def _hopeless(self, error: Exception) -> InputError:
-        status = getattr(error, "status_code", None)
-        hint = {
-            401: f"; set {KEY}",
-            404: self._other_models() or "; most base URLs end in /v1",
-        }.get(status or 0, "")
-        return InputError(
-            f"the server at {self.server.address!r} {HOPELESS.get(status or 0, 'has no quota left')} "
-            f"(model {self.server.model!r}: {self.server.reason(error)}){hint}"
-        )
-
-    def _other_models(self) -> str:
-        if not self.models or self.server.model in self.models:
-            return ""
-        shown = ", ".join(map(repr, self.models[:5])) + (", ..." if len(self.models) > 5 else "")
-        return f"; it has {shown}{did_you_mean(self.server.model, self.models)}"

@@ -72,9 +72,9 @@ def match_prompts(log: Sequence[Any], data: Sequence[Any]) -> Matches:
     r"""Rows of the data set whose turns are those at the end of the log's prompt.
 
     Roles, special tokens, thoughts and white space aside, texts must be the same. Before these turns a log
-    may have a system prompt, or other turns of a conversation (`last_only`). Of rows with the same turns those
-    whose system prompt stands there come first, then those without; where several are left with different
-    ones, which it is cannot be known.
+    may have a system prompt, or other turns of a conversation (`last_only`). Of rows with the same turns
+    those whose system prompt stands there come first, then those without; where several are left with
+    different ones, which it is cannot be known.
 
     >>> match_prompts(["system\nBe brief.\nuser\n2+2?\nassistant\n"], ["3+3?", "2+2?"]).rows
     [[1]]

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import sys
-import threading
 import time
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from contextvars import copy_context
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +16,11 @@ import pandas as pd
 from tqdm.auto import tqdm
 
 from rewardkit.errors import InputError, RolloutsError, preview
-from rewardkit.rollouts.chat import CONCURRENCY, RETRIES, TIMEOUT, Ask, Asking, Failed, Server
+from rewardkit.rollouts.chat import CONCURRENCY, RETRIES, TIMEOUT, Ask, Server, ask_all
 from rewardkit.rollouts.columns import ALIASES
 from rewardkit.rollouts.files import Rejected
 from rewardkit.rollouts.prompts import Prompt, Prompts, read_prompts
-from rewardkit.rollouts.sample_log import SampleLog, open_log
+from rewardkit.rollouts.sample_log import open_log
 
 __all__ = ["Sampled", "sample"]
 
@@ -47,14 +43,24 @@ RESERVED = (
 )  # fmt: skip
 """Columns that the log has for itself, which those of the prompts cannot be."""
 
-TINY = sys.float_info.min
-HUGE = sys.float_info.max
+WHOLE = {"n": 1, "concurrency": 1, "retries": 0, "seed": 0, "limit": 1, "max_tokens": 1}
+"""Options that are whole numbers, and their least."""
+
+TINY, HUGE = sys.float_info.min, sys.float_info.max
 BOUNDS = {
     "temperature": (0.0, HUGE, "a number from 0"),
     "top_p": (TINY, 1.0, "a number above 0, up to 1"),
     "timeout": (TINY, HUGE, "a number of seconds above 0"),
 }
 NOT_EXTRA = ("messages", "n", "stream", "model", "temperature", "top_p", "max_tokens", "seed")
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A completion that was not given, and why."""
+
+    rollout_id: str
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -95,7 +101,7 @@ class Sampled:
             "truncated": self.truncated,
             "without_text": self.without_text,
             "output": str(self.output),
-            "failures": [{"rollout_id": item.rollout_id, "reason": item.reason} for item in self.failed],
+            "failures": [asdict(item) for item in self.failed],
             "rejected": [{"line": item.line, "reason": item.reason} for item in self.rejected],
             "warnings": list(self.warnings),
         }
@@ -157,16 +163,9 @@ def sample(
     model or answers to none of several prompts in a row; the rows it gave are kept.
     """
     _check_options(
-        n=n,
-        limit=limit,
-        max_tokens=max_tokens,
-        concurrency=concurrency,
-        retries=retries,
-        seed=seed,
-        temperature=temperature,
-        top_p=top_p,
-        timeout=timeout,
-        extra_body=extra_body,
+        {"n": n, "limit": limit, "max_tokens": max_tokens, "concurrency": concurrency, "retries": retries}
+        | {"seed": seed, "temperature": temperature, "top_p": top_p, "timeout": timeout},
+        extra_body,
     )
     server = Server.at(base_url, model, timeout, retries)
     body = json.loads(json.dumps(extra_body)) if extra_body else None
@@ -175,17 +174,55 @@ def sample(
     read = read_prompts(prompts, columns=columns, system=system, reserved=RESERVED)
     chosen = read.items[:limit]
     started = time.perf_counter()
+    failed: list[Failed] = []
+    totals = Counter[str]()
     with open_log(Path(output)) as log:
-        plan, there = _taken_up(plan, log, read, add)
+        plan, there = _taken_up(plan, log.path, log.rows, read, add)
         wanted = [(prompt, k) for prompt in chosen for k in range(n)]
         asks = [plan.ask(prompt, k) for prompt, k in wanted if (str(prompt.prompt_id), k) not in there]
         mended = log.mend()
-        done = len(wanted) - len(asks)
-        with tqdm(
-            desc="sampling", unit="completion", total=len(wanted), initial=done, disable=not progress
-        ) as bar:
-            asking = Asking(server, log.append, bar, concurrency, known=bool(there))
-            _ask_all(asking, asks, log)
+        bar = tqdm(
+            desc="sampling",
+            unit="completion",
+            total=len(wanted),
+            initial=len(wanted) - len(asks),
+            disable=not progress,
+        )
+
+        def answered(ask: Ask, answer: dict[str, Any]) -> None:
+            log.append({**ask.row, **answer})
+            totals["truncated"] += answer["finish_reason"] == "length"
+            totals["without_text"] += answer["completion"] is None
+            for name in ("prompt_tokens", "completion_tokens"):
+                totals[name] += answer[name] if isinstance(answer[name], int) else 0
+            bar.update()
+
+        def unanswered(ask: Ask, reason: str) -> None:
+            failed.append(Failed(ask.row["rollout_id"], reason))
+            bar.set_postfix(failed=len(failed))
+            bar.update()
+
+        def so_far(what: str) -> str:
+            return (
+                f"{what}; {log.added} of the {len(asks)} completions that were to be sampled are in "
+                f"{str(log.path)!r}, and the same again samples the others"
+            )
+
+        with bar:
+            try:
+                if asks:
+                    ask_all(
+                        server,
+                        asks,
+                        answered=answered,
+                        failed=unanswered,
+                        concurrency=min(concurrency, len(asks)),
+                        known=bool(there),
+                    )
+            except KeyboardInterrupt:
+                raise KeyboardInterrupt(so_far("interrupted")) from None
+            except InputError as error:
+                raise (InputError(so_far(str(error))) if log.added else error) from None
     order = {ask.row["rollout_id"]: at for at, ask in enumerate(asks)}
     return Sampled(
         output=log.path,
@@ -194,32 +231,15 @@ def sample(
         sampled=log.added,
         prompts=len(chosen),
         n=n,
-        failed=tuple(sorted(asking.failed, key=lambda item: order[item.rollout_id])),
+        failed=tuple(sorted(failed, key=lambda item: order[item.rollout_id])),
         rejected=read.rejected,
         warnings=(*([mended] if mended else []), *read.warnings),
         seconds=time.perf_counter() - started,
-        **asking.totals,
+        truncated=totals["truncated"],
+        without_text=totals["without_text"],
+        prompt_tokens=totals["prompt_tokens"],
+        completion_tokens=totals["completion_tokens"],
     )
-
-
-def _ask_all(asking: Asking, asks: Sequence[Ask], log: SampleLog) -> None:
-    """Ask for all; what ends it early says what is in the log by then, and how to go on."""
-
-    def so_far(what: str) -> str:
-        return (
-            f"{what}; {log.added} of the {len(asks)} completions that were to be sampled are in "
-            f"{str(log.path)!r}, and the same again samples the others"
-        )
-
-    try:
-        if asks:
-            _in_thread(lambda: asking.all(asks))
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(so_far("interrupted")) from None
-    except InputError as error:
-        if log.added:
-            raise InputError(so_far(str(error))) from None
-        raise
 
 
 @dataclass(frozen=True)
@@ -262,16 +282,18 @@ def _derived(seed: int, rollout_id: str) -> int:
     return int.from_bytes(digest[:4]) >> 1  # servers take 31 bits
 
 
-def _taken_up(plan: _Plan, log: SampleLog, read: Prompts, add: bool) -> tuple[_Plan, set[tuple[str, int]]]:
+def _taken_up(
+    plan: _Plan, path: Path, rows: list[dict[str, Any]], read: Prompts, add: bool
+) -> tuple[_Plan, set[tuple[str, int]]]:
     """The plan as it goes on in this log, and the completions (prompt_id, k) of its policy that are there.
 
     RolloutsError: it was made with other settings, or has other policies or prompts and `add` is not set.
     """
-    if log.rows and log.rows[0]["policy"] != plan.policy:  # its siblings have taken the plain ids
+    if rows and rows[0]["policy"] != plan.policy:  # its siblings have taken the plain ids
         plan = replace(plan, prefix=f"{plan.policy}:")
     prompts = {str(item.prompt_id): item for item in read.items}
     there = set()
-    for row in log.rows:
+    for row in rows:
         prompt, k = prompts.get(str(row["prompt_id"])), row["generation"]
         if (prompt is None or row["policy"] != plan.policy) and not add:
             what = (
@@ -280,14 +302,14 @@ def _taken_up(plan: _Plan, log: SampleLog, read: Prompts, add: bool) -> tuple[_P
                 else f"prompt {row['prompt_id']!r}, which is not among the {len(prompts)} of this run"
             )
             raise RolloutsError(
-                f"{str(log.path)!r} has completions of {what}; name another log, or let this one be added to "
+                f"{str(path)!r} has completions of {what}; name another log, or let this one be added to "
                 "(--add, add=True)"
             )
         if row["policy"] != plan.policy:
             continue
         there.add((str(row["prompt_id"]), k))
         if prompt is not None:
-            _same(plan.row(prompt, k), row, log.path)
+            _same(plan.row(prompt, k), row, path)
     return plan, there
 
 
@@ -304,36 +326,15 @@ def _same(expected: Mapping[str, Any], row: Mapping[str, Any], path: Path) -> No
             )
 
 
-def _check_options(
-    *,
-    n: int,
-    limit: int | None,
-    max_tokens: int | None,
-    concurrency: int,
-    retries: int,
-    seed: int | None,
-    temperature: float,
-    top_p: float | None,
-    timeout: float,
-    extra_body: dict[str, Any] | None,
-) -> None:
+def _check_options(numbers: Mapping[str, Any], extra_body: dict[str, Any] | None) -> None:
     """InputError for an option that cannot be."""
-    whole: dict[str, tuple[Any, int]] = {
-        "n": (n, 1),
-        "concurrency": (concurrency, 1),
-        "retries": (retries, 0),
-    }
-    whole |= {} if seed is None else {"seed": (seed, 0)}
-    whole |= {} if limit is None else {"limit": (limit, 1)}
-    whole |= {} if max_tokens is None else {"max_tokens": (max_tokens, 1)}
-    for name, (value, least) in whole.items():
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise InputError(f"{name} is {value!r}; it is a whole number from {least}")
-    numbers = {"temperature": temperature, "timeout": timeout} | ({} if top_p is None else {"top_p": top_p})
-    for name, number in numbers.items():
-        low, high, what = BOUNDS[name]
-        if isinstance(number, bool) or not isinstance(number, int | float) or not low <= number <= high:
-            raise InputError(f"{name} is {number!r}; it is {what}")
+    for name, value in numbers.items():
+        if value is None and name in ("limit", "max_tokens", "seed", "top_p"):
+            continue
+        kinds: tuple[type, ...] = (int,) if name in WHOLE else (int, float)
+        low, high, what = BOUNDS.get(name) or (WHOLE[name], HUGE, f"a whole number from {WHOLE[name]}")
+        if type(value) not in kinds or not low <= value <= high:
+            raise InputError(f"{name} is {value!r}; it is {what}")
     if extra_body is not None and not _is_json_object(extra_body):
         raise InputError(
             f"extra_body is {preview(extra_body)}; it is a JSON object with fields of the request"
@@ -351,29 +352,3 @@ def _is_json_object(value: Any) -> bool:
     except (TypeError, ValueError, RecursionError):
         return False
     return isinstance(value, dict)
-
-
-def _in_thread(main: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Run a coroutine on an event loop in a thread of its own, as a notebook's main thread has one already.
-
-    An interrupt from the keyboard ends it.
-    """
-    running: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[None]]] = []
-    stopped = threading.Event()
-
-    async def started() -> None:
-        running.append((asyncio.get_running_loop(), asyncio.ensure_future(main())))
-        if stopped.is_set():
-            running[0][1].cancel()
-        await running[0][1]
-
-    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="rewardkit-sample") as pool:
-        future = pool.submit(copy_context().run, asyncio.run, started())
-        try:
-            future.result()
-        except KeyboardInterrupt:
-            stopped.set()
-            for loop, task in running:
-                with suppress(RuntimeError):  # it has just ended
-                    loop.call_soon_threadsafe(task.cancel)
-            raise
