@@ -14,7 +14,7 @@ from rewardkit.probes.leaks import LEAKAGE
 from rewardkit.probes.probing import BUDGET
 from rewardkit.rollouts.columns import TEXTS
 from rewardkit.rollouts.files import cell_number
-from rewardkit.scoring.limits import cannot_limit
+from rewardkit.scoring.deadlines import cannot_limit
 from rewardkit.targets import TARGETS
 
 TIMEOUT = 10.0

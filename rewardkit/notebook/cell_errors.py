@@ -15,7 +15,7 @@ from rewardkit.probes.shown import one_line, visible
 from rewardkit.rewards.plan import ROLLOUT
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.calls import line_of
-from rewardkit.scoring.limits import UNTRIED
+from rewardkit.scoring.deadlines import UNTRIED
 from rewardkit.scoring.outcomes import STATUSES
 from rewardkit.scoring.score import score
 from rewardkit.scoring.scores import Scores

@@ -21,7 +21,7 @@ from rewardkit.probes.shown import one_line, shown
 from rewardkit.probes.summary import FAULTS, alarms_in_words, kind_of_alarm, ran, tried, verdict
 from rewardkit.rollouts.bundle import GALLERY
 from rewardkit.scoring.cases import CheckResult
-from rewardkit.scoring.limits import TimeLimit
+from rewardkit.scoring.deadlines import TimeLimit
 
 __all__ = [
     "Checked",

@@ -14,8 +14,8 @@ from rewardkit.notebook.display import Show
 from rewardkit.rewards.fingerprint import describe
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.cases import Case, CheckResult
+from rewardkit.scoring.deadlines import time_limit
 from rewardkit.scoring.evaluate import evaluate
-from rewardkit.scoring.limits import time_limit
 from rewardkit.scoring.score import score
 from rewardkit.scoring.scores import Scores
 

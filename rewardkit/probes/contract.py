@@ -25,8 +25,8 @@ from rewardkit.probes.watching import CHANGED, NAN, varied, watching
 from rewardkit.rewards.plan import ROLLOUT
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.signature import parameters
+from rewardkit.scoring.deadlines import LATE, UNTRIED, TimeLimit
 from rewardkit.scoring.evaluate import evaluate
-from rewardkit.scoring.limits import LATE, UNTRIED, TimeLimit
 from rewardkit.scoring.outcomes import Outcomes
 from rewardkit.targets import trl
 from rewardkit.targets.adapter import FAMILIAR, OF_DATA, Adapter

@@ -19,7 +19,7 @@ from rewardkit.rewards.plan import ROLLOUT, Floats
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.cases import OWN_KEYS, Case, load_cases
-from rewardkit.scoring.limits import CannotLimit
+from rewardkit.scoring.deadlines import CannotLimit
 from rewardkit.scoring.outcomes import STATUSES
 
 __all__ = ["Trial"]

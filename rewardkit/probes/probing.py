@@ -33,7 +33,7 @@ from rewardkit.probes.verdicts import WILD, Trial, tallied
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts, load_rollouts
 from rewardkit.scoring.cases import CaseSource, cases_of
-from rewardkit.scoring.limits import TimeLimit, cannot_limit, time_limit
+from rewardkit.scoring.deadlines import TimeLimit, cannot_limit, time_limit
 
 __all__ = ["BUDGET", "TIMEOUT", "Inconclusive", "ProbeResult", "probe"]
 

@@ -17,10 +17,10 @@ from rewardkit.probes.timed import TOOK, Timed
 from rewardkit.rewards.plan import ROLLOUT, Floats
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.calls import CONCURRENT_CALLS, Failure, Notes, call_all
+from rewardkit.scoring.deadlines import LATE, TimeLimit
 from rewardkit.scoring.evaluate import evaluate
-from rewardkit.scoring.limits import LATE, TimeLimit
 from rewardkit.scoring.outcomes import Outcomes
-from rewardkit.workers.pool import DeadlinePassed, Killed, Workers
+from rewardkit.workers.pool import DeadlinePassed, Lost, Workers
 
 __all__ = ["BudgetOver", "Hangs", "Played", "Remembered", "Rows", "as_many", "play"]
 
@@ -50,15 +50,15 @@ class _Ending(Workers):
     ends = math.inf
 
     def map(
-        self, function: Callable[..., Any], calls: Sequence[Sequence[Any]], *, together: int = 0
+        self, function: Callable[..., Any], calls: Sequence[Sequence[Any]], **options: Any
     ) -> Iterator[tuple[int, Any]]:
         """As in `Workers`."""
         full = self.seconds
-        answers = super().map(function, calls, together=together)
+        answers = super().map(function, calls, **options)
         try:
             self.seconds = self._within(full)
             for place, value in answers:
-                late = isinstance(value, Killed) and isinstance(value.error, DeadlinePassed)
+                late = isinstance(value, Lost) and isinstance(value.error, DeadlinePassed)
                 if time.monotonic() > self.ends or (late and self.seconds < full):
                     raise BudgetOver
                 yield place, value

@@ -20,8 +20,8 @@ from rewardkit.rewards.plan import ROLLOUT
 from rewardkit.rewards.signature import Call
 from rewardkit.rollouts.values import column_values, present
 from rewardkit.scoring.calls import Failure
+from rewardkit.scoring.deadlines import UNTRIED, time_limit
 from rewardkit.scoring.evaluate import call_rows
-from rewardkit.scoring.limits import UNTRIED, time_limit
 from rewardkit.scoring.scores import Scores
 
 __all__ = ["Sought", "like", "with_pattern", "with_predicate"]

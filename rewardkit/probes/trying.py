@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from rewardkit.rewards.reward import Reward
+from rewardkit.scoring.deadlines import LATE, UNTRIED, TimeLimit
 from rewardkit.scoring.evaluate import evaluate
-from rewardkit.scoring.limits import LATE, UNTRIED, TimeLimit
 
 __all__ = ["Extent", "Outcome", "Row", "Tries", "Variants"]
 

@@ -13,7 +13,7 @@ from typing import Any
 from rewardkit.probes.trying import Row, Variants
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.signature import is_async
-from rewardkit.scoring.limits import TimeLimit
+from rewardkit.scoring.deadlines import TimeLimit
 from rewardkit.targets.adapter import Adapter
 
 __all__ = ["CHANGED", "NAN", "Watched", "Wrapped", "varied", "watching", "wrapping"]

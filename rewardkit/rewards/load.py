@@ -17,7 +17,7 @@ from typing import Any
 from rewardkit.errors import CAUGHT, InputError, RewardError, describe_error, did_you_mean
 from rewardkit.rewards.fingerprint import SOURCE_HASH, SourceHash, source_hash
 from rewardkit.rewards.reward import Reward
-from rewardkit.workers.sending import MODULE_SOURCE
+from rewardkit.workers.pool import MODULE_SOURCE
 
 __all__ = ["failed", "find_reward", "forget_beside", "hides_module", "run_file"]
 

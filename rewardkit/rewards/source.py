@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from rewardkit.errors import RewardError
-from rewardkit.workers.sending import MODULE_SOURCE
+from rewardkit.workers.pool import MODULE_SOURCE
 
 __all__ = ["Piece", "bound", "function_names", "held", "name_at_the_top", "pieces", "renamed"]
 

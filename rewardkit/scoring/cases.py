@@ -19,8 +19,8 @@ from rewardkit.primitives.messages import assistant_text
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.bundle import resolve
 from rewardkit.rollouts.files import read_jsonl
+from rewardkit.scoring.deadlines import time_limit
 from rewardkit.scoring.evaluate import evaluate
-from rewardkit.scoring.limits import time_limit
 from rewardkit.scoring.outcomes import STATUSES, Outcomes
 
 __all__ = ["Case", "CheckResult", "Expected", "Miss", "assert_cases", "check", "load_cases"]

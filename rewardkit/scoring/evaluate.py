@@ -31,7 +31,7 @@ from rewardkit.scoring.calls import (
     guarded,
     score_problem,
 )
-from rewardkit.scoring.limits import TimeLimit
+from rewardkit.scoring.deadlines import TimeLimit
 from rewardkit.scoring.outcomes import ABSTAINED, ERROR, GATED, SCORED, Outcome, Outcomes
 
 __all__ = ["call_rows", "evaluate"]

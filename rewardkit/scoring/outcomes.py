@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardkit.rewards.plan import Floats, Plan, Rows
+from rewardkit.scoring.printed import Printed
 
 __all__ = ["ABSTAINED", "ERROR", "GATED", "SCORED", "STATUSES", "Outcome", "Outcomes"]
 
@@ -54,8 +55,8 @@ class Outcomes:
     """What came of a plan, by name; each array and list has one entry a row.
 
     `fields` are the extractions, ``None`` where there is none; `failed` says by field and row why one failed
-    (no value is no failure); `gate` is 1 where the gate on the whole reward
-    is open, 0 closed, NaN unknown; `notes` has what `rk.note` left, where it was asked for.
+    (no value is no failure); `gate` is 1 where the gate on the whole reward is open, 0 closed, NaN unknown;
+    `notes` has what `rk.note` left, where it was asked for; `printed` what users' functions printed.
     """
 
     plan: Plan
@@ -64,6 +65,7 @@ class Outcomes:
     gate: Floats
     notes: list[dict[str, Any]] | None = None
     failed: dict[str, dict[int, str]] = field(default_factory=dict)
+    printed: Printed = field(default_factory=Printed)
 
     @classmethod
     def blank(cls, plan: Plan, status: int, *, notes: bool = False) -> Outcomes:
@@ -82,6 +84,7 @@ class Outcomes:
         self.gate[rows] = other.gate
         for name, outcome in other.components.items():
             self.components[name].put(rows, outcome)
+        self.printed.add(other.printed.lines, other.printed.text)
         places = rows.tolist()
         for name, values in other.fields.items():
             whole = self.fields[name]
@@ -106,6 +109,7 @@ class Outcomes:
                 name: {at: reasons[row] for at, row in enumerate(places) if row in reasons}
                 for name, reasons in self.failed.items()
             },
+            self.printed,
         )
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -41,6 +42,8 @@ def score(
     ``ignore_gates=True`` runs and counts every component as if its gate were open; ``notes=True`` adds what
     `rk.note` left as columns; ``progress=True`` shows a bar with the rollouts a second. What a component does
     wrong becomes its row's status, never an exception.
+
+    Three lines of what users' functions print are shown, with a count; the rest stands in the run record.
 
     With ``workers=2`` so many processes score the rollouts, groups kept together, to the same last bit (a
     reward with a ``batch=True`` component is one call over all rows, and so one process). With a `timeout`
@@ -109,6 +112,9 @@ def _bar(rows: int, shown: bool) -> Iterator[Callable[[int], object]]:
 
 def _scores(outcomes: Outcomes, rollouts: Rollouts, run: Mapping[str, Any]) -> Scores:
     """Weights and transform over the outcomes, as the scored table."""
+    if outcomes.printed:
+        print(outcomes.printed, file=sys.stderr)
+        run = {**run, "printed": outcomes.printed.record()}
     raw = outcomes.rewards
     final = outcomes.plan.transform(raw, rollouts.groups)
     own = rollouts.table.reset_index(drop=True)

@@ -21,7 +21,7 @@ from rewardkit.rollouts.columns import ALIASES
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.outcomes import ERROR, GATED, SCORED, Outcomes
 from rewardkit.targets.reading import JUDGED
-from rewardkit.workers.sending import MODULE_SOURCE, by_value
+from rewardkit.workers.pool import MODULE_SOURCE, by_value
 
 __all__ = ["Rated", "RewardHolder", "canonical", "finite"]
 
@@ -59,7 +59,7 @@ class RewardHolder(Made):
     def __reduce__(self) -> tuple[Any, ...]:
         """Functions of a file that `load_reward` ran go along whole: elsewhere no import would find it."""
         held = {item.name: getattr(self, item.name) for item in fields(self)}
-        files = [name for name, module in list(sys.modules.items()) if MODULE_SOURCE in vars(module)]
+        files = [module for module in list(sys.modules.values()) if MODULE_SOURCE in vars(module)]
         with by_value(files):
             return _made_again, (type(self), cloudpickle.dumps(held))
 

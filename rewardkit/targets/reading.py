@@ -9,7 +9,7 @@ from typing import Any
 
 from rewardkit.rewards.signature import is_async
 from rewardkit.scoring.calls import Failure, call_all
-from rewardkit.scoring.limits import UNTRIED, CannotLimit, TimeLimit
+from rewardkit.scoring.deadlines import UNTRIED, CannotLimit, TimeLimit
 from rewardkit.targets.adapter import Adapter, Row, plain
 
 __all__ = ["JUDGED", "SAMPLE", "SECONDS", "Allowance", "Reading", "Trial", "tried"]

@@ -11,7 +11,7 @@ from rewardkit.rewards.component import Component
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.signature import parameters
 from rewardkit.scoring.calls import Failure
-from rewardkit.scoring.limits import TimeLimit, time_limit
+from rewardkit.scoring.deadlines import TimeLimit, time_limit
 from rewardkit.targets.adapter import OF_DATA, Key, LacksColumn, Row, named
 from rewardkit.targets.exported import RewardHolder, identifier
 from rewardkit.targets.reading import JUDGED, SAMPLE, SECONDS, Allowance, Reading, Trial, tried

@@ -16,7 +16,7 @@ import pytest
 import rewardkit as rk
 from rewardkit.errors import RewardError
 from rewardkit.rewards.signature import is_async
-from rewardkit.scoring.limits import CannotLimit, TimeLimit
+from rewardkit.scoring.deadlines import CannotLimit, TimeLimit
 
 sys.path.insert(0, str(Path(__file__).parent))
 collection = importlib.import_module("collection")

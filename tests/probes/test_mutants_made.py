@@ -15,7 +15,7 @@ from rewardkit.probes.mutated_code import code_changes, helpers, with_code
 from rewardkit.probes.mutated_functions import Turned
 from rewardkit.probes.mutated_options import option_changes, written
 from rewardkit.probes.mutating import mutants_of
-from rewardkit.workers.sending import pickled
+from rewardkit.workers.pool import pickled
 
 extract, measure, verify = rk.extract, rk.measure, rk.verify
 FIRST = extract.first_of(extract.tag("answer"), extract.number())

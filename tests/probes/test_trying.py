@@ -7,7 +7,7 @@ import pytest
 
 import rewardkit as rk
 from rewardkit.probes.trying import Tries, Variants
-from rewardkit.scoring.limits import TimeLimit
+from rewardkit.scoring.deadlines import TimeLimit
 
 ROWS = [{"completion": str(place), "ground_truth": "3"} for place in range(20)]
 

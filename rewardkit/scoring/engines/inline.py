@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 
 from rewardkit.rewards.plan import Rows
+from rewardkit.scoring.deadlines import TimeLimit, time_limit
 from rewardkit.scoring.engines.engine import Job
 from rewardkit.scoring.evaluate import evaluate
-from rewardkit.scoring.limits import TimeLimit, time_limit
 from rewardkit.scoring.outcomes import Outcomes
+from rewardkit.scoring.printed import caught_prints
 
 __all__ = ["Inline"]
 
@@ -44,7 +45,15 @@ class Inline:
 
 
 def evaluate_job(job: Job, limit: TimeLimit | None = None) -> Outcomes:
-    """The outcomes of a job, here and now."""
-    return evaluate(
-        job.plan, job.columns, groups=job.groups, ignore_gates=job.ignore_gates, notes=job.notes, limit=limit
-    )
+    """The outcomes of a job, here and now, with what users' functions printed."""
+    with caught_prints() as printed:
+        found = evaluate(
+            job.plan,
+            job.columns,
+            groups=job.groups,
+            ignore_gates=job.ignore_gates,
+            notes=job.notes,
+            limit=limit,
+        )
+    found.printed = printed
+    return found

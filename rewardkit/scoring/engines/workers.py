@@ -11,12 +11,11 @@ import numpy as np
 from rewardkit.errors import RewardError
 from rewardkit.rewards.plan import Columns, Rows
 from rewardkit.rewards.reward import Reward
+from rewardkit.scoring.deadlines import TimeLimit
 from rewardkit.scoring.engines.engine import Job
 from rewardkit.scoring.engines.inline import Inline, evaluate_job
-from rewardkit.scoring.limits import TimeLimit
 from rewardkit.scoring.outcomes import Outcomes
-from rewardkit.workers.pool import Killed, Raised, WorkerEnded, Workers
-from rewardkit.workers.sending import CannotSend
+from rewardkit.workers.pool import CannotSend, Lost, WorkerEnded, Workers
 
 __all__ = ["WorkerProcesses"]
 
@@ -52,9 +51,9 @@ class WorkerProcesses:
         score = _Shard(job.plan.reward, job.ignore_gates, job.notes)
         calls = _Lazy(job, shards)
         try:
-            for at, value in self._workers.map(score, calls):
+            for at, value in self._workers.map(score, calls, chunk=2):
                 part = job.shard(shards[at])
-                if isinstance(value, Killed | Raised):
+                if isinstance(value, Lost):
                     yield shards[at], evaluate_job(part, self._alone)
                 else:
                     yield shards[at], replace(value, plan=part.plan)

@@ -11,7 +11,7 @@ from rewardkit.primitives.notes import note
 from rewardkit.primitives.texts import is_missing
 from rewardkit.primitives.verify.math.latex import LONGEST, normal_form, same_text, split, words
 from rewardkit.primitives.verify.numbers import Number, alike, check_tolerances, read_number
-from rewardkit.workers.pool import Killed, Raised, WorkerEnded, Workers
+from rewardkit.workers.pool import Lost, WorkerEnded, Workers
 
 __all__ = ["math_equal"]
 
@@ -112,7 +112,7 @@ def _judge(given: str, expected: str, absolute: float, relative: float) -> tuple
     if verdict is not None:
         return verdict, None
     answer = _ask(prediction, truth, absolute, relative)
-    if isinstance(answer, Killed | Raised):
+    if isinstance(answer, Lost):
         readable = known[1] or _ask(None, truth, 0.0, 0.0) is False
         return (False if readable else None), f"not decided: {answer.error}"
     return (False if answer is None and known[1] else cast(bool | None, answer)), None
@@ -172,10 +172,10 @@ _long = lru_cache(maxsize=1 << 8)(_judge)
 
 
 def _ask(prediction: str | None, truth: str, absolute: float, relative: float) -> Any:
-    """What `symbolic.decide` answers in the worker; Killed or Raised where it could not."""
+    """What `symbolic.decide` answers in the worker; Lost where it could not."""
     for _ in range(2):  # once more where the process ended for a reason of its own
         ((_, answer),) = _WORKERS.map(_DECIDE, [(prediction, truth, absolute, relative)])
-        if not (isinstance(answer, Killed) and isinstance(answer.error, WorkerEnded)):
+        if not (isinstance(answer, Lost) and isinstance(answer.error, WorkerEnded)):
             break
     return answer
 

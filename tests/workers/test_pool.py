@@ -1,4 +1,4 @@
-"""Deadlines: worker processes that are killed when a call takes too long, and replaced."""
+"""Worker processes that are killed when a call takes too long or ends them, and replaced."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ from functools import partial
 
 import pytest
 
-from rewardkit.workers import pool as deadlines
-from rewardkit.workers.pool import DeadlinePassed, Killed, Raised, WorkerEnded, Workers
-from rewardkit.workers.sending import CannotSend
+from rewardkit.workers.pool import CannotSend, DeadlinePassed, WorkerEnded, Workers
 
 SECONDS = 1.0
 
@@ -80,23 +78,9 @@ def test_the_other_calls_of_a_pass_are_unharmed(workers):
     found = dict(workers.map(awkward, [(call,) for call in calls]))
     assert sorted(found) == list(range(8))
     assert [found[place] for place in (0, 2, 5, 7)] == ["a", "b", "c", "d"]
-    assert isinstance(found[1], Killed) and isinstance(found[1].error, DeadlinePassed)
-    assert isinstance(found[3], Killed) and isinstance(found[6].error, WorkerEnded)
-    assert isinstance(found[4], Raised) and isinstance(found[4].error, KeyError)
-
-
-def test_where_one_call_hangs_the_others_are_shared(monkeypatch):
-    most = []
-    with Workers(seconds=0.5, count=2) as two:
-
-        def start(inbox):
-            most.append(len(two._processes) + 1)
-            return deadlines_start(inbox)
-
-        deadlines_start = deadlines._start
-        monkeypatch.setattr(deadlines, "_start", start)
-        assert all(isinstance(value, Killed) for _, value in two.map(awkward, [("sleep",)] * 4))
-    assert max(most) == 2 and most[0] == 1  # four calls would be few for one worker
+    assert isinstance(found[1].error, DeadlinePassed)
+    assert isinstance(found[3].error, WorkerEnded) and isinstance(found[6].error, WorkerEnded)
+    assert isinstance(found[4].error, KeyError)
 
 
 def test_each_call_is_made_once_and_answered_in_its_own_place():
@@ -191,83 +175,14 @@ def test_a_value_of_a_class_that_was_sent_with_the_function_comes_back_as_one(wo
     assert type(value) is Local and value.number == 42
 
 
-async def waits(how, seconds):
-    if how == "block":
-        time.sleep(seconds)
-    if how == "exit":
-        os._exit(7)
-    if how == "stubborn":
-        try:
-            await asyncio.sleep(seconds)
-        except asyncio.CancelledError:
-            time.sleep(10**6)
-    if how == "raise":
-        raise KeyError("no such thing")
-    loop = asyncio.get_running_loop()
-    if how == "later":
-        loop.call_soon(time.sleep, seconds)
-    if how == "stop":
-        loop.stop()
-    if how == "cancel":
-        for task in asyncio.all_tasks():
-            task.cancel()
-    if how == "interrupt":
-        raise KeyboardInterrupt
-    await asyncio.sleep(seconds)
-    return how
-
-
-def ways(found):
-    return [
-        type(value.error).__name__ if isinstance(value, Killed | Raised) else value
-        for _, value in sorted(found)
-    ]
-
-
-def test_coroutines_wait_together(workers):
-    started = time.monotonic()
-    assert ways(workers.map(waits, [("wait", 0.5)] * 32, together=16)) == ["wait"] * 32
-    assert 1.0 <= time.monotonic() - started < 16  # one after the other they would need that
-
-
-def test_a_coroutine_that_waits_too_long_costs_its_own_call(workers):
-    calls = [("wait", 0.1), ("wait", 10**6), ("raise", 0.0), ("wait", 0.2)]
-    assert ways(workers.map(waits, calls, together=16)) == ["wait", "DeadlinePassed", "KeyError", "wait"]
-
-
-@pytest.mark.parametrize("how", ["block", "exit", "stubborn", "later", "stop", "cancel", "interrupt"])
-def test_a_coroutine_that_holds_up_the_others_costs_its_own_call_alone(workers, how):
-    calls = [("wait", 0.1), ("wait", 0.9 * SECONDS), (how, 10**6), ("wait", 0.2), ("wait", 0.9 * SECONDS)]
-    lost = "DeadlinePassed" if how in ("block", "stubborn", "later") else "WorkerEnded"
-    assert ways(workers.map(waits, calls, together=16)) == ["wait", "wait", lost, "wait", "wait"]
-
-
 class Unreadable:
     def __reduce__(self):
         return int, ("not a number",)
 
 
 def test_an_argument_that_cannot_be_read_there_costs_its_own_call(workers):
-    async def takes(argument):
-        return 1
-
-    for function, together in ((type, 0), (takes, 16)):
-        found = ways(workers.map(function, [(1,), (Unreadable(),), (2,)], together=together))
-        assert found[1] == "ValueError" and found[0] == found[2]
-
-
-def test_what_others_compute_does_not_count_as_a_coroutine_s_time(workers):
-    calls = [("wait", 0.6)] * 5 + [("block", 0.4)] * 3  # the three hold up the rest for 1.2 s
-    assert ways(workers.map(waits, calls, together=16)) == ["wait"] * 5 + ["block"] * 3
-
-
-def test_a_coroutine_s_own_computing_counts(workers):
-    async def computes():
-        for _ in range(3):
-            time.sleep(0.6)
-            await asyncio.sleep(0)
-
-    assert ways(workers.map(computes, [()], together=16)) == ["DeadlinePassed"]
+    found = dict(workers.map(type, [(1,), (Unreadable(),), (2,)]))
+    assert found[0] is found[2] is int and isinstance(found[1].error, ValueError)
 
 
 def leaves_behind(how, path):
@@ -343,25 +258,6 @@ def test_a_pass_that_is_left_early_leaves_nothing_running():
         started = time.monotonic()
         assert patient.call(awkward, "next") == "next"
         assert time.monotonic() - started < 30
-
-
-def test_the_reader_of_a_worker_that_was_ended_takes_nothing_from_the_next(monkeypatch):
-    # seen once in CI: between the number of its stream and the read, the number was given to a new worker
-    readers, read = [], os.read
-
-    def held_up(number, size):
-        if threading.current_thread().name == "rewardkit-worker":  # not the one who starts a process
-            readers.append(threading.get_ident())
-            time.sleep(0.2 if readers[0] == threading.get_ident() else 0.4)
-        return read(number, size)
-
-    monkeypatch.setattr("rewardkit.workers.pool.os.read", held_up)
-    monkeypatch.setattr("rewardkit.workers.pool.START_SECONDS", 10)
-    with Workers(seconds=60.0) as workers:
-        for _ in workers.map(awkward, [("a",), ("sleep",)]):
-            break
-        assert workers.call(awkward, "next") == "next"
-    assert len(set(readers)) == 2
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")

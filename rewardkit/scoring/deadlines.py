@@ -1,11 +1,12 @@
-"""Users' functions under a time limit: the calls of `calling`, in worker processes that can be killed."""
+"""Users' functions under a time limit: the calls of `calls`, in worker processes that can be killed."""
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from rewardkit.errors import RewardError, preview, without_addresses
@@ -13,8 +14,8 @@ from rewardkit.primitives.gates import Gate
 from rewardkit.primitives.notes import listen
 from rewardkit.rewards.fingerprint import describe, of_rewardkit, user_code
 from rewardkit.scoring.calls import CONCURRENT_CALLS, Failure, Notes, awaited, calls, guarded
-from rewardkit.workers.pool import DeadlinePassed, Killed, Raised, WorkerEnded, Workers
-from rewardkit.workers.sending import CannotSend, pickled
+from rewardkit.scoring.printed import Printed, add_printed, caught_prints
+from rewardkit.workers.pool import CannotSend, DeadlinePassed, Lost, WorkerEnded, Workers, pickled
 
 __all__ = ["LATE", "UNTRIED", "CannotLimit", "TimeLimit", "cannot_limit", "time_limit"]
 
@@ -55,8 +56,8 @@ def cannot_limit(functions: Sequence[Any]) -> str | None:
     return None
 
 
-Answer = tuple[Any, dict[str, Any]]
-"""What a call gave, and what it noted."""
+Answer = tuple[Any, dict[str, Any], Printed]
+"""What a call gave, what it noted and what it printed."""
 
 
 class TimeLimit:
@@ -70,7 +71,7 @@ class TimeLimit:
     def __init__(self, seconds: float, *, patience: int | None = None, processes: int | None = None) -> None:
         self.seconds, self.patience = seconds, patience
         self._workers = Workers(seconds=seconds, count=processes or min(PROCESSES, os.cpu_count() or 1))
-        self._made: dict[tuple[int, Callable[[Any], Any], bool], Callable[..., Any]] = {}
+        self._made: dict[Any, Callable[..., Any]] = {}
 
     def __enter__(self) -> TimeLimit:
         return self
@@ -100,43 +101,59 @@ class TimeLimit:
         `settle` makes plain values of them, over there: to go through a lazy list may take long, too.
         CannotLimit: it cannot be sent to another process.
         """
-        rows = calls(function, positional, keywords, count)
-        way, listening = _one_awaited if is_async else _one, notes is not None
-        key = (id(function), settle, listening)
-        made = self._made.setdefault(key, partial(way, function, settle, listening))
-        untried = Failure(f"{UNTRIED}, as calls before it {LATE} {self.seconds:g} s")
-        results: list[Any] = [untried] * count
+        rows = [one[1:] for one in calls(function, positional, keywords, count)]
+        answers = [_failed(f"{UNTRIED}, as calls before it {LATE} {self.seconds:g} s")] * count
+        several = partial(_several_awaited, self.seconds) if is_async else _one
+        key = (id(function), settle, notes is not None, self.seconds)  # so that it is sent once
+        made = self._made.setdefault(key, partial(several, function, settle, notes is not None))
         late = 0
         try:
-            for place, value in self._workers.map(
-                made, [row[1:] for row in rows], together=CONCURRENT_CALLS if is_async else 0
-            ):
-                if isinstance(value, Killed | Raised):
-                    results[place] = failure = self._failure(value)
-                    late += failure.late
-                    if failure.late and late == self.patience:
-                        break
-                    continue
-                results[place], heard = value
-                if notes is not None:
-                    notes[place].update(heard)
+            for row, value in self._awaited(made, rows) if is_async else self._workers.map(made, rows):
+                answers[row] = self._failure(value) if isinstance(value, Lost) else value
+                late += isinstance(answers[row][0], Failure) and answers[row][0].late
+                if late and late == self.patience:
+                    break
         except (CannotSend, WorkerEnded) as error:
             raise CannotLimit(
                 f"{describe(function)} cannot be called in another process, which a time limit needs: "
                 f"{error}; make what it holds open (a client, a lock, a file) inside the call, or score "
                 "without timeout"
             ) from error
-        return results
+        for row, (_, heard, printed) in enumerate(answers):
+            add_printed(printed)
+            if notes is not None:
+                notes[row].update(heard)
+        return [value for value, _, _ in answers]
 
-    def _failure(self, lost: Killed | Raised) -> Failure:
+    def _awaited(self, several: Callable[..., Any], rows: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+        """Some rows at a time in one process; where one of them has to be killed, each of them alone."""
+        batches = [
+            range(len(rows))[at : at + CONCURRENT_CALLS] for at in range(0, len(rows), CONCURRENT_CALLS)
+        ]
+        again: list[int] = []
+        calls = [([rows[row] for row in batch],) for batch in batches]
+        for at, found in self._workers.map(several, calls, extra=self.seconds):
+            if isinstance(found, Lost):
+                again += batches[at]
+            else:
+                yield from zip(batches[at], found, strict=True)
+        for at, found in self._workers.map(several, [([rows[row]],) for row in again]):
+            yield again[at], found if isinstance(found, Lost) else found[0]
+
+    def _failure(self, lost: Lost) -> Answer:
         if isinstance(lost.error, DeadlinePassed):
-            return Failure(f"{LATE} {self.seconds:g} s", late=True)
-        if isinstance(lost, Raised) and isinstance(lost.error, CannotSend):
-            return Failure(
-                "returned what cannot be sent from the process that a time limit needs "
-                f"({without_addresses(str(lost.error))}); return plain values, or score without timeout"
+            return _failed(f"{LATE} {self.seconds:g} s", late=True)
+        why = without_addresses(str(lost.error))
+        if isinstance(lost.error, CannotSend):
+            why = (
+                f"returned what cannot be sent from the process that a time limit needs ({why}); return "
+                "plain values, or score without timeout"
             )
-        return Failure(without_addresses(str(lost.error)))
+        return _failed(why)
+
+
+def _failed(message: str, *, late: bool = False) -> Answer:
+    return Failure(message, late), {}, Printed()
 
 
 def _one(
@@ -147,22 +164,42 @@ def _one(
     keywords: Mapping[str, Any],
 ) -> Answer:
     """In the worker: one call."""
-    with listen(listening) as heard:
+    with caught_prints() as printed, listen(listening) as heard:
         value = settle(guarded(function, *positional, **keywords))
-    return value, _sendable(heard)
+    return value, _sendable(heard), printed
 
 
-async def _one_awaited(
+def _several_awaited(
+    seconds: float,
     function: Callable[..., Any],
     settle: Callable[[Any], Any],
     listening: bool,
-    positional: Sequence[Any],
-    keywords: Mapping[str, Any],
-) -> Answer:
-    """In the worker: one call of a coroutine function."""
-    with listen(listening) as heard:
-        value = settle(await awaited((function, positional, keywords)))
-    return value, _sendable(heard)
+    rows: Sequence[tuple[Sequence[Any], Mapping[str, Any]]],
+) -> list[Answer]:
+    """In the worker: calls of a coroutine function, all at once, each of which may take so many seconds."""
+
+    async def one(row: tuple[Sequence[Any], Mapping[str, Any]]) -> Answer:
+        with listen(listening) as heard:
+            task = asyncio.ensure_future(awaited((function, *row)))
+            done, _ = await asyncio.wait({task}, timeout=seconds)
+            if not done:
+                task.cancel()
+                return _failed(f"{LATE} {seconds:g} s", late=True)
+            return settle(task.result()), _sendable(heard), Printed()
+
+    async def every() -> list[Answer]:
+        return list(await asyncio.gather(*map(one, rows)))
+
+    with caught_prints() as printed:
+        answers = _loop().run(every())
+    value, heard, _ = answers[0]
+    return [(value, heard, printed), *answers[1:]]
+
+
+@lru_cache(maxsize=1)
+def _loop() -> asyncio.Runner:
+    """One event loop a worker: a client that the function keeps belongs to the loop it was first used in."""
+    return asyncio.Runner()
 
 
 def _sendable(heard: dict[str, Any]) -> dict[str, Any]:
