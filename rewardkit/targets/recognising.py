@@ -12,6 +12,7 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.signature import parameters
 from rewardkit.scoring.calls import Failure
 from rewardkit.scoring.deadlines import TimeLimit, time_limit
+from rewardkit.scoring.printed import caught_prints
 from rewardkit.targets.adapter import OF_DATA, Key, LacksColumn, Row, named
 from rewardkit.targets.exported import RewardHolder, identifier
 from rewardkit.targets.reading import JUDGED, SAMPLE, SECONDS, Allowance, Reading, Trial, tried
@@ -52,7 +53,8 @@ def read(
     components: list[Component] = []
     said: list[str] = []
     several = len(items) > 1
-    with time_limit(SECONDS if timeout is None else timeout) as limit:
+    # What trial calls print is nobody's result.
+    with caught_prints(), time_limit(SECONDS if timeout is None else timeout) as limit:
         assert limit is not None
         for item in items:
             label = _label(item, name) if several else name
