@@ -6,7 +6,6 @@ import csv
 import json
 import math
 import re
-import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -59,6 +58,9 @@ class Piece:
     rejected: list[Rejected]
     form: str = ""
 
+
+LONGEST_CELL = 2**31 - 1
+"""Characters of a cell in CSV: the most that every system takes."""
 
 SAVED = "saved data set"
 KINDS = (".jsonl", ".ndjson", ".csv", ".parquet", ".json", ".arrow", ".eval")
@@ -295,7 +297,8 @@ def _read_csv(
     """Rows of text; columns other than `texts` become numbers where every cell is one."""
     rows: Numbered = []
     rejected = []
-    limit = csv.field_size_limit(sys.maxsize)
+    if csv.field_size_limit() < LONGEST_CELL:  # of the process: raised and left, as others may be reading
+        csv.field_size_limit(LONGEST_CELL)
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file)
@@ -311,8 +314,6 @@ def _read_csv(
                     rows.append((reader.line_num, row))
     except (csv.Error, UnicodeDecodeError) as error:
         raise RolloutsError(f"{str(path)!r} is not a CSV file that can be read: {error}") from None
-    finally:
-        csv.field_size_limit(limit)
     for name in reader.fieldnames or []:
         cells = [row[name] for _, row in rows]
         numbers = [None if name in texts else cell_number(cell) for cell in cells]

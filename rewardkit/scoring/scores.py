@@ -279,5 +279,5 @@ def load_scores(path: str | Path) -> Scores:
     rollouts = Rollouts(
         table[own], mapping, group_key, (), source, kind, logged, tuple(about.get("notes", ()))
     )
-    run = {key: record[key] for key in ("versions", "ignore_gates", "timeout") if key in record}
+    run = {key: record[key] for key in ("versions", "ignore_gates", "timeout", "printed") if key in record}
     return Scores(table, reward, rollouts, run)

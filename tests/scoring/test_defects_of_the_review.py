@@ -1,5 +1,6 @@
 """Defects that a review of the core found, each with the case that showed it."""
 
+import csv
 import gc
 import importlib
 import os
@@ -148,3 +149,56 @@ def test_resamples_are_shared_while_one_has_them_and_then_let_go():
     del one, two
     gc.collect()
     assert kept() is None
+
+
+# 4: extras of a TRL log become rewards
+
+
+def trl_log(*, weights=(1.0, 1.0), scaled=True, **extras):
+    """Two reward functions and what log_extra brought, as floats; advantages as TRL computes them."""
+    draw = np.random.default_rng(0)
+    rows = []
+    for prompt in range(6):
+        rewards = draw.random((4, 2)).astype(np.float32)
+        total = rewards @ np.array(weights)
+        advantages = (total - total.mean()) / (total.std(ddof=1) + 1e-4 if scaled else 1.0)
+        for at in range(4):
+            own = {name: float(np.float32(make(prompt, at, draw))) for name, make in extras.items()}
+            judged = {"accuracy_reward": float(rewards[at, 0]), "style": float(rewards[at, 1])}
+            head = {"step": 1, "prompt": f"p{prompt}", "completion": f"c{at}"}
+            rows.append({**head, **judged, **own, "advantage": float(np.float32(advantages[at]))})
+    return rows
+
+
+EXTRAS = {
+    "difficulty": lambda prompt, at, draw: prompt,
+    "num_tokens": lambda prompt, at, draw: draw.integers(500),
+}
+
+
+@pytest.mark.parametrize("scaled", [True, False])
+@pytest.mark.parametrize("extras", [{}, EXTRAS, {"difficulty": EXTRAS["difficulty"]}], ids=list)
+def test_numbers_that_trl_logged_beside_the_rewards_are_no_rewards(scaled, extras):
+    logged = rk.load_rollouts(trl_log(scaled=scaled, **extras)).logged
+    assert logged.weights == {"accuracy_reward": 1.0, "style": 1.0, **dict.fromkeys(extras, 0.0)}
+
+
+def test_where_the_advantages_do_not_tell_which_are_rewards_that_is_said():
+    rollouts = rk.load_rollouts(trl_log(weights=(1.0, 0.2), **EXTRAS))
+    assert set(rollouts.logged.weights.values()) == {1.0}
+    (said,) = [text for text in rollouts.warnings if "cannot be told from the advantages" in text]
+    assert "'num_tokens'" in said
+
+
+# 10: the limit on cells of CSV is the process's
+
+
+def test_reading_csv_never_lowers_a_limit_that_others_read_under(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text("completion,prompt\n" + "x" * 200_000 + ",p\n")
+    before = csv.field_size_limit(131_072)
+    try:
+        assert len(rk.load_rollouts(path).columns()["completion"][0]) == 200_000
+        assert csv.field_size_limit() >= 200_000
+    finally:
+        csv.field_size_limit(before)

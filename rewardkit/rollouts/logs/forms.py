@@ -9,6 +9,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rewardkit.errors import RolloutsError
 from rewardkit.rollouts.columns import ALIASES
 from rewardkit.rollouts.files import SAVED, Piece, Rejected
@@ -106,6 +109,8 @@ def _trl(kind: str, pieces: Sequence[Piece], keep: Collection[str]) -> Log:
         if name in known or not all(map(_from_float32, values_of(pieces, name))):
             break  # what log_extra brought stands behind all of them
         rewards.append(name)
+    paid = _paid(pieces, rewards)
+    rewards = rewards[:paid]
     extras = [
         name
         for name in between
@@ -113,6 +118,11 @@ def _trl(kind: str, pieces: Sequence[Piece], keep: Collection[str]) -> Log:
     ]
     also = f" and {listed(extras)} for numbers that log_extra left" if extras else ""
     notes = [f"took {listed(rewards)} for the scores of TRL's reward functions{also}"]
+    if paid is None and len(rewards) > 1:
+        repeats += (
+            f"which of {listed(rewards)} are reward functions cannot be told from the advantages "
+            "(reward_weights may differ): all are taken for such; give weights to say otherwise",
+        )
     if len(rewards) > 1:
         notes.append(
             "TRL logs no reward_weights: each counts 1 in a diagnosis of the log unless weights are given"
@@ -126,6 +136,51 @@ def _trl(kind: str, pieces: Sequence[Piece], keep: Collection[str]) -> Log:
         notes=tuple(notes),
         warnings=repeats,
     )
+
+
+def _paid(pieces: Sequence[Piece], names: Sequence[str]) -> int | None:
+    """How many of the columns are reward functions: those whose sum the advantages follow in each group.
+
+    Whatever advantages are divided by, within a group they differ as the rewards do. The last columns that
+    are the same within every group change no advantage: they are rewards only if they are called so. ``None``
+    where no sum fits, as with weights.
+    """
+    order: dict[str, list[int]] = {}
+    for at, key in enumerate(zip(values_of(pieces, "step"), values_of(pieces, "prompt"), strict=True)):
+        order.setdefault(repr(key), []).append(at)
+    groups = list(order.values())
+
+    def centred(values: Any) -> list[NDArray[np.float64]]:
+        return [values[group] - values[group].mean() for group in groups]
+
+    advantages = centred(np.nan_to_num(np.array(values_of(pieces, "advantage"), dtype=float)))
+    told = [at for at, one in enumerate(advantages) if np.abs(one).max() > NOISE]
+    columns = [np.nan_to_num(np.array(values_of(pieces, name), dtype=float)) for name in names]
+    fitting = []
+    for count in range(1, len(names) + 1):
+        sums = centred(np.sum(columns[:count], axis=0))
+        if told and all(_alike(sums[at], advantages[at]) for at in told):
+            fitting.append(count)
+    if not fitting:
+        return None
+    paid = fitting[-1]
+    while paid > fitting[0] and "reward" not in names[paid - 1].lower():
+        if None in values_of(pieces, names[paid - 1]):
+            break  # what a reward function did not judge
+        if any(np.abs(one).max() > NOISE for one in centred(columns[paid - 1])):
+            break
+        paid -= 1
+    return paid
+
+
+NOISE = 1e-3
+"""Below which differences of advantages and of rewards that were scaled alike are rounding. Our choice."""
+
+
+def _alike(sums: NDArray[np.float64], advantages: NDArray[np.float64]) -> bool:
+    """Whether two vectors of a group point the same way."""
+    size = float(np.abs(sums).max())
+    return size > 0 and bool(np.abs(sums / size - advantages / np.abs(advantages).max()).max() < NOISE)
 
 
 def _from_float32(value: Any) -> bool:
