@@ -242,7 +242,7 @@ def test_hostile_completions_can_be_printed_and_sent_as_json(folder):
     ]
     (folder / "hostile.jsonl").write_text("\n".join(map(json.dumps, rows)))
     result = run("mine.py:anywhere", "hostile.jsonl")
-    assert result.exit_code == 0
+    assert result.exit_code == 0, result.stderr
     result.stdout.encode("utf-8")
     assert not {"\x1b", "\u202e", "\u200b"} & set(result.stdout)
     assert record(run("mine.py:anywhere", "hostile.jsonl", "--json"))["findings"]

@@ -41,11 +41,19 @@ class Printed:
     def __str__(self) -> str:
         """The first lines, and how many there were."""
         lines = max(1, self.lines)
-        shown = [line if len(line) <= 120 else f"{line[:117]}..." for line in self.text.splitlines()[:SHOWN]]
+        shown = [
+            line if len(line) <= 120 else f"{line[:117]}..."
+            for line in _legible(self.text).split("\n")[:SHOWN]
+        ]
         kept = "" if len(self.text) < KEPT else f"the first {KEPT:,} characters "
         more = f"  ... {lines - len(shown):,} more, {kept}in the run record" if lines > len(shown) else ""
         told = [f"the reward's functions printed {lines:,} line{'s' * (lines != 1)}:"]
         return "\n".join([*told, *(f"  {line}" for line in shown), *([more] if more else [])])
+
+
+def _legible(text: str) -> str:
+    """Text for any terminal: characters that control it, or are half of one, are escaped."""
+    return "".join(one if one.isprintable() or one == "\n" else ascii(one)[1:-1] for one in text)
 
 
 class _Catcher(io.TextIOBase):
@@ -78,4 +86,4 @@ def add_printed(printed: Printed) -> None:
     if isinstance(sys.stdout, _Catcher):
         sys.stdout.printed.add(printed.lines, printed.text)
     else:
-        print(printed.text, end="", file=sys.stderr)
+        print(_legible(printed.text), end="", file=sys.stderr)

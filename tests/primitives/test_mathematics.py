@@ -959,7 +959,7 @@ def test_a_worker_that_has_grown_lets_another_take_over():
 
 def test_a_pair_for_which_memory_does_not_suffice_is_wrong_and_says_so(monkeypatch):
     def exhausted(*pair):
-        return mathematics.Raised(MemoryError("no more")) if pair[0] else False
+        return mathematics.Lost(MemoryError("no more")) if pair[0] else False
 
     monkeypatch.setattr(mathematics, "_ask", exhausted)
     assert mathematics._judge("x+x", "2x", 0.0, 0.0) == (False, "not decided: no more")

@@ -46,6 +46,17 @@ def test_a_reward_that_prints_nothing_says_nothing(capfd):
     assert capfd.readouterr() == ("", "") and "printed" not in scores.run
 
 
+def test_what_controls_a_terminal_is_escaped(capfd):
+    def hostile(completion):
+        print("\x1b[2Jred\ud800")
+        return 1.0
+
+    for options in ({}, {"timeout": 30.0}):
+        scores = rk.score(one(hostile), rows(1), **options)
+        assert capfd.readouterr().err.splitlines()[1:] == [r"  \x1b[2Jred\ud800"]
+        json.dumps(scores.record).encode()
+
+
 @pytest.mark.parametrize("word", ["x" * 5000, "no end of line"])
 def test_a_line_without_end_is_one_and_cut(capfd, word):
     rk.score(one(lambda completion: sys.stdout.write(word) and 1.0), rows(1))
