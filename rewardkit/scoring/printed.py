@@ -41,10 +41,8 @@ class Printed:
     def __str__(self) -> str:
         """The first lines, and how many there were."""
         lines = max(1, self.lines)
-        shown = [
-            line if len(line) <= 120 else f"{line[:117]}..."
-            for line in _legible(self.text).split("\n")[:SHOWN]
-        ]
+        first = _legible(self.text).splitlines()[:SHOWN]
+        shown = [line if len(line) <= 120 else f"{line[:117]}..." for line in first]
         kept = "" if len(self.text) < KEPT else f"the first {KEPT:,} characters "
         more = f"  ... {lines - len(shown):,} more, {kept}in the run record" if lines > len(shown) else ""
         told = [f"the reward's functions printed {lines:,} line{'s' * (lines != 1)}:"]
