@@ -3,11 +3,11 @@
 from rewardkit import targets
 from rewardkit.analysis.comparison import Comparison, compare
 from rewardkit.analysis.diagnosis import Diagnosis, diagnose
-from rewardkit.analysis.findings import Finding
 from rewardkit.analysis.forecast import Forecast, forecast
 from rewardkit.analysis.suggestions import Suggestion, Suggestions, suggest
 from rewardkit.analysis.variants import WhatIf, whatif
 from rewardkit.errors import Cancelled, CasesError, InputError, Interrupted, RewardError, RolloutsError
+from rewardkit.findings import Finding
 from rewardkit.notebook.magic import load_ipython_extension as load_ipython_extension
 from rewardkit.notebook.workbench.panel import Workbench as Workbench
 from rewardkit.primitives import extract, measure, verify
@@ -15,7 +15,6 @@ from rewardkit.primitives import weights as weigh
 from rewardkit.primitives.gates import gate
 from rewardkit.primitives.notes import note
 from rewardkit.probes.asserting import assert_holds
-from rewardkit.probes.findings import ProbeFinding
 from rewardkit.probes.mutant_results import MutantResult
 from rewardkit.probes.mutants import mutants
 from rewardkit.probes.probing import ProbeResult, probe
@@ -53,7 +52,6 @@ __all__ = [
     "InputError",
     "Interrupted",
     "MutantResult",
-    "ProbeFinding",
     "ProbeResult",
     "Reward",
     "RewardError",

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rewardkit.analysis.curves import Selection
-from rewardkit.analysis.findings import counted, percent
 from rewardkit.analysis.measured import FIGURES, Effect
 from rewardkit.analysis.normalization import Normalization
+from rewardkit.findings import counted, percent
 from rewardkit.html import markup
 
 if TYPE_CHECKING:

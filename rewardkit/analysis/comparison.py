@@ -16,11 +16,11 @@ from rewardkit.analysis.case_changes import case_changes
 from rewardkit.analysis.definition_changes import Change, definition_changes, unseen_sources
 from rewardkit.analysis.diagnosis import Diagnosis, diagnose
 from rewardkit.analysis.equal_kl import EqualKL, at_equal_kl
-from rewardkit.analysis.findings import SEVERITIES, Finding, percent
 from rewardkit.analysis.forecast import LIMITS, forecast
 from rewardkit.analysis.grouping import Codes
 from rewardkit.analysis.matched import match_rows, side_by_side
 from rewardkit.errors import InputError, preview
+from rewardkit.findings import SEVERITIES, Finding, percent
 from rewardkit.rewards.training import Training
 from rewardkit.scoring.cases import Case
 from rewardkit.scoring.scores import Scores

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from rewardkit.analysis.correlation import correlations
-from rewardkit.analysis.findings import Finding
 from rewardkit.analysis.finite import returned
 from rewardkit.analysis.grouping import ZERO_STD, Floats, group_stats, within
 from rewardkit.analysis.thresholds import FEWEST_GROUPS, OFTEN
 from rewardkit.analysis.view import View
+from rewardkit.findings import Finding
 from rewardkit.scoring.calls import OUT_OF_RANGE
 from rewardkit.scoring.outcomes import ABSTAINED, ERROR, GATED
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from rewardkit.analysis.findings import percent
 from rewardkit.analysis.measured import halves, off
 from rewardkit.analysis.proposal import Proposal, reweighed
 from rewardkit.analysis.thresholds import FEWEST_GROUPS, OFTEN
 from rewardkit.analysis.view import View
+from rewardkit.findings import percent
 from rewardkit.scoring.scores import Scores
 
 __all__ = ["weights_for_influence"]

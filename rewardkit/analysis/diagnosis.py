@@ -24,7 +24,6 @@ from rewardkit.analysis import (
     step_findings,
 )
 from rewardkit.analysis.asked import check_label, check_seed, names_of
-from rewardkit.analysis.findings import SEVERITIES, Finding
 from rewardkit.analysis.group_size import DeadShare, dead_share
 from rewardkit.analysis.grouping import Bootstrap, between_share, group_stats
 from rewardkit.analysis.highest import highest
@@ -33,6 +32,7 @@ from rewardkit.analysis.thresholds import THRESHOLDS
 from rewardkit.analysis.view import View
 from rewardkit.analysis.views import make_view
 from rewardkit.errors import Cancelled, InputError, did_you_mean, preview
+from rewardkit.findings import SEVERITIES, Finding
 from rewardkit.rewards.plan import Part
 from rewardkit.rewards.training import Training
 from rewardkit.rollouts.values import column_values

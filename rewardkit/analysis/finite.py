@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.analysis.findings import Finding
 from rewardkit.analysis.grouping import Bootstrap, Floats
+from rewardkit.findings import Finding
 from rewardkit.scoring.outcomes import ERROR
 from rewardkit.scoring.scores import Scores
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.analysis.findings import counted
 from rewardkit.analysis.grouping import Bootstrap, Codes, Floats
 from rewardkit.errors import InputError, preview
+from rewardkit.findings import counted
 
 __all__ = ["DeadShare", "dead_share"]
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from rewardkit.analysis.findings import Finding
 from rewardkit.analysis.grouping import Floats
 from rewardkit.analysis.pairs import concordance
 from rewardkit.analysis.view import View
+from rewardkit.findings import Finding
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.fingerprint import describe
 

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from rewardkit.analysis.findings import Finding
 from rewardkit.analysis.finite import held
 from rewardkit.analysis.grouping import Floats
 from rewardkit.analysis.view import SHOWN_IDS
+from rewardkit.findings import Finding
 from rewardkit.rewards.fingerprint import describe
 from rewardkit.rewards.recorded import is_recorded
 from rewardkit.rollouts.values import column_values

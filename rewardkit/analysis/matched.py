@@ -11,11 +11,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rewardkit.analysis.diagnosis import Diagnosis
-from rewardkit.analysis.findings import percent
 from rewardkit.analysis.finite import endless
 from rewardkit.analysis.grouping import Bootstrap, Codes, Floats
 from rewardkit.analysis.view import SHOWN_IDS
 from rewardkit.errors import InputError
+from rewardkit.findings import percent
 from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.scores import Scores
 

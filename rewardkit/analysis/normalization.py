@@ -10,11 +10,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rewardkit.analysis.findings import percent
 from rewardkit.analysis.grouping import Floats, group_stats
 from rewardkit.analysis.signal import moved as moved_share
 from rewardkit.analysis.signal import of_one_size, sample_size, top_decile
 from rewardkit.analysis.view import View
+from rewardkit.findings import percent
 from rewardkit.primitives.weights import Transform, min_max, rank, standardise
 from rewardkit.rewards.training import Training
 

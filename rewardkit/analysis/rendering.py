@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rewardkit.analysis.findings import Finding, counted, percent
 from rewardkit.analysis.view import View
+from rewardkit.findings import Finding, counted, percent
 from rewardkit.html.markup import card, escaped, folded, listed, outlined, table
 
 if TYPE_CHECKING:

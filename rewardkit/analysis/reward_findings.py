@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardkit.analysis.component_findings import never_varies, same_everywhere
-from rewardkit.analysis.findings import Finding
 from rewardkit.analysis.grouping import ZERO_STD, Floats, effective_levels, group_stats, tie_rate
 from rewardkit.analysis.pairs import marks_of
 from rewardkit.analysis.thresholds import FEWEST_GROUPS
 from rewardkit.analysis.view import View
+from rewardkit.findings import Finding
 
 Groups = NDArray[np.bool_]
 MORE_LEVELS = ("graduate", "pay_component")

@@ -11,10 +11,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rewardkit.analysis.asked import names_of
-from rewardkit.analysis.findings import Finding
 from rewardkit.analysis.grouping import Codes
 from rewardkit.analysis.thresholds import FEWEST_GROUPS
 from rewardkit.errors import InputError, did_you_mean
+from rewardkit.findings import Finding
 from rewardkit.rewards.plan import Part
 from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.scores import Scores

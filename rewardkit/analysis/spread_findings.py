@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardkit.analysis.advantages import grpo
-from rewardkit.analysis.findings import Finding
 from rewardkit.analysis.grouping import Floats, group_stats
 from rewardkit.analysis.shape import dip, dip_limit, outlying, two_piles
 from rewardkit.analysis.thresholds import FEWEST_GROUPS, LEVEL
 from rewardkit.analysis.view import View
+from rewardkit.findings import Finding
 
 Rows = NDArray[np.bool_]
 FEWEST_VALUES = 20

@@ -8,10 +8,10 @@ from typing import Literal
 
 import numpy as np
 
-from rewardkit.analysis.findings import Finding
 from rewardkit.analysis.grouping import Floats
 from rewardkit.analysis.pairs import alike
 from rewardkit.analysis.view import View
+from rewardkit.findings import Finding
 
 FEWEST_STEPS = 3
 """Steps under which there is no trend. Our choice."""

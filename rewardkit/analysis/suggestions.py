@@ -13,7 +13,6 @@ from rewardkit.analysis import advice
 from rewardkit.analysis.changes import Change, applied, part_scores
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.extractors_tried import readings
-from rewardkit.analysis.findings import Finding, percent
 from rewardkit.analysis.measured import (
     FIGURES,
     Effect,
@@ -28,6 +27,7 @@ from rewardkit.analysis.proposal import Proposal
 from rewardkit.analysis.proposals import proposed
 from rewardkit.analysis.view import View
 from rewardkit.errors import InputError, preview
+from rewardkit.findings import Finding, percent
 from rewardkit.rewards.plan import Part
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.scores import Scores

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from rewardkit.analysis import advantages
 from rewardkit.analysis.context import Context
-from rewardkit.analysis.findings import Finding
 from rewardkit.analysis.grouping import Bootstrap, Codes, Floats, GroupStats, group_stats
 from rewardkit.analysis.influence import group_shares, shapley, squared
 from rewardkit.analysis.thresholds import FEWEST_GROUPS, deciding_end
+from rewardkit.findings import Finding
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training

@@ -9,7 +9,6 @@ import click
 
 import rewardkit as rk
 from rewardkit.analysis.comparison import compare
-from rewardkit.analysis.findings import SEVERITIES
 from rewardkit.cli.group import main
 from rewardkit.cli.options import (
     REWARD,
@@ -22,6 +21,7 @@ from rewardkit.cli.options import (
 )
 from rewardkit.cli.output import emit
 from rewardkit.cli.scored import scores_of
+from rewardkit.findings import SEVERITIES
 
 
 @main.command("compare", epilog=REWARD)

@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 import rewardkit as rk
-from rewardkit.analysis.findings import SEVERITIES
 from rewardkit.cli.group import main
 from rewardkit.cli.options import (
     by_option,
@@ -20,6 +19,7 @@ from rewardkit.cli.options import (
 )
 from rewardkit.cli.output import emit
 from rewardkit.cli.scored import scored_or_logged
+from rewardkit.findings import SEVERITIES
 
 
 @main.command("diagnose")

@@ -10,7 +10,6 @@ from typing import Any
 import click
 
 import rewardkit as rk
-from rewardkit.analysis.findings import counted
 from rewardkit.cli.group import main
 from rewardkit.cli.options import (
     REWARD,
@@ -24,6 +23,7 @@ from rewardkit.cli.options import (
 )
 from rewardkit.cli.output import emit
 from rewardkit.errors import did_you_mean
+from rewardkit.findings import counted
 from rewardkit.html.markup import aligned
 from rewardkit.probes import rendering
 from rewardkit.probes.asserting import met

@@ -14,11 +14,11 @@ import pandas as pd
 from IPython.display import HTML
 
 from rewardkit.analysis import advice
-from rewardkit.analysis.findings import Finding
 from rewardkit.analysis.forecast import Forecast
 from rewardkit.analysis.normalization import Normalization
 from rewardkit.analysis.rendering import SEVERITY_MARKS
 from rewardkit.analysis.suggestions import Suggestions
+from rewardkit.findings import Finding
 from rewardkit.html import cards, markup
 from rewardkit.notebook import probed
 from rewardkit.notebook.redaction import redacted_reason

@@ -9,11 +9,10 @@ from typing import Any
 
 import pandas as pd
 
-from rewardkit.analysis.findings import SEVERITIES, counted
+from rewardkit.findings import SEVERITIES, Finding, counted
 from rewardkit.html import markup
 from rewardkit.notebook.redaction import redacted_finding, redacted_reason
 from rewardkit.probes import rendering
-from rewardkit.probes.findings import ProbeFinding
 from rewardkit.probes.fixes import fix_for
 from rewardkit.probes.mutant_results import Judged, MutantResult
 from rewardkit.probes.probing import ProbeResult
@@ -42,11 +41,11 @@ FAULT = "broken contract"
 # --- contract and probes
 
 
-def _faults(result: ProbeResult) -> list[ProbeFinding]:
+def _faults(result: ProbeResult) -> list[Finding]:
     return [item for item in result.findings if kind_of_alarm(item) == FAULT]
 
 
-def _others(result: ProbeResult) -> list[ProbeFinding]:
+def _others(result: ProbeResult) -> list[Finding]:
     return [item for item in result.findings if kind_of_alarm(item) != FAULT]
 
 
@@ -84,7 +83,7 @@ def probes(result: ProbeResult, *, redact: bool) -> str:
     )
 
 
-def _shown(findings: Sequence[ProbeFinding], redact: bool) -> list[ProbeFinding]:
+def _shown(findings: Sequence[Finding], redact: bool) -> list[Finding]:
     return [redacted_finding(item) for item in findings] if redact else list(findings)
 
 
@@ -283,7 +282,7 @@ def _answers(
     result: ProbeResult,
     checked: CheckResult | None,
     found: MutantResult | None,
-    alarms: Sequence[ProbeFinding],
+    alarms: Sequence[Finding],
 ) -> dict[str, str]:
     cases = (
         "no cases were given"
@@ -303,7 +302,7 @@ def _answers(
 def _next(
     checked: CheckResult | None,
     found: MutantResult | None,
-    alarms: Sequence[ProbeFinding],
+    alarms: Sequence[Finding],
     result: ProbeResult,
 ) -> str:
     """The first thing to do."""

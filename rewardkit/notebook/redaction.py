@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from rewardkit.probes.findings import Example, ProbeFinding
+from rewardkit.findings import Example, Finding
 from rewardkit.scoring.outcomes import STATUSES
 
 __all__ = ["redacted_finding", "redacted_reason"]
@@ -36,7 +36,7 @@ TEXTS = ("truths",)
 """Evidence that quotes rollouts; what a search found is said in their words, too."""
 
 
-def redacted_finding(finding: ProbeFinding) -> ProbeFinding:
+def redacted_finding(finding: Finding) -> Finding:
     """A finding of probes without completions, truths and what reasons quote of them."""
     reason = str(finding.evidence.get("reason", ""))
     texts = (*TEXTS, "says") if finding.code == "exploit" else TEXTS

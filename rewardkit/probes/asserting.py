@@ -8,10 +8,9 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from rewardkit.analysis.findings import SEVERITIES
 from rewardkit.errors import InputError
+from rewardkit.findings import SEVERITIES, Finding
 from rewardkit.probes.baseline import ALONE, Baseline
-from rewardkit.probes.findings import ProbeFinding
 from rewardkit.probes.probing import ProbeResult, probe
 from rewardkit.probes.rendering import finding_text
 from rewardkit.probes.shown import one_line
@@ -62,7 +61,7 @@ def assert_holds(
         raise AssertionError(f"reward {name!r} was not probed, so nothing says that it holds: {why}")
 
 
-def met(result: ProbeResult, severity: str) -> list[ProbeFinding]:
+def met(result: ProbeResult, severity: str) -> list[Finding]:
     """The alarms of this severity or above."""
     worst = SEVERITIES.index(severity)
     return [item for item in result.alarms if SEVERITIES.index(item.severity) <= worst]

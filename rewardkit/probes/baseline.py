@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rewardkit.analysis.findings import SEVERITIES
 from rewardkit.errors import InputError
+from rewardkit.findings import SEVERITIES, Finding
 from rewardkit.probes.families import PROBES
-from rewardkit.probes.findings import ProbeFinding
 from rewardkit.rollouts.write import write_whole
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ class Baseline:
     path: str
     accepted: tuple[Accepted, ...] = ()
 
-    def entry(self, finding: ProbeFinding) -> Accepted | None:
+    def entry(self, finding: Finding) -> Accepted | None:
         """What it says of a finding of the reward that it is `of`; ``None`` where that is nothing."""
         return next((item for item in self.accepted if item.finding == finding.key), None)
 
@@ -62,7 +61,7 @@ def load_baseline(path: str | Path) -> Baseline:
 
 def accept(
     path: str | Path,
-    findings: Iterable[ProbeFinding],
+    findings: Iterable[Finding],
     reason: str,
     date: str | datetime.date | None = None,
     *,
@@ -115,7 +114,7 @@ def under_baseline(result: ProbeResult, baseline: Baseline | str | Path) -> Prob
     return replace(result, findings=tuple(findings), baseline=baseline)
 
 
-def grown(result: ProbeResult) -> list[tuple[ProbeFinding, Accepted]]:
+def grown(result: ProbeResult) -> list[tuple[Finding, Accepted]]:
     """The findings that were accepted when they were less grave, with what was accepted."""
     if result.baseline is None:
         return []

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
+from rewardkit.findings import Finding
 from rewardkit.probes.equivalents import LAYOUT, NOTATION
-from rewardkit.probes.findings import ProbeFinding
 from rewardkit.probes.leaks import LEAKAGE, leaks, not_told_apart, open_gates
 from rewardkit.probes.losses import layouts, notations
 from rewardkit.probes.seen import EXAMPLES, Seen, component_of, example_of
@@ -15,7 +15,7 @@ from rewardkit.probes.verdicts import LOST, Tally, risk, severity, threshold, wi
 __all__ = ["told"]
 
 
-def told(tallies: Sequence[Tally], seen: Seen, *, leakage: float = LEAKAGE) -> list[ProbeFinding]:
+def told(tallies: Sequence[Tally], seen: Seen, *, leakage: float = LEAKAGE) -> list[Finding]:
     """The findings of tallies: leakage, holes, losses."""
     gates = list(open_gates(seen))
     through = {(item.part, item.component) for item in gates}  # a leak through a gate is the gate's
@@ -33,7 +33,7 @@ def told(tallies: Sequence[Tally], seen: Seen, *, leakage: float = LEAKAGE) -> l
     return [*found, *not_told_apart(seen, shown)]
 
 
-def _holes(tallies: Sequence[Tally], seen: Seen, part: str, *, leaks: bool) -> Iterator[ProbeFinding]:
+def _holes(tallies: Sequence[Tally], seen: Seen, part: str, *, leaks: bool) -> Iterator[Finding]:
     """Wrong answers that are paid, and right ones of a special value that are not, one finding a cause."""
     fallen = {
         item.probe.name: item
@@ -65,13 +65,12 @@ def _root(name: str, fallen: Mapping[str, Tally], serious: Mapping[str, Tally]) 
         name = cause
 
 
-def _finding(item: Tally, members: Sequence[Tally], seen: Seen, part: str) -> ProbeFinding:
+def _finding(item: Tally, members: Sequence[Tally], seen: Seen, part: str) -> Finding:
     """The finding of a probe, as bad as the worst of the members of its cause."""
     falls = sorted(item.falls, key=lambda fall: (-fall.size, len(fall.trial.attempt.completions[0])))
     worth = max((_risk(member, seen) for member in members if not member.by_chance), default=0.0)
-    return ProbeFinding(
+    return Finding(
         item.probe.name,
-        item.probe.family,
         severity(worth),
         component_of(falls, seen),
         {
@@ -89,8 +88,9 @@ def _finding(item: Tally, members: Sequence[Tally], seen: Seen, part: str) -> Pr
         },
         item.tried,
         LOST if item.probe.expects == "right" else threshold(item.probe, graded=False),
-        tuple(example_of(fall, seen) for fall in falls[:EXAMPLES]),
-        part,
+        family=item.probe.family,
+        part=part,
+        examples=tuple(example_of(fall, seen) for fall in falls[:EXAMPLES]),
     )
 
 

@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from rewardkit.findings import Example, Finding
 from rewardkit.probes.failures import ENDED
-from rewardkit.probes.findings import Example, ProbeFinding, most
 from rewardkit.probes.reading import by_group
 from rewardkit.probes.scales import Calibration
+from rewardkit.probes.sentences import most
 from rewardkit.probes.trying import Row, Tries
 from rewardkit.probes.watching import CHANGED, NAN, varied, watching
 from rewardkit.rewards.plan import ROLLOUT
@@ -50,7 +51,7 @@ def contract(
     unsendable: str | None,
     timeout: float | None,
     seed: int = 0,
-) -> Iterator[ProbeFinding]:
+) -> Iterator[Finding]:
     """What of the contract is broken, one finding a cause, on as many rows as there is time for."""
     if unsendable:
         yield _finding(
@@ -129,7 +130,7 @@ class _Trial:
         """The rewards of groups of rows, one behind the other."""
         return self.evaluated(groups, limit=limit)[0]
 
-    def repeated(self, seconds: float | None) -> ProbeFinding | None:
+    def repeated(self, seconds: float | None) -> Finding | None:
         """What is found where the same rows earn something else afterwards, here or in another process."""
         whole = [self.rows]
         first, second = self.rewards(whole), self.rewards(whole)
@@ -150,7 +151,7 @@ class _Trial:
             tuple(self._example(place, second[place], first[place]) for place in places[:3]),
         )
 
-    def siblings(self) -> Iterator[ProbeFinding]:
+    def siblings(self) -> Iterator[Finding]:
         """Whether the order of the rows matters, or which others stand beside them."""
         order = list(reversed(range(len(self.rows))))
         backwards = [[self.rows[place] for place in order]]
@@ -176,7 +177,7 @@ class _Trial:
                 yield self._other("depends_on_siblings", what, expected, got)
                 return
 
-    def _other(self, code: str, what: str, first: Sequence[float], other: Sequence[float]) -> ProbeFinding:
+    def _other(self, code: str, what: str, first: Sequence[float], other: Sequence[float]) -> Finding:
         places = _differing(first, other)
         return _finding(
             code,
@@ -211,7 +212,7 @@ class _Trial:
             )
         ]
 
-    def changed(self) -> Iterator[ProbeFinding]:
+    def changed(self) -> Iterator[Finding]:
         """No argument may be changed: the trainer uses it again."""
         rows = [*self.rows, *self.varied]
         for lasting in (False, True):  # of rows by themselves, then of those that only stand in a list
@@ -235,7 +236,7 @@ class _Trial:
                     )
                     return
 
-    def nan_for_none(self, unjudged: Sequence[Row]) -> Iterator[ProbeFinding]:
+    def nan_for_none(self, unjudged: Sequence[Row]) -> Iterator[Finding]:
         """A NaN that the trainer takes for ``None``, which may not be what was meant."""
         if not any(isinstance(item, trl.Function) for item in self.reward.functions):
             return
@@ -256,7 +257,7 @@ class _Trial:
                 )
                 return
 
-    def undeclared(self) -> Iterator[ProbeFinding]:
+    def undeclared(self) -> Iterator[Finding]:
         """A column that is read must be asked for by name, or a trainer without it fails late."""
         adapters = [function for function in self.reward.functions if isinstance(function, Adapter)]
         if not adapters or ROLLOUT not in self.reward.needs:
@@ -328,14 +329,14 @@ def _finding(
     n: int = 1,
     examples: tuple[Example, ...] = (),
     component: str | None = None,
-) -> ProbeFinding:
-    return ProbeFinding(
+) -> Finding:
+    return Finding(
         code,
-        "contract",
         severity,
         component,
         {"kind": "contract", "value": 1.0, "says": says},
         n,
         None,
-        examples,
+        family="contract",
+        examples=examples,
     )

@@ -9,12 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from rewardkit.findings import Example, Finding
 from rewardkit.probes.attempts import Probe
-from rewardkit.probes.findings import LONGEST, Example, ProbeFinding
 from rewardkit.probes.formats import shell
 from rewardkit.probes.hang import PATTERNS, of_patterns
 from rewardkit.probes.scales import Calibration
 from rewardkit.probes.seen import EXAMPLES, Seen
+from rewardkit.probes.sentences import LONGEST
 from rewardkit.probes.trying import Outcome, Row, Tries
 from rewardkit.probes.verdicts import Trial, wilson
 from rewardkit.scoring.calls import OUT_OF_RANGE
@@ -33,7 +34,7 @@ KINDS = (
 )
 
 
-def whole(calibration: Calibration, tries: Tries) -> Iterator[ProbeFinding]:
+def whole(calibration: Calibration, tries: Tries) -> Iterator[Finding]:
     """The one finding of a reward that fails, abstains or is the same everywhere, or is deaf to the truth."""
     outcomes = [outcome for _, outcome in calibration.pool]
     if not outcomes:
@@ -52,11 +53,11 @@ def _failed(outcomes: Iterable[Outcome]) -> bool:
     return any(outcome.failures for outcome in outcomes)
 
 
-def constants(calibration: Calibration) -> Iterator[ProbeFinding]:
+def constants(calibration: Calibration) -> Iterator[Finding]:
     """The findings of parts where every completion earns the same, while others are told apart."""
     for part, (value, count) in calibration.constants.items():
         evidence = {"value": value, "tried": count, "calls": count}
-        yield ProbeFinding("constant", "calibration", "high", None, evidence, count, part=part)
+        yield Finding("constant", "high", None, evidence, count, family="calibration", part=part)
 
 
 ALWAYS = {
@@ -66,7 +67,7 @@ ALWAYS = {
 }
 
 
-def _always(calibration: Calibration, outcomes: Sequence[Outcome]) -> ProbeFinding:
+def _always(calibration: Calibration, outcomes: Sequence[Outcome]) -> Finding:
     """The finding of a reward that judged none of the rollouts."""
     reasons = Counter(reason for outcome in outcomes for reason in outcome.errors.values())
     reason = reasons.most_common(1)[0][0] if reasons else "no component is for these rows"
@@ -81,24 +82,32 @@ def _always(calibration: Calibration, outcomes: Sequence[Outcome]) -> ProbeFindi
     return _of_all(code, "calibration", evidence, calibration)
 
 
-def _of_all(code: str, family: str, evidence: Mapping[str, Any], calibration: Calibration) -> ProbeFinding:
+def _of_all(code: str, family: str, evidence: Mapping[str, Any], calibration: Calibration) -> Finding:
     row, outcome = calibration.pool[0]
     shown = {name: row[name] for name in row if name in ("completion", "ground_truth")}
     example = _example(row, shown, outcome, code)
-    return ProbeFinding(code, family, "high", None, evidence, len(calibration.pool), None, (example,))
+    return Finding(
+        code, "high", None, evidence, len(calibration.pool), None, family=family, examples=(example,)
+    )
 
 
 WRONG_MODES = {"deaf": "ignores_truth", "inverted": "inverted"}
 
 
-def wrong_mode(mode: str, tried: int, part: str = "") -> ProbeFinding:
+def wrong_mode(mode: str, tried: int, part: str = "") -> Finding:
     """The finding of a reward that does not heed the truth, or pays against it, on all rows or on a part."""
-    return ProbeFinding(
-        WRONG_MODES[mode], "calibration", "high", None, {"value": 1.0, "tried": tried}, tried, part=part
+    return Finding(
+        WRONG_MODES[mode],
+        "high",
+        None,
+        {"value": 1.0, "tried": tried},
+        tried,
+        family="calibration",
+        part=part,
     )
 
 
-def failures(trials: Sequence[Trial], calibration: Calibration, seen: Seen) -> Iterator[ProbeFinding]:
+def failures(trials: Sequence[Trial], calibration: Calibration, seen: Seen) -> Iterator[Finding]:
     """What raised, or gave no score, on what was tried: one finding a component and kind of failure."""
     found: dict[tuple[str, str], list[tuple[str, Row, Any, Outcome, str]]] = defaultdict(list)
     tried = 0
@@ -125,9 +134,8 @@ def failures(trials: Sequence[Trial], calibration: Calibration, seen: Seen) -> I
         own = sum(not probe for probe, *_ in items)
         of_values = where <= OF_VALUES
         shown = f"{len(items)} of {tried} completions"
-        yield ProbeFinding(
+        yield Finding(
             kind,
-            "hang" if kind == "hang" else "special_values" if of_values else "contract",
             "high" if late or own or kind == "wrong_length" else "warn",
             name if len(seen.components()) > 1 else None,
             {
@@ -143,7 +151,8 @@ def failures(trials: Sequence[Trial], calibration: Calibration, seen: Seen) -> I
             },
             tried,
             None,
-            tuple(
+            family="hang" if kind == "hang" else "special_values" if of_values else "contract",
+            examples=tuple(
                 _example(row, seen.shown(row), outcome, probe or "rollout")
                 for probe, row, _, outcome, _ in _shortest(items)
             ),
@@ -212,9 +221,7 @@ def _example(row: Row, shown: dict[str, Any], outcome: Outcome, probe: str) -> E
     return Example(row.get("rollout_id"), shown, outcome.reward, None, probe=probe, said=_short(said))
 
 
-def hangs(
-    tries: Tries, calibration: Calibration, seen: Seen, probes: Sequence[Probe]
-) -> Iterator[ProbeFinding]:
+def hangs(tries: Tries, calibration: Calibration, seen: Seen, probes: Sequence[Probe]) -> Iterator[Finding]:
     """A completion on which a call does not come back, the shortest there is: one is enough."""
     subject = calibration.stand_in
     if subject is None:
@@ -237,15 +244,15 @@ def hangs(
             evidence = {"value": 1.0, "seconds": _seconds(reason), "reason": _short(reason), "what": what}
             if kind == "dies":
                 evidence["says"] = f"{SAYS[kind]} on {what}: {_short(reason)}"
-            yield ProbeFinding(
+            yield Finding(
                 kind,
-                "hang" if kind == "hang" else "contract",
                 "high" if length <= LONGEST else "info",
                 name if len(seen.components()) > 1 else None,
                 {**evidence, "length": length},
                 tried,
                 tries.limit.seconds if tries.limit else None,
-                (_example(row, seen.shown(row), outcome, probe.name),),
+                family="hang" if kind == "hang" else "contract",
+                examples=(_example(row, seen.shown(row), outcome, probe.name),),
             )
             return
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewardkit.probes.findings import ProbeFinding
+from rewardkit.findings import Finding
 
 __all__ = ["FIXES", "fix_for"]
 
@@ -228,10 +228,10 @@ FIXES = {
 """What to do, by code; for codes that are not named by family."""
 
 
-def fix_for(finding: ProbeFinding) -> str:
+def fix_for(finding: Finding) -> str:
     """What to do next about a finding, in one line.
 
-    >>> fix_for(ProbeFinding("one_off", "near_misses", "high", None, {}, 8)).partition(":")[0]
+    >>> fix_for(Finding("one_off", "high", None, {}, 8, family="near_misses")).partition(":")[0]
     'Compare exactly'
     """
     if not finding.evidence.get("truth", True) and finding.code not in FIXES:

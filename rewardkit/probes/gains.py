@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from rewardkit.findings import Finding
 from rewardkit.probes.attempts import Subject
 from rewardkit.probes.exploits import GAIN, KEPT, Exploit, Transfer, is_hole
-from rewardkit.probes.findings import ProbeFinding, components_at_fault
 from rewardkit.probes.pieces import PLAINEST, Record, elsewhere, mentions, plain, written
 from rewardkit.probes.scales import Scale
+from rewardkit.probes.sentences import components_at_fault
 from rewardkit.probes.trying import Outcome, Tries, Variants
 from rewardkit.probes.verdicts import FULL
 from rewardkit.rewards.reward import Reward
@@ -41,7 +42,7 @@ class Gains:
 
     tries: Tries
     variants: Variants
-    skip: Sequence[ProbeFinding] = ()
+    skip: Sequence[Finding] = ()
     calls: int = 0
     late: int = 0
     subjects: list[Subject] = field(default_factory=list)

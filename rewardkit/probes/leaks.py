@@ -7,10 +7,11 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator
 from typing import Any
 
+from rewardkit.findings import Example, Finding
 from rewardkit.probes.attempts import Subject
-from rewardkit.probes.findings import Example, ProbeFinding, components_at_fault, most
 from rewardkit.probes.scales import LeftOut, Scale
 from rewardkit.probes.seen import EXAMPLES, Seen, special
+from rewardkit.probes.sentences import components_at_fault, most
 from rewardkit.probes.verdicts import LOST, NOISY, severity, wilson
 
 __all__ = ["LEAKAGE", "leaks", "not_told_apart", "open_gates"]
@@ -19,7 +20,7 @@ LEAKAGE = 0.5
 """Share of the ceiling that a wrong answer in good form may earn. Our choice."""
 
 
-def leaks(seen: Seen, share: float) -> Iterator[ProbeFinding]:
+def leaks(seen: Seen, share: float) -> Iterator[Finding]:
     """What a wrong answer in good form earns, where that is more than a share of the ceiling."""
     by_part: dict[str, list[Any]] = defaultdict(list)
     for subject in seen.calibration.subjects:
@@ -37,9 +38,8 @@ def leaks(seen: Seen, share: float) -> Iterator[ProbeFinding]:
             seen.weights(subject.columns), seen.known[subject.rollout_id].baseline.scores, {}
         )
         over = value > share
-        yield ProbeFinding(
+        yield Finding(
             "leakage",
-            "calibration",
             ("high" if value > (1 + share) / 2 else "warn") if over else "info",
             paid[0][0] if len(paid) == 1 and sum(1 for _ in seen.components()) > 1 else None,
             {
@@ -53,7 +53,9 @@ def leaks(seen: Seen, share: float) -> Iterator[ProbeFinding]:
             },
             len(subjects),
             share,
-            (
+            family="calibration",
+            part=part,
+            examples=(
                 Example(
                     subject.rollout_id,
                     seen.shown(seen.variants.of(subject.columns, subject.baseline)),
@@ -64,7 +66,6 @@ def leaks(seen: Seen, share: float) -> Iterator[ProbeFinding]:
                     "leakage",
                 ),
             ),
-            part,
         )
 
 
@@ -83,7 +84,7 @@ def _undeclared(subject: Any, scale: Scale, seen: Seen) -> float:
     return max(0.0, scale.wrong - max(0.0, allowed) - scale.floor) / (scale.right - scale.floor)
 
 
-def open_gates(seen: Seen) -> Iterator[ProbeFinding]:
+def open_gates(seen: Seen) -> Iterator[Finding]:
     """Components whose gate is on what tells right from wrong, and open for wrong answers all the same."""
     gated = {name: item for name, item in seen.components().items() if item.gate is not None}
     for name, item in gated.items():
@@ -96,9 +97,8 @@ def open_gates(seen: Seen) -> Iterator[ProbeFinding]:
         scale = seen.calibration.scales[subject.rollout_id]
         worth = sum(_paid_for_wrong(seen, some, name) for some in paid) / len(paid)
         share = worth / (scale.right - min(scale.floor, scale.wrong - worth))
-        yield ProbeFinding(
+        yield Finding(
             "open_gate",
-            "padding",
             severity(share),
             name,
             {
@@ -111,7 +111,9 @@ def open_gates(seen: Seen) -> Iterator[ProbeFinding]:
             },
             len(subjects),
             None,
-            (
+            family="padding",
+            part=subject.part,
+            examples=(
                 Example(
                     subject.rollout_id,
                     seen.shown(seen.variants.of(subject.columns, subject.baseline)),
@@ -122,7 +124,6 @@ def open_gates(seen: Seen) -> Iterator[ProbeFinding]:
                     "open_gate",
                 ),
             ),
-            subject.part,
         )
 
 
@@ -139,7 +140,7 @@ def _paid_for_wrong(seen: Seen, subject: Subject, component: str) -> float:
     return 0.0 if math.isnan(score) else score * seen.weights(subject.columns).get(component, 0.0)
 
 
-def not_told_apart(seen: Seen, fallen: Collection[str]) -> Iterator[ProbeFinding]:
+def not_told_apart(seen: Seen, fallen: Collection[str]) -> Iterator[Finding]:
     """Prompts of the rollouts on which a wrong answer earns full marks, or a right one none.
 
     Without those whose truth is special in a way that probes of `fallen` have shown already.
@@ -167,9 +168,8 @@ def not_told_apart(seen: Seen, fallen: Collection[str]) -> Iterator[ProbeFinding
         truths = {special(item.subject.columns.get("ground_truth")) for item in items}
         scale = seen.calibration.scales[of_part[0].rollout_id]
         paid = code == "wrong_paid"
-        yield ProbeFinding(
+        yield Finding(
             code,
-            "special_values" if "" not in truths else "calibration",
             severity(share),
             None,
             {
@@ -183,7 +183,9 @@ def not_told_apart(seen: Seen, fallen: Collection[str]) -> Iterator[ProbeFinding
             },
             tried,
             None,
-            tuple(
+            family="special_values" if "" not in truths else "calibration",
+            part=part,
+            examples=tuple(
                 Example(
                     item.subject.rollout_id,
                     seen.shown(
@@ -199,7 +201,6 @@ def not_told_apart(seen: Seen, fallen: Collection[str]) -> Iterator[ProbeFinding
                 )
                 for item in items[:EXAMPLES]
             ),
-            part,
         )
 
 

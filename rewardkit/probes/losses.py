@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from rewardkit.findings import Finding
 from rewardkit.probes.answers import answer_in, kind_of
 from rewardkit.probes.equivalents import LAYOUT, NOTATION
-from rewardkit.probes.findings import ProbeFinding, most
 from rewardkit.probes.seen import EXAMPLES, Seen, component_of, example_of
+from rewardkit.probes.sentences import most
 from rewardkit.probes.verdicts import LOST, Fall, Tally, wilson
 
 __all__ = ["layouts", "notations"]
@@ -35,7 +36,7 @@ def _is_layout(item: Tally, every: Sequence[Tally]) -> bool:
     return item.probe.knows == LAYOUT or (takes_signs and item.probe.name in signs)
 
 
-def layouts(every: Sequence[Tally], seen: Seen, part: str) -> Iterator[ProbeFinding]:
+def layouts(every: Sequence[Tally], seen: Seen, part: str) -> Iterator[Finding]:
     """Right answers lost by their layout: a fault where most layouts are taken, else strictness."""
     tried = {item.probe.name: item for item in every if item.tried and _is_layout(item, every)}
     lost = [item for item in tried.values() if item.falls and _of_the_answer(item.falls, seen)]
@@ -51,9 +52,8 @@ def layouts(every: Sequence[Tally], seen: Seen, part: str) -> Iterator[ProbeFind
     once = any(item.probe.name == TWICE and item.falls for item in every)
     faults = [item for item in lost if not (once and item.probe.name == MENTIONED)]
     worth = max((item.rate * item.size for item in faults), default=0.0)
-    yield ProbeFinding(
+    yield Finding(
         "loses_layout" if lenient else "strict",
-        "equivalents",
         "warn" if lenient and worth >= LOST else "info",
         component_of(falls, seen),
         {
@@ -66,12 +66,13 @@ def layouts(every: Sequence[Tally], seen: Seen, part: str) -> Iterator[ProbeFind
         },
         len(tried),
         LOST,
-        tuple(example_of(fall, seen) for fall in falls[:EXAMPLES]),
-        part,
+        family="equivalents",
+        part=part,
+        examples=tuple(example_of(fall, seen) for fall in falls[:EXAMPLES]),
     )
 
 
-def notations(every: Sequence[Tally], seen: Seen, part: str) -> Iterator[ProbeFinding]:
+def notations(every: Sequence[Tally], seen: Seen, part: str) -> Iterator[Finding]:
     """Notations of a right answer that are not taken, with their rates.
 
     For information, unless rollouts are lost by it and the reward takes others: then it means to take them.
@@ -85,9 +86,8 @@ def notations(every: Sequence[Tally], seen: Seen, part: str) -> Iterator[ProbeFi
     lost.sort(key=lambda item: -unpaid[item.probe.says])
     falls = [fall for item in lost for fall in item.falls[:1]]
     rows = sum(unpaid.values())
-    yield ProbeFinding(
+    yield Finding(
         "loses_notation",
-        "equivalents",
         "warn" if lenient and rows >= SEVERAL else "info",
         component_of(falls, seen),
         {
@@ -99,8 +99,9 @@ def notations(every: Sequence[Tally], seen: Seen, part: str) -> Iterator[ProbeFi
         },
         max(item.tried for item in lost),
         LOST,
-        tuple(example_of(fall, seen) for fall in falls[:EXAMPLES]),
-        part,
+        family="equivalents",
+        part=part,
+        examples=tuple(example_of(fall, seen) for fall in falls[:EXAMPLES]),
     )
 
 

@@ -8,23 +8,22 @@ from dataclasses import replace
 from itertools import chain, zip_longest
 from typing import Any
 
-from rewardkit.analysis.findings import SEVERITIES
-from rewardkit.probes.findings import Example, ProbeFinding
+from rewardkit.findings import SEVERITIES, Example, Finding
 from rewardkit.probes.seen import EXAMPLES
 from rewardkit.probes.verdicts import wilson
 
 __all__ = ["merged"]
 
 
-def merged(findings: Iterable[ProbeFinding], parts: Sequence[str]) -> list[ProbeFinding]:
+def merged(findings: Iterable[Finding], parts: Sequence[str]) -> list[Finding]:
     """The findings, with those of one code and component in several parts as one; of all `parts`, of none."""
-    alike: dict[tuple[str, str | None], list[ProbeFinding]] = defaultdict(list)
+    alike: dict[tuple[str, str | None], list[Finding]] = defaultdict(list)
     for item in findings:
         alike[item.code, item.component].append(item)
     return [_one(items, parts) if len(items) > 1 else items[0] for items in alike.values()]
 
 
-def _one(items: Sequence[ProbeFinding], parts: Sequence[str]) -> ProbeFinding:
+def _one(items: Sequence[Finding], parts: Sequence[str]) -> Finding:
     """One finding of several: as bad as the worst, with pooled rates and the clearest example of each."""
     worst = min(items, key=lambda item: (SEVERITIES.index(item.severity), -item.evidence.get("risk", 0.0)))
     where = list(dict.fromkeys(item.part for item in items))
@@ -41,7 +40,7 @@ def _one(items: Sequence[ProbeFinding], parts: Sequence[str]) -> ProbeFinding:
     )
 
 
-def _pooled(items: Sequence[ProbeFinding]) -> dict[str, Any]:
+def _pooled(items: Sequence[Finding]) -> dict[str, Any]:
     """The rate over all parts, and what was gained on average where it was found."""
     if not all("tried" in item.evidence for item in items):
         return {}
@@ -55,7 +54,7 @@ def _pooled(items: Sequence[ProbeFinding]) -> dict[str, Any]:
     return pooled
 
 
-def _clearest(items: Iterable[ProbeFinding]) -> tuple[Example, ...]:
+def _clearest(items: Iterable[Finding]) -> tuple[Example, ...]:
     """The first example of each, then the second of each, up to a number."""
     rounds = chain.from_iterable(zip_longest(*(item.examples for item in items)))
     return tuple([example for example in rounds if example is not None][:EXAMPLES])

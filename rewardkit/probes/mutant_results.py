@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from rewardkit.analysis.findings import counted
+from rewardkit.findings import counted
 from rewardkit.html.markup import outlined
 from rewardkit.probes.case_writing import append_cases
 from rewardkit.probes.mutating import Mutant

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.analysis.findings import counted
 from rewardkit.errors import CasesError
+from rewardkit.findings import counted
 from rewardkit.probes.mutant_results import Difference, Judged, MutantResult
 from rewardkit.probes.mutating import Mutant, mutants_of
 from rewardkit.probes.proposing import Pool, proposed

@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rewardkit.analysis.findings import counted, percent
 from rewardkit.analysis.grouping import Floats
 from rewardkit.analysis.matched import match_rows
 from rewardkit.analysis.view import TINY
+from rewardkit.findings import counted, percent
 from rewardkit.probes.rightness import Rightness
 from rewardkit.probes.suspicion_page import number, rows_of
 from rewardkit.rollouts.values import as_column, column_values

@@ -9,8 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from rewardkit.analysis.findings import SEVERITIES, percent
 from rewardkit.errors import RewardError, RolloutsError, did_you_mean, preview
+from rewardkit.findings import SEVERITIES, Finding, percent
 from rewardkit.probes import rendering
 from rewardkit.probes.attempts import Attempt, Probe, Subject
 from rewardkit.probes.baseline import Baseline, load_baseline, under_baseline
@@ -20,7 +20,6 @@ from rewardkit.probes.contract import contract
 from rewardkit.probes.exploits import exploit_finding
 from rewardkit.probes.failures import WRONG_MODES, constants, failures, hangs, whole, wrong_mode
 from rewardkit.probes.families import chosen
-from rewardkit.probes.findings import ProbeFinding
 from rewardkit.probes.from_cases import with_cases
 from rewardkit.probes.leaks import LEAKAGE
 from rewardkit.probes.merging import merged
@@ -68,7 +67,7 @@ class ProbeResult:
     """
 
     reward: Reward
-    findings: tuple[ProbeFinding, ...]
+    findings: tuple[Finding, ...]
     inconclusive: tuple[Inconclusive, ...]
     calibration: Calibration
     probes: tuple[str, ...]
@@ -82,12 +81,12 @@ class ProbeResult:
     def _repr_html_(self) -> str:
         return rendering.page(self)
 
-    def __getitem__(self, code: str) -> list[ProbeFinding]:
+    def __getitem__(self, code: str) -> list[Finding]:
         """The findings with this code."""
         return [item for item in self.findings if item.code == code]
 
     @property
-    def alarms(self) -> tuple[ProbeFinding, ...]:
+    def alarms(self) -> tuple[Finding, ...]:
         """Findings of severity high or warn that are not accepted."""
         return tuple(item for item in self.findings if item.severity != "info" and not item.accepted)
 

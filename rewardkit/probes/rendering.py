@@ -6,11 +6,10 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rewardkit.analysis.findings import percent
 from rewardkit.analysis.rendering import SEVERITY_MARKS
+from rewardkit.findings import Example, Finding, percent
 from rewardkit.html.markup import aligned, card, code, escaped, folded, listed, marked, quoted, table
 from rewardkit.probes.baseline import Accepted, grown, stale
-from rewardkit.probes.findings import Example, ProbeFinding
 from rewardkit.probes.fixes import fix_for
 from rewardkit.probes.shown import Shown, field_spans, one_line, shown, visible
 from rewardkit.probes.summary import Written, ran, tried, verdict, written
@@ -49,18 +48,18 @@ def _effort(result: ProbeResult) -> str:
     return "; ".join(filter(None, (done, other)))
 
 
-def _order(findings: Sequence[ProbeFinding]) -> tuple[list[ProbeFinding], ...]:
+def _order(findings: Sequence[Finding]) -> tuple[list[Finding], ...]:
     """The alarms, what is for information, and what is accepted."""
     alarms = [item for item in findings if item.severity != "info" and not item.accepted]
     minor = [item for item in findings if item.severity == "info" and not item.accepted]
     return alarms, minor, [item for item in findings if item.accepted]
 
 
-def _headline(finding: ProbeFinding) -> str:
+def _headline(finding: Finding) -> str:
     return f"{one_line(finding.sentence, 2000)}{_rate(finding)}"
 
 
-def _rate(finding: ProbeFinding) -> str:
+def _rate(finding: Finding) -> str:
     """The rate with its interval, where the sentence does not say it."""
     low, high = finding.evidence.get("interval", (math.nan, math.nan))
     around = f"({percent(low)} to {percent(high)})"
@@ -98,7 +97,7 @@ def _earned(example: Example) -> str:
     return f"earns {got}; {example.scale}" if example.scale else f"earns {got}"
 
 
-def _read(example: Example, finding: ProbeFinding, reward: Reward) -> Shown | None:
+def _read(example: Example, finding: Finding, reward: Reward) -> Shown | None:
     """Its completion to read, ``None`` where it is not to be shown; no field is taken from what hangs."""
     if "completion" not in example.columns:
         return None
@@ -106,7 +105,7 @@ def _read(example: Example, finding: ProbeFinding, reward: Reward) -> Shown | No
     return shown(example.completion, spans)
 
 
-def _snippet(finding: ProbeFinding) -> str:
+def _snippet(finding: Finding) -> str:
     """The shortest lines that show it; what no single call shows is shown by probing for it."""
     if finding.code in OF_SEVERAL_CALLS:
         return 'rk.probe(reward, rollouts, only="contract")'
@@ -141,7 +140,7 @@ def _changed(result: ProbeResult) -> list[str]:
     ]
 
 
-def _entry(result: ProbeResult, finding: ProbeFinding) -> Accepted | None:
+def _entry(result: ProbeResult, finding: Finding) -> Accepted | None:
     return result.baseline.entry(finding) if result.baseline is not None else None
 
 
@@ -169,7 +168,7 @@ def text(result: ProbeResult, *, loaded: str = "") -> str:
     return "\n".join(lines)
 
 
-def finding_text(finding: ProbeFinding, reward: Reward) -> str:
+def finding_text(finding: Finding, reward: Reward) -> str:
     """One finding for a terminal: sentence, examples, what shows it and what to do."""
     lines = [f"{SEVERITY_MARKS[finding.severity]}  {finding.code} ({finding.family}): {_headline(finding)}"]
     for item, of in _clearest(finding.examples):
@@ -236,7 +235,7 @@ def _reference(item: Written) -> dict[str, Any]:
     return {**item.subject.columns, "completion": item.subject.reference}
 
 
-def _accepted(result: ProbeResult, finding: ProbeFinding) -> str:
+def _accepted(result: ProbeResult, finding: Finding) -> str:
     entry = _entry(result, finding)
     since = f" on {entry.date}" if entry else ""
     return f"{finding.code} ({finding.severity}), accepted{since}: {one_line(finding.accepted)}"
@@ -271,7 +270,7 @@ def rest_page(result: ProbeResult) -> str:
     return "".join(parts)
 
 
-def findings_page(result: ProbeResult, findings: Sequence[ProbeFinding], *, texts: bool = True) -> str:
+def findings_page(result: ProbeResult, findings: Sequence[Finding], *, texts: bool = True) -> str:
     """Some of the findings as HTML: alarms, what is for information, what is accepted."""
     alarms, minor, accepted = _order(findings)
     parts = ["".join(_finding_html(item, result.reward, texts=texts) for item in alarms)]
@@ -288,7 +287,7 @@ def findings_page(result: ProbeResult, findings: Sequence[ProbeFinding], *, text
     return "".join(parts)
 
 
-def _finding_html(finding: ProbeFinding, reward: Reward, *, texts: bool) -> str:
+def _finding_html(finding: Finding, reward: Reward, *, texts: bool) -> str:
     head = (
         f"<p><b>{SEVERITY_MARKS[finding.severity]}</b> <code>{escaped(finding.code)}</code>: "
         f"{escaped(_headline(finding))}</p>"
@@ -296,7 +295,7 @@ def _finding_html(finding: ProbeFinding, reward: Reward, *, texts: bool) -> str:
     return head + listed(_examples_html(finding, reward, texts=texts)) + _next_html(finding, texts=texts)
 
 
-def _examples_html(finding: ProbeFinding, reward: Reward, *, texts: bool) -> Iterator[str]:
+def _examples_html(finding: Finding, reward: Reward, *, texts: bool) -> Iterator[str]:
     for item, of in _clearest(finding.examples):
         read = _read(item, finding, reward) if texts else None
         body = ""
@@ -306,13 +305,13 @@ def _examples_html(finding: ProbeFinding, reward: Reward, *, texts: bool) -> Ite
         yield escaped(_about(item, of, texts=texts)) + body
 
 
-def _next_html(finding: ProbeFinding, *, texts: bool) -> str:
+def _next_html(finding: Finding, *, texts: bool) -> str:
     snippet = _snippet(finding) if texts else ""
     shows = folded("the lines that show it", code(snippet)) if snippet else ""
     return f"<p><b>Next:</b> {escaped(fix_for(finding))}</p>{shows}"
 
 
-def _minor_html(finding: ProbeFinding) -> str:
+def _minor_html(finding: Finding) -> str:
     return f"<code>{escaped(finding.code)}</code>: {escaped(_headline(finding))}. {escaped(fix_for(finding))}"
 
 

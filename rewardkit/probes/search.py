@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from rewardkit.findings import Finding
 from rewardkit.probes.attempts import Subject
 from rewardkit.probes.edits import crossed, edited, openers
 from rewardkit.probes.exploits import KEPT, Exploit, explained
-from rewardkit.probes.findings import ProbeFinding
 from rewardkit.probes.gains import OTHERS, Gains
 from rewardkit.probes.pieces import Record, plain, shortlex, written
 from rewardkit.probes.scales import Calibration
@@ -45,7 +45,7 @@ def search(
     *,
     calls: int = CALLS,
     seed: int = 0,
-    skip: Sequence[ProbeFinding] = (),
+    skip: Sequence[Finding] = (),
 ) -> list[Exploit]:
     """Exploits that were found within so many calls, shrunk, the smallest first; none that `skip` explains.
 

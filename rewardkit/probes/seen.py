@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rewardkit.findings import Example
 from rewardkit.probes.answers import answer_in
 from rewardkit.probes.attempts import Attempt, Probe
-from rewardkit.probes.findings import Example, components_at_fault
 from rewardkit.probes.scales import Calibration, Scale
+from rewardkit.probes.sentences import components_at_fault
 from rewardkit.probes.trying import Outcome, Row, Variants
 from rewardkit.probes.verdicts import FULL, LOST, MORE, PAID, Fall, threshold
 from rewardkit.rewards.component import Component

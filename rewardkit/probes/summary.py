@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rewardkit.analysis.findings import SEVERITIES, counted
 from rewardkit.analysis.rendering import SEVERITY_MARKS
+from rewardkit.findings import SEVERITIES, Finding, counted
 from rewardkit.probes.attempts import Subject
 from rewardkit.probes.families import PROBES
-from rewardkit.probes.findings import ProbeFinding
 
 if TYPE_CHECKING:
     from rewardkit.probes.probing import ProbeResult
@@ -56,7 +55,7 @@ def verdict(result: ProbeResult) -> str:
     return "; ".join([f"no {'other ' * bool(accepted)}{what} found in {tried(result)}", *also])
 
 
-def alarms_in_words(alarms: Sequence[ProbeFinding], *, marks: bool = False) -> str:
+def alarms_in_words(alarms: Sequence[Finding], *, marks: bool = False) -> str:
     """Alarms counted by what they are and how grave: "2 holes (1 high, 1 warn)"."""
     told = []
     for kind, plural in ALARMS.items():
@@ -69,7 +68,7 @@ def alarms_in_words(alarms: Sequence[ProbeFinding], *, marks: bool = False) -> s
     return ", ".join(told)
 
 
-def kind_of_alarm(finding: ProbeFinding) -> str:
+def kind_of_alarm(finding: Finding) -> str:
     """What an alarm is: something wrong that is paid, something right that is not, or a broken contract."""
     if finding.family in ("contract", "hang") or finding.code in FAULTS or finding.code == "raises":
         return "broken contract"

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rewardkit.analysis.findings import counted, percent
+from rewardkit.findings import counted, percent
 from rewardkit.html.markup import aligned
 from rewardkit.probes.patched import Patched
 from rewardkit.probes.suspicion_page import around, cell, page, rows_of, signed, times_as

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from rewardkit.analysis.findings import percent
+from rewardkit.findings import percent
 from rewardkit.html.markup import card, escaped, folded, listed, marked, table
 from rewardkit.rollouts.values import column_values
 

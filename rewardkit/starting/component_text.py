@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator
 
-from rewardkit.analysis.findings import counted, percent
+from rewardkit.findings import counted, percent
 from rewardkit.starting.forms import Form
 from rewardkit.starting.task import Limits, Task
 from rewardkit.starting.truths import code_of

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from rewardkit.analysis.findings import counted, percent
+from rewardkit.findings import counted, percent
 from rewardkit.primitives.extract.combining import FirstOf
 from rewardkit.primitives.extract.extractor import Extractor
 from rewardkit.starting.component_text import WIDTH, comment, components, needs_mark

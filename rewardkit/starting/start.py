@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.analysis.findings import counted
 from rewardkit.errors import InputError
+from rewardkit.findings import counted
 from rewardkit.probes.case_writing import append_cases
 from rewardkit.rewards.load import hides_module
 from rewardkit.rewards.save import run_beside

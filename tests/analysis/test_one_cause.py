@@ -9,7 +9,7 @@ from score_tables import sampled, scores_of
 
 import rewardkit as rk
 from rewardkit.analysis import declared, extractors_tried, proposals
-from rewardkit.analysis.findings import SENTENCES
+from rewardkit.findings import SENTENCES
 
 PROMPTS, SIBLINGS = 100, 8
 GROUPS = np.repeat(np.arange(PROMPTS), SIBLINGS)
@@ -210,7 +210,9 @@ def test_every_suggestion_that_a_finding_names_is_one_that_there_is():
             named |= set(item.suggestions)
     assert {"looser_reading", "stricter_reading", "gate_component", "pay_component", "no_std"} <= named
     assert {code for code in named if f'"{code}"' not in sources} - normalizations == set()
-    assert {fault.code for fault in FAULTS.values()} == set(SENTENCES)
+    assert {fault.code for fault in FAULTS.values()} == {
+        code for code in SENTENCES if not code.startswith("probe:")
+    }
 
 
 def two(seed=0, prompts=60, **weights):

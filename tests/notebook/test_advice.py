@@ -9,8 +9,8 @@ import pytest
 from plotted import arithmetic_with_label, table_of
 
 import rewardkit as rk
-from rewardkit.analysis.findings import percent
 from rewardkit.analysis.forecast import LIMITS
+from rewardkit.findings import percent
 from rewardkit.notebook import tables
 from rewardkit.notebook.answers import answers, followed
 from rewardkit.notebook.display import Show

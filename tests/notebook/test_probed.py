@@ -11,6 +11,7 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 import rewardkit as rk
 from rewardkit.errors import InputError
+from rewardkit.findings import Example, Finding
 from rewardkit.notebook import probed
 from rewardkit.notebook.display import Show
 from rewardkit.notebook.inputs import rollouts_and_cases
@@ -19,7 +20,6 @@ from rewardkit.notebook.pages import page as whole_page
 from rewardkit.notebook.probed import MIME, Checked
 from rewardkit.notebook.redaction import redacted_finding
 from rewardkit.probes import rendering
-from rewardkit.probes.findings import Example, ProbeFinding
 from rewardkit.rollouts.bundle import bundled
 
 SECRET = "<script>SECRET</script>"
@@ -47,7 +47,7 @@ def failing(said):
     """A finding whose reason, sentence and example quote a completion."""
     shown = Example("r1", {"completion": SECRET, "ground_truth": SECRET}, float("nan"), None, said=said)
     evidence = {"kind": "", "value": 1.0, "reason": said, "says": f"fails on 3 of 4: {said}"}
-    return ProbeFinding("wrong_type", "contract", "high", None, evidence, 4, None, (shown,))
+    return Finding("wrong_type", "high", None, evidence, 4, None, family="contract", examples=(shown,))
 
 
 def test_contract_and_probes_are_told_apart(flawed):

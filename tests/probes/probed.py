@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 
 import rewardkit as rk
-from rewardkit.probes.findings import Example, ProbeFinding
+from rewardkit.findings import Example, Finding
 
 HOSTILE = "<script>pwned()</script>\x1b[2J\u202etxt\u200b\ud800\r\n&amp;"
 ROWS = [
@@ -64,7 +64,7 @@ def example(completion: str = "<answer>7</answer>", **options: object) -> Exampl
 
 def finding(
     code: str = "longer", severity: str = "high", family: str = "padding", **options: object
-) -> ProbeFinding:
+) -> Finding:
     """A finding of a hole, as `causes` makes them."""
     evidence = {
         "kind": "pays",
@@ -79,16 +79,16 @@ def finding(
     }
     examples = options.pop("examples", (example(),))
     component = options.pop("component", None)
-    return ProbeFinding(code, family, severity, component, evidence, 4, 0.25, examples, **options)
+    return Finding(code, severity, component, evidence, 4, 0.25, family=family, examples=examples, **options)
 
 
-def failed(said: str, completion: str = "", code: str = "raises") -> ProbeFinding:
+def failed(said: str, completion: str = "", code: str = "raises") -> Finding:
     """A finding of a failure whose reason quotes a completion."""
     shown = example(completion, reward=math.nan, expected=None, said=said, right=math.nan, wrong=math.nan)
     evidence = {"kind": "", "reason": said, "says": f"fails: {said}", "what": "1 of 4"}
     return finding(code, family="contract", evidence=evidence, examples=(shown,))
 
 
-def with_findings(*findings: ProbeFinding, **options: object) -> rk.ProbeResult:
+def with_findings(*findings: Finding, **options: object) -> rk.ProbeResult:
     """A result with these findings."""
     return replace(held(), findings=findings, **options)

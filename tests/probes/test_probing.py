@@ -8,7 +8,7 @@ import pytest
 from planted_probes import DATA, inside, strict, tags
 
 import rewardkit as rk
-from rewardkit.probes.findings import as_code
+from rewardkit.findings import as_code
 from rewardkit.probes.verdicts import severity, wilson
 
 FAST = {"timeout": None, "only": ["calibration", "nothing_there", "shotgun", "near_misses", "padding"]}

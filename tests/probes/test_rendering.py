@@ -19,9 +19,9 @@ from probed import (
 )
 
 import rewardkit as rk
+from rewardkit.findings import SENTENCES
 from rewardkit.probes import rendering
 from rewardkit.probes.families import FAMILIES, PROBES
-from rewardkit.probes.findings import KINDS
 from rewardkit.probes.fixes import FIXES, OTHERWISE, fix_for
 from rewardkit.probes.probing import Inconclusive
 from rewardkit.probes.summary import alarms_in_words, ran, tried, verdict, written
@@ -237,7 +237,7 @@ def test_every_family_and_every_probe_has_something_to_do():
 def test_the_fixes_are_of_codes_that_there_are():
     modules = [path for path in Path(rendering.__file__).parent.glob("*.py") if path.stem not in OWN]
     source = "\n".join(path.read_text() for path in modules)
-    known = {*FAMILIES, *KINDS, *(item.name for item in PROBES)}
+    known = {*FAMILIES, *(code.removeprefix("probe:") for code in SENTENCES), *(item.name for item in PROBES)}
     assert [code for code in FIXES if code not in known and f'"{code}"' not in source] == []
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import rewardkit as rk
+from rewardkit.findings import Finding
 from rewardkit.probes.calibration import calibrate
 from rewardkit.probes.exploits import explained, exploit_finding
-from rewardkit.probes.findings import ProbeFinding
 from rewardkit.probes.gains import OTHERS
 from rewardkit.probes.pieces import mentions
 from rewardkit.probes.search import CALLS, SHRINK, cannot_search, search
@@ -488,7 +488,7 @@ def test_the_component_at_fault_is_named():
 
 def hole(component, gain=1.0, **evidence):
     shown = {"kind": "pays", "knows": "blind", "value": 1.0, "gain": gain, **evidence}
-    return ProbeFinding("keywords", "padding", "high", component, shown, 8)
+    return Finding("keywords", "high", component, shown, 8, family="padding")
 
 
 def test_beside_a_hole_that_is_known_another_is_found():
@@ -534,7 +534,7 @@ EXPLAINED = [
         ("right answers that lose", hole("thus", kind="loses"), False),
         ("another exploit", hole("thus", kind="exploit"), True),
         ("an accepted one", replace(hole("thus"), accepted="known"), True),
-        ("without a gain", ProbeFinding("hang", "hang", "high", "thus", {"seconds": 1}, 1), False),
+        ("without a gain", Finding("hang", "high", "thus", {"seconds": 1}, 1, family="hang"), False),
     )
 ]
 

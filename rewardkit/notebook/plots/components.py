@@ -12,9 +12,9 @@ from matplotlib.patches import Rectangle
 
 from rewardkit.analysis.correlation import Correlations
 from rewardkit.analysis.diagnosis import Diagnosis
-from rewardkit.analysis.findings import percent
 from rewardkit.analysis.ties import Tie
 from rewardkit.analysis.view import View
+from rewardkit.findings import percent
 from rewardkit.notebook.plots.canvas import (
     BLUE,
     GREY,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from rewardkit.analysis.findings import percent
+from rewardkit.findings import percent
 from rewardkit.html import markup
 from rewardkit.notebook.workbench.bench import Bench
 from rewardkit.notebook.workbench.figures import Figures, turned

@@ -8,12 +8,12 @@ from typing import Any
 import ipywidgets as widgets
 
 from rewardkit.analysis.diagnosis import Diagnosis, diagnose
+from rewardkit.findings import Finding
 from rewardkit.notebook.display import Show
 from rewardkit.notebook.workbench.bench import Bench, Opened
 from rewardkit.notebook.workbench.parts import Message, Panel, button, classed
 from rewardkit.notebook.workbench.running import Running, Work
 from rewardkit.notebook.workbench.variant import Variant
-from rewardkit.probes.findings import ProbeFinding
 from rewardkit.probes.probing import BUDGET, TIMEOUT, ProbeResult, probe
 from rewardkit.probes.shown import one_line
 
@@ -144,7 +144,7 @@ class Probes(_Tried):
         )
 
 
-def _opened(finding: ProbeFinding, example: Any) -> Opened:
+def _opened(finding: Finding, example: Any) -> Opened:
     got = example.said or f"it earned {example.reward:.4g}"
     about = f"{finding.code}: tried on rollout {example.rollout_id}, {got}. {finding.sentence}"
     return Opened(None, example.columns, about, example.case(f"{finding.code}: found by a probe"))

@@ -1,94 +1,14 @@
-"""Finding: one thing a person should know about a reward, as numbers; and the sentence that says it."""
+"""What the findings of a diagnosis say: code -> sentence behind "component 'x'" or "the reward"."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["SEVERITIES", "Finding", "counted", "percent"]
+from rewardkit.findings import SENTENCES, percent
 
-SEVERITIES = ("high", "warn", "info")
-
-
-@dataclass(frozen=True)
-class Finding:
-    """What was found.
-
-    `component` is None for the reward as a whole; `part` the data source it is about ("" for all rows).
-    `evidence` holds the numbers: the measured `value` with its 95 % `interval` where it has one, and what
-    else the sentence needs; with `inconclusive` the interval reaches across the threshold, and `n_needed` is
-    about how many prompts would decide. `n` is what the value was measured on. `rollout_ids` are rows worth
-    reading, `suggestions` the codes that answer it.
-    """
-
-    code: str
-    severity: str
-    component: str | None
-    evidence: Mapping[str, Any]
-    n: int
-    threshold: float | None = None
-    rollout_ids: tuple[Any, ...] = ()
-    suggestions: tuple[str, ...] = ()
-    part: str = ""
-
-    @property
-    def sentence(self) -> str:
-        """What was found and what it does to training, in one sentence."""
-        text = SENTENCES[self.code](self.evidence)
-        who = f"component {self.component!r}" if self.component else "the reward"
-        text = f"{who} {text}"
-        if self.part:
-            text = f"[{self.part}] {text}"
-        if self.evidence.get("inconclusive"):
-            if few := self.evidence.get("too_few"):
-                return (
-                    f"{text[0].upper()}{text[1:]} (inconclusive: {counted(few, 'group')} "
-                    f"{'is' if few == 1 else 'are'} too few for a verdict)"
-                )
-            reaching = self.evidence.get("compared_interval")
-            what = "the interval"
-            if reaching:
-                what = f"what was compared, {percent(reaching[0])} to {percent(reaching[1])},"
-            needed = self.evidence.get("n_needed")
-            more = f"; about {float(f'{needed:.2g}'):,.0f} prompts would decide" if needed else ""
-            text += f" (inconclusive: {what} reaches across the threshold of {self.threshold:g}{more})"
-        return text[0].upper() + text[1:]
-
-    def record(self) -> dict[str, Any]:
-        """The finding as plain data."""
-        return {
-            "code": self.code,
-            "severity": self.severity,
-            "component": self.component,
-            "part": self.part,
-            "sentence": self.sentence,
-            "evidence": dict(self.evidence),
-            "n": self.n,
-            "threshold": self.threshold,
-            "rollout_ids": list(self.rollout_ids),
-            "suggestions": list(self.suggestions),
-        }
-
-
-def counted(number: int, what: str) -> str:
-    """A number of things as a person reads it.
-
-    >>> counted(1, "group"), counted(2000, "group")
-    ('1 group', '2,000 groups')
-    """
-    return f"{number:,} {what}" + ("" if number == 1 else "s")
-
-
-def percent(share: float) -> str:
-    """A share as a person reads it: 0.1712 -> 17 %, 0.0012 -> 0.1 %."""
-    if math.isnan(share):
-        return "-"
-    shown = 100 * share
-    if abs(shown) < 0.05:
-        return "0 %" if abs(shown) < 1e-9 else "under 0.1 %"
-    return f"{shown:.0f} %" if abs(shown) >= 10 else f"{shown:.1f} %"
+__all__: list[str] = []
 
 
 def _share(evidence: Mapping[str, Any]) -> str:
@@ -158,7 +78,7 @@ def _unread(e: Mapping[str, Any]) -> str:
     )
 
 
-SENTENCES: dict[str, Callable[[Mapping[str, Any]], str]] = {
+SENTENCES |= {
     "log_mismatch": _mismatch,
     "unread_keys": _unread,
     "label_disagrees": lambda e: (

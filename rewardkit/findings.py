@@ -1,0 +1,249 @@
+"""Finding: one thing a person should know about a reward, as numbers; and the sentence that says it.
+
+Diagnosis and probes report in it. What a code says stands in the room that finds it, which adds its sentences
+to `SENTENCES`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["SENTENCES", "SEVERITIES", "Example", "Finding", "as_code", "counted", "percent"]
+
+SEVERITIES = ("high", "warn", "info")
+
+SENTENCES: dict[str, Callable[[Mapping[str, Any]], str]] = {}
+"""Code (of a probe's finding "probe:" and its code, or the ``kind`` of its evidence) -> what it says."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """A completion that shows a finding: the columns it was tried with, what it earned and should have.
+
+    `expected` is a range of rewards, or ``None`` where it only has to come back. `right` and `wrong` are what
+    a right and a wrong answer earn there.
+    """
+
+    rollout_id: Any
+    columns: Mapping[str, Any]
+    reward: float
+    expected: tuple[float, float] | None
+    right: float = math.nan
+    wrong: float = math.nan
+    probe: str = ""
+    said: str = ""
+    """What came instead of a reward: the error, or that it took too long."""
+    of_rollouts: bool = False
+    """Whether `right` and `wrong` are what the best and the least paid rollout earn, as there is no truth."""
+
+    @property
+    def completion(self) -> str:
+        """The completion that was tried."""
+        return str(self.columns.get("completion"))
+
+    @property
+    def scale(self) -> str:
+        """What right and wrong earn, in words; empty where nothing is held against them."""
+        if math.isnan(self.right):
+            return ""
+        best, least = (
+            ("the best rollout", "the least") if self.of_rollouts else ("a right answer", "a wrong one")
+        )
+        return f"{best} earns {self.right:.6g}, {least} {self.wrong:.6g}"
+
+    @property
+    def snippet(self) -> str:
+        """Lines of Python that show it; `reward` is the reward that was probed."""
+        arguments = ", ".join(f"{name}={as_code(value)}" for name, value in self.columns.items())
+        got = self.said or f"{self.reward:.6g}"
+        told = f"; {self.scale}" if self.scale else ""
+        return f"reward({arguments}).reward  # {got}{told}"
+
+    def case(self, why: str) -> dict[str, Any] | None:
+        """The case to add to a case file; ``None`` where no reward can be expected of it."""
+        if self.expected is None:
+            return None
+        low, high = (round(value, 6) for value in self.expected)
+        return {
+            "name": f"{self.probe} ({self.rollout_id})",
+            **self.columns,
+            "reward": [low, high],
+            "why": why,
+        }
+
+    def record(self) -> dict[str, Any]:
+        """The example as plain data."""
+        return {
+            "rollout_id": self.rollout_id,
+            "columns": {name: _cut(value) for name, value in self.columns.items()},
+            "reward": self.reward,
+            "expected": list(self.expected) if self.expected else None,
+            "right": self.right,
+            "wrong": self.wrong,
+            "probe": self.probe,
+            "said": self.said,
+            "snippet": self.snippet,
+        }
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found.
+
+    `component` is None for the reward as a whole; `part` the data source it is about ("" for all rows).
+    `evidence` holds the numbers: the measured `value` with its 95 % `interval` where it has one, and what
+    else the sentence needs; with `inconclusive` the interval reaches across the threshold, and `n_needed` is
+    about how many prompts would decide. `n` is what the value was measured on. `rollout_ids` are rows worth
+    reading, `suggestions` the codes that answer it.
+
+    Of a probe: its `family`, the `examples` that show it most plainly, and why it is `accepted`, where a
+    baseline says so; `evidence` has the other probes of the same cause under `also`.
+    """
+
+    code: str
+    severity: str
+    component: str | None
+    evidence: Mapping[str, Any]
+    n: int
+    threshold: float | None = None
+    rollout_ids: tuple[Any, ...] = ()
+    suggestions: tuple[str, ...] = ()
+    part: str = ""
+    family: str = ""
+    examples: tuple[Example, ...] = ()
+    accepted: str = ""
+
+    def __post_init__(self) -> None:
+        if self.examples:
+            ids = dict.fromkeys(item.rollout_id for item in self.examples)
+            object.__setattr__(self, "rollout_ids", tuple(ids))
+
+    @property
+    def sentence(self) -> str:
+        """What was found and what it does to training, in one sentence."""
+        who = f"component {self.component!r}" if self.component else "the reward"
+        text = f"{who} {self._says}"
+        if self.part:
+            text = f"[{self.part}] {text}"
+        return f"{text[0].upper()}{text[1:]}{self._inconclusive}"
+
+    @property
+    def _says(self) -> str:
+        codes = [f"probe:{self.code}", f"probe:{self.evidence.get('kind')}"] if self.family else [self.code]
+        for code in codes:
+            if code in SENTENCES:
+                return SENTENCES[code](self.evidence)
+        return str(self.evidence.get("says", self.code))
+
+    @property
+    def _inconclusive(self) -> str:
+        """That the numbers do not decide, and how many would; empty where they do."""
+        if not self.evidence.get("inconclusive"):
+            return ""
+        if few := self.evidence.get("too_few"):
+            are = "is" if few == 1 else "are"
+            return f" (inconclusive: {counted(few, 'group')} {are} too few for a verdict)"
+        reaching = self.evidence.get("compared_interval")
+        what = "the interval"
+        if reaching:
+            what = f"what was compared, {percent(reaching[0])} to {percent(reaching[1])},"
+        needed = self.evidence.get("n_needed")
+        more = f"; about {float(f'{needed:.2g}'):,.0f} prompts would decide" if needed else ""
+        return f" (inconclusive: {what} reaches across the threshold of {self.threshold:g}{more})"
+
+    @property
+    def key(self) -> str:
+        """What a baseline knows it by: code, component, part, and what tells it from others of its code.
+
+        That is what an exploit is made of, and of which type an error is: no number that a seed changes.
+        """
+        return "/".join(filter(None, (self.code, self.component, self.part, self._which)))
+
+    @property
+    def _which(self) -> str:
+        if self.code == "exploit":
+            return str(self.evidence.get("says", ""))
+        if self.code not in ("raises", "always_errors"):
+            return ""
+        reason = str(self.evidence.get("reason", ""))
+        found = re.match(r"(?:field '\w{1,200}' failed: |its gate failed: )*(\w{1,200})(?=:|$)", reason)
+        return found[1] if found else ""
+
+    @property
+    def cases(self) -> list[dict[str, Any]]:
+        """The cases to add to a case file."""
+        made = [item.case(f"found by probing: {self.sentence}") for item in self.examples]
+        return [case for case in made if case is not None]
+
+    def record(self) -> dict[str, Any]:
+        """The finding as plain data."""
+        common = {
+            "code": self.code,
+            "severity": self.severity,
+            "component": self.component,
+            "part": self.part,
+            "sentence": self.sentence,
+            "evidence": dict(self.evidence),
+            "n": self.n,
+            "threshold": self.threshold,
+            "rollout_ids": list(self.rollout_ids),
+        }
+        if not self.family:
+            return {**common, "suggestions": list(self.suggestions)}
+        return {
+            **common,
+            "family": self.family,
+            "examples": [item.record() for item in self.examples],
+            "cases": self.cases,
+            "accepted": self.accepted,
+        }
+
+
+def counted(number: int, what: str) -> str:
+    """A number of things as a person reads it.
+
+    >>> counted(1, "group"), counted(2000, "group")
+    ('1 group', '2,000 groups')
+    """
+    return f"{number:,} {what}" + ("" if number == 1 else "s")
+
+
+def percent(share: float) -> str:
+    """A share as a person reads it: 0.1712 -> 17 %, 0.0012 -> 0.1 %."""
+    if math.isnan(share):
+        return "-"
+    shown = 100 * share
+    if abs(shown) < 0.05:
+        return "0 %" if abs(shown) < 1e-9 else "under 0.1 %"
+    return f"{shown:.0f} %" if abs(shown) >= 10 else f"{shown:.1f} %"
+
+
+def as_code(value: Any, longest: int = 400) -> str:
+    """A value as Python writes it, whole; a long text by what repeats in it.
+
+    >>> as_code("a" * 30000 + "!", longest=100)
+    "'a' * 30000 + '!'"
+    """
+    if not isinstance(value, str) or len(value) <= longest:
+        return repr(value)
+    pieces: list[str] = []
+    rest, plain = value, ""
+    for _ in range(12):
+        found = re.search(r"(.{1,12}?)\1{19,}", rest, re.DOTALL)
+        if not found:
+            break
+        plain, unit = rest[: found.start()], found[1]
+        pieces += [repr(plain)] * bool(plain) + [f"{unit!r} * {len(found[0]) // len(unit)}"]
+        rest = rest[found.end() :]
+    return " + ".join([*pieces, *([repr(rest)] if rest else [])])
+
+
+def _cut(value: Any, longest: int = 6000) -> Any:
+    """A value as a record holds it: of a very long text, which the snippet writes, only the beginning."""
+    if not isinstance(value, str) or len(value) <= longest:
+        return value
+    return f"{value[:longest]}... ({len(value) - longest} more characters)"
