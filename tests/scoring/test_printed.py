@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+import os
 import sys
 
 import pytest
@@ -77,6 +78,12 @@ def test_what_a_function_does_to_standard_output_ends_with_its_call(capfd):
     assert sys.stdout is before
     print("still here")
     assert capfd.readouterr().out == "still here\n"
+
+
+def test_a_function_that_changes_the_working_folder_changes_it_for_no_one_else(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert rk.score(one(lambda completion: os.chdir("/") or 1.0), rows(3)).score("c").tolist() == [1.0] * 3
+    assert os.getcwd() == str(tmp_path)
 
 
 def test_the_command_prints_its_json_alone(tmp_path):

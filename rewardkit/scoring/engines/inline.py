@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, chdir
 
 from rewardkit.rewards.plan import Rows
 from rewardkit.scoring.deadlines import TimeLimit, time_limit
@@ -45,8 +46,8 @@ class Inline:
 
 
 def evaluate_job(job: Job, limit: TimeLimit | None = None) -> Outcomes:
-    """The outcomes of a job, here and now, with what users' functions printed."""
-    with caught_prints() as printed:
+    """The outcomes of a job, here and now, with what users' functions printed; the working folder stays."""
+    with caught_prints() as printed, chdir(os.getcwd()):
         found = evaluate(
             job.plan,
             job.columns,
