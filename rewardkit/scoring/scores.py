@@ -124,9 +124,7 @@ class Scores:
         return Scores(self.table.assign(reward_raw=raw, reward=final), reward, self.rollouts, self.run)
 
     def save(self, folder: str | Path) -> Path:
-        """Write ``scores.parquet`` and ``run.json`` into the folder, each whole or not at all.
-
-        Gives the folder.
+        """Write ``scores.parquet`` and ``run.json`` into the folder, both whole or neither; gives the folder.
 
         The record is in the Parquet file's metadata too, which is the one that `load_scores` reads.
         """
@@ -135,11 +133,13 @@ class Scores:
         table, as_json = _to_arrow(self.table)
         metadata = {b"rewardkit": json.dumps({"record": self.record, "json_columns": as_json}).encode()}
         table = table.replace_schema_metadata({**(table.schema.metadata or {}), **metadata})
-        write_whole(folder / "scores.parquet", lambda path: pq.write_table(table, path))
-        write_whole(
-            folder / "run.json",
-            lambda path: path.write_text(json.dumps(self.record, indent=2) + "\n", encoding="utf-8"),
-        )
+        text = json.dumps(self.record, indent=2) + "\n"
+
+        def write(path: Path) -> None:
+            pq.write_table(table, path)
+            write_whole(folder / "run.json", lambda beside: beside.write_text(text, encoding="utf-8"))
+
+        write_whole(folder / "scores.parquet", write)
         return folder
 
     def card(self, reason: Callable[[str], str] = str) -> str:

@@ -202,3 +202,23 @@ def test_reading_csv_never_lowers_a_limit_that_others_read_under(tmp_path):
         assert csv.field_size_limit() >= 200_000
     finally:
         csv.field_size_limit(before)
+
+
+# what a full disk leaves
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
+def test_of_two_files_that_belong_together_a_full_disk_leaves_neither(tmp_path, monkeypatch):
+    scores = rk.score(rk.Reward("r", components=[rk.Component("c", style)]), [{"completion": "a"}])
+    before = scores.save(tmp_path / "out")
+    texts = {path.name: path.read_bytes() for path in before.iterdir()}
+
+    def full(path, text, **options):
+        with open("/dev/full", "w") as disk:
+            disk.write(text)
+
+    monkeypatch.setattr("pathlib.Path.write_text", full)
+    other = rk.score(rk.Reward("other", components=[rk.Component("d", style)]), [{"completion": "b"}])
+    with pytest.raises(OSError, match=r"No space left on device: '.*run\.json'"):
+        other.save(tmp_path / "out")
+    assert {path.name: path.read_bytes() for path in before.iterdir()} == texts
