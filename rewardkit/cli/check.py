@@ -10,7 +10,7 @@ import click
 import rewardkit as rk
 from rewardkit.cli.group import main
 from rewardkit.cli.options import REWARD, as_option, json_option, limit_for, timeout_option
-from rewardkit.cli.output import emit
+from rewardkit.cli.output import emit, recognised
 from rewardkit.html.markup import aligned
 
 
@@ -45,7 +45,7 @@ def check_command(
         result = rk.check(loaded, written, timeout=limit)
         changed = rk.mutants(loaded, written, rollouts, timeout=limit) if mutants else None
     record = {**result.record(), "origin": loaded.origin}
-    text = (f"{loaded.origin}\n" if loaded.origin else "") + _check_text(result)
+    text = "\n".join([*recognised(loaded.origin), _check_text(result)])
     if changed is not None:
         record, text = {**record, "mutants": changed.record()}, f"{text}\n\n{changed!r}"
     emit(record, text, as_json)

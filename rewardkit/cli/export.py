@@ -13,7 +13,7 @@ import click
 import rewardkit as rk
 from rewardkit.cli.group import main
 from rewardkit.cli.options import REWARD, as_option, json_option, names_option, rollout_options
-from rewardkit.cli.output import emit
+from rewardkit.cli.output import emit, recognised
 from rewardkit.targets import TARGETS
 from rewardkit.targets.export import prove
 from rewardkit.targets.exported import identifier
@@ -85,8 +85,8 @@ def export_command(
             made = made if rollouts is None else prove(made, rollouts)
         except rk.InputError as error:
             unproved = error
-    head = f"{loaded.origin}\n" if loaded.origin else ""
-    emit({**made.record(), "origin": loaded.origin}, f"{head}{made}", as_json)
+    text = "\n".join([*recognised(loaded.origin), str(made)])
+    emit({**made.record(), "origin": loaded.origin}, text, as_json)
     if unproved is not None:
         raise unproved  # behind what was written, which stays
     ctx.exit(1 if made.proof is not None and not made.proof.equal else 0)

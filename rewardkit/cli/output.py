@@ -23,6 +23,15 @@ def printable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
+LINE = 110
+"""Characters of a line that a terminal shows without breaking it. Our choice."""
+
+
+def recognised(origin: str | None) -> list[str]:
+    """What a function was taken for, a line each; the whole of it is "origin" with ``--json``."""
+    return [line if len(line) <= LINE else f"{line[: LINE - 4]} ..." for line in (origin or "").splitlines()]
+
+
 def plain(value: Any) -> Any:
     """Values as JSON has them; a number that is not finite is null."""
     if isinstance(value, Mapping):

@@ -26,7 +26,7 @@ from rewardkit.cli.options import (
     training_option,
     weights_option,
 )
-from rewardkit.cli.output import emit
+from rewardkit.cli.output import emit, recognised
 from rewardkit.rewards.training import Training
 
 
@@ -122,7 +122,7 @@ def report_command(
     text = "\n".join(
         line
         for line in [
-            *(summary.diagnosis.scores.reward.origin for summary in made.summaries),
+            *(line for origin in record["origins"] for line in recognised(origin)),
             *(f"{name}: {verdict}" for name, verdict in verdicts.items()),
             *(f"page failed: {line}" for line in made.failed),
             f"report: {made.index}",

@@ -14,7 +14,7 @@ import click
 import rewardkit as rk
 from rewardkit.cli.group import INTERRUPTED, main
 from rewardkit.cli.options import REWARD, as_option, json_option, limit_for, rollout_options, timeout_option
-from rewardkit.cli.output import emit, printable
+from rewardkit.cli.output import emit, printable, recognised
 from rewardkit.scoring.outcomes import STATUSES
 from rewardkit.targets.load import reward_named
 
@@ -88,7 +88,7 @@ def score_command(
         "rollouts": read.summary(),
         "origin": loaded.origin,
     }
-    lines = [str(read), *([loaded.origin] if loaded.origin else []), str(scores)]
+    lines = [str(read), *recognised(loaded.origin), str(scores)]
     emit(record, "\n".join([*lines, *([f"written to {folder}"] if folder else [])]), as_json)
     if interrupted:
         kept = f"written to {folder}" if folder else "not written, as no -o FOLDER was given"

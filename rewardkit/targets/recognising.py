@@ -303,7 +303,7 @@ def _origin(trial: Trial, name: str, targets: Sequence[Target], real: bool) -> s
     dicts = [answer for answer in trial.answers if isinstance(answer, Mapping)]
     if changing := [key for key in trial.keys if any(key not in answer for answer in dicts)]:
         trouble += f"; keys that are not always there: {', '.join(changing)} (a trainer may mix rows up)"
-    return f"{name} read as {_title(reading.target, targets)}: {reading.reason}; {taken}{trouble}"
+    return f"{name} read as {_title(reading.target, targets)}: {reading.reason}{trouble}; {taken}"
 
 
 def _assumed(trial: Trial) -> str:
