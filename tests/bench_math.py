@@ -18,6 +18,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 import data_latex_pairs
+import data_math_solutions
 
 import rewardkit as rk
 from rewardkit.primitives.verify.math import equal as mathematics
@@ -106,6 +107,17 @@ def timed(
     return verdicts, time.perf_counter() - started
 
 
+def solutions() -> None:
+    """Print how often each side agrees with the labels of whole solutions."""
+    from math_verify import parse, verify
+
+    for part in ("DEVELOPMENT", "HELD_OUT"):
+        rows = getattr(data_math_solutions, part)
+        mine = sum(bool(rk.verify.math_equal(row.solution, row.truth)) == row.right for row in rows)
+        other = sum(verify(parse(in_dollars(row.truth)), parse(row.solution)) == row.right for row in rows)
+        print(f"(c) solutions, {part.lower()}: math_equal {mine}, math-verify {other} of {len(rows)} right")
+
+
 def main() -> None:
     """Print all comparisons."""
     logging.getLogger("math_verify").setLevel(logging.CRITICAL)
@@ -123,6 +135,7 @@ def main() -> None:
     compare("(a) other plain numbers, each with each", other, "aim 100")
     log = data_latex_pairs.log()
     compare("(b) LaTeX as a training log repeats it", [row[:2] for row in log], "aim 5")
+    solutions()
     wrong = {row for row in log if rk.verify.math_equal(*row[:2]) is not row[2]}
     print(f"  rows where math_equal is not what the log was made to be: {len(wrong)}")
 

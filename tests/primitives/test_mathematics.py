@@ -478,7 +478,7 @@ UNITS = [
     (r"5\text{-fold}", "5", False, "a factor as text"),
     ("5 square units", "5", True, "squares are a unit"),
     ("5 millions", "5000000", True, "a number word with an s"),
-    ("5 ripe apples green pears soft plums", "5", False, "more words than a unit has"),
+    ("5 ripe apples", "5", True, "words behind a number"),
     ("5\\text{ cm\u2460}", "5", False, "a digit in what would be a unit"),
     ("5'", "5", False, "feet, or minutes"),
     (r"5^\prime", "5", False, "the same in LaTeX"),

@@ -19,6 +19,7 @@ from rewardkit.primitives.extract.extractor import Extractor, Span
 from rewardkit.primitives.extract.fenced import code_block
 from rewardkit.primitives.extract.literals import python_literal
 from rewardkit.primitives.extract.markers import after, answer_phrase, citation
+from rewardkit.primitives.extract.mathematics import math_answer
 from rewardkit.primitives.extract.numerals import gsm8k, number
 from rewardkit.primitives.extract.patterns import pattern
 from rewardkit.primitives.extract.structured import json_value
@@ -39,6 +40,7 @@ __all__ = [
     "first_of",
     "gsm8k",
     "json_value",
+    "math_answer",
     "number",
     "pattern",
     "python_literal",

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, cast
 
+from rewardkit.primitives.extract.mathematics import math_answer
 from rewardkit.primitives.notes import note
 from rewardkit.primitives.texts import is_missing
 from rewardkit.primitives.verify.math.latex import LONGEST, normal_form, same_text, split, words
@@ -21,6 +22,9 @@ CPU_SECONDS = 5.0
 SECONDS = 60.0
 """By the clock, where the kernel does not count. Our choice: a loaded machine still gets CPU_SECONDS done."""
 
+LONGEST_SOLUTION = 100_000
+"""Characters of a text whose answer is looked for. Our choice: some 30,000 tokens."""
+
 MEMORY = 1 << 30
 """Bytes that a worker may take beyond what it starts with. Our choice."""
 
@@ -28,7 +32,10 @@ MEMORY = 1 << 30
 def math_equal(
     prediction: Any, ground_truth: Any, *, absolute: float = 0.0, relative: float = 0.0
 ) -> bool | None:
-    r"""Whether two mathematical expressions, LaTeX or not, are equal.
+    r"""Whether two mathematical expressions, LaTeX or not, are equal; of sentences and solutions the answers.
+
+    Of what has words, lines or a box in it the final answer is taken on either side, as
+    `rk.extract.math_answer` finds it: "The largest $n$ is 34." is 34.
 
     Plain numbers, words and lists of them are compared exactly, as in `numbers_equal`. Of all else
     math-verify is asked, once for each pair, and overruled where it can be shown to be wrong: constants are
@@ -54,15 +61,19 @@ def math_equal(
 
     Rounding counts as a difference ("3.14" is not ``\pi``) unless a tolerance is asked for: `absolute`, or
     `relative` to the larger magnitude. It applies to real numbers, also in tuples, sets and ``x=5``. What is
-    over 2,000 characters is not read. A prediction that cannot be read is wrong, and so is one that takes
-    over 5 s of processor time to compare (that is noted as "math_equal"). A truth that is missing, or cannot
-    be read (in that time), is not judged (``None``), unless the prediction is the same text. ValueError: a
-    tolerance that is negative or not finite.
+    over 2,000 characters is not read, of a solution over 100,000. A prediction that cannot be read is wrong,
+    and so is one that takes over 5 s of processor time to compare (that is noted as "math_equal"). A truth
+    that is missing, or cannot be read (in that time), is not judged (``None``), unless the prediction is the
+    same text. ValueError: a tolerance that is negative or not finite.
 
     >>> math_equal(r"$\frac{2}{4}$", "0.5"), math_equal("0.33", r"\frac{1}{3}")
     (True, False)
     """
     check_tolerances(absolute, relative)
+    truth, number = _number(ground_truth), _number(prediction)
+    if truth is not None and number is not None:
+        return alike(number, truth, absolute, relative)
+    prediction, ground_truth = _answer(prediction), _answer(ground_truth)
     truth, number = _number(ground_truth), _number(prediction)
     if truth is not None and number is not None:
         return alike(number, truth, absolute, relative)
@@ -74,6 +85,34 @@ def math_equal(
     if why:
         note("math_equal", why)
     return verdict
+
+
+_PROSE = re.compile(
+    r"####|\\boxed|\n|[\u4e00-\u9fff]{2}|(?<![a-z])[a-z]{2,}+ is |\A\s*[A-Z][a-z]*+ [a-z]{2,}+ "
+    r"|(?:(?<![\\A-Za-z])[A-Za-z]{2,20}[ ,:]{1,3}(?:\S{1,20} ){0,3}){3}"
+)
+"""What only sentences and solutions have."""
+
+
+def _answer(value: Any) -> Any:
+    """The answer that a sentence or solution states; any other value as it is."""
+    if not isinstance(value, str) or len(value) > LONGEST_SOLUTION:
+        return value
+    text = (_ANSWER(value) or value) if _PROSE.search(value) else value
+    if not text.isascii():
+        text = _MAGNITUDE.sub(lambda found: f"{found[1]} \\times 10^{{{8 if found[2] == '亿' else 4}}}", text)
+        text = _CHINESE_UNIT.sub("", text)
+    return _EUROPEAN.sub(lambda found: found[0].replace(".", "").replace(",", "."), text)
+
+
+_MAGNITUDE = re.compile(r"(\d)\s*([万亿])")
+_CHINESE_UNIT = re.compile(
+    r"(?<=[\d}%π])\s*(?:平方|立方)?(?:千米|厘米|毫米|千克|公里|公斤|小时|分钟|[元米克天岁个只人本页度次种])(?=\s*$)"
+)
+_EUROPEAN = re.compile(r"\A\s*[-+]?\d{1,3}(?:\.\d{3})+,\d+\s*\Z")
+
+
+_ANSWER = math_answer()
 
 
 def _text(value: Any) -> str | None:

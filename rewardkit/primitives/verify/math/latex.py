@@ -77,7 +77,7 @@ _FORMULA = re.compile(  # a currency sign is none: no digit stands behind a form
     re.DOTALL,
 )
 _BOX = re.compile(r"\\(?:boxed|fbox)\s*\{")
-_JOINT = re.compile(r"[\s,;.$]*(?:and|or)?[\s,;$]*")
+_JOINT = re.compile(r"[\s,;.$]*(?:and|or|和|或)?[\s,;$]*(?:[A-Za-z]\w?\s*=\s*)?")
 _GOES_ON = re.compile(r"[\s,;$]*(?:and|or)\s+\S*\d")
 _WRAPPINGS = [
     re.compile(pattern, re.DOTALL)

@@ -1,0 +1,145 @@
+"""Extraction of the final answer of a whole solution of a mathematical problem."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rewardkit.primitives.extract.extractor import Extractor, Span, Which, trim
+from rewardkit.primitives.extract.markers import After, AnswerPhrase
+from rewardkit.primitives.extract.numerals import Number
+from rewardkit.primitives.extract.tagged import Boxed
+
+__all__ = ["math_answer"]
+
+_FORMULA = re.compile(  # a currency sign is none: no digit stands behind a formula, no space at its ends
+    r"\$\$[^$]++\$\$|(?<!\\)\$(?![\s$])[^$\n]*+(?<![\s\\])\$(?!\d)"
+    r"|\\\((?:[^\\]|\\[^()])*+\\\)|\\\[(?:[^\\]|\\[^\[\]])*+\\\]"
+)
+_JOINED = re.compile(r"[\s,;.$、，]*+(?:and|or|和|或|及|与)?[\s,;$、，]*+(?:[A-Za-z]\w?\s*=\s*)?")
+_NAME = re.compile(r"[\s$\\()\[\]]*(?:\\angle\s*)?[A-Za-z]{1,3}(?:_\{?\w{1,3}\}?)?'?[\s$\\()\[\]]*")
+_ODD_NUMBER = re.compile(  # that `number` leaves to others: 1.000,99; 5万; 15π and 2√3
+    r"(?<![\d.,])[-+]?\d{1,3}(?:\.\d{3})+,\d+(?![\d.,]*\d)|(?<![\d.])\d{1,9}(?:\.\d{1,9})?[万亿]"
+    r"|[-−]?(?:(?<![\d.])\d{1,9}(?:\.\d{1,9})?)?(?:π|√\d{1,9}(?!\d))"
+)
+_CHOSEN = re.compile(r"(?:故|应|因此|所以)选择?[:：]?\s*([A-H])(?![A-Za-z])")
+_UNIT = re.compile(
+    r"\s?(?:\\?%|％|percent|hundred|thousand|million|billion|trillion|°[CF]?|degrees?|dollars?|cents?|euros?|pounds?|yuan|hours?|minutes?|seconds?|days?|weeks?"
+    r"|months?|years?|miles?|feet|foot|inch(?:es)?|yards?|met(?:er|re)s?|kilomet(?:er|re)s?|centimet(?:er|re)s?|liters?"
+    r"|grams?|kilograms?|(?:[kcm]?m|k?g|[kc]?l|ml|mph|km/h|m/s|ft|lbs?|oz)(?:[²³]|\^\{?[23]\}?)?|[元米度天岁个只人本页]"
+    r"|千米|厘米|毫米|平方米|平方厘米|立方厘米|立方米|千克|小时|分钟|公里|公斤)(?![A-Za-z])"
+)
+_NOT = re.compile(r"\b(?:not|than)\s+\Z")
+_RELATION = re.compile(r"(?<![<>!:\\=])=(?!=)|\\approx|\\implies|\\Rightarrow")
+
+
+@dataclass(frozen=True, repr=False)
+class MathAnswer(Extractor):
+    which: ClassVar[Which] = "last"  # type: ignore[misc]
+
+    def occurrences(self, completion: str) -> list[Span]:
+        for places in (_boxes(completion), _said(completion), _marked(completion), _last(completion)):
+            if found := [span for span in places if span[0] < span[1]]:
+                return found[-1:]
+        return []
+
+
+def math_answer() -> MathAnswer:
+    r"""The final answer of a whole solution, as it is written, for `rk.verify.math_equal` to read.
+
+    The first of these that is there: the last ``\boxed{}``, with those joined to it by "and" or commas (a set
+    then); what follows the last "the answer is" (as `answer_phrase` has it, Chinese too), or its last formula
+    or number where that is a long sentence; what follows the last ``####``; the last formula, displayed or
+    inline, with those joined to it, or the last number with its currency and unit, whichever stands last. Of
+    a computation such as ``$3 + 4 = 7$`` it is what stands behind the last sign, and a lone name is no
+    answer: in "The largest $n$ is 34." it is 34. ``None`` where there is none of these.
+
+    >>> math_answer()(r"So $x = 3$ or $x = 5$."), math_answer()("She pays $1,234.50 in all.")
+    ('$x = 3$ or $x = 5$', '$1,234.50')
+    >>> math_answer()(r"Thus \boxed{1} and \boxed{2}."), math_answer()("The largest $n$ is 34.")
+    ('\\boxed{1} and \\boxed{2}', '34')
+    """
+    return MathAnswer()
+
+
+def _boxes(text: str) -> list[Span]:
+    inner = Boxed().occurrences(text)
+    if not inner:
+        return []
+    start, end = inner[-1]
+    outer = None
+    for before in reversed(inner[:-1]):
+        box = text.rfind("\\", 0, start)
+        if before[1] >= box or not _JOINED.fullmatch(text, before[1] + 1, box):
+            break
+        start, outer = before[0], text.rfind("\\", 0, before[0])
+    return [(start, end) if outer is None else (outer, end + 1)]
+
+
+def _said(text: str) -> list[Span]:
+    chosen = [match.span(1) for match in _CHOSEN.finditer(text)]
+    said = [_core(text, *span) for span in AnswerPhrase().occurrences(text) if span[0] < span[1]]
+    return sorted(chosen + said)
+
+
+def _marked(text: str) -> list[Span]:
+    return [_core(text, *span) for span in After("####").occurrences(text)]
+
+
+def _core(text: str, start: int, end: int) -> Span:
+    """What a sentence says the answer is: all of it where it is short, else its last formula or number."""
+    words = re.findall(r"[^\W\d_]{2,}", _FORMULA.sub("", text[start:end]))
+    if len(words) <= 3:
+        return start, end
+    return next(iter(_last(text, start, end)), (start, end))
+
+
+def _last(text: str, start: int = 0, end: int | None = None) -> list[Span]:
+    """The last formula or number, whichever stands last; formulas that are joined are one."""
+    end = len(text) if end is None else end
+    formulas = list(_formulas(text, start, end))
+    numbers = [
+        span
+        for span in [
+            *Number().occurrences(text[start:end]),
+            *(m.span() for m in _ODD_NUMBER.finditer(text[start:end])),
+        ]
+        if not any(f[0] <= start + span[0] < f[1] for f in formulas[-1:])
+        and not _NOT.search(text, max(start, start + span[0] - 8), start + span[0])
+    ]
+    number = max(((start + a, start + b) for a, b in numbers), default=None)
+    named = [span for span in formulas if not _NAME.fullmatch(text, *span)]
+    if number and (not named or number[0] >= named[-1][1]):
+        return [_with_unit(text, *number)]
+    if not named:
+        return []
+    first, last = named[-1]
+    joined = False
+    for before in reversed(named[:-1]):
+        if not _JOINED.fullmatch(text, before[1], first):
+            break
+        first, joined = before[0], True
+    return [(first, last) if joined else _value(text, first, last)]
+
+
+def _formulas(text: str, start: int, end: int) -> Iterator[Span]:
+    return (match.span() for match in _FORMULA.finditer(text, start, end))
+
+
+def _value(text: str, start: int, end: int) -> Span:
+    """What a formula comes to: behind the last sign of a computation, all of it where it is an equation."""
+    signs = list(_RELATION.finditer(text, start, end))
+    if not signs or (len(signs) == 1 and re.search(r"(?<!\\)\b[A-Za-z]", text[start : signs[0].start()])):
+        return start, end
+    close = re.search(r"(?:\$+|\\[)\]])?\s*\Z", text[signs[-1].end() : end])
+    return trim(text, signs[-1].end(), signs[-1].end() + (close.start() if close else end - signs[-1].end()))
+
+
+def _with_unit(text: str, start: int, end: int) -> Span:
+    if unit := _UNIT.match(text, end):
+        end = unit.end()
+    while start and text[start - 1] in "$€£¥\\":
+        start -= 1
+    return start, end
