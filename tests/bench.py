@@ -156,7 +156,7 @@ def light() -> None:
 def fifty_microseconds(completion: str) -> float:
     """A component of about 50 microseconds."""
     total = 0
-    for at in range(1000):
+    for at in range(1800):
         total += at
     return float(total > 0)
 

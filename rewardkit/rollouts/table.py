@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from rewardkit.errors import RolloutsError, did_you_mean
 from rewardkit.html import cards
-from rewardkit.primitives.extract import assistant_text
+from rewardkit.primitives.messages import assistant_text
 from rewardkit.rollouts.columns import ALIASES, TEXTS, known_names, mapped, with_truth
 from rewardkit.rollouts.files import Rejected, read_pieces
 from rewardkit.rollouts.join import Joined, fill_columns, join_columns

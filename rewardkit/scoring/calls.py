@@ -5,7 +5,6 @@ The one place, with `evaluate`, that catches what users' functions raise. No err
 
 from __future__ import annotations
 
-import asyncio
 import math
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, MappingView, Sequence
@@ -140,6 +139,7 @@ def _run_async(every: Iterable[OneCall], notes: Notes | None) -> list[Any]:
 
     They run on an event loop in a thread of its own, as a notebook's main thread has a running loop already.
     """
+    import asyncio  # slow to import, and seldom needed
 
     async def all_of_them() -> list[Any]:
         free = asyncio.Semaphore(CONCURRENT_CALLS)

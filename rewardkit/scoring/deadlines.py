@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -177,6 +176,7 @@ def _several_awaited(
     rows: Sequence[tuple[Sequence[Any], Mapping[str, Any]]],
 ) -> list[Answer]:
     """In the worker: calls of a coroutine function, all at once, each of which may take so many seconds."""
+    import asyncio  # slow to import, and seldom needed
 
     async def one(row: tuple[Sequence[Any], Mapping[str, Any]]) -> Answer:
         with listen(listening) as heard:
@@ -197,8 +197,10 @@ def _several_awaited(
 
 
 @lru_cache(maxsize=1)
-def _loop() -> asyncio.Runner:
+def _loop() -> Any:
     """One event loop a worker: a client that the function keeps belongs to the loop it was first used in."""
+    import asyncio
+
     return asyncio.Runner()
 
 
