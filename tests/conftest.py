@@ -3,6 +3,10 @@
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
-    "rewardkit", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    "rewardkit",
+    deadline=None,
+    derandomize=True,
+    max_examples=40,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("rewardkit")

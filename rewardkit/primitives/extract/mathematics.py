@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from rewardkit.primitives.extract.extractor import Extractor, Span, Which, trim
-from rewardkit.primitives.extract.markers import After, AnswerPhrase
+from rewardkit.primitives.extract.markers import AnswerPhrase
 from rewardkit.primitives.extract.numerals import Number
 from rewardkit.primitives.extract.tagged import Boxed
 
@@ -20,6 +20,7 @@ _FORMULA = re.compile(  # a currency sign is none: no digit stands behind a form
 )
 _JOINED = re.compile(r"[\s,;.$、，]*+(?:and|or|和|或|及|与)?[\s,;$、，]*+(?:[A-Za-z]\w?\s*=\s*)?")
 _NAME = re.compile(r"[\s$\\()\[\]]*(?:\\angle\s*)?[A-Za-z]{1,3}(?:_\{?\w{1,3}\}?)?'?[\s$\\()\[\]]*")
+_MARK = re.compile(r"#{4,}+([^\n#]*+)")
 _ODD_NUMBER = re.compile(  # that `number` leaves to others: 1.000,99; 5万; 15π and 2√3
     r"(?<![\d.,])[-+]?\d{1,3}(?:\.\d{3})+,\d+(?![\d.,]*\d)|(?<![\d.])\d{1,9}(?:\.\d{1,9})?[万亿]"
     r"|[-−]?(?:(?<![\d.])\d{1,9}(?:\.\d{1,9})?)?(?:π|√\d{1,9}(?!\d))"
@@ -80,12 +81,17 @@ def _boxes(text: str) -> list[Span]:
 
 def _said(text: str) -> list[Span]:
     chosen = [match.span(1) for match in _CHOSEN.finditer(text)]
-    said = [_core(text, *span) for span in AnswerPhrase().occurrences(text) if span[0] < span[1]]
-    return sorted(chosen + said)
+    return _cores(text, sorted([*chosen, *AnswerPhrase().occurrences(text)]))
 
 
 def _marked(text: str) -> list[Span]:
-    return [_core(text, *span) for span in After("####").occurrences(text)]
+    return _cores(text, [trim(text, *mark.span(1)) for mark in list(_MARK.finditer(text))[-1:]])
+
+
+def _cores(text: str, spans: list[Span]) -> list[Span]:
+    """What the last of these that is not empty says the answer is."""
+    last = next((span for span in reversed(spans) if span[0] < span[1]), None)
+    return [_core(text, *last)] if last else []
 
 
 def _core(text: str, start: int, end: int) -> Span:
