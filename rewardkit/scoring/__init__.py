@@ -5,7 +5,7 @@
       -> engine.run(job)              shards of rows, groups together     engines/
       -> evaluate(plan, columns)      fields, then components in turn,    evaluate.py
            gates                      only on rows whose gate is open
-           call_all, deadlines        users' functions, safely            calls.py
+           call_all, TimeLimit        users' functions, safely            calls.py, deadlines.py
       -> Outcomes                     score, status, reason by row        outcomes.py
       -> plan.combine, .transform     weights, then within the group      rewards/plan.py
       -> Scores                       the table, and its run record       scores.py
