@@ -36,6 +36,7 @@ EXTRACTORS = (
     extract.python_literal(),
     extract.python_literal("a"),
     extract.citation(),
+    extract.math_answer(),
     extract.tool_call(),
     extract.tool_call("f", path="arguments.a"),
     extract.first_of(extract.tag("answer"), extract.boxed(), extract.number()),

@@ -71,7 +71,7 @@ def read(
     if several and listed:
         said.append("a completion that only some of the functions judge is paid by those")
     missing = "skip" if several and listed else "nan"
-    return Reward(identifier(name), fields, components, on_missing=missing, origin="; ".join(said))
+    return Reward(identifier(name), fields, components, on_missing=missing, origin="\n".join(said))
 
 
 def parts(value: Any, targets: Sequence[Target]) -> list[Any]:
