@@ -359,22 +359,19 @@ def test_a_proof_without_the_trainer_says_what_to_install(tmp_path):
     assert (tmp_path / "mine.py").is_file()
 
 
-def test_a_name_that_is_bound_twice_in_a_file_is_no_function_of_another_file(tmp_path):
+def test_a_name_that_is_bound_twice_in_a_file_is_the_function_that_was_meant(tmp_path):
     source = """
-def helper(text):
-    return len(text)
 def f(solution_str, ground_truth, **kwargs):
-    return helper(solution_str)
+    return len(solution_str)
 first = f
 def f(solution_str, ground_truth, **kwargs):
-    return 2 * helper(solution_str)
+    return 2 * len(solution_str)
 """
     (tmp_path / "mine.py").write_text(source)
-    for name, told in (("first", "does not call so at its end"), ("f", "'f', which is bound in two places")):
+    for name, expected in (("first", 3.0), ("f", 6.0)):
         reward = rk.load_reward(f"{tmp_path / 'mine.py'}:{name}")
-        with pytest.raises(rk.RewardError, match=told):
-            export(reward, to="verl", path=tmp_path / "out.py")
-        assert not (tmp_path / "out.py").exists()
+        made = export(reward, to="verl", path=tmp_path / f"out_{name}.py")
+        assert module_of(made.path).compute_score(solution_str="abc", ground_truth="")["score"] == expected
 
 
 def test_a_record_is_plain_data(tmp_path):

@@ -8,12 +8,13 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import rewardkit
 from rewardkit.errors import CAUGHT, RewardError, describe_error, preview
 from rewardkit.primitives import extract as extraction
 from rewardkit.primitives import measure as measurement
@@ -25,10 +26,10 @@ from rewardkit.rewards.component import Component
 from rewardkit.rewards.load import FILE_MODULE, run_file
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.signature import parameters
-from rewardkit.rewards.source import Piece, function_names, held, name_at_the_top, pieces, renamed
+from rewardkit.rewards.source import FUTURE, Source, name_at_the_top, renamed, source_of
 from rewardkit.rollouts.write import write_whole
 
-__all__ = ["Writer", "import_order", "run_beside", "save_reward"]
+__all__ = ["Writer", "run_beside", "save_reward"]
 
 ROOMS = {
     "rk.extract": extraction,
@@ -44,19 +45,17 @@ def save_reward(reward: Reward, path: str | Path) -> Path:
     The file is loaded once to see that it says the same.
 
     rewardkit's own functions are written as the calls that made them; a function from an importable module is
-    imported, one from a file is copied with all that it uses there, one from a notebook if it uses nothing
-    from outside itself but ``rk``. RewardError, and no file, where a function cannot be written (a lambda, a
-    closure, one that needs names that are not there).
+    imported, one from a file is copied with its whole file, one from a notebook if it uses nothing from
+    outside itself but ``rk``. RewardError, and no file, where a function cannot be written (a lambda without
+    a name, one that needs names that are not there).
     """
     path = Path(path)
     if path.suffix != ".py":
         raise RewardError(f"{str(path)!r} does not end in .py; a reward is saved as a Python file")
-    writer = Writer(path.parent)
-    text = writer.file(reward)
+    text = Writer(path.parent, taken={"reward"}).file(reward)
 
     def write(temporary: Path) -> None:
         with run_beside(temporary, text, f"the file for reward {reward.name!r}") as module:
-            writer.check(vars(module))
             same = _definition(module.reward) == _definition(reward)
         if not same:
             raise RewardError(
@@ -93,7 +92,7 @@ def run_beside(temporary: Path, text: str, what: str) -> Iterator[ModuleType]:
 
 
 def _definition(reward: Reward) -> str:
-    """What a reward says of itself, without where its functions' sources lie."""
+    """What a reward says of itself, whatever file its functions are in."""
 
     def plain(record: Any) -> Any:
         if isinstance(record, dict):
@@ -104,34 +103,46 @@ def _definition(reward: Reward) -> str:
             }
         return [plain(item) for item in record] if isinstance(record, list) else record
 
-    return json.dumps(plain(reward.record()), sort_keys=True, default=str)
+    text = json.dumps(plain(reward.record()), sort_keys=True, default=str)
+    return re.sub(r"(?<!\w)_+", "", text)  # in front of a name that another has in the file
 
 
 class Writer:
-    """Collects imports and copied functions while the parts of a reward are written.
+    """Writes the parts of a reward as expressions, and collects what they import and copy.
 
-    What is copied and is called as one of the names that are `taken` gets another, with an underscore in
-    front; so do all functions where the file's public ones are not to be theirs (`private`).
+    A user's file is copied whole. What it calls by a name that is `taken`, or that another copied file has,
+    gets another, with an underscore in front; so do all its functions where it may have no public ones
+    (`private`).
     """
 
     def __init__(self, folder: Path, *, taken: Collection[str] = (), private: bool = False) -> None:
         self.folder = folder
-        self.taken = taken
         self.private = private
         self.imports = {"import rewardkit as rk"}
-        self.copied: list[str] = []
-        self.named: dict[str, Any] = {}
-        self.bound: dict[str, str] = {}  # name -> the statement that binds it
-        self.values: dict[str, Any] = {}  # name -> what it stands for where it was copied from
-        self.hidden: dict[str, str] = {}  # name -> what it is called in the file
+        self.copied: dict[str, str] = {}  # the text of a file -> the same as it is copied
+        self.renamed: dict[
+            str, dict[str, str]
+        ] = {}  # the text of a file -> names that are others in the copy
+        self.names: dict[str, Any] = {name: object() for name in taken}  # name -> what stands under it
+        self.names |= {"rk": rewardkit, "partial": functools.partial}
 
     def file(self, reward: Reward) -> str:
         """The text of the file that gives the reward."""
         body = self.reward(reward)
-        parts = ["\n".join(sorted(self.imports, key=import_order)), *self.copied, f"reward = {body}"]
         about = f"Reward {reward.name!r}"
         about = about if about.isprintable() and not set(about) & set('\\"') else "A reward"
-        return f'"""{about}, written by rewardkit."""\n\n' + "\n\n\n".join(parts) + "\n"
+        return f'"""{about}, written by rewardkit."""\n\n{self.head}\n\n\nreward = {body}\n'
+
+    @property
+    def head(self) -> str:
+        """What stands before the expressions: imports, and what was copied."""
+        imports, parts = set(self.imports), []
+        for text in self.copied.values():
+            lines = text.splitlines()
+            imports |= {line for line in lines if line.startswith(FUTURE)}
+            parts.append("\n".join(line for line in lines if not line.startswith(FUTURE)).strip("\n"))
+        first = sorted(imports, key=lambda line: (not line.startswith(FUTURE), "rewardkit" in line, line))
+        return "\n\n\n".join(["\n".join(first), *parts])
 
     def reward(self, reward: Reward) -> str:
         """The expression that gives the reward."""
@@ -202,8 +213,7 @@ class Writer:
                 return f"{room}.{function.written(lambda value: self.argument(value, owner))}"
         if isinstance(function, Made) and function.factory.startswith("rk."):
             return function.written(lambda value: self.argument(value, owner))
-        if not name.isidentifier():
-            name = name_at_the_top(function) or name
+        name = name_at_the_top(function) or name
         if not name and is_like_new(function):
             return f"{self.call(type(function), owner)}()"
         if not name.isidentifier():
@@ -211,68 +221,30 @@ class Writer:
                 f"{owner!r} uses {preview(function)}, which has no name to write; give it a function with a "
                 "name at the top of a file or cell"
             )
-        if self.named.setdefault(name, function) is not function:
-            raise RewardError(
-                f"{owner!r} uses a second function called {name!r}; give each a name of its own"
-            )
-        if self._importable(inspect.getmodule(function), name, function):
-            self.imports.add(f"from {function.__module__} import {name}")
-        else:
-            found = pieces(function, name, owner, self.folder)
-            self.copy(found, owner)
-            there = vars(sys.modules.get(function.__module__, object))
-            for copied in (one for piece in found if not piece.is_import for one in piece.binds):
-                self.values[copied] = there.get(copied)
-            return self.hidden.get(name, name)
+        module = inspect.getmodule(function)
+        if module is not None and _importable(module, name, function):
+            own = self.free(name, function)
+            self.imports.add(f"from {module.__name__} import {name}" + (f" as {own}" if own != name else ""))
+            return own
+        return self.copy(source_of(function, name, owner, self.folder)).get(name, name)
+
+    def free(self, name: str, value: Any, *, hidden: bool = False) -> str:
+        """The name under which the file can have a value: its own, or one with underscores in front."""
+        while hidden or self.names.get(name, value) is not value:
+            name, hidden = f"_{name}", False
+        self.names[name] = value
         return name
 
-    def check(self, written: Mapping[str, Any]) -> None:
-        """RewardError where a name stands for something else in the file that was written.
-
-        That is one whose value was changed after the statement that binds it, say by a decorator that
-        registers, or by ``append``.
-        """
-        for name, value in self.values.items():
-            there = written.get(self.hidden.get(name, name))
-            if type(there) is type(value) and held(there) != held(value):
-                raise RewardError(
-                    f"{name!r} was changed after it was made, which a copy of its statement does not do "
-                    f"({preview(value)} here, {preview(there)} in the new file); make it in one statement, "
-                    "or import it from a module"
-                )
-
-    @property
-    def statements(self) -> list[str]:
-        """What was copied, in its order, as it stands in the file."""
-        return [renamed(text, self.hidden) for text in self.copied]
-
-    def hide(self, piece: Piece) -> None:
-        """Give what a statement binds other names, where those it has are not for it."""
-        names = set(piece.binds) & set(self.taken)
-        if self.private:
-            names |= {name for name in function_names(piece.text) if not name.startswith("_")}
-        for name in sorted(names):
-            other = f"_{name}"
-            while other in self.taken or other in self.bound:
-                other = f"_{other}"
-            self.hidden[name] = other
-
-    def copy(self, found: list[Piece], owner: str) -> None:
-        """Take statements into the file, each once."""
-        for piece in found:
-            if all(self.bound.get(name) == piece.text for name in piece.binds) and piece.binds:
-                continue
-            if twice := [name for name in piece.binds if self.bound.get(name, piece.text) != piece.text]:
-                raise RewardError(
-                    f"{owner!r} uses {twice[0]!r}, which is bound in two places, of its file or of two "
-                    "files; give each a name of its own"
-                )
-            self.bound.update(dict.fromkeys(piece.binds, piece.text))
-            if piece.is_import:
-                self.imports.add(piece.text)
-            else:
-                self.copied.append(piece.text)
-                self.hide(piece)
+    def copy(self, source: Source) -> dict[str, str]:
+        """Take a text into the file, once; gives the names that are others there."""
+        if source.text not in self.copied:
+            hidden = [name for name in source.functions() if self.private and not name.startswith("_")]
+            new = {
+                name: self.free(name, value, hidden=name in hidden) for name, value in source.names.items()
+            }
+            self.renamed[source.text] = {name: other for name, other in new.items() if other != name}
+            self.copied[source.text] = renamed(source.text, self.renamed[source.text])
+        return self.renamed[source.text]
 
     def argument(self, value: Any, owner: str) -> str:
         """What is bound to a primitive: another primitive, a function, or a plain value."""
@@ -289,16 +261,10 @@ class Writer:
             ) from None
         return repr(value)
 
-    @staticmethod
-    def _importable(module: Any, name: str, function: Any) -> bool:
-        if module is None or module.__name__ == "__main__" or module.__name__.startswith(FILE_MODULE):
-            return False
-        return getattr(module, name, None) is function
 
-
-def import_order(line: str) -> tuple[bool, bool, str]:
-    """What Python wants first comes first, then others, then rewardkit's own."""
-    return not line.startswith("from __future__"), "rewardkit" in line, line
+def _importable(module: ModuleType, name: str, function: Any) -> bool:
+    ran = module.__name__ == "__main__" or module.__name__.startswith(FILE_MODULE)
+    return not ran and getattr(module, name, None) is function
 
 
 def is_like_new(value: Any) -> bool:

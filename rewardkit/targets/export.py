@@ -12,8 +12,8 @@ import numpy as np
 
 from rewardkit.errors import RewardError
 from rewardkit.rewards.reward import Reward
-from rewardkit.rewards.save import Writer, import_order, run_beside
-from rewardkit.rewards.source import bound
+from rewardkit.rewards.save import Writer, run_beside
+from rewardkit.rewards.source import names_bound
 from rewardkit.rollouts.table import Rollouts, load_rollouts
 from rewardkit.rollouts.write import write_whole
 from rewardkit.scoring.scores import versions
@@ -103,9 +103,9 @@ def export(
     prepared = replace(wanted, reward=_without_transform(reward)) if alone else wanted
     written = target.write(prepared)
     usage = written.usage.format(path=path, module=path.stem)
-    text, writer = _text(prepared, reward, target, written, usage, lost, path)
+    text = _text(prepared, reward, target, written, usage, lost, path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, lambda temporary: _checked(temporary, text, target, written, writer))
+    write_whole(path, lambda temporary: _checked(temporary, text, target, written))
     made = Exported(target.name, path, lost, usage, written.functions, plan=(prepared, written))
     return made if verify is None else prove(made, verify)
 
@@ -134,8 +134,8 @@ def _text(
     usage: str,
     lost: tuple[str, ...],
     path: Path,
-) -> tuple[str, Writer]:
-    """The file, and what wrote it: what it is, how it is used, what is lost; the reward; what is called."""
+) -> str:
+    """The file: what it is, how it is used, what is lost; the reward; what is called."""
     prints = reward.record()["fingerprints"]
     about = [
         f"Reward {reward.name!r} for {target.title}, written by rewardkit {versions()['reward-workbench']}.",
@@ -151,12 +151,10 @@ def _text(
         ),
     ]
     header = "\n".join(f"# {line}".rstrip() for paragraph in about for line in _wrapped(paragraph))
-    writer = Writer(path.parent, taken={"_reward", *bound(written.code)}, private=written.private)
+    writer = Writer(path.parent, taken={"_reward", *names_bound(written.code)}, private=written.private)
     body = writer.reward(export.reward)
     writer.imports.update(written.imports)
-    imports = "\n".join(sorted(writer.imports, key=import_order))
-    parts = [imports, *writer.statements, f"_reward = {body}", written.code]
-    return header + "\n\n" + "\n\n\n".join(parts) + "\n", writer
+    return f"{header}\n\n{writer.head}\n\n\n_reward = {body}\n\n\n{written.code}\n"
 
 
 def _wrapped(paragraph: str) -> list[str]:
@@ -164,12 +162,11 @@ def _wrapped(paragraph: str) -> list[str]:
     return textwrap.wrap(paragraph, 100) if paragraph.endswith(".") else [paragraph]
 
 
-def _checked(temporary: Path, text: str, target: Target, written: Written, writer: Writer) -> None:
+def _checked(temporary: Path, text: str, target: Target, written: Written) -> None:
     """The file, once it has been seen that it runs and has what the trainer is pointed at."""
     with run_beside(temporary, text, f"the file for {target.title}") as module:
         missing = [name for name in written.functions if not hasattr(module, name)]
         assert not missing, f"{target.name} wrote no {missing}"
-        writer.check(vars(module))
     temporary.write_text(text, encoding="utf-8")
 
 
