@@ -1,4 +1,4 @@
-"""How rollouts, rewards, results, scores and checks look in a notebook: plain data in, escaped HTML out.
+"""What rollouts, rewards, results, scores and checks show of themselves: plain data in, escaped HTML out.
 
 Each is short, whatever it is made of: texts are cut, and rows beyond the first few counted.
 """
@@ -14,34 +14,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.html import markup
+from rewardkit.html.markup import LONGEST_SHOWN, html_of, number, render, table
 
-__all__ = [
-    "Scored",
-    "check",
-    "facts",
-    "first_rows",
-    "histogram",
-    "misses",
-    "result",
-    "reward",
-    "rollouts",
-    "route",
-    "scores",
-]
+__all__ = ["Scored", "check", "facts", "first_rows", "histogram", "misses", "rollouts", "scores"]
 
 Plain = Mapping[str, Any]
 
 TEXT = 200  # characters of a text of the rollouts, of a function, of a reason
-SENTENCE = 600  # characters of what is said of them
-COMPONENTS = 24  # rows of a table of components or fields
 MISSES = 12  # rows of missed expectations that are open
 FIGURES = ("weight", "mean", "std", "lowest", "highest")
 BINS = 40
-BAR = "#0072b2"  # at least 3 : 1 on white and on nearly black
-
-
-# --- rollouts
+WIDTH, HEIGHT = 420, 120  # of a histogram
 
 
 def rollouts(about: Plain, columns: Sequence[str], first: Sequence[Plain]) -> str:
@@ -49,9 +32,8 @@ def rollouts(about: Plain, columns: Sequence[str], first: Sequence[Plain]) -> st
 
     Without `first` no text of theirs is in it.
     """
-    rows = first_rows(first, about["group_key"], limit=TEXT) if first else ""
-    title = f"{about['rows']:,} rollout{'s' * (about['rows'] != 1)}"
-    return markup.card(title, markup.table(("", ""), facts(about, columns), limit=SENTENCE) + rows)
+    names, rows = _first_rows(first, about["group_key"], None)
+    return render("rollouts", about=about, facts=facts(about, columns), names=names, rows=rows)
 
 
 def facts(about: Plain, columns: Sequence[str] = ()) -> list[tuple[str, str]]:
@@ -68,26 +50,29 @@ def facts(about: Plain, columns: Sequence[str] = ()) -> list[tuple[str, str]]:
     kept_out = f", {rejected} row{'s' * (rejected != 1)} kept out" if rejected else ""
     kind = f" ({about['kind']})" if about["kind"] not in ("", "rollouts") else ""
     key = ", ".join(about["group_key"]) or "row"
-    return [
+    rows = [
         ("Rollouts", f"{about['rows']:,} from {about['source']}{kind}{kept_out}"),
         ("Groups", f"{about['groups']:,} by {key}" + (f" (sizes: {sizes})" if sizes else "")),
-        *([("Columns", all_columns)] if all_columns else []),
-        *([("Log", "\n".join(about["notes"]))] if about["notes"] else []),
+        ("Columns", all_columns),
+        ("Log", "\n".join(about["notes"])),
         *(("Note", sentence) for sentence in about["warnings"]),
     ]
+    return [(name, text) for name, text in rows if text]
 
 
 def first_rows(
-    rows: Sequence[Plain],
-    group_key: Sequence[str],
-    *,
-    text: Callable[[Any], str] | None = None,
-    limit: int = markup.LONGEST_SHOWN,
+    rows: Sequence[Plain], group_key: Sequence[str], *, text: Callable[[Any], str] | None = None
 ) -> str:
     """Rollouts as a table: id, what makes their group, texts; a prompt that stands above is not said again.
 
     `text` stands for texts where they are not to be shown; prompts are then left out.
     """
+    return table(*_first_rows(rows, group_key, text))
+
+
+def _first_rows(
+    rows: Sequence[Plain], group_key: Sequence[str], text: Callable[[Any], str] | None
+) -> tuple[list[str], list[list[Any]]]:
     texts = ("prompt", "completion", "ground_truth")
     wanted = dict.fromkeys(["rollout_id", *group_key, *texts])
     there = {name for row in rows for name in row}
@@ -99,71 +84,9 @@ def first_rows(
         shown = text(row[name]) if text and name in texts else row[name]
         return "-" if shown is None else shown
 
-    cells = [
+    return names, [
         [cell(row, name, above) for name in names] for above, row in zip([{}, *rows], rows, strict=False)
     ]
-    return markup.table(names, cells, limit=limit)
-
-
-# --- rewards
-
-
-def reward(name: str, fields: Plain, components: Sequence[Plain], options: Plain) -> str:
-    """A reward: its fields and components as they are declared, and how they add up.
-
-    `components` are records of them, `options` what else is set by its name; what is empty is left out.
-    """
-    about = [(key, value) for key, value in options.items() if value]
-    declared = [
-        (
-            item["name"],
-            item["function"],
-            f"{item['weight']:g}",
-            item["gate"] or "",
-            _span(item["range"]),
-            item["why"],
-        )
-        for item in components
-    ]
-    header = ("component", "function", "weight", "gate", "range", "why")
-    body = [_table(("field", "function"), list(fields.items())) if fields else ""]
-    body += [_table(header, declared, numeric=("weight",)), _table(("", ""), about)]
-    return markup.card(f"Reward {name}", "".join(body))
-
-
-def route(name: str, column: str, parts: Sequence[tuple[str, str, Plain, str]]) -> str:
-    """A route: a row a part with its value of the column, its reward, its weights, and its aggregation."""
-    rows = [
-        (value, inner, ", ".join(f"{key} {weight:g}" for key, weight in weights.items()), how)
-        for value, inner, weights, how in parts
-    ]
-    return markup.card(f"Reward {name}", _table((column, "reward", "weights", "aggregation"), rows))
-
-
-def _span(span: Sequence[Any] | None) -> str:
-    return "unbounded" if span is None else " to ".join(f"{float(end):g}" for end in span)
-
-
-def result(
-    total: float,
-    components: Sequence[tuple[str, str, float, float | None, str]],
-    fields: Plain,
-    notes: Plain,
-) -> str:
-    """What one completion got: its reward, then a row a component with status, score, weight and reason."""
-    rows = [
-        (name, status, _number(score), "-" if weight is None else f"{weight:g}", why)
-        for name, status, score, weight, why in components
-    ]
-    header = ("component", "status", "score", "weight", "reason")
-    body = _table(header, rows, numeric=("score", "weight"))
-    for what, values in (("field", fields), ("note", notes)):
-        if values:
-            body += _table((what, "value"), [(name, repr(value)) for name, value in values.items()])
-    return markup.card(f"Reward {_number(total)}" if not math.isnan(total) else "No reward: not judged", body)
-
-
-# --- scores and checks
 
 
 @dataclass(frozen=True)
@@ -176,18 +99,16 @@ class Scored:
     counts: Mapping[str, int]
     errors: Sequence[str]
 
-    def figures(self) -> list[str]:
-        """Weight, mean, spread and observed range, as `FIGURES` has them."""
+    def row(self, statuses: Sequence[str]) -> list[str]:
+        """Name, weight, mean, spread and observed range, counts, the reason that most errors have."""
         found = [math.nan] * 4
         if len(known := self.scores[~np.isnan(self.scores)]):
             with np.errstate(over="ignore", invalid="ignore"):  # unbounded scores may be enormous
                 found = [known.mean(), known.std(), known.min(), known.max()]
-        return [_number(value) for value in (self.weight, *found)]
-
-    def most_frequent_error(self) -> str:
-        """The reason that most errors have, with how many these are."""
+        counts = [f"{self.counts[status]:,}" if self.counts[status] else "" for status in statuses]
         ((reason, count),) = Counter(self.errors).most_common(1) or [("", 0)]
-        return f"{count:,} times {reason}" if count else ""
+        error = f"{count:,} times {reason}" if count else ""
+        return [self.name, *map(number, (self.weight, *found)), *counts, error]
 
 
 def scores(name: str, rewards: NDArray[Any], components: Sequence[Scored]) -> str:
@@ -198,55 +119,43 @@ def scores(name: str, rewards: NDArray[Any], components: Sequence[Scored]) -> st
     with np.errstate(over="ignore", invalid="ignore"):  # rewards may be enormous
         said += [f"mean reward {known.mean():.3g}, std {known.std():.3g}"] if len(known) else []
     said += [f"{missing:,} ({missing / len(rewards):.1%}) not judged"] if missing else []
-    statuses = dict.fromkeys(status for item in components for status in item.counts)
-    rows = [
-        (
-            item.name,
-            *item.figures(),
-            *(f"{item.counts[status]:,}" if item.counts[status] else "" for status in statuses),
-            item.most_frequent_error(),
-        )
-        for item in components
-    ]
-    header = ("component", *FIGURES, *statuses, "most frequent error")
-    body = histogram(rewards) + _table(header, rows, numeric=(*FIGURES, *statuses))
-    return markup.card(f"Scores of {name}", body, said=", ".join(said))
+    statuses = list(dict.fromkeys(status for item in components for status in item.counts))
+    return render(
+        "scores",
+        name=name,
+        said=", ".join(said),
+        histogram=html_of(histogram(rewards)),
+        header=["component", *FIGURES, *statuses, "most frequent error"],
+        rows=[item.row(statuses) for item in components],
+    )
 
 
-def histogram(values: NDArray[Any], *, width: int = 420, height: int = 120) -> str:
+def histogram(values: NDArray[Any]) -> str:
     """A histogram of rewards as SVG, with its reach in words."""
     known = values[np.isfinite(values)]
     if len(known) == 0:
-        return "<p>no reward was judged</p>"
+        return render("histogram", bars=[])
     low, high = float(known.min()), float(known.max())
     places = np.full(len(known), BINS // 2)
     if (span := high / 2 - low / 2) > 0:  # halves: the whole of a huge span is inf
         places = np.minimum(((known / 2 - low / 2) / span * BINS).astype(int), BINS - 1)
     counts = np.bincount(places, minlength=BINS)
-    scale, step = height / counts.max(), width / BINS
-    bars = "".join(
-        f'<rect x="{place * step:.1f}" y="{height - count * scale:.1f}" '
-        f'width="{step - 1:.1f}" height="{count * scale:.1f}" fill="{BAR}"/>'
-        for place, count in enumerate(counts)
-    )
     reach = f"reward from {low:.3g} to {high:.3g}" if high > low else f"reward {low:.3g}"
-    label = f"{reach}, {len(known):,} completions, up to {counts.max():,} a bar"
-    return (
-        f'<svg role="img" aria-label="{label}" viewBox="0 0 {width} {height + 18}" '
-        f'width="{width}" height="{height + 18}" style="max-width:100%;height:auto">{bars}'
-        f'<text x="0" y="{height + 14}" font-size="12" fill="currentColor">{label}</text></svg>'
+    return render(
+        "histogram",
+        bars=(counts * HEIGHT / counts.max()).tolist(),
+        label=f"{reach}, {len(known):,} completions, up to {counts.max():,} a bar",
+        step=WIDTH / BINS,
+        width=WIDTH,
+        height=HEIGHT,
     )
 
 
 def check(name: str, outcome: Plain) -> str:
     """The `outcome` of a check, as its record has it: how many cases passed, and the first misses."""
-    total = outcome["passed"] + outcome["failed"]
-    mark = "\u2717" if outcome["failed"] else "\u2713" if total else "-"
     left_out = ", ".join(f"{count} of {component!r}" for component, count in outcome["left_out"].items())
-    said = f"<p>left out, as the reward has no such component: {markup.escaped(left_out)}</p>"
-    body = misses(outcome["misses"], most=MISSES, limit=TEXT) + (said if left_out else "")
-    title = f"{mark} {outcome['passed']:,} of {total:,} cases passed, {outcome['failed']:,} failed"
-    return markup.card(title, body, said=f"reward {name}")
+    missed = misses(outcome["misses"], most=MISSES, limit=TEXT)
+    return render("check", **{**outcome, "name": name, "left_out": left_out, "misses": html_of(missed)})
 
 
 def misses(
@@ -255,14 +164,12 @@ def misses(
     text: Callable[[Any], str] = str,
     reason: Callable[[str], str] = str,
     most: int | None = None,
-    limit: int = markup.LONGEST_SHOWN,
+    limit: int = LONGEST_SHOWN,
 ) -> str:
     """Missed expectations as a table: what was expected, what came, and why it matters; "" without any.
 
     `text` and `reason` stand for texts, and for reasons of errors, where these are not to be shown.
     """
-    if not missed:
-        return ""
     header = ("case", "what", "expected", "got", "fields", "completion", "why")
     rows = [
         (
@@ -276,15 +183,5 @@ def misses(
         )
         for miss in missed
     ]
-    return markup.table(header, rows, numeric=("expected", "got"), stacked=True, most=most, limit=limit)
-
-
-def _table(header: Sequence[str], rows: Sequence[Sequence[object]], *, numeric: Sequence[str] = ()) -> str:
-    """A table of the first rows, with short cells and without empty columns; nothing where there are none."""
-    kept = [place for place in range(len(header)) if any(row[place] != "" for row in rows)]
-    head, cells = [header[place] for place in kept], [[row[place] for place in kept] for row in rows]
-    return markup.table(head, cells, numeric=numeric, most=COMPONENTS, limit=TEXT) if rows else ""
-
-
-def _number(value: float) -> str:
-    return "-" if math.isnan(value) else f"{value + 0.0:.4g}"
+    numeric = ("expected", "got")
+    return table(header, rows, numeric=numeric, stacked=True, most=most, limit=limit) if rows else ""

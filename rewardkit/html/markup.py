@@ -1,12 +1,18 @@
-"""Escaped HTML fragments, and tables in plain text.
+"""Escaped HTML for pages, cards and widgets, from the templates beside this; and tables in plain text.
 
-Completions are hostile text: whatever is shown of one in HTML goes through here.
+Completions are hostile text: whatever is shown of one in HTML goes through `escaped`, in templates too.
 """
 
 from __future__ import annotations
 
+import functools
 import html
+import math
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 __all__ = [
     "STACKED",
@@ -15,30 +21,20 @@ __all__ = [
     "code",
     "escaped",
     "folded",
+    "html_of",
     "listed",
     "marked",
+    "number",
     "outlined",
     "quoted",
+    "render",
     "table",
 ]
 
-LONG_CELL = 30  # characters of HTML
 LONGEST_SHOWN = 4000  # characters of one text; a page with a 1 MB completion is no use to a person
-COLOURS = (
-    "#56b4e9",
-    "#e69f00",
-    "#009e73",
-    "#cc79a7",
-    "#f0e442",
-    "#d55e00",
-    "#0072b2",
-)  # Okabe and Ito's, for colour-blind readers
-
-LOOK = "max-width:70em;line-height:1.45"
-LINE = "rgba(127,127,127,.3)"  # seen on a light and on a dark page
-EDGE = "rgba(127,127,127,.6)"
-CODE = "white-space:pre-wrap;overflow-wrap:anywhere;font-family:monospace;margin:.3em 0 .6em"
-OUTLINED, LONGEST_LINE = 60, 600  # lines of a text that is shown as a list, and characters of one
+COLOURS = ("#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442", "#d55e00", "#0072b2")
+"""Okabe and Ito's, for colour-blind readers."""
+OUTLINED = 60  # lines of a text that is shown as a list
 
 STACKED = """
 @media (max-width: 40rem) { .stacked, .stacked tbody, .stacked tr, .stacked td { display: block; }
@@ -48,6 +44,9 @@ padding: .3rem 0; } .stacked td { border: 0; padding: 0 !important; text-align: 
 .stacked td > div { min-width: 0 !important; } }
 """
 """The style of a page on which tables that are `stacked` have a line a cell where it is narrow."""
+
+
+# --- texts
 
 
 def escaped(text: object, *, limit: int | None = LONGEST_SHOWN) -> str:
@@ -71,58 +70,69 @@ def _visible(character: str) -> str:
     return character
 
 
-_BIDI = {
-    0x200E,
-    0x200F,
-    *range(0x202A, 0x202F),
-    *range(0x2066, 0x206A),
-}  # would reorder what stands around them
+_BIDI = {0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)}  # would reorder what stands around
 
 
-def marked(text: str, spans: Mapping[str, Sequence[tuple[int, int]]], *, limit: int = LONGEST_SHOWN) -> str:
-    """The text with the spans of each name marked in a colour of its own.
-
-    Each is labelled too, so that it reads without colour.
-    """
-    shown = text[:limit]
-    edges: list[tuple[int, int, str]] = []
-    for name, found in spans.items():
-        edges += [(start, min(end, limit), name) for start, end in found if start < limit]
-    edges.sort(key=lambda edge: (edge[0], -edge[1]))
-    names = list(spans)
-    pieces, position = [], 0
-    for start, end, name in edges:
-        if start < position:  # inside one that is marked already: name it behind, do not nest
-            pieces.append(_label(name, names))
-            continue
-        pieces.append(escaped(shown[position:start], limit=None))
-        colour = COLOURS[names.index(name) % len(COLOURS)]
-        inner = escaped(shown[start:end], limit=None) or "&#8709;"
-        style = f"background:{colour}55;border-bottom:2px solid {colour};color:inherit"
-        pieces.append(f'<mark style="{style}">{inner}</mark>{_label(name, names)}')
-        position = end
-    rest = escaped(shown[position:], limit=None)
-    left = len(text) - len(shown)
-    more = f"<em> ... {left:,} more characters</em>" if left > 0 else ""
-    style = "white-space:pre-wrap;overflow-wrap:anywhere;unicode-bidi:isolate"
-    return f'<div dir="auto" style="{style}">{"".join(pieces)}{rest}{more}</div>'
+def number(value: float) -> str:
+    """A score or reward as it is shown: four digits, "-" where it is missing."""
+    return "-" if math.isnan(value) else f"{value + 0.0:.4g}"
 
 
-def _label(name: str, names: Sequence[str]) -> str:
-    colour = COLOURS[names.index(name) % len(COLOURS)]
-    return f'<sup style="border-left:3px solid {colour};padding:0 3px;user-select:none">{escaped(name)}</sup>'
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of plain text in which the columns of the rows stand below each other."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
+
+
+# --- templates
+
+
+@functools.cache
+def _templates() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    def cut(text: object, limit: int | None = LONGEST_SHOWN) -> Markup:
+        return text if isinstance(text, Markup) else Markup(escaped(text, limit=limit))
+
+    made = Environment(
+        loader=PackageLoader("rewardkit.html"), autoescape=True, finalize=cut, undefined=StrictUndefined
+    )
+    made.filters |= {"cut": cut, "number": number}
+    made.globals["filled"] = _filled
+    return made
+
+
+def render(template: str, **values: Any) -> str:
+    """The HTML that a template makes of plain values; those that `html_of` marks are HTML already."""
+    return _templates().get_template(f"{template}.html").render(values)
+
+
+def html_of(body: str) -> Any:
+    """A piece of HTML that a template takes as it is."""
+    from markupsafe import Markup
+
+    return Markup(body)
+
+
+def _part(name: str, *values: Any, **options: Any) -> str:
+    return str(getattr(_templates().get_template("parts.html").module, name)(*values, **options))
+
+
+def _filled(header: Sequence[str], rows: Sequence[Sequence[object]]) -> tuple[list[str], list[list[object]]]:
+    """A table without its empty columns."""
+    kept = [place for place in range(len(header)) if any(row[place] != "" for row in rows)]
+    return [header[place] for place in kept], [[row[place] for place in kept] for row in rows]
 
 
 def card(title: str, body: str = "", *, said: str = "") -> str:
     """What a record shows of itself on a page: its title with what is `said` behind it, then its body.
 
-    Title and `said` are plain text, the body is escaped HTML. The one look of all records: it takes colours
-    from the page around it, and has none of its own but translucent ones, so that it reads on a light and on
-    a dark page.
+    Title and `said` are plain text, the body is escaped HTML.
     """
-    told = f": {escaped(said, limit=LONGEST_LINE)}" if said else ""
-    head = f"<p><b>{escaped(title, limit=LONGEST_LINE)}</b>{told}</p>" if title else ""
-    return f'<div class="rewardkit" style="{LOOK}">{head}{body}</div>'
+    return _part("card", title, said, html_of(body))
 
 
 def outlined(text: str) -> str:
@@ -132,38 +142,36 @@ def outlined(text: str) -> str:
     '<ul><li>one<ul><li>of it</li></ul></li><li>two</li></ul></div>'
     """
     title, *lines = text.split("\n")
-    pieces, depth = [], 0
+    levels: list[list[Any]] = [[]]
     for line in lines[:OUTLINED]:
         content = line.lstrip(" ")
-        level = min(max(1, (len(line) - len(content)) // 2), depth + 1)
-        pieces.append("<ul>" if level > depth else "</li>" + "</ul></li>" * (depth - level))
-        pieces.append(f"<li>{escaped(content, limit=LONGEST_LINE)}")
-        depth = level
-    pieces.append("</li></ul>" * depth)
-    return card(title[:1].upper() + title[1:], "".join(pieces) + _left(len(lines) - OUTLINED))
+        depth = min(max(1, (len(line) - len(content)) // 2), len(levels))
+        levels = levels[:depth]
+        inner: list[Any] = []
+        levels[-1].append((content, inner))
+        levels.append(inner)
+    left = _part("left", len(lines) - OUTLINED)
+    return card(title[:1].upper() + title[1:], (_part("nested", levels[0]) if lines else "") + left)
 
 
 def folded(summary: str, body: str, *, is_open: bool = False) -> str:
     """A part of a page that opens and closes on a click, without a script; the summary is plain text."""
-    opened = " open" * is_open
-    return f'<details{opened} style="margin:.3em 0"><summary>{escaped(summary)}</summary>{body}</details>'
+    return _part("folded", summary, html_of(body), is_open)
 
 
 def listed(items: Iterable[str]) -> str:
     """A list of pieces of HTML; nothing where there are none."""
-    lines = "".join(f"<li>{item}</li>" for item in items)
-    return f"<ul>{lines}</ul>" if lines else ""
+    return _part("listed", [html_of(item) for item in items])
 
 
 def code(lines: object) -> str:
     """Lines of code, to be copied."""
-    return f'<pre style="{CODE}">{escaped(lines)}</pre>'
+    return _part("code", lines)
 
 
 def quoted(body: str) -> str:
     """A piece of HTML that is to be read, set off from what is said of it."""
-    style = f"margin:.2em 0 .6em;padding-left:.8em;border-left:3px solid {EDGE};max-width:60em"
-    return f'<div style="{style}">{body}</div>'
+    return _part("quoted", html_of(body))
 
 
 def table(
@@ -181,40 +189,29 @@ def table(
     has a line a cell on a narrow page that has the style `STACKED`. Rows beyond `most` are counted, cells are
     cut at `limit` characters.
     """
-    right = [name in numeric for name in header]
-    style = "text-align:{};vertical-align:top;padding:2px 12px 2px 0"
-    names = [f' data-name="{escaped(name)}"' if stacked else "" for name in header]
-
-    def line(cells: Sequence[object], tag: str) -> str:
-        made = (
-            f'<{tag} style="{style.format("right" if flush else "left")}"{name if tag == "td" else ""}>'
-            f"{_cell(escaped(cell, limit=limit))}</{tag}>"
-            for cell, flush, name in zip(cells, right, names, strict=True)
-        )
-        return f'<tr style="border-bottom:1px solid {LINE}">{"".join(made)}</tr>'
-
-    body = "".join(line(row, "td") for row in rows[:most])
-    kind = ' class="stacked"' if stacked else ""
-    head = f"<thead>{line(header, 'th')}</thead>" if any(header) else ""
-    made = f'<table{kind} style="border-collapse:collapse">{head}<tbody>{body}</tbody></table>'
-    return f'<div style="overflow-x:auto">{made}</div>' + _left(len(rows) - most if most is not None else 0)
+    return _part("table", header, rows, numeric, stacked, most, limit)
 
 
-def _left(count: int) -> str:
-    return f"<p>and {count:,} more</p>" if count > 0 else ""
+def marked(text: str, spans: Mapping[str, Sequence[tuple[int, int]]], *, limit: int = LONGEST_SHOWN) -> str:
+    """The text with the spans of each name marked in a colour of its own, and labelled with it.
 
-
-def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lines of plain text in which the columns of the rows stand below each other."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    One that begins inside another is named behind it.
+    """
+    shown = text[:limit]
+    edges = [
+        (start, min(end, limit), name)
+        for name, found in spans.items()
+        for start, end in found
+        if start < limit
     ]
-
-
-def _cell(content: str) -> str:
-    """Long content in a box of readable width, so that short columns keep theirs."""
-    if len(content) <= LONG_CELL:
-        return content
-    style = "min-width:13em;max-width:38em;overflow-wrap:anywhere;white-space:pre-line"
-    return f'<div style="{style}">{content}</div>'
+    colours = {name: COLOURS[place % len(COLOURS)] for place, name in enumerate(spans)}
+    pieces: list[tuple[str | None, str, str]] = []
+    position = 0
+    for start, end, name in sorted(edges, key=lambda edge: (edge[0], -edge[1])):
+        if start < position:
+            pieces.append((None, name, colours[name]))
+            continue
+        pieces += [(shown[position:start], "", ""), (shown[start:end], name, colours[name])]
+        position = end
+    pieces.append((shown[position:], "", ""))
+    return _part("marked", pieces, len(text) - len(shown))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardkit.errors import CAUGHT, InputError, RewardError, describe_error, did_you_mean
-from rewardkit.html import cards
+from rewardkit.html.markup import render
 from rewardkit.primitives.gates import Gate
 from rewardkit.primitives.weights import aggregate, check_weights
 from rewardkit.rewards.component import Component
@@ -331,17 +331,37 @@ class Reward:
         return result_of(self, columns)
 
     def _repr_html_(self) -> str:
-        if self.routing:
-            rewards = [(str(value), reward) for value, reward in self.routing.rewards.items()]
-            rewards += [("(any other)", self.routing.default)] if self.routing.default is not None else []
-            parts = [(value, inner.name, inner.weights, inner.aggregation) for value, inner in rewards]
-            return cards.route(self.name, self.routing.column, parts)
         options = {"aggregation": self.aggregation, "on missing": self.on_missing, "origin": self.origin}
         for what, item in (("gate of the whole reward", self.gate), ("transform", self.transform)):
             options[what] = describe(item) if item else ""
-        fields = {name: describe(item) for name, item in self.fields.items()}
-        components = [{**item.scoring_record(), **item.paying_record()} for item in self.components]
-        return cards.reward(self.name, fields, components, options)
+        parts = {**self.routing.rewards, "(any other)": self.routing.default} if self.routing else {}
+        return render(
+            "reward",
+            reward=self,
+            fields=[(name, describe(function)) for name, function in self.fields.items()],
+            components=[
+                (
+                    item.name,
+                    describe(item.function),
+                    f"{item.weight:g}",
+                    describe(item.gate) if item.gate else "",
+                    " to ".join(f"{end:g}" for end in item.range) if item.range else "unbounded",
+                    item.why,
+                )
+                for item in self.components
+            ],
+            options=[(what, text) for what, text in options.items() if text],
+            parts=[
+                (
+                    value,
+                    inner.name,
+                    ", ".join(f"{name} {w:g}" for name, w in inner.weights.items()),
+                    inner.aggregation,
+                )
+                for value, inner in parts.items()
+                if inner is not None
+            ],
+        )
 
     # --- its record
 

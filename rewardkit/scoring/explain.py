@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from rewardkit.errors import RewardError
-from rewardkit.html import markup
+from rewardkit.html.markup import aligned, html_of, marked, number, render
 from rewardkit.primitives.extract import Extractor, Span
 from rewardkit.rewards.fingerprint import describe
 from rewardkit.rewards.reward import Reward
@@ -56,7 +55,7 @@ class Explanation:
         for name, value in self.result.fields.items():
             at = ", ".join(f"{start}-{end}" for start, end in self.spans.get(name, []))
             out.append(f"field {name} = {value!r}" + (f" (characters {at})" if at else ""))
-        out += ["", *markup.aligned([HEADER, *(self._row(line) for line in self.lines)])]
+        out += ["", *aligned([HEADER, *(self._row(line) for line in self.lines)])]
         out += [f"note {name} = {value!r}" for name, value in self.result.notes.items()]
         return "\n".join(out)
 
@@ -65,38 +64,31 @@ class Explanation:
         return (
             line.component,
             line.status,
-            _number(line.score),
+            number(line.score),
             f"{line.weight:g}",
-            _number(line.contribution),
+            number(line.contribution),
             line.gate,
             line.reason or line.why,
         )
 
     def _repr_html_(self) -> str:
-        heard = list(self.result.notes.items())
-        notes = markup.table(("note", "value"), heard, limit=LONGEST_CELL) if heard else ""
-        fields = [
-            (name, "not found" if value is None else repr(value))
-            for name, value in self.result.fields.items()
-        ]
-        truth = [(name, value) for name, value in self.columns.items() if name == "ground_truth"]
-        lines = markup.table(
-            HEADER,
-            [self._row(line) for line in self.lines],
-            numeric=("score", "weight", "adds"),
-            limit=LONGEST_CELL,
+        fields = {
+            name: "not found" if value is None else repr(value) for name, value in self.result.fields.items()
+        }
+        truth = {name: value for name, value in self.columns.items() if name == "ground_truth"}
+        return render(
+            "explanation",
+            name=self.reward,
+            reward=self.result.reward,
+            completion=html_of(marked(self.completion, self.spans)),
+            fields=[*fields.items(), *truth.items()],
+            header=HEADER,
+            rows=[self._row(line) for line in self.lines],
+            notes=list(self.result.notes.items()),
         )
-        body = markup.quoted(markup.marked(self.completion, self.spans))
-        body += markup.table(("field", "value"), [*fields, *truth], limit=LONGEST_CELL) + lines + notes
-        return markup.card(self.reward, body, said=f"reward {_number(self.result.reward)}")
 
 
-LONGEST_CELL = 600  # characters of a field, a note or a reason on a page
 HEADER = ("component", "status", "score", "weight", "adds", "gate", "why")
-
-
-def _number(value: float) -> str:
-    return "-" if math.isnan(value) else f"{value + 0.0:.4g}"
 
 
 def explain(reward: Reward, rollout: Mapping[str, Any]) -> Explanation:

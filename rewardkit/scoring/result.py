@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from rewardkit.html import cards
+from rewardkit.html.markup import number, render
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.evaluate import evaluate
 
@@ -31,11 +32,18 @@ class RewardResult:
     weights: dict[str, float] = field(default_factory=dict)
 
     def _repr_html_(self) -> str:
-        rows = [
-            (name, self.status[name], score, self.weights.get(name), self.errors.get(name, ""))
-            for name, score in self.scores.items()
-        ]
-        return cards.result(self.reward, rows, self.fields, self.notes)
+        weights = {name: f"{weight:g}" for name, weight in self.weights.items()}
+        return render(
+            "result",
+            reward=self.reward,
+            judged=not math.isnan(self.reward),
+            rows=[
+                (name, self.status[name], number(score), weights.get(name, "-"), self.errors.get(name, ""))
+                for name, score in self.scores.items()
+            ],
+            fields=[(name, repr(value)) for name, value in self.fields.items()],
+            notes=[(name, repr(value)) for name, value in self.notes.items()],
+        )
 
 
 def result_of(reward: Reward, columns: Mapping[str, Any]) -> RewardResult:
