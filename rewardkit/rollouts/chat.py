@@ -1,4 +1,4 @@
-"""Requests to an OpenAI-compatible server: so many at a time; what fails, and when to give up."""
+"""Requests to an OpenAI-compatible server, so many at a time, over the openai client's own retries."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
@@ -31,9 +31,6 @@ RETRIES = 10
 
 REACH_SECONDS = 10.0
 """For the first word from the server. Our choice; one that is silent so long is asked nevertheless."""
-
-GIVE_UP_AFTER = 3
-"""Prompts in a row of which none was answered. Our choice: one may be at fault itself, three are not."""
 
 KEY = "OPENAI_API_KEY"
 NO_KEY = "none"
@@ -131,11 +128,9 @@ class Server:
                 f"no server answers at {self.address!r} ({self.reason(error)}); start it, or correct the "
                 "base URL"
             ) from None
-        except openai.APIStatusError as error:
-            if error.status_code == 401:
+        except (openai.APIError, ValueError, TypeError, KeyError, RecursionError) as error:
+            if getattr(error, "status_code", None) == 401:
                 raise self.hopeless(error, []) from None
-            return []
-        except (openai.APIError, ValueError, TypeError, KeyError, RecursionError):
             return []
 
     def reason(self, error: Exception) -> str:
@@ -153,6 +148,12 @@ class Server:
         if self.key != NO_KEY:
             text = text.replace(self.key, "***")
         return text if len(text) <= REASON_LENGTH else text[: REASON_LENGTH - 3] + "..."
+
+    @staticmethod
+    def is_hopeless(error: Exception) -> bool:
+        """Whether no request will be answered."""
+        status, code = getattr(error, "status_code", None), getattr(error, "code", None)
+        return status in HOPELESS or code == "insufficient_quota"
 
     def hopeless(self, error: Exception, models: list[str]) -> InputError:
         """What to say when no request will be answered."""
@@ -172,84 +173,46 @@ def _never_connected(error: Exception) -> bool:
 
 
 def ask_all(
-    server: Server,
-    asks: Iterable[Ask],
-    *,
-    answered: Callable[[Ask, dict[str, Any]], None],
-    failed: Callable[[Ask, str], None],
-    concurrency: int = CONCURRENCY,
-    known: bool = False,
-) -> None:
-    """Ask for all, `concurrency` at a time, and call `answered` or `failed` for each, one after the other.
+    server: Server, asks: Sequence[Ask], *, concurrency: int = CONCURRENCY
+) -> Generator[tuple[Ask, dict[str, Any] | Exception], None, None]:
+    """Each ask with its answer and its `seconds`, or with why there is none, as they come.
 
-    Answers have their `seconds`. `known` is whether the server has given answers before, so that it is not
-    the settings that it refuses. InputError where it makes no sense to go on: no server, no such model, no
-    answer to any of `GIVE_UP_AFTER` prompts in a row. Requests run in threads that nothing waits for, so that
-    it works in a notebook and an interrupt ends it at once; an answer that comes later is dropped.
+    InputError where no server is there, or one that answers nobody. Requests run in threads that nothing
+    waits for, so that it works in a notebook and an interrupt ends it at once; an answer that comes later is
+    dropped.
     """
-    import openai
-
+    if not asks:
+        return
     client = server.client()
     models = server.models(client)
-    waiting, lock, left = iter(asks), threading.Lock(), threading.Event()
-    ended: SimpleQueue[BaseException | None] = SimpleQueue()
-    unanswered: set[Any] = set()
-
-    def lost(ask: Ask, error: Exception) -> None:
-        status = getattr(error, "status_code", None)
-        if status in HOPELESS or getattr(error, "code", None) == "insufficient_quota":
-            raise server.hopeless(error, models) from None  # what the client raised may hold the key
-        reason = server.reason(error)
-        failed(ask, reason)
-        if known and status is not None and 400 <= status < 500 and status != 429:
-            return  # it answers others, so this prompt is at fault, as one that is too long
-        unanswered.add(ask.row["prompt_id"])
-        if len(unanswered) >= GIVE_UP_AFTER:
-            raise InputError(
-                f"the server at {server.address!r} answered to none of {len(unanswered)} prompts in a row "
-                f"({reason})"
-            ) from None
-
-    def settle(ask: Ask, outcome: dict[str, Any] | Exception) -> None:
-        nonlocal known
-        if isinstance(outcome, Exception):
-            lost(ask, outcome)
-            return
-        known = True
-        unanswered.clear()
-        answered(ask, outcome)
+    waiting, ended, outcomes = iter(asks), threading.Event(), SimpleQueue[tuple[Ask, Any]]()
+    lock = threading.Lock()
 
     def work() -> None:
-        try:
-            while True:
-                with lock:
-                    ask = None if left.is_set() else next(waiting, None)
-                if ask is None:
-                    return ended.put(None)
-                started = time.perf_counter()
-                outcome: dict[str, Any] | Exception
-                try:
-                    outcome = server.answer(client, ask.request)
-                    outcome["seconds"] = round(time.perf_counter() - started, 3)
-                except (openai.APIError, ValueError) as error:
-                    outcome = error
-                with lock:
-                    if not left.is_set():
-                        settle(ask, outcome)
-        except BaseException as error:
-            left.set()
-            ended.put(error)
+        while True:
+            with lock:
+                ask = None if ended.is_set() else next(waiting, None)
+            if ask is None:
+                return
+            started = time.perf_counter()
+            try:
+                outcome = server.answer(client, ask.request)
+                outcomes.put((ask, {**outcome, "seconds": round(time.perf_counter() - started, 3)}))
+            except Exception as error:  # also what the client does not expect, so that no one waits for ever
+                if server.is_hopeless(error):
+                    ended.set()
+                outcomes.put((ask, error))
 
-    threads = [threading.Thread(target=work, daemon=True) for _ in range(concurrency)]
     try:
-        for thread in threads:
-            thread.start()
-        for _ in threads:
-            if (error := ended.get()) is not None:
-                raise error
+        for _ in range(min(concurrency, len(asks))):
+            threading.Thread(target=work, daemon=True).start()
+        for _ in asks:
+            ask, outcome = outcomes.get()
+            if isinstance(outcome, Exception) and server.is_hopeless(outcome):
+                raise server.hopeless(outcome, models) from None  # what the client raised may hold the key
+            yield ask, outcome
     finally:
-        with lock:
-            left.set()
+        ended.set()
         client.close()
 
 

@@ -8,7 +8,8 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from contextlib import closing
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from rewardkit.rollouts.chat import CONCURRENCY, RETRIES, TIMEOUT, Ask, Server, 
 from rewardkit.rollouts.columns import ALIASES
 from rewardkit.rollouts.files import Rejected
 from rewardkit.rollouts.prompts import Prompt, Prompts, read_prompts
-from rewardkit.rollouts.sample_log import open_log
+from rewardkit.rollouts.sample_log import appending, read_log
 
 __all__ = ["Sampled", "sample"]
 
@@ -46,6 +47,10 @@ RESERVED = (
 WHOLE = {"n": 1, "concurrency": 1, "retries": 0, "seed": 0, "limit": 1, "max_tokens": 1}
 """Options that are whole numbers, and their least."""
 
+GIVE_UP_AFTER = 3
+"""Prompts in a row of which none was answered. Our choice: one may be at fault itself, three are not."""
+
+TOTALS = ("truncated", "without_text", "prompt_tokens", "completion_tokens")
 TINY, HUGE = sys.float_info.min, sys.float_info.max
 BOUNDS = {
     "temperature": (0.0, HUGE, "a number from 0"),
@@ -173,73 +178,90 @@ def sample(
     plan = _Plan(policy or model, model, seed, {k: v for k, v in settings.items() if v is not None})
     read = read_prompts(prompts, columns=columns, system=system, reserved=RESERVED)
     chosen = read.items[:limit]
-    started = time.perf_counter()
-    failed: list[Failed] = []
-    totals = Counter[str]()
-    with open_log(Path(output)) as log:
-        plan, there = _taken_up(plan, log.path, log.rows, read, add)
-        wanted = [(prompt, k) for prompt in chosen for k in range(n)]
-        asks = [plan.ask(prompt, k) for prompt, k in wanted if (str(prompt.prompt_id), k) not in there]
-        mended = log.mend()
-        bar = tqdm(
-            desc="sampling",
-            unit="completion",
-            total=len(wanted),
-            initial=len(wanted) - len(asks),
-            disable=not progress,
-        )
-
-        def answered(ask: Ask, answer: dict[str, Any]) -> None:
-            log.append({**ask.row, **answer})
-            totals["truncated"] += answer["finish_reason"] == "length"
-            totals["without_text"] += answer["completion"] is None
-            for name in ("prompt_tokens", "completion_tokens"):
-                totals[name] += answer[name] if isinstance(answer[name], int) else 0
-            bar.update()
-
-        def unanswered(ask: Ask, reason: str) -> None:
-            failed.append(Failed(ask.row["rollout_id"], reason))
-            bar.set_postfix(failed=len(failed))
-            bar.update()
-
-        def so_far(what: str) -> str:
-            return (
-                f"{what}; {log.added} of the {len(asks)} completions that were to be sampled are in "
-                f"{str(log.path)!r}, and the same again samples the others"
-            )
-
-        with bar:
-            try:
-                if asks:
-                    ask_all(
-                        server,
-                        asks,
-                        answered=answered,
-                        failed=unanswered,
-                        concurrency=min(concurrency, len(asks)),
-                        known=bool(there),
-                    )
-            except KeyboardInterrupt:
-                raise KeyboardInterrupt(so_far("interrupted")) from None
-            except InputError as error:
-                raise (InputError(so_far(str(error))) if log.added else error) from None
+    path, started = Path(output), time.perf_counter()
+    rows, broken = read_log(path)
+    plan, there = _taken_up(plan, path, rows, read, add)
+    wanted = [(prompt, k) for prompt in chosen for k in range(n)]
+    asks = [plan.ask(prompt, k) for prompt, k in wanted if (str(prompt.prompt_id), k) not in there]
+    done = _Done(path, len(asks), bool(there))
+    with (
+        appending(path, broken) as append,
+        tqdm(desc="sampling", unit="completion", total=len(wanted), disable=not progress) as bar,
+    ):
+        bar.update(len(wanted) - len(asks))
+        try:
+            with closing(ask_all(server, asks, concurrency=concurrency)) as outcomes:
+                for ask, outcome in outcomes:
+                    if isinstance(outcome, Exception):
+                        done.fail(ask, outcome, server)
+                        bar.set_postfix(failed=len(done.failed))
+                    else:
+                        append({**ask.row, **outcome})
+                        done.add(outcome)
+                    bar.update()
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(done.so_far("interrupted")) from None
+        except InputError as error:
+            raise (InputError(done.so_far(str(error))) if done.added else error) from None
     order = {ask.row["rollout_id"]: at for at, ask in enumerate(asks)}
+    mended = f"the last line of {str(path)!r} was broken off and is cut off ({len(broken)} bytes)"
     return Sampled(
-        output=log.path,
-        rows=len(log.rows) + log.added,
+        output=path,
+        rows=len(rows) + done.added,
         kept=len(there),
-        sampled=log.added,
+        sampled=done.added,
         prompts=len(chosen),
         n=n,
-        failed=tuple(sorted(failed, key=lambda item: order[item.rollout_id])),
+        failed=tuple(sorted(done.failed, key=lambda item: order[item.rollout_id])),
         rejected=read.rejected,
-        warnings=(*([mended] if mended else []), *read.warnings),
+        warnings=(*([mended] if broken else []), *read.warnings),
         seconds=time.perf_counter() - started,
-        truncated=totals["truncated"],
-        without_text=totals["without_text"],
-        prompt_tokens=totals["prompt_tokens"],
-        completion_tokens=totals["completion_tokens"],
+        **{name: done.totals[name] for name in TOTALS},
     )
+
+
+@dataclass
+class _Done:
+    """What has been answered so far."""
+
+    path: Path
+    asked: int
+    known: bool  # whether the server has given answers, so that it is not the settings that it refuses
+    added: int = 0
+    failed: list[Failed] = field(default_factory=list)
+    totals: Counter[str] = field(default_factory=Counter)
+    unanswered: set[Any] = field(default_factory=set)
+
+    def add(self, answer: Mapping[str, Any]) -> None:
+        """Count an answer."""
+        self.known = True
+        self.unanswered.clear()
+        self.added += 1
+        self.totals["truncated"] += answer["finish_reason"] == "length"
+        self.totals["without_text"] += answer["completion"] is None
+        for name in ("prompt_tokens", "completion_tokens"):
+            self.totals[name] += answer[name] if isinstance(answer[name], int) else 0
+
+    def fail(self, ask: Ask, error: Exception, server: Server) -> None:
+        """Count what was not answered; InputError where too many prompts in a row were not."""
+        reason = server.reason(error)
+        self.failed.append(Failed(ask.row["rollout_id"], reason))
+        status = getattr(error, "status_code", None)
+        if self.known and status is not None and 400 <= status < 500 and status != 429:
+            return  # it answers others, so this prompt is at fault, as one that is too long
+        self.unanswered.add(ask.row["prompt_id"])
+        if len(self.unanswered) >= GIVE_UP_AFTER:
+            raise InputError(
+                f"the server at {server.address!r} answered to none of {len(self.unanswered)} prompts in a "
+                f"row ({reason})"
+            )
+
+    def so_far(self, what: str) -> str:
+        """Why the run ends, and what it leaves."""
+        return (
+            f"{what}; {self.added} of the {self.asked} completions that were to be sampled are in "
+            f"{str(self.path)!r}, and the same again samples the others"
+        )
 
 
 @dataclass(frozen=True)
