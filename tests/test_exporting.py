@@ -57,15 +57,22 @@ def test_a_file_says_what_it_is_how_it_is_used_and_what_is_lost(target, tmp_path
     assert str(made.path) in repr(made) and made.record()["target"] == target
 
 
-@pytest.mark.parametrize("target", SEVEN)
-def test_a_file_needs_the_light_core_only(target, tmp_path):
-    """What the notebook, the tests and the trainers bring along is not imported by it."""
-    export(arithmetic(), to=target, path=tmp_path / "mine.py")
+def python(code, folder, sent=None):
+    """What a new process in this folder writes to its standard output."""
+    done = subprocess.run(
+        [sys.executable, "-c", code], input=sent, capture_output=True, timeout=60, cwd=folder
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_files_need_the_light_core_only(tmp_path):
+    """What the notebook, the tests and the trainers bring along is not imported by them."""
+    for target in SEVEN:
+        export(arithmetic(), to=target, path=tmp_path / f"for_{target}.py")
     heavy = ["IPython", "jupyterlab", "matplotlib", "papermill", "torch", "trl", "openai", "ipywidgets"]
-    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import mine; "
-    code += f"print([name for name in {heavy} if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert done.stdout.strip() == "[]", done.stderr
+    code = f"import sys, {', '.join(f'for_{target}' for target in SEVEN)}; "
+    assert python(code + f"print([name for name in {heavy} if name in sys.modules])", tmp_path) == b"[]\n"
 
 
 def test_trl_gets_one_function_of_lists_with_none_where_nothing_is_judged(tmp_path):
@@ -153,39 +160,34 @@ def test_functions_in_memory_survive_pickling(target, dumps):
     assert pickle.loads(dumps(function)) is not None
 
 
-@pytest.mark.parametrize("target", SEVEN)
-def test_functions_in_memory_of_a_users_file_can_be_had_in_another_process(target, tmp_path):
+def test_functions_in_memory_of_a_users_file_can_be_had_in_another_process(tmp_path):
     (tmp_path / "theirs.py").write_text(
         "SHARE = 0.25\n\ndef half():\n    return 2 * SHARE\n\n"
         "def f(completion, ground_truth):\n    return half()\n"
     )
     reward = rk.load_reward(f"{tmp_path / 'theirs.py'}:f")
-    sent = pickle.dumps(named(target).functions(reward))
+    sent = pickle.dumps([pickle.dumps(named(target).functions(reward)) for target in SEVEN])
     (tmp_path / "theirs.py").unlink()
-    code = (
-        "import sys, pickle; made = pickle.loads(sys.stdin.buffer.read()); "
-        "one = made[0] if isinstance(made, list) else made; "
-        "print(one.reward(completion='x', ground_truth='y').reward)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], input=sent, capture_output=True, timeout=60, cwd=tmp_path
-    )
-    assert done.stdout.decode().strip() == "0.5", done.stderr
+    code = """
+import sys, pickle
+for one in map(pickle.loads, pickle.load(sys.stdin.buffer)):
+    one = one[0] if isinstance(one, list) else one
+    print(one.reward(completion="x", ground_truth="y").reward)
+"""
+    assert python(code, tmp_path, sent).split() == [b"0.5"] * len(SEVEN)
 
 
 @pytest.mark.parametrize("how", ["pickle", "cloudpickle"])
-@pytest.mark.parametrize("target", ["trl", "verl", "siirl", "tunix", "openrlhf"])
-def test_functions_of_a_file_survive_pickling_into_another_process(target, how, tmp_path):
-    made = export(arithmetic(), to=target, path=tmp_path / "mine.py")
-    code = (
-        f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import {how}, mine; "
-        f"sys.stdout.buffer.write({how}.dumps(mine.{made.functions[0]}))"
-    )
-    sent = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60, check=True).stdout
-    read = f"import sys, pickle; sys.path.insert(0, {str(tmp_path)!r}); "
-    read += "print(pickle.loads(sys.stdin.buffer.read()).__name__)"
-    done = subprocess.run([sys.executable, "-c", read], input=sent, capture_output=True, timeout=60)
-    assert done.stdout.decode().strip() == made.functions[0], done.stderr
+def test_functions_of_a_file_survive_pickling_into_another_process(how, tmp_path):
+    made = {
+        target: export(arithmetic(), to=target, path=tmp_path / f"for_{target}.py").functions[0]
+        for target in ("trl", "verl", "siirl", "tunix", "openrlhf")
+    }
+    listed = ", ".join(f"for_{target}.{name}" for target, name in made.items())
+    imports = f"import {how}, sys, {', '.join(f'for_{target}' for target in made)}; "
+    sent = python(f"{imports} sys.stdout.buffer.write({how}.dumps([{listed}]))", tmp_path)
+    read = "import sys, pickle; print(*(one.__name__ for one in pickle.load(sys.stdin.buffer)))"
+    assert python(read, tmp_path, sent).decode().split() == list(made.values())
 
 
 REFUSED = {

@@ -6,6 +6,7 @@ import hashlib
 import importlib
 import importlib.util
 import inspect
+import os
 import re
 import sys
 import traceback
@@ -163,10 +164,10 @@ def _forget(helper: str) -> None:
 
 def _beside(path: Path) -> dict[str, Path]:
     """The imported modules whose files lie beside the file, by name, in order of their names."""
-    found = {}
+    found, folder = {}, str(path.parent)
     for name, module in sorted(sys.modules.items()):
         file = getattr(module, "__file__", None)
-        if file and not name.startswith(FILE_MODULE) and Path(file).parent == path.parent:
+        if file and not name.startswith(FILE_MODULE) and os.path.dirname(file) == folder:
             found[name] = Path(file)
     return found
 
