@@ -59,9 +59,9 @@ def test_a_larger_size_is_near_the_truth_where_the_plug_in_is_far_off():
     assert abs(np.mean(found) - truth) < off / 10  # a little high: prompts that are all alike are the limit
 
 
-@pytest.mark.parametrize(("a", "b"), [(0.5, 0.5), (2.0, 5.0), (1.0, 8.0)])
+@pytest.mark.parametrize(("a", "b"), [(0.5, 0.5), (1.0, 8.0)])
 def test_the_interval_of_a_larger_size_holds_the_truth_about_as_often_as_it_says(a, b):
-    size, seeds = 24, 60
+    size, seeds = 24, 40
     rates = np.random.default_rng(99).beta(a, b, 400_000)
     truth = (rates**size + (1 - rates) ** size).mean()
     held = 0
@@ -84,10 +84,10 @@ def test_prompts_of_two_kinds_are_refused_and_not_foreseen_as_one(seed):
 
 def test_rates_of_one_kind_are_refused_as_rarely_as_is_meant():
     refused = 0
-    for seed in range(100):
+    for seed in range(30):
         rates = np.random.default_rng(seed).beta(0.8, 1.5, 300)
         refused += np.isnan(share(*outcomes(seed, rates, 8), 16).value)
-    assert refused <= 4  # 1 % of 100 is 1, and more than 4 comes once in 300 times
+    assert refused <= 2  # of 1 % each, more than 2 come once in 300 times
 
 
 def test_the_interval_holds_the_value_where_nearly_no_group_is_tied():

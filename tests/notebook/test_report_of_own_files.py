@@ -89,22 +89,17 @@ def test_a_reward_that_prints_for_every_row_gets_pages_of_a_few_lines(tmp_path, 
     printing = "    print('Question:', completion); print('odd\\n' * 3, file=sys.stderr)\n"
     code = "import sys\ndef right(completion, ground_truth):\n{}    return completion == ground_truth\n"
     (tmp_path / "loud.py").write_text(code.format(printing))
-    (tmp_path / "quiet.py").write_text(code.format(""))
     rows = [{"prompt": f"p{n // 4}", "completion": f"says {n % 3}", "ground_truth": "1"} for n in range(400)]
     (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    rewards = [f"{tmp_path}/{name}.py:right" for name in ("loud", "quiet")]
-    made = report(rewards, tmp_path / "log.jsonl", tmp_path / "out", timeout=10.0)
+    made = report([f"{tmp_path}/loud.py:right"], tmp_path / "log.jsonl", tmp_path / "out", timeout=10.0)
     assert made.failed == []
-    loud, quiet = ([page.body for page in summary.pages] for summary in made.summaries)
+    loud = [page.body for page in made.summaries[0].pages]
     assert loud.pop(1).count("Question:") < 20  # while it is probed nothing is shown
     for body in loud:
         streams = re.findall("<div[^>]*output_stream.*?</pre>", body, flags=re.DOTALL)
         assert streams and all("functions printed 2,000 lines" in item for item in streams)
         assert max(item.count("\n") for item in streams) <= 8
     assert 0 < sum(body.count("Question:") for body in loud) < 20
-    for body in quiet:
-        assert "output_stream" not in body
-        assert LEFT_OUT not in body
 
 
 NAME = "negative_length_in_characters_compared_with_the_shortest_sibling"
@@ -135,6 +130,11 @@ def test_a_report_says_whether_the_log_has_the_same_scores(trained):
     assert log.verdict[1].endswith("These are the scores in the log, so nothing says that they are right.")
     assert other.verdict[0] == "stop" and other.diagnosis.findings[0].code == "log_mismatch"
     assert trained.index.read_text().count(AGREES) == trained.summary.read_text().count(AGREES) == 1
+
+
+def test_where_nothing_is_printed_no_page_says_so(trained):
+    for page in trained.summaries[0].pages:
+        assert "output_stream" not in page.body and LEFT_OUT not in page.body
 
 
 def test_a_log_has_no_page_of_checks_and_a_reward_without_cases_has_one(trained):
@@ -198,11 +198,10 @@ def labelled(tmp_path_factory):
     """A report made on the command line with a label and slices, and one with a label of words."""
     folder = tmp_path_factory.mktemp("labelled")
     rollouts = arithmetic_with_label()
-    rollouts.table.assign(said=rollouts.table["is_right"].map({0: "no", 1: "yes"})).to_json(
-        folder / "log.jsonl", orient="records", lines=True
-    )
+    table = rollouts.table.assign(said=rollouts.table["is_right"].map({0: "no", 1: "yes"}))
     made = {}
-    for label in ("is_right", "said"):
+    for label, rows in (("is_right", len(table)), ("said", 64)):
+        table[:rows].to_json(folder / "log.jsonl", orient="records", lines=True)
         arguments = ["report", "--reward", "gallery:arithmetic", "--rollouts", str(folder / "log.jsonl")]
         arguments += ["--label", label, "--by", "task", "-o", str(folder / label), "--json"]
         with only("03_analyze"):

@@ -1,11 +1,9 @@
-"""Calls that do not come back end as findings, from Python, the command line and a notebook."""
+"""Calls that do not come back end as findings, from Python and the command line."""
 
 import json
 import re
 import time
 
-import nbformat
-import papermill
 import pytest
 from click.testing import CliRunner
 from planted_probes import DATA
@@ -63,23 +61,6 @@ def test_each_hanging_form_ends_as_a_finding_on_the_command_line(files, name):
     assert [(item["code"], item["severity"]) for item in findings] == [("hang", "high")]
     assert findings[0]["evidence"]["seconds"] == SECONDS
     assert time.monotonic() - began < 60  # not for ever
-
-
-def test_a_hang_ends_as_a_finding_in_a_notebook(files, tmp_path):
-    cells = [
-        f"import rewardkit as rk\nrollouts = rk.load_rollouts({str(files / 'rollouts.jsonl')!r})",
-        f"reward = rk.load_reward({str(files / 'mine.py') + ':endless'!r}, rollouts=rollouts)",
-        f"found = rk.probe(reward, rollouts, only='hang', timeout={SECONDS})",
-        "print([item.code for item in found.alarms])",
-    ]
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
-    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    nbformat.write(notebook, tmp_path / "in.ipynb")
-    done = papermill.execute_notebook(
-        str(tmp_path / "in.ipynb"), str(tmp_path / "out.ipynb"), progress_bar=False, log_output=False
-    )
-    printed = "".join(output.get("text", "") for output in done.cells[-1].outputs)
-    assert "'hang'" in printed
 
 
 def test_the_shortest_completion_that_hangs_is_shown():
