@@ -15,9 +15,7 @@ from rewardkit.analysis.proposal import Found, Proposal
 from rewardkit.analysis.proposals import READABLE, prediction_column
 from rewardkit.analysis.view import View
 from rewardkit.primitives import extract, verify
-from rewardkit.primitives.extract.combining import Every, FirstOf
-from rewardkit.primitives.extract.extractor import Extractor
-from rewardkit.primitives.extract.tagged import Tag
+from rewardkit.primitives.extract import Extractor
 from rewardkit.rewards.component import Component
 from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.scores import Scores
@@ -129,11 +127,11 @@ def _looser_extractors(current: Callable[..., Any], now: str, kind: Kind) -> Ite
         *([("number()", extract.number())] if kind == "numbers" else []),
         *([(f'choice("{LETTERS}")', extract.choice(LETTERS))] if kind == "letters" else []),
     ]
-    if not isinstance(current, Extractor) or isinstance(current, Every):
+    if not isinstance(current, Extractor) or isinstance(current, extract.every):
         for code, extractor in plain:
             yield Way(code, f"rk.extract.{code}", extractor)
         return
-    if isinstance(current, Tag) and not current.unclosed:
+    if isinstance(current, extract.tag) and not current.unclosed:
         yield Way("an unclosed tag", f"replace({now}, unclosed=True)", replace(current, unclosed=True))
     if kind == "numbers":
         inner = extract.within(current, extract.number())
@@ -147,9 +145,9 @@ def _looser_extractors(current: Callable[..., Any], now: str, kind: Kind) -> Ite
 
 
 def _stricter_extractors(current: Callable[..., Any], now: str, kind: Kind) -> Iterator[Way]:
-    if isinstance(current, FirstOf) and len(current.extractors) > 1:
+    if isinstance(current, extract.first_of) and len(current.extractors) > 1:
         yield Way("only the first of its extractors", f"{now}.extractors[0]", current.extractors[0])
-    if isinstance(current, Tag) and current.unclosed:
+    if isinstance(current, extract.tag) and current.unclosed:
         yield Way("only a closed tag", f"replace({now}, unclosed=False)", replace(current, unclosed=False))
     if type(current) is type(extract.number()) and kind == "numbers":
         code = "rk.extract.within(rk.extract.answer_phrase(), rk.extract.number())"

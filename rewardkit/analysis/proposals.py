@@ -19,8 +19,8 @@ from rewardkit.analysis.proposal import Found, Proposal, reweighed
 from rewardkit.analysis.signal import moved
 from rewardkit.analysis.view import View
 from rewardkit.findings import percent
+from rewardkit.primitives import measure
 from rewardkit.primitives.gates import gate
-from rewardkit.primitives.measure.lengths import Length, Overlong
 from rewardkit.primitives.verify import closeness
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.fingerprint import describe
@@ -219,9 +219,9 @@ def _soften(view: View, scores: Scores, codes: Found, notes: list[str]) -> list[
 def _softer(function: Any) -> dict[str, float]:
     """The options of a length function that are other in a softer one; none where it is no such function."""
     options: dict[str, float] = {}
-    if isinstance(function, Overlong) and function.buffer < function.limit:
+    if isinstance(function, measure.overlong) and function.buffer < function.limit:
         options["buffer"] = min(function.limit, WIDER * function.buffer)
-    if isinstance(function, Length):
+    if isinstance(function, measure.length):
         if function.full_until is not None and function.zero_from is not None:
             options["zero_from"] = function.full_until + WIDER * (function.zero_from - function.full_until)
         if function.zero_until:

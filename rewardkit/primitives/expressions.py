@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
 from numbers import Real
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import regex as engine
 
-from rewardkit.primitives.factories import Made, one_of
+from rewardkit.primitives.factories import Primitive
 
-__all__ = ["check_timeout", "compiled", "regex"]
+__all__ = ["Expression", "Seconds", "compiled", "in_time", "regex"]
 
-Mode = Literal["search", "fullmatch"]
+T = TypeVar("T")
 
 
 @lru_cache(maxsize=256)
@@ -28,36 +29,32 @@ def compiled(expression: Any) -> engine.Pattern[str]:
         raise ValueError(f"pattern {expression!r} does not compile: {error}") from None
 
 
-def check_timeout(timeout: Any) -> None:
-    """Raise a ValueError unless it is a time in seconds."""
-    known = isinstance(timeout, int | float | Real) and not isinstance(timeout, bool)
-    if not (known and 0 < float(timeout) < math.inf):
-        raise ValueError(f"timeout={timeout!r} is not a time; give seconds above 0")
+def _expression(option: str, value: Any) -> Any:
+    compiled(value)
+    return value
+
+
+def _seconds(option: str, value: Any) -> Any:
+    known = isinstance(value, int | float | Real) and not isinstance(value, bool)
+    if not (known and 0 < float(value) < math.inf):
+        raise ValueError(f"{option}={value!r} is not a time; give seconds above 0")
+    return value
+
+
+Expression = Annotated[str, _expression]
+Seconds = Annotated[float, _seconds]
+
+
+def in_time(search: Any, find: Callable[[], T]) -> T:
+    """What `find` gives; TimeoutError with the expression of the search where it took too long."""
+    try:
+        return find()
+    except TimeoutError:
+        raise TimeoutError(f"pattern {search.expression!r} took longer than {search.timeout:g} s") from None
 
 
 @dataclass(frozen=True, repr=False)
-class Regex(Made):
-    expression: str
-    mode: Mode = field(kw_only=True, default="search")
-    timeout: float = field(kw_only=True, default=1.0)
-
-    def __post_init__(self) -> None:
-        one_of("mode", self.mode, ("search", "fullmatch"))
-        check_timeout(self.timeout)
-        compiled(self.expression)
-
-    def __call__(self, completion: str | None) -> float | None:
-        if not isinstance(completion, str):
-            return None
-        pattern = compiled(self.expression)
-        find = pattern.search if self.mode == "search" else pattern.fullmatch
-        try:
-            return float(find(completion, timeout=self.timeout) is not None)
-        except TimeoutError:
-            raise TimeoutError(f"pattern {self.expression!r} took longer than {self.timeout:g} s") from None
-
-
-def regex(expression: str, *, mode: Mode = "search", timeout: float = 1.0) -> Regex:
+class regex(Primitive):
     r"""1.0 where a regular expression matches anywhere in the text, else 0.0.
 
     ``mode="fullmatch"``: where it matches all of it, white space at the ends included. ``.`` leaves out line
@@ -68,4 +65,15 @@ def regex(expression: str, *, mode: Mode = "search", timeout: float = 1.0) -> Re
     >>> regex(r"^#### -?\d+$")("6 * 7\n#### 42"), regex(r"(?m)^#### -?\d+$")("6 * 7\n#### 42")
     (0.0, 1.0)
     """
-    return Regex(expression, mode=mode, timeout=timeout)
+
+    expression: Expression
+    _: KW_ONLY
+    mode: Literal["search", "fullmatch"] = "search"
+    timeout: Seconds = 1.0
+
+    def __call__(self, completion: str | None) -> float | None:
+        if not isinstance(completion, str):
+            return None
+        pattern = compiled(self.expression)
+        find = pattern.search if self.mode == "search" else pattern.fullmatch
+        return float(in_time(self, lambda: find(completion, timeout=self.timeout)) is not None)

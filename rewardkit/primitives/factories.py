@@ -1,6 +1,7 @@
-"""The shape that all made primitives share.
+"""The shape that all primitives share.
 
-A frozen, picklable callable whose repr reads like the call that made it.
+A frozen, picklable callable whose repr reads like the call that made it. A primitive is its own factory: a
+dataclass with the name that people write, ``code_block("python")``.
 """
 
 from __future__ import annotations
@@ -8,19 +9,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import MISSING, fields
-from typing import Any
+from functools import lru_cache, partial
+from types import NoneType
+from typing import Annotated, Any, Literal, Self, get_args, get_origin, get_type_hints
 
 
 class Made:
-    """Base of the dataclasses behind the factories: `CodeBlock("python")` prints as `code_block('python')`.
+    """Base of dataclasses that print as the call that makes them.
 
-    Fields without a default print as positional arguments, a field with metadata ``{"star": True}`` as
-    ``*args``, the others as keywords where they differ from their default.
+    Positional options print as such where they have no default or another value, a field of `starred` as
+    ``*args``, keyword-only ones and those of `named` as keywords where they differ from their default.
     """
 
     @property
     def factory(self) -> str:
-        """Name of the function that makes it."""
+        """What makes it, as people write it."""
         return re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__).lower()
 
     def __repr__(self) -> str:
@@ -29,17 +32,69 @@ class Made:
     def written(self, write: Callable[[Any], str]) -> str:
         """The call that makes it, with each argument as `write` writes it."""
         parts: list[str] = []
-        for field in fields(self):  # type: ignore[arg-type]
-            value: Any = getattr(self, field.name)
-            if field.metadata.get("star"):
+        for option in fields(self):  # type: ignore[arg-type]
+            value: Any = getattr(self, option.name)
+            if option.metadata.get("printed") == "star":
                 parts.extend(write(item) for item in value)
-            elif field.default is MISSING:
-                parts.append(f"{field.name}={write(value)}" if field.kw_only else write(value))
-            elif value != field.default:
-                parts.append(
-                    write(value) if field.metadata.get("positional") else f"{field.name}={write(value)}"
-                )
+            elif option.default is MISSING or value != option.default:
+                keyword = option.kw_only or option.metadata.get("printed") == "named"
+                parts.append(f"{option.name}={write(value)}" if keyword else write(value))
         return f"{self.factory}({', '.join(parts)})"
+
+    def replaced(self, **options: Any) -> Self:
+        """The same with other values of some options, by the names of the fields."""
+        made = object.__new__(type(self))
+        held = {item.name: getattr(self, item.name) for item in fields(self)}  # type: ignore[arg-type]
+        made._fill(**{**held, **options})
+        return made
+
+    def _fill(self, **held: Any) -> None:
+        self.__dict__.update(held)
+        if hasattr(self, "__post_init__"):
+            self.__post_init__()
+
+
+class Primitive(Made):
+    """A primitive, whose options are checked against their annotations: ValueError in one sentence.
+
+    A Literal is one of its values, an int a whole number from 1; other rules are functions of the option's
+    name and value in `Annotated`, which give back the value to keep.
+    """
+
+    def __post_init__(self) -> None:
+        for option, hint in _hints(type(self)):  # type: ignore[arg-type]
+            object.__setattr__(self, option, _checked(option, getattr(self, option), hint))
+
+
+@lru_cache(maxsize=128)
+def _hints(made: type[Any]) -> list[tuple[str, Any]]:
+    hints = get_type_hints(made, include_extras=True)
+    return [(option.name, hints[option.name]) for option in fields(made)]
+
+
+def _checked(option: str, value: Any, hint: Any) -> Any:
+    """The value as it is kept. ValueError: it is none that the hint allows."""
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        for rule in parts[1:]:
+            value = rule(option, value)
+    elif origin is Literal:
+        one_of(option, value, parts)
+    elif NoneType in parts:
+        kind, *others = (part for part in parts if part is not NoneType)
+        value = value if value is None or others else _checked(option, value, kind)
+    elif hint is bool:
+        true_or_false(**{option: value})
+    elif hint is int:
+        whole_number(option, value)
+    return value
+
+
+STAR = {"printed": "star"}
+"""Metadata of a field that is given, and prints, as ``*args``."""
+
+NAMED = {"printed": "named"}
+"""Metadata of a positional field that prints as a keyword."""
 
 
 def _named(value: Any) -> str:
@@ -61,7 +116,12 @@ def true_or_false(**options: Any) -> None:
             raise ValueError(f"{option}={value!r} does not fit; give True or False")
 
 
-def whole_number(option: str, value: Any, least: int = 1) -> None:
-    """Raise a ValueError with one sentence unless `value` is a whole number from `least`."""
+def whole_number(option: str, value: Any, least: int = 1) -> Any:
+    """The value. ValueError with one sentence: it is no whole number from `least`."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise ValueError(f"{option}={value!r} does not fit; give a whole number from {least}")
+    return value
+
+
+Count = Annotated[int, partial(whole_number, least=0)]
+"""A whole number from 0."""

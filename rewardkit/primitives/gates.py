@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -22,9 +22,10 @@ class Gate(Made):
     """
 
     on: str | Callable[..., Any]
-    at_least: float | None = field(kw_only=True, default=None)
-    at_most: float | None = field(kw_only=True, default=None)
-    equals: Any = field(kw_only=True, default=None)
+    _: KW_ONLY
+    at_least: float | None = None
+    at_most: float | None = None
+    equals: Any = None
 
     def __post_init__(self) -> None:
         limits = [self.at_least, self.at_most, self.equals]

@@ -87,7 +87,7 @@ def content_text(content: Any) -> str:
 def plain_value(value: Any, depth: int = 0) -> Any:
     """The value in JSON's own types, keys sorted, 1.0 as 1; ValueError where JSON cannot hold it."""
     if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
+        value = float(str(value)) if isinstance(value, np.floating) else value.tolist()
     if isinstance(value, Mapping) and depth < MAX_DEPTH and all(isinstance(key, str) for key in value):
         return {key: plain_value(value[key], depth + 1) for key in sorted(value)}
     if isinstance(value, list | tuple) and depth < MAX_DEPTH:

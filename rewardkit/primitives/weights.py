@@ -6,18 +6,17 @@ Arrays only.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.primitives.factories import Made, one_of
+from rewardkit.primitives.factories import Primitive, one_of
 
 __all__ = ["AGGREGATIONS", "aggregate", "min_max", "rank", "standardise"]
 
 Floats = NDArray[np.float64]
-Within = Literal["group", "batch"]
 AGGREGATIONS = ("weighted_sum", "weighted_mean", "product", "minimum")
 MISSING = ("nan", "zero", "skip")
 
@@ -83,13 +82,11 @@ def check_weights(weights: Floats, *, aggregation: str, on_missing: str) -> None
 
 
 @dataclass(frozen=True, repr=False)
-class Transform(Made):
-    """(rewards, group codes) -> rewards, NaN kept; what the factories below make."""
+class Transform(Primitive):
+    """(rewards, group codes) -> rewards, NaN kept."""
 
-    within: Within = field(kw_only=True, default="group")
-
-    def __post_init__(self) -> None:
-        one_of("within", self.within, ("group", "batch"))
+    _: KW_ONLY
+    within: Literal["group", "batch"] = "group"
 
     def __call__(self, rewards: Floats, groups: NDArray[np.intp]) -> Floats:
         groups = groups if self.within == "group" else np.zeros_like(groups)
@@ -107,8 +104,16 @@ class Transform(Made):
 
 
 @dataclass(frozen=True, repr=False)
-class Standardise(Transform):
-    clip: float | None = field(kw_only=True, default=None)
+class standardise(Transform):
+    """(r - mean) / std (ddof 1) within the group or the batch, then clipped at ±`clip`.
+
+    0 where nothing varies.
+
+    ValueError: `clip` not above 0, unknown `within`.
+    """
+
+    _: KW_ONLY
+    clip: float | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -126,14 +131,24 @@ class Standardise(Transform):
 
 
 @dataclass(frozen=True, repr=False)
-class MinMax(Transform):
+class min_max(Transform):
+    """(r - min) / (max - min) within the group or the batch, in [0, 1].
+
+    0 where nothing varies. ValueError: unknown `within`.
+    """
+
     def apply(self, rewards: Floats, start: NDArray[np.intp], size: NDArray[np.intp]) -> Floats:
         low, high = np.minimum.reduceat(rewards, start), np.maximum.reduceat(rewards, start)
         return _divided(rewards - np.repeat(low, size), high - low, size)
 
 
 @dataclass(frozen=True, repr=False)
-class Rank(Transform):
+class rank(Transform):
+    """Rank within the group or the batch, from 0 (lowest) to 1 (highest), ties sharing their mean rank.
+
+    All tied gives 0.5 each, a single reward 0. ValueError: unknown `within`.
+    """
+
     def apply(self, rewards: Floats, start: NDArray[np.intp], size: NDArray[np.intp]) -> Floats:
         group = np.repeat(np.arange(len(start)), size)
         order = np.lexsort((rewards, group))
@@ -153,39 +168,18 @@ def _divided(away: Floats, spread: Floats, size: NDArray[np.intp]) -> Floats:
     return np.asarray(away / np.repeat(np.where(spread > 1e-8, spread, np.inf), size), dtype=float)
 
 
-def standardise(*, clip: float | None = None, within: Within = "group") -> Transform:
-    """(r - mean) / std (ddof 1) within the group or the batch, then clipped at ±`clip`.
-
-    0 where nothing varies.
-
-    ValueError: `clip` not above 0, unknown `within`.
-    """
-    return Standardise(clip=clip, within=within)
-
-
-def min_max(*, within: Within = "group") -> Transform:
-    """(r - min) / (max - min) within the group or the batch, in [0, 1].
-
-    0 where nothing varies. ValueError: unknown `within`.
-    """
-    return MinMax(within=within)
-
-
-def rank(*, within: Within = "group") -> Transform:
-    """Rank within the group or the batch, from 0 (lowest) to 1 (highest), ties sharing their mean rank.
-
-    All tied gives 0.5 each, a single reward 0. ValueError: unknown `within`.
-    """
-    return Rank(within=within)
-
-
 def read_transform(text: str) -> Transform:
     """The transform that prints as `text`. ValueError: it is none of rewardkit's own."""
     try:
         call = ast.parse(text, mode="eval").body
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and not call.args:
             options = {str(item.arg): ast.literal_eval(item.value) for item in call.keywords}
-            return {"standardise": standardise, "min_max": min_max, "rank": rank}[call.func.id](**options)
+            transforms: dict[str, type[Transform]] = {
+                "standardise": standardise,
+                "min_max": min_max,
+                "rank": rank,
+            }
+            return transforms[call.func.id](**options)
     except (SyntaxError, KeyError, TypeError, ValueError):
         pass
     raise ValueError(

@@ -5,14 +5,12 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from rewardkit.primitives import verify
-from rewardkit.primitives.extract.combining import Every, FirstOf, Within
-from rewardkit.primitives.extract.extractor import Extractor
-from rewardkit.primitives.factories import Made
-from rewardkit.primitives.measure.grammar import Tags
+from rewardkit.primitives import extract, measure, verify
+from rewardkit.primitives.extract import Extractor
+from rewardkit.primitives.factories import Made, Primitive
 from rewardkit.rewards.fingerprint import describe, of_rewardkit
 from rewardkit.rewards.save import ROOMS
 
@@ -85,7 +83,7 @@ _Changes = Iterator[tuple[str, Any, str]]
 
 def primitive(function: Any) -> bool:
     """Whether it is one of rewardkit's callables that a factory made."""
-    return isinstance(function, Made) and type(function).__module__.startswith("rewardkit.primitives.")
+    return isinstance(function, Primitive)
 
 
 def written(function: Any) -> str:
@@ -118,7 +116,7 @@ def _of_made(made: Any, *, every: bool = False) -> _Changes:
         if option.name in NEVER or (every and option.name == "which"):
             continue
         if isinstance(value, Extractor):
-            changes = _of_made(value, every=isinstance(made, Every))
+            changes = _of_made(value, every=isinstance(made, extract.every))
         elif isinstance(value, tuple):
             changes = _of_parts(made, value, every)
         else:
@@ -127,29 +125,29 @@ def _of_made(made: Any, *, every: bool = False) -> _Changes:
             changed = _replaced(made, option.name, other)
             if changed is not None:
                 yield kind, changed, says
-    if isinstance(made, Within):
+    if isinstance(made, extract.within):
         yield "alternative", _inside(made), f"looks in the whole text, not only in {written(made.outer)}"
         if len(made.inner) == 1:
             yield "alternative", made.outer, f"takes all of {written(made.outer)}"
 
 
-def _inside(made: Within) -> Extractor:
+def _inside(made: extract.within) -> Extractor:
     """What looks in the value of the outer extractor."""
     first, *rest = made.inner
-    return Within(first, tuple(rest)) if rest else first
+    return extract.within(first, *rest) if rest else first
 
 
 def _of_parts(made: Any, parts: tuple[Any, ...], every: bool) -> _Changes:
     """Names, words or extractors: one fewer, two in the other order, one of them changed."""
     for at, part in enumerate(parts if len(parts) > 1 else ()):
         yield "alternative", parts[:at] + parts[at + 1 :], f"leaves out {_argument(part)}"
-    for at in range(len(parts) - 1) if isinstance(made, FirstOf | Tags) else ():
+    for at in range(len(parts) - 1) if isinstance(made, extract.first_of | measure.tags) else ():
         first, second = parts[at : at + 2]
         swapped = (*parts[:at], second, first, *parts[at + 2 :])
         yield "alternative", swapped, f"has {_argument(second)} before {_argument(first)}"
     for at, part in enumerate(parts):
         if isinstance(part, Extractor):
-            last = isinstance(made, FirstOf) or at == len(parts) - 1
+            last = isinstance(made, extract.first_of) or at == len(parts) - 1
             for kind, changed, says in _of_made(part, every=every and last):
                 yield kind, (*parts[:at], changed, *parts[at + 1 :]), f"{says}, in {written(part)}"
 
@@ -157,7 +155,7 @@ def _of_parts(made: Any, parts: tuple[Any, ...], every: bool) -> _Changes:
 def _replaced(made: Any, option: str, value: Any) -> Any:
     """The primitive with another value of an option; ``None`` where that contradicts the others."""
     try:
-        return replace(made, **{option: value})
+        return made.replaced(**{option: value})
     except (ValueError, TypeError):
         return None
 

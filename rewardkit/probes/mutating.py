@@ -12,11 +12,8 @@ from typing import Any, get_args, get_type_hints
 import numpy as np
 
 from rewardkit.errors import RewardError
-from rewardkit.primitives.expressions import Regex
+from rewardkit.primitives import measure
 from rewardkit.primitives.gates import Gate
-from rewardkit.primitives.measure import Keywords
-from rewardkit.primitives.measure.grammar import Tags
-from rewardkit.primitives.measure.schema import JsonSchema
 from rewardkit.primitives.verify.json_values import json_equal
 from rewardkit.primitives.weights import AGGREGATIONS, MISSING
 from rewardkit.probes.mutated_functions import Admits, Always, Denied, Turned, changes_of_code, with_change
@@ -288,16 +285,16 @@ def _all_or_nothing(function: Any) -> bool:
     code, bound = (
         (function.func, function.keywords) if isinstance(function, functools.partial) else (function, {})
     )
-    if isinstance(code, Tags | JsonSchema):
+    if isinstance(code, measure.tags | measure.json_schema):
         return not code.partial
-    if isinstance(code, Keywords):
+    if isinstance(code, measure.keywords):
         return code.mode in ("all", "any")
     if code is json_equal:
         return not bound.get("partial")
     try:
         given = get_type_hints(code).get("return")
     except (NameError, TypeError, AttributeError):  # no function, or names that only a type checker knows
-        return isinstance(code, Regex)
+        return isinstance(code, measure.regex)
     return given is bool or set(get_args(given)) == {bool, type(None)}
 
 

@@ -10,12 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.primitives import measure
-from rewardkit.primitives.extract.choices import Choice
-from rewardkit.primitives.extract.combining import FirstOf, Within
-from rewardkit.primitives.extract.extractor import Extractor
-from rewardkit.primitives.extract.markers import answer_phrase
-from rewardkit.primitives.extract.tagged import Tag
+from rewardkit.primitives import extract, measure
+from rewardkit.primitives.extract import Extractor
 from rewardkit.primitives.verify.json_values import json_of
 from rewardkit.probes.formats import THINKING, tags_in
 from rewardkit.starting.truths import Row, Truth, code_of
@@ -48,10 +44,10 @@ def form_of(way: Way | None, rows: Sequence[Row], prompts: Sequence[str], truth:
         return None
     texts = [row["completion"] for row in rows]
     mark = _mark(way.extractor)
-    if isinstance(mark, Tag):
+    if isinstance(mark, extract.tag):
         return _tags(mark.name, texts, prompts)
-    if isinstance(mark, Choice):  # a letter is found in many forms; asked for is a sentence, if any
-        mark = answer_phrase()
+    if isinstance(mark, extract.choice):  # a letter is found in many forms; asked for is a sentence, if any
+        mark = extract.answer_phrase()
         if _share(lambda text: bool(mark(text)), texts) < USED:
             return None
     schema = schema_of([row.get("ground_truth") for row in rows]) if truth.kind == "json" else None
@@ -65,8 +61,8 @@ def form_of(way: Way | None, rows: Sequence[Row], prompts: Sequence[str], truth:
 
 def _mark(extractor: Extractor) -> Extractor:
     """What finds the mark around an answer."""
-    while isinstance(extractor, FirstOf | Within):
-        extractor = extractor.extractors[0] if isinstance(extractor, FirstOf) else extractor.outer
+    while isinstance(extractor, extract.first_of | extract.within):
+        extractor = extractor.extractors[0] if isinstance(extractor, extract.first_of) else extractor.outer
     return extractor
 
 

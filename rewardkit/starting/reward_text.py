@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rewardkit.findings import counted, percent
-from rewardkit.primitives.extract.combining import FirstOf
-from rewardkit.primitives.extract.extractor import Extractor
+from rewardkit.primitives.extract import Extractor, first_of
 from rewardkit.starting.component_text import WIDTH, comment, components, needs_mark
 from rewardkit.starting.own import OWN, source
 from rewardkit.starting.task import Task
@@ -135,7 +134,7 @@ def _fields(task: Task, own: str) -> str:
 
 def _over_lines(extractor: Extractor) -> str:
     """The code of an extractor; of several in turn, a line each."""
-    if not isinstance(extractor, FirstOf):
+    if not isinstance(extractor, first_of):
         return code_of(extractor)
     lines = "".join(f"            {code_of(item)},\n" for item in extractor.extractors)
     return f"rk.extract.first_of(\n{lines}        )"

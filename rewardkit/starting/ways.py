@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rewardkit.primitives import extract
-from rewardkit.primitives.extract.combining import Within
-from rewardkit.primitives.extract.extractor import Extractor
+from rewardkit.primitives.extract import Extractor
 from rewardkit.probes.formats import KEY, THINKING, tags_in
 from rewardkit.starting.truths import Row, Truth, code_of
 
@@ -76,7 +75,7 @@ def ways(rows: Sequence[Row], prompts: Sequence[str], truth: Truth) -> list[Way]
 
 def _says_as_much(outer: Way, way: Way) -> bool:
     """Whether what stands inside of what a way takes is no better an answer."""
-    inside = isinstance(way.extractor, Within) and way.extractor.outer == outer.extractor
+    inside = isinstance(way.extractor, extract.within) and way.extractor.outer == outer.extractor
     return inside and outer.right + SLIGHT >= way.right
 
 

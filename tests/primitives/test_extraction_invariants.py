@@ -31,8 +31,6 @@ from rewardkit.primitives.extract import (
     tool_call,
     within,
 )
-from rewardkit.primitives.extract.combining import FirstOf, Within
-from rewardkit.primitives.extract.patterns import Pattern
 
 LAST = (
     tag("answer"),
@@ -99,7 +97,7 @@ PIECES = (
     "|Answer:|\u7b54\u6848\u662f|[Source: a, b]|[See also: |]|<tool_call>|</tool_call>"
     '|{"name": "f", "arguments": {"a": 1}}|{\'a\': 3|(1, |\'|)|**|1/2|10^|%'
 ).split("|")
-COMBINED = (FirstOf, Within)
+COMBINED = (first_of, within)
 CODE = tuple(x for x in LAST + CUT_OFF + OTHERS if "code_block" in repr(x))  # indented with its fence
 VERBATIM = tuple(x for x in LAST + CUT_OFF + OTHERS if x not in CODE)
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=25).map("".join) | st.text(max_size=60)
@@ -329,7 +327,7 @@ DIFFERENT = (
 )
 
 
-@pytest.mark.parametrize("extractor", [x for x in DIFFERENT if not isinstance(x, Pattern)], ids=repr)
+@pytest.mark.parametrize("extractor", [x for x in DIFFERENT if not isinstance(x, pattern)], ids=repr)
 def test_awkward_texts_take_a_time_that_grows_with_their_length(extractor):
     """50,000 characters take some 0.02 s, the slowest 0.15 s; where it grows with the square it is above 1 s.
 
@@ -370,7 +368,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-@pytest.mark.parametrize("extractor", [x for x in LAST if not isinstance(x, Pattern)], ids=repr)
+@pytest.mark.parametrize("extractor", [x for x in LAST if not isinstance(x, pattern)], ids=repr)
 def test_hostile_text_is_no_trouble(bounded, extractor, name):
     text, found = HOSTILE[name]
     assert extractor(text) == found.get(extractor.factory)

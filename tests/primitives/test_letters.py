@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewardkit.primitives.extract.choices import choice
-from rewardkit.primitives.extract.letters import read_choice
+from rewardkit.primitives.extract.letters import choice, read_choice
 from rewardkit.primitives.verify import choice_equal
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
 from rewardkit.primitives.agents.transcripts import final_answer, read_turns
-from rewardkit.primitives.factories import Made, one_of, whole_number
+from rewardkit.primitives.extract.markers import Label
+from rewardkit.primitives.factories import Primitive
 from rewardkit.primitives.messages import as_list
 from rewardkit.primitives.notes import note
 
@@ -56,37 +57,8 @@ def _read_ids(value: Any) -> set[str] | None:
     return ids - {""}
 
 
-Kind = Literal["precision", "recall", "f1"]
-
-
 @dataclass(frozen=True, repr=False)
-class Citations(Made):
-    kind: Kind = field(default="precision", metadata={"positional": True})
-    label: str = field(kw_only=True, default="Source")
-
-    def __post_init__(self) -> None:
-        one_of("kind", self.kind, ("precision", "recall", "f1"))
-        if not isinstance(self.label, str) or not self.label.strip() or set(self.label) & set("[]:："):
-            raise ValueError(
-                f"label={self.label!r} cannot stand before the colon of a citation; give a word such as "
-                "'Source'"
-            )
-
-    def __call__(self, completion: Any, known_ids: Any) -> float | None:
-        turns, known = read_turns(completion), _read_ids(known_ids)
-        answer = final_answer(turns) if turns else None
-        if answer is None or known is None:
-            return None
-        cited = _cited_ids(answer, self.label.strip(), known)
-        right = len(cited & known)
-        note("citations", {"cited": len(cited), "known": len(known), "right": right})
-        if not known and (self.kind == "recall" or not cited):
-            return None
-        total = {"precision": len(cited), "recall": len(known), "f1": (len(cited) + len(known)) / 2}
-        return right / total[self.kind] if cited else 0.0
-
-
-def citations(kind: Kind = "precision", *, label: str = "Source") -> Citations:
+class citations(Primitive):
     """Of the different ids cited as ``[Source: id]`` or ``[Source: a, b]``, how far they are the known ones.
 
     "precision" is right / cited, "recall" right / known, "f1" 2 right / (cited + known); recall alone is paid
@@ -99,7 +71,23 @@ def citations(kind: Kind = "precision", *, label: str = "Source") -> Citations:
     >>> citations()("It is [Source: a1] and [source: a1, b9].", ["a1", "a2"])
     0.5
     """
-    return Citations(kind, label=label)
+
+    kind: Literal["precision", "recall", "f1"] = "precision"
+    _: KW_ONLY
+    label: Label = "Source"
+
+    def __call__(self, completion: Any, known_ids: Any) -> float | None:
+        turns, known = read_turns(completion), _read_ids(known_ids)
+        answer = final_answer(turns) if turns else None
+        if answer is None or known is None:
+            return None
+        cited = _cited_ids(answer, self.label, known)
+        right = len(cited & known)
+        note("citations", {"cited": len(cited), "known": len(known), "right": right})
+        if not known and (self.kind == "recall" or not cited):
+            return None
+        total = {"precision": len(cited), "recall": len(known), "f1": (len(cited) + len(known)) / 2}
+        return right / total[self.kind] if cited else 0.0
 
 
 _HAN_AND_KANA = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -107,11 +95,23 @@ _WORD = re.compile(rf"[{_HAN_AND_KANA}]|[^\W{_HAN_AND_KANA}]+")
 
 
 @dataclass(frozen=True, repr=False)
-class Grounding(Made):
-    ngram: int = field(kw_only=True, default=3)
+class grounding(Primitive):
+    """Share of the different runs of `ngram` words in the final answer that stand in one of the results.
 
-    def __post_init__(self) -> None:
-        whole_number("ngram", self.ngram)
+    The answer is the last assistant turn without ``<think>`` and calls, one of fewer words is one run. Case
+    and punctuation do not matter; a Chinese or Japanese character is a word. Results that failed or came
+    later ground nothing. Without results or words nothing is grounded: 0.0, so that skipping the search is
+    not paid; where tools are optional, gate it on `tool_calls`. A text alone has no results to compare with:
+    ``None``. It says where words come from, not that they are true, and copying earns 1.0. Notes the counts.
+    ValueError: `ngram` under 1.
+
+    >>> results = [{"role": "tool", "content": "The tower is 330 metres high."}]
+    >>> grounding()([*results, {"role": "assistant", "content": "It is 330 metres high."}])
+    0.6666666666666666
+    """
+
+    _: KW_ONLY
+    ngram: int = 3
 
     def __call__(self, messages: Any) -> float | None:
         turns = None if isinstance(messages, str) else read_turns(messages)
@@ -127,20 +127,3 @@ class Grounding(Made):
             found.update(wanted.intersection(zip(*(words[start:] for start in range(size)), strict=False)))
         note("grounding", {"ngrams": len(wanted), "found": len(found)})
         return len(found) / len(wanted) if wanted else 0.0
-
-
-def grounding(*, ngram: int = 3) -> Grounding:
-    """Share of the different runs of `ngram` words in the final answer that stand in one of the results.
-
-    The answer is the last assistant turn without ``<think>`` and calls, one of fewer words is one run. Case
-    and punctuation do not matter; a Chinese or Japanese character is a word. Results that failed or came
-    later ground nothing. Without results or words nothing is grounded: 0.0, so that skipping the search is
-    not paid; where tools are optional, gate it on `tool_calls`. A text alone has no results to compare with:
-    ``None``. It says where words come from, not that they are true, and copying earns 1.0. Notes the counts.
-    ValueError: `ngram` under 1.
-
-    >>> results = [{"role": "tool", "content": "The tower is 330 metres high."}]
-    >>> grounding()([*results, {"role": "assistant", "content": "It is 330 metres high."}])
-    0.6666666666666666
-    """
-    return Grounding(ngram=ngram)

@@ -1,6 +1,6 @@
 """Completion -> field: which piece of a completion is the answer, and where it stands.
 
-Every factory here returns a small frozen callable. Called with a completion it gives the extracted text,
+Every name here makes a small frozen callable. Called with a completion it gives the extracted text,
 ``None`` where nothing was found, ``""`` where the place was found but is empty (so that `first_of` does not
 fall through to a number from the reasoning). `.spans(completion)` gives the ``(start, end)`` it was taken
 from, on the original text, and `.occurrences(completion)` every place it could have been taken from. White
@@ -12,17 +12,14 @@ quotes.
 
 from __future__ import annotations
 
-from rewardkit.primitives.extract.calls import tool_call
-from rewardkit.primitives.extract.choices import choice
 from rewardkit.primitives.extract.combining import every, first_of, within
 from rewardkit.primitives.extract.extractor import Extractor, Span
 from rewardkit.primitives.extract.fenced import code_block
-from rewardkit.primitives.extract.literals import python_literal
-from rewardkit.primitives.extract.markers import after, answer_phrase, citation
+from rewardkit.primitives.extract.letters import choice
+from rewardkit.primitives.extract.markers import after, answer_phrase, citation, pattern
 from rewardkit.primitives.extract.mathematics import math_answer
 from rewardkit.primitives.extract.numerals import gsm8k, number
-from rewardkit.primitives.extract.patterns import pattern
-from rewardkit.primitives.extract.structured import json_value
+from rewardkit.primitives.extract.structured import json_value, python_literal, tool_call
 from rewardkit.primitives.extract.tagged import boxed, tag
 from rewardkit.primitives.messages import assistant_text
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, Literal, NamedTuple
 
-from rewardkit.primitives.factories import Made
+from rewardkit.primitives.factories import Primitive
 
 Span = tuple[int, int]
 """Where a text starts and ends, in characters of the completion."""
 
 Which = Literal["first", "last"]
-WHICH = ("first", "last")
 
 
 class Found(NamedTuple):
@@ -21,13 +20,13 @@ class Found(NamedTuple):
     text: str
 
 
-class Extractor(Made, ABC):
+class Extractor(Primitive, ABC):
     """What all extractors can do; subclasses say where the occurrences are, in text order.
 
     Where the value of an occurrence is not what stands there, `text_at` says what it is.
     """
 
-    which: Which
+    which: Any = "last"
 
     @abstractmethod
     def occurrences(self, completion: str) -> list[Span]:

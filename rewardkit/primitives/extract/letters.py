@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass, field
 from functools import lru_cache
 from itertools import chain
 from typing import Any, NamedTuple
 
-from rewardkit.primitives.extract.extractor import Span
+from rewardkit.primitives.extract.extractor import Extractor, Span, Which
+from rewardkit.primitives.factories import NAMED
 from rewardkit.primitives.texts import CJK, normal_form
 
-__all__ = ["check_options", "named_letters", "read_choice"]
+__all__ = ["choice", "named_letters", "read_choice"]
 
 
 def check_options(options: Any, *, case: bool = True) -> None:
@@ -22,6 +24,38 @@ def check_options(options: Any, *, case: bool = True) -> None:
             f"options={options!r} are not choices; give two or more different letters or digits, such as "
             "'ABCD'"
         )
+
+
+@dataclass(frozen=True, repr=False)
+class choice(Extractor):
+    r"""The letter of a multiple-choice answer; by default the last one.
+
+    A letter that is announced, "answer is B", ``\boxed{B}``, 答案是B, "B is the answer", comes before one
+    that is marked as a choice, "(B)", "option B", "B is right", and that before one that stands alone, "B.",
+    "So B", "**B**". `named_letters` has the rules, which `choice_equal` shares. "A" as an article and
+    "I" as a pronoun are never the answer, nor is a letter that is denied, "not B", "B is wrong", or one of
+    several, "A or B": a hedge takes back what came before it. Options count as they are written; with
+    ``case=False`` an announced or marked "b" counts too (the value is then "b": compare with `choice_equal`).
+    ValueError: fewer than two options, the same one twice, or an option is unknown.
+
+    >>> choice()("A (small) one: 31 is larger. The answer is (B)."), choice()("A or B")
+    ('B', None)
+    >>> choice()("the answer is (b)"), choice(case=False)("the answer is (b)")
+    (None, 'b')
+    """
+
+    options: str = field(default="ABCD", metadata=NAMED)
+    _: KW_ONLY
+    which: Which = "last"
+    case: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_options(self.options, case=self.case)
+
+    def occurrences(self, completion: str) -> list[Span]:
+        named = named_letters(completion, self.options, case=self.case)
+        return next((spans for spans in named if spans), [])
 
 
 def read_choice(value: Any, options: str) -> str | None:

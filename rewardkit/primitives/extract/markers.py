@@ -1,16 +1,16 @@
-"""Extraction of what stands behind words that announce it: a marker, "the answer is", [Source: id]."""
+"""Extraction of what stands behind words that announce it, or where a pattern of the user's own matches."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from rewardkit.primitives.extract.extractor import WHICH, Extractor, Span, Which, trim
-from rewardkit.primitives.factories import one_of, true_or_false
+from rewardkit.primitives.expressions import Expression, Seconds, compiled, in_time
+from rewardkit.primitives.extract.extractor import Extractor, Span, Which, trim
 
-__all__ = ["after", "answer_phrase", "citation"]
+__all__ = ["Label", "after", "answer_phrase", "citation", "pattern"]
 
 _SPACE = re.compile(r"\s*")
 
@@ -21,22 +21,32 @@ def _space_end(text: str, start: int) -> int:
     return match.end() if match else start
 
 
+def _check_marker(option: str, marker: Any) -> Any:
+    if not isinstance(marker, str) or not marker.strip():
+        raise ValueError(
+            f"marker={marker!r} is empty; give the text that stands before the answer, such as '####'"
+        )
+    return marker
+
+
 @dataclass(frozen=True, repr=False)
-class After(Extractor):
-    marker: str
+class after(Extractor):
+    r"""Text after `marker` up to the end of its line (``until="end"``: of the completion).
+
+    By default the last marker.
+
+    `marker` is plain text, not a pattern; ``case=False`` finds it in any case. ValueError: it is empty, or an
+    option is unknown.
+
+    >>> after("####")("6 * 7 = 42\n#### 42")
+    '42'
+    """
+
+    marker: Annotated[str, _check_marker]
+    _: KW_ONLY
     which: Which = "last"
     until: Literal["line", "end"] = "line"
     case: bool = True
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.marker, str) or not self.marker.strip():
-            raise ValueError(
-                f"marker={self.marker!r} is empty; give the text that stands before the answer, such as "
-                "'####'"
-            )
-        one_of("which", self.which, WHICH)
-        one_of("until", self.until, ("line", "end"))
-        true_or_false(case=self.case)
 
     def occurrences(self, completion: str) -> list[Span]:
         found: list[Span] = []
@@ -49,22 +59,6 @@ class After(Extractor):
                 last = trim(completion, start, end)[1]
             found.append((min(_space_end(completion, start), max(start, last)), max(start, last)))
         return found
-
-
-def after(
-    marker: str, *, which: Which = "last", until: Literal["line", "end"] = "line", case: bool = True
-) -> After:
-    r"""Text after `marker` up to the end of its line (``until="end"``: of the completion).
-
-    By default the last marker.
-
-    `marker` is plain text, not a pattern; ``case=False`` finds it in any case. ValueError: it is empty, or an
-    option is unknown.
-
-    >>> after("####")("6 * 7 = 42\n#### 42")
-    '42'
-    """
-    return After(marker, which, until, case)
 
 
 # Markdown may close behind each word; "answer is" does not begin "answer is not", nor 答案是 "答案是否". What
@@ -107,13 +101,25 @@ _BEHIND = " \t\r\n*_`\"'”’.,;:!?。，；：！？、"
 
 
 @dataclass(frozen=True, repr=False)
-class AnswerPhrase(Extractor):
+class answer_phrase(Extractor):
+    r"""What follows "the answer is", "Final answer:", 答案是, 答案： or 最终答案; by default the last.
+
+    Also "was", "should be", "must be" and the like, "the answer to ... is", "answer =", 答案为, 【答案】,
+    and a heading "# Answer"; not "is not", 是否, "the wrong answer is", "no answer". Up to the end of
+    the sentence or line; where nothing follows on the line, of the next one that is not empty; of a
+    formula on lines of its own, within ``\[`` or ``$$``, all of it. A stop ends a sentence before
+    white space only, so "3.5" is whole, but not within ``$...$`` or braces, nor in "10 a.m. today";
+    marks such as ``</think>``, ``</s>`` and ``<|im_end|>`` end it, too. Punctuation and Markdown
+    around it are left out. The words count in any case, in bold, and with either colon;
+    ``language="en"`` or ``"zh"`` takes those of one language. ValueError: an option is unknown.
+
+    >>> answer_phrase()("So **the answer is:** $3.5$ kg. Done."), answer_phrase()("因此答案是：42。谢谢")
+    ('$3.5$ kg', '42')
+    """
+
+    _: KW_ONLY
     which: Which = "last"
     language: Literal["any", "en", "zh"] = "any"
-
-    def __post_init__(self) -> None:
-        one_of("which", self.which, WHICH)
-        one_of("language", self.language, ("any", "en", "zh"))
 
     def occurrences(self, completion: str) -> list[Span]:
         phrases = list(_PHRASES[self.language].finditer(completion))
@@ -143,22 +149,16 @@ def _sentence(text: str, start: int, limit: int) -> Span:
     return end - len(bare), end
 
 
-def answer_phrase(*, which: Which = "last", language: Literal["any", "en", "zh"] = "any") -> AnswerPhrase:
-    r"""What follows "the answer is", "Final answer:", 答案是, 答案： or 最终答案; by default the last.
+def _check_label(option: str, label: Any) -> Any:
+    if not isinstance(label, str) or not label.strip() or set(label) & set("[]:：\n"):
+        raise ValueError(
+            f"label={label!r} is not the label of a citation; give the word before its colon, such as "
+            "'Source'"
+        )
+    return label.strip()
 
-    Also "was", "should be", "must be" and the like, "the answer to ... is", "answer =", 答案为, 【答案】,
-    and a heading "# Answer"; not "is not", 是否, "the wrong answer is", "no answer". Up to the end of
-    the sentence or line; where nothing follows on the line, of the next one that is not empty; of a
-    formula on lines of its own, within ``\[`` or ``$$``, all of it. A stop ends a sentence before
-    white space only, so "3.5" is whole, but not within ``$...$`` or braces, nor in "10 a.m. today";
-    marks such as ``</think>``, ``</s>`` and ``<|im_end|>`` end it, too. Punctuation and Markdown
-    around it are left out. The words count in any case, in bold, and with either colon;
-    ``language="en"`` or ``"zh"`` takes those of one language. ValueError: an option is unknown.
 
-    >>> answer_phrase()("So **the answer is:** $3.5$ kg. Done."), answer_phrase()("因此答案是：42。谢谢")
-    ('$3.5$ kg', '42')
-    """
-    return AnswerPhrase(which, language)
+Label = Annotated[str, _check_label]
 
 
 @lru_cache(maxsize=64)
@@ -170,18 +170,19 @@ def _citations(label: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 @dataclass(frozen=True, repr=False)
-class Citation(Extractor):
-    label: str = field(default="Source", metadata={"positional": True})
-    which: Which = "last"
+class citation(Extractor):
+    """The id in ``[Source: id]``, in any case; by default of the last. `every` gives all of them.
 
-    def __post_init__(self) -> None:
-        label = self.label
-        if not isinstance(label, str) or not label or label != label.strip() or set(label) & set("[]:：\n"):
-            raise ValueError(
-                f"label={label!r} is not the label of a citation; give the word before its colon, such as "
-                "'Source'"
-            )
-        one_of("which", self.which, WHICH)
+    Several ids in one bracket, with commas or semicolons between them, are an occurrence each; a bracket with
+    none is found and empty. ValueError: `label` is empty or has a bracket or colon in it.
+
+    >>> citation()("Rain [Source: doc-3], then sun [Source: doc-7; doc-9].")
+    'doc-9'
+    """
+
+    label: Label = "Source"
+    _: KW_ONLY
+    which: Which = "last"
 
     def occurrences(self, completion: str) -> list[Span]:
         brackets, identifiers = _citations(self.label)
@@ -194,13 +195,36 @@ class Citation(Extractor):
         return found
 
 
-def citation(label: str = "Source", *, which: Which = "last") -> Citation:
-    """The id in ``[Source: id]``, in any case; by default of the last. `every` gives all of them.
+@dataclass(frozen=True, repr=False)
+class pattern(Extractor):
+    r"""Text of a group of a regular expression: `group`, else the first group, else the whole match.
 
-    Several ids in one bracket, with commas or semicolons between them, are an occurrence each; a bracket with
-    none is found and empty. ValueError: `label` is empty or has a bracket or colon in it.
+    By default the last.
 
-    >>> citation()("Rain [Source: doc-3], then sun [Source: doc-7; doc-9].")
-    'doc-9'
+    Runs on the `regex` engine, which gives up after `timeout` seconds: TimeoutError, so that the row's
+    components end as ``error`` instead of being judged. ValueError at construction: the pattern does not
+    compile or lacks the group.
+
+    >>> pattern(r"total: (\d+)")("total: 3, total: 4")
+    '4'
     """
-    return Citation(label, which)
+
+    expression: Expression
+    _: KW_ONLY
+    group: int | str | None = None
+    which: Which = "last"
+    timeout: Seconds = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        pattern = compiled(self.expression)
+        known = [*range(pattern.groups + 1), *pattern.groupindex]
+        if self.group is not None and (self.group not in known or isinstance(self.group, bool)):
+            raise ValueError(f"pattern {self.expression!r} has no group {self.group!r}; it has {known}")
+
+    def occurrences(self, completion: str) -> list[Span]:
+        pattern = compiled(self.expression)
+        group = self.group if self.group is not None else min(1, pattern.groups)
+        matches = pattern.finditer(completion, timeout=self.timeout)
+        spans = in_time(self, lambda: [match.span(group) for match in matches])
+        return [trim(completion, *span) for span in spans if span != (-1, -1)]

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
-from rewardkit.primitives.extract.extractor import Extractor, Span, Which, trim
-from rewardkit.primitives.extract.markers import AnswerPhrase
-from rewardkit.primitives.extract.numerals import Number
-from rewardkit.primitives.extract.tagged import Boxed
+from rewardkit.primitives.extract.extractor import Extractor, Span, trim
+from rewardkit.primitives.extract.markers import answer_phrase
+from rewardkit.primitives.extract.numerals import number
+from rewardkit.primitives.extract.tagged import boxed
 
 __all__ = ["math_answer"]
 
@@ -37,17 +36,7 @@ _RELATION = re.compile(r"(?<![<>!:\\=])=(?!=)|\\approx|\\implies|\\Rightarrow")
 
 
 @dataclass(frozen=True, repr=False)
-class MathAnswer(Extractor):
-    which: ClassVar[Which] = "last"  # type: ignore[misc]
-
-    def occurrences(self, completion: str) -> list[Span]:
-        for places in (_boxes(completion), _said(completion), _marked(completion), _last(completion)):
-            if found := [span for span in places if span[0] < span[1]]:
-                return found[-1:]
-        return []
-
-
-def math_answer() -> MathAnswer:
+class math_answer(Extractor):
     r"""The final answer of a whole solution, as it is written, for `rk.verify.math_equal` to read.
 
     The first of these that is there: the last ``\boxed{}``, with those joined to it by "and" or commas (a set
@@ -62,11 +51,16 @@ def math_answer() -> MathAnswer:
     >>> math_answer()(r"Thus \boxed{1} and \boxed{2}."), math_answer()("The largest $n$ is 34.")
     ('\\boxed{1} and \\boxed{2}', '34')
     """
-    return MathAnswer()
+
+    def occurrences(self, completion: str) -> list[Span]:
+        for places in (_boxes(completion), _said(completion), _marked(completion), _last(completion)):
+            if found := [span for span in places if span[0] < span[1]]:
+                return found[-1:]
+        return []
 
 
 def _boxes(text: str) -> list[Span]:
-    inner = Boxed().occurrences(text)
+    inner = boxed().occurrences(text)
     if not inner:
         return []
     start, end = inner[-1]
@@ -81,7 +75,7 @@ def _boxes(text: str) -> list[Span]:
 
 def _said(text: str) -> list[Span]:
     chosen = [match.span(1) for match in _CHOSEN.finditer(text)]
-    return _cores(text, sorted([*chosen, *AnswerPhrase().occurrences(text)]))
+    return _cores(text, sorted([*chosen, *answer_phrase().occurrences(text)]))
 
 
 def _marked(text: str) -> list[Span]:
@@ -109,16 +103,16 @@ def _last(text: str, start: int = 0, end: int | None = None) -> list[Span]:
     numbers = [
         span
         for span in [
-            *Number().occurrences(text[start:end]),
+            *number().occurrences(text[start:end]),
             *(m.span() for m in _ODD_NUMBER.finditer(text[start:end])),
         ]
         if not any(f[0] <= start + span[0] < f[1] for f in formulas[-1:])
         and not _NOT.search(text, max(start, start + span[0] - 8), start + span[0])
     ]
-    number = max(((start + a, start + b) for a, b in numbers), default=None)
+    last_number = max(((start + a, start + b) for a, b in numbers), default=None)
     named = [span for span in formulas if not _NAME.fullmatch(text, *span)]
-    if number and (not named or number[0] >= named[-1][1]):
-        return [_with_unit(text, *number)]
+    if last_number and (not named or last_number[0] >= named[-1][1]):
+        return [_with_unit(text, *last_number)]
     if not named:
         return []
     first, last = named[-1]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Literal
 
-from rewardkit.primitives.extract.extractor import WHICH, Extractor, Span, Which
-from rewardkit.primitives.factories import one_of, true_or_false
+from rewardkit.primitives.extract.extractor import Extractor, Span, Which
+from rewardkit.primitives.factories import NAMED
 from rewardkit.primitives.texts import CJK
 
 __all__ = ["gsm8k", "number"]
@@ -111,19 +111,7 @@ def _is_zero(number: str) -> bool:
 
 
 @dataclass(frozen=True, repr=False)
-class Number(Extractor):
-    which: Which = "last"
-    percent: bool = False
-
-    def __post_init__(self) -> None:
-        one_of("which", self.which, WHICH)
-        true_or_false(percent=self.percent)
-
-    def occurrences(self, completion: str) -> list[Span]:
-        return [span for found in _PATTERNS[self.percent].finditer(completion) for span in _spans(found)]
-
-
-def number(*, which: Which = "last", percent: bool = False) -> Number:
+class number(Extractor):
     r"""A number in full, as it is written; by default the last one, where reasoning ends.
 
     Sign, thousands separators (also plain spaces, as `read_number` has them), decimals, 6.02e23, 3/4, 1 1/2,
@@ -142,7 +130,13 @@ def number(*, which: Which = "last", percent: bool = False) -> Number:
     >>> number()("9-6"), number()("so -6"), number()("50%"), number(percent=True)("50%")
     ('6', '-6', '50', '50%')
     """
-    return Number(which, percent)
+
+    _: KW_ONLY
+    which: Which = "last"
+    percent: bool = False
+
+    def occurrences(self, completion: str) -> list[Span]:
+        return [span for found in _PATTERNS[self.percent].finditer(completion) for span in _spans(found)]
 
 
 # The mark of GSM8K's answers, with the white space, Markdown and currency sign between it and the number.
@@ -150,27 +144,7 @@ _MARK = re.compile(rf"#{{4,}}+(?:[^\S\n]|[*_`]|{_CURRENCY})*+")
 
 
 @dataclass(frozen=True, repr=False)
-class Gsm8k(Extractor):
-    mode: Literal["strict", "flexible"] = "strict"
-    which: ClassVar[Which] = "last"  # type: ignore[misc]
-
-    def __post_init__(self) -> None:
-        one_of("mode", self.mode, ("strict", "flexible"))
-
-    def occurrences(self, completion: str) -> list[Span]:
-        marked = [_behind(completion, mark.end()) for mark in _MARK.finditer(completion)]
-        if self.mode == "strict" or (marked and marked[-1][0] < marked[-1][1]):
-            return marked
-        return Number().occurrences(completion) or marked
-
-
-def _behind(completion: str, start: int) -> Span:
-    """The number that starts here; nothing, where none does."""
-    found = _PATTERNS[False].match(completion, start)
-    return _spans(found)[0] if found and _spans(found) else (start, start)
-
-
-def gsm8k(mode: Literal["strict", "flexible"] = "strict") -> Gsm8k:
+class gsm8k(Extractor):
     r"""The answer in GSM8K's form: the number right behind the last ``####``.
 
     `number` says what a number is; currency signs and Markdown before it are left out, and a mark without a
@@ -187,4 +161,17 @@ def gsm8k(mode: Literal["strict", "flexible"] = "strict") -> Gsm8k:
     >>> gsm8k(mode="flexible")("#### 42\nI checked it 3 times."), gsm8k("flexible")("so 42")
     ('42', '42')
     """
-    return Gsm8k(mode)
+
+    mode: Literal["strict", "flexible"] = field(default="strict", metadata=NAMED)
+
+    def occurrences(self, completion: str) -> list[Span]:
+        marked = [_behind(completion, mark.end()) for mark in _MARK.finditer(completion)]
+        if self.mode == "strict" or (marked and marked[-1][0] < marked[-1][1]):
+            return marked
+        return number().occurrences(completion) or marked
+
+
+def _behind(completion: str, start: int) -> Span:
+    """The number that starts here; nothing, where none does."""
+    found = _PATTERNS[False].match(completion, start)
+    return _spans(found)[0] if found and _spans(found) else (start, start)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Annotated, Any
 
-from rewardkit.primitives.extract.extractor import WHICH, Extractor, Span, Which, trim
-from rewardkit.primitives.factories import one_of, true_or_false
+from rewardkit.primitives.extract.extractor import Extractor, Span, Which, trim
 
-__all__ = ["boxed", "check_tag_name", "tag", "tag_tokens"]
+__all__ = ["boxed", "tag", "tag_name", "tag_tokens"]
 
 
 @lru_cache(maxsize=256)
@@ -24,23 +23,37 @@ def tag_tokens(name: str) -> re.Pattern[str]:
     return re.compile(rf"<(/?){re.escape(name)}(?:/|\s{attributes})?>", re.IGNORECASE)
 
 
-def check_tag_name(name: Any) -> None:
-    """Raise a ValueError where `name` cannot be the name of a tag."""
+def tag_name(option: str, name: Any) -> Any:
+    """The name. ValueError: no tag can have it."""
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_][\w.-]*", name):
         raise ValueError(f"{name!r} is not the name of a tag; give it without brackets, such as 'answer'")
+    return name
 
 
 @dataclass(frozen=True, repr=False)
-class Tag(Extractor):
-    name: str
+class tag(Extractor):
+    """Text inside ``<name>...</name>``; by default of the last pair, the answer a model settled on.
+
+    Case and attributes of the tag do not matter, and ``<name/>`` is an empty pair. Of nested pairs the
+    innermost counts; a closing tag that was never opened counts for nothing. An opening tag that is never
+    closed counts for nothing either; with ``unclosed=True`` (a completion cut off at its token limit) the one
+    that is still open at the end holds the rest. ``prefilled=True`` is for a chat template that ends the
+    prompt with the opening tag: the completion then starts inside it. For the text behind ``</think>`` write
+    ``after("</think>", until="end")``. ValueError: `name` cannot be a tag, or an option is unknown.
+
+    >>> tag("answer")("<answer>3</answer> no: <answer> 4 </answer>")
+    '4'
+    >>> tag("answer")("<answer>4"), tag("answer", unclosed=True)("<answer>4")
+    (None, '4')
+    >>> tag("think", prefilled=True)("2 + 2 is 4.</think> 4")
+    '2 + 2 is 4.'
+    """
+
+    name: Annotated[str, tag_name]
+    _: KW_ONLY
     which: Which = "last"
     unclosed: bool = False
     prefilled: bool = False
-
-    def __post_init__(self) -> None:
-        check_tag_name(self.name)
-        one_of("which", self.which, WHICH)
-        true_or_false(unclosed=self.unclosed, prefilled=self.prefilled)
 
     def occurrences(self, completion: str) -> list[Span]:
         found: list[Span] = []
@@ -65,44 +78,34 @@ class Tag(Extractor):
         return cut if cut >= 0 and closing.startswith(completion[cut:].lower()) else len(completion)
 
 
-def tag(name: str, *, which: Which = "last", unclosed: bool = False, prefilled: bool = False) -> Tag:
-    """Text inside ``<name>...</name>``; by default of the last pair, the answer a model settled on.
-
-    Case and attributes of the tag do not matter, and ``<name/>`` is an empty pair. Of nested pairs the
-    innermost counts; a closing tag that was never opened counts for nothing. An opening tag that is never
-    closed counts for nothing either; with ``unclosed=True`` (a completion cut off at its token limit) the one
-    that is still open at the end holds the rest. ``prefilled=True`` is for a chat template that ends the
-    prompt with the opening tag: the completion then starts inside it. For the text behind ``</think>`` write
-    ``after("</think>", until="end")``. ValueError: `name` cannot be a tag, or an option is unknown.
-
-    >>> tag("answer")("<answer>3</answer> no: <answer> 4 </answer>")
-    '4'
-    >>> tag("answer")("<answer>4"), tag("answer", unclosed=True)("<answer>4")
-    (None, '4')
-    >>> tag("think", prefilled=True)("2 + 2 is 4.</think> 4")
-    '2 + 2 is 4.'
-    """
-    return Tag(name, which, unclosed, prefilled)
+_BOXES = re.compile(
+    r"""\\(?:boxed|fbox) \s* (?P<box>\{)
+      | \\(?:boxed|fbox) (?: \s*(?P<digit>[0-9]) | \s+(?P<letter>[A-Za-z]) ) (?! \w | [.,][0-9] | [\^{] )
+      | \\. | [{}]""",
+    re.DOTALL | re.VERBOSE,
+)
 
 
 @dataclass(frozen=True, repr=False)
-class Boxed(Extractor):
+class boxed(Extractor):
+    r"""Content of ``\boxed{...}`` or ``\fbox{...}`` with its inner braces.
+
+    By default of the last box that opens (so the innermost). White space may stand before the brace. Without
+    a brace TeX boxes one character: ``\boxed 4`` holds 4, but ``\boxed 42`` and ``\boxed x^2`` are no box, as
+    what is meant is not what is set. A box that is never closed counts for nothing. ValueError: `which` is
+    unknown.
+
+    >>> boxed()(r"so \boxed{\frac{1}{2}}")
+    '\\frac{1}{2}'
+    """
+
+    _: KW_ONLY
     which: Which = "last"
-
-    TOKENS: ClassVar[re.Pattern[str]] = re.compile(
-        r"""\\(?:boxed|fbox) \s* (?P<box>\{)
-          | \\(?:boxed|fbox) (?: \s*(?P<digit>[0-9]) | \s+(?P<letter>[A-Za-z]) ) (?! \w | [.,][0-9] | [\^{] )
-          | \\. | [{}]""",
-        re.DOTALL | re.VERBOSE,
-    )
-
-    def __post_init__(self) -> None:
-        one_of("which", self.which, WHICH)
 
     def occurrences(self, completion: str) -> list[Span]:
         found: list[Span] = []
         opened: list[int | None] = []  # one a brace: where a box's content starts, None for other braces
-        for token in self.TOKENS.finditer(completion):
+        for token in _BOXES.finditer(completion):
             if token["box"]:
                 opened.append(token.end())
             elif token["digit"] or token["letter"]:
@@ -114,17 +117,3 @@ class Boxed(Extractor):
                 if start is not None:
                     found.append(trim(completion, start, token.start()))
         return sorted(found)
-
-
-def boxed(*, which: Which = "last") -> Boxed:
-    r"""Content of ``\boxed{...}`` or ``\fbox{...}`` with its inner braces.
-
-    By default of the last box that opens (so the innermost). White space may stand before the brace. Without
-    a brace TeX boxes one character: ``\boxed 4`` holds 4, but ``\boxed 42`` and ``\boxed x^2`` are no box, as
-    what is meant is not what is set. A box that is never closed counts for nothing. ValueError: `which` is
-    unknown.
-
-    >>> boxed()(r"so \boxed{\frac{1}{2}}")
-    '\\frac{1}{2}'
-    """
-    return Boxed(which)

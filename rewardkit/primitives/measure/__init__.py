@@ -1,6 +1,6 @@
 """What can be said of a text by itself: format, length, repetition, keywords, similarity, schema, steps.
 
-Every factory here returns a small frozen callable that gives a score in [0, 1], in time that is linear in the
+Every name here makes a small frozen callable that gives a score in [0, 1], in time that is linear in the
 text or bounded by what its docstring states. What is no text is not judged: ``None``.
 
 So is a field that was not found: a measure of it (``columns={"completion": "reasoning"}``) abstains where
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from itertools import zip_longest
 from typing import Any, Literal
 
@@ -30,7 +30,7 @@ from rewardkit.primitives.agents.conduct import (
 from rewardkit.primitives.agents.evidence import citations, grounding
 from rewardkit.primitives.agents.transcripts import ToolCall, read_calls
 from rewardkit.primitives.expressions import regex
-from rewardkit.primitives.factories import Made, one_of, true_or_false, whole_number
+from rewardkit.primitives.factories import NAMED, STAR, Primitive
 from rewardkit.primitives.measure.grammar import tags
 from rewardkit.primitives.measure.lengths import length, overlong
 from rewardkit.primitives.measure.repeating import diversity, repetition
@@ -64,16 +64,38 @@ __all__ = [
 KeywordMode = Literal["share", "all", "any", "count"]
 
 
-@dataclass(frozen=True, repr=False)
-class Keywords(Made):
-    words: tuple[str, ...] = field(metadata={"star": True})
-    mode: KeywordMode = field(kw_only=True, default="share")
-    full_at: int | None = field(kw_only=True, default=None)
-    case: bool = field(kw_only=True, default=False)
+@dataclass(frozen=True, repr=False, init=False)
+class keywords(Primitive):
+    """Share of the words that occur as whole words; 1.0 or 0.0 with ``mode="all"`` or ``"any"``.
+
+    How often each occurs does not count, except with ``mode="count"``: all occurrences together, 1.0 at
+    `full_at`; saying one word again and again earns that too.
+
+    Words may hold spaces; case (unless ``case=True``), the kind of white space and the shape of quotes do
+    not matter. Chinese and Japanese have no borders of words: such a word counts anywhere, also inside a
+    longer one or behind a "not" (不正确 holds 正确). Numbers count whole ("5" is not in "5.2"). Notes those
+    found. ValueError: no word, the same twice, unknown mode, `full_at` without ``mode="count"`` or the
+    reverse, `case` no bool.
+
+    >>> keywords("first", "then", "so")("First this, then that; also those")
+    0.6666666666666666
+    >>> keywords("because", mode="count", full_at=4)("Because it is. Because I say so.")
+    0.5
+    """
+
+    words: tuple[str, ...] = field(metadata=STAR)
+    _: KW_ONLY
+    mode: KeywordMode = "share"
+    full_at: int | None = None
+    case: bool = False
+
+    def __init__(
+        self, *words: str, mode: KeywordMode = "share", full_at: int | None = None, case: bool = False
+    ) -> None:
+        self._fill(words=words, mode=mode, full_at=full_at, case=case)
 
     def __post_init__(self) -> None:
-        one_of("mode", self.mode, ("share", "all", "any", "count"))
-        true_or_false(case=self.case)
+        super().__post_init__()
         if not self.words or not all(isinstance(word, str) and word.strip() for word in self.words):
             raise ValueError(
                 "keywords takes one or more words, such as keywords('because', 'therefore'); got "
@@ -86,8 +108,6 @@ class Keywords(Made):
                 f"mode={self.mode!r} and full_at={self.full_at!r} do not go together; mode='count' needs "
                 "full_at, the number of occurrences that earns 1.0, and no other mode has one"
             )
-        if self.full_at is not None:
-            whole_number("full_at", self.full_at)
 
     def _normal(self, text: str) -> str:
         text = " ".join(plain_quotes(normal_form(text, "NFC")).split())
@@ -110,28 +130,6 @@ class Keywords(Made):
         return share if self.mode == "share" else float(share == 1.0)
 
 
-def keywords(
-    *words: str, mode: KeywordMode = "share", full_at: int | None = None, case: bool = False
-) -> Keywords:
-    """Share of the words that occur as whole words; 1.0 or 0.0 with ``mode="all"`` or ``"any"``.
-
-    How often each occurs does not count, except with ``mode="count"``: all occurrences together, 1.0 at
-    `full_at`; saying one word again and again earns that too.
-
-    Words may hold spaces; case (unless ``case=True``), the kind of white space and the shape of quotes do
-    not matter. Chinese and Japanese have no borders of words: such a word counts anywhere, also inside a
-    longer one or behind a "not" (不正确 holds 正确). Numbers count whole ("5" is not in "5.2"). Notes those
-    found. ValueError: no word, the same twice, unknown mode, `full_at` without ``mode="count"`` or the
-    reverse, `case` no bool.
-
-    >>> keywords("first", "then", "so")("First this, then that; also those")
-    0.6666666666666666
-    >>> keywords("because", mode="count", full_at=4)("Because it is. Because I say so.")
-    0.5
-    """
-    return Keywords(words, mode=mode, full_at=full_at, case=case)
-
-
 _METHODS: dict[str, Callable[..., float]] = {
     "ratio": fuzz.ratio,
     "partial": fuzz.partial_ratio,
@@ -145,15 +143,26 @@ COMPARED = 20_000
 COMPARED_PIECE = 1_000
 """Characters of a piece that is looked for: there it takes more than the square."""
 
-SimilarityMethod = Literal["ratio", "partial", "token_sort", "token_set"]
-
 
 @dataclass(frozen=True, repr=False)
-class Similarity(Made):
-    method: SimilarityMethod = "ratio"
+class similarity(Primitive):
+    """Likeness of prediction and ground truth by rapidfuzz.
 
-    def __post_init__(self) -> None:
-        one_of("method", self.method, tuple(_METHODS))
+    1.0 when the texts (or their sets of words) are the same.
+
+    "ratio" compares the texts, "token_sort" their words in any order, "token_set" the sets of words,
+    "partial" the best-fitting piece: the last two are 1.0 for any text that contains the truth, a hole a
+    policy finds. In Chinese and Japanese each character is a word. A prediction of ``None`` is 0.0, a missing
+    truth is not judged. ValueError: unknown method.
+
+    Of texts that differ the first 20,000 characters are compared (and in "partial" the first 1,000 of the
+    shorter one); what is left over counts as different.
+
+    >>> similarity()("kitten", "sitten")
+    0.8333333333333335
+    """
+
+    method: Literal["ratio", "partial", "token_sort", "token_set"] = field(default="ratio", metadata=NAMED)
 
     def __call__(self, prediction: Any, ground_truth: Any) -> float | None:
         if is_missing(ground_truth):
@@ -172,27 +181,6 @@ class Similarity(Made):
             short, long = " ".join(words(short)), " ".join(words(long))
         return _METHODS[self.method](short, long) / 100.0 * share
 
-
-def similarity(method: SimilarityMethod = "ratio") -> Similarity:
-    """Likeness of prediction and ground truth by rapidfuzz.
-
-    1.0 when the texts (or their sets of words) are the same.
-
-    "ratio" compares the texts, "token_sort" their words in any order, "token_set" the sets of words,
-    "partial" the best-fitting piece: the last two are 1.0 for any text that contains the truth, a hole a
-    policy finds. In Chinese and Japanese each character is a word. A prediction of ``None`` is 0.0, a missing
-    truth is not judged. ValueError: unknown method.
-
-    Of texts that differ the first 20,000 characters are compared (and in "partial" the first 1,000 of the
-    shorter one); what is left over counts as different.
-
-    >>> similarity()("kitten", "sitten")
-    0.8333333333333335
-    """
-    return Similarity(method)
-
-
-StepKind = Literal["steps", "lines", "sections"]
 
 _CHINESE_NUMBER = "[一二三四五六七八九十百0-9０-９]{1,4}"
 _MARK = rf"""
@@ -220,13 +208,24 @@ def _said(text: str) -> str:
 
 
 @dataclass(frozen=True, repr=False)
-class Steps(Made):
-    full_at: int
-    kind: StepKind = field(kw_only=True, default="steps")
+class steps(Primitive):
+    r"""Number of different steps in the text, as a share of `full_at`; 1.0 from there on.
 
-    def __post_init__(self) -> None:
-        one_of("kind", self.kind, ("steps", "lines", "sections"))
-        whole_number("full_at", self.full_at)
+    ``kind="steps"``: lines that start with a number ("1.", "2)", "(3)"), a bullet, "Step 4:", 第五步 or 步骤6
+    and say something; ``"lines"``: lines with a letter or digit; ``"sections"``: headings ("# ...", or a
+    line all in bold) with text below. What was said before, in any case, with another number in front or
+    other punctuation, does not count again. steps and lines never fall when a line is added; sections not
+    when it is added at the end (higher up, it may part a heading from its text, or make two texts begin
+    alike). It pays for form, not for thought: keep its weight small. Notes the number. ValueError:
+    `full_at` under 1, unknown kind.
+
+    >>> steps(4)("1. Add 2 and 2.\n2. Double it.\n3. Double it!")
+    0.5
+    """
+
+    full_at: int
+    _: KW_ONLY
+    kind: Literal["steps", "lines", "sections"] = "steps"
 
     def __call__(self, completion: str | None) -> float | None:
         if not isinstance(completion, str):
@@ -256,20 +255,3 @@ def _sections(text: str) -> int:
             titles.add(heading["marked"] or heading["bold"] or "")
             beginnings.add(first)
     return min(len(set(map(_said, titles)) - {""}), len(set(map(_said, beginnings))))
-
-
-def steps(full_at: int, *, kind: StepKind = "steps") -> Steps:
-    r"""Number of different steps in the text, as a share of `full_at`; 1.0 from there on.
-
-    ``kind="steps"``: lines that start with a number ("1.", "2)", "(3)"), a bullet, "Step 4:", 第五步 or 步骤6
-    and say something; ``"lines"``: lines with a letter or digit; ``"sections"``: headings ("# ...", or a
-    line all in bold) with text below. What was said before, in any case, with another number in front or
-    other punctuation, does not count again. Steps and lines never fall when a line is added; sections not
-    when it is added at the end (higher up, it may part a heading from its text, or make two texts begin
-    alike). It pays for form, not for thought: keep its weight small. Notes the number. ValueError:
-    `full_at` under 1, unknown kind.
-
-    >>> steps(4)("1. Add 2 and 2.\n2. Double it.\n3. Double it!")
-    0.5
-    """
-    return Steps(full_at, kind=kind)

@@ -7,19 +7,18 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from functools import lru_cache
 from itertools import islice
 from typing import Literal
 
-from rewardkit.primitives.extract.tagged import check_tag_name, tag_tokens
-from rewardkit.primitives.factories import Made, one_of, true_or_false
+from rewardkit.primitives.extract.tagged import tag_name, tag_tokens
+from rewardkit.primitives.factories import STAR, Primitive
 from rewardkit.primitives.notes import note
 
 __all__ = ["tags"]
 
 Outside = Literal["anywhere", "before", "nowhere"]
-OUTSIDE = ("anywhere", "before", "nowhere")
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +68,7 @@ def _level(parts: list[str], parent: str, written: str) -> tuple[Rule, ...]:
     found: list[Rule] = []
     while parts and parts[-1] != ")":
         name = parts.pop()
-        check_tag_name(name)
+        tag_name("name", name)
         count = parts.pop() if parts and parts[-1][0] in "?*+{" else ""
         inner: tuple[Rule, ...] = ()
         if parts and parts[-1] == "(":
@@ -225,16 +224,43 @@ def _text_outside(completion: str, spans: list[tuple[int, int]], outside: Outsid
     return ""
 
 
-@dataclass(frozen=True, repr=False)
-class Tags(Made):
-    names: tuple[str, ...] = field(metadata={"star": True})
+@dataclass(frozen=True, repr=False, init=False)
+class tags(Primitive):
+    """1.0 if the tags of a text are those of a grammar, else 0.0.
+
+    A name stands as exactly one pair, one after the other in this order and none inside another; ``"step+"``,
+    ``"note?"``, ``"call*"``, ``"step{2,5}"`` and ``"code{0}"`` (never) stand as often as they say, and
+    ``"plan(goal, step+)"`` holds pairs of its own. Case, attributes and tags of other names do not matter;
+    ``<name/>`` is an empty pair.
+
+    Text outside the outermost pairs is allowed ``"anywhere"``, only ``"before"`` the first or ``"nowhere"``
+    (`outside`). ``prefilled=True`` is for a chat template that ends the prompt with the first name's opening
+    tag. ``partial=True`` gives the share of the names, required or there, of which all holds; text where none
+    is allowed counts as one more. Notes what is wrong. ValueError: no name, one that cannot be a tag, a
+    bracket or count that cannot be read, the same name where it cannot be told apart, an option that is no
+    bool.
+
+    >>> tags("think", "answer")("<think>2+2</think> <answer>4</answer>")
+    1.0
+    >>> tags("think", "answer", partial=True)("<think>2+2 <answer>4</answer>")
+    0.5
+    >>> tags("plan(step+)", "answer?", outside="nowhere")("<plan><step>a</step><step>b</step></plan> Done.")
+    0.0
+    """
+
+    names: tuple[str, ...] = field(metadata=STAR)
+    _: KW_ONLY
     partial: bool = False
-    outside: Outside = field(kw_only=True, default="anywhere")
-    prefilled: bool = field(kw_only=True, default=False)
+    outside: Outside = "anywhere"
+    prefilled: bool = False
+
+    def __init__(
+        self, *names: str, partial: bool = False, outside: Outside = "anywhere", prefilled: bool = False
+    ) -> None:
+        self._fill(names=names, partial=partial, outside=outside, prefilled=prefilled)
 
     def __post_init__(self) -> None:
-        one_of("outside", self.outside, OUTSIDE)
-        true_or_false(partial=self.partial, prefilled=self.prefilled)
+        super().__post_init__()
         texts = [name for name in self.names if isinstance(name, str)]
         if not texts or len(texts) < len(self.names) or len({name.lower() for name in texts}) < len(texts):
             raise ValueError(
@@ -258,28 +284,3 @@ class Tags(Made):
             return float(not faults)
         wanted = len(reading.wanted) + bool(stray)
         return (wanted - len(faults)) / wanted if wanted else 1.0
-
-
-def tags(*names: str, partial: bool = False, outside: Outside = "anywhere", prefilled: bool = False) -> Tags:
-    """1.0 if the tags of a text are those of a grammar, else 0.0.
-
-    A name stands as exactly one pair, one after the other in this order and none inside another; ``"step+"``,
-    ``"note?"``, ``"call*"``, ``"step{2,5}"`` and ``"code{0}"`` (never) stand as often as they say, and
-    ``"plan(goal, step+)"`` holds pairs of its own. Case, attributes and tags of other names do not matter;
-    ``<name/>`` is an empty pair.
-
-    Text outside the outermost pairs is allowed ``"anywhere"``, only ``"before"`` the first or ``"nowhere"``
-    (`outside`). ``prefilled=True`` is for a chat template that ends the prompt with the first name's opening
-    tag. ``partial=True`` gives the share of the names, required or there, of which all holds; text where none
-    is allowed counts as one more. Notes what is wrong. ValueError: no name, one that cannot be a tag, a
-    bracket or count that cannot be read, the same name where it cannot be told apart, an option that is no
-    bool.
-
-    >>> tags("think", "answer")("<think>2+2</think> <answer>4</answer>")
-    1.0
-    >>> tags("think", "answer", partial=True)("<think>2+2 <answer>4</answer>")
-    0.5
-    >>> tags("plan(step+)", "answer?", outside="nowhere")("<plan><step>a</step><step>b</step></plan> Done.")
-    0.0
-    """
-    return Tags(names, partial, outside=outside, prefilled=prefilled)

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Real
 from typing import Any, Literal
 
-from rewardkit.primitives.factories import Made, one_of
+from rewardkit.primitives.factories import Primitive
 from rewardkit.primitives.notes import note
 from rewardkit.primitives.texts import words
 
 __all__ = ["length", "overlong"]
 
 Unit = Literal["words", "characters", "tokens"]
-UNITS = ("words", "characters", "tokens")
 
 EXPONENT = 4.0
 """Of the exponential fall. Our choice: half way down 0.12 is left, of a straight line 0.5."""
@@ -27,17 +26,15 @@ FALLS: dict[str, Callable[[float], float]] = {
 }
 """From how much of the way is left (1 at full credit, 0 at none) to the credit."""
 
-Fall = Literal["linear", "cosine", "exponential"]
 
-
-class _Counting(Made):
+class _Counting(Primitive):
     """What counts in a unit."""
 
     unit: Unit
     tokenizer: Any
 
-    def _check_unit(self) -> None:
-        one_of("unit", self.unit, UNITS)
+    def __post_init__(self) -> None:
+        super().__post_init__()
         if (self.unit == "tokens") != (self.tokenizer is not None):
             raise ValueError(
                 f"unit={self.unit!r} and tokenizer={self.tokenizer!r} do not go together; give "
@@ -53,11 +50,19 @@ class _Counting(Made):
     def _encode(self) -> Any:
         return getattr(self.tokenizer, "encode", self.tokenizer)
 
-    def size(self, text: str) -> int:
-        """How long a text is."""
-        if self.unit == "words":
-            return len(words(text))
-        return len(text) if self.unit == "characters" else len(self._encode(text))
+    def __call__(self, completion: str | None) -> float | None:
+        if not isinstance(completion, str):
+            return None
+        if self.unit == "tokens":
+            size = len(self._encode(completion))
+        else:
+            size = len(words(completion) if self.unit == "words" else completion)
+        note("length", size)
+        return self.credit(size)
+
+    def credit(self, size: int) -> float:
+        """The score of a text that is so long."""
+        raise NotImplementedError
 
 
 def _rise(limits: tuple[Any, ...]) -> bool:
@@ -69,54 +74,7 @@ def _rise(limits: tuple[Any, ...]) -> bool:
 
 
 @dataclass(frozen=True, repr=False)
-class Length(_Counting):
-    full_until: float | None = field(kw_only=True, default=None)
-    zero_from: float | None = field(kw_only=True, default=None)
-    unit: Unit = field(kw_only=True, default="words")
-    tokenizer: Any = field(kw_only=True, default=None, hash=False)
-    full_from: float = field(kw_only=True, default=0)
-    zero_until: float = field(kw_only=True, default=0)
-    fall: Fall = field(kw_only=True, default="linear")
-
-    def __post_init__(self) -> None:
-        self._check_unit()
-        one_of("fall", self.fall, tuple(FALLS))
-        below, above = (self.zero_until, self.full_from), (self.full_until, self.zero_from)
-        if above == (None, None):  # long texts lose nothing
-            fits = _rise(below)
-        else:
-            fits = _rise(below + above) and (self.zero_until < self.full_from or self.full_from == 0)
-        if not fits:
-            raise ValueError(
-                "length needs 0 <= full_until < zero_from where long texts are to lose, and 0 <= zero_until "
-                f"< full_from <= full_until where short ones are; got full_until={self.full_until!r}, "
-                f"zero_from={self.zero_from!r}, full_from={self.full_from!r}, zero_until={self.zero_until!r}"
-            )
-
-    def __call__(self, completion: str | None) -> float | None:
-        if not isinstance(completion, str):
-            return None
-        size = self.size(completion)
-        note("length", size)
-        if size < self.full_from:
-            left = (size - self.zero_until) / (self.full_from - self.zero_until)
-        elif self.full_until is None or self.zero_from is None:
-            left = 1.0
-        else:
-            left = (self.zero_from - size) / (self.zero_from - self.full_until)
-        return FALLS[self.fall](min(1.0, max(0.0, left)))
-
-
-def length(
-    *,
-    full_until: float | None = None,
-    zero_from: float | None = None,
-    unit: Unit = "words",
-    tokenizer: Any = None,
-    full_from: float = 0,
-    zero_until: float = 0,
-    fall: Fall = "linear",
-) -> Length:
+class length(_Counting):
     """1.0 from `full_from` to `full_until` words, characters or tokens, 0.0 from `zero_from` on.
 
     Also 0.0 up to `zero_until`. Between them credit changes in a straight line, a ``"cosine"`` (gently at
@@ -136,40 +94,42 @@ def length(
     >>> length(full_from=4)("Too short."), length(full_from=4)("This is long enough, however it goes on.")
     (0.5, 1.0)
     """
-    return Length(
-        full_until=full_until,
-        zero_from=zero_from,
-        unit=unit,
-        tokenizer=tokenizer,
-        full_from=full_from,
-        zero_until=zero_until,
-        fall=fall,
-    )
+
+    _: KW_ONLY
+    full_until: float | None = None
+    zero_from: float | None = None
+    unit: Unit = "words"
+    tokenizer: Any = field(default=None, hash=False)
+    full_from: float = 0
+    zero_until: float = 0
+    fall: Literal["linear", "cosine", "exponential"] = "linear"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        below, above = (self.zero_until, self.full_from), (self.full_until, self.zero_from)
+        if above == (None, None):  # long texts lose nothing
+            fits = _rise(below)
+        else:
+            fits = _rise(below + above) and (self.zero_until < self.full_from or self.full_from == 0)
+        if not fits:
+            raise ValueError(
+                "length needs 0 <= full_until < zero_from where long texts are to lose, and 0 <= zero_until "
+                f"< full_from <= full_until where short ones are; got full_until={self.full_until!r}, "
+                f"zero_from={self.zero_from!r}, full_from={self.full_from!r}, zero_until={self.zero_until!r}"
+            )
+
+    def credit(self, size: int) -> float:
+        if size < self.full_from:
+            left = (size - self.zero_until) / (self.full_from - self.zero_until)
+        elif self.full_until is None or self.zero_from is None:
+            left = 1.0
+        else:
+            left = (self.zero_from - size) / (self.zero_from - self.full_until)
+        return FALLS[self.fall](min(1.0, max(0.0, left)))
 
 
 @dataclass(frozen=True, repr=False)
-class Overlong(_Counting):
-    limit: float = field(kw_only=True)
-    buffer: float = field(kw_only=True)
-    unit: Unit = field(kw_only=True, default="words")
-    tokenizer: Any = field(kw_only=True, default=None, hash=False)
-
-    def __post_init__(self) -> None:
-        self._check_unit()
-        if not (_rise((0, self.buffer)) and _rise((0, self.limit)) and self.buffer <= self.limit):
-            raise ValueError(
-                f"overlong needs 0 < buffer <= limit; got limit={self.limit!r}, buffer={self.buffer!r}"
-            )
-
-    def __call__(self, completion: str | None) -> float | None:
-        if not isinstance(completion, str):
-            return None
-        size = self.size(completion)
-        note("length", size)
-        return min(1.0, max(0.0, (size - (self.limit - self.buffer)) / self.buffer))
-
-
-def overlong(*, limit: float, buffer: float, unit: Unit = "words", tokenizer: Any = None) -> Overlong:
+class overlong(_Counting):
     """DAPO's soft overlong punishment as a share: 0.0 up to ``limit - buffer``, 1.0 from `limit` on.
 
     In between it grows in a straight line. It is the negative of equation 13 of arXiv 2503.14476, where it
@@ -180,4 +140,19 @@ def overlong(*, limit: float, buffer: float, unit: Unit = "words", tokenizer: An
     >>> overlong(limit=10, buffer=4)("w " * 7), overlong(limit=10, buffer=4)("w " * 11)
     (0.25, 1.0)
     """
-    return Overlong(limit=limit, buffer=buffer, unit=unit, tokenizer=tokenizer)
+
+    _: KW_ONLY
+    limit: float
+    buffer: float
+    unit: Unit = "words"
+    tokenizer: Any = field(default=None, hash=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not (_rise((0, self.buffer)) and _rise((0, self.limit)) and self.buffer <= self.limit):
+            raise ValueError(
+                f"overlong needs 0 < buffer <= limit; got limit={self.limit!r}, buffer={self.buffer!r}"
+            )
+
+    def credit(self, size: int) -> float:
+        return min(1.0, max(0.0, (size - (self.limit - self.buffer)) / self.buffer))

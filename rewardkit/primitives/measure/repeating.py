@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
-from rewardkit.primitives.factories import Made, one_of, whole_number
+from rewardkit.primitives.factories import Primitive
 from rewardkit.primitives.notes import note
 from rewardkit.primitives.texts import bare_words, words
 
 __all__ = ["diversity", "repetition"]
-
-Kind = Literal["ngrams", "loop", "sentences", "lines"]
-KINDS = ("ngrams", "loop", "sentences", "lines")
 
 LOOP_REPEATS = 3
 """How often, at the least, a loop's unit stands. Our choice: "very, very good" is no loop."""
@@ -35,13 +32,32 @@ SHORT = 4
 
 
 @dataclass(frozen=True, repr=False)
-class Repetition(Made):
-    ngram: int = field(kw_only=True, default=4)
-    kind: Kind = field(kw_only=True, default="ngrams")
+class repetition(Primitive):
+    """Share of a text that repeats itself: 0.0 without loops, towards 1.0 in a long one.
+
+    Pay it with a negative weight. ``kind="ngrams"``: the share of the runs of `ngram` words that stood in the
+    text before; words that ordinarily come again ("the", a name) are no run of four. ``"loop"``: the share of
+    the characters that a loop at the end takes, some unit three times or more and 24 characters or longer, as
+    a text that was cut off at its limit has it; it grows with every round. ``"sentences"`` and ``"lines"``:
+    the share that stood there before, of those with four words or more, in any case.
+
+    In Chinese and Japanese each character is a word: take a larger `ngram`. Of a run of over 200 characters
+    without spaces ("0.333...", a loop of Thai) every six are one. A text with nothing to compare repeats
+    nothing: 0.0. Notes what is repeated. ValueError: `ngram` under 1 or beside another kind, unknown
+    kind.
+
+    >>> repetition(ngram=2)("a b a b a b"), repetition()("The sum of the parts is the sum.")
+    (0.6, 0.0)
+    >>> round(repetition(kind="loop")("Well. " + "I will try again. " * 16), 2)
+    0.99
+    """
+
+    _: KW_ONLY
+    ngram: int = 4
+    kind: Literal["ngrams", "loop", "sentences", "lines"] = "ngrams"
 
     def __post_init__(self) -> None:
-        one_of("kind", self.kind, KINDS)
-        whole_number("ngram", self.ngram)
+        super().__post_init__()
         if self.kind != "ngrams" and self.ngram != 4:
             raise ValueError(f"ngram={self.ngram!r} says nothing of kind={self.kind!r}; leave it out")
 
@@ -119,34 +135,22 @@ def _longest_loop(text: str) -> tuple[int, int]:
     return found
 
 
-def repetition(*, ngram: int = 4, kind: Kind = "ngrams") -> Repetition:
-    """Share of a text that repeats itself: 0.0 without loops, towards 1.0 in a long one.
-
-    Pay it with a negative weight. ``kind="ngrams"``: the share of the runs of `ngram` words that stood in the
-    text before; words that ordinarily come again ("the", a name) are no run of four. ``"loop"``: the share of
-    the characters that a loop at the end takes, some unit three times or more and 24 characters or longer, as
-    a text that was cut off at its limit has it; it grows with every round. ``"sentences"`` and ``"lines"``:
-    the share that stood there before, of those with four words or more, in any case.
-
-    In Chinese and Japanese each character is a word: take a larger `ngram`. Of a run of over 200 characters
-    without spaces ("0.333...", a loop of Thai) every six are one. A text with nothing to compare repeats
-    nothing: 0.0. Notes what is repeated. ValueError: `ngram` under 1 or beside another kind, unknown
-    kind.
-
-    >>> repetition(ngram=2)("a b a b a b"), repetition()("The sum of the parts is the sum.")
-    (0.6, 0.0)
-    >>> round(repetition(kind="loop")("Well. " + "I will try again. " * 16), 2)
-    0.99
-    """
-    return Repetition(ngram=ngram, kind=kind)
-
-
 @dataclass(frozen=True, repr=False)
-class Diversity(Made):
-    window: int = field(kw_only=True, default=50)
+class diversity(Primitive):
+    """Share of different words in `window` words, mean over all such windows of the text (MATTR).
 
-    def __post_init__(self) -> None:
-        whole_number("window", self.window)
+    The share of different words in a whole text falls with its length by itself, this does not: texts of one
+    style and any length get about the same. A text of fewer words is one window, so that short ones are near
+    1.0: pay it beside a `length`. Words are runs of letters and digits in any case, in Chinese and Japanese
+    each character; a text without any gets 0.0. Source: Covington and McFall 2010, "Cutting the Gordian
+    knot"; the window of 50 is our choice. ValueError: `window` under 1.
+
+    >>> diversity(window=4)("the cat and the dog and the cat")
+    0.85
+    """
+
+    _: KW_ONLY
+    window: int = 50
 
     def __call__(self, completion: str | None) -> float | None:
         if not isinstance(completion, str):
@@ -164,18 +168,3 @@ class Diversity(Made):
             distinct += max(0, min(at, windows - 1) - first + 1)
             last[word] = at
         return distinct / (windows * window)
-
-
-def diversity(*, window: int = 50) -> Diversity:
-    """Share of different words in `window` words, mean over all such windows of the text (MATTR).
-
-    The share of different words in a whole text falls with its length by itself, this does not: texts of one
-    style and any length get about the same. A text of fewer words is one window, so that short ones are near
-    1.0: pay it beside a `length`. Words are runs of letters and digits in any case, in Chinese and Japanese
-    each character; a text without any gets 0.0. Source: Covington and McFall 2010, "Cutting the Gordian
-    knot"; the window of 50 is our choice. ValueError: `window` under 1.
-
-    >>> diversity(window=4)("the cat and the dog and the cat")
-    0.85
-    """
-    return Diversity(window=window)

@@ -49,11 +49,7 @@ _work: ContextVar[_Work] = ContextVar("rewardkit_schema_work")
 
 def errors(validator: Any, value: Any, at_most: int | None) -> list[ValidationError]:
     """The first errors of a value, in a `working` block. TooMuch: there is too much to check."""
-    found = []
-    for error in islice(validator.iter_errors(value), at_most):
-        _spend(2)  # what an error takes beyond its check
-        found.append(error)
-    return found
+    return list(islice(validator.iter_errors(value), at_most))
 
 
 def _spend(checks: int = 1) -> None:
@@ -95,7 +91,10 @@ def _additional_properties(validator: Any, inner: Any, value: Any, schema: Any) 
     named, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
     for key, item in value.items() if isinstance(value, dict) else ():
         if key not in named and not any(_search(expression, key) for expression in patterns):
-            yield from validator.descend(item, inner, path=key)
+            if inner is False:  # the library's error would not say which key
+                yield ValidationError("is not allowed", path=[key])
+            else:
+                yield from validator.descend(item, inner, path=key)
 
 
 def _unique_items(validator: Any, unique: bool, value: Any, schema: Any) -> Errors:
@@ -118,21 +117,13 @@ def _multiple_of(validator: Any, of: Any, value: Any, schema: Any) -> Errors:
         yield ValidationError(f"{value} is not a multiple of {of}")
 
 
-def _unevaluated(function: Keyword) -> Keyword:
-    """The library looks every key up in a list."""
-
-    def check(validator: Any, inner: Any, value: Any, schema: Any) -> Errors:
-        if isinstance(value, dict | list):
-            _spend(len(value) ** 2 // 1500)
-        yield from function(validator, inner, value, schema) or ()
-
-    return check
-
-
-def _counted(function: Keyword) -> Keyword:
+def _counted(name: str, function: Keyword) -> Keyword:
     def check(validator: Any, keyword: Any, value: Any, schema: Any) -> Errors:
-        _spend()
-        yield from function(validator, keyword, value, schema) or ()
+        looked_up = name.startswith("unevaluated") and isinstance(value, dict | list)  # each key, in a list
+        _spend(1 + (len(value) ** 2 // 1500 if looked_up else 0))
+        for error in function(validator, keyword, value, schema) or ():
+            _spend(2 + len(error.message) // 100)
+            yield error
 
     return check
 
@@ -147,24 +138,8 @@ def _bounded(base: Any) -> Any:
         "uniqueItems": _unique_items,
         "multipleOf": _multiple_of,
     }
-    keywords = {name: own.get(name, function) for name, function in base.VALIDATORS.items()}
-    for name in ("unevaluatedProperties", "unevaluatedItems"):
-        if name in keywords:
-            keywords[name] = _unevaluated(keywords[name])
-    made: Any = validators.extend(base, {name: _counted(function) for name, function in keywords.items()})
-    made.descend = _with_path(made.descend)
-    return made
-
-
-def _with_path(descend: Callable[..., Errors]) -> Callable[..., Errors]:
-    """The library leaves the path out where a schema is ``False``."""
-
-    def descend_to(self: Any, instance: Any, schema: Any, path: Any = None, **options: Any) -> Errors:
-        if schema is False and path is not None:
-            return iter([ValidationError("is not allowed", path=[path])])
-        return descend(self, instance, schema, path=path, **options)
-
-    return descend_to
+    keywords = {name: _counted(name, own.get(name, check)) for name, check in base.VALIDATORS.items()}
+    return validators.extend(base, keywords)
 
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -183,7 +158,7 @@ def bounded_validator(written: str) -> Any:
         base = validators.validator_for({"$schema": dialect})
         base.check_schema(schema, format_checker=FormatChecker(formats=()))
         resource = specification.create_resource(schema)
-        _Parts(specification).check(resource, Registry().resolver_with_root(resource))
+        _check_part(resource, Registry().resolver_with_root(resource), specification, {})
         validator = _bounded(base)(schema, registry=Registry())
         with working(timeout=math.inf):
             validator.is_valid(None)  # a schema that refers to itself and nothing else fails on all
@@ -196,44 +171,33 @@ def bounded_validator(written: str) -> Any:
     return validator
 
 
-class _Parts:
-    """The parts of a schema: every reference stays inside, every pattern compiles."""
-
-    def __init__(self, specification: Any) -> None:
-        self.specification = specification
-        self.seen: set[int] = set()
-        self.keywords: set[str] = set()
-
-    def check(self, part: Any, resolver: Any) -> None:
-        """Check a part, what it refers to and what is in it. ValueError: it cannot be used."""
-        schema = part.contents
-        if not isinstance(schema, dict) or id(schema) in self.seen:
-            return
-        self.seen.add(id(schema))
-        self.keywords |= schema.keys() & {"unevaluatedProperties", "patternProperties"}
-        if "$schema" in schema or len(self.keywords) == 2:
-            raise ValueError(
-                "a schema cannot hold one of another draft ($schema inside of it), nor "
-                "unevaluatedProperties together with patternProperties"
-            )
-        for keyword in ("$ref", "$dynamicRef", "$recursiveRef"):
-            if isinstance(schema.get(keyword), str):
-                found = _resolved(schema[keyword], resolver)
-                self.check(self.specification.create_resource(found.contents), found.resolver)
-        for expression in (schema.get("pattern"), *schema.get("patternProperties", ())):
-            if expression is not None:
-                compiled(expression)
-        for inner in part.subresources():
-            self.check(inner, resolver.in_subresource(inner))
-
-
-def _resolved(reference: str, resolver: Any) -> Any:
-    try:
-        return resolver.lookup(reference)
-    except (Unresolvable, ValueError, TypeError):
+def _check_part(part: Any, resolver: Any, specification: Any, seen: dict[int, Any]) -> None:
+    """ValueError: a reference in a part leads out of the schema, or something in it cannot be bounded."""
+    schema = part.contents
+    if not isinstance(schema, dict) or id(schema) in seen:
+        return
+    seen[id(schema)] = schema
+    held = {"unevaluatedProperties", "patternProperties"}
+    if "$schema" in schema or held <= {name for one in seen.values() for name in one}:
         raise ValueError(
-            f"schema refers to {reference!r}, which is not in it; nothing is fetched: put it under '$defs'"
-        ) from None
+            "a schema cannot hold one of another draft ($schema inside of it), nor "
+            "unevaluatedProperties together with patternProperties"
+        )
+    for keyword in ("$ref", "$dynamicRef", "$recursiveRef"):
+        if isinstance(reference := schema.get(keyword), str):
+            try:
+                found = resolver.lookup(reference)
+            except (Unresolvable, ValueError, TypeError):
+                raise ValueError(
+                    f"schema refers to {reference!r}, which is not in it; nothing is fetched: put it under "
+                    "'$defs'"
+                ) from None
+            _check_part(specification.create_resource(found.contents), found.resolver, specification, seen)
+    for expression in (schema.get("pattern"), *schema.get("patternProperties", ())):
+        if expression is not None:
+            compiled(expression)
+    for inner in part.subresources():
+        _check_part(inner, resolver.in_subresource(inner), specification, seen)
 
 
 @contextmanager

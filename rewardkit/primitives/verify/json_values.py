@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
-from fractions import Fraction
 from itertools import zip_longest
 from math import fsum
 from typing import Any, Literal
 
-import numpy as np
-
-from rewardkit.primitives.extract.structured import refuse_constant
 from rewardkit.primitives.factories import one_of, true_or_false
+from rewardkit.primitives.json_text import MISSING, depth, read_json
+from rewardkit.primitives.messages import plain_value
 from rewardkit.primitives.notes import note
 from rewardkit.primitives.texts import is_missing, normal_text
-from rewardkit.primitives.verify.numbers import read_number
 
 __all__ = ["MISSING", "json_equal", "json_of"]
 
 DEEPEST = 100
 """Values inside values, at the most; what is nested deeper is not read."""
-
-MISSING = object()
-"""Stands for what is no JSON."""
 
 
 def json_of(value: Any) -> Any:
@@ -36,11 +29,10 @@ def json_of(value: Any) -> Any:
     ({'a': [Decimal('1'), Decimal('0.1')]}, [Decimal('1'), True, None], True)
     """
     try:
-        if isinstance(value, str):
-            value = _DECODER.decode(value)
-        return _plain(value, 0)
-    except (ValueError, RecursionError):
+        text = value if isinstance(value, str) else json.dumps(plain_value(value))
+    except ValueError:
         return MISSING
+    return MISSING if depth(text) > DEEPEST else read_json(text, parse_int=_number, parse_float=_number)
 
 
 def _number(text: str) -> Decimal:
@@ -48,31 +40,6 @@ def _number(text: str) -> Decimal:
         return Decimal(text)
     except InvalidOperation:  # an exponent of twenty digits
         raise ValueError(text) from None
-
-
-_DECODER = json.JSONDecoder(parse_int=_number, parse_float=_number, parse_constant=refuse_constant)
-
-
-def _plain(value: Any, depth: int) -> Any:
-    """The value in dicts, lists, texts, Decimals, bools and None. ValueError: it is no JSON."""
-    if isinstance(value, str | bool | Decimal) or value is None:
-        return value
-    if depth == DEEPEST:
-        raise ValueError("nested too deeply")
-    if isinstance(value, Mapping):
-        if not all(isinstance(key, str) for key in value):
-            raise ValueError("a key that is no text")
-        return {key: _plain(item, depth + 1) for key, item in value.items()}
-    if isinstance(value, np.bool_):
-        return bool(value)
-    if hasattr(value, "tolist") and not isinstance(value, np.generic):  # arrays
-        return _plain(value.tolist(), depth + 1)
-    if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
-        return [_plain(item, depth + 1) for item in value]
-    number = read_number(value)
-    if number is None:
-        raise ValueError(f"{type(value).__name__} is no JSON")
-    return number
 
 
 def json_equal(
@@ -123,8 +90,7 @@ def _same(a: Any, b: Any, folded: bool) -> bool:
         return a.keys() == b.keys() and all(_same(a[key], b[key], folded) for key in a)
     if isinstance(a, list) and isinstance(b, list):
         return len(a) == len(b) and all(_same(x, y, folded) for x, y in zip(a, b, strict=True))
-    numbers = isinstance(a, Decimal | Fraction) and isinstance(b, Decimal | Fraction)
-    return (numbers or type(a) is type(b)) and bool(a == b)
+    return type(a) is type(b) and bool(a == b)
 
 
 def _credit(a: Any, b: Any, folded: bool) -> float:
