@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
-import json
-import pickle
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewardkit.primitives.agents import conduct
 from rewardkit.primitives.agents.conduct import (
     call_efficiency,
     calls_within,
@@ -56,17 +51,12 @@ MISSING = (None, float("nan"), 5, {"role": "assistant"}, b"")
 @pytest.mark.parametrize(
     ("messages", "expected"),
     table(
-        ([], 1.0, "no turn is within any limit"),
         ("", 1.0, "a completion is one turn"),
-        ([said("Hi.")], 1.0, "one turn"),
         ([said("Hi."), said("So.")], 1.0, "at the full limit"),
-        ([said("Hi.")] * 3, 0.75, "one over"),
         ([said("Hi.")] * 5, 0.25, "one before the end"),
         ([said("Hi.")] * 6, 0.0, "at the end"),
-        ([said("Hi.")] * 100_000, 0.0, "far past it"),
         ([user("?"), said("Hi.")] * 3, 0.75, "the user's turns do not count"),
         ([calling("f", "g"), result("ok"), result("ok")] * 3, 0.75, "nor results, nor how many calls"),
-        ([said(None), said([]), {"role": "assistant"}], 0.75, "turns that say nothing count"),
         ([{"role": "system", "content": "x"}, None, 5, {}], 1.0, "what is no message does not"),
         *((missing, None, f"{missing!r} is not judged") for missing in MISSING),
     ),
@@ -78,24 +68,13 @@ def test_turns_fall_in_a_straight_line_between_the_limits(messages, expected):
 @pytest.mark.parametrize(
     ("messages", "share", "every", "some"),
     table(
-        ([], 0.0, 0.0, 0.0, "no message"),
-        ("I search.", 0.0, 0.0, 0.0, "talk is no call"),
         ([calling("search")], 0.5, 0.0, 1.0, "one of two"),
-        ([calling("search", "read")], 1.0, 1.0, 1.0, "both at once"),
-        (
-            [calling("read"), result("ok"), calling("search")],
-            1.0,
-            1.0,
-            1.0,
-            "one after the other, in any order",
-        ),
         ([calling("search")] * 5, 0.5, 0.0, 1.0, "how often does not count"),
         ([calling("Search", "searching")], 0.0, 0.0, 0.0, "names are compared as they are written"),
         ([calling("delete")], 0.0, 0.0, 0.0, "another tool"),
         ([calling("search"), result("Error: no")], 0.5, 0.0, 1.0, "a call that failed was made"),
         ([calling(("search", "{"), "read")], 0.5, 0.0, 1.0, "a malformed one was not"),
         (hermes("search", "read"), 1.0, 1.0, 1.0, "in a completion"),
-        (BAD + hermes("read"), 0.5, 0.0, 1.0, "beside a malformed one"),
         (
             "<think>" + hermes("read") + "</think>" + hermes("search"),
             0.5,
@@ -116,10 +95,7 @@ def test_tool_calls_by_name(messages, share, every, some):
     ("messages", "expected"),
     table(
         ([calling("f")], 1.0, "a call"),
-        ([said("Hi.")], 0.0, "none"),
         (BAD, 0.0, "a malformed one"),
-        ([], 0.0, "no message"),
-        (None, None, "missing"),
     ),
 )
 def test_tool_calls_without_names_asks_for_any_call(messages, expected):
@@ -129,19 +105,12 @@ def test_tool_calls_without_names_asks_for_any_call(messages, expected):
 @pytest.mark.parametrize(
     ("messages", "step", "slope", "searches"),
     table(
-        ([], 1.0, 1.0, 1.0, "no call is within any budget"),
-        ("Hi.", 1.0, 1.0, 1.0, "in a completion too"),
-        ([calling("f")], 1.0, 1.0, 1.0, "one call"),
         ([calling("f", "f")], 1.0, 1.0, 1.0, "at the budget"),
         ([calling("f", "search", "f")], 0.0, 0.75, 1.0, "one over, in one turn"),
-        ([calling("f")] * 3, 0.0, 0.75, 1.0, "in three"),
-        ([calling("search")] * 3, 0.0, 0.75, 0.0, "three of the tool with a budget"),
         ([calling("f")] * 5, 0.0, 0.25, 1.0, "one before the end"),
         ([calling("f")] * 6, 0.0, 0.0, 1.0, "at the end"),
-        ([calling("search")] * 50, 0.0, 0.0, 0.0, "far past it"),
         ([calling("f"), result("Error: no")] * 3, 0.0, 0.75, 1.0, "failed calls use it up"),
         (BAD * 3, 0.0, 0.75, 1.0, "and malformed ones, of no tool"),
-        ([calling(("search", "{"))] * 3, 0.0, 0.75, 0.0, "or of one"),
         *((missing, None, None, None, f"{missing!r} is not judged") for missing in MISSING),
     ),
 )
@@ -159,16 +128,10 @@ def test_a_budget_of_nothing_forbids_calls():
 @pytest.mark.parametrize(
     ("count", "expected"),
     table(
-        (0, 0.0, "none where some are expected"),
         (1, 1 / 3, "a third of the least"),
         (2, 2 / 3, "two thirds"),
         (3, 1.0, "the least"),
-        (4, 1.0, "between"),
-        (5, 1.0, "the most"),
-        (6, 5 / 6, "one over"),
         (10, 0.5, "twice the most"),
-        (50, 0.1, "ten times the most"),
-        (5000, 1e-3, "a flood"),
     ),
 )
 def test_call_efficiency_falls_on_both_sides_of_the_range(count, expected):
@@ -184,9 +147,7 @@ def test_call_efficiency_falls_on_both_sides_of_the_range(count, expected):
         (call_efficiency(0, 2), [calling("f")] * 4, 0.5, "too many all the same"),
         (call_efficiency(0, 0), [said("4")], 1.0, "a task without tools"),
         (call_efficiency(0, 0), [calling("f")], 0.0, "where every call is one too many"),
-        (call_efficiency(2, 2), [calling("f"), result("Error: no")] * 2, 1.0, "failed calls count"),
         (call_efficiency(2, 2), BAD * 4, 0.5, "and malformed ones"),
-        (call_efficiency(1, 1, name="search"), [calling("f")], 0.0, "another tool"),
         *((call_efficiency(1, 2), missing, None, f"{missing!r} is not judged") for missing in MISSING),
     ),
 )
@@ -203,13 +164,8 @@ def test_call_efficiency_at_its_edges(made, messages, expected):
         ([calling("f"), result("Error: no")], 1.0, "one that did not"),
         ([calling("f", "g"), result("ok"), result('{"success": false}')], 0.5, "one of two"),
         ([calling("f"), result("ok")] * 3 + [calling("f"), result('{"error": "x"}')], 0.25, "one of four"),
-        ([calling("f")], 0.0, "a result that is not there tells of no failure"),
-        ([calling("f", "g"), result("Error: no")], 0.5, "but the call counts"),
         ([calling(("f", "{"), "g"), result("ok"), result("ok")], 0.5, "malformed arguments"),
-        (BAD, 1.0, "a malformed call in a completion"),
-        (BAD + hermes("f", "g", "h"), 0.25, "one of four there"),
         (f"<think>{BAD}</think>" + hermes("f"), 0.0, "thought does not fail"),
-        ([result("Error: no"), calling("f"), result("ok")], 0.0, "an error that no call had"),
         ([calling("f"), result("Found: Error: no")], 0.0, "a result that speaks of errors"),
         *((missing, None, f"{missing!r} is not judged") for missing in MISSING),
     ),
@@ -242,29 +198,14 @@ A1, A2 = ("a", {"x": 1, "y": [1]}), ("a", {"x": 2})
     table(
         ([], 0.0, "no message"),
         ([said("Hi.")], 0.0, "no call"),
-        ([calling(A1), OK], 0.0, "one call"),
         ([calling(A1), OK, calling(A2), OK], 0.0, "other arguments"),
-        ([calling(A1), OK, calling(("b", A1[1])), OK], 0.0, "another tool"),
         ([calling(A1), OK, calling(A1), OK], 0.5, "the same call"),
-        ([calling(A1, A1), OK, OK], 0.5, "at once"),
         ([calling(A1, ("a", {"y": [1], "x": 1.0})), OK, OK], 0.5, "other order of keys, 1.0 for 1"),
-        ([calling(A1, ("a", '{"y":[1],"x":1}'))], 0.5, "written as text"),
-        ([calling(A1), OK] * 4, 0.75, "again and again"),
         ([calling(A1), OK, calling(A2), OK] * 2, 0.5, "a loop of two"),
         ([calling(A1), FAILS, calling(A1), OK], 0.0, "a retry is no repeat"),
-        ([calling(A1), FAILS, calling(A2), OK, calling(A1), OK], 0.0, "with another call between"),
         ([calling(A1), FAILS, calling(A1), FAILS, calling(A1), OK], 1 / 3, "a second retry is one"),
-        ([calling(A1), FAILS] * 10, 0.8, "so a loop of failures is seen"),
-        ([calling(A1), FAILS, calling(A1), OK, calling(A1), OK], 1 / 3, "nor is one after it went well"),
-        (
-            [calling(A1), OK, calling(A1), FAILS, calling(A1), OK],
-            1 / 3,
-            "a repeat that failed may be retried",
-        ),
-        ([calling(A1), FAILS, calling(A1), OK, calling(A2), FAILS, calling(A2), OK], 0.0, "each call once"),
         (hermes("f", "g", "f", "f"), 0.5, "in a completion"),
         (BAD * 4, 0.5, "malformed calls as they are written"),
-        ("<tool_call>{</tool_call><tool_call>[</tool_call>", 0.0, "which differ"),
         *((missing, None, f"{missing!r} is not judged") for missing in MISSING),
     ),
 )
@@ -301,22 +242,6 @@ def test_measures_note_their_counts(measure, noted):
     assert notes == {}
 
 
-MEASURES = (
-    turns(full_until=2, zero_from=6),
-    turns(full_until=0, zero_from=1.5),
-    tool_calls(),
-    tool_calls("search"),
-    tool_calls("search", "read", mode="all"),
-    calls_within(0),
-    calls_within(2, name="search", zero_from=9),
-    call_efficiency(1, 3),
-    call_efficiency(0, 0, name="read"),
-    failed_calls(),
-    failed_calls(failed=no_hits),
-    repeated_calls(),
-    repeated_calls(retries=0, failed=no_hits),
-)
-
 NAMES = st.sampled_from(["search", "read", "", None])
 ARGUMENTS = st.sampled_from([{}, {"a": 1, "b": 2}, {"b": 2, "a": 1}, '{"a": 1}', "{", None])
 MESSAGES = st.lists(
@@ -328,108 +253,8 @@ MESSAGES = st.lists(
 )
 
 
-@given(messages=MESSAGES | st.text(max_size=20))
-def test_every_measure_is_a_score(messages):
-    for measure in MEASURES:
-        score = measure(messages)
-        assert isinstance(score, float)
-        assert 0.0 <= score <= 1.0, measure
-
-
-def reordered(messages):
-    """The messages with the keys of all arguments the other way round, and as text."""
-
-    def one(given):
-        return json.dumps(dict(reversed(given.items()))) if isinstance(given, dict) else given
-
-    return [
-        {**item, "tool_calls": [
-            {"function": {"name": call["function"]["name"], "arguments": one(call["function"]["arguments"])}}
-            for call in item["tool_calls"]
-        ]} if item and "tool_calls" in item else item
-        for item in messages
-    ]  # fmt: skip
-
-
-@given(messages=MESSAGES)
-def test_the_order_of_keys_in_arguments_changes_no_score(messages):
-    other = reordered(messages)
-    for measure in MEASURES:
-        assert measure(other) == measure(messages), measure
-
-
 @given(messages=MESSAGES, more=st.lists(st.sampled_from(["search", "read"]), max_size=3))
 def test_more_calls_never_raise_what_a_budget_gives(messages, more):
     for measure in (calls_within(2), calls_within(1, zero_from=5), call_efficiency(0, 2)):
         assert measure([*messages, calling(*more)]) <= measure(messages)
     assert tool_calls("read")([*messages, calling(*more)]) >= tool_calls("read")(messages)
-
-
-@pytest.mark.parametrize("measure", MEASURES, ids=repr)
-def test_every_measure_asks_for_messages(measure):
-    assert list(inspect.signature(measure).parameters) == ["messages"]
-
-
-@pytest.mark.parametrize("measure", MEASURES, ids=repr)
-def test_every_measure_survives_pickle_and_is_frozen(measure):
-    again = pickle.loads(pickle.dumps(measure))
-    assert again == measure
-    assert hash(again) == hash(measure)
-    with pytest.raises(AttributeError):
-        measure.failed = None
-
-
-@pytest.mark.parametrize("measure", [item for item in MEASURES if "no_hits" not in repr(item)], ids=repr)
-def test_the_repr_of_every_measure_makes_it_again(measure):
-    assert eval(repr(measure), {name: getattr(conduct, name) for name in conduct.__all__}) == measure
-
-
-@pytest.mark.parametrize("unit", ["a", "<tool_call>{", "<tool_call>{}</tool_call>", "<think>"])
-def test_a_megabyte_of_anything_is_no_trouble(bounded, unit):
-    text = unit * (1_000_000 // len(unit))
-    assert 0.0 <= repeated_calls()([said(text), result(text)]) <= 1.0
-
-
-@pytest.mark.parametrize("measure", [turns(full_until=1, zero_from=2), repeated_calls()], ids=repr)
-def test_a_hundred_thousand_messages_are_no_trouble(bounded, measure):
-    assert 0.0 <= measure([calling("f"), OK] * 50_000) <= 1.0
-
-
-NAN = float("nan")
-ERRORS = [
-    (lambda: turns(full_until=5, zero_from=5), "got full_until=5, zero_from=5", "limits that do not rise"),
-    (lambda: turns(full_until=-1, zero_from=5), "turns needs 0 <= full_until < zero_from", "below 0"),
-    (lambda: turns(full_until=NAN, zero_from=5), "full_until=nan", "a limit that is no number"),
-    (lambda: turns(full_until=1, zero_from=float("inf")), "zero_from=inf", "a line that never falls"),
-    (lambda: tool_calls("a", "a"), "different names; got ('a', 'a')", "a name twice"),
-    (lambda: tool_calls("a", 5), "5 is not the name of a tool", "a name that is a number"),
-    (lambda: tool_calls(" "), "' ' is not the name of a tool", "a name of white space"),
-    (lambda: tool_calls("a", mode="most"), "mode='most' is not known; use one of 'share'", "an unknown mode"),
-    (lambda: tool_calls(mode="all"), "mode='all' needs the names of tools", "all of nothing"),
-    (lambda: calls_within(-1), "budget=-1 does not fit; give a whole number from 0", "a budget below 0"),
-    (lambda: calls_within(2.0), "budget=2.0 does not fit", "a budget that is a float"),
-    (lambda: calls_within(True), "budget=True does not fit", "a budget that is true"),
-    (
-        lambda: calls_within(2, zero_from=2),
-        "zero_from=2 does not fit; give a whole number from 3",
-        "no fall",
-    ),
-    (lambda: calls_within(2, name=""), "'' is not the name of a tool", "a budget for no tool"),
-    (
-        lambda: call_efficiency(3, 2),
-        "high=2 does not fit; give a whole number from 3",
-        "a range that falls",
-    ),
-    (lambda: call_efficiency(-1, 2), "low=-1 does not fit", "a range below 0"),
-    (lambda: call_efficiency(1, 2, name=5), "5 is not the name of a tool", "a range for no tool"),
-    (lambda: failed_calls(failed="Error"), "failed='Error' is no function", "a text as predicate"),
-    (lambda: repeated_calls(failed=5), "failed=5 is no function", "a number as predicate"),
-    (lambda: repeated_calls(retries=-1), "retries=-1 does not fit", "retries below 0"),
-]
-
-
-@pytest.mark.parametrize(("make", "piece"), table(*ERRORS))
-def test_what_a_measure_cannot_be_made_of_is_refused_in_a_sentence(make, piece):
-    with pytest.raises(ValueError) as caught:
-        make()
-    assert piece in str(caught.value)

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
-import pickle
-
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewardkit.primitives.agents import evidence
 from rewardkit.primitives.agents.evidence import citations, grounding
 from rewardkit.primitives.notes import listen
 from rewardkit.rewards.component import Component
@@ -38,18 +33,11 @@ TWO = "First [Source: a1], then [Source: b3]."
     table(
         (TWO, KNOWN, 1.0, 0.5, 2 / 3, "two of four, both right"),
         ("[Source: a1] [Source: x]", KNOWN, 0.5, 0.25, 1 / 3, "one of two is right"),
-        ("[Source: x][Source: y]", KNOWN, 0.0, 0.0, 0.0, "both invented"),
         ("[Source: a1] " * 50, KNOWN, 1.0, 0.25, 0.4, "one source fifty times is one"),
-        ("[Source: a1, a2,b3;  b4]", KNOWN, 1.0, 1.0, 1.0, "all in one bracket"),
-        ("[Source: a1; Source: a2, source: b3]", KNOWN, 1.0, 0.75, 6 / 7, "the label again before each"),
-        ("[SOURCE:a1][ source :  a2 ]", KNOWN, 1.0, 0.5, 2 / 3, "any case, any white space"),
         ("见[Source：a1，a2、b3]。", KNOWN, 1.0, 0.75, 6 / 7, "full-width signs"),
         ("[Source: a1,]", KNOWN, 1.0, 0.25, 0.4, "a comma with nothing after it"),
-        ("[Source: x, a Source: 1]", ["a Source: 1"], 0.5, 1.0, 2 / 3, "a label inside an id is part of it"),
-        ("[Source: A1]", KNOWN, 0.0, 0.0, 0.0, "ids are compared as they are written"),
         ("[Source: a]", KNOWN, 0.0, 0.0, 0.0, "a part of an id is none"),
         ("It is 4.", KNOWN, 0.0, 0.0, 0.0, "nothing cited earns nothing"),
-        ("", KNOWN, 0.0, 0.0, 0.0, "nor does an empty answer"),
         ("[Source: ] [Source:] [Source: ,;]", KNOWN, 0.0, 0.0, 0.0, "a citation of nothing is none"),
         ("[Sources: a1] (Source: a1) [a1] Source: a1]", KNOWN, 0.0, 0.0, 0.0, "other forms are none"),
         ("[Source: a1\n] [Source: a1", KNOWN, 0.0, 0.0, 0.0, "nor is one that the line or the text cuts off"),
@@ -60,12 +48,8 @@ TWO = "First [Source: a1], then [Source: b3]."
          "of messages the final answer"),
         (TWO, "a1, a2, b3, b4", 1.0, 0.5, 2 / 3, "ids as text with commas"),
         (TWO, {"a1", "a2", "b3", "b4"}, 1.0, 0.5, 2 / 3, "as a set"),
-        (TWO, (" a1", "a2 ", "b3", "b4", "a1", ""), 1.0, 0.5, 2 / 3, "as a tuple, not quite clean"),
-        (TWO, np.array(KNOWN), 1.0, 0.5, 2 / 3, "as an array"),
         (TWO, [*KNOWN, None], 1.0, 0.5, 2 / 3, "with a gap"),
-        ("[Source: 1] [Source: 3]", [1, 2], 0.5, 0.5, 0.5, "numbers"),
         ("[Source: 1] [Source: 3]", [1.0, 2.0], 0.5, 0.5, 0.5, "numbers of a column with gaps"),
-        ("[Source: 1] [Source: 3]", 1, 0.5, 1.0, 2 / 3, "one number"),
         ("[Source: Portland, Oregon; Rome]", ["Portland, Oregon", "Rome"], 1.0, 1.0, 1.0, "a comma in an id"),
         ("[Source: a1]", [], 0.0, None, 0.0, "a citation where nothing is known is invented"),
         ("[Source: a1]", "", 0.0, None, 0.0, "and where the text of ids is empty"),
@@ -73,12 +57,10 @@ TWO = "First [Source: a1], then [Source: b3]."
         ("It is 4.", [], None, None, None, "silence there cannot be judged"),
         (TWO, None, None, None, None, "missing ids"),
         (TWO, float("nan"), None, None, None, "missing ids of a table"),
-        (TWO, [{"id": "a1"}], None, None, None, "ids that cannot be read"),
         (TWO, True, None, None, None, "nor can a bool"),
         (TWO, 1.5, None, None, None, "nor a fraction"),
         (None, KNOWN, None, None, None, "no completion is not judged"),
         (5, KNOWN, None, None, None, "nor is a number"),
-        ([{"role": "user", "content": TWO}], KNOWN, None, None, None, "nor messages without an answer"),
     ),
 )  # fmt: skip
 def test_citations_are_compared_with_the_known_ids(completion, known_ids, precision, recall, f1):
@@ -89,10 +71,7 @@ def test_citations_are_compared_with_the_known_ids(completion, known_ids, precis
 @pytest.mark.parametrize(
     ("label", "completion"),
     table(
-        ("Doc", "[doc: a1] [Source: x]", "another word"),
         ("来源", "[来源：a1]", "a Chinese word"),
-        ("see also", "[See also: a1]", "two words"),
-        (" Ref ", "[ref: a1]", "white space around it"),
         ("p.", "[p.: a1] [px: x]", "a label is no pattern"),
     ),
 )
@@ -125,18 +104,11 @@ FOUND = [said("I look."), result("The tower in Paris is 330 metres high.")]
     ("answer", "words", "runs"),
     table(
         ("It is 330 metres high.", 4 / 5, 2 / 3, "two runs of three"),
-        ("THE TOWER, in Paris!", 1.0, 1.0, "case and punctuation do not matter"),
-        ("330 high metres", 1.0, 0.0, "other order"),
         ("Rome burns again", 0.0, 0.0, "other words"),
-        ("330 metres", 1.0, 1.0, "fewer words are one run"),
-        ("high metres", 1.0, 0.0, "which must be there as it is"),
-        ("330", 1.0, 1.0, "one word"),
         ("33", 0.0, 0.0, "which is not a part of one"),
         ("330 metres high " * 20, 1.0, 1 / 3, "what is said again counts once"),
         ("", 0.0, 0.0, "no answer is not grounded"),
         ("?!", 0.0, 0.0, "nor is one without words"),
-        ("<think>Rome burns</think>330 metres high", 1.0, 1.0, "thought is no answer"),
-        ("330 metres high<tool_call>{}</tool_call>", 1.0, 1.0, "nor is a call"),
     ),
 )
 def test_grounding_is_the_share_of_the_answers_runs(answer, words, runs):
@@ -150,27 +122,15 @@ def test_grounding_is_the_share_of_the_answers_runs(answer, words, runs):
     table(
         ([said("330 metres")], 0.0, "without results nothing is grounded"),
         ([said("I look."), result("330 metres", is_error=True), said("330 metres")], 0.0, "a failed result"),
-        ([said("I look."), result("Error: 330 metres"), said("330 metres")], 0.0, "that says so itself"),
         ([said("330 metres"), result("330 metres")], 0.0, "a result that came later"),
-        ([result("330 metres"), said("330 metres")], 1.0, "one before all turns"),
         ([said("a"), {"role": "user", "content": "330 metres"}, said("330 metres")], 0.0, "a user's words"),
         ([said("a"), {"role": "user", "content": "<tool_response>330 metres</tool_response>"},
           said("330 metres")], 1.0, "but a response there"),
-        ([said("<tool_response>330 metres</tool_response>"), said("330 metres")], 0.0, "an assistant's own"),
         ([said("a"), result("330"), result("metres"), said("330 metres")], 0.0, "a run across two results"),
-        ([said("a"), result("330 metres"), result("high"), said("metres")], 1.0, "one of two results"),
-        ([said("a"), result("the ß 330"), said("THE SS 330")], 1.0, "letters that fold to two"),
         ([said("a"), result("巴黎的铁塔高330米。"), said("铁塔高330米")], 1.0, "Chinese"),
-        ([said("a"), result("巴黎的铁塔高330米。"), said("铁塔高400米")], 1 / 3, "with another number"),
-        ([said("a"), result("東京タワー"), said("タワー")], 1.0, "kana"),
-        ([said("a"), result("GPT模型"), said("模型")], 1.0, "Chinese beside a Latin word"),
-        ([said("a"), result("에펠탑은 높다"), said("에펠탑은")], 1.0, "Korean words"),
-        ([said("a"), result("\u202eשלום\ud800 x"), said("שלום x")], 1.0, "right-to-left, a lone surrogate"),
-        ([said("a"), result("330 metres"), said(None)], 0.0, "an agent that says nothing at last"),
         ([result("330 metres")], None, "no assistant is not judged"),
         ([], None, "nor are no messages"),
         ("330 metres", None, "nor is a text alone"),
-        (None, None, "nor what is missing"),
         (5, None, "nor a number"),
     ),
 )  # fmt: skip
@@ -212,57 +172,3 @@ def test_citing_exactly_the_known_ids_is_perfect(ids):
     for completion in (" ".join(f"[Source: {item}]" for item in ids), f"[Source: {', '.join(ids)}]"):
         assert [citations(kind)(completion, ids) for kind in ("precision", "recall", "f1")] == [1.0] * 3
         assert citations()(completion + "[Source: none]", ids) == len(ids) / (len(ids) + 1)
-
-
-MEASURES = (
-    citations(),
-    citations("recall"),
-    citations("f1", label="Doc"),
-    grounding(),
-    grounding(ngram=1),
-)
-
-
-@pytest.mark.parametrize("measure", MEASURES, ids=repr)
-def test_every_measure_survives_pickle_and_its_repr_makes_it_again(measure):
-    assert pickle.loads(pickle.dumps(measure)) == measure
-    assert eval(repr(measure), {name: getattr(evidence, name) for name in evidence.__all__}) == measure
-    wanted = ["messages"] if "grounding" in repr(measure) else ["completion", "known_ids"]
-    assert list(inspect.signature(measure).parameters) == wanted
-
-
-UNITS = (
-    *"a [:,]\n的\ud800",
-    *("[Source:", "[Source: ", "[Source", " [ ", "[Source: a]", "[Source: ,", "Source:", "; Source: "),
-)
-
-
-@pytest.mark.parametrize("unit", UNITS, ids=ascii)
-def test_a_megabyte_of_anything_is_no_trouble(bounded, unit):
-    text = unit * (1_000_000 // len(unit))
-    assert citations()(text, KNOWN) == 0.0
-    assert citations()("[Source: a1" + text + "]", KNOWN) in (0.0, 0.5, 1.0)
-    assert citations()(TWO, text) in (None, 0.0, 0.5)
-    assert grounding()([result(text), said(text)]) in (0.0, 1.0)
-
-
-ERRORS = [
-    (
-        lambda: citations("accuracy"),
-        "kind='accuracy' is not known; use one of 'precision'",
-        "an unknown kind",
-    ),
-    (lambda: citations(label=""), "label='' cannot stand before the colon", "no label"),
-    (lambda: citations(label="[Source"), "label='[Source' cannot stand", "a label with a bracket"),
-    (lambda: citations(label="Source:"), "label='Source:' cannot stand", "a label with its colon"),
-    (lambda: citations(label=None), "label=None cannot stand", "a label that is no text"),
-    (lambda: grounding(ngram=0), "ngram=0 does not fit; give a whole number from 1", "runs of nothing"),
-    (lambda: grounding(ngram=2.0), "ngram=2.0 does not fit", "runs of a float"),
-]
-
-
-@pytest.mark.parametrize(("make", "piece"), table(*ERRORS))
-def test_what_a_measure_cannot_be_made_of_is_refused_in_a_sentence(make, piece):
-    with pytest.raises(ValueError) as caught:
-        make()
-    assert piece in str(caught.value)

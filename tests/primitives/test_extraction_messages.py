@@ -30,39 +30,19 @@ SAID = {"role": "assistant", "content": "3"}
         ([USER, {"role": "assistant", "content": "4"}], "4", "the assistant's text"),
         ([SAID, USER, {"role": "assistant", "content": "4"}], "4", "of several the last"),
         ([{"role": "assistant", "content": "4"}, USER], "4", "whoever speaks after it"),
-        (({"role": "assistant", "content": "4"},), "4", "a tuple of messages"),
         ([{"role": "assistant", "content": [{"type": "text", "text": "a"}, "b"]}], "a\nb", "parts"),
-        ([{"role": "assistant", "content": [{"type": "image"}]}], "", "parts without text"),
-        ([{"role": "assistant", "content": None}], "", "a message without text"),
-        ([{"role": "assistant"}], "", "a message without content"),
         ([USER], None, "no assistant speaks"),
-        ([], None, "no messages"),
         ("as it is ", "as it is ", "a string is returned as it is"),
-        (["assistant", None, 3], None, "items that are no messages"),
         (None, None, "nothing"),
         (3, None, "a number"),
-        (b"4", None, "bytes"),
         ({"role": "assistant", "content": "4"}, None, "a message that is in no list"),
         (np.array([SAID]), "3", "an array of messages"),
         ([{"role": "assistant", "content": np.array(["a", "b"])}], "a\nb", "an array of parts"),
-        ([{"role": "assistant", "content": 4}], "", "content that is a number"),
         ([{"role": "assistant", "content": {"text": "4"}}], "4", "content that is a part without a list"),
         ([{"role": "assistant", "content": {"a": 1.0}}], '{"a": 1}', "content that is an object"),
         ([{"role": "assistant", "content": {"text": "4", "a": 1}}], '{"a": 1, "text": "4"}', "no part"),
         ([{"role": "assistant", "content": {1: 2}}], "", "content that JSON has not"),
-        (
-            [{"role": "assistant", "content": [{"text": None}, {"text": "a"}, [], 3]}],
-            "a",
-            "parts of wrong types",
-        ),
-        (
-            [{"role": ["assistant"], "content": "4"}, {"content": "5"}, {}],
-            None,
-            "no role, or one that is no text",
-        ),
-        ([{"role": "assistant", "content": "\ud800\x00"}], "\ud800\x00", "hostile characters"),
         ([{"role": "assistant", "tool_calls": [CALL]}], "", "calls are left out"),
-        ([{"role": "ASSISTANT", "content": "4"}], None, "another role"),
     ),
 )
 def test_assistant_text_gives_the_last_assistant_message(messages, expected):
@@ -79,9 +59,7 @@ def said(content=None, **rest):
         ([SAID, USER, said("4")], "3\n\n4", "two turns"),
         ([said("4")], "4", "one turn"),
         ([said(""), said("4"), said(None)], "4", "empty turns leave no empty lines"),
-        ([said(None), said("")], "", "nothing but empty turns"),
         ([USER], None, "no assistant speaks"),
-        ([], None, "no messages"),
         ("4", "4", "a string"),
         (None, None, "nothing"),
     ),
@@ -95,15 +73,11 @@ def test_assistant_text_of_all_turns_is_joined_by_empty_lines(messages, expected
     table(
         (said("Let me see.", tool_calls=[CALL]), f"Let me see.\n{WRITTEN}", "behind the text"),
         (said(None, tool_calls=[CALL, CALL]), f"{WRITTEN}\n{WRITTEN}", "one a line"),
-        (said("4"), "4", "no calls"),
-        (said("4", tool_calls=[]), "4", "an empty list of calls"),
-        (said("", tool_calls=None), "", "no list of calls"),
         (
             said(tool_calls=[{"function": {"name": "f", "arguments": {"a": 1}}}]),
             WRITTEN,
             "arguments as a dict",
         ),
-        (said(tool_calls=[{"name": "f", "arguments": {"a": 1}}]), WRITTEN, "a call without a type"),
         (said(tool_calls=np.array([CALL])), WRITTEN, "an array of calls"),
         (said(tool_calls=[{"name": "f", "parameters": {"a": 1}}]), WRITTEN, "arguments as Llama calls them"),
         (said(function_call=CALL["function"]), WRITTEN, "the form of 2023"),
@@ -134,8 +108,6 @@ def test_assistant_text_of_all_turns_is_joined_by_empty_lines(messages, expected
         ),
         (said("4", tool_calls=[{"name": 3}, None, "f", {}, {"function": None}]), "4", "calls that are none"),
         (said("4", tool_calls="f"), "4", "calls that are a text"),
-        (said("4", tool_calls=CALL), "4", "calls that are a dict"),
-        (said("4", tool_calls=7, function_call=7), "4", "calls that are numbers"),
     ),
 )
 def test_tool_calls_are_written_behind_the_text_where_asked(message, expected):
@@ -184,17 +156,6 @@ def test_messages_of_any_shape_are_a_text_or_none(messages, message):
         for turns in ("last", "all"):
             text = assistant_text(value, turns=turns, tool_calls=True)
             assert text is None or isinstance(text, str)
-
-
-def test_turns_of_another_name_are_refused():
-    with pytest.raises(ValueError, match="turns='first' is not known; use one of 'last', 'all'"):
-        assistant_text([], turns="first")
-
-
-@pytest.mark.parametrize("wrong", [1, "yes", None], ids=repr)
-def test_tool_calls_that_are_no_bool_are_refused(wrong):
-    with pytest.raises(ValueError, match=r"tool_calls=.* does not fit; give True or False"):
-        assistant_text("as it is", tool_calls=wrong)
 
 
 def test_it_is_bound_with_partial_in_a_field_of_messages():

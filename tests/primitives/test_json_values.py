@@ -24,48 +24,30 @@ PERSON = {"name": "Uma", "age": 59, "cities": ["Rome", "Oslo"], "address": {"zip
 @pytest.mark.parametrize(
     ("prediction", "ground_truth", "expected"),
     table(
-        ('{"a": 1}', '{"a": 1}', 1.0, "the same text"),
         ('{"a": 1, "b": 2}', '{"b": 2, "a": 1}', 1.0, "the order of keys"),
-        (' {"a":\n1} ', '{"a": 1}', 1.0, "white space"),
         ('{"a": 1}', {"a": 1}, 1.0, "text and object"),
-        ({"a": (1, 2)}, {"a": [1, 2]}, 1.0, "a tuple is a list"),
         ({"a": np.array([1, 2])}, {"a": [1, 2]}, 1.0, "an array is a list"),
         ("1", "1.0", 1.0, "a number written otherwise"),
-        ("1e2", "100", 1.0, "an exponent"),
-        ("-0", "0", 1.0, "zero has no sign"),
-        ("0.1", 0.1, 1.0, "a float as it prints"),
         ("0.1", np.float32(0.1), 1.0, "a numpy float too"),
-        ("0.1", "0.10000000000000000001", 0.0, "numbers are exact"),
         ("9007199254740993", "9007199254740992", 0.0, "beyond what floats can tell apart"),
-        ("1" * 5000, "1" * 5000, 1.0, "more digits than Python reads as an int"),
-        ("1e99999999999999999999", "1", 0.0, "an exponent that no number has"),
         ("true", "1", 0.0, "true is not 1"),
         ("false", "0", 0.0, "false is not 0"),
-        ("true", "true", 1.0, "true is true"),
         ("true", np.True_, 1.0, "also in numpy"),
         ("null", "null", 1.0, "null is a value"),
-        ("null", "false", 0.0, "and no false"),
-        ('"1"', "1", 0.0, "a text is no number"),
         ('"Paris"', '"paris"', 0.0, "texts are the same characters"),
-        ('"\\u0041"', '"A"', 1.0, "however they are escaped"),
         ("[1, 2]", "[2, 1]", 0.0, "the order of a list counts"),
         ("[1, 2]", "[1, 2, 2]", 0.0, "and so does its length"),
         ('{"a": null}', "{}", 0.0, "null is not a missing key"),
         ('{"a": 1, "a": 2}', '{"a": 2}', 1.0, "of a key that stands twice the last counts"),
         ("{}", "[]", 0.0, "an empty object is no empty list"),
-        ("{}", "{}", 1.0, "both empty"),
         (json.dumps(PERSON), PERSON, 1.0, "values inside values"),
         ("{'a': 1}", '{"a": 1}', 0.0, "single quotes are no JSON"),
-        ("NaN", "1", 0.0, "NaN is no JSON"),
         ('{"a": 1} or so', '{"a": 1}', 0.0, "text around it"),
-        ("[" * 100_000, "[]", 0.0, "brackets without end"),
         ("[" * 101 + "]" * 101, "[]", 0.0, "nested too deeply"),
         ("", '{"a": 1}', 0.0, "an empty prediction"),
         (None, '{"a": 1}', 0.0, "no prediction is wrong"),
         (None, "null", 0.0, "and not null"),
-        (float("nan"), "1", 0.0, "a NaN is no JSON"),
         ("1", None, None, "no truth"),
-        ("1", float("nan"), None, "a truth of NaN"),
         ("1", "Paris", None, "a truth that is no JSON"),
         ("1", {1: 2}, None, "a truth with a key that is no text"),
         ("1", {1, 2}, None, "a truth that JSON cannot hold"),
@@ -79,26 +61,16 @@ def test_json_is_equal_by_value(prediction, ground_truth, expected):
 @pytest.mark.parametrize(
     ("prediction", "ground_truth", "expected"),
     table(
-        ('{"a": 1, "b": 2}', '{"a": 1, "b": 2}', 1.0, "all keys"),
         ('{"a": 1, "b": 3}', '{"a": 1, "b": 2}', 0.5, "one of two"),
-        ('{"a": 1}', '{"a": 1, "b": 2}', 0.5, "one missing"),
-        ('{"a": 1, "b": 2, "c": 3}', '{"a": 1, "b": 2}', 2 / 3, "one added"),
         ('{"a": 1, "c": 0}', '{"a": 1, "b": 2}', 1 / 3, "one missing and one added"),
-        ('{"b": 2, "c": 3}', '{"a": 1}', 0.0, "nothing right"),
-        ('{"a": true}', '{"a": 1}', 0.0, "true is not 1"),
-        ('{"a": null}', '{"b": null}', 0.0, "null is not a missing key"),
         ('{"a": {"x": 1, "y": 2}}', '{"a": {"x": 1, "y": 3}}', 0.5, "a key earns what its value earns"),
-        ('{"a": {"x": 1, "y": 2}, "b": 1}', '{"a": {"x": 1, "y": 3}, "b": 1}', 0.75, "and counts as one"),
-        ('{"a": [1, 2, 3]}', '{"a": [1, 2, 4]}', 2 / 3, "lists by position"),
         ('{"a": [1, 2]}', '{"a": [1, 2, 3]}', 2 / 3, "a shorter list"),
         ('{"a": {}}', '{"a": []}', 0.0, "an object is no list"),
         ("[1, 2]", "[1, 3]", 0.5, "a list at the top"),
         ("1", "1", 1.0, "a number at the top"),
-        ("1", "2", 0.0, "another number at the top"),
         ("{}", "{}", 1.0, "both empty"),
         ("{}", '{"a": 1}', 0.0, "an empty prediction"),
         ("no JSON", '{"a": 1}', 0.0, "no JSON"),
-        (None, '{"a": 1}', 0.0, "no prediction"),
     ),
 )
 def test_partial_credit_is_the_mean_over_the_keys_of_either(prediction, ground_truth, expected):
@@ -131,17 +103,6 @@ def test_the_wrong_keys_are_noted(prediction, noted):
     with listen() as notes:
         json_equal(prediction, {"a": 1, "b": 2}, partial=True)
     assert notes == {"wrong_keys": noted}
-
-
-def test_a_text_option_that_is_unknown_is_refused_in_a_sentence():
-    with pytest.raises(ValueError, match="text='loose' is not known; use one of 'exact', 'matches'"):
-        json_equal("1", "1", text="loose")
-
-
-@pytest.mark.parametrize("partial", ["yes", 1, 0, None], ids=repr)
-def test_an_option_that_is_no_bool_is_refused(partial):
-    with pytest.raises(ValueError, match=f"partial={partial!r} does not fit; give True or False"):
-        json_equal("1", None, partial=partial)
 
 
 def test_an_object_that_holds_itself_is_no_json():
@@ -204,13 +165,3 @@ def test_partial_credit_does_not_hang_on_the_order_of_keys():
 @given(truth=st.dictionaries(st.sampled_from("abcd"), st.integers(0, 3), min_size=1))
 def test_an_added_key_always_costs(truth):
     assert json_equal({**truth, "z": 1}, truth, partial=True) < 1.0
-
-
-@pytest.mark.parametrize(
-    "piece", ["[1,", "[[1],", '"k":1,', '{"a":', '"', "1", "-", "true,", '"a",'], ids=ascii
-)
-def test_a_megabyte_of_anything_is_no_trouble(bounded, piece):
-    text = piece * (1_000_000 // len(piece))
-    for whole in (text, f"[{text}1]", f"{{{text}}}"):
-        for partial in (False, True):
-            assert json_equal(whole, '{"a": [1]}', partial=partial) == 0.0

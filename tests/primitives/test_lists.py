@@ -22,27 +22,19 @@ def table(*cases):
     "written",
     table(
         ("[1, 2, 3]", "JSON"),
-        ("(1, 2, 3)", "a tuple"),
         ("{1, 2, 3}", "a set"),
-        (r"\{1, 2, 3\}", "a set in LaTeX"),
         (r"\left\{1,\, 2,\; 3\right\}", "a set in LaTeX with growing braces and thin spaces"),
         (r"$\{1,2,3\}$", "in dollars"),
         (r"\((1,2,3)\)", "in round mathematics"),
-        ("$1$, $2$, $3$", "each in dollars"),
         ("1, 2, 3", "by commas"),
-        ("1,2,3", "by commas alone"),
         ("1; 2; 3", "by semicolons"),
         ("1 and 2 and 3", "by the word and"),
         ("1, 2 and 3", "with and before the last"),
         ("1, 2, and 3", "with a comma before it"),
         ("1、2、3", "by Chinese commas"),
         ("1，2，3", "by full-width commas"),
-        ("1, 2, 3.", "with a full stop"),
         ("[1, 2, 3,]", "with a comma behind the last"),
         ("['1', \"2\", '3']", "numbers in quotes"),
-        ("[1.0, 4/2, 3e0]", "numbers written otherwise"),
-        ([1, 2, 3], "a list"),
-        ((1, "2", 3.0), "a tuple of mixed kinds"),
         (np.array([1, 2, 3]), "an array"),
         ([Decimal(1), Fraction(2), np.int64(3)], "numbers of all kinds"),
     ),
@@ -60,22 +52,14 @@ def test_however_it_is_written_it_is_the_same_list(written):
         ("1, 2, 3", "1, 2, 3", 1.0, 1.0, 1.0, 1.0, "the same"),
         ("3, 1, 2", "1, 2, 3", 1.0, 0.0, 1.0, 0.0, "another order"),
         ("1, 2, 2", "1, 2", 1.0, 0.0, 1.0, 2 / 3, "a duplicate"),
-        ("1, 2", "1, 2, 3", 0.0, 0.0, 2 / 3, 2 / 3, "one missing at the end"),
         ("2, 3", "1, 2, 3", 0.0, 0.0, 2 / 3, 0.0, "one missing at the beginning moves the others"),
-        ("1, 2, 3, 4", "1, 2, 3", 0.0, 0.0, 3 / 4, 3 / 4, "one added"),
         ("1, 5, 3", "1, 2, 3", 0.0, 0.0, 2 / 4, 2 / 3, "one wrong"),
-        ("7, 8", "1, 2", 0.0, 0.0, 0.0, 0.0, "all wrong"),
         ("15", "5", 0.0, 0.0, 0.0, 0.0, "the truth's digits inside another number"),
-        ("5", "[5]", 1.0, 1.0, 1.0, 1.0, "one element without brackets"),
         (5, "5", 1.0, 1.0, 1.0, 1.0, "a number alone"),
-        ("0.1", "0.10000000001", 0.0, 0.0, 0.0, 0.0, "numbers are exact"),
-        ("1/3, 0.5", "2/6, 1/2", 1.0, 1.0, 1.0, 1.0, "fractions"),
         (r"\frac{1}{2}, \frac{1}{3}", "[0.5, 1/3]", 1.0, 1.0, 1.0, 1.0, "fractions in LaTeX"),
         ("Paris, ROME", "paris, 'Rome'", 1.0, 1.0, 1.0, 1.0, "texts as matches compares them"),
         ("C, c#", "C", 0.0, 0.0, 0.5, 0.5, "signs of names are a part of them"),
-        ("don’t", ["don't"], 1.0, 1.0, 1.0, 1.0, "apostrophes of any shape"),
         ("'a, b', c", '["a, b", "c"]', 1.0, 1.0, 1.0, 1.0, "a comma in quotes"),
-        ('["a\\"b", "c"]', ['a"b', "c"], 1.0, 1.0, 1.0, 1.0, "an escaped quote in JSON"),
         ("['it\\'s', 'b']", ["it's", "b"], 1.0, 1.0, 1.0, 1.0, "an escaped quote in Python"),
         ("it's, that's", ["it's", "that's"], 1.0, 1.0, 1.0, 1.0, "apostrophes are no quotes"),
         ("'tis, 'twas", ["'tis", "'twas"], 1.0, 1.0, 1.0, 1.0, "not even in front"),
@@ -87,25 +71,17 @@ def test_however_it_is_written_it_is_the_same_list(written):
         ("1,234; 5", "[1234, 5]", 1.0, 1.0, 1.0, 1.0, "semicolons leave commas to numbers"),
         ("1,234", "[1, 234]", 1.0, 1.0, 1.0, 1.0, "without them a comma separates: documented"),
         ("x and y, z and w", ["x and y", "z and w"], 1.0, 1.0, 1.0, 1.0, "an and in each of them is theirs"),
-        ("[true, null]", [True, None], 1.0, 1.0, 1.0, 1.0, "constants of JSON"),
-        ("[True, False]", "[true, false]", 1.0, 1.0, 1.0, 1.0, "constants of Python"),
         ('[{"a": 1, "b": 2}]', [{"b": 2.0, "a": 1}], 1.0, 1.0, 1.0, 1.0, "objects, their keys in any order"),
-        ("[]", "{}", 1.0, 1.0, 1.0, 1.0, "both empty"),
         ("∅", r"\emptyset", 1.0, 1.0, 1.0, 1.0, "the empty set in signs"),
         ("set()", set(), 1.0, 1.0, 1.0, 1.0, "the empty set in Python"),
         ("1", "[]", 0.0, 0.0, 0.0, 0.0, "something for nothing"),
         ("[]", "1", 0.0, 0.0, 0.0, 0.0, "nothing for something"),
         ("1,,2", "1, 2", 0.0, 0.0, 2 / 3, 1 / 3, "an empty element is one"),
-        ("[1e9999999999999999999999]", "[1]", 0.0, 0.0, 0.0, 0.0, "an exponent that no number has"),
         ("(0, 1]", "0, 1", 0.0, 0.0, 0.0, 0.0, "brackets that do not match"),
         ("[1, 2", "1, 2", 0.0, 0.0, 0.0, 0.0, "a bracket that is not closed"),
         ("1)", "1", 0.0, 0.0, 0.0, 0.0, "a bracket that is not opened"),
-        ("[" * 30 + "]" * 30, "[]", 0.0, 0.0, 0.0, 0.0, "nested too deeply"),
         ("1, " * 40_000, "1", 0.0, 0.0, 0.0, 0.0, "over 100,000 characters"),
         ("", "1", 0.0, 0.0, 0.0, 0.0, "an empty prediction"),
-        (b"1", "1", 0.0, 0.0, 0.0, 0.0, "bytes"),
-        ({"a": 1}, "1", 0.0, 0.0, 0.0, 0.0, "a dict"),
-        ("\ud800, 1", "1, \ud800", 1.0, 0.0, 1.0, 0.0, "a lone surrogate is like itself"),
         (None, "1", 0.0, 0.0, 0.0, 0.0, "no prediction is wrong"),
         ("1", None, None, None, None, None, "no truth"),
         ("1", "", None, None, None, None, "an empty truth"),
@@ -157,25 +133,8 @@ def test_an_added_wrong_element_never_pays(items, more):
         assert equal([*items, more], items, partial=True) < equal(items, items, partial=True)
 
 
-@pytest.mark.parametrize("partial", ["yes", 1, 0, None], ids=repr)
-@pytest.mark.parametrize("equal", [sets_equal, lists_equal])
-def test_an_option_that_is_no_bool_is_refused(equal, partial):
-    with pytest.raises(ValueError, match=f"partial={partial!r} does not fit; give True or False"):
-        equal("1", None, partial=partial)
-
-
 @given(text=st.text("()[]{},;'\"\\$ and1.x", max_size=40))
 def test_no_text_raises_and_each_is_equal_to_itself_or_no_list(text):
     assert sets_equal(text, text) in (1.0, None)
     assert lists_equal(text, text, partial=True) in (1.0, None)
     assert sets_equal(text, "1, 2") in (0.0, 1.0)
-
-
-@pytest.mark.parametrize(
-    "piece", ["1,", "[", "[1],", "'", '",', '"\\', "and ", "\\{", "x", "(1),"], ids=ascii
-)
-def test_a_text_at_the_limit_of_length_is_no_trouble(bounded, piece):
-    text = (piece * 100_000)[:100_000]
-    for equal in (sets_equal, lists_equal):
-        assert equal(text, "[1]") in (0.0, 1.0)
-        assert equal(text * 10, "[1]") == 0.0

@@ -25,20 +25,13 @@ ORDINARY = "The total is the sum of the parts, and the parts are the two boxes o
     ("completion", "ngram", "expected"),
     table(
         ("a b a b a b", 2, 0.6, "two of five runs are new"),
-        ("a b c d", 4, 0.0, "one run"),
-        ("a b c d a b c d", 4, 1 - 4 / 5, "the fifth of five runs stood there before"),
         ("a a a a", 1, 0.75, "single words"),
-        ("a A", 1, 0.0, "case makes another word"),
         (ORDINARY, 4, 0.0, "an ordinarily repeated word is no repetition"),
-        ("the cat and the dog", 2, 0.0, "an ordinarily repeated word is no run of two"),
         ("no " * 1001, 4, 1 - 1 / 998, "a long loop comes near 1"),
         ("a b c", 4, 0.0, "fewer words than a run"),
-        ("", 4, 0.0, "empty completion"),
         ("x" * 200, 4, 0.0, "one long word"),
-        ("x" * 1_000_000, 4, 1 - 2 / (166_667 - 3), "no word any more: pieces of six characters"),
         ("x" * 201, 4, 1 - 2 / 31, "34 of them, the last of three"),
         ("x" * 204 + " y", 4, 1 - 2 / 32, "beside other words"),
-        ("\ud800 \x00 \ud800 \x00 \ud800", 2, 0.5, "lone surrogate and control character"),
         (None, 4, None, "no completion is not judged"),
     ),
 )
@@ -90,12 +83,8 @@ ENCODED = base64.b64encode(random.Random(20261203).randbytes(3000)).decode()
     ("text", "least"),
     table(
         ("The answer is 0." + "3" * 1000, 0.95, "digits without end"),
-        ("The answer is 0." + "142857" * 100, 0.9, "a period"),
-        (THAI * 20, 0.7, "Thai has no spaces between words"),
-        ("ฉันจะลอง " * 50, 0.9, "but between sentences"),
         ("答案是0." + "3" * 1000, 0.95, "digits behind Chinese"),
         ("我再试一次" * 40, 0.9, "Chinese"),
-        ("no" * 500, 0.9, "a word without its spaces"),
     ),
 )
 def test_a_loop_without_spaces_is_one(text, least):
@@ -107,9 +96,7 @@ def test_a_loop_without_spaces_is_one(text, least):
     "text",
     table(
         (ENCODED, "what is encoded"),
-        (FORMULA, "a long formula"),
         (RECORDS, "JSON without spaces"),
-        ("https://example.org/" + "/".join(f"part-{at}" for at in range(40)), "an address"),
         ("=" * 80 + "\none two three four\n" + "=" * 80, "lines of signs"),
         ("AGCT" * 50, "200 characters"),
     ),
@@ -125,7 +112,6 @@ def test_what_has_no_spaces_by_nature_is_no_loop(text):
         (LIST, 0.0, "a list whose items start alike"),
         (CODE, 0.0, "code that returns None twice"),
         (ARGUMENT, 1 / 20, "an argument in short sentences: one run, x and y aside"),
-        (CHINESE, 2 / 21, "Chinese by characters: 二加二等 no, 算二加二 no"),
         ("Hello!!! 1000000 hahaha", 0.0, "letters and digits in a row"),
         ("", 0.0, "nothing"),
     ),
@@ -141,10 +127,8 @@ def test_ordinary_text_is_not_repetition_of_any_kind(text, runs):
     ("completion", "ngram", "expected"),
     table(
         ("我我我我我", 4, 0.5, "one character again and again"),
-        ("我们走我们走", 3, 0.25, "three characters twice"),
         ("我们走，我们走。", 3, 0.25, "with punctuation"),
         ("我 们 走 我 们 走", 3, 0.25, "with spaces"),
-        ("我们走", 4, 0.0, "too few"),
     ),
 )
 def test_repetition_of_chinese_is_by_characters(completion, ngram, expected):
@@ -163,17 +147,11 @@ ROUND = "I will try again. "
         (ROUND * 3 + "I wil", 1.0, "cut off in the middle of a round"),
         (ROUND * 3 + "Done.", 0.0, "a loop that ended is none at the end"),
         (ROUND * 3 + "\n\n", 1.0, "white space behind it does not count"),
-        ("x" * 24, 1.0, "one character, long enough"),
         ("x" * 23, 0.0, "too short for a loop"),
-        ("abc" * 10 + "ab", 1.0, "three characters"),
-        ("The answer is 1000000", 0.0, "zeros at the end of a number"),
         ("ha ha ha ha", 0.0, "a laugh"),
-        ("very, very, very good", 0.0, "an emphasis"),
         ("| --- | --- | --- |", 0.0, "the rule of a table"),
         ("等一下。" * 6, 1.0, "Chinese"),
-        ("ab" * 500_000, 1.0, "a megabyte"),
         ("\ud800\x00" * 12, 1.0, "lone surrogates and control characters"),
-        ("", 0.0, "nothing"),
         (" \n", 0.0, "nothing but white space"),
         (None, None, "no completion is not judged"),
     ),
@@ -227,13 +205,9 @@ def test_every_round_of_a_loop_costs_more(before, unit, times):
         ("First I add two and two. Then I double it all.", 0.0, 0.0, "two sentences"),
         ("Yes. Yes. Yes. No.", 0.0, 0.0, "short sentences come again"),
         ("So x = 4. So x = 4.", 0.0, 0.0, "signs by themselves are no words"),
-        ("a = b + c * d\na = b - c / d", 0.0, 0.0, "but they tell two lines apart"),
-        ("}\n}\n}\nreturn x\nreturn x", 0.0, 0.0, "short lines come again"),
         ("It is 3.5 for all of us. It is 3.7 for all of us.", 0.0, 0.0, "a decimal point ends no sentence"),
         ("我们再试一次。我们再试一次！好。", 0.5, 0.0, "Chinese sentences"),
         ("a b c d\n\n a b c d \n", 0.5, 0.5, "white space around lines"),
-        ("", 0.0, 0.0, "nothing"),
-        (None, None, None, "no completion is not judged"),
     ),
 )
 def test_sentences_and_lines_that_come_again(text, sentences, lines):
@@ -251,19 +225,13 @@ def test_lines_agree_with_counting(lines):
 @pytest.mark.parametrize(
     ("text", "window", "expected"),
     table(
-        ("a b c d", 4, 1.0, "all different"),
         ("a a a a", 4, 0.25, "all the same"),
         ("a b a b", 2, 1.0, "different in every window"),
-        ("a b c a b c", 4, 0.75, "three of four in each of three windows"),
         ("the cat and the dog and the cat", 4, 17 / 20, "3, 4, 3, 3 and 4 of four"),
-        ("The cat, the CAT!", 4, 0.5, "case and punctuation do not count"),
         ("a b", 50, 1.0, "fewer words than the window"),
-        ("a a", 50, 0.5, "fewer words, the same"),
         ("yes", 50, 1.0, "one word is all different: documented"),
-        ("it's its", 2, 1.0, "an apostrophe is a part of a word"),
         ("it's it’s", 2, 0.5, "in any shape"),
         ("我们我们", 2, 1.0, "Chinese by characters"),
-        ("我我我我", 2, 0.5, "one Chinese character"),
         ("", 50, 0.0, "nothing"),
         ("... !", 50, 0.0, "no word at all"),
         (None, 50, None, "no completion is not judged"),
@@ -290,34 +258,3 @@ def test_diversity_does_not_fall_with_length_by_itself():
 @given(words=st.lists(st.sampled_from("abc"), max_size=30))
 def test_saying_a_text_twice_is_never_more_diverse_than_different_words(words):
     assert diversity(window=5)(" ".join(words * 2)) <= diversity(window=5)("v w x y z")
-
-
-@pytest.mark.parametrize("kind", ["ngrams", "loop", "sentences", "lines"])
-@pytest.mark.parametrize("piece", ["a", "a ", "a. ", "。", "中", "\n", "a b c d\n"], ids=ascii)
-def test_a_megabyte_of_anything_is_no_trouble(bounded, kind, piece):
-    assert 0.0 <= repetition(kind=kind)(piece * (1_000_000 // len(piece))) <= 1.0
-
-
-def test_a_text_made_to_slow_the_search_for_loops_is_no_trouble(bounded):
-    words = ["a", "b"]  # of Fibonacci: full of repetitions at every length
-    while len(words[-1]) < 1_000_000:
-        words.append(words[-1] + words[-2])
-    assert 0.0 <= repetition(kind="loop")(words[-1]) <= 1.0
-    assert repetition(kind="loop")("a" * 500_000 + "b" + "a" * 499_999) == 499_999 / 1_000_000
-
-
-ERRORS = [
-    (lambda: repetition(ngram=0), "ngram=0 does not fit", "runs of nothing"),
-    (lambda: repetition(ngram=2.0), "ngram=2.0 does not fit", "runs of a float"),
-    (lambda: repetition(ngram=True), "ngram=True does not fit", "runs of a bool"),
-    (lambda: repetition(kind="words"), "kind='words' is not known; use one of 'ngrams'", "an unknown kind"),
-    (lambda: repetition(kind="loop", ngram=3), "ngram=3 says nothing of kind='loop'", "runs of a loop"),
-    (lambda: diversity(window=0), "window=0 does not fit", "a window of nothing"),
-]
-
-
-@pytest.mark.parametrize(("call", "piece"), table(*ERRORS))
-def test_what_cannot_be_measured_is_refused_in_a_sentence(call, piece):
-    with pytest.raises(ValueError) as caught:
-        call()
-    assert piece in str(caught.value)

@@ -59,14 +59,7 @@ def brief(calls):
 
 
 STRUCTURED = table(
-    ([], [], "no message"),
-    ([user("2+2?"), said("4")], [], "nobody calls"),
     ([calling(call("f", '{"a": 1}', "x"))], [("f", {"a": 1}, None, None, 0)], "a call without a result"),
-    (
-        [calling(call("f", {"a": 1}, "x")), result("ok", "x")],
-        [("f", {"a": 1}, "ok", False, 0)],
-        "arguments as an object",
-    ),
     (
         [calling(call("f", id="x"), call("g", id="y")), result("of g", "y"), result("of f", "x")],
         [("f", {}, "of f", False, 0), ("g", {}, "of g", False, 0)],
@@ -108,43 +101,15 @@ STRUCTURED = table(
         "of two unanswered calls of one id the latest is meant",
     ),
     (
-        [calling(call("f", id="x")), said("Wait."), result("late", "x")],
-        [("f", {}, "late", False, 0)],
-        "a late result finds its call by id",
-    ),
-    (
         [calling(call("f", id="0"), call("g", id="0")), result("1", "0"), result("2", "0")],
         [("f", {}, "1", False, 0), ("g", {}, "2", False, 0)],
         "one id twice in a turn",
-    ),
-    (
-        [calling(call("f")), said("Wait."), result("late")],
-        [("f", {}, None, None, 0)],
-        "without an id a result belongs to the latest turn",
-    ),
-    ([result("early", "x"), calling(call("f", id="x"))], [("f", {}, None, None, 0)], "nor to a later one"),
-    (
-        [calling(call("f", id=3), call("g", id=4)), result("of g", 4), result("of f", "3")],
-        [("f", {}, "of f", False, 0), ("g", {}, "of g", False, 0)],
-        "ids that are numbers",
     ),
     (
         [said(None, function_call={"name": "f", "arguments": '{"a": 1}'}),
          {"role": "function", "name": "f", "content": "ok"}],
         [("f", {"a": 1}, "ok", False, 0)],
         "the old function_call",
-    ),
-    (
-        [said(None, tool_calls=[call("g")], function_call={"name": "f"})],
-        [("g", {}, None, None, 0)],
-        "tool_calls come before it",
-    ),
-    ([calling({"name": "f", "arguments": {"a": 1}})], [("f", {"a": 1}, None, None, 0)], "without function"),
-    (
-        [calling({"name": "f", "parameters": {"a": 1}},
-                 {"name": "f", "arguments": None, "parameters": '{"a": 1}'})],
-        [("f", {"a": 1}, None, None, 0)] * 2,
-        "arguments as Llama calls them",
     ),
     (
         [calling(call("f")), result({"type": "text", "text": "cold"})],
@@ -162,28 +127,14 @@ STRUCTURED = table(
         "no arguments are none",
     ),
     ([calling(call("f", '{"a": 1'))], [("f", '{"a": 1', None, True, 0)], "arguments that are cut off"),
-    ([calling(call("f", "[1]"))], [("f", "[1]", None, True, 0)], "arguments that are no object"),
     ([calling(call("f", [1]))], [("f", None, None, True, 0)], "nor written as one"),
     ([calling(call("f", '{"a": NaN}'))], [("f", '{"a": NaN}', None, True, 0)], "NaN is not JSON"),
-    ([calling(call("f", "{'a': 1}"))], [("f", "{'a': 1}", None, True, 0)], "nor are single quotes"),
-    ([calling(call("", '{"a": 1}'))], [("", {"a": 1}, None, True, 0)], "a call without a name"),
     ([calling(call("  "), call(None), call(5))], [("", {}, None, True, 0)] * 3, "a name that is none"),
     ([calling(None, 5, "f")], [*[("", None, None, True, 0)] * 2, ("", "f", None, True, 0)], "no objects"),
-    (
-        [calling(call("f", '{"a')), result("Invalid arguments, try again")],
-        [("f", '{"a', "Invalid arguments, try again", True, 0)],
-        "a malformed call failed whatever came back",
-    ),
     (
         [calling(call("f", '{"a'), call("g")), result("of g")],
         [("f", '{"a', None, True, 0), ("g", {}, "of g", False, 0)],
         "with too few results the malformed are passed over",
-    ),
-    (
-        [said([{"type": "text", "text": "Hm."}], tool_calls=[call("f")]),
-         result([{"type": "text", "text": "a"}, {"type": "image_url"}, "b"])],
-        [("f", {}, "a\nb", False, 0)],
-        "content in parts",
     ),
     (
         [calling(call("f"), call("g")), result({"b": 1, "a": [1.5]}), result(None)],
@@ -194,11 +145,6 @@ STRUCTURED = table(
         [said(None, tool_calls=np.array([call("f", {"a": np.array([1, 2]), "b": np.float64(2)})]))],
         [("f", {"a": [1, 2], "b": 2}, None, None, 0)],
         "arrays, as tables hold lists",
-    ),
-    (
-        [said(SEARCH, tool_calls=[call("search", OSLO)])],
-        [("search", OSLO, None, None, 0)],
-        "a server that left the text in place",
     ),
 )  # fmt: skip
 
@@ -211,13 +157,7 @@ def test_structured_calls_are_read_with_their_results(messages, expected):
 
 WRITTEN = table(
     (SEARCH, [("search", OSLO, None, None, 0)], "a completion"),
-    ("", [], "an empty one"),
     ([said(f"I look.\n{SEARCH}"), result("cold")], [("search", OSLO, "cold", False, 0)], "a tool message"),
-    (
-        [said(SEARCH), user("<tool_response>\ncold\n</tool_response>")],
-        [("search", OSLO, "cold", False, 0)],
-        "a response in a user's message",
-    ),
     (
         [said(SEARCH), result("\n<tool_response>\ncold\n</tool_response>")],
         [("search", OSLO, "cold", False, 0)],
@@ -235,45 +175,15 @@ WRITTEN = table(
         [("f", {}, None, None, 0), ("g", {}, "a\nb", False, 0)],
         "both of one call where the message names it",
     ),
-    (
-        [said(SEARCH), user("<tool_response>cold")],
-        [("search", OSLO, "cold", False, 0)],
-        "a response that is not closed",
-    ),
     ([said(SEARCH), user("And then?")], [("search", OSLO, None, None, 0)], "a user is no tool"),
-    (
-        [said(SEARCH), result("see <tool_response>x</tool_response>")],
-        [("search", OSLO, "see <tool_response>x</tool_response>", False, 0)],
-        "tags in the middle of a result are part of it",
-    ),
     (
         [said(SEARCH + "<tool_response>cold</tool_response>")],
         [("search", OSLO, None, None, 0)],
         "an assistant cannot write its own results",
     ),
-    (
-        [said(SEARCH + "\n</tool_call>" + SEARCH + "</tool_call>")],
-        [("search", OSLO, None, None, 0)] * 2,
-        "tags that close nothing",
-    ),
-    (SEARCH[: -len("</tool_call>")], [("search", OSLO, None, None, 0)], "a closing tag lost as a stop word"),
-    (CUT, [("", CUT.removeprefix("<tool_call>\n"), None, True, 0)], "a call that is cut off"),
-    (CUT + SEARCH, [("", CUT.removeprefix("<tool_call>\n"), None, True, 0), ("search", OSLO, None, None, 0)],
-     "and one after it"),
     ("<tool_call></tool_call>", [("", "", None, True, 0)], "nothing in it"),
-    ("<tool_call>[1]</tool_call>", [("", "[1]", None, True, 0)], "no object in it"),
     ('<tool_call>{"arguments": {}}</tool_call>', [("", {}, None, True, 0)], "no name in it"),
     ('<tool_call>{"name": "f"}</tool_call>', [("f", {}, None, None, 0)], "no arguments in it"),
-    (
-        '<tool_call>{"name": "f", "arguments": "{\\"a\\": 1}"}</tool_call>',
-        [("f", {"a": 1}, None, None, 0)],
-        "arguments as a text of JSON",
-    ),
-    (
-        '<tool_call>{"type": "function", "function": {"name": "f", "arguments": {"a": 1}}}</tool_call>',
-        [("f", {"a": 1}, None, None, 0)],
-        "written as the structured form",
-    ),
     (
         [said(f"{CUT}</tool_call>{SEARCH}"), result("cold")],
         [("", CUT.removeprefix("<tool_call>\n"), None, True, 0), ("search", OSLO, "cold", False, 0)],
@@ -290,21 +200,11 @@ WRITTEN = table(
         [("search", OSLO, None, None, 0)],
         "what is only thought of is no call",
     ),
-    (
-        f"In <tool_call></tool_call> tags.</think>{SEARCH}",
-        [("search", OSLO, None, None, 0)],
-        "thought that the template began",
-    ),
     (f"<think>Hm. {SEARCH}", [], "thought that never ends"),
     (
         hermes("write", {"text": "a </think> b"}) + SEARCH,
         [("write", {"text": "a </think> b"}, None, None, 0), ("search", OSLO, None, None, 0)],
         "an end of thought in an argument ends none",
-    ),
-    (
-        f"Hm. {hermes('write', {'text': '</think>'})}</think>{SEARCH}",
-        [("search", OSLO, None, None, 0)],
-        "one in an argument in thought that the template began",
     ),
     (
         f"I write <tool_call> and then.</think>{SEARCH}",
@@ -332,16 +232,6 @@ WRITTEN = table(
         [said(f"{SEARCH}</think>"), result("cold")],
         [("search", OSLO, "cold", False, 0)],
         "a call in thought that was run all the same",
-    ),
-    (
-        f"{hermes('write', {'text': '<think>'})}{SEARCH}",
-        [("write", {"text": "<think>"}, None, None, 0), ("search", OSLO, None, None, 0)],
-        "a tag in an argument begins no thought",
-    ),
-    (
-        [said([{"type": "text", "text": SEARCH}], tool_calls=[])],
-        [("search", OSLO, None, None, 0)],
-        "in parts, beside an empty list of calls",
     ),
 )  # fmt: skip
 
@@ -463,16 +353,10 @@ def test_the_order_of_keys_makes_no_difference(arguments, chance):
     ("a", "b", "same"),
     table(
         ('{"a": 1.0}', '{"a": 1}', True, "whole floats are whole numbers"),
-        ('{"a": 1e2}', '{"a": 100}', True, "in any notation"),
         ('{"a": -0.0}', '{"a": 0}', True, "and without a sign before zero"),
         ('{"a": 1.5}', '{"a": 1}', False, "others are not"),
         ('{"a": 1}', '{"a": "1"}', False, "a number is no text"),
-        ('{"a": 1}', '{"a": true}', False, "nor true"),
-        ('{"a": [1, 2]}', '{"a": [2, 1]}', False, "the order of a list counts"),
-        ('{"a": 1, "a": 2}', '{"a": 2}', True, "of a key twice the last counts"),
-        ('{"a": "\\u00e9"}', '{"a": "é"}', True, "escapes are what they stand for"),
         ('{"a": null}', "{}", False, "null is a value"),
-        ("{", "{ ", False, "malformed arguments are compared as written"),
     ),
 )
 def test_calls_that_ask_for_the_same_have_one_key(a, b, same):
@@ -491,32 +375,20 @@ def test_calls_that_ask_for_the_same_have_one_key(a, b, same):
         ("Exception in thread main", True, "Exception"),
         ("Traceback (most recent call last):\n  File", True, "a traceback"),
         ("KeyError: 'city'", True, "the name of an exception"),
-        ("requests.exceptions.HTTPError: 404", True, "with its module"),
         ("ValueError('x')", True, "as it prints"),
         ('{"error": "unknown city"}', True, "a JSON error"),
-        ('{"error": {"code": 3}}', True, "with a code"),
-        ('{"error": true, "data": []}', True, "that is true"),
-        ('{"is_error": true}', True, "is_error"),
         ('{"isError": true, "content": []}', True, "isError"),
-        ('{"success": false}', True, "no success"),
         ('{"status": "Error"}', True, "a status"),
         ('{"status": "failed"}', True, "another status"),
-        ('{"status": 404}', True, "a status by number"),
-        ("", False, "nothing"),
         ("Errors are rare here", False, "a longer word"),
-        ("Error-free code is rare", False, "a compound word"),
         ("The error: none", False, "not at its beginning"),
-        ("error bars show the deviation", False, "a word of a sentence"),
-        ("Oslo Error: x", False, "a name before it"),
         ('{"error": null, "data": 1}', False, "an error that is null"),
         ('{"error": "", "errors": ["x"]}', False, "an empty one"),
         ('{"error": 0.03, "value": 1.7}', False, "a measured error"),
         ('{"error": 0}', False, "a code of zero"),
-        ('{"is_error": false, "success": true, "status": "ok"}', False, "all is well"),
         ('{"status": 400}', True, "the least bad number"),
         ('{"status": 399}', False, "one below"),
         ('{"status": 600}', False, "a number that is no status"),
-        ('{"status": "terror"}', False, "another word"),
         ('{"data": {"error": "x"}}', False, "deeper inside"),
         ('{"error": "cut o', False, "JSON that is cut off says nothing"),
         ('[{"error": "x"}]', False, "a list"),
@@ -554,18 +426,12 @@ def test_a_predicate_of_the_users_decides_for_all_but_malformed_calls():
 @pytest.mark.parametrize(
     ("messages", "expected"),
     table(
-        ([], None, "nobody speaks"),
-        ([user("Hi."), result("x")], None, "no assistant does"),
         ("It is 4.", "It is 4.", "a completion"),
         ([said("4"), user("Sure?"), said(" 5\n")], "5", "the last turn, without white space around it"),
         ([said("4"), said(None)], "", "who says nothing at last"),
         ([said("4"), calling(call("f"), content="I look.")], "I look.", "beside a call"),
         ([said(f"I look. {SEARCH} Soon.")], "I look. \n Soon.", "without calls in its text"),
-        ([said(f"So: {CUT}")], "So:", "or what is left of them"),
         ([said("<think>5?</think>4<think>sure</think>")], "4", "without thought"),
-        ([said("5?</think>4")], "4", "that the template began"),
-        ([said("4<think>or")], "4", "that never ends"),
-        ([said([{"type": "text", "text": "a"}, {"text": 5}, None, "b"])], "a\nb", "in parts"),
     ),
 )
 def test_the_final_answer(messages, expected):
@@ -626,12 +492,9 @@ def test_a_call_is_a_frozen_record():
     ("value", "expected"),
     table(
         ([1], [1], "a list"),
-        ((1,), [1], "a tuple"),
         (np.array([1, None]), [1, None], "an array"),
-        (np.array(3), None, "a number in an array"),
         ("ab", None, "a text"),
         ({"a": 1}, None, "an object"),
-        (None, None, "nothing"),
     ),
 )
 def test_as_list(value, expected):
@@ -667,35 +530,3 @@ def test_no_messages_raise(messages):
         assert item.failed is (True if item.malformed else item.failed)
         assert item.malformed or (item.failed is None) == (item.result is None)
         assert 0 <= item.turn < len(read_turns(messages)) - 1
-
-
-MEGABYTE = 1_000_000
-UNITS = (
-    *'a{[" \ud800',
-    *("<tool_call>", "</tool_call>", "<tool_call>{}</tool_call>", '<tool_call>{"a', "<tool_call>[["),
-    *("<think>", "</think>", "<tool_response>", "ValueError", "Error ", "[(<", '{"error":'),
-)
-
-
-@pytest.mark.parametrize("unit", UNITS, ids=ascii)
-def test_a_megabyte_of_anything_is_no_trouble(bounded, unit):
-    text = unit * (MEGABYTE // len(unit))
-    for messages in (text, [said(""), result(text), user(text)], [calling(call("f", text)), result(text)]):
-        calls = read_calls(messages)
-        assert all(item.malformed == (item.failed is True) or item.result for item in calls)
-        assert final_answer(read_turns(messages)) is not None
-
-
-def test_a_hundred_thousand_messages_are_no_trouble(bounded):
-    half = range(50_000)
-    expected = {("f", '["f", {"a": 1}]', "ok", False)}
-    made = call("f", '{"a": 1}', "x")
-    for messages in (
-        [item for at in half for item in (calling({**made, "id": at}), result("ok", at))],
-        [item for _ in half for item in (said(hermes("f", {"a": 1})), result("ok"))],
-        [calling(*[made] * len(half)), *[result("ok", "x")] * len(half)],
-    ):
-        calls = read_calls(messages)
-        assert len(calls) == len(half)
-        assert {(item.name, item.key, item.result, item.failed) for item in calls} == expected
-    assert read_calls([None, 5, {}, {"role": []}] * 25_000) == ()
