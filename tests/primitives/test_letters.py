@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from rewardkit.primitives.extract.choices import choice
 from rewardkit.primitives.extract.letters import read_choice
@@ -184,37 +182,3 @@ def test_what_a_denial_a_hedge_or_a_list_leaves_is_named(completion, expected):
 )
 def test_read_choice_with_other_options(text, options, expected):
     assert read_choice(text, options) == expected
-
-
-@pytest.mark.parametrize(
-    ("prediction", "ground_truth", "expected"),
-    table(
-        ("A", "B", False, "another letter"),
-        ("A or B", "B", False, "two letters earn nothing"),
-        ("not B", "B", False, "a denial earns nothing"),
-        ("E", "B", False, "a letter that is no option"),
-        (None, "B", False, "no prediction is wrong"),
-        ("B", "E", None, "a truth that is no option"),
-        ("B", "A or B", None, "a truth of two letters"),
-        ("B", None, None, "no truth"),
-        ("B", float("nan"), None, "a truth of NaN"),
-    ),
-)
-def test_choice_equal_compares_the_options_named(prediction, ground_truth, expected):
-    assert choice_equal(prediction, ground_truth) is expected
-
-
-FORMS = st.sampled_from(["{}", "({})", "{}.", "option {}", "The answer is {}", "**{}**", "{}) Paris"])
-LETTERS = st.sampled_from("ABCD")
-
-
-@given(a=LETTERS, b=LETTERS, one=FORMS, other=FORMS)
-def test_every_form_of_a_letter_is_equal_to_every_other_and_to_no_other_letters(a, b, one, other):
-    assert choice_equal(one.format(a), other.format(b)) is (a == b)
-    assert choice_equal(other.format(b), one.format(a)) is (a == b)
-
-
-@given(a=st.text("AB(). or", max_size=8), b=st.text("AB(). or", max_size=8))
-def test_choice_equal_is_symmetric_where_both_are_judged(a, b):
-    one, other = choice_equal(a, b), choice_equal(b, a)
-    assert one == other or None in (one, other)
