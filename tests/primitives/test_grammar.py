@@ -21,22 +21,15 @@ def table(*cases):
     table(
         ("<think>2+2</think><answer>4</answer>", 1.0, 1.0, "as asked for"),
         ("Hm. <think>2+2</think>\nso\n<answer>4</answer> bye", 1.0, 1.0, "text outside is allowed"),
-        ("<THINK>a</Think><Answer n=1>4</answer>", 1.0, 1.0, "case and attributes do not matter"),
-        ("<think></think><answer></answer>", 1.0, 1.0, "empty tags are tags"),
-        ("<think>a <b>x</b></think><answer>4</answer>", 1.0, 1.0, "other tags do not count"),
         ("<answer>4</answer>", 0.0, 0.5, "one is missing"),
         ("<think>2+2 <answer>4</answer>", 0.0, 0.5, "one is never closed"),
-        ("2+2</think><answer>4</answer>", 0.0, 0.5, "one is never opened"),
         ("</think>2+2<think><answer>4</answer>", 0.0, 0.5, "one is closed before it is opened"),
         ("<answer>4</answer><think>2+2</think>", 0.0, 0.5, "the wrong order"),
         ("<think>2+2<answer>4</answer></think>", 0.0, 0.5, "one inside another"),
         ("<think>2+2<answer></think>4</answer>", 0.0, 0.5, "crossed"),
         ("<think>a</think><think>b</think><answer>4</answer>", 0.0, 0.5, "one twice"),
         ("<think>a</think><answer>4</answer><answer>5</answer>", 0.0, 0.5, "the answer twice"),
-        ("<think><think>a</think></think><answer>4</answer>", 0.0, 0.5, "nested in itself"),
         ("<thinking>a</thinking><answers>4</answers>", 0.0, 0.0, "longer names are other tags"),
-        ("", 0.0, 0.0, "empty completion"),
-        ("\u202e\x00\ud800", 0.0, 0.0, "direction mark, control character, lone surrogate"),
         (None, None, None, "no completion is not judged"),
     ),
 )
@@ -49,9 +42,7 @@ def test_tags_asks_for_each_name_once_in_order_and_side_by_side(completion, whol
     ("completion", "noted"),
     table(
         ("<think>a</think><answer>4</answer>", "as asked for", "nothing is wrong"),
-        ("<think>a</think>", ["<answer> is missing"], "missing"),
         ("<think>a</think><answer>4", ["<answer> is opened 1 times and closed 0 times"], "never closed"),
-        ("</think><think><answer>4</answer>", ["<think> is closed before it is opened"], "closed first"),
         ("<answer>4</answer><think>a</think>", ["<answer> does not follow the tag before it"], "order"),
     ),
 )
@@ -68,11 +59,9 @@ STEPS = "<plan><step>a</step><step>b</step></plan>"
     ("made", "completion", "whole", "share"),
     table(
         (tags("step+"), "<step>a</step>", 1.0, 1.0, "one or more: one"),
-        (tags("step+"), "<step>a</step> <step>b</step>", 1.0, 1.0, "one or more: two"),
         (tags("step+"), "", 0.0, 0.0, "one or more: none"),
         (tags("step+"), "<step>a<step>b</step></step>", 0.0, 0.0, "one or more: inside itself"),
         (tags("note?", "answer"), "<answer>4</answer>", 1.0, 1.0, "at most one: none"),
-        (tags("note?", "answer"), "<note/><answer>4</answer>", 1.0, 1.0, "at most one: an empty pair"),
         (tags("note?", "answer"), "<note/><note/><answer/>", 0.0, 0.5, "at most one: two"),
         (tags("note?", "answer"), "<answer/><note/>", 0.0, 0.5, "at most one: behind what it should precede"),
         (tags("note?", "answer"), "", 0.0, 0.0, "what may be missing earns nothing by missing"),
@@ -88,9 +77,6 @@ STEPS = "<plan><step>a</step><step>b</step></plan>"
         (tags("step+", "answer"), "<step/><answer/><step/>", 0.0, 0.5, "one behind what follows"),
         (tags("plan(step+)", "answer"), f"{STEPS}<answer/>", 1.0, 1.0, "nested as asked for"),
         (tags("plan(step+)+", "answer"), f"{STEPS}{STEPS}<answer/>", 1.0, 1.0, "nested in each of two"),
-        (tags("plan+(step+)", "answer"), f"{STEPS}{STEPS}<answer/>", 1.0, 1.0, "the count in front"),
-        (tags("plan(step+)+", "answer"), f"{STEPS}<plan/><answer/>", 0.0, 2 / 3, "nested in one of two"),
-        (tags("plan(step+)", "answer"), "<plan></plan><answer/>", 0.0, 2 / 3, "nothing inside"),
         (tags("plan(step+)", "answer"), "<plan/><step/><answer/>", 0.0, 2 / 3, "beside, not inside"),
         (tags("plan(step+)", "answer"), f"{STEPS}<answer><step/></answer>", 0.0, 2 / 3, "one in another"),
         (tags("plan(step+)", "answer"), "<answer/>", 0.0, 1 / 3, "all of it missing"),
@@ -98,8 +84,6 @@ STEPS = "<plan><step>a</step><step>b</step></plan>"
         (tags("plan(step+)?", "answer"), "<plan/><answer/>", 0.0, 2 / 3, "there without steps"),
         (tags("plan(step+)", "answer"), f"{STEPS[:-7]}<answer/>", 0.0, 1 / 3, "never closed"),
         (tags("plan(goal, step+)"), "<plan><step/><goal/></plan>", 0.0, 2 / 3, "the wrong order inside"),
-        (tags("a(b(c))"), "<a><b><c/></b></a>", 1.0, 1.0, "three deep"),
-        (tags("a(b(c))"), "<a><c/><b></b></a>", 0.0, 2 / 3, "too high in the nest"),
         (tags("p(t)", "r(t)"), "<p><t/></p><r><t/></r>", 1.0, 1.0, "one name in two places"),
         (tags("p(t)", "r(t)"), "<p><t/></p><r></r>", 0.0, 3 / 4, "and missing in one of them"),
         (tags("Plan(Step+)", "answer"), f"{STEPS.upper()}<Answer/>", 1.0, 1.0, "case does not matter"),
@@ -113,13 +97,10 @@ def test_a_grammar_says_how_often_in_what_order_and_in_what(made, completion, wh
 @pytest.mark.parametrize(
     ("completion", "anywhere", "before", "nowhere"),
     table(
-        ("<a>x</a>\n <b/>\n", 1.0, 1.0, 1.0, "nothing but white space"),
         ("Hm. <a>x</a><b/>", 1.0, 1.0, 0.0, "text before"),
         ("<a>x</a> so <b/>", 1.0, 0.0, 0.0, "text between"),
         ("<a>x</a><b/> bye", 1.0, 0.0, 0.0, "text behind"),
         ("<a>x</a><b/><c></c>", 1.0, 0.0, 0.0, "a tag of another name is text"),
-        ("<b/><a>x</a>", 0.0, 0.0, 0.0, "and the order counts as ever"),
-        ("", 0.0, 0.0, 0.0, "nothing at all"),
     ),
 )
 def test_text_outside_the_tags(completion, anywhere, before, nowhere):
@@ -141,10 +122,7 @@ def test_text_outside_counts_as_one_more_in_a_share():
     table(
         ("2+2</think><answer>4</answer>", 1.0, "the template opened the first tag"),
         ("</think><answer>4</answer>", 1.0, "and nothing was thought"),
-        ("<think>2+2</think><answer>4</answer>", 0.0, "opened again"),
         ("2+2<answer>4</answer>", 0.0, "never closed"),
-        ("2+2</think>4</think><answer>4</answer>", 0.0, "closed twice"),
-        ("2+2</think> so <answer>4</answer>", 0.0, "text behind it"),
     ),
 )
 def test_a_prefilled_tag_is_open_at_the_beginning(completion, expected):
@@ -154,11 +132,9 @@ def test_a_prefilled_tag_is_open_at_the_beginning(completion, expected):
 @pytest.mark.parametrize(
     ("completion", "noted"),
     table(
-        ("<plan/>", ["<step> in <plan> is missing"], "nothing inside"),
         ("<step/><plan/>", ["<step> in <plan> is missing"], "before, not inside"),
         (f"<step/>{STEPS}", ["<step> in <plan> stands outside of it"], "one before and two inside"),
         ("", ["<plan> is missing", "<step> in <plan> is missing"], "nothing"),
-        (f"{STEPS} bye", ["text stands outside of the tags: 'bye'"], "text outside"),
         (STEPS, "as asked for", "nothing is wrong"),
     ),
 )
@@ -166,39 +142,6 @@ def test_what_is_wrong_below_and_outside_is_noted(completion, noted):
     with listen() as notes:
         tags("plan(step+)", outside="before")(completion)
     assert notes == {"tags": noted}
-
-
-ERRORS = [
-    (("a b",), "'a b' is not one name", "two names in one"),
-    (("",), "'' is not one name", "an empty name"),
-    (("plan(",), "'plan(' has a bracket that is empty or not closed", "a bracket that is not closed"),
-    (("plan()",), "has a bracket that is empty or not closed", "an empty bracket"),
-    (("plan)",), "'plan)' is not one name", "a bracket that is not opened"),
-    (("(step)",), "'(' is not the name of a tag", "a bracket without a name"),
-    (("a++",), "'+' is not the name of a tag", "two counts"),
-    (("a+(b)?",), "'?' is not the name of a tag", "a count before and behind the bracket"),
-    (("a{2,1}",), "'{2,1}' in 'a{2,1}' is not a count", "a count that falls"),
-    (("a{x}",), "'{x}' in 'a{x}' is not a count", "a count in letters"),
-    (("a{2",), "is not a count", "a count that is not closed"),
-    (("a", "A+"), "<a> stands twice", "a name twice side by side"),
-    (("plan(step, step)",), "<step> stands twice", "a name twice in a bracket"),
-    (("plan(note)", "note"), "<note> stands twice", "a name inside and beside"),
-    (("plan(a(plan))",), "<plan> stands twice", "a name inside itself"),
-    (("plan(<b>)",), "'<b>' is not the name of a tag", "brackets of a tag"),
-    ((None,), "got (None,)", "no text"),
-]
-
-
-@pytest.mark.parametrize(("names", "piece"), table(*ERRORS))
-def test_a_grammar_that_cannot_be_read_is_refused_in_a_sentence(names, piece):
-    with pytest.raises(ValueError) as caught:
-        tags(*names)
-    assert piece in str(caught.value)
-
-
-def test_text_outside_is_anywhere_before_or_nowhere():
-    with pytest.raises(ValueError, match="outside='after' is not known; use one of 'anywhere'"):
-        tags("a", outside="after")
 
 
 NAMES = ("think", "step", "answer")
@@ -237,10 +180,3 @@ def test_a_share_is_full_exactly_where_all_holds(parts):
         share = tags("a(b*, c?)", partial=True, outside=outside)(completion)
         assert 0.0 <= share <= 1.0
         assert (share == 1.0) == (tags("a(b*, c?)", outside=outside)(completion) == 1.0)
-
-
-@pytest.mark.parametrize("piece", ["<a>", "</a>", "<a/>", "<a><b>", "<a></a>", "<a ", "<", "x"], ids=ascii)
-def test_a_megabyte_of_tags_is_no_trouble(bounded, piece):
-    text = piece * (1_000_000 // len(piece))
-    for made in (tags("a"), tags("a+(b*)", "c", outside="nowhere", partial=True, prefilled=True)):
-        assert 0.0 <= made(text) < 1.0

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from rewardkit.primitives.extract.letters import choice, read_choice
 from rewardkit.primitives.verify import choice_equal
@@ -20,111 +18,49 @@ def table(*cases):
         ("B", "B", "the letter"),
         (" b\n", "B", "in the other case, as all there is"),
         ("(B)", "B", "in brackets"),
-        ("[b]", "B", "in square brackets and the other case"),
-        ("B.", "B", "with a full stop"),
-        ("**B**", "B", "in bold"),
-        ("$B$", "B", "in dollars"),
-        ('"B"', "B", "in quotes"),
-        ("'B'", "B", "in single quotes"),
         ("B) Paris", "B", "with its text"),
-        ("B: Paris", "B", "with its text behind a colon"),
-        ("(B) Paris", "B", "in brackets with its text"),
         ("b) paris", "B", "in the other case, marked at the beginning"),
-        ("(b) paris", "B", "in the other case in brackets"),
         ("option B", "B", "behind the word option"),
         ("Option: b", "B", "in the other case behind it"),
-        ("choice (C)", "C", "behind the word choice"),
         ("The answer is B", "B", "a sentence"),
         ("the answer is b.", "B", "a sentence in lower case"),
-        ("Answer: C", "C", "a marker"),
-        ("答案是B", "B", "between Chinese characters"),
-        ("选（Ｂ）。", "B", "full-width letter and brackets"),
-        ("B and B", "B", "the same letter twice"),
-        ("(B) A dog", "B", "an article in the text of the option"),
         ("A is right", "A", "the letter before a verb"),
         ("A dog", None, "an article alone"),
-        ("a dog", None, "an article in lower case"),
         ("The answer is a dog", None, "an article behind the answer's words"),
         ("A or B", None, "two letters"),
-        ("(A) and (B)", None, "two letters in brackets"),
-        ("A, B", None, "two letters in a row"),
-        ("B, not A", "B", "two letters, one of them denied"),
         ("not B", None, "a letter that is denied"),
-        ("Not B.", None, "at the start of a sentence"),
         ("B is wrong", None, "denied behind it"),
-        ("it isn't B", None, "denied in a short form"),
-        ("It isn\u2019t (b)", None, "with a typographic apostrophe"),
         ("I don't think it's B", None, "denied with some words between"),
-        ("The answer is not B", None, "an announcement of what is not the answer"),
         ("The answer can't be option B.", None, "of an option"),
-        ("B cannot be right", None, "denied as right"),
         ("B is not the answer.", None, "denied as the answer"),
         ("B is clearly the wrong option", None, "called wrong with words between"),
-        ("B isn't.", None, "denied with nothing behind it"),
-        ("neither A nor B", None, "two denied"),
-        ("not A or B", None, "a denial of both"),
-        ("all but B", None, "all of the others"),
-        ("A and B are wrong", None, "both called wrong"),
         ("~~B~~", None, "struck out"),
         ("\u2260 B", None, "unequal to it"),
-        ("B \u274c", None, "crossed out"),
         ("\u4e0d\u662fB", None, "denied in Chinese"),
-        ("\u7b54\u6848\u4e0d\u662fB", None, "announced as not the answer in Chinese"),
-        ("B\u4e0d\u6b63\u786e", None, "called wrong in Chinese"),
-        ("not A but B", "B", "one denied and one not"),
         ("A rather than B", "A", "preferred to one that is denied"),
         ("B instead of C or D", "B", "to two of them"),
-        ("The answer is B, not C or D.", "B", "behind the answer"),
-        ("A and C are wrong, so B", "B", "the one that is left"),
         ("The answer is B, A and C are wrong.", "B", "a denial stops at what is announced"),
-        ("The answer is B. B is not a mammal.", "B", "a word that denies something else"),
         ("The answer is B, A is too small.", "B", "another letter that begins a clause"),
-        ("B? Not B.", None, "named, then denied"),
         ("B, however, is wrong.", None, "denied with a word in commas between"),
-        ("(B) is not wrong.", "B", "what is not wrong is not denied"),
         ("B. A and C are too small.", "B", "two of which something else is said"),
         ("B.\nC. Not C.", "B", "another one denied takes nothing back"),
         ("either A or B", None, "either of two"),
-        ("A/B", None, "two with a slash"),
-        ("A & B", None, "two with a sign for and"),
-        ("B, maybe C", None, "a second guess"),
-        ("B (Rome) or C (Oslo)", None, "two with their texts"),
-        ("B) Rome or C) Oslo", None, "two behind which their texts stand"),
         ("answer is B or (b)", "B", "the same in two forms"),
         ("A\u6216B", None, "two in Chinese"),
-        ("A\u3001B", None, "two with the Chinese comma"),
-        ("B\u3001\u5df4\u9ece", "B", "with its text behind the Chinese comma"),
-        ("B.\u5df4\u9ece", "B", "with its text right behind a stop"),
-        ("<answer>B</answer>", "B", "in a tag"),
-        ("B is correct", "B", "called right"),
         ("D is the correct answer.", "D", "called the answer"),
         ("A because it is larger", "A", "the letter before because"),
         ("A since it is larger", "A", "the letter before since"),
-        ("A, since it is larger", "A", "and behind a comma"),
-        ("B because it is larger", "B", "another letter before because"),
         ("I'd go with A as it is larger", "A", "the letter before as"),
-        ("A rather large dog", None, "an article before rather"),
         ("The answer is a small one", None, "an article behind the answer's words"),
-        ("Answer: A triangle has three sides.", None, "an article behind a colon"),
-        ("Plan B is wrong", None, "a plan that is wrong"),
         ("Plan B is the right answer", None, "a plan that is right"),
-        ("vitamin C", None, "a vitamin"),
-        ("It is vitamin C.", None, "in a sentence"),
         ("B) vitamin C", "B", "a letter in the text of an option"),
         ("B.C. is a time", None, "an abbreviation"),
         ("P(A) = 0.5", None, "an argument"),
         ("ABCD", None, "all letters in one word"),
         ("Bravo", None, "a letter that starts a word"),
-        ("it's plan B's", None, "a letter with a genitive"),
         ("E", None, "a letter that is no option"),
-        ("", None, "empty text"),
-        ("none of them", None, "no letter at all"),
-        ("The answer is (\u202eB).", "B", "a direction mark before the letter"),
         ("So \u200bB.", "B", "a space of no width before it"),
-        ("\x0c\x1c B.", "B", "control characters before it"),
         ("vitamin\u00a0C.", None, "a vitamin behind a space that does not break"),
-        ("\ud800", None, "a lone surrogate"),
-        (None, None, "nothing"),
     ),
 )
 def test_read_choice_names_one_option_or_none(text, expected):
@@ -233,101 +169,15 @@ def test_what_a_denial_a_hedge_or_a_list_leaves_is_named(completion, expected):
     ("text", "options", "expected"),
     table(
         ("(2)", "1234", "2", "digits as options"),
-        ("2.", "1234", "2", "a digit with a full stop"),
         ("2.5", "1234", None, "a decimal names no option"),
         ("The answer is 2.5.", "1234", None, "nor does one that is announced"),
-        ("The answer is 2/3", "1234", None, "nor a fraction"),
-        ("The answer is 2.", "1234", "2", "a digit that is announced"),
-        ("not 2", "1234", None, "a digit that is denied"),
         ("I think so", "ABCDEFGHI", None, "the pronoun alone"),
-        ("A I", "ABCDEFGHI", None, "a letter and the pronoun"),
         ("12", "1234", None, "a longer number names none"),
-        (3, "1234", "3", "a number as an option"),
         ("B", "abcd", "b", "as it stands in the options"),
         ("I think (B)", "ABCDEFGHI", "B", "the pronoun is no option"),
         ("乙", "甲乙丙丁", "乙", "Chinese options"),
-        ("(\u0130)", "ABCDEFGHI", None, "an I with a dot is no I"),
-        ("(\u0131)", "ABCDEFGHI", None, "nor is an i without one"),
-        ("(\u017f)" + " " * 100_000, "PQRS", None, "a long s in a text too long to be folded"),
-        ("(\u212a)", "IJKL", "K", "the sign of kelvin is a K"),
-        ("(S)", "\u00dfx", None, "a part of the capital of an option"),
         ("(\u00df)", "\u00dfx", "\u00df", "a letter whose capital is two"),
     ),
 )
 def test_read_choice_with_other_options(text, options, expected):
     assert read_choice(text, options) == expected
-
-
-@pytest.mark.parametrize(
-    ("prediction", "ground_truth", "expected"),
-    table(
-        ("B", "B", True, "the same letter"),
-        ("(b)", "B.", True, "the same, marked otherwise"),
-        ("option B", "(B)", True, "a truth in brackets"),
-        ("B) Paris", "B) Paris", True, "a truth with its text"),
-        ("A", "B", False, "another letter"),
-        ("A or B", "B", False, "two letters earn nothing"),
-        ("Paris", "B", False, "no letter"),
-        ("not B", "B", False, "a denial earns nothing"),
-        ("B is wrong", "B", False, "nor behind the letter"),
-        ("B", "not B", None, "a truth that is denied"),
-        ("E", "B", False, "a letter that is no option"),
-        ("", "B", False, "an empty prediction"),
-        (None, "B", False, "no prediction is wrong"),
-        ("B", "E", None, "a truth that is no option"),
-        ("B", "A or B", None, "a truth of two letters"),
-        ("B", "", None, "an empty truth"),
-        ("B", None, None, "no truth"),
-        ("B", float("nan"), None, "a truth of NaN"),
-    ),
-)
-def test_choice_equal_compares_the_options_named(prediction, ground_truth, expected):
-    assert choice_equal(prediction, ground_truth) is expected
-
-
-FORMS = st.sampled_from(["{}", "({})", "{}.", "option {}", "The answer is {}", "**{}**", "{}) Paris"])
-LETTERS = st.sampled_from("ABCD")
-
-
-@given(a=LETTERS, b=LETTERS, one=FORMS, other=FORMS)
-def test_every_form_of_a_letter_is_equal_to_every_other_and_to_no_other_letters(a, b, one, other):
-    assert choice_equal(one.format(a), other.format(b)) is (a == b)
-    assert choice_equal(other.format(b), one.format(a)) is (a == b)
-
-
-@given(a=st.text("AB(). or", max_size=8), b=st.text("AB(). or", max_size=8))
-def test_choice_equal_is_symmetric_where_both_are_judged(a, b):
-    one, other = choice_equal(a, b), choice_equal(b, a)
-    assert one == other or None in (one, other)
-
-
-@pytest.mark.parametrize("options", ["", "A", "AA", "Aa", "A B", "A,B", None, 4], ids=repr)
-def test_options_that_are_no_choices_are_refused_in_a_sentence(options):
-    with pytest.raises(ValueError, match="are not choices; give two or more different letters or digits"):
-        choice_equal("A", "A", options=options)
-
-
-@pytest.mark.parametrize(
-    "piece",
-    [
-        *(
-            "A",
-            "A ",
-            "(A",
-            "A. ",
-            "(A)",
-            "option ",
-            "answer is ",
-            " ",
-            "_",
-            "\ud800",
-            "\u0301\u0316",
-            "A or ",
-        ),
-        *("A, ", "not ", "not A ", "A) b ", "answer to a ", "A is ", "A isn't ", "a) x\n", "(a ", "not be "),
-        *("A.\n", "A) B) C) D) ", "A. No wait ", "$A$\n", "A ❌\n"),
-    ],
-    ids=ascii,
-)
-def test_a_megabyte_of_anything_is_no_trouble(bounded, piece):
-    assert choice_equal(piece * (1_000_000 // len(piece)) + "x", "B") is False

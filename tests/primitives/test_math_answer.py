@@ -3,7 +3,6 @@
 import logging
 import pickle
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -86,18 +85,6 @@ def test_it_is_an_extractor_like_the_others():
 )
 def test_sentences_are_compared_by_their_answers(prediction, truth, expected):
     assert equal(prediction, truth) is expected
-
-
-@pytest.mark.parametrize(
-    "hostile",
-    ["x", "\n", "$", "$a ", "\\boxed{", "1 ", "ab ", "$a$ and ", "#### 1\n", "the answer is 1. ", "\\( ",
-     "1.000.", "aa is ", "\\boxed{1}, ", "$x=1$, ", "答案是", "5万"],
-)  # fmt: skip
-def test_a_text_made_to_take_long_takes_no_longer_than_others(hostile):
-    text = hostile * (100_000 // len(hostile))
-    started = time.process_time()
-    answer(text)
-    assert time.process_time() - started < 3  # 0.2 s here
 
 
 def theirs(solution, truth):

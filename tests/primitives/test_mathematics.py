@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from rewardkit.primitives.notes import listen
 from rewardkit.primitives.verify.math import equal as mathematics
 from rewardkit.primitives.verify.math.equal import math_equal
-from rewardkit.primitives.verify.math.latex import LONGEST, normal_form, same_text, split, words
+from rewardkit.primitives.verify.math.latex import LONGEST, normal_form, same_text, split
 from rewardkit.workers.pool import Workers
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -751,32 +751,7 @@ def test_rounding_is_forgiven_within_a_tolerance(prediction, ground_truth, optio
         assert math_equal(ground_truth, prediction, **options) is expected
 
 
-@pytest.mark.parametrize("value", [-0.1, math.nan, math.inf])
-@pytest.mark.parametrize("option", ["absolute", "relative"])
-def test_a_tolerance_without_meaning_is_refused_in_a_sentence(option, value):
-    with pytest.raises(ValueError, match=f"0 or above, and finite; got .*{option}={value!r}"):
-        math_equal("1", None, **{option: value})
-
-
 # Hostile text
-
-HOSTILE = [
-    *("9^{9^{9}}", "9^{9^{9^{9}}}", "(10!)!", r"x^{10^{9}}"),
-    *("{" * 900 + "x" + "}" * 900, r"\sqrt{" * 200 + "2" + "}" * 200, r"\frac{1}{" * 100 + "2" + "}" * 100),
-    *("-" * 1900 + "1", "1+" * 900 + "1", "$" * 1900, "\\" * 1900, r"\boxed{" * 200, r"\boxed{1}" * 200),
-    *("^2" * 900, "2^" * 600 + "2", "x_" * 600 + "1", "1," * 900, "..." * 500, "!" * 1000 + "5", "((", "}{"),
-    *("\ud800", "\ud800" * 1000, "\x00", "\u202e5", "e\u0301", "\U0001f600", "\u0000\\frac", "nan", "inf"),
-    *("".join(map(chr, range(32))), r"\frac{1}{0}", r"\infty-\infty", "0^0", "1/0", r"\log 0", r"\begin{a}"),
-    r"\sum_{k=1}^{10^{30}} k",
-]
-
-
-@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: ascii(text)[:30])
-def test_hostile_text_is_wrong_soon_and_never_raises(bounded, text):
-    assert math_equal(text, r"\pi+1") is False
-    assert math_equal(text, "x^2+1") is False
-    assert math_equal(text, "7") is False
-    assert math_equal(r"\pi+1", text) in (False, None)
 
 
 def test_numbers_of_millions_of_digits_are_told_apart_without_being_computed():
@@ -785,46 +760,6 @@ def test_numbers_of_millions_of_digits_are_told_apart_without_being_computed():
         assert [math_equal(bomb, other) for bomb in bombs for other in bombs if bomb != other] == [False] * 30
         assert all(math_equal(bomb, f"{bomb} ") for bomb in bombs)
     assert notes == {}
-
-
-@pytest.mark.parametrize(
-    "piece", ["1", "x", "-", "{", "(", "$", "\\", ",", " ", "\n", "\ud800", r"\frac", "."]
-)
-def test_a_megabyte_is_not_read(bounded, piece):
-    text = piece * (1_000_000 // len(piece)) + "x"
-    started = time.process_time()
-    assert math_equal(text, "7") is False
-    assert math_equal(text, r"\pi") is False
-    assert math_equal("7", text) is None
-    assert normal_form(text) is None
-    assert time.process_time() - started < 1
-
-
-@pytest.mark.parametrize(
-    "piece",
-    [
-        *("1", "{", "(", "$", ",", " 1", r"\left(", "sqrt(", "^(", "1,", r"\text{", "=", "."),
-        *(
-            "1 cm ",
-            "1 apples ",
-            "a/",
-            r"1\text{a}",
-            r"\boxed{",
-            r"\boxed{}",
-            "$1$ and ",
-            "''",
-            "{a \\choose ",
-        ),
-        *("1.1", "0.12", r"1\text{ dozen}", r"\begin{aligned}", r"&\\", " and", "ab ", "{a}", "{a}{"),
-    ],
-)
-def test_a_normal_form_takes_little_processor_time(piece):
-    started = time.process_time()
-    for text in (piece * (LONGEST // len(piece)), piece * (LONGEST // len(piece) - 1) + "x"):
-        form = normal_form(text) or ""
-        same_text(form, "x")
-        words(form)
-    assert time.process_time() - started < 0.5
 
 
 # Deadlines, the worker and what is remembered

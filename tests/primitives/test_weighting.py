@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import pickle
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from rewardkit.primitives import weights as weighting
 from rewardkit.primitives.weights import (
     AGGREGATIONS,
     aggregate,
@@ -45,17 +43,11 @@ def same(found, expected):
 SUMS_AND_MEANS = table(
     # row, then (sum, mean) for on_missing nan, zero, skip
     ((0.5, 1.0, 0.5), (2.25, 0.5625), (2.25, 0.5625), (2.25, 0.5625), "all scored"),
-    ((1.0, 1.0, 0.0), (4.0, 1.0), (4.0, 1.0), (4.0, 1.0), "full marks"),
-    ((0.0, 0.0, 1.0), (-0.5, -0.125), (-0.5, -0.125), (-0.5, -0.125), "only the penalty"),
     ((0.5, G, 0.5), (1.25, 0.3125), (1.25, 0.3125), (1.25, 0.3125), "gated: 0, its weight kept"),
-    ((0.5, 1.0, G), (2.5, 0.625), (2.5, 0.625), (2.5, 0.625), "a gated penalty"),
     ((M, 1.0, 0.5), (NAN, NAN), (0.75, 0.1875), (0.75, 0.75), "missing"),
-    ((0.5, 1.0, M), (NAN, NAN), (2.5, 0.625), (2.5, 0.625), "a missing penalty"),
     ((M, G, 0.5), (NAN, NAN), (-0.25, -0.0625), (-0.25, -0.25), "missing beside gated"),
     ((M, M, 0.5), (NAN, NAN), (-0.25, -0.0625), (-0.25, NAN), "only the penalty is left: a mean of nothing"),
     ((G, G, G), (0.0, 0.0), (0.0, 0.0), (0.0, 0.0), "all gated"),
-    ((G, M, M), (NAN, NAN), (0.0, 0.0), (0.0, 0.0), "one gated, the others missing"),
-    ((M, M, M), (NAN, NAN), (0.0, 0.0), (NAN, NAN), "all missing"),
 )
 ON_MISSING = ("nan", "zero", "skip")
 
@@ -70,14 +62,11 @@ def test_sum_and_mean_agree_with_hand_arithmetic(row, nan, zero, skip):
 
 # Weights 2 and 1, and a component that is only recorded, with a score of 0.
 PRODUCTS_AND_MINIMA = table(
-    ((0.5, 0.25), (0.0625, 0.25), (0.0625, 0.25), (0.0625, 0.25), "all scored: 0.5 squared times 0.25"),
-    ((1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (1.0, 1.0), "full marks"),
     ((1.0, 0.0), (0.0, 0.0), (0.0, 0.0), (0.0, 0.0), "one 0 takes all"),
     ((0.5, G), (0.25, 0.5), (0.25, 0.5), (0.25, 0.5), "gated: left out"),
     ((0.5, M), (NAN, NAN), (0.0, 0.0), (0.25, 0.5), "missing"),
     ((G, M), (NAN, NAN), (0.0, 0.0), (NAN, NAN), "one gated, one missing"),
     ((G, G), (NAN, NAN), (NAN, NAN), (NAN, NAN), "all gated: nothing is left"),
-    ((M, M), (NAN, NAN), (0.0, 0.0), (NAN, NAN), "all missing"),
 )
 
 
@@ -195,8 +184,6 @@ ROOT = math.sqrt(3)
         (standardise(), [NAN] * 4, [NAN] * 4, "no reward"),
         (min_max(), [1, 2, 3, 5], [0, 0.25, 0.5, 1], "from 0 to 1"),
         (min_max(), [-1, NAN, 1, 0], [0, NAN, 1, 0.5], "NaN takes no part in min-max"),
-        (min_max(), [0.3] * 4, [0] * 4, "nothing varies in min-max"),
-        (rank(), [5, 1, 3, 9], [2 / 3, 0, 1 / 3, 1], "ranks from 0 to 1"),
         (rank(), [1, 1, 0, 2], [0.5, 0.5, 0, 1], "ties share their mean rank"),
         (rank(), [1, 1, 1, 1], [0.5] * 4, "all tied"),
         (rank(), [2, NAN, 1, NAN], [1, NAN, 0, NAN], "NaN takes no part in ranks"),
@@ -277,25 +264,9 @@ def test_a_clipped_standardisation_stays_within_its_limits(rewards, clip):
     assert same(found, np.clip(standardise()(rewards, groups), -clip, clip))
 
 
-@pytest.mark.parametrize("transform", TRANSFORMS, ids=repr)
-def test_every_transform_survives_pickle_and_is_read_back_from_its_repr(transform):
-    assert pickle.loads(pickle.dumps(transform)) == transform
-    assert eval(repr(transform), {name: getattr(weighting, name) for name in weighting.__all__}) == transform
-    assert read_transform(repr(transform)) == transform
-
-
 @pytest.mark.parametrize(
     ("call", "piece"),
     table(
-        (lambda: standardise(clip=0), "clip=0 is not a number of standard deviations", "clipped to nothing"),
-        (lambda: standardise(clip=NAN), "clip=nan is not a number", "clipped at NaN"),
-        (
-            lambda: standardise(within="step"),
-            "within='step' is not known; use one of 'group'",
-            "within a step",
-        ),
-        (lambda: min_max(within="step"), "within='step' is not known", "min-max within a step"),
-        (lambda: rank(within=None), "within=None is not known", "rank within nothing"),
         (
             lambda: read_transform("softmax()"),
             "softmax() is not one of rewardkit's transforms",

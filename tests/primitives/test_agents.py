@@ -1,0 +1,850 @@
+"""Transcripts: the assistant's text, calls in both forms, the final answer; conduct and evidence scored."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rewardkit as rk
+from rewardkit.primitives.agents.transcripts import final_answer, read_turns, says_error
+from rewardkit.primitives.extract import assistant_text, every, tool_call
+from rewardkit.primitives.measure import (
+    ToolCall,
+    call_efficiency,
+    calls_within,
+    citations,
+    failed_calls,
+    grounding,
+    read_calls,
+    repeated_calls,
+    tool_calls,
+    turns,
+)
+from rewardkit.primitives.messages import as_list
+from rewardkit.primitives.notes import listen
+
+
+def table(*rows):
+    return [pytest.param(*row[:-1], id=row[-1]) for row in rows]
+
+
+def said(content=None, **more):
+    return {"role": "assistant", "content": content, **more}
+
+
+def call(name, arguments="{}", id=None):
+    made = {"type": "function", "function": {"name": name, "arguments": arguments}}
+    return made if id is None else {"id": id, **made}
+
+
+def calling(*calls, content=None):
+    """A turn that calls tools, each given as its name, as (name, arguments), or as a call."""
+    calls = [(each,) if isinstance(each, str) else each for each in calls]
+    made = [call(*each) if isinstance(each, tuple) else each for each in calls]
+    return said(content, tool_calls=made)
+
+
+def result(content, id=None, **more):
+    return {"role": "tool", "content": content, **({} if id is None else {"tool_call_id": id}), **more}
+
+
+def user(content):
+    return {"role": "user", "content": content}
+
+
+def hermes(name, arguments):
+    return f"<tool_call>\n{json.dumps({'name': name, 'arguments': arguments})}\n</tool_call>"
+
+
+def named(*names):
+    return "".join(hermes(name, {}) for name in names)
+
+
+def brief(calls):
+    return [(item.name, item.arguments, item.result, item.failed, item.turn) for item in calls]
+
+
+SEARCH = hermes("search", {"q": "Oslo"})
+OSLO = {"q": "Oslo"}
+COLD = "<tool_response>\ncold\n</tool_response>"
+CUT = '<tool_call>\n{"name": "search", "arguments": {"q": "Os'
+INSIDE = CUT.removeprefix("<tool_call>\n")
+BAD = "<tool_call>{</tool_call>"
+MISSING = (None, float("nan"), 5, {"role": "assistant"}, b"")
+CALL = {"id": "1", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}
+WRITTEN = '<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call>'
+USER, SAID = user("2+2?"), said("3")
+
+
+# The assistant's text
+
+
+@pytest.mark.parametrize(
+    ("messages", "expected"),
+    table(
+        ([USER, {"role": "assistant", "content": "4"}], "4", "the assistant's text"),
+        ([SAID, USER, {"role": "assistant", "content": "4"}], "4", "of several the last"),
+        ([{"role": "assistant", "content": "4"}, USER], "4", "whoever speaks after it"),
+        ([{"role": "assistant", "content": [{"type": "text", "text": "a"}, "b"]}], "a\nb", "parts"),
+        ([USER], None, "no assistant speaks"),
+        ("as it is ", "as it is ", "a string is returned as it is"),
+        (None, None, "nothing"),
+        (3, None, "a number"),
+        ({"role": "assistant", "content": "4"}, None, "a message that is in no list"),
+        (np.array([SAID]), "3", "an array of messages"),
+        ([{"role": "assistant", "content": np.array(["a", "b"])}], "a\nb", "an array of parts"),
+        ([{"role": "assistant", "content": {"text": "4"}}], "4", "content that is a part without a list"),
+        ([{"role": "assistant", "content": {"a": 1.0}}], '{"a": 1}', "content that is an object"),
+        ([{"role": "assistant", "content": {"text": "4", "a": 1}}], '{"a": 1, "text": "4"}', "no part"),
+        ([{"role": "assistant", "content": {1: 2}}], "", "content that JSON has not"),
+        ([{"role": "assistant", "tool_calls": [CALL]}], "", "calls are left out"),
+    ),
+)  # fmt: skip
+def test_assistant_text_gives_the_last_assistant_message(messages, expected):
+    assert assistant_text(messages) == expected
+
+
+@pytest.mark.parametrize(
+    ("messages", "expected"),
+    table(
+        ([SAID, USER, said("4")], "3\n\n4", "two turns"),
+        ([said("4")], "4", "one turn"),
+        ([said(""), said("4"), said(None)], "4", "empty turns leave no empty lines"),
+        ([USER], None, "no assistant speaks"),
+        ("4", "4", "a string"),
+        (None, None, "nothing"),
+    ),
+)
+def test_assistant_text_of_all_turns_is_joined_by_empty_lines(messages, expected):
+    assert assistant_text(messages, turns="all") == expected
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    table(
+        (said("Let me see.", tool_calls=[CALL]), f"Let me see.\n{WRITTEN}", "behind the text"),
+        (said(None, tool_calls=[CALL, CALL]), f"{WRITTEN}\n{WRITTEN}", "one a line"),
+        (said(tool_calls=[{"function": {"name": "f", "arguments": {"a": 1}}}]), WRITTEN,
+         "arguments as a dict"),
+        (said(tool_calls=np.array([CALL])), WRITTEN, "an array of calls"),
+        (said(tool_calls=[{"name": "f", "parameters": {"a": 1}}]), WRITTEN,
+         "arguments as Llama calls them"),
+        (said(function_call=CALL["function"]), WRITTEN, "the form of 2023"),
+        (said(tool_calls=[{"name": "f"}]), '<tool_call>{"name": "f", "arguments": {}}</tool_call>',
+         "no arguments"),
+        (said(tool_calls=[{"name": "f", "arguments": "x"}]),
+         '<tool_call>{"name": "f", "arguments": "x"}</tool_call>', "arguments that are no JSON stay text"),
+        (said(tool_calls=[{"name": "f", "arguments": "[" * 100_000}]),
+         '<tool_call>{"name": "f", "arguments": "' + "[" * 100_000 + '"}</tool_call>',
+         "nor are 100,000 brackets"),
+        (said(tool_calls=[{"name": "f", "arguments": {1j}}]), '<tool_call>{"name": "f"}</tool_call>',
+         "a set"),
+        (said(tool_calls=[{"name": "f", "arguments": '{"a": NaN}'}]),
+         '<tool_call>{"name": "f"}</tool_call>', "a number that JSON has not"),
+        (said("4", tool_calls=[{"name": 3}, None, "f", {}, {"function": None}]), "4",
+         "calls that are none"),
+        (said("4", tool_calls="f"), "4", "calls that are a text"),
+    ),
+)  # fmt: skip
+def test_tool_calls_are_written_behind_the_text_where_asked(message, expected):
+    assert assistant_text([USER, message], tool_calls=True) == expected
+
+
+PLAIN = st.dictionaries(st.text(), st.text() | st.integers() | st.booleans())
+
+
+@given(name=st.text(min_size=1), arguments=PLAIN)
+def test_tool_calls_that_are_written_are_found_again(name, arguments):
+    message = said("</tool_call> so <tool_call>", tool_calls=[{"name": name, "arguments": arguments}] * 2)
+    text = assistant_text([message], tool_calls=True)
+    assert every(tool_call(path="name"))(text) == [name, name]
+    for key, value in arguments.items():
+        found = tool_call(name, ("arguments", key))(text) if key else None
+        assert not key or found == (value if isinstance(value, str) else str(value).lower())
+
+
+def test_a_tag_in_an_argument_does_not_end_the_call():
+    message = said(tool_calls=[{"name": "f", "arguments": {"a": "</tool_call> <TOOL_CALL> <b>"}}])
+    text = assistant_text([message], tool_calls=True)
+    assert tool_call("f", "arguments.a")(text) == "</tool_call> <TOOL_CALL> <b>"
+    assert "<b>" in text
+
+
+def test_it_is_bound_with_partial_in_a_field_of_messages():
+    spoken = partial(assistant_text, turns="all", tool_calls=True)
+    assert pickle.loads(pickle.dumps(spoken))([SAID, SAID]) == "3\n\n3"
+    fields = {"spoken": spoken}
+    reward = rk.Reward("r", fields, [rk.Component("c", rk.verify.matches, columns={"prediction": "spoken"})])
+    assert reward(messages=[SAID], completion="3", ground_truth="3").reward == 1.0
+
+
+# Calls
+
+STRUCTURED = table(
+    ([calling(call("f", '{"a": 1}', "x"))], [("f", {"a": 1}, None, None, 0)], "a call without a result"),
+    ([calling(call("f", id="x"), call("g", id="y")), result("of g", "y"), result("of f", "x")],
+     [("f", {}, "of f", False, 0), ("g", {}, "of g", False, 0)],
+     "results find their calls by id, in any order"),
+    ([calling(call("f"), call("g")), result("of f"), result("of g")],
+     [("f", {}, "of f", False, 0), ("g", {}, "of g", False, 0)], "without ids by their order"),
+    ([calling(call("f", id="x"), call("g", id="y")), result("of f"), result("of g")],
+     [("f", {}, "of f", False, 0), ("g", {}, "of g", False, 0)], "ids that only the calls have"),
+    ([calling(call("f"), call("g")), result("of f", "x"), result("of g", "y")],
+     [("f", {}, "of f", False, 0), ("g", {}, "of g", False, 0)], "ids that only the results have"),
+    ([calling(call("f", id="x")), result("of another", "z")], [("f", {}, None, None, 0)],
+     "a result of another id is not taken"),
+    ([calling(call("f", id="x"), call("g", id="y")), result("1", "y"), result("2", "y")],
+     [("f", {}, None, None, 0), ("g", {}, "1", False, 0)], "a second result of one call is nobody's"),
+    ([calling(call("f", id="0")), result("1", "0"), calling(call("f", id="0")), result("2", "0")],
+     [("f", {}, "1", False, 0), ("f", {}, "2", False, 1)], "ids that begin anew in every turn"),
+    ([calling(call("f", id="0")), calling(call("f", id="0")), result("2", "0")],
+     [("f", {}, None, None, 0), ("f", {}, "2", False, 1)],
+     "of two unanswered calls of one id the latest is meant"),
+    ([calling(call("f", id="0"), call("g", id="0")), result("1", "0"), result("2", "0")],
+     [("f", {}, "1", False, 0), ("g", {}, "2", False, 0)], "one id twice in a turn"),
+    ([said(None, function_call=CALL["function"]), {"role": "function", "name": "f", "content": "ok"}],
+     [("f", {"a": 1}, "ok", False, 0)], "the old function_call"),
+    ([calling(call("f")), result({"type": "text", "text": "cold"})], [("f", {}, "cold", False, 0)],
+     "a part that is in no list"),
+    ([calling(call("f")), result({"text": "cold", "error": "none"})],
+     [("f", {}, '{"error": "none", "text": "cold"}', True, 0)], "an object with a text is no part"),
+    ([calling(call("f", ""), call("f", None), call("f", " ")), calling({"function": {"name": "f"}})],
+     [*[("f", {}, None, None, 0)] * 3, ("f", {}, None, None, 1)], "no arguments are none"),
+    ([calling(call("f", '{"a": 1'))], [("f", '{"a": 1', None, True, 0)], "arguments that are cut off"),
+    ([calling(call("f", [1]))], [("f", None, None, True, 0)], "nor written as one"),
+    ([calling(call("f", '{"a": NaN}'))], [("f", '{"a": NaN}', None, True, 0)], "NaN is not JSON"),
+    ([calling(call("  "), call(None), call(5))], [("", {}, None, True, 0)] * 3, "a name that is none"),
+    ([said(None, tool_calls=[None, 5, "f"])],
+     [*[("", None, None, True, 0)] * 2, ("", "f", None, True, 0)], "no objects"),
+    ([calling(call("f", '{"a'), call("g")), result("of g")],
+     [("f", '{"a', None, True, 0), ("g", {}, "of g", False, 0)],
+     "with too few results the malformed are passed over"),
+    ([calling(call("f"), call("g")), result({"b": 1, "a": [1.5]}), result(None)],
+     [("f", {}, '{"a": [1.5], "b": 1}', False, 0), ("g", {}, "", False, 0)],
+     "content that is an object, or nothing"),
+    ([said(None, tool_calls=np.array([call("f", {"a": np.array([1, 2]), "b": np.float64(2)})]))],
+     [("f", {"a": [1, 2], "b": 2}, None, None, 0)], "arrays, as tables hold lists"),
+)  # fmt: skip
+IN_TEXT = table(
+    (SEARCH, [("search", OSLO, None, None, 0)], "a completion"),
+    ([said(f"I look.\n{SEARCH}"), result("cold")], [("search", OSLO, "cold", False, 0)], "a tool message"),
+    ([said(SEARCH), result(f"\n{COLD}")],
+     [("search", OSLO, "cold", False, 0)], "and in a tool's"),
+    ([said(SEARCH + hermes("f", {})), user(f"{COLD}\n<tool_response>\nok</tool_response>")],
+     [("search", OSLO, "cold", False, 0), ("f", {}, "ok", False, 0)], "two responses in one message"),
+    ([calling(call("f", id="x"), call("g", id="y")),
+      result("<tool_response>a</tool_response>\n<tool_response>b</tool_response>", "y")],
+     [("f", {}, None, None, 0), ("g", {}, "a\nb", False, 0)],
+     "both of one call where the message names it"),
+    ([said(SEARCH), user("And then?")], [("search", OSLO, None, None, 0)], "a user is no tool"),
+    ([said(SEARCH + "<tool_response>cold</tool_response>")], [("search", OSLO, None, None, 0)],
+     "an assistant cannot write its own results"),
+    ("<tool_call></tool_call>", [("", "", None, True, 0)], "nothing in it"),
+    ('<tool_call>{"arguments": {}}</tool_call>', [("", {}, None, True, 0)], "no name in it"),
+    ('<tool_call>{"name": "f"}</tool_call>', [("f", {}, None, None, 0)], "no arguments in it"),
+    ([said(f"{CUT}</tool_call>{SEARCH}"), result("cold")],
+     [("", INSIDE, None, True, 0), ("search", OSLO, "cold", False, 0)],
+     "an environment that passes over what it cannot read"),
+    ([said(f"{CUT}</tool_call>{SEARCH}"), result("Error: bad JSON"), result("cold")],
+     [("", INSIDE, "Error: bad JSON", True, 0), ("search", OSLO, "cold", False, 0)],
+     "and one that answers it"),
+    (f"<think>In <tool_call></tool_call> tags, so {CUT}</think>{SEARCH}", [("search", OSLO, None, None, 0)],
+     "what is only thought of is no call"),
+    (f"<think>Hm. {SEARCH}", [], "thought that never ends"),
+    (hermes("write", {"text": "a </think> b"}) + SEARCH,
+     [("write", {"text": "a </think> b"}, None, None, 0), ("search", OSLO, None, None, 0)],
+     "an end of thought in an argument ends none"),
+    (f"I write <tool_call> and then.</think>{SEARCH}", [("search", OSLO, None, None, 0)],
+     "a tag that is only named in it"),
+    ('<tool_call>{"name": "f", "parameters": {"a": 1}}</tool_call>', [("f", {"a": 1}, None, None, 0)],
+     "Llama's"),
+    ("<tool_call><function=f>\n<parameter=a>\nso\n it is\n</parameter>\n<parameter=b>3</parameter>\n</function>",
+     [("f", {"a": "so\n it is", "b": "3"}, None, None, 0)], "Qwen3-Coder's"),
+    ("<tool_call><function=f></function></tool_call>", [("f", {}, None, None, 0)], "without arguments"),
+    ("<tool_call><function=f><parameter=a>1", [("f", {}, None, None, 0)], "a parameter that is cut off"),
+    ([said(f"{SEARCH}</think>"), result("cold")], [("search", OSLO, "cold", False, 0)],
+     "a call in thought that was run all the same"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("messages", "expected"), [*STRUCTURED, *IN_TEXT])
+def test_calls_are_read_with_their_results(messages, expected):
+    assert brief(read_calls(messages)) == expected
+    if not isinstance(messages, str):
+        assert brief(read_calls(tuple(messages))) == expected
+
+
+def test_what_is_neither_a_list_nor_a_text_is_missing():
+    for nothing in (None, 5, float("nan"), {}, b"[]", object(), {1}):
+        assert read_calls(nothing) is None
+        assert read_turns(nothing) is None
+
+
+NAMES = st.sampled_from(["search", "read", "搜索", "a b", "x\ud800"])
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.text(max_size=6)
+    | st.floats(allow_nan=False, allow_infinity=False),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=8,
+)  # fmt: skip
+ARGUMENTS = st.dictionaries(st.text(max_size=5), VALUES, max_size=3)
+RESULTS = st.sampled_from(["ok", "Error: no", '{"success": false}', "", "ünï"])
+TURN = st.lists(st.tuples(NAMES, ARGUMENTS, RESULTS), min_size=1, max_size=3)
+
+
+@given(turns=st.lists(TURN, max_size=4), as_text=st.booleans(), in_user=st.booleans())
+def test_any_run_is_the_same_in_both_forms(turns, as_text, in_user):
+    structured, written = [user("Go.")], [user("Go.")]
+    for turn in turns:
+        made = [(name, json.dumps(given) if as_text else given) for name, given, _ in turn]
+        structured.append(calling(*(call(*item, id=f"call_{at}") for at, item in enumerate(made))))
+        structured += [result(text, f"call_{at}") for at, (_, _, text) in reversed([*enumerate(turn)])]
+        written.append(said("\n".join(hermes(name, given) for name, given, _ in turn)))
+        texts = [text for _, _, text in turn]
+        if in_user:
+            written.append(user("\n".join(f"<tool_response>\n{text}\n</tool_response>" for text in texts)))
+        else:
+            written += map(result, texts)
+    calls = read_calls(structured)
+    assert calls == read_calls(written)
+    expected = [(name, given, text, at) for at, turn in enumerate(turns) for name, given, text in turn]
+    assert [(item.name, item.arguments, item.result, item.turn) for item in calls] == expected
+    assert final_answer(read_turns([*structured, said("So.")])) == "So."
+
+
+def shuffled(value, chance):
+    """The value with the keys of its objects in another order."""
+    if isinstance(value, dict):
+        keys = list(value)
+        chance.shuffle(keys)
+        return {key: shuffled(value[key], chance) for key in keys}
+    return [shuffled(item, chance) for item in value] if isinstance(value, list) else value
+
+
+@given(arguments=ARGUMENTS, chance=st.randoms(use_true_random=False))
+def test_the_order_of_keys_makes_no_difference(arguments, chance):
+    other = shuffled(arguments, chance)
+    one, two, three = read_calls(
+        [calling(("f", arguments), ("f", other), ("f", json.dumps(other, indent=1)))]
+    )
+    assert one == two == three
+    assert one.key == two.key == three.key
+    assert repr(one) == repr(two)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "same"),
+    table(
+        ('{"a": 1.0}', '{"a": 1}', True, "whole floats are whole numbers"),
+        ('{"a": -0.0}', '{"a": 0}', True, "and without a sign before zero"),
+        ('{"a": 1.5}', '{"a": 1}', False, "others are not"),
+        ('{"a": 1}', '{"a": "1"}', False, "a number is no text"),
+        ('{"a": null}', "{}", False, "null is a value"),
+    ),
+)
+def test_calls_that_ask_for_the_same_have_one_key(a, b, same):
+    one, two, other = read_calls([calling(call("f", a), call("f", b), call("g", a))])
+    assert (one.key == two.key) is same
+    assert one.key != other.key
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    table(
+        ("Error: no such city", True, "Error"),
+        ("  \n[ERROR] disk full", True, "in capitals and brackets"),
+        ("error: timeout", True, "in small letters with a colon"),
+        ("Error executing tool search", True, "a sentence that begins so"),
+        ("Exception in thread main", True, "Exception"),
+        ("Traceback (most recent call last):\n  File", True, "a traceback"),
+        ("KeyError: 'city'", True, "the name of an exception"),
+        ("ValueError('x')", True, "as it prints"),
+        ('{"error": "unknown city"}', True, "a JSON error"),
+        ('{"isError": true, "content": []}', True, "isError"),
+        ('{"status": "Error"}', True, "a status"),
+        ('{"status": "failed"}', True, "another status"),
+        ("Errors are rare here", False, "a longer word"),
+        ("The error: none", False, "not at its beginning"),
+        ('{"error": null, "data": 1}', False, "an error that is null"),
+        ('{"error": "", "errors": ["x"]}', False, "an empty one"),
+        ('{"error": 0.03, "value": 1.7}', False, "a measured error"),
+        ('{"error": 0}', False, "a code of zero"),
+        ('{"status": 400}', True, "the least bad number"),
+        ('{"status": 399}', False, "one below"),
+        ('{"status": 600}', False, "a number that is no status"),
+        ('{"data": {"error": "x"}}', False, "deeper inside"),
+        ('{"error": "cut o', False, "JSON that is cut off says nothing"),
+        ('[{"error": "x"}]', False, "a list"),
+        ('"Error"', True, "in quotes"),
+        ("{" * 100_000, False, "100,000 braces"),
+    ),
+)
+def test_what_counts_as_an_error(text, expected):
+    assert says_error(text) is expected
+    [read] = read_calls([calling("f"), result(text)])
+    assert read.failed is expected
+
+
+FAILING = [{"status": "error"}, {"is_error": True}, {"success": False}, {"error": "timeout"}]
+
+
+@pytest.mark.parametrize("more", FAILING)
+def test_a_tool_message_itself_can_say_that_the_call_failed(more):
+    [read] = read_calls([calling("f"), result("nothing", **more)])
+    assert read.failed is True
+    [read] = read_calls([calling("f"), result("nothing", **dict.fromkeys(more))])
+    assert read.failed is False
+
+
+def test_a_predicate_of_the_users_decides_for_all_but_malformed_calls():
+    messages = [calling("f", "g", ("h", "{"), "i"), result("0 hits", status="error")]
+    messages += [result("Error: x"), result("fine")]
+    calls = read_calls(messages, failed=lambda text: "0 hits" in text)
+    assert [item.failed for item in calls] == [True, False, True, False]
+    calls = read_calls(messages[:2], failed=lambda text: 0)
+    assert [item.failed for item in calls] == [False, None, True, None]
+
+
+@pytest.mark.parametrize(
+    ("messages", "expected"),
+    table(
+        ("It is 4.", "It is 4.", "a completion"),
+        ([said("4"), user("Sure?"), said(" 5\n")], "5", "the last turn, without white space around it"),
+        ([said("4"), said(None)], "", "who says nothing at last"),
+        ([said("4"), calling(call("f"), content="I look.")], "I look.", "beside a call"),
+        ([said(f"I look. {SEARCH} Soon.")], "I look. \n Soon.", "without calls in its text"),
+        ([said("<think>5?</think>4<think>sure</think>")], "4", "without thought"),
+    ),
+)
+def test_the_final_answer(messages, expected):
+    assert final_answer(read_turns(messages)) == expected
+
+
+CYCLE = {}
+CYCLE["a"] = CYCLE
+DEEP = {}
+for _ in range(5000):
+    DEEP = {"a": DEEP}
+ODD = (
+    *(
+        CYCLE,
+        DEEP,
+        {"a": b"x"},
+        {"a": {1}},
+        {"a": object()},
+        {1: 2},
+        {"a": float("nan")},
+        {"a": 10**5000},
+        b"{}",
+    ),
+    *('{"a": ' + "9" * 5000 + "}", '{"a": 1e999}', '{"a": ' * 5000 + "1" + "}" * 5000, "[" * 100_000),
+)
+
+
+@pytest.mark.parametrize("arguments", ODD, ids=range(len(ODD)))
+def test_arguments_that_json_cannot_hold_are_malformed(arguments):
+    [read] = read_calls([calling(("f", arguments)), result("ok")])
+    assert (read.name, read.malformed, read.failed, read.result) == ("f", True, True, "ok")
+    assert read.arguments is None or read.arguments == arguments
+    assert read.key
+    assert hash(read) == hash(read)
+
+
+def test_arguments_nest_as_deep_as_tools_need():
+    arguments = 1
+    for _ in range(100):
+        arguments = {"a": [arguments]} if _ % 2 else {"a": arguments}
+    [few, many] = read_calls([calling(("f", {"a": {"b": [[{"c": 1}]]}}), ("f", {"a": arguments}))])
+    assert not few.malformed
+    assert many.malformed
+
+
+def test_a_call_is_a_frozen_record_and_the_callers_messages_are_left_alone():
+    [read] = read_calls(SEARCH)
+    assert repr(read) == "ToolCall(name='search', arguments={'q': 'Oslo'}, result=None, failed=None, turn=0)"
+    assert read == ToolCall("search", {"q": "Oslo"}, None, None, 0)
+    assert pickle.loads(pickle.dumps(read)) == read
+    with pytest.raises(AttributeError):
+        read.name = "f"
+    messages = [calling(("f", {"b": [1.0], "a": {"d": 1, "c": 2}})), result("ok")]
+    before = json.dumps(messages)
+    [read] = read_calls(messages)
+    read.arguments["a"]["c"] = 3
+    assert json.dumps(messages) == before
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    table(
+        ([1], [1], "a list"),
+        (np.array([1, None]), [1, None], "an array"),
+        ("ab", None, "a text"),
+        ({"a": 1}, None, "an object"),
+    ),
+)
+def test_as_list(value, expected):
+    assert as_list(value) == expected
+
+
+KEYS = "role content tool_calls function_call id function name arguments tool_call_id type text error status"
+TEXTS = (SEARCH, CUT, "<think>", "</think>", "<tool_response>", "assistant", "tool", "x", '{"a":')
+JUNK = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.binary(max_size=2) | st.text(max_size=5)
+    | st.sampled_from(TEXTS),
+    lambda inner: st.lists(inner, max_size=4)
+    | st.dictionaries(st.sampled_from(KEYS.split()) | st.text(max_size=3), inner, max_size=5),
+    max_leaves=20,
+)  # fmt: skip
+MESSAGE = st.fixed_dictionaries(
+    {"role": st.sampled_from(["assistant", "tool", "user", "function"])},
+    optional={"content": JUNK, "tool_calls": JUNK | st.lists(JUNK, max_size=3), "function_call": JUNK,
+              "tool_call_id": JUNK, "error": JUNK, "status": JUNK},
+)  # fmt: skip
+
+
+@given(messages=JUNK | st.lists(JUNK | MESSAGE, max_size=6))
+def test_no_messages_raise(messages):
+    calls = read_calls(messages)
+    assert (calls is None) == (not isinstance(messages, list | str))
+    for item in calls or ():
+        assert isinstance(item.key, str)
+        assert item.failed is (True if item.malformed else item.failed)
+        assert item.malformed or (item.failed is None) == (item.result is None)
+        assert 0 <= item.turn < len(read_turns(messages)) - 1
+    for turns_of in ("last", "all"):
+        text = assistant_text(messages, turns=turns_of, tool_calls=True)
+        assert text is None or isinstance(text, str)
+
+
+# Conduct
+
+FAILS, OK = result("Error: timeout"), result("ok")
+A1, A2 = ("a", {"x": 1, "y": [1]}), ("a", {"x": 2})
+
+
+def no_hits(text):
+    return text == "0 hits"
+
+
+def columns(measures, *rows):
+    """The rows of several columns as one row a column: a measure, the messages, what it gives, and why."""
+    return [
+        (made, row[0], value, row[-1])
+        for row in rows
+        for made, value in zip(measures, row[1:-1], strict=True)
+    ]
+
+
+TURNS = columns(
+    (turns(full_until=2, zero_from=6),),
+    ("", 1.0, "a completion is one turn"),
+    ([said("Hi."), said("So.")], 1.0, "at the full limit"),
+    ([said("Hi.")] * 5, 0.25, "one before the end"),
+    ([said("Hi.")] * 6, 0.0, "at the end"),
+    ([user("?"), said("Hi.")] * 3, 0.75, "the user's turns do not count"),
+    ([calling("f", "g"), result("ok"), result("ok")] * 3, 0.75, "nor results, nor how many calls"),
+    ([{"role": "system", "content": "x"}, None, 5, {}], 1.0, "what is no message does not"),
+)
+BY_NAME = columns(
+    (
+        tool_calls("search", "read"),
+        tool_calls("search", "read", mode="all"),
+        tool_calls("search", "read", mode="any"),
+    ),
+    ([calling("search")], 0.5, 0.0, 1.0, "one of two"),
+    ([calling("search")] * 5, 0.5, 0.0, 1.0, "how often does not count"),
+    ([calling("Search", "searching")], 0.0, 0.0, 0.0, "names are compared as they are written"),
+    ([calling("delete")], 0.0, 0.0, 0.0, "another tool"),
+    ([calling("search"), result("Error: no")], 0.5, 0.0, 1.0, "a call that failed was made"),
+    ([calling(("search", "{"), "read")], 0.5, 0.0, 1.0, "a malformed one was not"),
+    (named("search", "read"), 1.0, 1.0, 1.0, "in a completion"),
+    ("<think>" + named("read") + "</think>" + named("search"), 0.5, 0.0, 1.0, "not what is only thought of"),
+)
+ANY_CALL = columns(
+    (tool_calls(),),
+    ([calling("f")], 1.0, "a call"),
+    (BAD, 0.0, "a malformed one"),
+)
+BUDGETS = columns(
+    (calls_within(2), calls_within(2, zero_from=6), calls_within(2, name="search")),
+    ([calling("f", "f")], 1.0, 1.0, 1.0, "at the budget"),
+    ([calling("f", "search", "f")], 0.0, 0.75, 1.0, "one over, in one turn"),
+    ([calling("f")] * 5, 0.0, 0.25, 1.0, "one before the end"),
+    ([calling("f")] * 6, 0.0, 0.0, 1.0, "at the end"),
+    ([calling("f"), result("Error: no")] * 3, 0.0, 0.75, 1.0, "failed calls use it up"),
+    (BAD * 3, 0.0, 0.75, 1.0, "and malformed ones, of no tool"),
+)
+NO_BUDGET = columns(
+    (calls_within(0),),
+    ([calling("f")], 0.0, "a budget of nothing forbids calls"),
+    ([said("Hi.")], 1.0, "and is met without one"),
+)
+EFFICIENCY = (
+    (1, 1 / 3, "a third of the least"),
+    (2, 2 / 3, "two thirds"),
+    (3, 1.0, "the least"),
+    (10, 0.5, "twice the most"),
+)
+EDGES = (
+    (call_efficiency(0, 2), [], 1.0, "none where none are needed"),
+    (call_efficiency(0, 2), [calling("f")] * 4, 0.5, "too many all the same"),
+    (call_efficiency(0, 0), [said("4")], 1.0, "a task without tools"),
+    (call_efficiency(0, 0), [calling("f")], 0.0, "where every call is one too many"),
+    (call_efficiency(2, 2), BAD * 4, 0.5, "and malformed ones"),
+)
+FAILED = columns(
+    (failed_calls(),),
+    ([], 0.0, "no message"),
+    ([said("Hi.")], 0.0, "no call, none failed"),
+    ([calling("f"), result("ok")], 0.0, "a call that went well"),
+    ([calling("f"), result("Error: no")], 1.0, "one that did not"),
+    ([calling("f", "g"), result("ok"), result('{"success": false}')], 0.5, "one of two"),
+    ([calling("f"), result("ok")] * 3 + [calling("f"), result('{"error": "x"}')], 0.25, "one of four"),
+    ([calling(("f", "{"), "g"), result("ok"), result("ok")], 0.5, "malformed arguments"),
+    (f"<think>{BAD}</think>" + named("f"), 0.0, "thought does not fail"),
+    ([calling("f"), result("Found: Error: no")], 0.0, "a result that speaks of errors"),
+)
+REPEATED = columns(
+    (repeated_calls(),),
+    ([], 0.0, "no message"),
+    ([said("Hi.")], 0.0, "no call"),
+    ([calling(A1), OK, calling(A2), OK], 0.0, "other arguments"),
+    ([calling(A1), OK, calling(A1), OK], 0.5, "the same call"),
+    ([calling(A1, ("a", {"y": [1], "x": 1.0})), OK, OK], 0.5, "other order of keys, 1.0 for 1"),
+    ([calling(A1), OK, calling(A2), OK] * 2, 0.5, "a loop of two"),
+    ([calling(A1), FAILS, calling(A1), OK], 0.0, "a retry is no repeat"),
+    ([calling(A1), FAILS, calling(A1), FAILS, calling(A1), OK], 1 / 3, "a second retry is one"),
+    (named("f", "g", "f", "f"), 0.5, "in a completion"),
+    (BAD * 4, 0.5, "malformed calls as they are written"),
+)
+RETRIED = columns(
+    tuple(repeated_calls(retries=retries) for retries in (0, 1, 2, 3, 9)),
+    ([calling(A1), FAILS] * 4, 0.75, 0.5, 0.25, 0.0, 0.0, "how many retries are none"),
+)
+HITS = [calling("f", "f"), result("0 hits"), result("Error: no")]
+BY_THE_USER = (
+    (failed_calls(failed=no_hits), HITS, 0.5, "what failed by the user's word"),
+    (failed_calls(failed=no_hits), BAD, 1.0, "and a malformed call in any case"),
+    (repeated_calls(failed=no_hits), HITS, 0.0, "a retry of what failed by it"),
+    (repeated_calls(), HITS, 0.5, "a repeat without it"),
+)
+CONDUCT = (
+    *(
+        *TURNS,
+        *BY_NAME,
+        *ANY_CALL,
+        *BUDGETS,
+        *NO_BUDGET,
+        *EDGES,
+        *FAILED,
+        *REPEATED,
+        *RETRIED,
+        *BY_THE_USER,
+    ),
+    *((call_efficiency(3, 5), [calling(*["f"] * count)], *row) for count, *row in EFFICIENCY),
+    *((call_efficiency(3, 5, name="f"), named(*["f"] * count, "g"), *row) for count, *row in EFFICIENCY),
+)
+
+
+@pytest.mark.parametrize(("measure", "messages", "expected"), table(*CONDUCT))
+def test_conduct_is_scored(measure, messages, expected):
+    assert measure(messages) == expected
+
+
+def test_an_error_of_the_users_own_function_is_the_users_to_see():
+    with pytest.raises(ZeroDivisionError):
+        failed_calls(failed=lambda text: 1 / 0)(HITS)
+
+
+RUN = [calling("search", ("search", "{")), OK, FAILS, calling("search", "read"), said("Done.")]
+
+
+@pytest.mark.parametrize(
+    ("measure", "noted"),
+    table(
+        (turns(full_until=1, zero_from=5), {"turns": 3}, "turns"),
+        (tool_calls("search"), {"tool_calls": {"search": 2, "read": 1}}, "well-formed calls by tool"),
+        (calls_within(2), {"calls": 4}, "calls"),
+        (calls_within(2, name="search"), {"calls of search": 3}, "calls of a tool"),
+        (call_efficiency(1, 2), {"calls": 4}, "calls for efficiency"),
+        (failed_calls(), {"failed_calls": 1}, "failed calls"),
+        (repeated_calls(), {"repeated_calls": 1}, "repeated calls"),
+    ),
+)
+def test_measures_note_their_counts(measure, noted):
+    with listen() as notes:
+        measure(RUN)
+    assert notes == noted
+    with listen() as notes:
+        measure(None)
+    assert notes == {}
+
+
+TOOLS = st.lists(st.sampled_from(["search", "read"]), max_size=3)
+
+
+TURNS_OF = TOOLS.map(lambda names: calling(*names)) | st.sampled_from([said("Hi."), FAILS, OK])
+
+
+@given(messages=st.lists(TURNS_OF), more=TOOLS)
+def test_more_calls_never_raise_what_a_budget_gives(messages, more):
+    for measure in (calls_within(2), calls_within(1, zero_from=5), call_efficiency(0, 2)):
+        assert measure([*messages, calling(*more)]) <= measure(messages)
+    assert tool_calls("read")([*messages, calling(*more)]) >= tool_calls("read")(messages)
+
+
+# Evidence
+
+KNOWN = ["a1", "a2", "b3", "b4"]
+TWO = "First [Source: a1], then [Source: b3]."
+FOUND = [said("I look."), result("The tower in Paris is 330 metres high.")]
+
+
+@pytest.mark.parametrize(
+    ("completion", "known_ids", "precision", "recall", "f1"),
+    table(
+        (TWO, KNOWN, 1.0, 0.5, 2 / 3, "two of four, both right"),
+        ("[Source: a1] [Source: x]", KNOWN, 0.5, 0.25, 1 / 3, "one of two is right"),
+        ("[Source: a1] " * 50, KNOWN, 1.0, 0.25, 0.4, "one source fifty times is one"),
+        ("见[Source：a1，a2、b3]。", KNOWN, 1.0, 0.75, 6 / 7, "full-width signs"),
+        ("[Source: a1,]", KNOWN, 1.0, 0.25, 0.4, "a comma with nothing after it"),
+        ("[Source: a]", KNOWN, 0.0, 0.0, 0.0, "a part of an id is none"),
+        ("It is 4.", KNOWN, 0.0, 0.0, 0.0, "nothing cited earns nothing"),
+        ("[Source: ] [Source:] [Source: ,;]", KNOWN, 0.0, 0.0, 0.0, "a citation of nothing is none"),
+        ("[Sources: a1] (Source: a1) [a1] Source: a1]", KNOWN, 0.0, 0.0, 0.0, "other forms are none"),
+        ("[Source: a1\n] [Source: a1", KNOWN, 0.0, 0.0, 0.0,
+         "nor is one that the line or the text cuts off"),
+        ("[Source: [a1]] [Source: a1]", KNOWN, 1.0, 0.25, 0.4, "brackets in brackets are none"),
+        ("<think>[Source: x]</think>[Source: a1]", KNOWN, 1.0, 0.25, 0.4, "thought does not cite"),
+        ("[Source: x]</think>[Source: a1]", KNOWN, 1.0, 0.25, 0.4, "nor one that the template began"),
+        ([said("[Source: x]"), result("[Source: a2]"), said("[Source: a1]")], KNOWN, 1.0, 0.25, 0.4,
+         "of messages the final answer"),
+        (TWO, "a1, a2, b3, b4", 1.0, 0.5, 2 / 3, "ids as text with commas"),
+        (TWO, {"a1", "a2", "b3", "b4"}, 1.0, 0.5, 2 / 3, "as a set"),
+        (TWO, [*KNOWN, None], 1.0, 0.5, 2 / 3, "with a gap"),
+        ("[Source: 1] [Source: 3]", [1.0, 2.0], 0.5, 0.5, 0.5, "numbers of a column with gaps"),
+        ("[Source: Portland, Oregon; Rome]", ["Portland, Oregon", "Rome"], 1.0, 1.0, 1.0,
+         "a comma in an id"),
+        ("[Source: a1]", [], 0.0, None, 0.0, "a citation where nothing is known is invented"),
+        ("[Source: a1]", "", 0.0, None, 0.0, "and where the text of ids is empty"),
+        ("[Source: ]", [], None, None, None, "a citation of nothing there is silence"),
+        ("It is 4.", [], None, None, None, "silence there cannot be judged"),
+        (TWO, None, None, None, None, "missing ids"),
+        (TWO, float("nan"), None, None, None, "missing ids of a table"),
+        (TWO, True, None, None, None, "nor can a bool"),
+        (TWO, 1.5, None, None, None, "nor a fraction"),
+        (None, KNOWN, None, None, None, "no completion is not judged"),
+        (5, KNOWN, None, None, None, "nor is a number"),
+    ),
+)  # fmt: skip
+def test_citations_are_compared_with_the_known_ids(completion, known_ids, precision, recall, f1):
+    scores = [citations(kind)(completion, known_ids) for kind in ("precision", "recall", "f1")]
+    assert scores == [None if item is None else pytest.approx(item) for item in (precision, recall, f1)]
+
+
+@pytest.mark.parametrize(
+    ("label", "completion"),
+    table(
+        ("来源", "[来源：a1]", "a Chinese word"),
+        ("p.", "[p.: a1] [px: x]", "a label is no pattern"),
+    ),
+)
+def test_the_label_of_a_citation_is_an_option(label, completion):
+    assert citations(label=label)(completion, ["a1"]) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("answer", "words", "runs"),
+    table(
+        ("It is 330 metres high.", 4 / 5, 2 / 3, "two runs of three"),
+        ("Rome burns again", 0.0, 0.0, "other words"),
+        ("33", 0.0, 0.0, "which is not a part of one"),
+        ("330 metres high " * 20, 1.0, 1 / 3, "what is said again counts once"),
+        ("", 0.0, 0.0, "no answer is not grounded"),
+        ("?!", 0.0, 0.0, "nor is one without words"),
+    ),
+)
+def test_grounding_is_the_share_of_the_answers_runs(answer, words, runs):
+    messages = [*FOUND, said(answer)]
+    assert grounding(ngram=1)(messages) == pytest.approx(words)
+    assert grounding()(messages) == pytest.approx(runs)
+
+
+@pytest.mark.parametrize(
+    ("messages", "expected"),
+    table(
+        ([said("330 metres")], 0.0, "without results nothing is grounded"),
+        ([said("I look."), result("330 metres", is_error=True), said("330 metres")], 0.0,
+         "a failed result"),
+        ([said("330 metres"), result("330 metres")], 0.0, "a result that came later"),
+        ([said("a"), {"role": "user", "content": "330 metres"}, said("330 metres")], 0.0, "a user's words"),
+        ([said("a"), user("<tool_response>330 metres</tool_response>"), said("330 metres")],
+         1.0, "but a response there"),
+        ([said("a"), result("330"), result("metres"), said("330 metres")], 0.0, "a run across two results"),
+        ([said("a"), result("巴黎的铁塔高330米。"), said("铁塔高330米")], 1.0, "Chinese"),
+        ([result("330 metres")], None, "no assistant is not judged"),
+        ([], None, "nor are no messages"),
+        ("330 metres", None, "nor is a text alone"),
+        (5, None, "nor a number"),
+    ),
+)  # fmt: skip
+def test_what_an_answer_can_be_grounded_in(messages, expected):
+    assert grounding()(messages) == expected
+
+
+CITED = {"cited": 2, "known": 4, "right": 1}
+
+
+def test_citations_and_grounding_note_their_counts():
+    with listen() as notes:
+        citations("f1")("[Source: a1] [Source: x]", KNOWN)
+        grounding()([*FOUND, said("It is 330 metres high.")])
+    assert notes == {
+        "citations": {"cited": 2, "known": 4, "right": 1},
+        "grounding": {"ngrams": 3, "found": 2},
+    }
+
+
+def test_a_reward_fills_both_parameters_by_name():
+    cited = rk.Component("cited", citations(), columns={"known_ids": "sources"})
+    grounded = rk.Component("grounded", grounding(ngram=1))
+    assert (cited.asks_for, grounded.asks_for) == (("completion", "sources"), ("messages",))
+    messages = [said(None), result("Oslo is cold"), said("Oslo [Source: a1]")]
+    found = rk.Reward("r", components=[cited, grounded])(
+        completion="Oslo [Source: a1]", sources=["a1"], messages=messages
+    )
+    assert found.scores == {"cited": 1.0, "grounded": pytest.approx(1 / 3)}
+
+
+PIECES = "330|metres|high| |.|铁|塔|[Source: a1]|[Source: |]|a2, |<think>|</think>|\ud800|\n".split("|")
+SAYINGS = st.lists(st.sampled_from(PIECES), max_size=12).map("".join) | st.text(max_size=20)
+RUNS = st.lists(st.builds(result, SAYINGS) | st.builds(said, SAYINGS), max_size=5)
+
+
+@given(messages=RUNS, answer=SAYINGS, ngram=st.integers(1, 4))
+def test_grounding_is_a_score_that_results_only_raise(messages, answer, ngram):
+    measure = grounding(ngram=ngram)
+    score = measure([*messages, said(answer)])
+    assert 0.0 <= score <= measure([result("330 metres high 铁塔"), *messages, said(answer)]) <= 1.0
+    if answer and "<think>" not in answer and "</think>" not in answer and score:
+        assert measure([result(answer), said(answer)]) == 1.0
+
+
+@given(completion=SAYINGS, known=st.lists(st.sampled_from(KNOWN)) | SAYINGS)
+def test_f1_lies_between_precision_and_recall(completion, known):
+    precision, recall, f1 = (citations(kind)(completion, known) for kind in ("precision", "recall", "f1"))
+    if recall is not None:
+        assert min(precision, recall) - 1e-12 <= f1 <= max(precision, recall) + 1e-12
+
+
+@given(ids=st.lists(st.text("abc12-_.", min_size=1, max_size=4), min_size=1, max_size=6, unique=True))
+def test_citing_exactly_the_known_ids_is_perfect(ids):
+    for completion in (" ".join(f"[Source: {item}]" for item in ids), f"[Source: {', '.join(ids)}]"):
+        assert [citations(kind)(completion, ids) for kind in ("precision", "recall", "f1")] == [1.0] * 3
+        assert citations()(completion + "[Source: none]", ids) == len(ids) / (len(ids) + 1)

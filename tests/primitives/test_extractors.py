@@ -1,0 +1,697 @@
+"""Extractors: what each finds, and what it must not find; the value of the last or the first occurrence."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import json
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rewardkit.primitives.extract import (
+    after,
+    answer_phrase,
+    boxed,
+    choice,
+    citation,
+    code_block,
+    every,
+    first_of,
+    gsm8k,
+    json_value,
+    number,
+    pattern,
+    python_literal,
+    tag,
+    tool_call,
+    within,
+)
+from rewardkit.primitives.notes import listen
+from rewardkit.primitives.verify import read_number
+
+ANSWER = tag("answer")
+WEATHER = '{"name": "weather", "arguments": {"city": "Oslo", "days": 3}}'
+CODER = "<function=f>\n<parameter=a>\nso\n it is\n</parameter>\n<parameter=b>3</parameter>\n</function>"
+
+
+def table(*rows):
+    return [pytest.param(*row[:-1], id=row[-1]) for row in rows]
+
+
+def call(text):
+    return f"<tool_call>\n{text}\n</tool_call>"
+
+
+TAGS = (
+    ("<answer>4</answer>", "4", "one pair"),
+    ("<answer>3</answer> no: <answer>4</answer>", "4", "of several pairs the last"),
+    ("<ANSWER>4</Answer>", "4", "case does not matter"),
+    ("<answer>1<answer>2</answer>3</answer>", "2", "of nested pairs the innermost"),
+    ("<answer></answer>", "", "an empty pair is found and empty"),
+    ("4</answer>", None, "never opened"),
+    ("<answers>4</answers>", None, "a longer name is another tag"),
+    ("<answer>3</answer> <answer/>", "", "an empty pair is a pair"),
+    ("<answer note='a>b' n = \">\">42</answer>", "42", "in quotes of both kinds, with spaces"),
+    ('<answer note="a>b"/> 42', "", "a tag with it that closes itself"),
+)
+BOXES = (
+    (r"\boxed{4}", "4", "one box"),
+    (r"so \boxed{\frac{1}{2}}.", r"\frac{1}{2}", "inner braces belong to it"),
+    (r"\boxed{1 + \boxed{2}}", "2", "of nested boxes the innermost"),
+    (r"\boxed{\}}", r"\}", "an escaped closing brace does not close"),
+    (r"\boxed{a} } }", "a", "closing braces too many"),
+    (r"\boxed{}", "", "an empty box is found and empty"),
+    (r"\boxed{4", None, "a box that is never closed"),
+    (r"so \boxed 4.", "4", "one digit without braces"),
+    (r"\boxed4", "4", "without a space"),
+    (r"\boxed x", "x", "one letter without braces"),
+    (r"\boxed 4.5", None, "and of decimals"),
+    (r"\boxed x^2", None, "and of a power"),
+    (r"\fbox{$\frac{1}{2}$}", r"$\frac{1}{2}$", "with mathematics in it"),
+    ("boxed{4}", None, "no backslash"),
+    (r"\\boxed{4}", None, "a line break before the word boxed is no box"),
+    (r"\boxedtext{4}", None, "a longer command"),
+)
+MARKERS = (
+    (after("####"), "#### 42\nbye", "42", "to the end of the line"),
+    (after("####"), "#### 1\n#### 2\n", "2", "of several markers the last"),
+    (after("####", which="first"), "#### 1\n#### 2\n", "1", "the first where asked"),
+    (after("####", until="end"), "#### 42\nbye ", "42\nbye", "to the end of the completion"),
+    (after("####"), "#### 42\r\nbye", "42", "a carriage return is white space"),
+    (after("####"), "####", "", "nothing after it is found and empty"),
+    (after("Answer:"), "answer: 42", None, "case counts"),
+    (after("Answer:", case=False), "ANSWER: 42", "42", "case does not count where asked"),
+    (after("(.*)"), "xyz", None, "the marker is no pattern"),
+    (after("####", which="first"), "#### 1 #### 2", "1 #### 2", "the first of two on a line"),
+    (after("</think>", until="end"), "a</think>b</think> c ", "c", "behind the last closing tag"),
+    (after("\u00c9T\u00c9", case=False), "\u00e9t\u00e9 42", "42", "letters that are not ASCII"),
+    (after("\ud800"), "\ud800 42", "42", "a lone surrogate for a marker"),
+    (after("</think>", until="end"), "<think>2+2</think>\nIt is\n4.", "It is\n4.", "behind the thinking"),
+)
+PATTERNS = (
+    (pattern(r"total: (\d+)"), "total: 3, total: 4", "4", "the first group of the last match"),
+    (pattern(r"\d+"), "a 12 b", "12", "without groups the whole match"),
+    (pattern(r"(\d+) (kg)"), "12 kg", "12", "of two groups the first"),
+    (pattern(r"(\d+) (kg)", group=0), "12 kg", "12 kg", "group 0 is the whole match"),
+    (pattern(r"(?P<n>\d+) kg", group="n"), "12 kg", "12", "a group by name"),
+    (pattern(r"a|(b)"), "b a", "b", "a match without the group is left out"),
+    (pattern(r"\d+"), "none", None, "no match"),
+    (pattern(r"(\d)(?:,(\d))?", group=2), "1,2 3", "2", "a match without the group is passed over"),
+)
+CODE_BLOCKS = (
+    (code_block(), "```\nx = 1\n```", "x = 1", "a block without a language"),
+    (code_block(), "```\na\n```\n```\nb\n```", "b", "of several blocks the last"),
+    (code_block(which="first"), "```\na\n```\n```\nb\n```", "a", "the first where asked"),
+    (code_block("python"), "```python\na\n```\n```json\n{}\n```", "a", "of the language asked for"),
+    (code_block("py"), "```python\na\n```", "a", "the short name of a language"),
+    (code_block("python"), "```py\na\n```", "a", "and the long one"),
+    (code_block("python"), "```Python3\na\n```", "a", "with a version"),
+    (code_block("python"), "```{python}\na\n```", "a", "in braces, as notebooks of text have it"),
+    (code_block("python"), "```{.python .numberLines}\na\n```", "a", "as a class, as Pandoc has it"),
+    (code_block("c"), "```c++\na\n```", None, "another language that begins alike"),
+    (code_block(), "~~~\na\n~~~", "a", "tildes"),
+    (code_block(), "~~~\n```\n~~~", "```", "backticks do not close tildes"),
+    (code_block(), "````\n```\na\n```\n````", "```\na\n```", "a shorter fence does not close"),
+    (code_block(), "- x\n    ```python\n    if a:\n        b\n    ```", "if a:\n    b", "in a list"),
+    (code_block(), "- ```\n  a\n    b\n  ```", "a\n  b", "right behind the mark of a list"),
+    (code_block("sh"), "1. ```sh\n   a\n   b\n   ```", "a\nb", "behind a number"),
+    (code_block(), "\t```\n\ta\n\t\tb\n\t```", "a\n\tb", "indented by a tab"),
+    (code_block("python"), "> ```python\n> if a:\n>     b\n>\n> c\n> ```", "if a:\n    b\n\nc", "quoted"),
+    (code_block(), "> - ```\n>   a\n>   ```", "a", "in a list in a quote"),
+    (code_block(), "> ```\n> a\n\n```\nb\n```", "b", "a quote ends, and its open block with it"),
+    (code_block(), "```\n> ```\n```", "> ```", "a quoted fence does not close one that is not"),
+    (code_block(), "```\n- ```\n```", "- ```", "nor does one in a list"),
+    (code_block(), "```\n(\n    ```\n)\n```", "(\n    ```\n)", "one indented by four is code"),
+    (code_block(), "~~~\nx\n~~~ `y\n~~~", "x\n~~~ `y", "what has text behind it does not close"),
+    (code_block(unclosed=True), "> ```\n> a\n> b", "a\nb", "cut off in a quote"),
+    (code_block(), "```x``` inline", None, "inline code is no block"),
+    (code_block(), "text ```\na\n```", None, "a fence starts its line"),
+    (code_block(), "```\n```", "", "an empty block is found and empty"),
+    (code_block(), "```python\na", None, "a block that is never closed"),
+    (code_block(), "```python\na\n```python\n```", "a\n```python", "a language does not close"),
+    (code_block(unclosed=True), "```\na\n```\n```\nb", "b", "cut off in the second"),
+    (code_block("json", unclosed=True), "```\na\n```\n```python\nb", None, "cut off in another language"),
+    (code_block(unclosed=True), "```\na\n```", "a", "closed all the same"),
+    (code_block(unclosed=True), "none", None, "no fence"),
+)
+PHRASES = (
+    ("The answer is 42.", "42", "a sentence"),
+    ("Answer: 42", "42", "a colon"),
+    ("Final answer: 42", "42", "the final one"),
+    ("**Answer: 42**", "42", "bold around it all"),
+    ("The answer is **42** apples.", "**42** apples", "bold that ends in the sentence"),
+    ('The answer is "Paris."', "Paris", "in quotation marks"),
+    ("The answer is $1,234.50.", "$1,234.50", "nor is a thousands separator; the currency stays"),
+    ("The answer is 4? No! The answer is 5!", "5", "of several the last"),
+    ("Answer: 4, or rather answer: 5", "5", "of two in a sentence the last"),
+    ("The answer is 42\nand more", "42", "up to the end of the line"),
+    ("The final answer is:\n\n$$42$$\n", "$$42$$", "on the next line where nothing follows"),
+    ("**Final Answer**\n\n42", "42", "below a heading"),
+    ("Answer:", "", "nothing behind it is found and empty"),
+    ("The answer is not 4.", None, "a negation in full"),
+    ("The answer should be 42.", "42", "should be"),
+    ("the answer would be 42", "42", "would be"),
+    ("The answer must be **42**.", "42", "must be"),
+    ("The answer was 42.", "42", "was"),
+    ("The answer could be 42.", None, "could be is no announcement"),
+    ("The answer to question 3 was: 42", "42", "with a colon"),
+    ("The answer is 10 a.m. So go.", "10 a.m.", "a time at the end"),
+    ("The answer is 10 a.m.", "10 a.m.", "with nothing behind it"),
+    ("The answer is Dr. Smith. So", "Dr. Smith", "a title"),
+    (r"The answer is \boxed{3. 5}. So", r"\boxed{3. 5}", "a stop in braces is no end"),
+    ("Answers: 4", None, "a longer word"),
+    ("\u56e0\u6b64\u7b54\u6848\u662f42\u3002\u8c22\u8c22", "42", "a Chinese sentence"),
+    (
+        "\u7b54\u6848\u5e94\u8be5\u662f B\uff0c\u56e0\u4e3a C\u3002",
+        "B\uff0c\u56e0\u4e3a C",
+        "up to the Chinese stop",
+    ),
+    ("\u6700\u7ec8\u7b54\u6848\u662f\u5426\u6b63\u786e", None, "a question on the final one"),
+    ("\u6700\u7ec8\u7b54\u6848\u5e94\u8be5\u662f\u5426", None, "whether it should be"),
+    ("the wrong answer is 5", None, "found by a stranger: the wrong answer"),
+    ("No answer: 5", None, "found by a stranger: no answer"),
+    ("该答案是错误的", None, "found by a stranger: an answer called wrong in Chinese"),
+    ("你的答案是什么", None, "found by a stranger: a question what it is"),
+    ("【答案】42", "42", "found by a stranger: a Chinese heading"),
+    ("【答案】42【解析】略", "42", "found by a stranger: the explanation is no part of it"),
+    ("The answer is \\[\n5\n\\]", "5", "found by a stranger: a formula on its own line"),
+    ("The answer is $$\n5\n$$", "5", "found by a stranger: the same in dollars"),
+    ("The answer is $$\nx = 1\n+ 2\n$$.", "x = 1\n+ 2", "found by a stranger: a formula of two lines"),
+    ("The answer is $$5$$", "$$5$$", "found by a stranger: a formula on the same line"),
+    ("答案就是 5", "5", "found by a stranger: another Chinese verb"),
+    ("The answer to 2+2 is 4", "4", "found by a stranger: a sum in the question"),
+    ("The answer to 3.5 * 2 is 7", "7", "found by a stranger: decimals in the question"),
+    ("# Answer\n\n5", "5", "found by a stranger: a heading"),
+    ("## 答案\n5", "5", "found by a stranger: a Chinese heading with marks"),
+    ("Answer = 5", "5", "found by a stranger: an equals sign"),
+    ("answer == 5", None, "found by a stranger: a comparison"),
+    ("The answer is 5</think>", "5", "found by a stranger: a mark of reasoning"),
+    ("The answer is 5<|im_end|>", "5", "found by a stranger: a mark of a turn"),
+    ("Answer: 5.</s>", "5", "found by a stranger: a mark of the text's end"),
+    ("Answer: <b>5</b> kg", "<b>5</b> kg", "found by a stranger: other tags stay"),
+    ("答案是错误。", "错误", "found by a stranger: false, in Chinese"),
+    ("错误的答案是5", None, "found by a stranger: the wrong answer in Chinese"),
+    ("The answer is \\[ 5", "\\[ 5", "found by a stranger: a formula that is not closed on its line"),
+    ("The answer is $$\n5", "$$", "found by a stranger: one that is never closed"),
+    ("I have no answer to x. It is 4", None, "found by a stranger: no verb in the sentence"),
+    ("An answer to it. Then x is 4", None, "found by a stranger: a stop in between"),
+)
+LANGUAGES = "Answer: 4\n\u7b54\u6848\uff1a5\nanswer is 6"
+PHRASES_OF_A_LANGUAGE = (
+    (answer_phrase(language="en"), LANGUAGES, "6", "English"),
+    (answer_phrase(language="zh"), LANGUAGES, "5", "Chinese"),
+    (answer_phrase(which="first"), LANGUAGES, "4", "any"),
+    (answer_phrase(language="zh"), "Answer: 4", None, "no Chinese"),
+)
+CHOICES = (
+    (choice(), "The answer is (B).", "B", "in parentheses"),
+    (choice(), "B", "B", "alone"),
+    (choice(), "(A) is larger. So B.", "A", "a marked letter comes before a lone one"),
+    (choice(), "A small one is larger", None, "an article is no answer"),
+    (choice(), "(E)", None, "a letter that is no option"),
+    (choice(), r"so \boxed{B}", "B", "in a box: a brace is punctuation"),
+    (choice(), "answer is C, not (A)", "C", "what is announced comes before what is in parentheses"),
+    (choice(), r"(A) or (C)? \boxed{\text{C}}. (D) is out.", "C", "a box announces, too"),
+    (choice(), r"\text{D}", "D", "in LaTeX's text"),
+    (choice(), "\u7b54\u6848\u4e3a\uff1aC", "C", "announced in Chinese, with its colon"),
+    (choice(), "\u9009\u9879B\u6b63\u786e", "B", "an option in Chinese"),
+    (choice("ABCDEFGHI"), "So do I.", None, "the pronoun before a stop"),
+    (choice("ABCDEFGHI"), "The answer is I think E.", "E", "the pronoun behind the word answer"),
+    (choice("ABCDEFGHI"), "**I**", "I", "the letter on a line of its own"),
+    (choice(case=False), "the answer is (b)", "b", "the same where case does not count"),
+    (choice(case=False), r"\boxed{c}", "c", "a small letter in a box"),
+    (choice(case=False), "it is b.", None, "a small letter alone is no answer"),
+    (choice(case=False), "The answer is a small number", None, "the article behind the word answer"),
+    (choice(), "A or B", None, "a hedge"),
+    (choice(), "The answer is B or C.", None, "an announced hedge"),
+    (choice(), "The answer is (B) or (C).", None, "in parentheses"),
+    (choice(), "The answer is A. Hmm, the answer is A or B.", None, "a hedge takes back what was announced"),
+    (choice(), "(A), (B), (C), (D)", None, "a list of all of them"),
+    (choice(), r"\boxed{\text{A} or \text{B}}", None, "with or between them"),
+    (choice(), "not B", None, "a letter that is denied"),
+    (choice(), "The answer is not B.", None, "announced as not the answer"),
+    (choice(), "The answer is A. No, the answer is not A.", None, "a denial takes back what was announced"),
+    (choice(), "The answer is B. B is wrong. The answer is not B.", None, "the plainest denial counts"),
+    (choice(), "The answer is not B but C.", "C", "the other one"),
+    (choice(), "Eliminate (A) and (C). So B.", "B", "what is left"),
+    (choice(), "<answer>B</answer>", "B", "in a tag"),
+    (choice(), "(A) is larger. <answer> B </answer>", "B", "a tag announces"),
+    (choice(), "(B) Rome. A is the correct answer.", "A", "called the answer"),
+    (choice(), "A because it is larger", "A", "before a reason"),
+    (choice(), "Vitamin C is correct.", None, "a vitamin"),
+)
+CITATIONS = (
+    (citation(), "Rain [Source: doc-3].", "doc-3", "an id"),
+    (citation(), "[Source: a] and [Source: b]", "b", "of several the last"),
+    (citation(which="first"), "[Source: a; b]", "a", "a semicolon between them"),
+    (citation(), "[Source: a,]", "a", "nothing behind the comma"),
+    (citation(), "[Source\uff1aa\uff0cb]", "b", "full-width colon and comma"),
+    (citation(), "[Source: https://a.b/c?d=1]", "https://a.b/c?d=1", "an address"),
+    (citation(), "[Source:]", "", "no id is found and empty"),
+    (citation(), "[Source: ,; ]", ",;", "nor is punctuation an id"),
+    (citation(), "[Source: [a]]", None, "a bracket in the bracket"),
+    (citation(), "[Source: a", None, "a bracket that is never closed"),
+    (citation(), "[Source: a\n]", None, "a line break in the bracket"),
+    (citation(), "[Source a]", None, "no colon"),
+    (citation(), "[Source: [Source: a]", "a", "a bracket that is opened twice"),
+    (citation("Sources"), "[Sources: a]", "a", "another label"),
+    (citation("\u6765\u6e90"), "[\u6765\u6e90\uff1aa]", "a", "a Chinese label"),
+    (citation("(.*)"), "[x: a]", None, "the label is no pattern"),
+)
+JSON = (
+    (None, 'Here: {"a": 1}.', '{"a": 1}', "an object in prose, as it is written"),
+    (None, 'x [1,  "]"] y', '[1,  "]"]', "an array, with a bracket in a string"),
+    (None, '{"a": 1} {"a": 2}', '{"a": 2}', "of several the last"),
+    (None, '{"a": {"b": [1]}}', '{"a": {"b": [1]}}', "what is inside does not count by itself"),
+    (None, "{'a': 1}", None, "single quotes are not JSON"),
+    (None, '{"a": NaN}', None, "NaN is not JSON"),
+    (None, '{"a": 1,}', None, "a trailing comma is not JSON"),
+    ("age", '{"name": "Uma", "age": 59}', "59", "a number at a path"),
+    ("a.1", '{"a": [1, 2]}', "2", "a position in a list"),
+    ("a", '{"a": null}', "null", "null is a value"),
+    ("a.2", '{"a": [1, 2]}', None, "a position past the end"),
+    ("a.b", '{"a": 1}', None, "a path through a number"),
+    ("b", '{"a": 1}', None, "a key that is not there"),
+    (0, "[7, 8]", "7", "a position alone"),
+    ("a", '{"a": 0.10}', "0.10", "a number as it was written"),
+    ("a", '{"a": 1e400}', "1e400", "and one that no float can hold"),
+    ("a", '{"a": 1} {"b": 2}', None, "the last object counts, whether it has the key or not"),
+    (None, '"text"', None, "a text alone is no object"),
+    (("a", 0), '{"a": [1, 2]}', "1", "position 0 as a number"),
+    ("a", "[x," * 10 + '{"a": 1}' + "]" * 10, "1", "in ten broken arrays"),
+    (None, '[1, x] {"a": [2]}', '{"a": [2]}', "an object is before the array in it"),
+    ("a", '{"a": 1e999}', "1e999", "a number that is no float"),
+    ("a", '{"a": [1e999]}', None, "is not JSON in a list"),
+)
+REPAIRED = (
+    (None, '{"a": 1,}', '{"a": 1}', "a comma too many"),
+    (None, '{"a": [1, 2', '{"a": [1, 2]}', "cut off"),
+    (None, "{a: 1}", '{"a": 1}', "a key without quotes"),
+    (None, '{"a": True, "b": None}', '{"a": true, "b": null}', "Python's constants"),
+    (None, "{'a': 1} {'a': 2}", '{"a": 2}', "of several the last"),
+    (None, "{\"a\": 1} {'a': 2}", '{"a": 1}', "strict comes before repaired"),
+    (None, '{"a": 1, "b": ["x"],}', '{"a": 1, "b": ["x"]}', "a strict part of what is broken is a part"),
+    (None, '{"a": ["x"], "b": ', '{"a": ["x"], "b": ""}', "cut off behind a strict part"),
+    ("b", "{'a': 1}", None, "a path that leads nowhere"),
+    ("a", "{\"b\": 1} {'a': 2}", "2", "a path that leads nowhere in what is strict"),
+    ("age", '{"name": "Uma", "at": {"city": "Oslo"}, age: 59}', "59", "around a whole inner one"),
+    (None, r"\frac{1}{2}", None, "LaTeX"),
+    (None, r"\{1, 2\}", None, "a set in LaTeX"),
+    (None, "{'a': '" + "x" * 5000 + "'}", None, "more than the library is given"),
+    (None, "[" * 30 + "'a'", None, "brackets deeper than the library is given"),
+    (None, "{'a': '\ud800'}", '{"a": "\ud800"}', "a lone surrogate"),
+)
+LITERALS = (
+    (None, "It is ['a', 1].", "['a', 1]", "a list in prose, as it is written"),
+    (None, "(1, 2)", "(1, 2)", "a tuple"),
+    (None, "{1, 2}", "{1, 2}", "a set"),
+    (None, "[True, None, -1.5e3]", "[True, None, -1.5e3]", "constants and numbers"),
+    (None, "[1] [2]", "[2]", "of several the last"),
+    (None, "[[1], [2]]", "[[1], [2]]", "what is inside does not count by itself"),
+    (None, "x = [1,  # one\n  2]", "[1,  # one\n  2]", "a comment"),
+    (None, "['it''s', \"a]b\"]", "['it''s', \"a]b\"]", "texts behind each other, a bracket in one"),
+    (None, "['''a\n'b''']", "['''a\n'b''']", "a text over lines"),
+    (None, r"['\d\frac']", r"['\d\frac']", "a backslash that escapes nothing"),
+    (None, "f(1, 2)", None, "a call"),
+    (None, r"\frac{1}{2} x^{2} \{1\}", None, "LaTeX"),
+    (None, "(4)", None, "a number in parentheses"),
+    (None, "('a')", None, "a text in parentheses"),
+    (None, "(4) or ([5])", "([5])", "a list in parentheses"),
+    (None, "[1 + 2]", None, "a sum"),
+    (None, "[1-2]", None, "a difference"),
+    (None, "[__import__('os')]", None, "code"),
+    (None, "[1, 2", None, "never closed"),
+    (None, "{[1]: 2}", "[1]", "a key that cannot be one"),
+    (None, "[" * 50 + "]" * 50, "[" * 50 + "]" * 50, "fifty brackets deep"),
+    (None, "[" * 51 + "]" * 51, "[]", "fifty-one are too many: the innermost opens anew"),
+    (None, "[[1](2,)]", "[1]", "a call inside"),
+    (None, "['" + "x" * 10_000 + "']", None, "more than 10,000 characters"),
+    ("a", "{'a': 0.10}", "0.10", "others as they are written"),
+    ("a.1", "{'a': (1, {2})}", "{2}", "a position"),
+    (1, "[1, 'b']", "b", "a position alone"),
+    ("1", "{1: 'x'}", "x", "a number for a key"),
+    ("a", "{'a': 1, 'a': 2}", "2", "of a key that comes twice the last"),
+    ("2", "[1, 2]", None, "a position past the end"),
+    ("0", "{1, 2}", None, "a set has no positions"),
+    ("a.b", "{'a': 1}", None, "a path through a number"),
+)
+CALLS = (
+    (tool_call(), call(WEATHER), WEATHER, "a call, as it is written"),
+    (tool_call(), call('{"name": "f"}') + call('{"name": "g"}'), '{"name": "g"}', "of several the last"),
+    (tool_call("h"), call('{"name": "f"}'), None, "of a tool that is not called"),
+    (tool_call("F"), call('{"name": "f"}'), None, "case counts in names"),
+    (tool_call("weather", "arguments.city"), call(WEATHER), "Oslo", "an argument"),
+    (tool_call(path="arguments.wind"), call(WEATHER), None, "an argument that is not there"),
+    (tool_call(path="arguments.a"), call('{"name": "f", "arguments": "{\\"a\\": 1}"}'), "1", "JSON in JSON"),
+    (tool_call(path="arguments.a"), call('{"name": "f"}'), None, "no arguments"),
+    (
+        tool_call(path="arguments.a"),
+        call('{"name": "f", "parameters": {"a": 1}}'),
+        "1",
+        "arguments as Llama calls them",
+    ),
+    (tool_call(), call(CODER), CODER, "a call as Qwen3-Coder writes it"),
+    (tool_call("f", "arguments.a"), call(CODER), "so\n it is", "an argument of it"),
+    (tool_call("f", "arguments.b"), call(CODER), "3", "another, as text"),
+    (tool_call(), call("{'name': 'f'}"), None, "JSON that is not strict"),
+    (tool_call(), call('{"arguments": {}}'), None, "no name"),
+    (tool_call(), call("x") + call(WEATHER) + call("y"), WEATHER, "calls that are none are passed over"),
+    (tool_call(), f"<tool_call>{WEATHER}", None, "never closed"),
+)
+NUMBERS = (
+    ("The answer is 4.", "4", "a full stop after it is not part of it"),
+    ("3 and then 4", "4", "of several the last"),
+    ("It costs $1,234.50.", "1,234.50", "thousands separator and decimals"),
+    ("1,234,567", "1,234,567", "two separators"),
+    ("1,23", None, "two digits behind the comma"),
+    ("3,5 kg", None, "a decimal comma"),
+    ("1,2,3", None, "a list without spaces"),
+    ("1, 2, 3", "3", "a list with spaces"),
+    ("12,34,567.50", "12,34,567.50", "with decimals"),
+    ("on 2024-01-15", None, "a date"),
+    ("in 2024-01", None, "a month"),
+    ("on 15-1-2024.", None, "a date the other way round"),
+    ("call 555-123-4567", None, "a telephone number"),
+    ("2024-01-15T10:30:00Z", None, "a date with a time"),
+    ("at 1:30", None, "a time"),
+    ("0x1F", None, "a hexadecimal number"),
+    ("0b101", None, "a binary one"),
+    ("0 x 5", "5", "a letter with spaces around it"),
+    ("5\u00b2", None, "a square"),
+    ("5^2", None, "a square with a caret"),
+    ("x^2", None, "an exponent"),
+    (r"1\,234", r"1\,234", "LaTeX's thin space"),
+    ("1\u2009234\u202f567 m", "1\u2009234\u202f567", "thin spaces"),
+    ("in 2020 300 people", "300", "a space separates two numbers"),
+    ("5 000", "5 000", "a plain space between thousands"),
+    ("128 256 512", "512", "groups of three digits only list"),
+    ("0 123", "123", "a nought in front"),
+    ("in 2019 100 000 people", "100 000", "behind a year"),
+    ("1 000 1/2", "1 000 1/2", "a mixed number of thousands"),
+    (r"\frac{1 000}{3}", r"\frac{1 000}{3}", "in LaTeX"),
+    ("5万", None, "a Chinese magnitude"),
+    ("5 百", None, "behind a space"),
+    ("5千", None, "a thousand"),
+    ("5千克 or 5千米", "5", "units that begin with one"),
+    ("42个", "42", "a measure word"),
+    ("5元", "5", "a currency"),
+    ("负5", "负5", "a Chinese minus"),
+    ("±5", None, "in one character"),
+    ("2的5次方", None, "a Chinese power"),
+    ("5的平方", None, "a Chinese square"),
+    ("5分之2", None, "a Chinese fraction"),
+    ("so -6", "-6", "a sign"),
+    ("9-6", "6", "a subtraction is no sign"),
+    ("9--6", "-6", "a sign behind a minus"),
+    ("pages 3\u20135", "5", "a range is no sign"),
+    ("\u22125", "\u22125", "a typographic minus"),
+    ("\uff0d\uff15", "\uff0d\uff15", "a full-width minus"),
+    ("-$5", "-$5", "a sign before the currency"),
+    ("$5$", "5", "in dollars"),
+    ("about .5", ".5", "no digit before the point"),
+    ("6.02e23 of them", "6.02e23", "an exponent"),
+    ("1E5", "1E5", "an exponent in upper case"),
+    ("1e9999999", None, "an exponent beyond bounds"),
+    (r"6.02 \times 10^{23} of them", r"6.02 \times 10^{23}", "LaTeX's powers of ten"),
+    ("6.02 \u00d7 10^23.", "6.02 \u00d7 10^23", "a multiplication sign and a caret"),
+    ("6.02\u00d710\u00b2\u00b3", "6.02\u00d710\u00b2\u00b3", "raised digits"),
+    ("6.02*10^-3", "6.02*10^-3", "an asterisk and a negative exponent"),
+    ("10^5", "10^5", "a power of ten alone"),
+    ("2^10", None, "a power of two"),
+    ("12kg", "12", "letters after it are a unit"),
+    ("一共有42个苹果", "42", "Chinese has no spaces around a number"),
+    ("40%", "40", "a percent sign is left out"),
+    ("3/4", "3/4", "a fraction"),
+    ("12 / 4", "4", "a division with spaces is two numbers"),
+    ("5 or 3/0", "5", "a division by zero is no number"),
+    ("on 3/4/2024", None, "a date"),
+    ("1 1/2 cups", "1 1/2", "a mixed number"),
+    ("take 5 2/2", "2/2", "nor is one"),
+    ("take 5 7/0", "5", "nor is a division by zero"),
+    ("2\u00bd cups", "2\u00bd", "two and a half"),
+    ("\u00bd cup", "\u00bd", "a half"),
+    (r"x = -\dfrac{3}{4}.", r"-\dfrac{3}{4}", "with a sign"),
+    (r"it is\ \frac12", r"\frac12", "without braces"),
+    (r"1\frac{1}{2}", r"1\frac{1}{2}", "LaTeX's mixed number"),
+    (r"3\frac{5}{2}", r"\frac{5}{2}", "more than one is a factor"),
+    (r"\frac{x}{2}", None, "a fraction of a letter"),
+    (r"\frac{\sqrt{3}}{2}", None, "of a root"),
+    (r"\frac{1}{2}\pi", None, "times a constant"),
+    (r"2^{\frac{1}{2}}", None, "a fraction for an exponent"),
+    (r"\sqrt5", None, "without braces"),
+    (r"\sqrt[3]{5}", None, "a cube root"),
+    (r"\sqrt{\frac{1}{2}}", None, "of a fraction"),
+    (r"4\sqrt{x+5}", None, "of a sum, with a factor"),
+    ("2\u221a5", None, "in one character"),
+    ("2sqrt(5)", None, "in letters"),
+    (r"2\pi", None, "a multiple of a constant"),
+    (r"2 \cdot \pi", None, "with a dot"),
+    ("2\u03c0 or 2 pi", None, "without LaTeX"),
+    ("GPT-4 and COVID-19", None, "a hyphen behind a letter"),
+    ("GPT-4.5", None, "with decimals"),
+    ("at 1.2.3.4 now", None, "an address"),
+    ("x2 and b12", None, "digits inside a word"),
+    ("four", None, "a number in words"),
+    ("_4_ and __-5__", "-5", "with underscores"),
+    (
+        "\uff11\uff0c\uff12\uff13\uff14\uff0e\uff15",
+        "\uff11\uff0c\uff12\uff13\uff14\uff0e\uff15",
+        "full-width",
+    ),
+    ("I think...5", "5", "an ellipsis before it is no dotted run"),
+    (
+        "1\\frac\x1e1\x1c2",
+        "1\\frac\x1e1\x1c2",
+        "separators of records are white space to a pattern, not to int",
+    ),
+    ("1/3 = 0.333... or so", "0.333...", "decimals that go on are no rounded ones"),
+    ("it is .5…", ".5…", "with an ellipsis"),
+    (r"it is $0.12\ldots$", r"0.12\ldots", "in LaTeX"),
+)
+PERCENT = (
+    ("so 12.5 %.", "12.5 %", "with a space before it"),
+    (r"50\%", r"50\%", "LaTeX's sign"),
+    ("\uff15\uff10\uff05", "\uff15\uff10\uff05", "a full-width sign"),
+    ("50 apples", "50", "without one"),
+    ("50% of 8 is 4", "4", "of another number"),
+)
+FIRST_OF = (
+    ((ANSWER, number()), "<answer>x</answer> 4", "x", "the first where it finds something"),
+    ((ANSWER, number()), "4? <answer></answer>", "", "an empty value counts as found"),
+    ((ANSWER, number()), "none", None, "none finds anything"),
+    ((json_value("b"), number()), '{"a": 4}', "4", "a path that leads nowhere is not found"),
+)
+WITHIN = (
+    (within(ANSWER, number()), "3 <answer>so 4 apples</answer> 5", "4", "a number in a tag"),
+    (within(ANSWER, number()), "3", None, "no tag"),
+    (within(ANSWER, number()), "<answer>3</answer><answer></answer>", None, "the last tag is empty"),
+    (within(ANSWER, boxed(), number()), r"<answer>1 \boxed{x = 2} 3</answer>", "2", "three deep"),
+    (within(ANSWER, boxed(), number()), r"<answer>1</answer> \boxed{2}", None, "a box elsewhere"),
+    (within(first_of(boxed(), ANSWER), number()), "<answer>x = 4</answer>", "4", "in the first of two"),
+    (first_of(within(ANSWER, number()), ANSWER), "<answer>x</answer>", "x", "back to the outer"),
+    (within(json_value("a"), number()), '{"a": "it is 4 kg"}', "4", "in a text of JSON"),
+    (within(json_value("a"), number(), number()), '{"a": "it is 4 kg"}', "4", "and in that again"),
+    (within(ANSWER, number()), None, None, "no completion"),
+)
+FOUND = (
+    *((ANSWER, *row) for row in TAGS),
+    *((boxed(), *row) for row in BOXES),
+    *((answer_phrase(), *row) for row in PHRASES),
+    *((json_value(path), *row) for path, *row in JSON),
+    *((json_value(path, repair=True), *row) for path, *row in REPAIRED),
+    *((python_literal(path), *row) for path, *row in LITERALS),
+    *((number(), *row) for row in NUMBERS),
+    *((number(percent=True), *row) for row in PERCENT),
+    *((first_of(*made), *row) for made, *row in FIRST_OF),
+    *(*MARKERS, *PATTERNS, *CODE_BLOCKS, *PHRASES_OF_A_LANGUAGE, *CHOICES, *CITATIONS, *CALLS, *WITHIN),
+)
+
+
+@pytest.mark.parametrize(("extractor", "completion", "expected"), table(*FOUND))
+def test_an_extractor_finds_the_last_of_what_it_is_for_and_nothing_else(extractor, completion, expected):
+    assert extractor(completion) == expected
+
+
+@pytest.mark.parametrize(
+    ("completion", "closed", "unclosed", "prefilled", "both"),
+    table(
+        ("4", None, None, None, "4", "no tag"),
+        ("4</answer>", None, None, "4", "4", "never opened"),
+        ("<answer>4</answer>", "4", "4", "4", "4", "one pair"),
+        ("<answer>4</answer> <answer> 5 ", "4", "5", "4", "5", "cut off in the second"),
+        ("4</answer> 5</answer>", None, None, "4", "4", "closed twice"),
+        ("<answer>4</answer", None, "4", None, "4", "cut off in its closing tag"),
+        ("<answer>4</ANS", None, "4", None, "4", "earlier in it, in upper case"),
+        ("<answer>4</b", None, "4</b", None, "4</b", "cut off in another tag"),
+        ("<answer>4<", None, "4<", None, "4<", "a bracket alone may be a sign"),
+        ("\ud800</answer>", None, None, "\ud800", "\ud800", "a lone surrogate"),
+    ),
+)
+def test_tags_that_are_cut_off_or_opened_in_the_prompt(completion, closed, unclosed, prefilled, both):
+    assert tag("answer")(completion) == closed
+    assert tag("answer", unclosed=True)(completion) == unclosed
+    assert tag("answer", prefilled=True)(completion) == prefilled
+    assert tag("answer", unclosed=True, prefilled=True)(completion) == both
+
+
+@pytest.mark.parametrize(
+    ("completion", "strict", "flexible"),
+    table(
+        ("6 * 7 = 42\n#### 42", "42", "42", "as the data set has it"),
+        ("#### 1,234", "1,234", "1,234", "a separator"),
+        ("7\n#### 42万", "", "7", "a Chinese magnitude"),
+        ("#### $1,234.50.", "1,234.50", "1,234.50", "a currency sign"),
+        (r"#### \$5", "5", "5", "an escaped currency sign"),
+        ("#### -3", "-3", "-3", "a sign"),
+        ("#### -$3", "-$3", "-$3", "a sign before the currency"),
+        ("#### \u22123", "\u22123", "\u22123", "a typographic minus"),
+        ("#### **42**", "42", "42", "bold"),
+        ("#### 50%", "50", "50", "a percent sign"),
+        ("#### 3/4", "3/4", "3/4", "a fraction"),
+        ("#### 1\n#### 2", "2", "2", "of several the last"),
+        ("#### 42\nI checked it 3 times.", "42", "42", "numbers behind it"),
+        ("7\n#### 42 or 43", "42", "42", "numbers around it"),
+        ("5\n#### none", "", "5", "no number behind it"),
+        ("5\n####\n42", "", "42", "the number on the next line"),
+        ("####", "", "", "a mark alone"),
+        ("8\n#### 3.14.15", "", "8", "no number but a dotted run"),
+        ("#### `42`", "42", "42", "in backticks"),
+        ("#### **`$42`**", "42", "42", "in bold backticks, with a currency sign"),
+        ("#### 1,00,000", "1,00,000", "1,00,000", "India's separators"),
+        ("7\n#### 2024-01-15", "", "7", "a date"),
+        ("### 42", None, "42", "a shorter mark"),
+        ("The answer is 42.", None, "42", "no mark"),
+        ("", None, None, "empty completion"),
+    ),
+)
+def test_gsm8k_gives_the_number_behind_the_last_mark(completion, strict, flexible):
+    assert gsm8k()(completion) == strict
+    assert gsm8k(mode="flexible")(completion) == flexible
+
+
+@pytest.mark.parametrize(
+    ("extractor", "completion", "expected"),
+    table(
+        (citation(), "[Source: a] x [Source: b; c]", ["a", "b", "c"], "all citations"),
+        (citation(), "none", [], "none"),
+        (number(which="first"), "1, 2", ["1", "2"], "whichever would have counted"),
+        (json_value("a"), '{"a": 1} {"b": 2} {"a": "x"}', ["1", "x"], "those that have the key"),
+        (choice(), "(A) or (B)", [], "a hedge"),
+        (first_of(tag("a"), number()), "1 <a>2</a> 3", ["2"], "all of the first that finds one"),
+        (first_of(tag("a"), number()), "1 2", ["1", "2"], "all of the second"),
+        (within(tag("a"), number()), "1 <a>2 3</a>", ["2", "3"], "all in the last pair"),
+        (within(tag("a"), number()), "1", [], "no pair"),
+        (within(json_value("a"), number()), '{"a": "1 or 2"}', ["1", "2"], "all in a text of JSON"),
+        (number(), None, None, "no completion"),
+        (number(), 4, None, "no text"),
+    ),
+)
+def test_every_gives_the_list_of_all_occurrences(extractor, completion, expected):
+    assert every(extractor)(completion) == expected
+    assert len(every(extractor).spans(completion)) == len(expected or [])
+
+
+def test_spans_of_combinations_are_those_in_the_completion():
+    text = "4 <answer>so 4</answer> [Source: a, b]"
+    assert [text[slice(*span)] for span in every(citation()).spans(text)] == ["a", "b"]
+    assert within(ANSWER, number()).spans(text) == every(within(ANSWER, number())).spans(text) == [(13, 14)]
+    text = 'x {"a": "1 or 2"}'
+    assert within(json_value("a"), number()).spans(text) == [(2, len(text))]
+    assert every(within(json_value("a"), number())).spans(text) == [(2, len(text))] * 2
+
+
+@pytest.mark.parametrize(
+    ("completion", "reading"),
+    [
+        ('{"a": 1}', "strict"),
+        ("{'a': 1}", "repaired"),
+        ("{\"b\": 1} {'a': 2}", "repaired"),
+        ('{"b": 1}', None),
+        ("x", None),
+        (None, None),
+    ],
+)
+def test_how_json_was_read_is_noted_and_can_be_asked_for(completion, reading):
+    extractor = json_value("a", repair=True)
+    assert extractor.reading(completion) == reading
+    with listen() as notes:
+        extractor(completion)
+    assert notes == ({} if reading is None else {"json": reading})
+    with listen() as notes:
+        json_value("a")(completion)
+    assert notes == {}, "without repair there is nothing to tell apart"
+
+
+def test_of_what_is_repaired_there_is_one_value_and_its_span_is_the_region_it_was_made_of():
+    text = "{'a': 1} {'a': 2}"
+    assert every(json_value("a", repair=True))(text) == ["2"]
+    assert every(json_value("a", repair=True, which="first"))(text) == ["1"]
+    assert every(json_value("a", repair=True))('{"a": 1} {"a": 2}') == ["1", "2"], "of strict JSON all"
+    text = "So: {'a': 1}, {'b': [2, 3  \n"
+    assert [text[slice(*span)] for span in json_value(repair=True).spans(text)] == ["{'b': [2, 3"]
+    assert [text[slice(*span)] for span in json_value(repair=True, which="first").spans(text)] == ["{'a': 1}"]
+
+
+VALUES = st.recursive(
+    st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.booleans() | st.none()
+    | st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=8),
+    lambda inner: st.lists(inner) | st.tuples(inner, inner) | st.dictionaries(st.text("a"), inner),
+    max_leaves=8,
+).filter(lambda value: isinstance(value, list | tuple | dict))  # fmt: skip
+
+
+@given(value=VALUES)
+def test_a_literal_that_was_written_is_found_again_also_at_a_path(value):
+    assert python_literal()(f"Here (it) is: {value!r} [sic].") == repr(value)
+    assert ast.literal_eval(python_literal("a.1")(repr({"a": (0, value)}))) == value
+
+
+@given(name=st.text(min_size=1), value=st.text())
+def test_a_call_that_was_written_is_found_again(name, value):
+    text = json.dumps({"name": name, "arguments": {"a": value}})
+    assert tool_call(name)(f"so <tool_call>{text}</tool_call>") == text
+    assert tool_call(name, "arguments.a")(f"so <tool_call>{text}</tool_call>") == value
+
+
+PIECES = (
+    "1|2|0|12|000|,234|.|.5|,|/|-|\u2212|+|$|\\$|%|\\%|e5|E-3| x 10^3|10^|{|}|10^{5}|\u00b2|\\frac|{1}{2}|{3}"
+    "|\\times | |\u2009345|{,}678|\\,901|\u00bd|\uff11|\uff0c\uff12\uff13\uff14"
+    "|\u0663|_|*|a|\n|^|\ud800|1/2|\u20ac|:|'|0x|,12| 345| 000|负|万|\\sqrt|\\pi"
+).split("|")
+TEXTS = st.lists(st.sampled_from(PIECES), max_size=12).map("".join) | st.text(max_size=40)
+
+
+@given(completion=TEXTS)
+def test_numbers_can_be_read_stand_apart_and_hold_a_digit(completion):
+    assert all(read_number(text) is not None for text in every(number(percent=True))(completion))
+    spans = number().occurrences(completion)
+    assert all(end <= start for (_, end), (start, _) in itertools.pairwise(spans))
+    for start, end in spans:
+        assert read_number(completion[start:end]) is not None
+        assert any(unicodedata.numeric(character, -1) >= 0 for character in completion[start:end])
+
+
+@given(
+    completion=TEXTS,
+    before=st.sampled_from(["", "So ", "Hence:\n", "**", "(", "$x = "]),
+    behind=st.sampled_from(["", ".", ". Done.", "\n", "**", ")", " apples", "!", "; ", ", as it is"]),
+)
+def test_neutral_text_around_does_not_change_the_numbers(completion, before, behind):
+    whole = f"A {completion} b"  # a space before and behind it
+    assert every(number())(f"{before}{whole}{behind}") == every(number())(whole)
+
+
+@given(value=st.integers(-(10**9), 10**9) | st.decimals(-(10**6), 10**6, places=3))
+@pytest.mark.parametrize("sentence", ["It is {}.", "x = {}, so", "**{}**", "_{}_", "${}$", "{}%", "{}kg"])
+def test_a_number_that_was_written_is_found_again(sentence, value):
+    for text in (f"{value:f}" if hasattr(value, "as_tuple") else str(value), f"{value:,}"):
+        assert number()(sentence.format(text)) == text
+        assert read_number(number()(sentence.format(text))) == value
+
+
+def test_a_percent_sign_changes_the_number_only_where_it_is_kept():
+    assert read_number(number()("So it is 50%.")) == 50
+    assert read_number(number(percent=True)("So it is 50%.")) * 2 == 1

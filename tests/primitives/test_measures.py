@@ -1,0 +1,517 @@
+"""Measures of text: keywords, similarity, steps, patterns, length, repetition, diversity; what they note."""
+
+from __future__ import annotations
+
+import base64
+import math
+import random
+from collections import Counter
+from functools import partial
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rewardkit.primitives.measure import (
+    diversity,
+    keywords,
+    length,
+    overlong,
+    regex,
+    repetition,
+    similarity,
+    steps,
+)
+from rewardkit.primitives.notes import listen
+
+
+def table(*rows):
+    return [pytest.param(*row[:-1], id=row[-1]) for row in rows]
+
+
+def columns(measures, *rows):
+    """The rows of several columns as one row a column: a measure, the text, what it gives, and why."""
+    return [
+        (made, row[0], value, row[-1])
+        for row in rows
+        for made, value in zip(measures, row[1:-1], strict=True)
+    ]
+
+
+def noted(measure, text):
+    with listen() as notes:
+        measure(text)
+    return notes
+
+
+ORDINARY = "The total is the sum of the parts, and the parts are the two boxes on the table and the chair."
+LIST = "Buy:\n- two red apples\n- two red onions\n- two green apples\n- the bread, the milk and the salt"
+CODE = """
+def area(shape):
+    if shape.kind == "circle":
+        return shape.radius ** 2 * math.pi
+    if shape.kind == "square":
+        return shape.side ** 2
+    return None
+
+
+def name(shape):
+    if not shape.kind:
+        return None
+    return shape.kind
+"""
+ARGUMENT = "So x = 4. So y = 5. So x + y = 9. Yes. The sum of x and y is 9. Yes."
+CHINESE = "答案是四，因为二加二等于四。我们先算二加二，得到四。"
+THAI = "ฉันจะลองใหม่อีกครั้งแล้วคิดให้ดี"
+FORMULA = "+".join(rf"\\frac{{x_{{{at}}}^2+y_{at}}}{{z_{at}-{at * at}}}" for at in range(30))
+RECORDS = "[" + ",".join(f'{{"id":{at},"name":"n{at * 7}","ok":true}}' for at in range(30)) + "]"
+ENCODED = base64.b64encode(random.Random(20261203).randbytes(3000)).decode()
+THREE = ("first", "then", "so")
+KEYWORDS = columns(
+    (keywords(*THREE), keywords(*THREE, mode="all"), keywords(*THREE, mode="any")),
+    ("First this, then that, so there", 1.0, 1.0, 1.0, "all, in any case, before a comma"),
+    ("first this and then that", 2 / 3, 0.0, 1.0, "two of three"),
+    ("so so so so", 1 / 3, 0.0, 1.0, "how often does not count"),
+    ("also authentic firstly", 0.0, 0.0, 0.0, "inside other words they do not count"),
+    (None, None, None, None, "no completion is not judged"),
+)
+PLAIN = (
+    (keywords("So", case=True), "so", 0.0, "case counts where asked"),
+    (keywords("C++"), "in C++, not C", 1.0, "a word that ends in signs"),
+    (keywords("a.c"), "abc", 0.0, "words are no patterns"),
+    (keywords("\u00e9t\u00e9"), "e\u0301te\u0301", 1.0, "composed and decomposed letters"),
+    (keywords("\u6b63\u786e"), "\u4e0d\u6b63\u786e", 1.0, "also behind a not: documented"),
+    (keywords("5"), "15, 5.2, 1,500", 0.0, "fault in the wild: digits inside other numbers"),
+    (keywords("5"), "15 or 5", 1.0, "a number by itself"),
+    (keywords("so", mode="count", full_at=2), "so, so, so", 1.0, "more occurrences than are paid"),
+    (keywords("so", mode="count", full_at=4), "so, SO, so", 0.75, "three occurrences of four"),
+    (keywords("so", mode="count", full_at=4, case=True), "so, SO", 0.25, "case counts where asked"),
+    (keywords("so", mode="count", full_at=2), "also", 0.0, "no part of a word is counted"),
+    (keywords("so", mode="count", full_at=2), None, None, "no completion is not judged"),
+)
+REGEX = (
+    (r"\d+", "42", 1.0, 1.0, "all of the text"),
+    (r"\d+", "it is 42", 1.0, 0.0, "a part of it"),
+    (r"\d+", "42\n", 1.0, 0.0, "white space counts"),
+    (r"\d+", "four", 0.0, 0.0, "nowhere"),
+    (r"<think>.*</think>", "<think>a\nb</think>", 0.0, 0.0, "a full stop is no line break"),
+    (r"\bcat\b", "a cat", 1.0, 0.0, "borders of words"),
+    (r"cat", None, None, None, "no completion is not judged"),
+)
+LENGTHS = (
+    ("", "words", 1.0, "an empty text is short"),
+    ("one two", "words", 1.0, "at the full limit"),
+    ("one two three", "words", 0.75, "one word over"),
+    ("one two three four five six", "words", 0.0, "at the end"),
+    ("ab", "characters", 1.0, "characters at the full limit"),
+    (None, "words", None, "no completion is not judged"),
+)
+LOWER_LIMITS = (
+    (0, {}, 0.0, "nothing"),
+    (10, {}, 0.5, "half of the way"),
+    (20, {}, 1.0, "enough"),
+    (100_000, {}, 1.0, "however long"),
+    (15, {"zero_until": 10}, 0.5, "half of the way from there"),
+    (10, {"fall": "exponential"}, 1 / (1 + math.exp(2)), "another way down"),
+    (
+        4,
+        {"full_until": 30, "zero_from": 40},
+        0.2,
+        "short texts lose from nothing on where only the top is given",
+    ),
+)
+TOP = partial(length, zero_until=10, full_from=20, full_until=30, zero_from=50)
+FALLS = (
+    (0, 0.0, 0.0, 0.0, "nothing"),
+    (12, 0.2, 0.5 - math.cos(math.pi * 0.2) / 2, math.expm1(0.8) / math.expm1(4), "a fifth up"),
+    (20, 1.0, 1.0, 1.0, "at the first full length"),
+    (30, 1.0, 1.0, 1.0, "at the last full length"),
+    (35, 0.75, 0.5 - math.cos(math.pi * 0.75) / 2, math.expm1(3) / math.expm1(4), "a quarter down"),
+    (40, 0.5, 0.5, 1 / (1 + math.exp(2)), "half way down"),
+)
+RUNS = (
+    ("a b a b a b", 2, 0.6, "two of five runs are new"),
+    ("a a a a", 1, 0.75, "single words"),
+    (ORDINARY, 4, 0.0, "an ordinarily repeated word is no repetition"),
+    ("no " * 1001, 4, 1 - 1 / 998, "a long loop comes near 1"),
+    ("a b c", 4, 0.0, "fewer words than a run"),
+    ("x" * 200, 4, 0.0, "one long word"),
+    ("x" * 201, 4, 1 - 2 / 31, "34 of them, the last of three"),
+    ("x" * 204 + " y", 4, 1 - 2 / 32, "beside other words"),
+    (None, 4, None, "no completion is not judged"),
+    ("我我我我我", 4, 0.5, "one character again and again"),
+    ("我们走，我们走。", 3, 0.25, "with punctuation"),
+    ("我 们 走 我 们 走", 3, 0.25, "with spaces"),
+)
+ROUND = "I will try again. "
+LOOPS = (
+    (ROUND * 3, 1.0, "three rounds, and nothing else"),
+    (ROUND * 2, 0.0, "two rounds are no loop"),
+    ("Well. " + ROUND * 3, 55 / 59, "three rounds behind something that ends alike"),
+    (ROUND * 3 + "I wil", 1.0, "cut off in the middle of a round"),
+    (ROUND * 3 + "Done.", 0.0, "a loop that ended is none at the end"),
+    (ROUND * 3 + "\n\n", 1.0, "white space behind it does not count"),
+    ("x" * 23, 0.0, "too short for a loop"),
+    ("ha ha ha ha", 0.0, "a laugh"),
+    ("| --- | --- | --- |", 0.0, "the rule of a table"),
+    ("等一下。" * 6, 1.0, "Chinese"),
+    ("\ud800\x00" * 12, 1.0, "lone surrogates and control characters"),
+    (" \n", 0.0, "nothing but white space"),
+    (None, None, "no completion is not judged"),
+)
+AGAIN = columns(
+    (repetition(kind="sentences"), repetition(kind="lines")),
+    ("I will try this again. " * 4, 0.75, 0.0, "one sentence four times in one line"),
+    ("I will try this again.\n" * 4, 0.75, 0.75, "and in four lines"),
+    ("I will try this again! i WILL try  this again!", 0.5, 0.0, "in any case and white space"),
+    ("First I add two and two. Then I double it all.", 0.0, 0.0, "two sentences"),
+    ("Yes. Yes. Yes. No.", 0.0, 0.0, "short sentences come again"),
+    ("So x = 4. So x = 4.", 0.0, 0.0, "signs by themselves are no words"),
+    ("It is 3.5 for all of us. It is 3.7 for all of us.", 0.0, 0.0, "a decimal point ends no sentence"),
+    ("我们再试一次。我们再试一次！好。", 0.5, 0.0, "Chinese sentences"),
+    ("a b c d\n\n a b c d \n", 0.5, 0.5, "white space around lines"),
+)
+DIFFERENT = (
+    ("a a a a", 4, 0.25, "all the same"),
+    ("a b a b", 2, 1.0, "different in every window"),
+    ("the cat and the dog and the cat", 4, 17 / 20, "3, 4, 3, 3 and 4 of four"),
+    ("a b", 50, 1.0, "fewer words than the window"),
+    ("yes", 50, 1.0, "one word is all different: documented"),
+    ("it's it’s", 2, 0.5, "in any shape"),
+    ("我们我们", 2, 1.0, "Chinese by characters"),
+    ("", 50, 0.0, "nothing"),
+    ("... !", 50, 0.0, "no word at all"),
+    (None, 50, None, "no completion is not judged"),
+)
+SCORES = (
+    *KEYWORDS,
+    *PLAIN,
+    *((regex(made), text, value, why) for made, text, value, _, why in REGEX),
+    *((regex(made, mode="fullmatch"), text, value, why) for made, text, _, value, why in REGEX),
+    *((length(full_until=2, zero_from=6, unit=unit), text, *row) for text, unit, *row in LENGTHS),
+    *((length(full_from=20, **options), "w " * size, *row) for size, options, *row in LOWER_LIMITS),
+    *((TOP(fall="linear"), "w " * size, value, why) for size, value, _, _, why in FALLS),
+    *((TOP(fall="cosine"), "w " * size, value, why) for size, _, value, _, why in FALLS),
+    *((TOP(fall="exponential"), "w " * size, value, why) for size, _, _, value, why in FALLS),
+    *((repetition(ngram=ngram), text, *row) for text, ngram, *row in RUNS),
+    *((repetition(kind="loop"), *row) for row in LOOPS),
+    *AGAIN,
+    *((diversity(window=window), text, *row) for text, window, *row in DIFFERENT),
+)
+
+
+@pytest.mark.parametrize(("made", "text", "expected"), table(*SCORES))
+def test_a_measure_scores_a_text(made, text, expected):
+    assert made(text) == (expected if expected is None else pytest.approx(expected, rel=1e-12, abs=1e-15))
+
+
+@pytest.mark.parametrize(
+    ("method", "prediction", "ground_truth", "expected"),
+    table(
+        ("ratio", "abc", "xyz", 0.0, "nothing in common"),
+        ("ratio", "", "Paris", 0.0, "an empty prediction"),
+        ("token_sort", "b a", "a b", 1.0, "words in another order"),
+        ("token_set", "it is Paris or London", "Paris", 1.0, "the documented hole: words around the truth"),
+        ("ratio", None, "Paris", 0.0, "no prediction"),
+        ("ratio", None, None, None, "neither"),
+        ("ratio", "Paris", float("nan"), None, "a truth of NaN, which is how tables write a missing one"),
+        ("token_sort", "\u4e8c\u4e00", "\u4e00\u4e8c", 1.0, "Chinese characters are words, in another order"),
+        ("token_set", "\u4e00\u4e00\u4e8c", "\u4e00\u4e8c", 1.0, "and a set of them"),
+        ("ratio", "a" * 40_000, "a" * 80_000, 40_000 / 120_000, "20,000 characters of each are compared"),
+        ("partial", "a" * 2_000, "a" * 9_000, 0.5, "and 1,000 of a piece"),
+        ("partial", "Paris", "x" * 19_000 + "Paris", 1.0, "a short piece late in a long text"),
+    ),
+)
+def test_similarity_by_method(method, prediction, ground_truth, expected):
+    assert similarity(method)(prediction, ground_truth) == (
+        expected if expected is None else pytest.approx(expected, rel=1e-12, abs=1e-15)
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "numbered", "lines", "sections"),
+    table(
+        ("1. Add.\n2. Double.\n3. Halve.", 3, 3, 0, "numbers with full stops"),
+        ("- Add.\n* Double.\n\u2022 Halve.", 3, 3, 0, "bullets"),
+        ("Step 1: Add.\nstep 2 - Double.\n**Step 3:** Halve.", 3, 3, 0, "the word step"),
+        ("### Step 1: Add\nWe add.\n### Step 2: Double\nWe double.", 2, 4, 2, "steps as headings"),
+        ("第一步：相加。\n第二步：加倍。", 2, 2, 0, "Chinese"),
+        ("步骤1：相加\n1、加倍\n2．减", 3, 3, 0, "and other marks of it"),
+        ("1. Add.\n2. Add.\n3. add!", 1, 1, 0, "the same step again, however it is numbered"),
+        ("1.\n2.\n3.", 0, 3, 0, "numbers that say nothing"),
+        ("Add 1. Then 2. Then 3.", 0, 1, 0, "numbers inside a line"),
+        ("  1. Add.\n\t2. Double.\n> 3. Halve.", 3, 3, 0, "indented and quoted"),
+        ("# One\ntext\n# Two\nmore", 0, 4, 2, "headings"),
+        ("**One**\ntext\n__Two:__\nmore", 0, 4, 2, "bold lines as headings"),
+        ("# One\n# Two\n# Three", 0, 3, 0, "headings without text"),
+        ("so\nso\nSo.", 0, 1, 0, "the same line again"),
+    ),
+)  # fmt: skip
+def test_steps_lines_and_sections_are_counted_once_each(text, numbered, lines, sections):
+    for kind, count in (("steps", numbered), ("lines", lines), ("sections", sections)):
+        assert steps(10, kind=kind)(text) == count / 10
+        assert noted(steps(10, kind=kind), text) == {kind: count}
+
+
+def test_steps_are_paid_up_to_a_number():
+    text = "\n".join(f"{at}. Step {'x' * at}" for at in range(1, 6))
+    assert [steps(full_at)(text) for full_at in (4, 5, 10)] == [1.0, 1.0, 0.5]
+
+
+def test_sections_fall_where_a_line_higher_up_parts_a_heading_from_its_text():
+    measure = steps(2, kind="sections")
+    assert measure("# One\ntext\n# Two\nmore") == 1.0
+    assert measure("# One\n# Two\ntext\n# Two\nmore") == 0.5
+    assert measure("# One\nmore\ntext\n# Two\nmore") == 0.5
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    table(
+        ("我有三个苹果", 6, "Chinese characters are words"),
+        ("我有3个apple。", 5, "beside numbers and Latin words; punctuation is none"),
+        ("사과를 먹는다", 2, "Korean has spaces"),
+        ("one two", 2, "English"),
+        ("2 + 2 = 4", 5, "signs by themselves"),
+        ("。。。", 1, "punctuation without any word is a run"),
+    ),
+)
+def test_words_of_all_scripts(text, expected):
+    assert noted(length(full_until=1, zero_from=100), text) == {"length": expected}
+
+
+class Letters:
+    """A tokenizer as libraries make them: an object with `encode`."""
+
+    def encode(self, text):
+        return list(text)
+
+    def __call__(self, text):
+        return {"input_ids": list(text), "attention_mask": []}
+
+
+def pairs_of_letters(text):
+    return [text[at : at + 2] for at in range(0, len(text), 2)]
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "expected"),
+    table(
+        (Letters(), 8, "an object with encode, though it can be called"),
+        (pairs_of_letters, 4, "a function"),
+        (str.split, 2, "a method"),
+    ),
+)
+def test_tokens_are_what_the_tokenizer_gives(tokenizer, expected):
+    measure = length(full_until=2, zero_from=10, unit="tokens", tokenizer=tokenizer)
+    assert measure("one four") == (10 - expected) / 8
+    assert noted(measure, "one four") == {"length": expected}
+    assert overlong(limit=9, buffer=8, unit="tokens", tokenizer=tokenizer)("one four") == (expected - 1) / 8
+
+
+def test_a_tokenizer_that_raises_is_the_users_error():
+    def broken(text):
+        raise LookupError("no vocabulary")
+
+    with pytest.raises(LookupError, match="no vocabulary"):
+        length(full_until=2, zero_from=10, unit="tokens", tokenizer=broken)("one")
+
+
+@pytest.mark.parametrize(
+    ("size", "expected"),
+    table(
+        (0, 0.0, "nothing"),
+        (16_384, 0.0, "the last length without punishment"),
+        (16_385, 1 / 4096, "one more"),
+        (18_432, 0.5, "half way"),
+        (30_000, 1.0, "beyond it"),
+    ),
+)
+def test_overlong_is_the_negative_of_equation_13_of_dapo(size, expected):
+    def paper(length, longest=20_480, cache=4_096):
+        if length <= longest - cache:
+            return 0.0
+        return ((longest - cache) - length) / cache if length <= longest else -1.0
+
+    score = overlong(limit=20_480, buffer=4_096, unit="characters")("x" * size)
+    assert score == expected == -paper(size)
+
+
+@pytest.mark.parametrize(
+    ("text", "least"),
+    table(
+        ("The answer is 0." + "3" * 1000, 0.95, "digits without end"),
+        ("答案是0." + "3" * 1000, 0.95, "digits behind Chinese"),
+        ("我再试一次" * 40, 0.9, "Chinese"),
+    ),
+)
+def test_a_loop_without_spaces_is_one(text, least):
+    assert repetition()(text) > least
+    assert repetition(kind="loop")(text) > least
+
+
+@pytest.mark.parametrize(
+    "text",
+    table(
+        (ENCODED, "what is encoded"),
+        (RECORDS, "JSON without spaces"),
+        ("=" * 80 + "\none two three four\n" + "=" * 80, "lines of signs"),
+        ("AGCT" * 50, "200 characters"),
+    ),
+)
+def test_what_has_no_spaces_by_nature_is_no_loop(text):
+    assert repetition()(text) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("text", "runs"),
+    table(
+        (ORDINARY, 0.0, "fault in the wild: any repeated word counts as repetition"),
+        (LIST, 0.0, "a list whose items start alike"),
+        (CODE, 0.0, "code that returns None twice"),
+        (ARGUMENT, 1 / 20, "an argument in short sentences: one run, x and y aside"),
+        ("Hello!!! 1000000 hahaha", 0.0, "letters and digits in a row"),
+        ("", 0.0, "nothing"),
+    ),
+)
+def test_ordinary_text_is_not_repetition_of_any_kind(text, runs):
+    assert repetition(ngram=8)(text) == 0.0
+    for kind in ("loop", "sentences", "lines"):
+        assert repetition(kind=kind)(text) == 0.0
+    assert repetition()(text) <= runs
+
+
+@pytest.mark.parametrize(
+    ("measure", "text", "expected"),
+    table(
+        (keywords("first", "so"), "so what", {"keywords": ["so"]}, "those found"),
+        (keywords("a", "so", mode="count", full_at=3), "so so", {"keywords": {"a": 0, "so": 2}}, "how often"),
+        (
+            repetition(kind="loop"),
+            "Well. " + "no! " * 9,
+            {"loop": {"characters": 36, "unit": " no!"}},
+            "a loop",
+        ),
+    ),
+)
+def test_a_measure_notes_what_it_counted(measure, text, expected):
+    assert noted(measure, text) == expected
+
+
+WORDS = st.lists(st.sampled_from(["so", "first", "also", "x"]), max_size=8).map(" ".join)
+STEP_LINES = st.sampled_from(
+    ["1. add", "2. add", "- double", "# One", "# Two", "text", "more", "", "Step 3: so"]
+)
+TEXTS = st.lists(STEP_LINES, max_size=8).map("\n".join)
+LONGER = st.integers(0, 60).map("x ".__mul__)
+RISING = {
+    "keywords": (keywords("so", "first"), WORDS, " "),
+    "all keywords": (keywords("so", "first", mode="all"), WORDS, " "),
+    "any keyword": (keywords("so", "first", mode="any"), WORDS, " "),
+    "counted keywords": (keywords("so", "first", mode="count", full_at=3), WORDS, " "),
+    "steps": (steps(5), TEXTS, "\n"),
+    "lines": (steps(5, kind="lines"), TEXTS, "\n"),
+    "sections": (steps(5, kind="sections"), TEXTS, "\n"),
+    "overlong": (overlong(limit=40, buffer=20), LONGER, " "),
+    "length from below": (length(full_from=20), LONGER, " "),
+}
+
+
+@pytest.mark.parametrize("name", RISING)
+@given(data=st.data())
+def test_what_is_paid_by_the_amount_never_falls_with_more_text(name, data):
+    measure, texts, between = RISING[name]
+    text, more = data.draw(texts), data.draw(texts)
+    assert 0.0 <= measure(text) <= measure(f"{text}{between}{more}") <= 1.0
+
+
+@given(limits=st.tuples(*[st.integers(1, 15)] * 4), size=st.integers(0, 60), more=st.integers(0, 60))
+def test_length_rises_to_its_flat_top_and_falls_behind_it(limits, size, more):
+    zero_until, full_from, full_until, zero_from = (sum(limits[: at + 1]) for at in range(4))
+    top = {"zero_until": zero_until, "full_from": full_from, "full_until": full_until, "zero_from": zero_from}
+    for fall in ("linear", "cosine", "exponential"):
+        measure = length(**top, fall=fall, unit="characters")
+        near, far = measure("x" * size), measure("x" * (size + more))
+        assert 0.0 <= near <= 1.0
+        assert near <= far or size + more > full_until
+        assert near >= far or size < full_from
+
+
+@given(a=st.text("ab 中。!", max_size=12), b=st.text("ab 中。!", max_size=12))
+def test_words_of_two_texts_add_up(a, b):
+    one, other, both = (
+        noted(length(full_until=1, zero_from=100), text)["length"] for text in (a, b, f"{a} {b}")
+    )
+    assert both == one + other
+
+
+def longest_common_subsequence(a, b):
+    row = [0] * (len(b) + 1)
+    for letter in a:
+        before = row[:]
+        for j, other in enumerate(b, 1):
+            row[j] = before[j - 1] + 1 if letter == other else max(before[j], row[j - 1])
+    return row[-1]
+
+
+SHORT = st.text("ab c", max_size=12)
+
+
+@given(a=SHORT, b=SHORT)
+def test_similarity_is_symmetric_whole_with_itself_and_twice_the_common_letters_over_all(a, b):
+    for method in ("ratio", "partial", "token_sort", "token_set"):
+        assert similarity(method)(a, b) == similarity(method)(b, a)
+        assert similarity(method)(a, a) == 1.0
+    expected = 2 * longest_common_subsequence(a, b) / (len(a) + len(b)) if a or b else 1.0
+    assert similarity()(a, b) == pytest.approx(expected, rel=1e-12, abs=1e-15)
+
+
+@given(words=st.lists(st.sampled_from("abcde"), min_size=1, max_size=30), size=st.integers(1, 8))
+def test_repetition_and_diversity_agree_with_counting(words, size):
+    runs = Counter(" ".join(words[start : start + size]) for start in range(len(words) - size + 1))
+    repeated = sum(count - 1 for count in runs.values())
+    expected = repeated / runs.total() if runs else 0.0
+    assert repetition(ngram=size)(" ".join(words)) == pytest.approx(expected, rel=1e-12, abs=1e-15)
+    assert noted(repetition(ngram=size), " ".join(words)) == ({"repeated_ngrams": repeated} if runs else {})
+    window = min(size, len(words))
+    shares = [len(set(words[at : at + window])) / window for at in range(len(words) - window + 1)]
+    assert diversity(window=size)(" ".join(words)) == pytest.approx(sum(shares) / len(shares))
+
+
+@given(lines=st.lists(st.sampled_from(["one two three four", "a b c d e", "x y z", ""]), max_size=9))
+def test_lines_that_come_again_agree_with_counting(lines):
+    counted = Counter(line for line in lines if len(line.split()) >= 4)
+    expected = 1 - len(counted) / counted.total() if counted else 0.0
+    assert repetition(kind="lines")("\n".join(lines)) == expected
+
+
+def loop_by_trying(text):
+    """The longest end of a text that is periodic with three rounds or more, found the slow way."""
+    text = text.strip()
+    longest = 0
+    for size in range(24, len(text) + 1):
+        end = text[-size:]
+        if any(end[period:] == end[:-period] for period in range(1, (size + 2) // 3 + 1)):
+            longest = size
+    return longest / len(text) if text else 0.0
+
+
+@given(
+    before=st.text("ab ", max_size=6),
+    unit=st.text("ab ", min_size=1, max_size=9),
+    times=st.integers(1, 8),
+    cut=st.integers(0, 8),
+)
+def test_the_loop_found_is_the_longest_there_is_and_every_round_costs_more(before, unit, times, cut):
+    text = before + unit * times + unit[:cut]
+    loop = repetition(kind="loop")
+    assert loop(text) == pytest.approx(loop_by_trying(text))
+    if unit.strip():
+        assert 0.0 < loop(before + unit * 24) <= loop(before + unit * (24 + times)) + 1e-12 <= 1.0 + 1e-12
+
+
+def test_diversity_does_not_fall_with_length_by_itself():
+    def text(words):  # a cycle of 200 words: the share of different words in the whole falls
+        return " ".join(f"w{at % 200}" for at in range(words))
+
+    assert diversity()(text(100)) == diversity()(text(1_000)) == diversity()(text(10_000)) == 1.0

@@ -1,0 +1,201 @@
+"""What holds for all measures, gates and transforms: scores, missing values, pickle, repr; frozen."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import pickle
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rewardkit as rk
+
+measure, weigh, gate = rk.measure, rk.weigh, rk.gate
+
+
+def name_of(made):
+    return repr(made).partition("(")[0]
+
+
+def no_hits(text):
+    return text == "0 hits"
+
+
+def letters(text):
+    return list(text)
+
+
+OF_TEXT = (
+    measure.tags("think", "answer"),
+    measure.tags("think?", "step+(answer)", partial=True, outside="before", prefilled=True),
+    measure.length(full_until=2, zero_from=6),
+    measure.length(full_until=0, zero_from=10.5, unit="characters"),
+    measure.length(full_until=2, zero_from=10, unit="tokens", tokenizer=letters),
+    measure.length(full_from=2, full_until=4, zero_from=6, zero_until=1, fall="cosine"),
+    measure.overlong(limit=8, buffer=4),
+    measure.repetition(),
+    measure.repetition(ngram=1),
+    measure.repetition(kind="loop"),
+    measure.repetition(kind="sentences"),
+    measure.repetition(kind="lines"),
+    measure.diversity(window=5),
+    measure.keywords("first", "so"),
+    measure.keywords("So", mode="any", case=True),
+    measure.keywords("first", "so", mode="count", full_at=3),
+    measure.json_schema({"required": ["a"]}, partial=True),
+    measure.regex(r"so$|^<", timeout=0.5),
+    measure.steps(3),
+    measure.steps(2, kind="sections"),
+)
+OF_MESSAGES = (
+    measure.turns(full_until=2, zero_from=6),
+    measure.turns(full_until=0, zero_from=1.5),
+    measure.tool_calls(),
+    measure.tool_calls("search", "read", mode="all"),
+    measure.calls_within(0),
+    measure.calls_within(2, name="search", zero_from=9),
+    measure.call_efficiency(1, 3),
+    measure.call_efficiency(0, 0, name="read"),
+    measure.failed_calls(),
+    measure.failed_calls(failed=no_hits),
+    measure.repeated_calls(retries=0, failed=no_hits),
+    measure.grounding(ngram=1),
+)
+BESIDE_A_TRUTH = (
+    measure.similarity(),
+    measure.similarity("token_set"),
+    measure.citations(),
+    measure.citations("f1", label="Doc"),
+)
+OTHERS = (
+    weigh.standardise(clip=2.5, within="batch"),
+    weigh.min_max(),
+    weigh.rank(within="batch"),
+    gate("correct", at_least=0.0, at_most=0.5),
+    gate("flag", equals=False),
+    gate(no_hits),
+)
+ALL = (*OF_TEXT, *OF_MESSAGES, *BESIDE_A_TRUTH, *OTHERS)
+NAMES = {**vars(measure), **vars(weigh), "gate": gate, "no_hits": no_hits, "letters": letters}
+
+
+@pytest.mark.parametrize("made", ALL, ids=repr)
+def test_the_repr_is_the_call_that_makes_it_again(made):
+    assert eval(repr(made), NAMES) == made
+    assert hash(eval(repr(made), NAMES)) == hash(made)
+    assert [made == other for other in ALL].count(True) == 1
+
+
+@pytest.mark.parametrize("made", ALL, ids=repr)
+def test_what_was_pickled_is_the_same(made):
+    if not {"no_hits", "letters"} & set(re.findall(r"\w+", repr(made))):  # functions of no importable module
+        assert pickle.loads(pickle.dumps(made)) == made
+
+
+@pytest.mark.parametrize("made", ALL, ids=repr)
+def test_what_was_made_is_frozen(made):
+    with pytest.raises(AttributeError):
+        made.within = made.timeout = None
+
+
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [
+        (measure.keywords("a", "b", case=True), "keywords('a', 'b', case=True)"),
+        (measure.length(full_until=2, zero_from=6), "length(full_until=2, zero_from=6)"),
+        (measure.citations("f1"), "citations('f1')"),
+        (measure.failed_calls(failed=no_hits), "failed_calls(failed=no_hits)"),
+        (measure.length(full_from=1, unit="tokens", tokenizer=pickle.Unpickler), "Unpickler"),
+        (gate("flag", at_least=0.0, equals=False), "gate('flag', at_least=0.0, equals=False)"),
+    ],
+)
+def test_the_repr_reads_like_the_call(made, expected):
+    assert expected in repr(made)
+
+
+PIECES = "<think>|</think>|<answer>|</answer>|so|first| |\n|a|\ud800|\x00|\u202e".split("|")
+TEXTS = st.lists(st.sampled_from(PIECES), max_size=25).map("".join) | st.text(max_size=40)
+
+
+@pytest.mark.parametrize("made", OF_TEXT, ids=repr)
+@given(completion=TEXTS)
+def test_a_measure_of_text_is_a_score_that_white_space_around_it_leaves_alone(made, completion):
+    score = made(completion)
+    assert isinstance(score, float)
+    assert 0.0 <= score <= 1.0
+    if getattr(made, "unit", "words") == "words" and name_of(made) != "regex":
+        assert made(f"\n {completion}\t") == score
+    assert made(completion) == score
+
+
+@pytest.mark.parametrize("made", BESIDE_A_TRUTH, ids=repr)
+@given(completion=TEXTS, truth=TEXTS)
+def test_a_measure_beside_a_truth_is_a_score_or_not_judged(made, completion, truth):
+    assert name_of(made) == "citations" or made(completion, truth) is not None
+    assert 0.0 <= (made(completion, truth) or 0.0) <= 1.0
+
+
+@pytest.mark.parametrize("made", OF_TEXT, ids=repr)
+@pytest.mark.parametrize("missing", [None, float("nan"), 5, ["so"]], ids=repr)
+def test_what_is_no_text_is_not_judged(made, missing):
+    assert made(missing) is None
+
+
+@pytest.mark.parametrize("made", OF_MESSAGES, ids=repr)
+def test_what_is_no_list_of_messages_is_not_judged(made):
+    assert list(inspect.signature(made).parameters) == ["messages"]
+    for missing in (None, float("nan"), 5, {"role": "assistant"}, b""):
+        assert made(missing) is None, missing
+
+
+def said(content, **more):
+    return {"role": "assistant", "content": content, **more}
+
+
+def calling(*calls):
+    made = [{"function": {"name": name, "arguments": given}} for name, given in calls]
+    return said(None, tool_calls=made)
+
+
+def result(content):
+    return {"role": "tool", "content": content}
+
+
+WRITTEN = '<tool_call>{"name": "search"}</tool_call><tool_call>{</tool_call>'
+ARGUMENTS = st.sampled_from([{}, {"a": 1, "b": 2}, {"b": 2, "a": 1}, '{"a": 1}', "{", None])
+CALLS = st.lists(st.tuples(st.sampled_from(["search", "read", "", None]), ARGUMENTS), max_size=3)
+MESSAGES = st.lists(
+    CALLS.map(lambda calls: calling(*calls))
+    | st.sampled_from(
+        [said("Hi."), said(WRITTEN), result("ok"), result("Error: no"), None, {"role": "user"}]
+    ),
+    max_size=8,
+)
+
+
+def reordered(messages):
+    """The messages with the keys of all arguments the other way round, and as text."""
+
+    def one(given):
+        return json.dumps(dict(reversed(given.items()))) if isinstance(given, dict) else given
+
+    return [
+        calling(
+            *((each["function"]["name"], one(each["function"]["arguments"])) for each in item["tool_calls"])
+        )
+        if item and "tool_calls" in item
+        else item
+        for item in messages
+    ]
+
+
+@given(messages=MESSAGES)
+def test_a_measure_of_messages_is_a_score_in_which_the_order_of_keys_does_not_count(messages):
+    for made in OF_MESSAGES:
+        score = made(messages)
+        if name_of(made) != "grounding" or score is not None:
+            assert 0.0 <= score <= 1.0, made
+        assert made(reordered(messages)) == score, made

@@ -1,0 +1,615 @@
+"""Verifiers: what counts as equal, what as close, what earns nothing, and what is not judged."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from decimal import Decimal
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from rewardkit.primitives.notes import listen
+from rewardkit.primitives.verify import (
+    choice_equal,
+    closeness,
+    contains,
+    f1,
+    json_equal,
+    lists_equal,
+    matches,
+    numbers_equal,
+    sets_equal,
+)
+
+
+def table(*rows):
+    return [pytest.param(*row[:-1], id=row[-1]) for row in rows]
+
+
+NAN = float("nan")
+PERSON = {"name": "Uma", "age": 59, "cities": ["Rome", "Oslo"], "address": {"zip": "0150", "no": 4}}
+STEPS_DOWN = ((0, 1), (0.01, 0.8), (0.1, 0.5))
+ENDLESS = [1]
+ENDLESS.append(ENDLESS)
+EXACT_NUMBERS = (
+    ("4", "4", True, "the same text"),
+    ("4.0", "4", True, "the same number"),
+    ("1,234.50", 1234.5, True, "text and float"),
+    ("0.1", 0.1, True, "a float as it prints"),
+    ("15", "5", False, "the truth's digits inside another number earn nothing"),
+    ("-5", "5", False, "the wrong sign"),
+    ("0.333333", "1/3", False, "a rounded fraction"),
+    ("9007199254740993", "9007199254740992", False, "beyond what floats can tell apart"),
+    ("1e999999", "1", False, "an exponent that would be an infinite float"),
+    ("2 or 4", "4", False, "two numbers are not one"),
+    ("", "0", False, "an empty prediction is not 0"),
+    (None, "4", False, "no prediction is wrong"),
+    ("4", None, None, "no truth"),
+    ("4", "four", None, "a truth that is no number"),
+    ("4", float("nan"), None, "a truth of NaN"),
+)
+TOLERANT_NUMBERS = (
+    ("4.1000001", "4", {"absolute": 0.1}, False, "just past the absolute limit"),
+    ("90", "100", {"relative": 0.1}, True, "at the relative limit"),
+    ("89.9", "100", {"relative": 0.1}, False, "just past the relative limit"),
+    ("-100", "100", {"relative": 0.5}, False, "the wrong sign"),
+    ("0.001", "0", {"relative": 0.5}, False, "nothing is relatively near 0"),
+    ("0.333", "1/3", {"absolute": 0.001}, True, "a fraction within a tolerance"),
+    (None, "4", {"absolute": 9.0}, False, "no prediction is near nothing"),
+    ("1e999999", "1.05e999999", {"relative": 0.1}, True, "near each other, out there"),
+    ("1e999999", "2e999999", {"relative": 0.1}, False, "not near each other, out there"),
+    ("4.1", "4", {"absolute": Decimal("0.1")}, True, "a tolerance that is a Decimal"),
+    ("2" + "0" * 69 + "2", "1" + "0" * 69 + "1", {"relative": 0.5}, True, "71 digits, at the limit"),
+    ("2" + "0" * 69 + "3", "1" + "0" * 69 + "1", {"relative": 0.5}, False, "71 digits, past it"),
+    ("1" * 40 + ".5", "1" * 40, {"absolute": 0.5}, True, "more digits than a float has"),
+    ("1" * 40 + ".6", "1" * 40, {"absolute": 0.5}, False, "and just past the limit"),
+)
+CLOSE = (
+    ("12", "12", 1.0, "equal"),
+    ("9", "12", 0.75, "three of twelve too small"),
+    ("12", "-12", 0.0, "the wrong sign earns nothing"),
+    ("0", "0", 1.0, "a truth of 0, met"),
+    ("0.0", 0, 1.0, "a truth of 0, written otherwise"),
+    ("1", "0", 0.0, "a truth of 0, missed"),
+    ("1e-9", "0", 0.0, "a truth of 0, missed by little, relatively missed by all"),
+    ("1e999999", "1", 0.0, "an exponent that would be an infinite float"),
+    ("four", "4", 0.0, "a prediction that is no number"),
+    (None, "4", 0.0, "no prediction is wrong"),
+    ("4", None, None, "no truth"),
+    ("4", "four", None, "a truth that is no number"),
+)
+CLOSE_WITH_OPTIONS = (
+    ("9", "12", {"zero_at": 0.5}, 0.5, "relative error of a quarter, nothing from a half"),
+    ("6", "12", {"zero_at": 0.5}, 0.0, "at the end of the line"),
+    ("-3", "-1", {"zero_at": 4, "scale": "absolute"}, 0.5, "absolute error beside a negative truth"),
+    ("7", "2", {"zero_at": 4, "scale": "absolute"}, 0.0, "absolute error past the end"),
+    ("0.3", "1/3", {"zero_at": 0.2}, 0.5, "a fraction that has no end in decimals"),
+)
+CLOSE_IN_STEPS = (
+    ("100", "100", {}, 1.0, "equal"),
+    ("100.0", 100, {}, 1.0, "equal, written otherwise"),
+    ("99", "100", {}, 0.8, "at the first limit"),
+    ("98.9", "100", {}, 0.5, "just past the first limit"),
+    ("89", "100", {}, 0.0, "past the last limit: a wrong answer does not earn half"),
+    ("-200", "-100", {}, 0.0, "a negative truth does not earn by itself"),
+    ("100", "-100", {}, 0.0, "the wrong sign"),
+    ("0.001", "0", {}, 0.0, "a truth of 0, missed: no division by zero, no credit"),
+    ("3", "4", {"steps": ((0.25, 1.0),)}, 1.0, "one step, at its limit"),
+    ("0.3", "1/3", {"steps": [(0.1, 0.5)]}, 0.5, "exactly at the limit of a fraction; steps in a list"),
+    ("1e999999", "1", {}, 0.0, "an exponent that would be an infinite float"),
+    ("ninety", "100", {}, 0.0, "a prediction that is no number"),
+)
+MATCHING = (
+    (" Paris. ", "paris", {}, True, "case, white space and a full stop do not count"),
+    ("e\u0301t\u00e9", "\u00e9te\u0301", {}, True, "composed and decomposed letters"),
+    ("STRASSE", "stra\u00dfe", {}, True, "case folding, not lower case"),
+    ("London", "Paris", {}, False, "a wrong answer earns nothing"),
+    ("in Paris", "Paris", {}, False, "the truth among other words earns nothing"),
+    ("", "Paris", {}, False, "an empty prediction earns nothing"),
+    ("-5", "5", {}, False, "a sign is no punctuation"),
+    ("it's", "its", {}, False, "punctuation inside counts"),
+    (None, "Paris", {}, False, "no prediction is wrong"),
+    ("Paris", None, {}, None, "no truth"),
+    ("nan", float("nan"), {}, None, "a truth of NaN is not the word nan"),
+    ("Paris", "paris", {"case": True}, False, "case counts where asked"),
+    ("Paris.", "Paris", {"punctuation": True}, False, "punctuation counts where asked"),
+    ("New  York", "New York", {"white_space": True}, False, "white space inside counts where asked"),
+    (" Paris", "Paris", {"white_space": True}, False, "white space at the ends counts where asked"),
+    ("\uff21", "a", {}, False, "full-width forms count"),
+    ("\uff21", "a", {"unicode_form": "NFKC"}, True, "unless NFKC is asked for"),
+    ("e\u0301", "\u00e9", {"unicode_form": None}, False, "without a form composition counts"),
+    (".5", "5", {}, False, "a decimal point is no punctuation"),
+    ("\u20135", "5", {}, False, "a dash before a digit is a sign"),
+    ("\uff0d5", "5", {}, False, "a full-width minus too"),
+    ("\u2013 Paris", "Paris", {}, True, "a dash before a word is none"),
+    ("\uff30aris", "paris", {"unicode_form": "NFKC"}, True, "NFKC and case together"),
+    ("C#", "C", {}, False, "a sign that is a part of a name"),
+    ("C#.", "c#", {}, True, "with a stop behind it"),
+    (".NET", "NET", {}, False, "a stop that is a part of a name"),
+    ("...Paris", "Paris", {}, True, "an ellipsis that is none"),
+    ("!x", "x", {}, False, "a negation"),
+    ("*p", "p", {}, False, "a pointer"),
+    ("*p*", "p", {}, True, "emphasis"),
+    ("\u22125", "-5", {}, True, "a typographic minus before digits"),
+    ("\u2212.5", "-.5", {}, True, "before a point"),
+    ("\ufb01n", "fin", {"case": True}, False, "counts where case does"),
+    ("@home", "home", {}, False, "an address"),
+    ("/etc/", "etc", {}, False, "a path"),
+    ("\\n", "n", {}, False, "an escape"),
+    ("__init__", "init", {}, False, "underscores are letters of names"),
+    ("**Paris**", "Paris", {}, True, "Markdown around a word"),
+    ("**B.**", "B", {}, True, "or a letter"),
+    ("5!", "5", {}, False, "a factorial"),
+    ("5!.", "5!", {}, True, "with a stop behind it"),
+    ("5\uff01", "5", {}, False, "in full width"),
+    ("Paris!", "Paris", {}, True, "an exclamation"),
+    ("是！", "是", {}, True, "of one Chinese character, which is a word"),
+    ("x'", "x", {}, False, "a derivative"),
+    ("x''", "x'", {}, False, "of the second order"),
+    ("“5”", "5", {}, True, "and around a digit"),
+    ("5'", '5"', {}, False, "feet and inches"),
+    ("p*", "p", {}, False, "a star behind a letter"),
+    ("0.33...", "0.33", {}, False, "digits that go on"),
+    ("0.33…", "0.33", {}, False, "behind another sign for it"),
+    ("1, 2, 3, ...", "1, 2, 3", {}, False, "a list that goes on"),
+    ("(1, 2]", "[1, 2)", {}, False, "two intervals"),
+    ("((1, 2), 3)", "(1, 2), 3)", {}, False, "a pair in a pair"),
+    ("[0, infinity)", "(0, infinity)", {}, False, "with a number at one end"),
+    ("(minus one, 2]", "(minus one, 2)", {}, False, "and at the other"),
+    ("[1, 2].", "[1, 2]", {}, True, "with a stop behind it"),
+    ("{a,b}", "(a,b)", {}, False, "a set and a pair"),
+    ("(5)", "5", {}, True, "brackets around one number"),
+    ("(B).", "B", {}, True, "around one letter"),
+    ("(in Paris)", "in Paris", {}, True, "around words"),
+    ("(Paris, Rome)", "Paris, Rome", {}, True, "of which there are several"),
+    ("don’t", "don't", {}, True, "a typographic apostrophe"),
+    ("the “big” one", 'the "big" one', {}, True, "typographic quotes inside"),
+    ("don’t", "don't", {"punctuation": True}, False, "where punctuation counts, so does its shape"),
+    ("Paris", "Paris", {"exact": True}, True, "exact: the same characters"),
+    ("Paris ", "Paris", {"exact": True}, False, "exact: white space counts"),
+    ("paris", "Paris", {"exact": True}, False, "exact: case counts"),
+    ("e\u0301", "\u00e9", {"exact": True}, False, "exact: composition counts"),
+    (None, "Paris", {"exact": True}, False, "exact: no prediction is wrong"),
+    ("Paris", None, {"exact": True}, None, "exact: no truth"),
+)
+CONTAINING = (
+    ("It is Paris.", "Paris", True, "a word before a full stop"),
+    ("it is PARIS", "paris", True, "case does not count"),
+    ("Parisian", "Paris", False, "the beginning of a longer word"),
+    ("New\n  York City", "new york", True, "several words over white space of any kind"),
+    ("15", "5", False, "fault in the wild: the truth's digits inside another number earn"),
+    ("5.2", "5", False, "the whole part of a decimal"),
+    ("0.5", "5", False, "the decimals of a decimal"),
+    ("1,500", "500", False, "the last group of thousands"),
+    ("5,000", "5", False, "the first group of thousands"),
+    ("x = -5", "5", False, "the wrong sign"),
+    ("-5", "5", False, "the wrong sign at the beginning"),
+    ("\u22125", "5", False, "a typographic minus"),
+    ("-$5", "5", False, "a sign before the currency"),
+    ("3-5", "5", True, "a range has no sign"),
+    ("1/5", "5", False, "below a fraction bar"),
+    ("5/6", "5", False, "above a fraction bar"),
+    ("5%", "5", False, "a percentage"),
+    ("5e3", "5", False, "before an exponent"),
+    ("5, 6", "5", True, "in an enumeration"),
+    ("It is 5.", "5", True, "before a full stop"),
+    ("3-5", "-5", False, "which is no sign behind a number"),
+    ("a.c", "abc", False, "the truth is no pattern"),
+    ("答案是巴黎。", "巴黎", True, "Chinese has no borders of words"),
+    ("不正确", "正确", True, "so a word behind a not counts: the documented hole"),
+    ("Rome or Paris or Oslo", "Paris", True, "the documented hole: every candidate listed"),
+    ("", "Paris", False, "an empty prediction"),
+    (None, "Paris", False, "no prediction is wrong"),
+    ("Paris", "", None, "an empty truth is in everything: not judged"),
+    ("Paris", " \n", None, "and so is one of white space"),
+    ("Paris", None, None, "no truth"),
+    ("I don’t know", "don't", True, "a typographic apostrophe"),
+    ("the “big” one", 'the "big" one', True, "typographic quotes"),
+)
+CASED = (
+    ("it is paris", "Paris", False, "case counts where asked"),
+    ("it is Paris", "Paris", True, "the case asked for"),
+    ("I Don’t", "Don't", True, "a typographic apostrophe where case counts"),
+)
+WORDS_IN_COMMON = (
+    ("Paris", "Paris", 1.0, "the same"),
+    ("The red house", "a red house", 1.0, "articles"),
+    ("red house", "the red house", 1.0, "articles that are missing"),
+    ("red", "red house", 2 / 3, "one of two: precision 1, recall a half"),
+    ("Rome Paris Oslo", "Paris", 0.5, "every candidate listed earns less"),
+    ("Paris Paris Paris", "Paris", 0.5, "words count as often as they stand"),
+    ("London", "Paris", 0.0, "nothing in common"),
+    ("don't", "dont", 1.0, "an apostrophe is deleted"),
+    ("`red`, **house**", "red house", 1.0, "Markdown around words"),
+    ("x < 5", "x > 5", 2 / 3, "a sign between spaces is a word"),
+    ("a - b", "a + b", 0.5, "beside an article"),
+    ("x \u2212 5", "x - 5", 1.0, "a typographic minus is one"),
+    ("- red\n  * blue", "red blue", 1.0, "the marks of a list are none"),
+    ("- y", "+ y", 0.5, "and before a letter"),
+    ("<5", ">5", 0.0, "those at a number are a part of it"),
+    ("-5", "5", 0.0, "fault in the wild: a sign that is deleted"),
+    ("-$5", "$5", 0.0, "a sign before the currency"),
+    ("1.5", "15", 0.0, "fault in the wild: a point that is deleted"),
+    (".5", "5", 0.0, "a point in front"),
+    ("(15).", "15.0", 1.0, "without what stands around them"),
+    ("1/2", "0.5", 1.0, "a fraction"),
+    ("3-5", "35", 0.0, "a range"),
+    ("2024-01-05", "20240105", 0.0, "a date"),
+    ("5%", "5", 0.0, "a percentage"),
+    ("5 %", "5", 0.0, "with a space"),
+    ("5 %", "5%", 1.0, "which is the same one"),
+    ("x=-5", "x=5", 0.0, "a sign in an equation"),
+    ("C#", "C", 0.0, "a sign that is a part of a name"),
+    ("5!", "5", 0.0, "a factorial"),
+    ("U.S.", "US", 1.0, "stops between letters"),
+    ("2 + 3", "2 - 3", 2 / 3, "two sums that differ in a sign"),
+    ("Oslo \u2014 Rome", "Oslo Rome", 1.0, "a dash is no sign"),
+    ("5 5", "5", 2 / 3, "counts as often as it stands"),
+    ("巴黎", "巴黎市", 0.8, "Chinese by characters: two of three, two of two"),
+    ("", "Paris", 0.0, "an empty prediction"),
+    ("", "", 1.0, "both empty"),
+    ("A", "A", 1.0, "articles that are all there is"),
+    ("\ud800", "Paris", 0.0, "a lone surrogate"),
+    (None, "Paris", 0.0, "no prediction is wrong"),
+    ("Paris", None, None, "no truth"),
+    ("Paris", float("nan"), None, "a truth of NaN"),
+)
+CHOICES = (
+    ("A", "B", False, "another letter"),
+    ("A or B", "B", False, "two letters earn nothing"),
+    ("not B", "B", False, "a denial earns nothing"),
+    ("E", "B", False, "a letter that is no option"),
+    (None, "B", False, "no prediction is wrong"),
+    ("B", "E", None, "a truth that is no option"),
+    ("B", "A or B", None, "a truth of two letters"),
+    ("B", None, None, "no truth"),
+    ("B", float("nan"), None, "a truth of NaN"),
+)
+JSON = (
+    ('{"a": 1, "b": 2}', '{"b": 2, "a": 1}', 1.0, "the order of keys"),
+    ('{"a": 1}', {"a": 1}, 1.0, "text and object"),
+    ({"a": np.array([1, 2])}, {"a": [1, 2]}, 1.0, "an array is a list"),
+    ("1", "1.0", 1.0, "a number written otherwise"),
+    ("0.1", np.float32(0.1), 1.0, "a numpy float too"),
+    ("9007199254740993", "9007199254740992", 0.0, "beyond what floats can tell apart"),
+    ("true", "1", 0.0, "true is not 1"),
+    ("false", "0", 0.0, "false is not 0"),
+    ("true", np.True_, 1.0, "also in numpy"),
+    ("null", "null", 1.0, "null is a value"),
+    ('"Paris"', '"paris"', 0.0, "texts are the same characters"),
+    ("[1, 2]", "[2, 1]", 0.0, "the order of a list counts"),
+    ("[1, 2]", "[1, 2, 2]", 0.0, "and so does its length"),
+    ('{"a": null}', "{}", 0.0, "null is not a missing key"),
+    ('{"a": 1, "a": 2}', '{"a": 2}', 1.0, "of a key that stands twice the last counts"),
+    ("{}", "[]", 0.0, "an empty object is no empty list"),
+    (json.dumps(PERSON), PERSON, 1.0, "values inside values"),
+    ("{'a': 1}", '{"a": 1}', 0.0, "single quotes are no JSON"),
+    ('{"a": 1} or so', '{"a": 1}', 0.0, "text around it"),
+    ("[" * 101 + "]" * 101, "[]", 0.0, "nested too deeply"),
+    ("", '{"a": 1}', 0.0, "an empty prediction"),
+    (None, '{"a": 1}', 0.0, "no prediction is wrong"),
+    (None, "null", 0.0, "and not null"),
+    ("1", None, None, "no truth"),
+    ("1", "Paris", None, "a truth that is no JSON"),
+    ("1", {1: 2}, None, "a truth with a key that is no text"),
+    ("1", {1, 2}, None, "a truth that JSON cannot hold"),
+    ("1", b"1", None, "a truth in bytes"),
+)
+JSON_IN_PART = (
+    ('{"a": 1, "b": 3}', '{"a": 1, "b": 2}', 0.5, "one of two"),
+    ('{"a": 1, "c": 0}', '{"a": 1, "b": 2}', 1 / 3, "one missing and one added"),
+    ('{"a": {"x": 1, "y": 2}}', '{"a": {"x": 1, "y": 3}}', 0.5, "a key earns what its value earns"),
+    ('{"a": [1, 2]}', '{"a": [1, 2, 3]}', 2 / 3, "a shorter list"),
+    ('{"a": {}}', '{"a": []}', 0.0, "an object is no list"),
+    ("[1, 2]", "[1, 3]", 0.5, "a list at the top"),
+    ("1", "1", 1.0, "a number at the top"),
+    ("{}", "{}", 1.0, "both empty"),
+    ("{}", '{"a": 1}', 0.0, "an empty prediction"),
+    ("no JSON", '{"a": 1}', 0.0, "no JSON"),
+)
+CITIES = (
+    ('{"city": " oslo. "}', 1.0, "case, white space and a full stop do not count"),
+    ('{"city": "Rome"}', 0.0, "another text does"),
+    ('{"city": ["oslo"]}', 0.0, "and so does another kind"),
+    ('{"CITY": "Oslo"}', 0.0, "keys are the same characters"),
+)
+VERDICTS = (
+    *((numbers_equal, prediction, truth, {}, *row) for prediction, truth, *row in EXACT_NUMBERS),
+    *((numbers_equal, *row) for row in TOLERANT_NUMBERS),
+    *((closeness, prediction, truth, {}, *row) for prediction, truth, *row in CLOSE),
+    *((closeness, *row) for row in CLOSE_WITH_OPTIONS),
+    *((closeness, a, b, {"steps": STEPS_DOWN, **options}, *row) for a, b, options, *row in CLOSE_IN_STEPS),
+    *((matches, *row) for row in MATCHING),
+    *((contains, prediction, truth, {}, *row) for prediction, truth, *row in CONTAINING),
+    *((contains, prediction, truth, {"case": True}, *row) for prediction, truth, *row in CASED),
+    *((f1, prediction, truth, {}, *row) for prediction, truth, *row in WORDS_IN_COMMON),
+    *((choice_equal, prediction, truth, {}, *row) for prediction, truth, *row in CHOICES),
+    *((json_equal, prediction, truth, {}, *row) for prediction, truth, *row in JSON),
+    *((json_equal, prediction, truth, {"partial": True}, *row) for prediction, truth, *row in JSON_IN_PART),
+    *((json_equal, prediction, {"city": "Oslo"}, {"text": "matches"}, *row) for prediction, *row in CITIES),
+)
+
+
+@pytest.mark.parametrize(("verify", "prediction", "truth", "options", "expected"), table(*VERDICTS))
+def test_a_verifier_judges_a_prediction_by_its_truth(verify, prediction, truth, options, expected):
+    found = verify(prediction, truth, **options)
+    assert type(found) is type(expected)
+    assert found == (pytest.approx(expected, rel=1e-15) if isinstance(expected, float) else expected)
+
+
+@pytest.mark.parametrize(
+    "written",
+    table(
+        ("[1, 2, 3]", "JSON"),
+        ("{1, 2, 3}", "a set"),
+        (r"\left\{1,\, 2,\; 3\right\}", "a set in LaTeX with growing braces and thin spaces"),
+        (r"$\{1,2,3\}$", "in dollars"),
+        (r"\((1,2,3)\)", "in round mathematics"),
+        ("1, 2, 3", "by commas"),
+        ("1; 2; 3", "by semicolons"),
+        ("1 and 2 and 3", "by the word and"),
+        ("1, 2 and 3", "with and before the last"),
+        ("1, 2, and 3", "with a comma before it"),
+        ("1、2、3", "by Chinese commas"),
+        ("1，2，3", "by full-width commas"),
+        ("[1, 2, 3,]", "with a comma behind the last"),
+        ("['1', \"2\", '3']", "numbers in quotes"),
+        (np.array([1, 2, 3]), "an array"),
+        ([Decimal(1), Fraction(2), np.int64(3)], "numbers of all kinds"),
+    ),
+)
+def test_however_it_is_written_it_is_the_same_list(written):
+    assert lists_equal(written, "[1, 2, 3]") == lists_equal([1, 2, 3], written) == 1.0
+    assert sets_equal(written, "{3, 2, 1}") == 1.0
+    assert lists_equal(written, "[1, 2, 4]") == 0.0
+
+
+@pytest.mark.parametrize(
+    ("prediction", "ground_truth", "sets", "lists", "jaccard", "places"),
+    table(
+        ("1, 2, 3", "1, 2, 3", 1.0, 1.0, 1.0, 1.0, "the same"),
+        ("3, 1, 2", "1, 2, 3", 1.0, 0.0, 1.0, 0.0, "another order"),
+        ("1, 2, 2", "1, 2", 1.0, 0.0, 1.0, 2 / 3, "a duplicate"),
+        ("2, 3", "1, 2, 3", 0.0, 0.0, 2 / 3, 0.0, "one missing at the beginning moves the others"),
+        ("1, 5, 3", "1, 2, 3", 0.0, 0.0, 2 / 4, 2 / 3, "one wrong"),
+        ("15", "5", 0.0, 0.0, 0.0, 0.0, "the truth's digits inside another number"),
+        (5, "5", 1.0, 1.0, 1.0, 1.0, "a number alone"),
+        (r"\frac{1}{2}, \frac{1}{3}", "[0.5, 1/3]", 1.0, 1.0, 1.0, 1.0, "fractions in LaTeX"),
+        ("Paris, ROME", "paris, 'Rome'", 1.0, 1.0, 1.0, 1.0, "texts as matches compares them"),
+        ("C, c#", "C", 0.0, 0.0, 0.5, 0.5, "signs of names are a part of them"),
+        ("'a, b', c", '["a, b", "c"]', 1.0, 1.0, 1.0, 1.0, "a comma in quotes"),
+        ("['it\\'s', 'b']", ["it's", "b"], 1.0, 1.0, 1.0, 1.0, "an escaped quote in Python"),
+        ("it's, that's", ["it's", "that's"], 1.0, 1.0, 1.0, 1.0, "apostrophes are no quotes"),
+        ("'tis, 'twas", ["'tis", "'twas"], 1.0, 1.0, 1.0, 1.0, "not even in front"),
+        ("f(x, y), g(x)", ["f(x, y)", "g(x)"], 1.0, 1.0, 1.0, 1.0, "commas in brackets do not separate"),
+        ("(1, 2), (3, 4)", "[[1, 2], [3, 4]]", 1.0, 1.0, 1.0, 1.0, "pairs"),
+        ("(2, 1), (3, 4)", "(1, 2), (3, 4)", 0.0, 0.0, 1 / 3, 0.5, "the order in pairs counts"),
+        ("{2, 1}, {3}", [{1, 2}, {3}], 1.0, 1.0, 1.0, 1.0, "the order in inner sets does not"),
+        ("(1, 2) and (3, 4)", "[(1, 2), (3, 4)]", 1.0, 1.0, 1.0, 1.0, "pairs joined by and"),
+        ("1,234; 5", "[1234, 5]", 1.0, 1.0, 1.0, 1.0, "semicolons leave commas to numbers"),
+        ("1,234", "[1, 234]", 1.0, 1.0, 1.0, 1.0, "without them a comma separates: documented"),
+        ("x and y, z and w", ["x and y", "z and w"], 1.0, 1.0, 1.0, 1.0, "an and in each of them is theirs"),
+        ('[{"a": 1, "b": 2}]', [{"b": 2.0, "a": 1}], 1.0, 1.0, 1.0, 1.0, "objects, their keys in any order"),
+        ("∅", r"\emptyset", 1.0, 1.0, 1.0, 1.0, "the empty set in signs"),
+        ("set()", set(), 1.0, 1.0, 1.0, 1.0, "the empty set in Python"),
+        ("1", "[]", 0.0, 0.0, 0.0, 0.0, "something for nothing"),
+        ("[]", "1", 0.0, 0.0, 0.0, 0.0, "nothing for something"),
+        ("1,,2", "1, 2", 0.0, 0.0, 2 / 3, 1 / 3, "an empty element is one"),
+        ("(0, 1]", "0, 1", 0.0, 0.0, 0.0, 0.0, "brackets that do not match"),
+        ("[1, 2", "1, 2", 0.0, 0.0, 0.0, 0.0, "a bracket that is not closed"),
+        ("1)", "1", 0.0, 0.0, 0.0, 0.0, "a bracket that is not opened"),
+        ("1, " * 40_000, "1", 0.0, 0.0, 0.0, 0.0, "over 100,000 characters"),
+        ("", "1", 0.0, 0.0, 0.0, 0.0, "an empty prediction"),
+        (None, "1", 0.0, 0.0, 0.0, 0.0, "no prediction is wrong"),
+        ("1", None, None, None, None, None, "no truth"),
+        ("1", "", None, None, None, None, "an empty truth"),
+        ("1", "(0, 1]", None, None, None, None, "a truth whose brackets do not match"),
+        ("1", {"a": 1}, None, None, None, None, "a truth that is a dict"),
+        ("1", float("nan"), None, None, None, None, "a truth of NaN"),
+        ([1], ENDLESS, None, None, None, None, "a truth that holds itself"),
+        (ENDLESS, [1], 0.0, 0.0, 0.0, 0.0, "a list that does"),
+    ),
+)  # fmt: skip
+def test_sets_and_lists_and_their_partial_credit(prediction, ground_truth, sets, lists, jaccard, places):
+    assert sets_equal(prediction, ground_truth) == sets
+    assert lists_equal(prediction, ground_truth) == lists
+    assert sets_equal(prediction, ground_truth, partial=True) == jaccard
+    assert lists_equal(prediction, ground_truth, partial=True) == places
+
+
+@pytest.mark.parametrize(
+    ("prediction", "noted"),
+    table(
+        ('{"a": 1, "b": 2}', [], "nothing is wrong"),
+        ('{"b": 3, "c": 0}', ["a", "b", "c"], "missing, wrong and added, in order"),
+        ("no JSON", ["a", "b"], "all are wrong where there is no JSON"),
+    ),
+)
+def test_the_wrong_keys_are_noted(prediction, noted):
+    with listen() as notes:
+        json_equal(prediction, {"a": 1, "b": 2}, partial=True)
+    assert notes == {"wrong_keys": noted}
+
+
+EXTREMES = st.sampled_from([Decimal(0), Decimal("1e-30"), Decimal("-1e40")])
+NUMBERS = st.decimals(-10_000, 10_000, places=3) | EXTREMES
+WRITTEN = NUMBERS.map(str) | st.builds("{}/{}".format, st.integers(-99, 99), st.integers(1, 99))
+SAYINGS = st.lists(st.sampled_from("red house the 5 5.0 -5 C# - 中 文".split()), max_size=8).map(" ".join)
+LEAVES = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from(["", "a", "B", 0.5, 1.0])
+VALUES = st.recursive(
+    LEAVES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
+    max_leaves=8,
+)
+ELEMENTS = st.integers(-99, 99) | st.sampled_from(["red", "x y"]) | st.decimals(-9, 9, places=2).map(float)
+LISTS = st.lists(ELEMENTS, max_size=6)
+WRITERS = st.sampled_from([json.dumps, str, lambda items: "; ".join(map(str, items)) or "[]", list, tuple])
+WRITTEN_LISTS = st.builds(lambda write, items: write(items), WRITERS, LISTS)
+JUDGED = {
+    "numbers_equal": (numbers_equal, WRITTEN),
+    "within tolerances": (partial(numbers_equal, absolute=0.5, relative=0.1), WRITTEN),
+    "closeness": (closeness, WRITTEN),
+    "closeness, absolute": (partial(closeness, zero_at=100, scale="absolute"), WRITTEN),
+    "closeness in steps": (partial(closeness, steps=STEPS_DOWN), WRITTEN),
+    "matches": (matches, st.text(max_size=30)),
+    "f1": (f1, SAYINGS),
+    "choice_equal": (choice_equal, st.text("AB(). or", max_size=8)),
+    "json_equal": (json_equal, VALUES.map(json.dumps)),
+    "json_equal in part": (partial(json_equal, partial=True), VALUES.map(json.dumps)),
+    "sets_equal": (sets_equal, WRITTEN_LISTS),
+    "sets_equal in part": (partial(sets_equal, partial=True), WRITTEN_LISTS),
+    "lists_equal": (lists_equal, WRITTEN_LISTS),
+    "lists_equal in part": (partial(lists_equal, partial=True), WRITTEN_LISTS),
+    "lists of any text": (lists_equal, st.text("()[]{},;'\"\\$ and1.x", max_size=40)),
+}
+
+
+@pytest.mark.parametrize("name", JUDGED)
+@given(data=st.data())
+def test_a_verdict_is_symmetric_in_range_and_full_for_the_same(name, data):
+    verify, texts = JUDGED[name]
+    a, b = data.draw(texts), data.draw(texts)
+    one, other = verify(a, b), verify(b, a)
+    assert one == other or (None in (one, other) and not one and not other)
+    assert 0.0 <= (one or 0.0) <= 1.0
+    assert verify(a, a) in (1.0, None)
+
+
+@given(truth=st.integers(-9999, 9999), digit=st.integers(0, 9))
+def test_a_digit_more_is_another_number(truth, digit):
+    assume((truth, digit) != (0, 0))
+    assert numbers_equal(f"{truth}{digit}", str(truth)) is False
+
+
+@given(a=NUMBERS, b=NUMBERS, tolerance=st.decimals(0, 2, places=2))
+def test_a_relative_tolerance_is_a_share_of_the_larger_magnitude(a, b, tolerance):
+    exact = [Fraction(str(number)) for number in (a, b, tolerance)]
+    expected = abs(exact[0] - exact[1]) <= exact[2] * max(abs(exact[0]), abs(exact[1]))
+    assert numbers_equal(a, b, relative=float(tolerance)) is expected
+
+
+STEPS = st.decimals(0, 10_000, places=3)
+
+
+@given(truth=NUMBERS, near=STEPS, more=STEPS, sign=st.sampled_from([-1, 1]), other=st.sampled_from([-1, 1]))
+def test_closeness_falls_with_the_error(truth, near, more, sign, other):
+    for options in (
+        {"zero_at": 0.7},
+        {"steps": ((0.001, 1), (0.3, 0.7), (40, 0.1))},
+        {"steps": ((0.001, 1), (0.3, 0.7), (40, 0.1)), "scale": "absolute"},
+    ):
+        close = partial(closeness, **options)
+        assert close(truth + sign * near, truth) >= close(truth + sign * (near + more), truth)
+    absolute = partial(closeness, zero_at=5000, scale="absolute")
+    assert absolute(truth + sign * near, truth) >= absolute(truth + other * (near + more), truth)
+
+
+@pytest.mark.parametrize(
+    ("near", "far", "truth"),
+    table(
+        ("-12", "-1200", "12", "the wrong sign and a hundredfold"),
+        ("1", "0", "12", "a twelfth and nothing"),
+        ("-1", "-2", "1", "the wrong sign and farther"),
+    ),
+)
+def test_a_wide_closeness_does_not_pay_more_for_the_farther_answer(near, far, truth):
+    assert closeness(near, truth, zero_at=2) >= closeness(far, truth, zero_at=2)
+
+
+@given(text=st.text(max_size=30), white=st.sampled_from(["", " ", "\n\t"]))
+def test_a_text_matches_itself_in_any_white_space(text, white):
+    assert matches(f"{white}{text}{white}", text) is True
+    assert matches(text, text, case=True, white_space=True, punctuation=True, unicode_form=None) is True
+
+
+LARGER = "{1}{0} {0}{1} {1}.{0} {0}.{1} {0},{1}00 {1},{0} -{0} {0}% {1}/{0}".split()
+
+
+@given(number=st.integers(0, 9999), digit=st.integers(1, 9), larger=st.sampled_from(LARGER))
+def test_contains_never_finds_a_number_inside_another(number, digit, larger):
+    text = larger.format(number, digit)
+    assert contains(f"It is {text}.", str(number)) is (text == str(number))
+    assert contains(f"It is {text}, or {number}.", str(number)) is True
+
+
+@given(number=st.decimals(-9999, 9999, places=2), other=st.decimals(-9999, 9999, places=2))
+def test_f1_holds_numbers_equal_by_their_values(number, other):
+    assert f1(f"It is {number}.", f"it is {number:,}") == 1.0
+    assert (f1(str(number), str(other)) == 1.0) is (number == other)
+
+
+BAGS = st.lists(st.sampled_from("bcde"), min_size=1, max_size=8)
+
+
+@given(a=BAGS, b=BAGS)
+def test_f1_is_the_harmonic_mean_of_precision_and_recall(a, b):
+    common = sum((Counter(a) & Counter(b)).values())
+    precision, recall = common / len(a), common / len(b)
+    expected = 2 * precision * recall / (precision + recall) if common else 0.0
+    assert f1(" ".join(a), " ".join(b)) == pytest.approx(expected)
+
+
+FORMS = st.sampled_from(["{}", "({})", "{}.", "option {}", "The answer is {}", "**{}**", "{}) Paris"])
+LETTERS = st.sampled_from("ABCD")
+
+
+@given(a=LETTERS, b=LETTERS, one=FORMS, other=FORMS)
+def test_every_form_of_a_letter_is_equal_to_every_other_and_to_no_other_letters(a, b, one, other):
+    assert choice_equal(one.format(a), other.format(b)) is (a == b)
+
+
+def strictly(value):
+    """The value with its kinds spelled out, so that Python does not take True for 1."""
+    if isinstance(value, dict):
+        return {key: strictly(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [strictly(item) for item in value]
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return ("number", Decimal(value)) if is_number else (type(value), value)
+
+
+@given(a=VALUES, b=VALUES)
+def test_json_is_equal_as_its_values_are(a, b):
+    assert json_equal(json.dumps(a), json.dumps(b)) == float(strictly(a) == strictly(b))
+
+
+@given(a=LISTS, b=LISTS, one=WRITERS, other=WRITERS)
+def test_sets_and_lists_are_equal_as_python_says_of_their_elements(a, b, one, other):
+    assert sets_equal(one(a), other(b)) == float(set(a) == set(b))
+    assert lists_equal(one(a), other(b)) == float(a == b)
+
+
+@given(a=VALUES, b=VALUES, items=LISTS, others=LISTS)
+def test_credit_in_part_is_full_only_for_what_is_equal(a, b, items, others):
+    for equal, one, other in (
+        (json_equal, json.dumps(a), json.dumps(b)), (sets_equal, items, others), (lists_equal, items, others)
+    ):  # fmt: skip
+        assert (equal(one, other, partial=True) == 1.0) == (equal(one, other) == 1.0)
+
+
+@given(items=st.lists(st.integers(0, 9), min_size=1, max_size=6, unique=True), more=st.integers(10, 99))
+def test_what_is_added_never_pays(items, more):
+    for equal in (sets_equal, lists_equal):
+        assert equal([*items, more], items, partial=True) < equal(items, items, partial=True)
+    keyed = {str(item): item for item in items}
+    assert json_equal({**keyed, "z": more}, keyed, partial=True) < 1.0
+
+
+def test_partial_credit_does_not_hang_on_the_order_of_keys():
+    def tenths(**right):
+        return {key: [0] * number + [key] * (10 - number) for key, number in right.items()}
+
+    truth = {key: [0] * 10 for key in "zyx"}  # 0.1 + 0.2 + 0.3 is not 0.3 + 0.2 + 0.1 in floats
+    found = tenths(x=1, y=2, z=3)
+    assert json_equal(found, truth, partial=True) == json_equal(truth, found, partial=True)
+
+
+def test_an_object_that_holds_itself_is_no_json():
+    endless = {}
+    endless["a"] = endless
+    assert json_equal("{}", endless) is None
