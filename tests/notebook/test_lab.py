@@ -37,7 +37,7 @@ def page(lab, browser):
     context.close()
 
 
-@pytest.mark.parametrize("name", ["02_check.ipynb", "03_analyze.ipynb"])
+@pytest.mark.parametrize("name", ["02_check.ipynb"])
 def test_a_notebook_runs_from_top_to_bottom_in_the_browser(page, lab, name):
     run_all(page, lab, name)
     assert (

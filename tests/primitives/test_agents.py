@@ -264,7 +264,7 @@ IN_TEXT = table(
      "a tag that is only named in it"),
     ('<tool_call>{"name": "f", "parameters": {"a": 1}}</tool_call>', [("f", {"a": 1}, None, None, 0)],
      "Llama's"),
-    ("<tool_call><function=f>\n<parameter=a>\nso\n it is\n</parameter>\n<parameter=b>3</parameter>\n</function>",
+    ("<tool_call><function=f>\n<parameter=a>\nso\n it is</parameter>\n<parameter=b>3</parameter></function>",
      [("f", {"a": "so\n it is", "b": "3"}, None, None, 0)], "Qwen3-Coder's"),
     ("<tool_call><function=f></function></tool_call>", [("f", {}, None, None, 0)], "without arguments"),
     ("<tool_call><function=f><parameter=a>1", [("f", {}, None, None, 0)], "a parameter that is cut off"),
