@@ -129,9 +129,11 @@ def _read_file(path: Path, texts: Collection[str], completions: Collection[str])
 def _read_folder(folder: Path, texts: Collection[str], completions: Collection[str]) -> list[Piece]:
     """The files of one kind in a folder, each under its name; or a data set that `datasets` saved to disk."""
     pieces = []
-    for split, place in _splits(folder).items():
-        shards = _saved_shards(place)
-        for path in shards or _files_of_one_kind(place):
+    splits = {"": folder}
+    if (folder / "dataset_dict.json").is_file():
+        splits = {state.parent.name: state.parent for state in sorted(folder.glob("*/state.json"))}
+    for split, place in splits.items():
+        for path in _files_of_one_kind(place):
             file = f"{split}/{path.name}" if split else path.name
             if not path.stat().st_size:
                 pieces.append(Piece(file, [], [Rejected(0, "is empty", file)]))
@@ -139,36 +141,9 @@ def _read_folder(folder: Path, texts: Collection[str], completions: Collection[s
             piece = _read_file(path, texts, completions)
             rows = [(line, {"split": split, **row}) for line, row in piece.rows] if split else piece.rows
             rejected = [replace(item, file=file) for item in piece.rejected]
-            form = SAVED if shards else piece.form
+            form = SAVED if (place / "state.json").is_file() else piece.form
             pieces.append(Piece(file, rows, rejected, form))
     return pieces
-
-
-def _splits(folder: Path) -> dict[str, Path]:
-    """The folders of the splits of a saved `DatasetDict`, by name; else the folder itself under ""."""
-    record = _small_json(folder / "dataset_dict.json")
-    names = record.get("splits", []) if isinstance(record, dict) else []
-    return {str(name): folder / str(name) for name in names} or {"": folder}
-
-
-def _saved_shards(folder: Path) -> list[Path]:
-    """The Arrow files that ``Dataset.save_to_disk`` wrote, in their order; none where it was not at work."""
-    state = _small_json(folder / "state.json")
-    if not isinstance(state, dict) or not isinstance(state.get("_data_files"), list):
-        return []
-    if state.get("_indices_files") or state.get("_indices_data_files"):
-        raise RolloutsError(
-            f"{str(folder)!r} was saved with an index of rows by an old version of datasets; load it there "
-            "and save it again"
-        )
-    return [folder / str(item["filename"]) for item in state["_data_files"]]
-
-
-def _small_json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
-    except ValueError:
-        return None
 
 
 def _files_of_one_kind(folder: Path) -> list[Path]:
@@ -181,7 +156,7 @@ def _files_of_one_kind(folder: Path) -> list[Path]:
         found = [
             path
             for path in (place.iterdir() if place.is_dir() else ())
-            if path.is_file() and path.suffix.lower() in KINDS and not path.name.startswith(".")
+            if path.is_file() and path.suffix.lower() in KINDS and not path.name.startswith((".", "cache-"))
         ]
         if any(path.suffix.lower() != ".json" for path in found):
             found = [path for path in found if path.suffix.lower() != ".json"]
