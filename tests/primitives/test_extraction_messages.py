@@ -129,8 +129,8 @@ def test_assistant_text_of_all_turns_is_joined_by_empty_lines(messages, expected
         ),
         (
             said(tool_calls=[{"name": "f", "arguments": '{"a": NaN}'}]),
-            '<tool_call>{"name": "f"}</tool_call>',
-            "a number that JSON has not",
+            r'<tool_call>{"name": "f", "arguments": "{\"a\": NaN}"}</tool_call>',
+            "a number that JSON has not: the text of it",
         ),
         (said("4", tool_calls=[{"name": 3}, None, "f", {}, {"function": None}]), "4", "calls that are none"),
         (said("4", tool_calls="f"), "4", "calls that are a text"),

@@ -173,7 +173,7 @@ ERRORS = [
     (("",), "'' is not one name", "an empty name"),
     (("plan(",), "'plan(' has a bracket that is empty or not closed", "a bracket that is not closed"),
     (("plan()",), "has a bracket that is empty or not closed", "an empty bracket"),
-    (("plan)",), "'plan)' is not one name", "a bracket that is not opened"),
+    (("plan)",), "')' is not the name of a tag", "a bracket that is not opened"),
     (("(step)",), "'(' is not the name of a tag", "a bracket without a name"),
     (("a++",), "'+' is not the name of a tag", "two counts"),
     (("a+(b)?",), "'?' is not the name of a tag", "a count before and behind the bracket"),
