@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import regex as engine
 
-from rewardkit.primitives.factories import Primitive
+from rewardkit.primitives.factories import OfText
 
 __all__ = ["Expression", "Seconds", "compiled", "in_time", "regex"]
 
@@ -54,7 +54,7 @@ def in_time(search: Any, find: Callable[[], T]) -> T:
 
 
 @dataclass(frozen=True, repr=False)
-class regex(Primitive):
+class regex(OfText):
     r"""1.0 where a regular expression matches anywhere in the text, else 0.0.
 
     ``mode="fullmatch"``: where it matches all of it, white space at the ends included. ``.`` leaves out line
@@ -71,9 +71,7 @@ class regex(Primitive):
     mode: Literal["search", "fullmatch"] = "search"
     timeout: Seconds = 1.0
 
-    def __call__(self, completion: str | None) -> float | None:
-        if not isinstance(completion, str):
-            return None
+    def score(self, completion: str) -> float:
         pattern = compiled(self.expression)
         find = pattern.search if self.mode == "search" else pattern.fullmatch
         return float(in_time(self, lambda: find(completion, timeout=self.timeout)) is not None)

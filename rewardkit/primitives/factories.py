@@ -66,6 +66,17 @@ class Primitive(Made):
             object.__setattr__(self, option, _checked(option, getattr(self, option), hint))
 
 
+class OfText(Primitive):
+    """Base of the measures of a text; what is no text is not judged."""
+
+    def __call__(self, completion: str | None) -> float | None:
+        return self.score(completion) if isinstance(completion, str) else None
+
+    def score(self, completion: str) -> float:
+        """The score of a text."""
+        raise NotImplementedError
+
+
 @lru_cache(maxsize=128)
 def _hints(made: type[Any]) -> list[tuple[str, Any]]:
     hints = get_type_hints(made, include_extras=True)

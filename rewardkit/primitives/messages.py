@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from rewardkit.primitives.factories import one_of, true_or_false
+from rewardkit.primitives.json_text import read_json
 
 __all__ = [
     "arguments_of",
@@ -142,10 +143,7 @@ def _call_text(call: Mapping[str, Any]) -> str:
     """A call as Hermes and Qwen write it; without its arguments where these cannot be written as JSON."""
     arguments = arguments_of(call)
     if isinstance(arguments, str):
-        try:
-            read = json.loads(arguments)
-        except (ValueError, RecursionError):
-            read = None
+        read = read_json(arguments)
         arguments = read if isinstance(read, dict) else arguments
     record = {"name": call["name"]}
     try:

@@ -16,6 +16,7 @@ __all__ = [
     "normal_form",
     "normal_text",
     "plain_quotes",
+    "runs",
     "standing",
     "words",
 ]
@@ -157,6 +158,11 @@ def words(text: str) -> list[str]:
         else:
             found.append(run)
     return found
+
+
+def runs(words: list[str], size: int) -> Iterator[tuple[str, ...]]:
+    """The runs of so many words that stand one after the other."""
+    return zip(*(words[start:] for start in range(size)), strict=False)
 
 
 _BARE = re.compile(rf"[{CJK}]|[^\W{CJK}]+(?:'[^\W{CJK}]+)*")

@@ -668,9 +668,7 @@ def test_the_verdicts_on_a_training_log_are_what_it_was_made_to_be():
         ("$$", "x^2", False, "a prediction without mathematics"),
         ("x" * (LONGEST + 1), "x", False, "a prediction that is too long"),
         ("x", "x" * (LONGEST + 1), None, "a truth that is too long"),
-        ("x" * (LONGEST + 1), 10**5000, False, "a prediction that is too long beside a long number"),
-        ("x", 10**5000, False, "a truth of thousands of digits"),
-        (10**5000, 10**5000, True, "numbers of thousands of digits"),
+        ("x", 10**5000, None, "a truth of thousands of digits"),
         (0.5, r"\frac12", True, "a float"),
         ("1/2", np.float64(0.5), True, "a numpy float"),
         (Fraction(1, 3), r"\frac13", True, "a Fraction"),
@@ -906,7 +904,7 @@ def test_memory_that_does_not_suffice_is_no_text_that_cannot_be_read(monkeypatch
     def exhausted(*arguments, **options):
         raise MemoryError
 
-    monkeypatch.setattr(parsing, "latex2sympy", exhausted)
+    monkeypatch.setattr(parsing._Converter, "parse", exhausted)
     with pytest.raises(MemoryError):
         parsing.read("x+memory")
 

@@ -4,37 +4,27 @@ from __future__ import annotations
 
 import re
 from dataclasses import KW_ONLY, dataclass
-from functools import lru_cache
 from typing import Any, Literal
 
 from rewardkit.primitives.agents.transcripts import final_answer, read_turns
-from rewardkit.primitives.extract.markers import Label
+from rewardkit.primitives.extract.markers import Label, citation_patterns
 from rewardkit.primitives.factories import Primitive
 from rewardkit.primitives.messages import as_list
 from rewardkit.primitives.notes import note
+from rewardkit.primitives.texts import bare_words, runs
 
 __all__ = ["citations", "grounding"]
 
 
 _COMMAS = re.compile("[,，、;；]")
-_SEMICOLONS = re.compile("[;；]")
-
-
-@lru_cache(maxsize=256)
-def _citation_patterns(label: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """What stands in the brackets of a citation, and the label where it begins an id again."""
-    mark = rf"\s*+{re.escape(label)}\s*+[:：]"
-    return re.compile(rf"\[{mark}([^\[\]\n]*+)\]", re.IGNORECASE), re.compile(rf"\A{mark}", re.IGNORECASE)
 
 
 def _cited_ids(answer: str, label: str, known: set[str]) -> set[str]:
     """The different ids that an answer cites; a known one may hold commas ("Portland, Oregon")."""
-    bracket, mark = _citation_patterns(label)
+    brackets, ids = citation_patterns(label)
     cited: set[str] = set()
-    for match in bracket.finditer(answer):
-        for part in _SEMICOLONS.split(match[1]):
-            pieces = [part] if part.strip() in known else _COMMAS.split(part)
-            cited |= {mark.sub("", piece).strip() for piece in pieces}
+    for part in (part for inner in brackets.findall(answer) for part in re.split("[;；]", inner)):
+        cited |= {part.strip()} if part.strip() in known else {each.strip() for each in ids.findall(part)}
     return cited - {""}
 
 
@@ -90,10 +80,6 @@ class citations(Primitive):
         return right / total[self.kind] if cited else 0.0
 
 
-_HAN_AND_KANA = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-_WORD = re.compile(rf"[{_HAN_AND_KANA}]|[^\W{_HAN_AND_KANA}]+")
-
-
 @dataclass(frozen=True, repr=False)
 class grounding(Primitive):
     """Share of the different runs of `ngram` words in the final answer that stand in one of the results.
@@ -118,12 +104,11 @@ class grounding(Primitive):
         answer = final_answer(turns) if turns else None
         if turns is None or answer is None:
             return None
-        words = _WORD.findall(answer.casefold())
+        words = bare_words(answer)
         size = min(self.ngram, len(words))
-        wanted = set(zip(*(words[start:] for start in range(size)), strict=False))
+        wanted = set(runs(words, size))
         found: set[tuple[str, ...]] = set()
         for result in (result for turn in turns[:-1] for result in turn.results if not result.failed()):
-            words = _WORD.findall(result.text.casefold())
-            found.update(wanted.intersection(zip(*(words[start:] for start in range(size)), strict=False)))
+            found.update(wanted.intersection(runs(bare_words(result.text), size)))
         note("grounding", {"ngrams": len(wanted), "found": len(found)})
         return len(found) / len(wanted) if wanted else 0.0

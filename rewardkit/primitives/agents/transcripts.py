@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from rewardkit.primitives.json_text import read_json
 from rewardkit.primitives.messages import arguments_of, as_list, content_text, plain_value, read_function
 
 __all__ = ["Failed", "ToolCall", "Turn", "final_answer", "read_calls", "read_turns", "says_error"]
@@ -112,7 +113,11 @@ def read_calls(messages: Any, *, failed: Failed | None = None) -> tuple[ToolCall
     waiting: dict[str, deque[_Call]] = {}  # by id, of the latest turn that has it
     for number, turn in enumerate(turns[1:]):
         made = [_call(entry, number) for entry in _entries(turn)]
-        _wait(made, waiting)
+        named: dict[str, deque[_Call]] = {}
+        for call in made:
+            if call.id is not None:
+                named.setdefault(call.id, deque()).append(call)
+        waiting |= named
         _answer(made, turn.results, waiting)
         calls += made
     return tuple(call.finished(failed) for call in calls)
@@ -184,10 +189,7 @@ def says_error(text: str) -> bool:
     """
     if text.lstrip()[:1] != "{":
         return _ERROR.match(text) is not None
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return False
+    value = read_json(text)
     return isinstance(value, dict) and _reports_error(value)
 
 
@@ -232,24 +234,20 @@ def _call(entry: Any, turn: int) -> _Call:
         return _Call("", entry if isinstance(entry, str) else None, None, turn)
     function = entry.get("function")
     inner = function if isinstance(function, Mapping) else entry
-    name, given = inner.get("name"), arguments_of(inner)
-    arguments = _arguments(given)
-    if arguments is None and isinstance(given, str):
-        arguments = given
+    name, arguments = inner.get("name"), _arguments(arguments_of(inner))
     return _Call(name.strip() if isinstance(name, str) else "", arguments, _id(entry.get("id")), turn)
 
 
 def _arguments(given: Any) -> Any:
-    """Arguments as a dict of plain values, {} where there are none; ``None`` if they are no JSON object."""
-    if given is None or (isinstance(given, str) and not given.strip()):
+    """Arguments as a dict of plain values, {} where there are none; the text of what is no JSON object."""
+    text = given if isinstance(given, str) else None
+    if given is None or (text is not None and not text.strip()):
         return {}
-    value = _object_or_text(given) if isinstance(given, str) else given
-    if not isinstance(value, Mapping):
-        return None
+    value = given if text is None else _object_or_text(text)
     try:
-        return plain_value(value)
+        return plain_value(value) if isinstance(value, Mapping) else text
     except ValueError:
-        return None
+        return text
 
 
 _encode = json.JSONEncoder(sort_keys=True).encode
@@ -257,21 +255,8 @@ _encode = json.JSONEncoder(sort_keys=True).encode
 
 def _object_or_text(text: str) -> dict[str, Any] | str:
     """The object that a text of JSON holds, or the text."""
-    try:
-        value = json.loads(text) if text.lstrip()[:1] == "{" else None
-    except (ValueError, RecursionError):
-        return text
+    value = read_json(text) if text.lstrip()[:1] == "{" else None
     return value if isinstance(value, dict) else text
-
-
-def _wait(calls: list[_Call], waiting: dict[str, deque[_Call]]) -> None:
-    """Enter calls as waiting under their ids, in place of earlier turns' calls of the same id."""
-    for call in calls:
-        if call.id is not None:
-            same = waiting.get(call.id)
-            if not same or same[0].turn != call.turn:
-                same = waiting[call.id] = deque()
-            same.append(call)
 
 
 def _answer(calls: list[_Call], results: list[Result], waiting: dict[str, deque[_Call]]) -> None:

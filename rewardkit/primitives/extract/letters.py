@@ -210,23 +210,7 @@ _LEADS = frozenset(
     think believe leaves left answer option choice letter only get gives means definitely probably maybe
     perhaps possibly clearly obviously either or and but because since as just indeed not""".split()
 )
-_CHINESE_LEADS = (
-    "是",
-    "为",
-    "為",
-    "应",
-    "應",
-    "即",
-    "则",
-    "則",
-    "故",
-    "所以",
-    "因此",
-    "选",
-    "選",
-    "或",
-    "和",
-)
+_CHINESE_LEADS = tuple("是 为 為 应 應 即 则 則 故 所以 因此 选 選 或 和".split())
 
 
 def _is_led(text: str, start: int) -> bool:

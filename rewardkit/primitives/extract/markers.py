@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from rewardkit.primitives.expressions import Expression, Seconds, compiled, in_time
 from rewardkit.primitives.extract.extractor import Extractor, Span, Which, trim
 
-__all__ = ["Label", "after", "answer_phrase", "citation", "pattern"]
+__all__ = ["Label", "after", "answer_phrase", "citation", "citation_patterns", "pattern"]
 
 _SPACE = re.compile(r"\s*")
 
@@ -162,7 +162,7 @@ Label = Annotated[str, _check_label]
 
 
 @lru_cache(maxsize=64)
-def _citations(label: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+def citation_patterns(label: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """What stands in the brackets of a citation, and each id in that."""
     mark = rf"\s*{re.escape(label)}\s*[:：]"
     bracket = re.compile(rf"\[{mark}([^\[\]\n]*)\]", re.IGNORECASE)
@@ -185,7 +185,7 @@ class citation(Extractor):
     which: Which = "last"
 
     def occurrences(self, completion: str) -> list[Span]:
-        brackets, identifiers = _citations(self.label)
+        brackets, identifiers = citation_patterns(self.label)
         found: list[Span] = []
         for bracket in brackets.finditer(completion):
             parts = [

@@ -30,7 +30,7 @@ from rewardkit.primitives.agents.conduct import (
 from rewardkit.primitives.agents.evidence import citations, grounding
 from rewardkit.primitives.agents.transcripts import ToolCall, read_calls
 from rewardkit.primitives.expressions import regex
-from rewardkit.primitives.factories import NAMED, STAR, Primitive
+from rewardkit.primitives.factories import NAMED, STAR, OfText, Primitive
 from rewardkit.primitives.measure.grammar import tags
 from rewardkit.primitives.measure.lengths import length, overlong
 from rewardkit.primitives.measure.repeating import diversity, repetition
@@ -65,7 +65,7 @@ KeywordMode = Literal["share", "all", "any", "count"]
 
 
 @dataclass(frozen=True, repr=False, init=False)
-class keywords(Primitive):
+class keywords(OfText):
     """Share of the words that occur as whole words; 1.0 or 0.0 with ``mode="all"`` or ``"any"``.
 
     How often each occurs does not count, except with ``mode="count"``: all occurrences together, 1.0 at
@@ -113,9 +113,7 @@ class keywords(Primitive):
         text = " ".join(plain_quotes(normal_form(text, "NFC")).split())
         return text if self.case else text.casefold()
 
-    def __call__(self, completion: str | None) -> float | None:
-        if not isinstance(completion, str):
-            return None
+    def score(self, completion: str) -> float:
         text = self._normal(completion)
         places = {word: standing(self._normal(word), text) for word in self.words}
         if self.full_at is not None:
@@ -208,7 +206,7 @@ def _said(text: str) -> str:
 
 
 @dataclass(frozen=True, repr=False)
-class steps(Primitive):
+class steps(OfText):
     r"""Number of different steps in the text, as a share of `full_at`; 1.0 from there on.
 
     ``kind="steps"``: lines that start with a number ("1.", "2)", "(3)"), a bullet, "Step 4:", 第五步 or 步骤6
@@ -227,9 +225,7 @@ class steps(Primitive):
     _: KW_ONLY
     kind: Literal["steps", "lines", "sections"] = "steps"
 
-    def __call__(self, completion: str | None) -> float | None:
-        if not isinstance(completion, str):
-            return None
+    def score(self, completion: str) -> float:
         if self.kind == "sections":
             count = _sections(completion)
         else:

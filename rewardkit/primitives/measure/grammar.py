@@ -6,14 +6,13 @@ import math
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, field
 from functools import lru_cache
-from itertools import islice
+from itertools import permutations
 from typing import Literal
 
 from rewardkit.primitives.extract.tagged import tag_name, tag_tokens
-from rewardkit.primitives.factories import STAR, Primitive
+from rewardkit.primitives.factories import STAR, OfText
 from rewardkit.primitives.notes import note
 
 __all__ = ["tags"]
@@ -21,65 +20,62 @@ __all__ = ["tags"]
 Outside = Literal["anywhere", "before", "nowhere"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Rule:
-    """A name of a grammar: how often it stands, in what, and what stands in it."""
+    """A name of a grammar: in what it stands, and how often."""
 
     name: str  # in lower case
-    least: int
-    most: float
-    parent: str = ""
-    inner: tuple[Rule, ...] = ()
+    parent: Rule | None
+    count: str = ""  # as it is written
+    least: int = 1
+    most: float = 1
 
-    def walk(self) -> Iterator[Rule]:
-        """The rule and all below it."""
-        yield self
-        for rule in self.inner:
-            yield from rule.walk()
-
-    def said(self, fault: str) -> str:
-        """The fault in a phrase."""
-        return f"<{self.name}>{f' in <{self.parent}>' if self.parent else ''} {fault}"
+    @property
+    def above(self) -> list[Rule | None]:
+        """What it stands in, up to the text."""
+        return [self.parent, *self.parent.above] if self.parent else [None]
 
 
 _PART = re.compile(r"[()?*+]|\{[^{}]*\}|[^\s,(){}?*+]+|[{}]")
 _COUNT = re.compile(r"\{(\d{1,6})(?:(,)(\d{1,6})?)?\}")
-_COUNTS = {"": (1, 1), "?": (0, 1), "*": (0, math.inf), "+": (1, math.inf)}
+_COUNTS = {"?": (0, 1), "*": (0, math.inf), "+": (1, math.inf)}
 
 
 @lru_cache(maxsize=256)
-def _rules(names: tuple[str, ...]) -> tuple[Rule, ...]:
-    """The grammar that the arguments of `tags` write. ValueError: they write none."""
-    found: list[Rule] = []
-    for written in names:
-        parts = _PART.findall(written)[::-1]
-        rules = _level(parts, "", written)
-        if len(rules) != 1 or parts:
+def _rules(names: tuple[str, ...]) -> list[Rule]:
+    """The grammar that `names` write, each rule before those in it. ValueError: they write none."""
+    found = [rule for written in names for rule in _read(written)]
+    for rule, other in permutations(found, 2):
+        if rule.name == other.name and rule.parent in other.above:
             raise ValueError(
-                f"{written!r} is not one name with what stands in it, such as 'plan(step+, note?)'"
+                f"<{rule.name}> stands twice in the grammar, in places that cannot be told apart"
             )
-        found += rules
-    _check_places(tuple(found))
-    return tuple(found)
+    return found
 
 
-def _level(parts: list[str], parent: str, written: str) -> tuple[Rule, ...]:
-    """The rules up to the end of a bracket; `parts` is read from its end."""
+def _read(written: str) -> list[Rule]:
     found: list[Rule] = []
-    while parts and parts[-1] != ")":
-        name = parts.pop()
-        tag_name("name", name)
-        count = parts.pop() if parts and parts[-1][0] in "?*+{" else ""
-        inner: tuple[Rule, ...] = ()
-        if parts and parts[-1] == "(":
-            parts.pop()
-            inner = _level(parts, name.lower(), written)
-            if not inner or not parts or parts.pop() != ")":
+    opened: list[Rule] = []
+    named = counted = None  # the rule that a bracket may follow, and the one that a count may
+    for part in _PART.findall(written):
+        if part == "(" and named:
+            opened.append(named)
+            named = counted = None
+        elif part == ")" and opened:
+            named, counted = None, opened.pop()
+            if found[-1] is counted:
                 raise ValueError(f"{written!r} has a bracket that is empty or not closed")
-            if not count and parts and parts[-1][0] in "?*+{":
-                count = parts.pop()
-        found.append(Rule(name.lower(), *_count(count, written), parent, inner))
-    return tuple(found)
+        elif part[0] in "?*+{" and counted and not counted.count:
+            counted.count, (counted.least, counted.most) = part, _count(part, written)
+        else:
+            tag_name("name", part)
+            named = counted = Rule(part.lower(), opened[-1] if opened else None)
+            found.append(named)
+    if opened:
+        raise ValueError(f"{written!r} has a bracket that is empty or not closed")
+    if sum(rule.parent is None for rule in found) != 1:
+        raise ValueError(f"{written!r} is not one name with what stands in it, such as 'plan(step+, note?)'")
+    return found
 
 
 def _count(text: str, written: str) -> tuple[int, float]:
@@ -96,17 +92,6 @@ def _count(text: str, written: str) -> tuple[int, float]:
     return least, most
 
 
-def _check_places(level: tuple[Rule, ...]) -> None:
-    """Raise a ValueError where it cannot be said which rule a tag follows."""
-    names = [rule.name for rule in level]
-    below = {rule.name for parent in level for inner in parent.inner for rule in inner.walk()}
-    for name in names:
-        if names.count(name) > 1 or name in below:
-            raise ValueError(f"<{name}> stands twice in the grammar, in places that cannot be told apart")
-    for rule in level:
-        _check_places(rule.inner)
-
-
 Token = tuple[int, int, bool]
 """Where a tag starts and ends, and whether it is a closing one."""
 
@@ -114,69 +99,30 @@ Pair = tuple[Token, Token]
 """An opening tag and the closing one behind it."""
 
 
-class _Reading:
-    """What one completion holds of a grammar: the rules that are required or there, and what is wrong."""
-
-    def __init__(self, tokens: dict[str, list[Token]]) -> None:
-        self.tokens = tokens  # by name, in the order of the text
-        self.wanted: dict[Rule, None] = {}
-        self.faults: dict[Rule, str] = {}  # the first of each
-
-    def fault(self, rule: Rule, fault: str) -> None:
-        self.wanted[rule] = None
-        self.faults.setdefault(rule, fault)
-
-    def missing(self, rules: tuple[Rule, ...]) -> None:
-        """Nothing can be right in what is not there."""
-        for rule in rules:
-            if rule.least:
-                self.fault(rule, "is missing")
-                self.missing(rule.inner)
-
-    def between(self, name: str, start: int, end: int) -> list[Token]:
-        """The tags of one name that start between two places."""
-        tokens = self.tokens[name]
-        if start < 0:  # the outermost level: all of them
-            return tokens
-        return tokens[bisect_left(tokens, start, key=_start) : bisect_left(tokens, end, key=_start)]
-
-    def level(self, rules: tuple[Rule, ...], start: int, end: int) -> list[tuple[int, int]]:
-        """Judge the rules of one level by the tags in it, and those below; the spans of their pairs."""
-        position = start
-        found: dict[Rule, list[Pair]] = {}
-        for rule in rules:
-            own = self.between(rule.name, start, end)
+def _judge(rules: list[Rule], tokens: dict[str, list[Token]], end: int) -> tuple[dict[Rule, str], list[Pair]]:
+    """What is wrong with each rule that is required or there ("" if nothing), and the outermost pairs."""
+    faults: dict[Rule, str] = {}
+    pairs: dict[Rule | None, list[Pair]] = {None: [((-1, -1, False), (end + 1, end + 1, True))]}
+    behind: dict[Pair, int] = {}  # where, in a pair, the tags that are right so far end
+    held: Counter[str] = Counter()
+    for rule in rules:
+        pairs[rule] = []
+        for pair in pairs[rule.parent]:
+            every = tokens[rule.name]
+            own = every[bisect_left(every, pair[0][1:2]) : bisect_left(every, pair[1][:1])]
+            held[rule.name] += len(own)
+            found, fault = _judged(rule, own, behind.get(pair, -1))
+            pairs[rule] += found
             if own or rule.least:
-                self.wanted[rule] = None
-            found[rule], fault = _judged(rule, own, position)
-            if fault:
-                self.fault(rule, fault)
-            elif own:
-                position = own[-1][1]
-        nested = {rule: pairs for rule, pairs in found.items() if rule.inner}
-        if nested:
-            self.below(nested, start, end)
-        return [(first[0], last[1]) for pairs in found.values() for first, last in pairs]
-
-    def below(self, nested: dict[Rule, list[Pair]], start: int, end: int) -> None:
-        """Judge what stands in the pairs of one level, and what should but stands outside of them."""
-        held: Counter[str] = Counter()
-        for rule, pairs in nested.items():
-            names = {inner.name for inner in rule.walk()} - {rule.name}
-            for first, last in pairs:
-                self.level(rule.inner, first[1], last[0])
-                for name in names:
-                    held[name] += len(self.between(name, first[1], last[0]))
-        for rule, pairs in nested.items():
-            for inner in islice(rule.walk(), 1, None):
-                if len(self.between(inner.name, start, end)) > held[inner.name]:
-                    self.fault(inner, "stands outside of it")
-            if not pairs and rule in self.wanted:
-                self.missing(rule.inner)
-
-
-def _start(token: Token) -> int:
-    return token[0]
+                faults[rule] = faults.get(rule) or fault
+            if own and not fault:
+                behind[pair] = own[-1][1]
+    for rule in rules:
+        if rule.parent and len(tokens[rule.name]) > held[rule.name]:
+            faults[rule] = faults.get(rule) or "stands outside of it"
+        if rule.least and rule.parent in faults and not pairs[rule.parent]:
+            faults[rule] = faults.get(rule) or "is missing"
+    return faults, [pair for rule in rules if rule.parent is None for pair in pairs[rule]]
 
 
 def _judged(rule: Rule, own: list[Token], position: int) -> tuple[list[Pair], str]:
@@ -193,12 +139,6 @@ def _judged(rule: Rule, own: list[Token], position: int) -> tuple[list[Pair], st
     if not pairs:
         return [], f"is {'closed before it is opened' if own[0][2] else 'inside itself'}"
     return pairs, "does not follow the tag before it" if own[0][0] < position else ""
-
-
-@lru_cache(maxsize=256)
-def _names(rules: tuple[Rule, ...]) -> tuple[str, ...]:
-    """Every name of a grammar, once."""
-    return tuple(dict.fromkeys(rule.name for outer in rules for rule in outer.walk()))
 
 
 def _tokens(name: str, completion: str, opened: bool) -> list[Token]:
@@ -225,7 +165,7 @@ def _text_outside(completion: str, spans: list[tuple[int, int]], outside: Outsid
 
 
 @dataclass(frozen=True, repr=False, init=False)
-class tags(Primitive):
+class tags(OfText):
     """1.0 if the tags of a text are those of a grammar, else 0.0.
 
     A name stands as exactly one pair, one after the other in this order and none inside another; ``"step+"``,
@@ -268,19 +208,23 @@ class tags(Primitive):
             )
         _rules(self.names)
 
-    def __call__(self, completion: str | None) -> float | None:
-        if not isinstance(completion, str):
-            return None
+    def score(self, completion: str) -> float:
         rules = _rules(self.names)
         opened = rules[0].name if self.prefilled else ""
-        reading = _Reading({name: _tokens(name, completion, name == opened) for name in _names(rules)})
-        spans = reading.level(rules, -1, len(completion))
-        faults = [rule.said(fault) for rule, fault in reading.faults.items()]
+        names = {rule.name for rule in rules}
+        tokens = {name: _tokens(name, completion, name == opened) for name in names}
+        judged, pairs = _judge(rules, tokens, len(completion))
+        faults = [
+            f"<{rule.name}>{f' in <{rule.parent.name}>' if rule.parent else ''} {fault}"
+            for rule, fault in judged.items()
+            if fault
+        ]
+        spans = [(first[0], last[1]) for first, last in pairs]
         stray = "" if self.outside == "anywhere" else _text_outside(completion, spans, self.outside)
         if stray:
             faults.append(f"text stands outside of the tags: {stray[:40]!r}")
         note("tags", faults or "as asked for")
         if not self.partial:
             return float(not faults)
-        wanted = len(reading.wanted) + bool(stray)
+        wanted = len(judged) + bool(stray)
         return (wanted - len(faults)) / wanted if wanted else 1.0

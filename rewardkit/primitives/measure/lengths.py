@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from numbers import Real
 from typing import Any, Literal
 
-from rewardkit.primitives.factories import Primitive
+from rewardkit.primitives.factories import OfText
 from rewardkit.primitives.notes import note
 from rewardkit.primitives.texts import words
 
@@ -27,7 +27,7 @@ FALLS: dict[str, Callable[[float], float]] = {
 """From how much of the way is left (1 at full credit, 0 at none) to the credit."""
 
 
-class _Counting(Primitive):
+class _Counting(OfText):
     """What counts in a unit."""
 
     unit: Unit
@@ -50,9 +50,7 @@ class _Counting(Primitive):
     def _encode(self) -> Any:
         return getattr(self.tokenizer, "encode", self.tokenizer)
 
-    def __call__(self, completion: str | None) -> float | None:
-        if not isinstance(completion, str):
-            return None
+    def score(self, completion: str) -> float:
         if self.unit == "tokens":
             size = len(self._encode(completion))
         else:

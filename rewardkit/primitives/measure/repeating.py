@@ -6,9 +6,9 @@ import re
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
-from rewardkit.primitives.factories import Primitive
+from rewardkit.primitives.factories import OfText
 from rewardkit.primitives.notes import note
-from rewardkit.primitives.texts import bare_words, words
+from rewardkit.primitives.texts import bare_words, runs, words
 
 __all__ = ["diversity", "repetition"]
 
@@ -32,7 +32,7 @@ SHORT = 4
 
 
 @dataclass(frozen=True, repr=False)
-class repetition(Primitive):
+class repetition(OfText):
     """Share of a text that repeats itself: 0.0 without loops, towards 1.0 in a long one.
 
     Pay it with a negative weight. ``kind="ngrams"``: the share of the runs of `ngram` words that stood in the
@@ -61,14 +61,11 @@ class repetition(Primitive):
         if self.kind != "ngrams" and self.ngram != 4:
             raise ValueError(f"ngram={self.ngram!r} says nothing of kind={self.kind!r}; leave it out")
 
-    def __call__(self, completion: str | None) -> float | None:
-        if not isinstance(completion, str):
-            return None
+    def score(self, completion: str) -> float:
         if self.kind == "ngrams":
             found = [piece for word in words(completion) for piece in _pieces(word)]
-            starts = range(min(self.ngram, len(found)))
-            runs = list(zip(*(found[start:] for start in starts), strict=False))
-            return _repeated("repeated_ngrams", runs if len(found) >= self.ngram else [])
+            size = self.ngram if len(found) >= self.ngram else 0
+            return _repeated("repeated_ngrams", list(runs(found, size)))
         if self.kind == "loop":
             return _loop_share(completion)
         split = _SENTENCE_ENDS if self.kind == "sentences" else _LINE_ENDS
@@ -136,7 +133,7 @@ def _longest_loop(text: str) -> tuple[int, int]:
 
 
 @dataclass(frozen=True, repr=False)
-class diversity(Primitive):
+class diversity(OfText):
     """Share of different words in `window` words, mean over all such windows of the text (MATTR).
 
     The share of different words in a whole text falls with its length by itself, this does not: texts of one
@@ -152,9 +149,7 @@ class diversity(Primitive):
     _: KW_ONLY
     window: int = 50
 
-    def __call__(self, completion: str | None) -> float | None:
-        if not isinstance(completion, str):
-            return None
+    def score(self, completion: str) -> float:
         found = bare_words(completion)
         if not found:
             return 0.0

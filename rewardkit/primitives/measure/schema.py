@@ -12,7 +12,7 @@ from typing import Any
 from rewardkit.primitives.expressions import Seconds
 from rewardkit.primitives.extract.extractor import Which
 from rewardkit.primitives.extract.structured import Path, json_value, value_at
-from rewardkit.primitives.factories import Primitive
+from rewardkit.primitives.factories import OfText
 from rewardkit.primitives.json_text import MISSING, depth, read_json
 from rewardkit.primitives.notes import note
 
@@ -30,7 +30,7 @@ def _finite(text: str) -> float:
 
 
 @dataclass(frozen=True, repr=False)
-class json_schema(Primitive):
+class json_schema(OfText):
     """1.0 where the JSON object or array in the text fits a JSON Schema, else 0.0.
 
     The JSON is what `extract.json_value` finds (by default the last; strict, not repaired), or the value at
@@ -78,9 +78,7 @@ class json_schema(Primitive):
     def _written(self) -> str:
         return json.dumps(self.schema)
 
-    def __call__(self, completion: str | None) -> float | None:
-        if not isinstance(completion, str):
-            return None
+    def score(self, completion: str) -> float:
         text = json_value(which=self.which)(completion)
         value = MISSING if text is None else read_json(text, parse_float=_finite)
         if text is None:

@@ -24,13 +24,12 @@ from rewardkit.primitives.verify.json_values import json_equal
 from rewardkit.primitives.verify.lists import lists_equal, sets_equal
 from rewardkit.primitives.verify.math.equal import math_equal
 from rewardkit.primitives.verify.numbers import (
-    CONTEXT,
     alike,
     check_tolerances,
     error_of,
+    exact,
     is_amount,
     read_number,
-    times,
 )
 
 __all__ = [
@@ -104,15 +103,12 @@ def closeness(
         return 0.0
     error, larger = error_of(number, truth)
     if scale == "absolute":
-        larger = type(error)(1)
+        larger = Fraction(1)
     elif error and (not number or not truth or (number > 0) != (truth > 0)):
         return 0.0  # the wrong sign, or a missed truth of 0, is a full error however long the line
     if steps is not None:
-        return next((float(credit) for limit, credit in steps if error <= times(larger, limit)), 0.0)
-    allowed = times(larger, zero_at)
-    if error >= allowed:
-        return 0.0 if error else 1.0
-    return 1.0 - float(error / allowed if isinstance(error, Fraction) else CONTEXT.divide(error, allowed))
+        return next((float(credit) for limit, credit in steps if error <= larger * exact(limit)), 0.0)
+    return 1.0 - float(min(Fraction(1), error / (larger * exact(zero_at)))) if error else 1.0
 
 
 def _check_credit(zero_at: float, steps: Sequence[tuple[float, float]] | None) -> None:

@@ -21,9 +21,9 @@ __all__ = [
     "check_tolerances",
     "distance",
     "error_of",
+    "exact",
     "is_amount",
     "read_number",
-    "times",
 ]
 
 Number = Decimal | Fraction
@@ -41,24 +41,28 @@ def read_number(value: Any) -> Number | None:
     ".5", 6.02e23, ``6.02 \times 10^{23}`` and ``10^{5}``, a percent sign (50% is 1/2), 3/4, 1 1/2, ½,
     ``\frac{3}{4}``, a currency sign or 负 in front, digits of all scripts, ``$...$`` around it and a full
     stop behind it. Floats are read as they print (0.1 is 1/10). Bools, NaN, infinities, other words or units,
-    misplaced separators, decimals that go on (0.333...) and text over 1,000 characters are no numbers.
+    misplaced separators, decimals that go on (0.333...), text over 1,000 characters and what has more digits
+    on either side of its point are no numbers.
 
     >>> read_number("$1,234.50."), read_number("50%"), read_number("1 1/2"), read_number("1,23")
     (Decimal('1234.50'), Decimal('0.50'), Fraction(3, 2), None)
     """
     if isinstance(value, str):
-        return _read_text(value)
-    if isinstance(value, bool | np.bool_ | bytes | bytearray) or value is None:
+        number = _read_text(value)
+    elif isinstance(value, bool | np.bool_ | bytes | bytearray) or value is None:
         return None
-    if isinstance(value, Rational):  # int, numpy integers, Fraction: exact
-        exact = Fraction(int(value.numerator), int(value.denominator))
-        return Decimal(exact.numerator) if exact.denominator == 1 else exact
-    try:
-        if not isinstance(value, Decimal):
-            value = Decimal(str(value if isinstance(value, np.floating) else float(value)))
-    except (TypeError, ValueError, OverflowError, InvalidOperation):
+    elif isinstance(value, Rational):  # int, numpy integers, Fraction
+        number = Fraction(int(value.numerator), int(value.denominator))
+        number = Decimal(number.numerator) if number.denominator == 1 else number
+    else:
+        try:
+            written = value if isinstance(value, Decimal | np.floating) else float(value)
+            number = Decimal(str(written))
+        except (TypeError, ValueError, OverflowError, InvalidOperation):
+            return None
+    if isinstance(number, Decimal) and (not number.is_finite() or abs(number.adjusted()) > LONGEST):
         return None
-    return value if value.is_finite() else None
+    return number
 
 
 # Plain spaces part thousands, too; but where all groups have three digits and none is 000, they list.
@@ -218,7 +222,7 @@ def alike(a: Number, b: Number, absolute: float, relative: float) -> bool:
     if a == b or not (absolute or relative):
         return a == b
     error, larger = error_of(a, b)
-    return bool(error <= max(times(type(error)(1), absolute), times(larger, relative)))
+    return error <= max(exact(absolute), larger * exact(relative))
 
 
 def is_amount(value: Any) -> bool:
@@ -227,33 +231,12 @@ def is_amount(value: Any) -> bool:
     return is_number and 0 <= float(value) < math.inf
 
 
-def error_of(a: Number, b: Number) -> tuple[Any, Any]:
-    """Distance and larger magnitude of two numbers, both as decimals or both as fractions.
-
-    Exactly, but for numbers beyond 1,000 digits, of which the first 60 count: fractions of them would take
-    seconds.
-    """
-    longest = max(digits_of(a), digits_of(b))
-    if SHORT < longest <= LONGEST:
-        a, b = Fraction(a), Fraction(b)
-        return abs(a - b), max(abs(a), abs(b))
-    return distance(a, b), max(as_decimal(a).copy_abs(), as_decimal(b).copy_abs())
+def error_of(a: Number, b: Number) -> tuple[Fraction, Fraction]:
+    """Distance and larger magnitude of two numbers."""
+    one, other = Fraction(a), Fraction(b)
+    return abs(one - other), max(abs(one), abs(other))
 
 
-SHORT = 20
-"""Digits on either side of the point, with which sums, and products with a float, fit into 60 digits."""
-
-
-def digits_of(number: Number) -> int:
-    """How many digits of a number stand on the longer side of its point; a fraction counts as many."""
-    if isinstance(number, Fraction):
-        return LONGEST
-    return max(abs(number.adjusted()) + 1, -int(number.as_tuple().exponent))
-
-
-def times(amount: Any, share: Any) -> Any:
-    """A share of a Fraction or Decimal; a float counts as it prints (0.1 is 1/10)."""
-    written = str(share if isinstance(share, Decimal) else float(share))
-    if isinstance(amount, Fraction):
-        return amount * Fraction(written)
-    return CONTEXT.multiply(amount, Decimal(written))
+def exact(option: Any) -> Fraction:
+    """A number that is an option, of which a float counts as it prints (0.1 is 1/10)."""
+    return Fraction(option if isinstance(option, Decimal) else str(float(option)))

@@ -11,10 +11,11 @@ from functools import lru_cache
 from typing import Any
 
 import sympy
+from antlr4.atn.PredictionMode import PredictionMode
 from latex2sympy2_extended.latex2sympy2 import (
     ConversionConfig,
     NormalizationConfig,
-    latex2sympy,
+    _Latex2Sympy,
     normalize_latex,
 )
 from latex2sympy2_extended.sets import FiniteSet
@@ -54,18 +55,28 @@ def _parsed(text: str) -> Any:
     text = _PRIMES.sub(lambda match: r"_{%s}" % ("p" * (match[0].count("'") or match[0].count("p"))), text)
     text = _GAMMA.sub(r"\\text{greek\1}", text)  # which is Euler's constant to the parser
     text = normalize_latex(text, _NORMALIZATION)
-    try:
-        found = latex2sympy(
-            text,
-            is_real=not should_treat_as_complex(text),
-            normalization_config=None,
-            conversion_config=_CONVERSION,
-        )
-    except MemoryError:
-        raise
-    except Exception:  # of many kinds, its own and those of what it calls
-        return None
-    return _exact(found) if isinstance(found, sympy.Basic | sympy.MatrixBase) else None
+    for mode in (PredictionMode.SLL, PredictionMode.LL):  # the first is fast, and reads most
+        converter = _Converter(is_real=not should_treat_as_complex(text), config=_CONVERSION)
+        converter.mode = mode
+        try:
+            found = converter.parse(text)
+        except MemoryError:
+            raise
+        except Exception:  # of many kinds, its own and those of what it calls
+            continue
+        return _exact(found) if isinstance(found, sympy.Basic | sympy.MatrixBase) else None
+    return None
+
+
+class _Converter(_Latex2Sympy):  # type: ignore[misc]
+    """The parser of math-verify in a prediction mode of ANTLR."""
+
+    mode = PredictionMode.LL
+
+    def create_parser(self, text: str) -> Any:
+        parser = super().create_parser(text)
+        parser._interp.predictionMode = self.mode
+        return parser
 
 
 def _exact(node: Any) -> Any:
