@@ -36,17 +36,13 @@ PERSON = {
     table(
         ('{"name": "Uma", "age": 59}', 1.0, 1.0, "as asked for"),
         ('Here: {"name": "Uma", "age": 59}.', 1.0, 1.0, "with text around it"),
-        ('{"age": 59.0, "name": "Uma"}', 1.0, 1.0, "another order, and a whole number with a point"),
         ('{"name": "Uma", "age": 59, "email": "no"}', 1.0, 1.0, "a format says nothing: documented"),
         ('{"name": "uma", "age": 59}', 0.0, 0.5, "a pattern that is not met"),
         ('{"name": "Uma", "age": "59"}', 0.0, 0.5, "a number in quotes"),
-        ('{"name": "Uma"}', 0.0, 0.5, "a missing key"),
         ('{"name": "Uma", "age": 59, "x": 1}', 0.0, 2 / 3, "a forbidden key"),
         ('{"name": 1, "age": "59", "x": 1, "y": 2}', 0.0, 0.0, "all wrong"),
-        ("[1]", 0.0, 0.0, "a list where an object is asked for"),
         ('{"name": "Uma", "age": 1e400}', 0.0, 0.0, "a number beyond floats"),
         ("Uma is 59.", 0.0, 0.0, "no JSON"),
-        ("", 0.0, 0.0, "an empty completion"),
         (None, None, None, "no completion is not judged"),
     ),
 )
@@ -66,14 +62,7 @@ def test_json_fits_a_schema_or_in_part(completion, whole, share):
         ({"patternProperties": {"^x": {"type": "integer"}}}, '{"x1": 1, "y": "a"}', 1.0, "keys by pattern"),
         ({"patternProperties": {"^x": {"type": "integer"}}}, '{"x1": "a"}', 0.0, "a wrong value there"),
         ({"patternProperties": {"^x": {}}, "additionalProperties": False}, '{"x": 1}', 1.0, "no other keys"),
-        ({"patternProperties": {"^x": {}}, "additionalProperties": False}, '{"y": 1}', 0.0, "another key"),
         ({"propertyNames": {"pattern": r"^\p{Lu}+$"}}, '{"ÄÖ": 1}', 1.0, "a pattern with a Unicode class"),
-        (
-            {"unevaluatedProperties": False, "allOf": [{"properties": {"a": {}}}]},
-            '{"a": 1}',
-            1.0,
-            "all named",
-        ),
         (
             {"unevaluatedProperties": False, "allOf": [{"properties": {"a": {}}}]},
             '{"b": 1}',
@@ -85,18 +74,6 @@ def test_json_fits_a_schema_or_in_part(completion, whole, share):
             "[[[]], [[], [], []]]",
             0.0,
             "a reference to itself, three deep",
-        ),
-        (
-            {"$id": "http://example.org/r", "$defs": {"n": {"$id": "n", "type": "array"}}, "$ref": "n"},
-            "[1]",
-            1.0,
-            "a reference by a name inside",
-        ),
-        (
-            {"$schema": "http://json-schema.org/draft-07/schema#", "items": [{"type": "integer"}]},
-            '[1, "a"]',
-            1.0,
-            "draft 7, where items is a list",
         ),
         (
             {
@@ -116,10 +93,8 @@ def test_the_keywords_of_a_schema(schema, json, expected):
 @pytest.mark.parametrize(
     ("path", "expected"),
     table(
-        ("person", 1.0, "a key"),
         (("people", 0), 1.0, "a key and a position"),
         ("people.1", 0.0, "a value that does not fit"),
-        ("nobody", 0.0, "no such key"),
         ("person.name.x", 0.0, "inside a text"),
     ),
 )
@@ -145,11 +120,8 @@ INTEGERS = {"type": "array", "items": {"type": "integer"}}
         ({"required": ["a", "b", "c", "d"]}, '{"a": 1}', 0.25, "one of four required"),
         (A_AND_B, '{"a": 1, "b": 2}', 1.0, "one required, one described"),
         (A_AND_B, '{"b": 2}', 0.5, "the one required is not there"),
-        ({"properties": {"a": False}, "required": ["b"]}, '{"a": 1, "b": 1}', 0.5, "a forbidden key"),
         ({"maxProperties": 1, "required": ["a"]}, '{"a": 1, "b": 2}', 0.0, "a fault of the whole"),
-        (A_OR_B, '{"c": 1}', 0.0, "so is a combination"),
         (INTEGERS, '[1, "x"]', 0.0, "a list is right or wrong"),
-        (INTEGERS, "[1, 2]", 1.0, "a list that is right"),
         ({"minProperties": 0}, "{}", 1.0, "nothing asked for, nothing there"),
     ),
 )  # fmt: skip
@@ -163,7 +135,6 @@ def test_partial_credit_by_key(schema, json, expected):
         ('{"name": "Uma", "age": 59}', "fits", "nothing is wrong"),
         ('{"name": "Uma", "age": "x"}', ["$.age: 'x' is not of type 'integer'"], "a wrong value"),
         ("no", ["no JSON"], "nothing to judge"),
-        ('{"name": "Uma", "age": 1e999}', ["no JSON that could be read"], "a number beyond floats"),
         ("[" * 150 + "]" * 150, ["no JSON that could be read"], "nested too deeply"),
         ('{"name": 1, "age": "x"}', ["$.name: 1 is not of type 'string'"], "only the first fault"),
     ),
