@@ -95,7 +95,6 @@ USER, SAID = user("2+2?"), said("3")
         ("as it is ", "as it is ", "a string is returned as it is"),
         (None, None, "nothing"),
         ({"role": "assistant", "content": "4"}, None, "a message that is in no list"),
-        (np.array([SAID]), "3", "an array of messages"),
         ([{"role": "assistant", "content": np.array(["a", "b"])}], "a\nb", "an array of parts"),
         ([{"role": "assistant", "content": {"text": "4"}}], "4", "content that is a part without a list"),
         ([{"role": "assistant", "content": {"a": 1.0}}], '{"a": 1}', "content that is an object"),
@@ -112,8 +111,6 @@ def test_assistant_text_gives_the_last_assistant_message(messages, expected):
     ("messages", "expected"),
     table(
         ([SAID, USER, said("4")], "3\n\n4", "two turns"),
-        ([said("4")], "4", "one turn"),
-        ([USER], None, "no assistant speaks"),
         (None, None, "nothing"),
     ),
 )
@@ -125,8 +122,6 @@ def test_assistant_text_of_all_turns_is_joined_by_empty_lines(messages, expected
     ("message", "expected"),
     table(
         (said("Let me see.", tool_calls=[CALL]), f"Let me see.\n{WRITTEN}", "behind the text"),
-        (said(tool_calls=[{"function": {"name": "f", "arguments": {"a": 1}}}]), WRITTEN,
-         "arguments as a dict"),
         (said(tool_calls=np.array([CALL])), WRITTEN, "an array of calls"),
         (said(tool_calls=[{"name": "f", "parameters": {"a": 1}}]), WRITTEN,
          "arguments as Llama calls them"),
@@ -135,13 +130,10 @@ def test_assistant_text_of_all_turns_is_joined_by_empty_lines(messages, expected
          "no arguments"),
         (said(tool_calls=[{"name": "f", "arguments": "x"}]),
          '<tool_call>{"name": "f", "arguments": "x"}</tool_call>', "arguments that are no JSON stay text"),
-        (said(tool_calls=[{"name": "f", "arguments": {1j}}]), '<tool_call>{"name": "f"}</tool_call>',
-         "a set"),
         (said(tool_calls=[{"name": "f", "arguments": '{"a": NaN}'}]),
          '<tool_call>{"name": "f"}</tool_call>', "a number that JSON has not"),
         (said("4", tool_calls=[{"name": 3}, None, "f", {}, {"function": None}]), "4",
          "calls that are none"),
-        (said("4", tool_calls="f"), "4", "calls that are a text"),
     ),
 )  # fmt: skip
 def test_tool_calls_are_written_behind_the_text_where_asked(message, expected):
@@ -179,7 +171,6 @@ def test_it_is_bound_with_partial_in_a_field_of_messages():
 # Calls
 
 STRUCTURED = table(
-    ([calling(call("f", '{"a": 1}', "x"))], [("f", {"a": 1}, None, None, 0)], "a call without a result"),
     ([calling(call("f", id="x"), call("g", id="y")), result("of g", "y"), result("of f", "x")],
      [("f", {}, "of f", False, 0), ("g", {}, "of g", False, 0)],
      "results find their calls by id, in any order"),
@@ -201,7 +192,6 @@ STRUCTURED = table(
      "a part that is in no list"),
     ([calling(call("f", ""), call("f", None), call("f", " ")), calling({"function": {"name": "f"}})],
      [*[("f", {}, None, None, 0)] * 3, ("f", {}, None, None, 1)], "no arguments are none"),
-    ([calling(call("f", '{"a": 1'))], [("f", '{"a": 1', None, True, 0)], "arguments that are cut off"),
     ([calling(call("f", [1]))], [("f", None, None, True, 0)], "nor written as one"),
     ([calling(call("f", '{"a": NaN}'))], [("f", '{"a": NaN}', None, True, 0)], "NaN is not JSON"),
     ([said(None, tool_calls=[None, 5, "f"])],
@@ -211,7 +201,6 @@ STRUCTURED = table(
      "content that is an object, or nothing"),
 )  # fmt: skip
 IN_TEXT = table(
-    (SEARCH, [("search", OSLO, None, None, 0)], "a completion"),
     ([said(f"I look.\n{SEARCH}"), result("cold")], [("search", OSLO, "cold", False, 0)], "a tool message"),
     ([said(SEARCH), result(f"\n{COLD}")],
      [("search", OSLO, "cold", False, 0)], "and in a tool's"),
@@ -327,16 +316,13 @@ def test_calls_that_ask_for_the_same_have_one_key(a, b, same):
 @pytest.mark.parametrize(
     ("text", "expected"),
     table(
-        ("Error: no such city", True, "Error"),
         ("  \n[ERROR] disk full", True, "in capitals and brackets"),
         ("error: timeout", True, "in small letters with a colon"),
         ("Exception in thread main", True, "Exception"),
         ("Traceback (most recent call last):\n  File", True, "a traceback"),
         ("ValueError('x')", True, "as it prints"),
-        ('{"error": "unknown city"}', True, "a JSON error"),
         ('{"isError": true, "content": []}', True, "isError"),
         ('{"status": "failed"}', True, "another status"),
-        ("Errors are rare here", False, "a longer word"),
         ("The error: none", False, "not at its beginning"),
         ('{"error": null, "data": 1}', False, "an error that is null"),
         ('{"error": 0.03, "value": 1.7}', False, "a measured error"),
@@ -344,7 +330,6 @@ def test_calls_that_ask_for_the_same_have_one_key(a, b, same):
         ('{"status": 400}', True, "the least bad number"),
         ('{"status": 600}', False, "a number that is no status"),
         ('{"data": {"error": "x"}}', False, "deeper inside"),
-        ('[{"error": "x"}]', False, "a list"),
         ('"Error"', True, "in quotes"),
         ("{" * 100_000, False, "100,000 braces"),
     ),
@@ -378,10 +363,8 @@ def test_a_predicate_of_the_users_decides_for_all_but_malformed_calls():
 @pytest.mark.parametrize(
     ("messages", "expected"),
     table(
-        ("It is 4.", "It is 4.", "a completion"),
         ([said("4"), user("Sure?"), said(" 5\n")], "5", "the last turn, without white space around it"),
         ([said("4"), said(None)], "", "who says nothing at last"),
-        ([said("4"), calling(call("f"), content="I look.")], "I look.", "beside a call"),
         ([said(f"I look. {SEARCH} Soon.")], "I look. \n Soon.", "without calls in its text"),
         ([said("<think>5?</think>4<think>sure</think>")], "4", "without thought"),
     ),
@@ -448,8 +431,6 @@ def test_a_call_is_a_frozen_record_and_the_callers_messages_are_left_alone():
     table(
         ([1], [1], "a list"),
         (np.array([1, None]), [1, None], "an array"),
-        ("ab", None, "a text"),
-        ({"a": 1}, None, "an object"),
     ),
 )
 def test_as_list(value, expected):
@@ -507,7 +488,6 @@ def columns(measures, *rows):
 
 TURNS = columns(
     (turns(full_until=2, zero_from=6),),
-    ([said("Hi."), said("So.")], 1.0, "at the full limit"),
     ([said("Hi.")] * 5, 0.25, "one before the end"),
     ([said("Hi.")] * 6, 0.0, "at the end"),
     ([user("?"), said("Hi.")] * 3, 0.75, "the user's turns do not count"),
@@ -533,8 +513,6 @@ BUDGETS = columns(
     (calls_within(2), calls_within(2, zero_from=6), calls_within(2, name="search")),
     ([calling("f", "f")], 1.0, 1.0, 1.0, "at the budget"),
     ([calling("f", "search", "f")], 0.0, 0.75, 1.0, "one over, in one turn"),
-    ([calling("f")] * 5, 0.0, 0.25, 1.0, "one before the end"),
-    ([calling("f")] * 6, 0.0, 0.0, 1.0, "at the end"),
     ([calling("f"), result("Error: no")] * 3, 0.0, 0.75, 1.0, "failed calls use it up"),
     (BAD * 3, 0.0, 0.75, 1.0, "and malformed ones, of no tool"),
 )
@@ -545,7 +523,6 @@ NO_BUDGET = columns(
 )
 EFFICIENCY = (
     (1, 1 / 3, "a third of the least"),
-    (3, 1.0, "the least"),
     (10, 0.5, "twice the most"),
 )
 EDGES = (
@@ -556,7 +533,6 @@ EDGES = (
 FAILED = columns(
     (failed_calls(),),
     ([said("Hi.")], 0.0, "no call, none failed"),
-    ([calling("f"), result("Error: no")], 1.0, "one that did not"),
     ([calling("f", "g"), result("ok"), result('{"success": false}')], 0.5, "one of two"),
     ([calling("f"), result("ok")] * 3 + [calling("f"), result('{"error": "x"}')], 0.25, "one of four"),
     ([calling(("f", "{"), "g"), result("ok"), result("ok")], 0.5, "malformed arguments"),
@@ -565,10 +541,8 @@ FAILED = columns(
 REPEATED = columns(
     (repeated_calls(),),
     ([said("Hi.")], 0.0, "no call"),
-    ([calling(A1), OK, calling(A2), OK], 0.0, "other arguments"),
     ([calling(A1), OK, calling(A1), OK], 0.5, "the same call"),
     ([calling(A1, ("a", {"y": [1], "x": 1.0})), OK, OK], 0.5, "other order of keys, 1.0 for 1"),
-    ([calling(A1), OK, calling(A2), OK] * 2, 0.5, "a loop of two"),
     ([calling(A1), FAILS, calling(A1), OK], 0.0, "a retry is no repeat"),
     ([calling(A1), FAILS, calling(A1), FAILS, calling(A1), OK], 1 / 3, "a second retry is one"),
 )
@@ -658,10 +632,8 @@ FOUND = [said("I look."), result("The tower in Paris is 330 metres high.")]
     ("completion", "known_ids", "precision", "recall", "f1"),
     table(
         (TWO, KNOWN, 1.0, 0.5, 2 / 3, "two of four, both right"),
-        ("[Source: a1] [Source: x]", KNOWN, 0.5, 0.25, 1 / 3, "one of two is right"),
         ("[Source: a1] " * 50, KNOWN, 1.0, 0.25, 0.4, "one source fifty times is one"),
         ("见[Source：a1，a2、b3]。", KNOWN, 1.0, 0.75, 6 / 7, "full-width signs"),
-        ("[Source: a]", KNOWN, 0.0, 0.0, 0.0, "a part of an id is none"),
         ("It is 4.", KNOWN, 0.0, 0.0, 0.0, "nothing cited earns nothing"),
         ("[Sources: a1] (Source: a1) [a1] Source: a1]", KNOWN, 0.0, 0.0, 0.0, "other forms are none"),
         ("[Source: a1\n] [Source: a1", KNOWN, 0.0, 0.0, 0.0,
@@ -702,7 +674,6 @@ def test_the_label_of_a_citation_is_an_option(label, completion):
 @pytest.mark.parametrize(
     ("answer", "words", "runs"),
     table(
-        ("Rome burns again", 0.0, 0.0, "other words"),
         ("33", 0.0, 0.0, "which is not a part of one"),
         ("330 metres high " * 20, 1.0, 1 / 3, "what is said again counts once"),
         ("", 0.0, 0.0, "no answer is not grounded"),

@@ -75,9 +75,7 @@ KEYWORDS = columns(
 )
 PLAIN = (
     (keywords("So", case=True), "so", 0.0, "case counts where asked"),
-    (keywords("C++"), "in C++, not C", 1.0, "a word that ends in signs"),
     (keywords("a.c"), "abc", 0.0, "words are no patterns"),
-    (keywords("\u00e9t\u00e9"), "e\u0301te\u0301", 1.0, "composed and decomposed letters"),
     (keywords("\u6b63\u786e"), "\u4e0d\u6b63\u786e", 1.0, "also behind a not: documented"),
     (keywords("5"), "15, 5.2, 1,500", 0.0, "fault in the wild: digits inside other numbers"),
     (keywords("5"), "15 or 5", 1.0, "a number by itself"),
@@ -90,9 +88,7 @@ PLAIN = (
 REGEX = (
     (r"\d+", "42", 1.0, 1.0, "all of the text"),
     (r"\d+", "it is 42", 1.0, 0.0, "a part of it"),
-    (r"\d+", "42\n", 1.0, 0.0, "white space counts"),
     (r"\d+", "four", 0.0, 0.0, "nowhere"),
-    (r"<think>.*</think>", "<think>a\nb</think>", 0.0, 0.0, "a full stop is no line break"),
     (r"cat", None, None, None, "no completion is not judged"),
 )
 LENGTHS = (
@@ -100,12 +96,10 @@ LENGTHS = (
     ("one two", "words", 1.0, "at the full limit"),
     ("one two three", "words", 0.75, "one word over"),
     ("one two three four five six", "words", 0.0, "at the end"),
-    ("ab", "characters", 1.0, "characters at the full limit"),
     (None, "words", None, "no completion is not judged"),
 )
 LOWER_LIMITS = (
     (0, {}, 0.0, "nothing"),
-    (10, {}, 0.5, "half of the way"),
     (20, {}, 1.0, "enough"),
     (10, {"fall": "exponential"}, 1 / (1 + math.exp(2)), "another way down"),
     (
@@ -120,11 +114,9 @@ FALLS = (
     (0, 0.0, 0.0, 0.0, "nothing"),
     (12, 0.2, 0.5 - math.cos(math.pi * 0.2) / 2, math.expm1(0.8) / math.expm1(4), "a fifth up"),
     (30, 1.0, 1.0, 1.0, "at the last full length"),
-    (40, 0.5, 0.5, 1 / (1 + math.exp(2)), "half way down"),
 )
 RUNS = (
     ("a b a b a b", 2, 0.6, "two of five runs are new"),
-    ("a a a a", 1, 0.75, "single words"),
     (ORDINARY, 4, 0.0, "an ordinarily repeated word is no repetition"),
     ("no " * 1001, 4, 1 - 1 / 998, "a long loop comes near 1"),
     ("a b c", 4, 0.0, "fewer words than a run"),
@@ -132,8 +124,6 @@ RUNS = (
     ("x" * 201, 4, 1 - 2 / 31, "34 of them, the last of three"),
     ("x" * 204 + " y", 4, 1 - 2 / 32, "beside other words"),
     ("我我我我我", 4, 0.5, "one character again and again"),
-    ("我们走，我们走。", 3, 0.25, "with punctuation"),
-    ("我 们 走 我 们 走", 3, 0.25, "with spaces"),
 )
 ROUND = "I will try again. "
 LOOPS = (
@@ -142,7 +132,6 @@ LOOPS = (
     (ROUND * 3 + "I wil", 1.0, "cut off in the middle of a round"),
     (ROUND * 3 + "Done.", 0.0, "a loop that ended is none at the end"),
     ("x" * 23, 0.0, "too short for a loop"),
-    ("ha ha ha ha", 0.0, "a laugh"),
     ("| --- | --- | --- |", 0.0, "the rule of a table"),
     ("等一下。" * 6, 1.0, "Chinese"),
     (None, None, "no completion is not judged"),
@@ -152,17 +141,13 @@ AGAIN = columns(
     ("I will try this again. " * 4, 0.75, 0.0, "one sentence four times in one line"),
     ("I will try this again.\n" * 4, 0.75, 0.75, "and in four lines"),
     ("I will try this again! i WILL try  this again!", 0.5, 0.0, "in any case and white space"),
-    ("First I add two and two. Then I double it all.", 0.0, 0.0, "two sentences"),
     ("Yes. Yes. Yes. No.", 0.0, 0.0, "short sentences come again"),
     ("So x = 4. So x = 4.", 0.0, 0.0, "signs by themselves are no words"),
-    ("It is 3.5 for all of us. It is 3.7 for all of us.", 0.0, 0.0, "a decimal point ends no sentence"),
     ("我们再试一次。我们再试一次！好。", 0.5, 0.0, "Chinese sentences"),
     ("a b c d\n\n a b c d \n", 0.5, 0.5, "white space around lines"),
 )
 DIFFERENT = (
-    ("a b a b", 2, 1.0, "different in every window"),
     ("the cat and the dog and the cat", 4, 17 / 20, "3, 4, 3, 3 and 4 of four"),
-    ("a b", 50, 1.0, "fewer words than the window"),
     ("yes", 50, 1.0, "one word is all different: documented"),
     ("it's it’s", 2, 0.5, "in any shape"),
     ("... !", 50, 0.0, "no word at all"),
@@ -193,7 +178,6 @@ def test_a_measure_scores_a_text(made, text, expected):
 @pytest.mark.parametrize(
     ("method", "prediction", "ground_truth", "expected"),
     table(
-        ("ratio", "abc", "xyz", 0.0, "nothing in common"),
         ("ratio", "", "Paris", 0.0, "an empty prediction"),
         ("token_sort", "b a", "a b", 1.0, "words in another order"),
         ("token_set", "it is Paris or London", "Paris", 1.0, "the documented hole: words around the truth"),
@@ -219,7 +203,6 @@ def test_similarity_by_method(method, prediction, ground_truth, expected):
         ("第一步：相加。\n第二步：加倍。", 2, 2, 0, "Chinese"),
         ("步骤1：相加\n1、加倍\n2．减", 3, 3, 0, "and other marks of it"),
         ("1. Add.\n2. Add.\n3. add!", 1, 1, 0, "the same step again, however it is numbered"),
-        ("1.\n2.\n3.", 0, 3, 0, "numbers that say nothing"),
         ("Add 1. Then 2. Then 3.", 0, 1, 0, "numbers inside a line"),
         ("  1. Add.\n\t2. Double.\n> 3. Halve.", 3, 3, 0, "indented and quoted"),
         ("**One**\ntext\n__Two:__\nmore", 0, 4, 2, "bold lines as headings"),
@@ -249,10 +232,7 @@ def test_sections_fall_where_a_line_higher_up_parts_a_heading_from_its_text():
     ("text", "expected"),
     table(
         ("我有三个苹果", 6, "Chinese characters are words"),
-        ("我有3个apple。", 5, "beside numbers and Latin words; punctuation is none"),
         ("사과를 먹는다", 2, "Korean has spaces"),
-        ("one two", 2, "English"),
-        ("2 + 2 = 4", 5, "signs by themselves"),
         ("。。。", 1, "punctuation without any word is a run"),
     ),
 )
@@ -318,7 +298,6 @@ def test_overlong_is_the_negative_of_equation_13_of_dapo(size, expected):
 @pytest.mark.parametrize(
     ("text", "least"),
     table(
-        ("The answer is 0." + "3" * 1000, 0.95, "digits without end"),
         ("我再试一次" * 40, 0.9, "Chinese"),
     ),
 )
