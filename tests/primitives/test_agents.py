@@ -91,13 +91,10 @@ USER, SAID = user("2+2?"), said("3")
         ([USER, {"role": "assistant", "content": "4"}], "4", "the assistant's text"),
         ([SAID, USER, {"role": "assistant", "content": "4"}], "4", "of several the last"),
         ([{"role": "assistant", "content": "4"}, USER], "4", "whoever speaks after it"),
-        ([{"role": "assistant", "content": [{"type": "text", "text": "a"}, "b"]}], "a\nb", "parts"),
         ([USER], None, "no assistant speaks"),
         ("as it is ", "as it is ", "a string is returned as it is"),
         (None, None, "nothing"),
-        (3, None, "a number"),
         ({"role": "assistant", "content": "4"}, None, "a message that is in no list"),
-        (np.array([SAID]), "3", "an array of messages"),
         ([{"role": "assistant", "content": np.array(["a", "b"])}], "a\nb", "an array of parts"),
         ([{"role": "assistant", "content": {"text": "4"}}], "4", "content that is a part without a list"),
         ([{"role": "assistant", "content": {"a": 1.0}}], '{"a": 1}', "content that is an object"),
@@ -114,10 +111,6 @@ def test_assistant_text_gives_the_last_assistant_message(messages, expected):
     ("messages", "expected"),
     table(
         ([SAID, USER, said("4")], "3\n\n4", "two turns"),
-        ([said("4")], "4", "one turn"),
-        ([said(""), said("4"), said(None)], "4", "empty turns leave no empty lines"),
-        ([USER], None, "no assistant speaks"),
-        ("4", "4", "a string"),
         (None, None, "nothing"),
     ),
 )
@@ -129,9 +122,6 @@ def test_assistant_text_of_all_turns_is_joined_by_empty_lines(messages, expected
     ("message", "expected"),
     table(
         (said("Let me see.", tool_calls=[CALL]), f"Let me see.\n{WRITTEN}", "behind the text"),
-        (said(None, tool_calls=[CALL, CALL]), f"{WRITTEN}\n{WRITTEN}", "one a line"),
-        (said(tool_calls=[{"function": {"name": "f", "arguments": {"a": 1}}}]), WRITTEN,
-         "arguments as a dict"),
         (said(tool_calls=np.array([CALL])), WRITTEN, "an array of calls"),
         (said(tool_calls=[{"name": "f", "parameters": {"a": 1}}]), WRITTEN,
          "arguments as Llama calls them"),
@@ -140,16 +130,10 @@ def test_assistant_text_of_all_turns_is_joined_by_empty_lines(messages, expected
          "no arguments"),
         (said(tool_calls=[{"name": "f", "arguments": "x"}]),
          '<tool_call>{"name": "f", "arguments": "x"}</tool_call>', "arguments that are no JSON stay text"),
-        (said(tool_calls=[{"name": "f", "arguments": "[" * 100_000}]),
-         '<tool_call>{"name": "f", "arguments": "' + "[" * 100_000 + '"}</tool_call>',
-         "nor are 100,000 brackets"),
-        (said(tool_calls=[{"name": "f", "arguments": {1j}}]), '<tool_call>{"name": "f"}</tool_call>',
-         "a set"),
         (said(tool_calls=[{"name": "f", "arguments": '{"a": NaN}'}]),
          '<tool_call>{"name": "f"}</tool_call>', "a number that JSON has not"),
         (said("4", tool_calls=[{"name": 3}, None, "f", {}, {"function": None}]), "4",
          "calls that are none"),
-        (said("4", tool_calls="f"), "4", "calls that are a text"),
     ),
 )  # fmt: skip
 def test_tool_calls_are_written_behind_the_text_where_asked(message, expected):
@@ -187,7 +171,6 @@ def test_it_is_bound_with_partial_in_a_field_of_messages():
 # Calls
 
 STRUCTURED = table(
-    ([calling(call("f", '{"a": 1}', "x"))], [("f", {"a": 1}, None, None, 0)], "a call without a result"),
     ([calling(call("f", id="x"), call("g", id="y")), result("of g", "y"), result("of f", "x")],
      [("f", {}, "of f", False, 0), ("g", {}, "of g", False, 0)],
      "results find their calls by id, in any order"),
@@ -199,40 +182,25 @@ STRUCTURED = table(
      [("f", {}, "of f", False, 0), ("g", {}, "of g", False, 0)], "ids that only the results have"),
     ([calling(call("f", id="x")), result("of another", "z")], [("f", {}, None, None, 0)],
      "a result of another id is not taken"),
-    ([calling(call("f", id="x"), call("g", id="y")), result("1", "y"), result("2", "y")],
-     [("f", {}, None, None, 0), ("g", {}, "1", False, 0)], "a second result of one call is nobody's"),
     ([calling(call("f", id="0")), result("1", "0"), calling(call("f", id="0")), result("2", "0")],
      [("f", {}, "1", False, 0), ("f", {}, "2", False, 1)], "ids that begin anew in every turn"),
-    ([calling(call("f", id="0")), calling(call("f", id="0")), result("2", "0")],
-     [("f", {}, None, None, 0), ("f", {}, "2", False, 1)],
-     "of two unanswered calls of one id the latest is meant"),
     ([calling(call("f", id="0"), call("g", id="0")), result("1", "0"), result("2", "0")],
      [("f", {}, "1", False, 0), ("g", {}, "2", False, 0)], "one id twice in a turn"),
     ([said(None, function_call=CALL["function"]), {"role": "function", "name": "f", "content": "ok"}],
      [("f", {"a": 1}, "ok", False, 0)], "the old function_call"),
     ([calling(call("f")), result({"type": "text", "text": "cold"})], [("f", {}, "cold", False, 0)],
      "a part that is in no list"),
-    ([calling(call("f")), result({"text": "cold", "error": "none"})],
-     [("f", {}, '{"error": "none", "text": "cold"}', True, 0)], "an object with a text is no part"),
     ([calling(call("f", ""), call("f", None), call("f", " ")), calling({"function": {"name": "f"}})],
      [*[("f", {}, None, None, 0)] * 3, ("f", {}, None, None, 1)], "no arguments are none"),
-    ([calling(call("f", '{"a": 1'))], [("f", '{"a": 1', None, True, 0)], "arguments that are cut off"),
     ([calling(call("f", [1]))], [("f", None, None, True, 0)], "nor written as one"),
     ([calling(call("f", '{"a": NaN}'))], [("f", '{"a": NaN}', None, True, 0)], "NaN is not JSON"),
-    ([calling(call("  "), call(None), call(5))], [("", {}, None, True, 0)] * 3, "a name that is none"),
     ([said(None, tool_calls=[None, 5, "f"])],
      [*[("", None, None, True, 0)] * 2, ("", "f", None, True, 0)], "no objects"),
-    ([calling(call("f", '{"a'), call("g")), result("of g")],
-     [("f", '{"a', None, True, 0), ("g", {}, "of g", False, 0)],
-     "with too few results the malformed are passed over"),
     ([calling(call("f"), call("g")), result({"b": 1, "a": [1.5]}), result(None)],
      [("f", {}, '{"a": [1.5], "b": 1}', False, 0), ("g", {}, "", False, 0)],
      "content that is an object, or nothing"),
-    ([said(None, tool_calls=np.array([call("f", {"a": np.array([1, 2]), "b": np.float64(2)})]))],
-     [("f", {"a": [1, 2], "b": 2}, None, None, 0)], "arrays, as tables hold lists"),
 )  # fmt: skip
 IN_TEXT = table(
-    (SEARCH, [("search", OSLO, None, None, 0)], "a completion"),
     ([said(f"I look.\n{SEARCH}"), result("cold")], [("search", OSLO, "cold", False, 0)], "a tool message"),
     ([said(SEARCH), result(f"\n{COLD}")],
      [("search", OSLO, "cold", False, 0)], "and in a tool's"),
@@ -242,12 +210,10 @@ IN_TEXT = table(
       result("<tool_response>a</tool_response>\n<tool_response>b</tool_response>", "y")],
      [("f", {}, None, None, 0), ("g", {}, "a\nb", False, 0)],
      "both of one call where the message names it"),
-    ([said(SEARCH), user("And then?")], [("search", OSLO, None, None, 0)], "a user is no tool"),
     ([said(SEARCH + "<tool_response>cold</tool_response>")], [("search", OSLO, None, None, 0)],
      "an assistant cannot write its own results"),
     ("<tool_call></tool_call>", [("", "", None, True, 0)], "nothing in it"),
     ('<tool_call>{"arguments": {}}</tool_call>', [("", {}, None, True, 0)], "no name in it"),
-    ('<tool_call>{"name": "f"}</tool_call>', [("f", {}, None, None, 0)], "no arguments in it"),
     ([said(f"{CUT}</tool_call>{SEARCH}"), result("cold")],
      [("", INSIDE, None, True, 0), ("search", OSLO, "cold", False, 0)],
      "an environment that passes over what it cannot read"),
@@ -260,13 +226,8 @@ IN_TEXT = table(
     (hermes("write", {"text": "a </think> b"}) + SEARCH,
      [("write", {"text": "a </think> b"}, None, None, 0), ("search", OSLO, None, None, 0)],
      "an end of thought in an argument ends none"),
-    (f"I write <tool_call> and then.</think>{SEARCH}", [("search", OSLO, None, None, 0)],
-     "a tag that is only named in it"),
-    ('<tool_call>{"name": "f", "parameters": {"a": 1}}</tool_call>', [("f", {"a": 1}, None, None, 0)],
-     "Llama's"),
-    ("<tool_call><function=f>\n<parameter=a>\nso\n it is</parameter>\n<parameter=b>3</parameter></function>",
+    ("<tool_call><function=f>\n<parameter=a>\nso\n it is</parameter><parameter=b>3</parameter></function>",
      [("f", {"a": "so\n it is", "b": "3"}, None, None, 0)], "Qwen3-Coder's"),
-    ("<tool_call><function=f></function></tool_call>", [("f", {}, None, None, 0)], "without arguments"),
     ("<tool_call><function=f><parameter=a>1", [("f", {}, None, None, 0)], "a parameter that is cut off"),
     ([said(f"{SEARCH}</think>"), result("cold")], [("search", OSLO, "cold", False, 0)],
      "a call in thought that was run all the same"),
@@ -342,8 +303,6 @@ def test_the_order_of_keys_makes_no_difference(arguments, chance):
     ("a", "b", "same"),
     table(
         ('{"a": 1.0}', '{"a": 1}', True, "whole floats are whole numbers"),
-        ('{"a": -0.0}', '{"a": 0}', True, "and without a sign before zero"),
-        ('{"a": 1.5}', '{"a": 1}', False, "others are not"),
         ('{"a": 1}', '{"a": "1"}', False, "a number is no text"),
         ('{"a": null}', "{}", False, "null is a value"),
     ),
@@ -357,30 +316,20 @@ def test_calls_that_ask_for_the_same_have_one_key(a, b, same):
 @pytest.mark.parametrize(
     ("text", "expected"),
     table(
-        ("Error: no such city", True, "Error"),
         ("  \n[ERROR] disk full", True, "in capitals and brackets"),
         ("error: timeout", True, "in small letters with a colon"),
-        ("Error executing tool search", True, "a sentence that begins so"),
         ("Exception in thread main", True, "Exception"),
         ("Traceback (most recent call last):\n  File", True, "a traceback"),
-        ("KeyError: 'city'", True, "the name of an exception"),
         ("ValueError('x')", True, "as it prints"),
-        ('{"error": "unknown city"}', True, "a JSON error"),
         ('{"isError": true, "content": []}', True, "isError"),
-        ('{"status": "Error"}', True, "a status"),
         ('{"status": "failed"}', True, "another status"),
-        ("Errors are rare here", False, "a longer word"),
         ("The error: none", False, "not at its beginning"),
         ('{"error": null, "data": 1}', False, "an error that is null"),
-        ('{"error": "", "errors": ["x"]}', False, "an empty one"),
         ('{"error": 0.03, "value": 1.7}', False, "a measured error"),
         ('{"error": 0}', False, "a code of zero"),
         ('{"status": 400}', True, "the least bad number"),
-        ('{"status": 399}', False, "one below"),
         ('{"status": 600}', False, "a number that is no status"),
         ('{"data": {"error": "x"}}', False, "deeper inside"),
-        ('{"error": "cut o', False, "JSON that is cut off says nothing"),
-        ('[{"error": "x"}]', False, "a list"),
         ('"Error"', True, "in quotes"),
         ("{" * 100_000, False, "100,000 braces"),
     ),
@@ -414,10 +363,8 @@ def test_a_predicate_of_the_users_decides_for_all_but_malformed_calls():
 @pytest.mark.parametrize(
     ("messages", "expected"),
     table(
-        ("It is 4.", "It is 4.", "a completion"),
         ([said("4"), user("Sure?"), said(" 5\n")], "5", "the last turn, without white space around it"),
         ([said("4"), said(None)], "", "who says nothing at last"),
-        ([said("4"), calling(call("f"), content="I look.")], "I look.", "beside a call"),
         ([said(f"I look. {SEARCH} Soon.")], "I look. \n Soon.", "without calls in its text"),
         ([said("<think>5?</think>4<think>sure</think>")], "4", "without thought"),
     ),
@@ -484,8 +431,6 @@ def test_a_call_is_a_frozen_record_and_the_callers_messages_are_left_alone():
     table(
         ([1], [1], "a list"),
         (np.array([1, None]), [1, None], "an array"),
-        ("ab", None, "a text"),
-        ({"a": 1}, None, "an object"),
     ),
 )
 def test_as_list(value, expected):
@@ -543,8 +488,6 @@ def columns(measures, *rows):
 
 TURNS = columns(
     (turns(full_until=2, zero_from=6),),
-    ("", 1.0, "a completion is one turn"),
-    ([said("Hi."), said("So.")], 1.0, "at the full limit"),
     ([said("Hi.")] * 5, 0.25, "one before the end"),
     ([said("Hi.")] * 6, 0.0, "at the end"),
     ([user("?"), said("Hi.")] * 3, 0.75, "the user's turns do not count"),
@@ -559,24 +502,17 @@ BY_NAME = columns(
     ),
     ([calling("search")], 0.5, 0.0, 1.0, "one of two"),
     ([calling("search")] * 5, 0.5, 0.0, 1.0, "how often does not count"),
-    ([calling("Search", "searching")], 0.0, 0.0, 0.0, "names are compared as they are written"),
     ([calling("delete")], 0.0, 0.0, 0.0, "another tool"),
     ([calling("search"), result("Error: no")], 0.5, 0.0, 1.0, "a call that failed was made"),
-    ([calling(("search", "{"), "read")], 0.5, 0.0, 1.0, "a malformed one was not"),
-    (named("search", "read"), 1.0, 1.0, 1.0, "in a completion"),
-    ("<think>" + named("read") + "</think>" + named("search"), 0.5, 0.0, 1.0, "not what is only thought of"),
 )
 ANY_CALL = columns(
     (tool_calls(),),
     ([calling("f")], 1.0, "a call"),
-    (BAD, 0.0, "a malformed one"),
 )
 BUDGETS = columns(
     (calls_within(2), calls_within(2, zero_from=6), calls_within(2, name="search")),
     ([calling("f", "f")], 1.0, 1.0, 1.0, "at the budget"),
     ([calling("f", "search", "f")], 0.0, 0.75, 1.0, "one over, in one turn"),
-    ([calling("f")] * 5, 0.0, 0.25, 1.0, "one before the end"),
-    ([calling("f")] * 6, 0.0, 0.0, 1.0, "at the end"),
     ([calling("f"), result("Error: no")] * 3, 0.0, 0.75, 1.0, "failed calls use it up"),
     (BAD * 3, 0.0, 0.75, 1.0, "and malformed ones, of no tool"),
 )
@@ -587,41 +523,28 @@ NO_BUDGET = columns(
 )
 EFFICIENCY = (
     (1, 1 / 3, "a third of the least"),
-    (2, 2 / 3, "two thirds"),
-    (3, 1.0, "the least"),
     (10, 0.5, "twice the most"),
 )
 EDGES = (
-    (call_efficiency(0, 2), [], 1.0, "none where none are needed"),
-    (call_efficiency(0, 2), [calling("f")] * 4, 0.5, "too many all the same"),
     (call_efficiency(0, 0), [said("4")], 1.0, "a task without tools"),
     (call_efficiency(0, 0), [calling("f")], 0.0, "where every call is one too many"),
     (call_efficiency(2, 2), BAD * 4, 0.5, "and malformed ones"),
 )
 FAILED = columns(
     (failed_calls(),),
-    ([], 0.0, "no message"),
     ([said("Hi.")], 0.0, "no call, none failed"),
-    ([calling("f"), result("ok")], 0.0, "a call that went well"),
-    ([calling("f"), result("Error: no")], 1.0, "one that did not"),
     ([calling("f", "g"), result("ok"), result('{"success": false}')], 0.5, "one of two"),
     ([calling("f"), result("ok")] * 3 + [calling("f"), result('{"error": "x"}')], 0.25, "one of four"),
     ([calling(("f", "{"), "g"), result("ok"), result("ok")], 0.5, "malformed arguments"),
-    (f"<think>{BAD}</think>" + named("f"), 0.0, "thought does not fail"),
     ([calling("f"), result("Found: Error: no")], 0.0, "a result that speaks of errors"),
 )
 REPEATED = columns(
     (repeated_calls(),),
-    ([], 0.0, "no message"),
     ([said("Hi.")], 0.0, "no call"),
-    ([calling(A1), OK, calling(A2), OK], 0.0, "other arguments"),
     ([calling(A1), OK, calling(A1), OK], 0.5, "the same call"),
     ([calling(A1, ("a", {"y": [1], "x": 1.0})), OK, OK], 0.5, "other order of keys, 1.0 for 1"),
-    ([calling(A1), OK, calling(A2), OK] * 2, 0.5, "a loop of two"),
     ([calling(A1), FAILS, calling(A1), OK], 0.0, "a retry is no repeat"),
     ([calling(A1), FAILS, calling(A1), FAILS, calling(A1), OK], 1 / 3, "a second retry is one"),
-    (named("f", "g", "f", "f"), 0.5, "in a completion"),
-    (BAD * 4, 0.5, "malformed calls as they are written"),
 )
 RETRIED = columns(
     tuple(repeated_calls(retries=retries) for retries in (0, 1, 2, 3, 9)),
@@ -670,7 +593,6 @@ RUN = [calling("search", ("search", "{")), OK, FAILS, calling("search", "read"),
     table(
         (turns(full_until=1, zero_from=5), {"turns": 3}, "turns"),
         (tool_calls("search"), {"tool_calls": {"search": 2, "read": 1}}, "well-formed calls by tool"),
-        (calls_within(2), {"calls": 4}, "calls"),
         (calls_within(2, name="search"), {"calls of search": 3}, "calls of a tool"),
         (call_efficiency(1, 2), {"calls": 4}, "calls for efficiency"),
         (failed_calls(), {"failed_calls": 1}, "failed calls"),
@@ -710,18 +632,13 @@ FOUND = [said("I look."), result("The tower in Paris is 330 metres high.")]
     ("completion", "known_ids", "precision", "recall", "f1"),
     table(
         (TWO, KNOWN, 1.0, 0.5, 2 / 3, "two of four, both right"),
-        ("[Source: a1] [Source: x]", KNOWN, 0.5, 0.25, 1 / 3, "one of two is right"),
         ("[Source: a1] " * 50, KNOWN, 1.0, 0.25, 0.4, "one source fifty times is one"),
         ("见[Source：a1，a2、b3]。", KNOWN, 1.0, 0.75, 6 / 7, "full-width signs"),
-        ("[Source: a1,]", KNOWN, 1.0, 0.25, 0.4, "a comma with nothing after it"),
-        ("[Source: a]", KNOWN, 0.0, 0.0, 0.0, "a part of an id is none"),
         ("It is 4.", KNOWN, 0.0, 0.0, 0.0, "nothing cited earns nothing"),
-        ("[Source: ] [Source:] [Source: ,;]", KNOWN, 0.0, 0.0, 0.0, "a citation of nothing is none"),
         ("[Sources: a1] (Source: a1) [a1] Source: a1]", KNOWN, 0.0, 0.0, 0.0, "other forms are none"),
         ("[Source: a1\n] [Source: a1", KNOWN, 0.0, 0.0, 0.0,
          "nor is one that the line or the text cuts off"),
         ("[Source: [a1]] [Source: a1]", KNOWN, 1.0, 0.25, 0.4, "brackets in brackets are none"),
-        ("<think>[Source: x]</think>[Source: a1]", KNOWN, 1.0, 0.25, 0.4, "thought does not cite"),
         ("[Source: x]</think>[Source: a1]", KNOWN, 1.0, 0.25, 0.4, "nor one that the template began"),
         ([said("[Source: x]"), result("[Source: a2]"), said("[Source: a1]")], KNOWN, 1.0, 0.25, 0.4,
          "of messages the final answer"),
@@ -731,16 +648,12 @@ FOUND = [said("I look."), result("The tower in Paris is 330 metres high.")]
         ("[Source: 1] [Source: 3]", [1.0, 2.0], 0.5, 0.5, 0.5, "numbers of a column with gaps"),
         ("[Source: Portland, Oregon; Rome]", ["Portland, Oregon", "Rome"], 1.0, 1.0, 1.0,
          "a comma in an id"),
-        ("[Source: a1]", [], 0.0, None, 0.0, "a citation where nothing is known is invented"),
         ("[Source: a1]", "", 0.0, None, 0.0, "and where the text of ids is empty"),
         ("[Source: ]", [], None, None, None, "a citation of nothing there is silence"),
-        ("It is 4.", [], None, None, None, "silence there cannot be judged"),
         (TWO, None, None, None, None, "missing ids"),
         (TWO, float("nan"), None, None, None, "missing ids of a table"),
         (TWO, True, None, None, None, "nor can a bool"),
-        (TWO, 1.5, None, None, None, "nor a fraction"),
         (None, KNOWN, None, None, None, "no completion is not judged"),
-        (5, KNOWN, None, None, None, "nor is a number"),
     ),
 )  # fmt: skip
 def test_citations_are_compared_with_the_known_ids(completion, known_ids, precision, recall, f1):
@@ -751,7 +664,6 @@ def test_citations_are_compared_with_the_known_ids(completion, known_ids, precis
 @pytest.mark.parametrize(
     ("label", "completion"),
     table(
-        ("来源", "[来源：a1]", "a Chinese word"),
         ("p.", "[p.: a1] [px: x]", "a label is no pattern"),
     ),
 )
@@ -762,12 +674,9 @@ def test_the_label_of_a_citation_is_an_option(label, completion):
 @pytest.mark.parametrize(
     ("answer", "words", "runs"),
     table(
-        ("It is 330 metres high.", 4 / 5, 2 / 3, "two runs of three"),
-        ("Rome burns again", 0.0, 0.0, "other words"),
         ("33", 0.0, 0.0, "which is not a part of one"),
         ("330 metres high " * 20, 1.0, 1 / 3, "what is said again counts once"),
         ("", 0.0, 0.0, "no answer is not grounded"),
-        ("?!", 0.0, 0.0, "nor is one without words"),
     ),
 )
 def test_grounding_is_the_share_of_the_answers_runs(answer, words, runs):
@@ -789,9 +698,7 @@ def test_grounding_is_the_share_of_the_answers_runs(answer, words, runs):
         ([said("a"), result("330"), result("metres"), said("330 metres")], 0.0, "a run across two results"),
         ([said("a"), result("巴黎的铁塔高330米。"), said("铁塔高330米")], 1.0, "Chinese"),
         ([result("330 metres")], None, "no assistant is not judged"),
-        ([], None, "nor are no messages"),
         ("330 metres", None, "nor is a text alone"),
-        (5, None, "nor a number"),
     ),
 )  # fmt: skip
 def test_what_an_answer_can_be_grounded_in(messages, expected):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from functools import partial
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rewardkit.primitives.notes import listen
@@ -35,19 +35,13 @@ def table(*rows):
 
 PLAIN = [
     ("4", "4.0", True, "the same number"),
-    ("1/2", "0.5", True, "a fraction and a decimal"),
     ("15", "5", False, "the truth's digits inside another number"),
     ("-3", "3", False, "the wrong sign"),
     ("0.1", "0.10000000001", False, "decimals that differ in the eleventh place"),
-    ("0.1", "0.1000000", True, "zeros behind"),
     ("9007199254740993", "9007199254740992", False, "beyond what floats can tell apart"),
-    ("1e999999", "1", False, "an exponent that would be an infinite float"),
-    ("0.333333", "1/3", False, "a rounded fraction"),
-    ("$5$", "5", True, "dollars around a number"),
     (r"\boxed{5}", "5", True, "a box around a number"),
     ("5", r"\text{5}", True, "a number set as text"),
     ("**5**", "5", True, "a number in bold"),
-    ("5,", "5", True, "a comma behind a number"),
     ("The answer is 42.", "42", True, "an announced number"),
     ("= 42", "42", True, "an equals sign in front"),
     ("The answer is 42.", "43", False, "another announced number"),
@@ -58,39 +52,20 @@ FRACTIONS_AND_WRAPPING = [
     (r"\dfrac{9}{7}", r"\boxed{\frac{9}{7}}", True, "a bare dfrac and a boxed frac"),
     (r"\tfrac97", r"\frac{9}{7}", True, "tfrac without braces"),
     (r"\(\frac{9}{7}\)", "9/7", True, "LaTeX in parentheses"),
-    (r"\[\frac{9}{7}\]", r"$$\dfrac97$$", True, "display mathematics"),
-    (r"{\frac{9}{7}}", r"$\displaystyle\frac{9}{7}$", True, "braces, and displaystyle"),
-    (r"\boxed{pi/2}", r"\frac{\pi}{2}", True, "a spelling in a box"),
     (r"$pi/2$", r"$$pi/2$$", True, "in dollars"),
     (r"\(pi/2\)", r"\[pi/2\]", True, "in LaTeX's brackets"),
-    (r"\large pi/2", r"\displaystyle pi/2", True, "of any size"),
     (r"The result is $\frac{9}{7}$.", r"\frac97", True, "LaTeX in a sentence"),
-    (r"So it is \boxed{\frac{9}{7}}, as was asked.", r"\frac97", True, "a box in a sentence"),
-    (r"-\dfrac{9}{7}", r"\frac{-9}{7}", True, "a sign above"),
     (r"1\frac{2}{7}", r"\dfrac{9}{7}", True, "a mixed number"),
-    (r"\dfrac{9}{7}", r"\boxed{\frac{9}{8}}", False, "another denominator"),
     (r"\dfrac{9}{7}", r"\boxed{\frac{7}{9}}", False, "the wrong way up"),
-    (r"\frac{1}{2}", r"\frac{1}{3}", False, "another fraction"),
     (r"\frac{x}{2}", r"\dfrac{x}2", True, "a fraction with a letter"),
-    (r"0.\overline{3}", r"\frac{1}{3}", True, "a recurring decimal"),
     (r"0.1\overline{6}", r"\frac{1}{6}", True, "one that recurs later"),
-    (r"0.\overline{3}", r"0.\overline{4}", False, "another recurring decimal"),
     (r"0.\overline{3}", "0.3", False, "a decimal that does not recur"),
 ]
 
 CURRENCY_AND_THOUSANDS = [
     (r"\$1,000", "1000", True, "a dollar sign and a separator"),
-    ("$1,000", "1000", True, "an unescaped dollar sign"),
-    (r"$\$1,000$", "1000", True, "a dollar sign inside dollars"),
-    (r"\$1,000.00", "1{,}000", True, "cents"),
-    (r"1\,000", "1000", True, "a thin space"),
     (r"10,\!000", "10000", True, "a comma with a negative space"),
-    ("1 000 000", "1000000", True, "spaces"),
-    ("x=1,000", "1000", True, "behind an equals sign"),
-    ("€5", "5", True, "another currency"),
     (r"\$1,000", "1", False, "the first digits only"),
-    (r"\$1,000", "100", False, "a tenth"),
-    (r"2\,000\pi", r"2000\pi", True, "a thin space in an expression"),
     (r"2{,}000\pi", r"2000\pi", True, "a comma in braces in an expression"),
     (r"5x+€2", "5x+2", True, "a currency in an expression"),
     (r"\{100,200,300\}", "100200300", False, "a list of three numbers is not one"),
@@ -99,228 +74,129 @@ CURRENCY_AND_THOUSANDS = [
 
 SCIENTIFIC = [
     ("6.02e23", r"6.02 \times 10^{23}", True, "e-notation"),
-    ("6.02E+23", r"6.02 \cdot 10^{23}", True, "a capital and a sign"),
     ("6.02×10²³", r"6.02 \times 10^{23}", True, "unicode"),
-    ("1e-3", "10^{-3}", True, "a negative exponent"),
-    ("1e3", "1000", True, "a small one"),
     (r"2\pi \times 10^{-7}", r"2e-7\pi", True, "e-notation in an expression"),
-    ("(1e3, 2)", "(1000, 2)", True, "e-notation in a pair"),
     ("6.02e23", r"6.02 \times 10^{22}", False, "another exponent"),
-    ("6.02e23", r"6.022 \times 10^{23}", False, "more digits"),
     ("2ex", "2xe", True, "an e that is a letter"),
 ]
 
 UNICODE = [
-    ("\u22125", "-5", True, "a unicode minus"),
     ("\u2212\\frac{1}{2}", "-0.5", True, "a unicode minus before LaTeX"),
-    ("x\u22121", "x-1", True, "a unicode minus between terms"),
-    ("\u20135", "-5", True, "an en dash"),
     ("\u22125", "5", False, "a unicode minus is a sign"),
-    ("\uff11\uff12", "12", True, "full-width digits"),
-    ("\uff0d\uff11\uff12", "-12", True, "a full-width sign"),
     ("\\frac{\uff11}{\uff12}", "0.5", True, "full-width digits in LaTeX"),
-    ("\uff08\uff11\uff0c\uff12\uff09", "(1,2)", True, "a full-width pair"),
     ("\u0661\u0662", "12", True, "Arabic digits"),
-    ("\uff11\uff12", "21", False, "other full-width digits"),
-    ("x\u2010y", "x-y", True, "a hyphen"),
     ("x\u2044y", r"\frac{x}{y}", True, "a fraction slash"),
-    ("x\u00b7y", "xy", True, "a middle dot"),
     ("\u221a12", r"2\sqrt{3}", True, "a root sign before two digits"),
     ("\u221a(x+1)", r"\sqrt{x+1}", True, "a root sign before parentheses"),
-    ("30\u00b0", "30", True, "a degree sign"),
     ("x\u2208(1,2)", r"x\in(1,2)", True, "an element sign"),
     ("x\u2081+x\u2082", "x_1+x_2", True, "lowered digits"),
     ("x\u00b2+\u00bd", r"x^2+\frac12", True, "raised digits and a fraction sign"),
-    ("x\u00b9\u00b2", "x^{12}", True, "two raised digits"),
     ("x\u00b9\u00b2", "x^2", False, "raised digits are exponents"),
     ("x\u207b\u00b9", r"\frac1x", True, "a raised minus"),
-    ("2\u221a3", r"2\sqrt{3}", True, "a root sign"),
-    ("\u03c0/2", r"\frac{\pi}{2}", True, "a Greek letter"),
-    ("x\u2264\u22121", r"x\le-1", True, "a relation"),
     ("(\u2212\u221e, 2]", r"(-\infty,2]", True, "infinity"),
 ]
 
 CALCULATOR_SPELLING = [
-    ("-1 + exp(16)", "e^{16}-1", True, "exp"),
-    ("2*exp(-x)", r"\frac{2}{e^x}", True, "exp of an expression"),
     ("exp(exp(2))", "e^{e^{2}}", True, "exp of exp"),
-    (r"\exp(16)-1", "-1+e^{16}", True, "exp as a command"),
     ("-1 + exp(16)", "e^{16}+1", False, "another sign"),
     ("-1 + exp(16)", "e^{15}-1", False, "another exponent"),
-    ("pi/2", r"\dfrac{\pi}{2}", True, "pi"),
     ("3pi/4", r"\frac{3\pi}{4}", True, "a multiple of pi"),
     ("-2*pi^2", r"-2\pi^{2}", True, "a power of pi"),
-    ("pi/2", r"\dfrac{\pi}{3}", False, "another part of pi"),
-    ("pi/2", r"\frac{1}{2}", False, "pi is not 1"),
-    ("sqrt(2)/2", r"\frac{\sqrt{2}}{2}", True, "sqrt"),
     ("sqrt(1+sqrt(2))", r"\sqrt{1+\sqrt{2}}", True, "nested roots"),
     ("sqrt12", r"2\sqrt{3}", True, "a root without parentheses"),
     ("x**2+1", "x^2+1", True, "two stars"),
-    ("e^(2x)", "e^{2x}", True, "an exponent in parentheses"),
     ("2^-x", r"\frac{1}{2^x}", True, "a negative exponent without braces"),
-    ("sin(x)", r"\sin x", True, "sin"),
-    ("log(100)", "2", True, "log"),
     ("(-oo, 2)", r"(-\infty, 2)", True, "oo"),
     ("epic", "e^{pic}", False, "pi inside a word is none"),
 ]
 
 TINY = [
     ("1/2004!", "1/2006!", False, "factorials in the denominator"),
-    ("1/2004!", "1/2004!", True, "the same factorial"),
     (r"\frac{1}{2006!}", r"\frac{1}{2006\cdot 2005!}", True, "an equal factorial"),
     ("1/2^{99}", "1/2^{98}", False, "powers in the denominator"),
-    ("1/2^{99}", "2^{-99}", True, "a negative exponent"),
-    ("1/2^{98}", "2/2^{99}", True, "a reduced power"),
     ("1/2^{99}", "0", False, "nearly nothing"),
     ("1+1/2^{99}", "1", False, "nearly one"),
-    (r"10^{-20}\pi", r"10^{-20}e", False, "small multiples of constants"),
-    ("e^{-60}", "e^{-59}", False, "small exponentials"),
-    (r"\sqrt{2}+10^{-30}", r"\sqrt{2}", False, "nearly a root"),
     (r"\sqrt{10^{800}+1}", "10^{400}", False, "a root that is an integer to 800 digits"),
     (r"\sin(10^{-300})", "10^{-300}", False, "a sine that is its angle to 600 digits"),
     (r"\sqrt{10^{800}+1}+\pi", r"10^{400}+\pi", False, "two irrational numbers alike to 800 digits"),
     ("x+1/2^{99}", "x+1/2^{98}", False, "a small term beside a letter"),
-    ("x/2^{99}", "x/2^{98}", False, "a small factor of a letter"),
     (r"(1/2^{99}, 1)", r"(1/2^{98}, 1)", False, "a small element of a pair"),
     (r"\{1/2^{99}, \pi\}", r"\{1/2^{98}, \pi\}", False, "a small element of a set"),
     (r"[1/2^{99}, \pi)", r"[1/2^{98}, \pi)", False, "a small end of an interval"),
     (r"x<1/2^{99}", r"x<1/2^{98}", False, "a small bound"),
-    (r"x=1/2^{99}", r"1/2^{98}", False, "a small value of a letter"),
-    (
-        r"\begin{pmatrix}1/2^{99}\\1\end{pmatrix}",
-        r"\begin{pmatrix}1/2^{98}\\1\end{pmatrix}",
-        False,
-        "a matrix",
-    ),
-    ("10^{30}+1", "10^{30}", False, "large integers"),
     (r"\sqrt{10^{60}+1}", "10^{30}", False, "a root that is nearly an integer"),
     (r"e^{\pi\sqrt{163}}", "262537412640768744", False, "Ramanujan's constant is no integer"),
-    (r"1+\frac{x-1}{2^{99}}", "1", False, "a small multiple of a letter"),
     (r"\sqrt{2}+\sqrt{3}", r"\sqrt{5+2\sqrt{6}}", True, "roots that are equal"),
     (r"\sqrt[3]{7+5\sqrt{2}}", r"1+\sqrt{2}", True, "a root within a root"),
-    (r"\sin^2(1)+\cos^2(1)", "1", True, "an identity"),
     (r"\cos\frac{2\pi}{7}+\cos\frac{4\pi}{7}+\cos\frac{6\pi}{7}", r"-\frac12", True, "a sum of cosines"),
-    (r"\log_2 8", "3", True, "a logarithm"),
-    (r"\binom{10}{3}", "120", True, "a binomial"),
     ("(5!)!", "120!", True, "a factorial of a factorial"),
 ]
 
 ROUNDING = [
-    ("0.33", r"\frac{1}{3}", False, "two digits of a third"),
     ("0.33333333", r"\frac{1}{3}", False, "eight digits of a third"),
-    ("3.14", r"\pi", False, "pi in three digits"),
-    ("3.141593", r"\pi", False, "pi in seven digits"),
     ("3.14159265358979323846", r"\pi", False, "pi in 21 digits"),
-    (r"\frac{22}{7}", r"\pi", False, "a fraction near pi"),
-    ("6.283185", r"2\pi", False, "rounded two pi"),
-    ("1.414214", r"\sqrt{2}", False, "a rounded root"),
     ("0.1x", "0.10000000001x", False, "decimals beside letters"),
-    (r"0.1\pi", r"0.1000000001\pi", False, "decimals beside pi"),
     ("(0.333333, 2)", r"(\frac13, 2)", False, "rounded in a pair"),
-    ("x=0.333333", r"x=\frac13", False, "rounded in an equation"),
     (r"33.3333333\%", r"\frac13", False, "rounded in percent"),
     ("0.1+0.2", "0.3", True, "sums of decimals"),
-    ("0.1x+0.2x", "0.3x", True, "sums of decimals beside letters"),
-    (r"0.5\ldots", "0.5", False, "digits that go on"),
     (r"0.333\ldots", "0.333", False, "threes that go on"),
-    ("0.333...", "0.333", False, "threes that go on behind three points"),
     ("0.333\u2026", "0.333", False, "threes that go on behind one character"),
     (r"0.333\ldots", r"\frac13", True, "threes for ever are a third"),
-    ("0.333...", "0.3333...", True, "whatever their number"),
     (r"-0.1666\dots", r"-\frac16", True, "sixes for ever behind a one"),
-    (r"0.142857142857\ldots", r"\frac17", True, "six digits for ever"),
     (r"0.999\ldots", "1", True, "nines for ever"),
     (r"0.33\ldots", r"\frac13", False, "two threes may go on otherwise"),
-    (r"0.12345\ldots", r"0.12345 \dots", True, "the same digits that go on"),
     (r"0.12345\ldots", r"0.12346\ldots", False, "other digits that go on"),
-    (r"1.414\ldots", r"\sqrt{2}", False, "digits that go on are not known"),
-    (r"\frac{x}{0.1}", "10x", True, "decimals that are exact"),
     (r"(0.5, x)", r"(\frac12, x)", True, "an exact decimal in a pair"),
-    (r"0.25\pi", r"\frac{\pi}{4}", True, "an exact decimal beside pi"),
     ("x+0.1234567890123456789012345", "x+0.1234567890123456789012346", False, "the 25th digit"),
 ]
 
 CUT_OFF = [
     ("4", r"4\sqrt(2)", False, "a root in parentheses"),
     (r"4\sqrt(2)", r"4\sqrt{2}", True, "the same root in braces"),
-    (r"\frac{\sqrt(2)}{2}", r"\frac{1}{\sqrt{2}}", True, "a root in parentheses in a fraction"),
     (r"\sqrt[3](2)", r"2^{1/3}", True, "a cube root in parentheses"),
     (r"4\sqrt\left(2\right)", r"4\sqrt{2}", True, "a root in large parentheses"),
-    ("3", r"3\sqrt(5)", False, "another root"),
     (r"x\equiv 3\pmod{7}", r"x \equiv 3 \pmod 7", True, "what cannot be read is compared as text"),
     (r"1-1/\mathrm{e}", r"1+1/\mathrm{e}", False, "an upright e at the end"),
     (r"1-1/\mathrm{e}", r"1-\frac{1}{e}", True, "an upright e is e"),
-    (r"1-1/\text{e}", r"1-1/\mathrm{e}", True, "e as text"),
-    (r"1-1/\mathrm{e}", "1", False, "an upright e counts"),
     (r"2\mathrm{e}", "2", False, "an upright e is no unit"),
-    (r"1/e", r"\frac{1}{\mathrm{e}}", True, "an upright e below"),
-    (r"\sqrt{\mathrm{e}}", r"\sqrt{e}", True, "an upright e under a root"),
-    (r"\frac{1}{2\mathrm{e}}", r"\frac{1}{2e}", True, "an upright e before a brace"),
-    (r"\ln(\mathrm{e})", "1", True, "an upright e in parentheses"),
-    (r"e^{\mathrm{e}}", "e^{e}", True, "an upright e above"),
-    (r"\frac{1}{\mathrm{e}}", r"\frac{2}{\mathrm{e}}", False, "an upright e below, and another number"),
     (r"1+\mathrm{i}", r"1-\mathrm{i}", False, "an upright i at the end"),
-    (r"1-1/\mathrm{x}", r"1-1/\mathrm{y}", False, "other upright letters"),
-    (r"1-1/\mathrm{x}", r"1-\frac1x", True, "an upright letter behind a slash"),
     (r"2\mathrm{\pi}", r"2\pi", True, "an upright pi"),
     (r"\pi r^2 h", r"\pi r^2", False, "a letter that is no unit"),
-    (r"a^2+2ab", "a^2+2", False, "two letters that are no unit"),
     (r"\sin t", r"\sin(t)", True, "a letter behind a function"),
-    (r"\cos t", r"\sin t", False, "another function of it"),
     ("15 or 5", "5", False, "two answers are not one of them"),
     ("It is 7, not 5", "5", False, "a sentence that ends in the truth"),
-    ("The cookies are bigger because they are larger.", "16", False, "prose"),
 ]
 
 SEQUENCES = [
     (r"1, 2, \ldots, n", r"1, 3, 5, \ldots, 2n-1", False, "another sequence"),
-    (r"1, 2, \ldots, n", r"1, 2, \dots, n", True, "another ellipsis"),
     (r"1, 2, \ldots, n", "1,2,...,n", True, "three points"),
     ("1,2,\u2026,n", "1,2,...,n", True, "a unicode ellipsis"),
     (r"1, 3, 5, \ldots, 2n-1", r"1, 3, 5, \ldots, -1+2n", True, "an equal last term"),
     (r"1, 2, \ldots, n", r"1, 2, \ldots, m", False, "another last term"),
-    (r"1, 2, \ldots, n", r"1, 2, 3, \ldots, n", False, "another number of terms"),
-    (r"2, 4, 6, \ldots", r"2, 4, 8, \ldots", False, "an open sequence"),
     (r"1, 2, 3", r"1, 2, 3, \ldots", False, "a finite and an infinite one"),
-    (r"\{1,2,\ldots,10\}", r"\{1, 2, \dots, 10\}", True, "in braces"),
-    (r"\{1,2,\ldots,10\}", r"\{1, 3, \ldots, 10\}", False, "another one in braces"),
     (r"1+2+\cdots+n", r"1+3+\cdots+n", False, "a sum"),
-    (r"1+2+\cdots+n", r"1 + 2 + \dots + n", True, "the same sum"),
     (r"1+2+\cdots+n", "1", False, "a sum is not its first term"),
-    (r"1\cdot2\cdots n", r"1 \cdot 2 \cdots n", True, "a product"),
     (r"1\cdot2\cdots n", r"1 \cdot 3 \cdots n", False, "another product"),
     (r"a_1, a_2, \ldots, a_n", r"a_{1}, a_{2}, \ldots, a_{n}", True, "indices"),
 ]
 
 EQUATIONS = [
     ("3*x-1*y+13=0", "3x + 4y + 14=0", False, "two lines"),
-    ("3*x-1*y+13=0", "3x - y + 13=0", True, "the same line with stars"),
     ("3x+4y+14=0", "6x+8y+28=0", True, "twice"),
     ("3x+4y+14=0", "-3x-4y=14", True, "sides exchanged"),
-    (r"\frac{x}{2}+\frac{y}{3}=1", "3x+2y=6", True, "without fractions"),
     ("y=2x+1", "2x-y+1=0", True, "solved for y"),
-    ("y=2x+1", "y=2x-1", False, "another constant"),
-    ("y=2x+1", "y=3x+1", False, "another slope"),
     ("y=2x+1", "x=2y+1", False, "letters exchanged"),
-    ("x^2+y^2=1", "x^2+y^2-1=0", True, "a circle"),
     ("x^2+y^2=1", "x^2+y^2=4", False, "another circle"),
     ("x^2+1=0", "x^2+2=0", False, "without real solutions"),
-    ("xy=1", "y=1/x", True, "the same solutions"),
-    ("xy=1", "xy=2", False, "another hyperbola"),
     ("0=1", "1=2", False, "two false statements"),
     ("3x+4y+14=0", "0", False, "an equation is not its right side"),
-    ("2x+z=1", "1", False, "nor this one"),
-    ("2+5=7", "7", True, "a sum with its result"),
     ("2+5=8", "8", False, "a wrong sum with its result"),
     ("x=2+5=7", "x=7", True, "a chain"),
     ("x=5", "5", True, "a letter's value"),
-    ("x=5", "6", False, "another value"),
     ("x=5", "y=5", False, "another letter"),
     ("f(x)=2x+1", "2x+1", True, "a function's value"),
-    ("f(x)=2x+1", "2x", False, "another value of a function"),
     ("2x>6", "x>3", True, "an inequality by a factor"),
     ("-x<-3", "x>3", True, "by a negative one"),
-    ("x>3", "x<3", False, "turned round"),
     (r"x\ge 3", "x>3", False, "with and without its end"),
     ("1<x<2", "2>x>1", True, "a chain from behind"),
     ("1<x<2", "(1,2)", True, "an interval"),
@@ -381,24 +257,13 @@ CONTROLS = [
 
 LETTERS_AND_CASE = [
     ("R", "r", False, "two letters"),
-    ("M", "m", False, "two others"),
     ("2a", "a+A", False, "a sum of two letters"),
-    (r"V=\pi r^2H", r"V=\pi r^2 h", False, "letters in a formula"),
-    (r"\frac{x+A}{2}", r"\frac{x+a}{2}", False, "letters in a fraction"),
     (r"\sin X", r"\sin x", False, "a function of another letter"),
-    (r"\Delta", r"\delta", False, "Greek letters"),
     (r"\Gamma", r"\gamma", False, "Greek letters that may be constants"),
-    (r"\Pi", r"\pi", False, "a product sign"),
     ("a_N", "a_n", False, "indices"),
-    ("(a,b)", "(A,b)", False, "a pair"),
-    ("AB", "ab", False, "two letters together"),
-    ("pV", "Pv", False, "two letters in turn"),
     ("2AB", "2BA", True, "letters behind a number commute"),
-    (r"A \cdot B", r"B \cdot A", True, "letters commute where they are multiplied"),
-    ("R+r", "r+R", True, "the same letters in another order"),
     ("x y", "xy", True, "a space between letters"),
     ("f'(x)", "f(x)", False, "a derivative"),
-    ("f''(x)", "f'(x)", False, "a second derivative"),
     ("f'(x)=2x", r"f^{\prime}(x)=2x", True, "a derivative written in two ways"),
     ("y'=2y", "y=2y", False, "a differential equation"),
     ("y''=y", "y'=y", False, "its order"),
@@ -406,42 +271,27 @@ LETTERS_AND_CASE = [
 
 WORDS = [
     ("no", "on", False, "two words of the same letters"),
-    ("listen", "silent", False, "two longer ones"),
     (r"\text{no}", "on", False, "one of them set as text"),
-    ("ABC", "BCA", False, "another order of finish"),
     ("north east", "east north", False, "two words in another order"),
     ("no", "No", True, "the case of a word"),
-    ("yes", r"\text{YES}", True, "the case of a longer one"),
     (r"\text{No solution}", "no solution.", True, "two words"),
     ("yes or no", "yes", False, "two answers"),
-    ("A and B", "A", False, "two choices"),
     ("Alice, Bob", "Bob and Alice", True, "a list of names"),
     (r"\{\text{red}, \text{blue}\}", r"\{blue, red\}", True, "a set of words"),
     ("(a, b)", "(b, a)", False, "a pair of letters"),
-    ("(A)", "A", True, "a choice in parentheses"),
     ("\u5317\u4eac", "\u4e0a\u6d77", False, "Chinese words"),
-    ("\u5317\u4eac", "x^2", False, "a Chinese word and an expression"),
     ("yes", "x^2", False, "a word and an expression"),
-    ("yes", "5", False, "a word and a number"),
     ("It is not 5, but 7", "5", False, "a sentence"),
-    ("the answer must be 3 because 1 + 2 = 3", "3", False, "a sentence that ends in the truth"),
 ]
 
 NAMES = [
     ("f(0)=1", "f(5)=1", False, "values at two places"),
     ("f(0)=1", "f(0)=2", False, "two values at one place"),
-    ("f(0)=1", "f(0)=1.0", True, "one value at one place"),
-    ("f(1)", "f(2)", False, "two places alone"),
-    ("f(1)+f(2)", "f(2)+f(1)", True, "a sum of values"),
     ("f(x+x)", "f(2x)", True, "one place written in two ways"),
-    ("f(x)=2x", "g(x)=2x", False, "two functions"),
     ("f(x)=2x", "f(t)=2t", False, "two arguments"),
     ("f(2)=5", "5", True, "a value at a place and the value"),
-    ("f(2)=5", "6", False, "and another value"),
     ("P(X=1)=0.5", "P(X=2)=0.5", False, "two events"),
-    ("P(X=1)=0.5", r"P(X=1)=\frac12", True, "one event"),
     ("P(X=1)=0.5", "0.5", True, "a probability"),
-    ("P(X=1)=0.5", "0.6", False, "another one"),
     (r"P(A|B)=\frac12", r"P(B|A)=\frac12", False, "conditions exchanged"),
     ("E[X]=3", "3", True, "an expectation"),
     ("x:=5", "5", True, "a definition"),
@@ -451,29 +301,9 @@ NAMES = [
 
 UNITS = [
     ("5 permille", "5", False, "a word that says another value: thousandths"),
-    ("5 per mille", "5", False, "a word that says another value: in two words"),
-    ("5 basis points", "5", False, "a word that says another value: hundredths of a percent"),
-    ("5 grand", "5", False, "a word that says another value: thousands"),
     ("5 twentieths", "5", False, "a word that says another value: parts"),
-    ("5 thirtieths", "5", False, "a word that says another value: more parts"),
-    ("5 double", "5", False, "a word that says another value: a multiple"),
-    ("5 twice", "5", False, "a word that says another value: an adverb of it"),
-    ("5 factorials", "5", False, "a word that says another value: several factorials"),
     ("5 roots", "5", False, "a word that says another value: several roots"),
-    ("5 radicals", "5", False, "a word that says another value: by another name"),
-    ("5 mega", "5", False, "a word that says another value: a prefix alone"),
-    ("5 kilo", "5", False, "a word that says another value: another"),
-    ("5 divided", "5", False, "a word that says another value: an operation"),
-    ("5 negative", "5", False, "a word that says another value: a sign"),
     ("5 wrong", "5", False, "a word that says another value: a denial"),
-    ("5 approx", "5", False, "a word that says another value: rounded"),
-    ("5 approximately", "5", False, "a word that says another value: in full"),
-    ("5 exclusive", "5", False, "a word that says another value: an open end"),
-    ("5 excluded", "5", False, "a word that says another value: a hole"),
-    ("5 minimum", "5", False, "a word that says another value: a bound"),
-    ("5 maximum", "5", False, "a word that says another value: another bound"),
-    ("5 fold", "5", False, "a word that says another value: a factor"),
-    ("5 remainder", "5", False, "a word that says another value: what is left over"),
     (r"3\text{ below}", "3", False, "a side that is a sign"),
     (r"5\text{-fold}", "5", False, "a factor as text"),
     ("5 square units", "5", True, "squares are a unit"),
@@ -481,28 +311,15 @@ UNITS = [
     ("5 ripe apples", "5", True, "words behind a number"),
     ("5\\text{ cm\u2460}", "5", False, "a digit in what would be a unit"),
     ("5'", "5", False, "feet, or minutes"),
-    (r"5^\prime", "5", False, "the same in LaTeX"),
     ("101_2", "101", False, "a base"),
     ("101_2", "101_3", False, "another base"),
-    ("101_2", "101_{2}", True, "the same base"),
     ("5_n", "5", False, "an index behind a number"),
-    ("x_1", "x_2", False, "indices of a letter"),
     ("A^T", "A", False, "a transpose"),
-    ("A^T", r"A^{T}", True, "in braces"),
     (r"A^{T}B", "AB", False, "in a product"),
-    ("5^T", "5", False, "of a number"),
     (r"\varnothing", r"\emptyset", True, "two signs for the empty set"),
     (r"5\text{%}", r"5\%", True, "a percent sign as text"),
-    ("`5`", "5", True, "backticks"),
-    ("1 000", "1000", True, "a plain space between thousands"),
-    ("0.5<x<1.5", "1/2<x<3/2", True, "decimals in a chain"),
     ("2t", "2", False, "a letter behind a number"),
-    ("2m", "2", False, "a letter that could be a unit"),
     ("5 m", "5", False, "a bare letter is a letter"),
-    ("y=3t", "y=3", False, "a letter at the end of an equation"),
-    (r"\pi h", r"\pi", False, "a letter behind pi"),
-    ("3c", "3d", False, "two letters"),
-    ("2ab", "2", False, "two letters that math-verify cuts off"),
     ("2mg", "2", False, "two letters of mechanics"),
     (r"2\mathrm{R}", "2", False, "an upright letter that is no unit"),
     (r"5\text{ m}", "5", True, "a letter set as text"),
@@ -513,38 +330,23 @@ UNITS = [
     ("5 cm^2", "5", True, "a square"),
     ("25 square feet", "25", True, "a square in words"),
     ("60 miles per hour", "60", True, "a speed"),
-    ("x=5 cm", "5", True, "behind an equation"),
     (r"2\sqrt{3}\text{ cm}", r"2\sqrt{3}", True, "behind a root"),
-    ("42 apples", "42", True, "things that are counted"),
-    ("12 eggs", "12", True, "others"),
-    (r"12\text{ eggs}", "12", True, "others set as text"),
     ("12 eggs", "13 eggs", False, "another number of them"),
     ("1,234 apples", "1234", True, "behind a separator"),
     ("5 million", "5", False, "a million"),
-    (r"5\text{ million}", "5", False, "a million set as text"),
     (r"5\text{ million}", "5000000", True, "as many"),
     ("1.5 billion dollars", "1,500,000,000", True, "a billion of something"),
-    (r"5\text{ thousand}", "5", False, "a thousand"),
     (r"5\text{ hundred}", "500", True, "a hundred"),
-    (r"5\text{ dozen}", "5", False, "a dozen"),
     ("5 dozen eggs", "60", True, "a dozen of something"),
-    ("5 percent", r"5\%", True, "percent in words"),
-    (r"5\text{ percent}", "0.05", True, "percent set as text"),
     (r"5\text{ per cent}", "0.05", True, "percent in two words"),
     ("3 quarters", "3", False, "quarters"),
-    (r"3\text{ halves}", "3", False, "halves"),
     ("5 squared", "5", False, "a power in words"),
     ("5 or more", "5", False, "a bound"),
-    (r"5\text{ or more}", "5", False, "a bound set as text"),
     ("5 not 6", "5", False, "two numbers"),
     ("2 theta", "2", False, "a Greek letter by name"),
-    (r"n\text{ is odd}", "n", False, "a condition"),
     (r"3n\text{ if }n", "3n", False, "half a condition"),
-    ("30\u00ba", "30", True, "an ordinal sign for degrees"),
-    ("30\u00ba", r"30^\circ", True, "and degrees"),
     ("30 degrees", r"30^{\circ}", True, "degrees in words"),
     (r"20^{\circ}\mathrm{C}", "20", True, "a temperature"),
-    ("30\u00ba", "31", False, "other degrees"),
 ]
 
 SPELLINGS = [
@@ -554,25 +356,18 @@ SPELLINGS = [
     (r"\frac{{5 \choose 2}}{{6 \choose 3}}", r"\frac12", True, "two in a fraction"),
     (r"{5 \choose 2}+1", "11", True, "one in a sum"),
     (r"{5 \choose 2}", r"\frac52", False, "a binomial is no fraction"),
-    (r"\binom{n}{2}", r"\frac{n(n-1)}{2}", True, "a binomial computed"),
     (r"\binom{n}{2}", r"\frac{n(n+1)}{2}", False, "a binomial computed wrongly"),
     (r"\binom{n}{k}", r"\binom{n}{n-k}", True, "a mirrored binomial"),
-    (r"\frac{(n+1)!}{n!}", "n+1", True, "a quotient of factorials"),
     (r"\frac{(n+1)!}{n!}", "n", False, "another quotient"),
     (r"\frac{n!}{(n-1)!}", "n", True, "a third quotient"),
-    (r"\frac{n!}{(n-2)!}", "n^2-n", True, "a fourth"),
     (r"\binom{1000}{500}", r"\binom{1000}{501}", False, "large binomials"),
     (r"\binom{n}{k}+\binom{n}{k+1}", r"\binom{n+1}{k+1}", True, "Pascal's rule"),
-    ("n!", "n(n-2)!", False, "another product"),
     (r"\begin{aligned}x&=5\end{aligned}", "5", True, "an aligned value"),
-    (r"\begin{aligned}x&=5\end{aligned}", "x=5", True, "an aligned equation"),
-    (r"\begin{align*}x&=5\end{align*}", "6", False, "another one"),
     (r"\begin{aligned}x&=2+3\\&=5\end{aligned}", "5", True, "lines that go on"),
     (r"\begin{aligned}x&=5\\y&=3\end{aligned}", "y=3, x=5", True, "lines that list"),
     (r"\begin{aligned}x&=5\\y&=3\end{aligned}", "5", False, "one of them"),
     (r"\boxed{5} or \boxed{7}", "5", False, "two boxes"),
     (r"\boxed{5}. So \boxed{7}", "7", True, "the last box"),
-    (r"\boxed{5}. So \boxed{7}", "5", False, "not the first"),
     (r"\boxed{\boxed{5}}", "5", True, "a box in a box"),
     ("$5$ and $6$", "5", False, "two formulas"),
     ("$5$ or 7", "5", False, "a formula and a number"),
@@ -582,40 +377,27 @@ SPELLINGS = [
 ]
 
 ROWS = [
-    *PLAIN,
-    *FRACTIONS_AND_WRAPPING,
-    *CURRENCY_AND_THOUSANDS,
-    *SCIENTIFIC,
-    *UNICODE,
-    *CALCULATOR_SPELLING,
-    *TINY,
-    *ROUNDING,
-    *CUT_OFF,
-    *SEQUENCES,
-    *EQUATIONS,
-    *CONTROLS,
-    *LETTERS_AND_CASE,
-    *WORDS,
-    *NAMES,
-    *UNITS,
+    *(*PLAIN, *FRACTIONS_AND_WRAPPING, *CURRENCY_AND_THOUSANDS, *SCIENTIFIC, *UNICODE, *CALCULATOR_SPELLING),
+    *(
+        *TINY,
+        *ROUNDING,
+        *CUT_OFF,
+        *SEQUENCES,
+        *EQUATIONS,
+        *CONTROLS,
+        *LETTERS_AND_CASE,
+        *WORDS,
+        *NAMES,
+        *UNITS,
+    ),
     *SPELLINGS,
 ]
+SLOW = [row for row in (*TINY, *EQUATIONS, *CONTROLS) if "pmatrix" not in row[0]]
 
 
-@pytest.mark.parametrize(("prediction", "ground_truth", "expected"), table(*ROWS))
-def test_math_equal_is_right_and_symmetric(prediction, ground_truth, expected):
-    assert math_equal(prediction, ground_truth) is expected
-    assert math_equal(ground_truth, prediction) is expected
-    assert math_equal(prediction, prediction) is True
-
-
-def test_about_a_number_is_not_the_number():
-    assert math_equal("~5", "5") is False
-    assert math_equal("5", "~5") is not True
-
-
-def test_the_table_is_as_large_as_it_should_be():
-    assert len({row[:2] for row in ROWS}) == len(ROWS) >= 120
+def forget():
+    mathematics._short.cache_clear()
+    mathematics._long.cache_clear()
 
 
 @pytest.fixture
@@ -624,12 +406,23 @@ def in_this_process(monkeypatch):
     from rewardkit.primitives.verify.math import symbolic
 
     monkeypatch.setattr(mathematics, "_ask", symbolic.decide)
-    return lambda *pair: mathematics._judge(*pair, 0.0, 0.0)
+    forget()
+    yield
+    forget()
 
 
-def test_the_worker_says_what_its_function_says(in_this_process):
-    for prediction, truth, expected, why in ROWS:
-        assert in_this_process(prediction, truth) == (expected, None), why
+@pytest.mark.parametrize(("prediction", "ground_truth", "expected"), table(*ROWS))
+def test_math_equal_is_right_and_symmetric(in_this_process, prediction, ground_truth, expected):
+    assert math_equal(prediction, ground_truth) is expected
+    assert math_equal(ground_truth, prediction) is expected
+    assert math_equal(prediction, prediction) is True
+
+
+def test_the_worker_says_the_same_from_threads():
+    forget()
+    with ThreadPoolExecutor(8) as pool:
+        verdicts = list(pool.map(lambda row: math_equal(*row[:2]), SLOW * 2))
+    assert verdicts == [row[2] for row in SLOW * 2]
 
 
 def test_the_controls_are_what_math_verify_says():
@@ -652,30 +445,23 @@ def test_the_verdicts_on_a_training_log_are_what_it_was_made_to_be():
     table(
         ("5", None, None, "no truth"),
         ("5", math.nan, None, "a truth of NaN, which is how tables write a missing one"),
-        ("5", "", None, "an empty truth"),
         ("x", " \n", None, "a truth of white space"),
         ("5", "\x00", None, "a truth without mathematics"),
-        ("x", "$$", None, "a truth of dollars"),
         ("x", "((", None, "a truth of brackets"),
-        (None, None, None, "neither"),
         (None, "", None, "no prediction beside an empty truth"),
         (None, "5", False, "no prediction beside a number"),
-        (None, r"\frac{1}{2}", False, "no prediction beside LaTeX"),
         (None, "x^2", False, "no prediction beside an expression"),
-        (math.nan, "x^2", False, "a prediction of NaN"),
-        ("", "5", False, "an empty prediction beside a number"),
         ("", "x^2", False, "an empty prediction beside an expression"),
         ("$$", "x^2", False, "a prediction without mathematics"),
         ("x" * (LONGEST + 1), "x", False, "a prediction that is too long"),
         ("x", "x" * (LONGEST + 1), None, "a truth that is too long"),
         ("x", 10**5000, None, "a truth of thousands of digits"),
-        (0.5, r"\frac12", True, "a float"),
         ("1/2", np.float64(0.5), True, "a numpy float"),
         (Fraction(1, 3), r"\frac13", True, "a Fraction"),
-        (r"\frac{x}{1}", "x", True, "a letter"),
+        ("~5", "5", False, "about a number"),
     ),
 )
-def test_missing_values(prediction, ground_truth, expected):
+def test_what_is_missing_empty_too_long_or_no_text(prediction, ground_truth, expected):
     assert math_equal(prediction, ground_truth) is expected
 
 
@@ -683,29 +469,24 @@ def test_missing_values(prediction, ground_truth, expected):
     ("text", "others"),
     table(
         (r"\frac{1}{", ["x", "1", "yes"], "half a fraction"),
-        (r"\langle", ["x", "5"], "half a bracket"),
         (r"4\unknown(2)", ["4", "8"], "an unknown command"),
         ("4)(", ["4"], "unmatched parentheses"),
         ("5 @ 7", ["5", "7"], "an unknown sign"),
         (r"x \equiv 3 \pmod 7", ["7", "3", r"x\equiv 4\pmod{7}"], "a congruence"),
         ("P(X=1)", ["P(X=2)", "1"], "a probability without its value"),
         ("P(X=1)=0.5, P(X=2)=0.3", ["0.3", "0.5"], "two probabilities"),
-        ("P(X=1)=0.5 or P(X=2)=0.3", ["0.3", "0.5"], "one or the other"),
     ),
 )
 def test_what_cannot_be_read_is_wrong_as_a_prediction_and_not_judged_as_a_truth(text, others):
     assert math_equal(text, text) is True
-    for other in others:
+    for other in (*others, None):
         assert math_equal(other, text) is None
         assert not math_equal(text, other)  # None where the other cannot be read either
-    assert math_equal(None, text) is None
     for other in ("4", "x", r"\sqrt{2}", "yes"):
         assert math_equal(text, other) is False
 
 
-@pytest.mark.parametrize(
-    "truth", ["yes", r"\text{no solution}", "\u5317\u4eac", "It is not 5, but 7", r"1, 2, \ldots, n"]
-)
+@pytest.mark.parametrize("truth", ["yes", r"\text{no solution}", "\u5317\u4eac", r"1, 2, \ldots, n"])
 def test_a_truth_of_words_or_a_sequence_can_be_read(truth):
     for prediction in (None, "", "5", "x^2", "another word", r"\frac{1}{"):
         assert math_equal(prediction, truth) is False
@@ -713,43 +494,33 @@ def test_a_truth_of_words_or_a_sequence_can_be_read(truth):
 
 
 @pytest.mark.parametrize(
-    ("prediction", "ground_truth", "options", "expected"),
+    ("prediction", "truth", "options", "expected"),
     table(
         ("4.1", "4", {"absolute": 0.1}, True, "numbers, at the absolute limit"),
         ("4.1000001", "4", {"absolute": 0.1}, False, "just past it"),
         ("90", "100", {"relative": 0.1}, True, "at the relative limit, of the larger"),
-        ("89.9", "100", {"relative": 0.1}, False, "just past it relatively"),
-        ("0.33", r"\frac{1}{3}", {"absolute": 0.005}, True, "two digits of a third"),
         ("0.33", r"\frac{1}{3}", {"absolute": 0.001}, False, "too few digits of a third"),
         ("3.14", r"\pi", {"absolute": 0.005}, True, "three digits of pi"),
-        ("3.14", r"\pi", {"relative": 1e-3}, True, "three digits of pi, relatively"),
         ("3.14", r"\pi", {"relative": 1e-4}, False, "too few digits of pi, relatively"),
-        ("3.141593", r"\pi", {"absolute": 1e-6}, True, "seven digits of pi"),
         ("3.14159...", r"\pi", {"absolute": 1e-5}, True, "digits with an ellipsis"),
-        (r"\frac{22}{7}", r"\pi", {"relative": 1e-3}, True, "a fraction near pi"),
         (r"-\pi", r"\pi", {"relative": 0.9}, False, "the wrong sign"),
-        ("1.414", r"\sqrt{2}", {"absolute": 1e-3}, True, "a root"),
-        ("(0.33, 2)", r"(\frac13, 2)", {"absolute": 0.01}, True, "a pair of numbers"),
         ("(0.33, 2)", r"(\frac13, 3)", {"absolute": 0.01}, False, "a pair that is not near"),
         (r"(3.14, x)", r"(\pi, x)", {"absolute": 0.01}, True, "a pair with a letter"),
         (r"\{3.14, 1\}", r"\{1, \pi\}", {"absolute": 0.01}, True, "a set"),
-        ("1.01,2", "2,1", {"absolute": 0.1}, True, "a list in another order"),
         ("x=3.14", r"x=\pi", {"absolute": 0.01}, True, "a letter's value"),
         (r"[0, 3.14)", r"[0, \pi)", {"absolute": 0.01}, True, "an interval"),
         (r"33.3\%", r"\frac13", {"absolute": 0.001}, True, "percent"),
         ("x+0.33", r"x+\frac13", {"absolute": 0.1}, False, "letters are compared exactly"),
         ("1+i", "1.001+i", {"absolute": 0.1}, False, "so are complex numbers"),
-        ("5", "5", {"absolute": 0.1, "relative": 0.1}, True, "equal within any tolerance"),
         (None, "5", {"absolute": 9.0}, False, "no prediction is near nothing"),
     ),
 )
-def test_rounding_is_forgiven_within_a_tolerance(prediction, ground_truth, options, expected):
+def test_rounding_is_forgiven_within_a_tolerance(
+    in_this_process, prediction, ground_truth, options, expected
+):
     assert math_equal(prediction, ground_truth, **options) is expected
     if prediction is not None:
         assert math_equal(ground_truth, prediction, **options) is expected
-
-
-# Hostile text
 
 
 def test_numbers_of_millions_of_digits_are_told_apart_without_being_computed():
@@ -775,23 +546,27 @@ def hasty():
 def impatient(monkeypatch, hasty):
     """A worker that has half a second for a pair, and no memory of former verdicts."""
     monkeypatch.setattr(mathematics, "_WORKERS", hasty)
-    _forget()
+    forget()
     yield hasty
-    _forget()
+    forget()
 
 
-def _forget():
-    mathematics._short.cache_clear()
-    mathematics._long.cache_clear()
+@pytest.fixture
+def asked(monkeypatch):
+    """What the worker is asked."""
+    seen = []
+    ask = mathematics._ask
+    monkeypatch.setattr(mathematics, "_ask", lambda *pair: seen.append(pair) or ask(*pair))
+    forget()
+    return seen
 
 
-def test_a_pair_that_cannot_be_decided_in_time_is_wrong_and_says_so(impatient):
-    assert math_equal("2x", "x+x") is True  # the worker has started
-    started = time.perf_counter()
-    with listen() as notes:
-        assert math_equal(ENDLESS, "x^2+x") is False
-    assert time.perf_counter() - started < 30
-    assert notes == {"math_equal": "not decided: took longer than 0.5 s of processor time"}
+def test_an_undecided_pair_is_wrong_noted_each_time_and_asked_about_once(impatient, asked):
+    for _ in range(3):
+        with listen() as notes:
+            assert math_equal(ENDLESS, "x^2+x") is False
+        assert notes == {"math_equal": "not decided: took longer than 0.5 s of processor time"}
+    assert [pair[:2] for pair in asked] == [(ENDLESS, "x^2+x"), (None, "x^2+x")]
     with listen() as notes:
         assert math_equal("2x", r"\frac{4x}{2}") is True  # by the worker that took its place
     assert notes == {}
@@ -805,25 +580,11 @@ def test_a_truth_that_cannot_be_read_in_time_is_not_judged(impatient):
     assert math_equal(truth, "x^2") is False
 
 
-def test_an_undecided_pair_is_noted_each_time_and_asked_about_once(impatient, asked):
-    for _ in range(3):
-        with listen() as notes:
-            assert math_equal(ENDLESS, "x^2+x") is False
-        assert "not decided" in notes["math_equal"]
-    assert [pair[:2] for pair in asked] == [(ENDLESS, "x^2+x"), (None, "x^2+x")]
-
-
-@pytest.fixture
-def asked(monkeypatch):
-    """What the worker is asked."""
-    seen = []
-    ask = mathematics._ask
-    monkeypatch.setattr(mathematics, "_ask", lambda *pair: seen.append(pair) or ask(*pair))
-    _forget()
-    return seen
-
-
-def test_the_worker_is_asked_once_for_each_distinct_pair(asked):
+def test_the_worker_is_asked_once_for_each_distinct_pair_that_needs_it(asked):
+    pairs = [("5", "5.0"), (r"\frac97", "9/7"), ("(1,2)", r"\left(1, 2\right)"), ("x^2 + 1", "$x^2+1$")]
+    assert all(math_equal(*pair) for pair in pairs)
+    assert math_equal("I do not know", "5") is False
+    assert asked == []
     for _ in range(5):
         assert math_equal(r"\sqrt{18}", r"3\sqrt{2}") is True
         assert math_equal(r"\sqrt{17}", r"3\sqrt{2}") is False
@@ -832,15 +593,8 @@ def test_the_worker_is_asked_once_for_each_distinct_pair(asked):
     assert len(asked) == 4
 
 
-def test_numbers_and_equal_texts_need_no_worker(asked):
-    pairs = [("5", "5.0"), (r"\frac97", "9/7"), ("(1,2)", r"\left(1, 2\right)"), ("x^2 + 1", "$x^2+1$")]
-    assert all(math_equal(*pair) for pair in pairs)
-    assert math_equal("I do not know", "5") is False
-    assert asked == []
-
-
 def test_little_is_remembered_of_long_texts():
-    _forget()
+    forget()
     for number in range(300):
         math_equal("x" * 1900, str(number))
     info = mathematics._long.cache_info()
@@ -873,18 +627,10 @@ WORKER = (
 )
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")
-def test_a_worker_takes_no_more_memory_than_it_may():
-    program = WORKER + (
-        "try:\n    held = bytearray(1 << 30)\n    print('taken')\n"
-        "except MemoryError:\n    print('refused')\n"
-        "assert decide('x+x', '2x') is True\n"
-    )
-    assert run(program) == "refused\n"
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="memory is measured on Linux only")
-def test_a_worker_that_has_grown_lets_another_take_over():
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited and measured on Linux only")
+def test_a_worker_takes_no_more_memory_than_it_may_and_lets_another_take_over_when_it_has_grown():
+    program = "try:\n    held = bytearray(1 << 30)\nexcept MemoryError:\n    print('refused')\n"
+    assert run(WORKER + program + "assert decide('x+x', '2x') is True\n") == "refused\n"
     grown = "held = bytearray({})\nprint('here', flush=True)\ndecide('x+x', '2x')\nprint('still here')\n"
     assert run(WORKER + grown.format("3 << 27")) == "here\n"
     assert run(WORKER + grown.format("1 << 26")) == "here\nstill here\n"
@@ -910,42 +656,14 @@ def test_memory_that_does_not_suffice_is_no_text_that_cannot_be_read(monkeypatch
 
 
 def test_sympy_is_not_imported_in_this_process():
-    program = (
+    run(
         "import sys; from rewardkit.primitives.verify.math.equal import math_equal as equal;"
         "assert equal('1', '1.0') and 'sympy' not in sys.modules;"
         "assert equal('x+x', '2x') and 'sympy' not in sys.modules and 'math_verify' not in sys.modules"
     )
-    done = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
-
-
-SLOW = [row for row in (*TINY, *EQUATIONS, *CONTROLS) if "pmatrix" not in row[0]]
-
-
-def test_verdicts_are_the_same_in_threads():
-    _forget()
-    with ThreadPoolExecutor(8) as pool:
-        verdicts = list(pool.map(lambda row: math_equal(*row[:2]), SLOW * 2))
-    assert verdicts == [row[2] for row in SLOW * 2]
-
-
-def test_verdicts_are_the_same_under_load():
-    burners = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(4)]
-    try:
-        _forget()
-        with listen() as notes:
-            assert [math_equal(*row[:2]) for row in SLOW] == [row[2] for row in SLOW]
-        assert notes == {}
-    finally:
-        for burner in burners:
-            burner.kill()
-            burner.wait()
 
 
 # Properties
-
-INTEGERS = st.integers(-(10**12), 10**12)
-DENOMINATORS = st.integers(2, 10**6)
 
 
 def spellings(value: Fraction) -> list[str]:
@@ -959,34 +677,26 @@ def spellings(value: Fraction) -> list[str]:
         f" {fraction}. ",
     ]
     if below == 1:
-        written += [
-            f"{above:,}",
-            f"{above}.0",
-            f"{above:,}".replace(",", "{,}"),
-            f"{above}e0",
-            rf"\${above:,}",
-        ]
+        separated = f"{above:,}".replace(",", "{,}")
+        written += [f"{above:,}", f"{above}.0", separated, f"{above}e0", rf"\${above:,}"]
     return written
 
 
-@given(above=INTEGERS, below=st.just(1) | DENOMINATORS, data=st.data())
-def test_spellings_of_a_number_are_equal(above, below, data):
-    written = st.sampled_from(spellings(Fraction(above, below)))
-    a, b = data.draw(written), data.draw(written)
+WHOLE = st.integers(-(10**12), 10**12).map(Fraction)
+
+
+@given(
+    value=WHOLE | st.fractions(-1000, 1000, max_denominator=1000), places=st.integers(0, 40), data=st.data()
+)
+def test_spellings_of_a_number_are_equal_and_one_a_little_larger_is_another(value, places, data):
+    a, b = (data.draw(st.sampled_from(spellings(value))) for _ in "ab")
     assert math_equal(a, b) is True
-
-
-@given(value=st.fractions(-1000, 1000, max_denominator=1000), places=st.integers(0, 40), data=st.data())
-def test_a_number_and_one_a_little_larger_are_never_equal(value, places, data):
-    other = value + Fraction(1, 10**places)
-    a, b = data.draw(st.sampled_from(spellings(value))), data.draw(st.sampled_from(spellings(other)))
-    assert math_equal(a, b) is False
+    larger = data.draw(st.sampled_from(spellings(value + Fraction(1, 10**places))))
+    assert math_equal(a, larger) is False
 
 
 NUMERALS = st.integers(1, 30).map(str) | st.decimals(0, 9, places=2).map(str)
-LETTERS = st.sampled_from(
-    ["x", "y", "X", "R", "r", r"\pi", "e", r"\mathrm{e}", r"\alpha", "f(x)", "f(2)", "F(x)"]
-)
+LETTERS = st.sampled_from([*"xyXRre", r"\pi", r"\mathrm{e}", r"\alpha", "f(x)", "f(2)", "F(x)"])
 EXPRESSIONS = st.recursive(
     NUMERALS | LETTERS,
     lambda inner: (
@@ -1005,7 +715,6 @@ EXPRESSIONS = st.recursive(
 SCALARS = EXPRESSIONS.filter(lambda text: "=" not in text and ", " not in text)
 
 
-@settings(max_examples=60)
 @given(a=EXPRESSIONS, b=EXPRESSIONS)
 def test_math_equal_is_symmetric_and_reflexive(a, b):
     assert math_equal(a, a) is True
@@ -1013,49 +722,37 @@ def test_math_equal_is_symmetric_and_reflexive(a, b):
     assert one is other or {one, other} == {False, None}  # None where only the truth cannot be read
 
 
-@settings(max_examples=60)
-@given(a=SCALARS, places=st.integers(0, 60))
-def test_an_expression_and_one_a_little_larger_are_never_equal(a, places):
+@given(a=SCALARS, places=st.integers(0, 60), letter=st.sampled_from("RMNAQ"))
+def test_expressions_that_differ_a_little_or_in_the_case_of_a_letter_are_never_equal(a, places, letter):
     assert math_equal(f"{a}+1/10^{{{places}}}", a) is False
-
-
-@settings(max_examples=60)
-@given(a=SCALARS, letter=st.sampled_from(["R", "M", "N", "A", "Q"]))
-def test_expressions_that_differ_in_the_case_of_a_letter_are_never_equal(a, letter):
     assert math_equal(f"{a}+2{letter}", f"{a}+2{letter.lower()}") is False
     assert math_equal(f"{a}+2{letter}", f"2{letter}+{a}") is True
 
 
-@settings(max_examples=60)
-@given(
-    text=st.text(alphabet="0123456789xyei+-*/^_=<>()[]{}\\$%&,.;:! \n\u2212\u00b2\u03c0\ud800", max_size=40)
-)
+SIGNS = "0123456789xyei+-*/^_=<>()[]{}\\$%&,.;:! \n\u2212\u00b2\u03c0\ud800"
+
+
+@given(text=st.text(alphabet=SIGNS, max_size=40))
 def test_any_text_is_judged_and_never_raises(text):
     assert math_equal(text, r"\sqrt{x+7}") is False or same_text(normal_form(text), r"\sqrt{x+7}")
     assert math_equal(r"\sqrt{x+7}", text) in (True, False, None)
-
-
-# The text form
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     table(
         (r"$\boxed{x}$.", "x", "wrapping and a full stop"),
-        ("", None, "nothing"),
         ("  $ $ ", None, "dollars around nothing"),
         (r"\boxed{1}, \boxed{2}", "1, 2", "two boxes list"),
         ("$1$ or $2$", "1, 2", "so do two formulas"),
         (r"\boxed{1}, so \boxed{2}", "2", "the last box counts"),
         (r"\boxed{1", r"\boxed{1", "an open box stays"),
         (r"0.1666\ldots", r"\frac{15}{90}", "digits that recur"),
-        ("1,234 apples", "1234", "a unit goes, then separators"),
         (r"1{,}234\text{ million}", r"1234 \times 10^{6}", "a number word"),
         (r"\pi r^2\text{ for all } r", r"\pi r^2\text{for all} r", "words inside stay"),
         ("sqrt12", r"\sqrt{12}", "a root without parentheses"),
         (r"\dfrac{x}{2} \leq y", r"\frac{x}{2} \le y", "two names of one command"),
         (r"\sqrt12", r"\sqrt12", "in LaTeX the root is of 1"),
-        ("f(x)", "f(x)", "a function's parentheses stay"),
         ("2^(x+(1))", "2^{x+(1)}", "inner parentheses stay"),
         ("2^(x", "2^(x", "an open parenthesis stays"),
         ("using", "using", "a word with a function's name in it"),
@@ -1067,12 +764,9 @@ def test_the_normal_form_of_a_text(text, expected):
 
 
 def test_split_sees_no_separator_in_brackets():
-    import re
-
     assert split("a,(b,c),[d,e),f", re.compile(",")) == ["a", "(b,c)", "[d,e)", "f"]
     assert split("", re.compile(",")) == [""]
 
 
 def test_math_equal_is_a_component_with_its_options_bound():
-    near = partial(math_equal, absolute=0.01)
-    assert near("3.14", r"\pi") is True
+    assert partial(math_equal, absolute=0.01)("3.14", r"\pi") is True

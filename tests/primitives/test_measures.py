@@ -71,15 +71,11 @@ KEYWORDS = columns(
     (keywords(*THREE), keywords(*THREE, mode="all"), keywords(*THREE, mode="any")),
     ("First this, then that, so there", 1.0, 1.0, 1.0, "all, in any case, before a comma"),
     ("first this and then that", 2 / 3, 0.0, 1.0, "two of three"),
-    ("so so so so", 1 / 3, 0.0, 1.0, "how often does not count"),
     ("also authentic firstly", 0.0, 0.0, 0.0, "inside other words they do not count"),
-    (None, None, None, None, "no completion is not judged"),
 )
 PLAIN = (
     (keywords("So", case=True), "so", 0.0, "case counts where asked"),
-    (keywords("C++"), "in C++, not C", 1.0, "a word that ends in signs"),
     (keywords("a.c"), "abc", 0.0, "words are no patterns"),
-    (keywords("\u00e9t\u00e9"), "e\u0301te\u0301", 1.0, "composed and decomposed letters"),
     (keywords("\u6b63\u786e"), "\u4e0d\u6b63\u786e", 1.0, "also behind a not: documented"),
     (keywords("5"), "15, 5.2, 1,500", 0.0, "fault in the wild: digits inside other numbers"),
     (keywords("5"), "15 or 5", 1.0, "a number by itself"),
@@ -92,10 +88,7 @@ PLAIN = (
 REGEX = (
     (r"\d+", "42", 1.0, 1.0, "all of the text"),
     (r"\d+", "it is 42", 1.0, 0.0, "a part of it"),
-    (r"\d+", "42\n", 1.0, 0.0, "white space counts"),
     (r"\d+", "four", 0.0, 0.0, "nowhere"),
-    (r"<think>.*</think>", "<think>a\nb</think>", 0.0, 0.0, "a full stop is no line break"),
-    (r"\bcat\b", "a cat", 1.0, 0.0, "borders of words"),
     (r"cat", None, None, None, "no completion is not judged"),
 )
 LENGTHS = (
@@ -103,15 +96,11 @@ LENGTHS = (
     ("one two", "words", 1.0, "at the full limit"),
     ("one two three", "words", 0.75, "one word over"),
     ("one two three four five six", "words", 0.0, "at the end"),
-    ("ab", "characters", 1.0, "characters at the full limit"),
     (None, "words", None, "no completion is not judged"),
 )
 LOWER_LIMITS = (
     (0, {}, 0.0, "nothing"),
-    (10, {}, 0.5, "half of the way"),
     (20, {}, 1.0, "enough"),
-    (100_000, {}, 1.0, "however long"),
-    (15, {"zero_until": 10}, 0.5, "half of the way from there"),
     (10, {"fall": "exponential"}, 1 / (1 + math.exp(2)), "another way down"),
     (
         4,
@@ -124,39 +113,27 @@ TOP = partial(length, zero_until=10, full_from=20, full_until=30, zero_from=50)
 FALLS = (
     (0, 0.0, 0.0, 0.0, "nothing"),
     (12, 0.2, 0.5 - math.cos(math.pi * 0.2) / 2, math.expm1(0.8) / math.expm1(4), "a fifth up"),
-    (20, 1.0, 1.0, 1.0, "at the first full length"),
     (30, 1.0, 1.0, 1.0, "at the last full length"),
-    (35, 0.75, 0.5 - math.cos(math.pi * 0.75) / 2, math.expm1(3) / math.expm1(4), "a quarter down"),
-    (40, 0.5, 0.5, 1 / (1 + math.exp(2)), "half way down"),
 )
 RUNS = (
     ("a b a b a b", 2, 0.6, "two of five runs are new"),
-    ("a a a a", 1, 0.75, "single words"),
     (ORDINARY, 4, 0.0, "an ordinarily repeated word is no repetition"),
     ("no " * 1001, 4, 1 - 1 / 998, "a long loop comes near 1"),
     ("a b c", 4, 0.0, "fewer words than a run"),
     ("x" * 200, 4, 0.0, "one long word"),
     ("x" * 201, 4, 1 - 2 / 31, "34 of them, the last of three"),
     ("x" * 204 + " y", 4, 1 - 2 / 32, "beside other words"),
-    (None, 4, None, "no completion is not judged"),
     ("我我我我我", 4, 0.5, "one character again and again"),
-    ("我们走，我们走。", 3, 0.25, "with punctuation"),
-    ("我 们 走 我 们 走", 3, 0.25, "with spaces"),
 )
 ROUND = "I will try again. "
 LOOPS = (
     (ROUND * 3, 1.0, "three rounds, and nothing else"),
-    (ROUND * 2, 0.0, "two rounds are no loop"),
     ("Well. " + ROUND * 3, 55 / 59, "three rounds behind something that ends alike"),
     (ROUND * 3 + "I wil", 1.0, "cut off in the middle of a round"),
     (ROUND * 3 + "Done.", 0.0, "a loop that ended is none at the end"),
-    (ROUND * 3 + "\n\n", 1.0, "white space behind it does not count"),
     ("x" * 23, 0.0, "too short for a loop"),
-    ("ha ha ha ha", 0.0, "a laugh"),
     ("| --- | --- | --- |", 0.0, "the rule of a table"),
     ("等一下。" * 6, 1.0, "Chinese"),
-    ("\ud800\x00" * 12, 1.0, "lone surrogates and control characters"),
-    (" \n", 0.0, "nothing but white space"),
     (None, None, "no completion is not judged"),
 )
 AGAIN = columns(
@@ -164,22 +141,15 @@ AGAIN = columns(
     ("I will try this again. " * 4, 0.75, 0.0, "one sentence four times in one line"),
     ("I will try this again.\n" * 4, 0.75, 0.75, "and in four lines"),
     ("I will try this again! i WILL try  this again!", 0.5, 0.0, "in any case and white space"),
-    ("First I add two and two. Then I double it all.", 0.0, 0.0, "two sentences"),
     ("Yes. Yes. Yes. No.", 0.0, 0.0, "short sentences come again"),
     ("So x = 4. So x = 4.", 0.0, 0.0, "signs by themselves are no words"),
-    ("It is 3.5 for all of us. It is 3.7 for all of us.", 0.0, 0.0, "a decimal point ends no sentence"),
     ("我们再试一次。我们再试一次！好。", 0.5, 0.0, "Chinese sentences"),
     ("a b c d\n\n a b c d \n", 0.5, 0.5, "white space around lines"),
 )
 DIFFERENT = (
-    ("a a a a", 4, 0.25, "all the same"),
-    ("a b a b", 2, 1.0, "different in every window"),
     ("the cat and the dog and the cat", 4, 17 / 20, "3, 4, 3, 3 and 4 of four"),
-    ("a b", 50, 1.0, "fewer words than the window"),
     ("yes", 50, 1.0, "one word is all different: documented"),
     ("it's it’s", 2, 0.5, "in any shape"),
-    ("我们我们", 2, 1.0, "Chinese by characters"),
-    ("", 50, 0.0, "nothing"),
     ("... !", 50, 0.0, "no word at all"),
     (None, 50, None, "no completion is not judged"),
 )
@@ -208,18 +178,14 @@ def test_a_measure_scores_a_text(made, text, expected):
 @pytest.mark.parametrize(
     ("method", "prediction", "ground_truth", "expected"),
     table(
-        ("ratio", "abc", "xyz", 0.0, "nothing in common"),
         ("ratio", "", "Paris", 0.0, "an empty prediction"),
         ("token_sort", "b a", "a b", 1.0, "words in another order"),
         ("token_set", "it is Paris or London", "Paris", 1.0, "the documented hole: words around the truth"),
         ("ratio", None, "Paris", 0.0, "no prediction"),
-        ("ratio", None, None, None, "neither"),
         ("ratio", "Paris", float("nan"), None, "a truth of NaN, which is how tables write a missing one"),
         ("token_sort", "\u4e8c\u4e00", "\u4e00\u4e8c", 1.0, "Chinese characters are words, in another order"),
-        ("token_set", "\u4e00\u4e00\u4e8c", "\u4e00\u4e8c", 1.0, "and a set of them"),
         ("ratio", "a" * 40_000, "a" * 80_000, 40_000 / 120_000, "20,000 characters of each are compared"),
         ("partial", "a" * 2_000, "a" * 9_000, 0.5, "and 1,000 of a piece"),
-        ("partial", "Paris", "x" * 19_000 + "Paris", 1.0, "a short piece late in a long text"),
     ),
 )
 def test_similarity_by_method(method, prediction, ground_truth, expected):
@@ -233,15 +199,12 @@ def test_similarity_by_method(method, prediction, ground_truth, expected):
     table(
         ("1. Add.\n2. Double.\n3. Halve.", 3, 3, 0, "numbers with full stops"),
         ("- Add.\n* Double.\n\u2022 Halve.", 3, 3, 0, "bullets"),
-        ("Step 1: Add.\nstep 2 - Double.\n**Step 3:** Halve.", 3, 3, 0, "the word step"),
         ("### Step 1: Add\nWe add.\n### Step 2: Double\nWe double.", 2, 4, 2, "steps as headings"),
         ("第一步：相加。\n第二步：加倍。", 2, 2, 0, "Chinese"),
         ("步骤1：相加\n1、加倍\n2．减", 3, 3, 0, "and other marks of it"),
         ("1. Add.\n2. Add.\n3. add!", 1, 1, 0, "the same step again, however it is numbered"),
-        ("1.\n2.\n3.", 0, 3, 0, "numbers that say nothing"),
         ("Add 1. Then 2. Then 3.", 0, 1, 0, "numbers inside a line"),
         ("  1. Add.\n\t2. Double.\n> 3. Halve.", 3, 3, 0, "indented and quoted"),
-        ("# One\ntext\n# Two\nmore", 0, 4, 2, "headings"),
         ("**One**\ntext\n__Two:__\nmore", 0, 4, 2, "bold lines as headings"),
         ("# One\n# Two\n# Three", 0, 3, 0, "headings without text"),
         ("so\nso\nSo.", 0, 1, 0, "the same line again"),
@@ -269,10 +232,7 @@ def test_sections_fall_where_a_line_higher_up_parts_a_heading_from_its_text():
     ("text", "expected"),
     table(
         ("我有三个苹果", 6, "Chinese characters are words"),
-        ("我有3个apple。", 5, "beside numbers and Latin words; punctuation is none"),
         ("사과를 먹는다", 2, "Korean has spaces"),
-        ("one two", 2, "English"),
-        ("2 + 2 = 4", 5, "signs by themselves"),
         ("。。。", 1, "punctuation without any word is a run"),
     ),
 )
@@ -299,7 +259,6 @@ def pairs_of_letters(text):
     table(
         (Letters(), 8, "an object with encode, though it can be called"),
         (pairs_of_letters, 4, "a function"),
-        (str.split, 2, "a method"),
     ),
 )
 def test_tokens_are_what_the_tokenizer_gives(tokenizer, expected):
@@ -322,7 +281,6 @@ def test_a_tokenizer_that_raises_is_the_users_error():
     table(
         (0, 0.0, "nothing"),
         (16_384, 0.0, "the last length without punishment"),
-        (16_385, 1 / 4096, "one more"),
         (18_432, 0.5, "half way"),
         (30_000, 1.0, "beyond it"),
     ),
@@ -340,8 +298,6 @@ def test_overlong_is_the_negative_of_equation_13_of_dapo(size, expected):
 @pytest.mark.parametrize(
     ("text", "least"),
     table(
-        ("The answer is 0." + "3" * 1000, 0.95, "digits without end"),
-        ("答案是0." + "3" * 1000, 0.95, "digits behind Chinese"),
         ("我再试一次" * 40, 0.9, "Chinese"),
     ),
 )
@@ -354,9 +310,7 @@ def test_a_loop_without_spaces_is_one(text, least):
     "text",
     table(
         (ENCODED, "what is encoded"),
-        (RECORDS, "JSON without spaces"),
         ("=" * 80 + "\none two three four\n" + "=" * 80, "lines of signs"),
-        ("AGCT" * 50, "200 characters"),
     ),
 )
 def test_what_has_no_spaces_by_nature_is_no_loop(text):
@@ -370,7 +324,6 @@ def test_what_has_no_spaces_by_nature_is_no_loop(text):
         (LIST, 0.0, "a list whose items start alike"),
         (CODE, 0.0, "code that returns None twice"),
         (ARGUMENT, 1 / 20, "an argument in short sentences: one run, x and y aside"),
-        ("Hello!!! 1000000 hahaha", 0.0, "letters and digits in a row"),
         ("", 0.0, "nothing"),
     ),
 )

@@ -1,4 +1,4 @@
-"""Weighting: aggregations against hand arithmetic, transforms against hand arithmetic and scipy."""
+"""Weights, transforms and gates against hand arithmetic, numpy and scipy; what is missing or refused."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ import pytest
 import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 
+import rewardkit as rk
 from rewardkit.primitives.weights import (
     AGGREGATIONS,
     aggregate,
-    check_weights,
     min_max,
     rank,
     read_transform,
@@ -22,10 +21,11 @@ from rewardkit.primitives.weights import (
 )
 
 G, M, NAN = "gated", "missing", math.nan
+ON_MISSING = ("nan", "zero", "skip")
 
 
-def table(*cases):
-    return [pytest.param(*case[:-1], id=case[-1]) for case in cases]
+def table(*rows):
+    return [pytest.param(*row[:-1], id=row[-1]) for row in rows]
 
 
 def rewards_of(*rows, weights, **options):
@@ -40,7 +40,7 @@ def same(found, expected):
 
 
 # Weights 3 and 1, a penalty of 0.5, and a component that is only recorded: missing in every row.
-SUMS_AND_MEANS = table(
+SUMS_AND_MEANS = (
     # row, then (sum, mean) for on_missing nan, zero, skip
     ((0.5, 1.0, 0.5), (2.25, 0.5625), (2.25, 0.5625), (2.25, 0.5625), "all scored"),
     ((0.5, G, 0.5), (1.25, 0.3125), (1.25, 0.3125), (1.25, 0.3125), "gated: 0, its weight kept"),
@@ -49,33 +49,27 @@ SUMS_AND_MEANS = table(
     ((M, M, 0.5), (NAN, NAN), (-0.25, -0.0625), (-0.25, NAN), "only the penalty is left: a mean of nothing"),
     ((G, G, G), (0.0, 0.0), (0.0, 0.0), (0.0, 0.0), "all gated"),
 )
-ON_MISSING = ("nan", "zero", "skip")
-
-
-@pytest.mark.parametrize(("row", "nan", "zero", "skip"), SUMS_AND_MEANS)
-def test_sum_and_mean_agree_with_hand_arithmetic(row, nan, zero, skip):
-    for on_missing, (total, mean) in zip(ON_MISSING, (nan, zero, skip), strict=True):
-        options = {"weights": (3, 1, -0.5, 0), "on_missing": on_missing}
-        assert same(rewards_of((*row, M), aggregation="weighted_sum", **options), [total])
-        assert same(rewards_of((*row, M), aggregation="weighted_mean", **options), [mean])
-
-
 # Weights 2 and 1, and a component that is only recorded, with a score of 0.
-PRODUCTS_AND_MINIMA = table(
+PRODUCTS_AND_MINIMA = (
     ((1.0, 0.0), (0.0, 0.0), (0.0, 0.0), (0.0, 0.0), "one 0 takes all"),
     ((0.5, G), (0.25, 0.5), (0.25, 0.5), (0.25, 0.5), "gated: left out"),
     ((0.5, M), (NAN, NAN), (0.0, 0.0), (0.25, 0.5), "missing"),
     ((G, M), (NAN, NAN), (0.0, 0.0), (NAN, NAN), "one gated, one missing"),
     ((G, G), (NAN, NAN), (NAN, NAN), (NAN, NAN), "all gated: nothing is left"),
 )
+ADDED = {"weights": (3, 1, -0.5, 0), "recorded": M, "aggregations": ("weighted_sum", "weighted_mean")}
+MULTIPLIED = {"weights": (2, 1, 0), "recorded": 0.0, "aggregations": ("product", "minimum")}
 
 
-@pytest.mark.parametrize(("row", "nan", "zero", "skip"), PRODUCTS_AND_MINIMA)
-def test_product_and_minimum_agree_with_hand_arithmetic(row, nan, zero, skip):
-    for on_missing, (product, minimum) in zip(ON_MISSING, (nan, zero, skip), strict=True):
-        options = {"weights": (2, 1, 0), "on_missing": on_missing}
-        assert same(rewards_of((*row, 0.0), aggregation="product", **options), [product])
-        assert same(rewards_of((*row, 0.0), aggregation="minimum", **options), [minimum])
+@pytest.mark.parametrize(
+    ("how", "row", "nan", "zero", "skip"),
+    table(*((ADDED, *row) for row in SUMS_AND_MEANS), *((MULTIPLIED, *row) for row in PRODUCTS_AND_MINIMA)),
+)
+def test_aggregations_agree_with_hand_arithmetic(how, row, nan, zero, skip):
+    for on_missing, expected in zip(ON_MISSING, (nan, zero, skip), strict=True):
+        options = {"weights": how["weights"], "on_missing": on_missing}
+        for aggregation, reward in zip(how["aggregations"], expected, strict=True):
+            assert same(rewards_of((*row, how["recorded"]), aggregation=aggregation, **options), [reward])
 
 
 def test_the_default_is_a_weighted_sum_that_a_missing_score_makes_nan():
@@ -83,29 +77,26 @@ def test_the_default_is_a_weighted_sum_that_a_missing_score_makes_nan():
 
 
 @pytest.mark.parametrize("aggregation", AGGREGATIONS)
-def test_rows_do_not_touch_each_other(aggregation):
+def test_rows_do_not_touch_each_other_nor_is_anything_of_the_caller_changed(aggregation):
     rows = [(0.5, 1.0), (G, 0.25), (M, 0.5), (1.0, 0.0), (G, M), (M, M)]
     options = {"weights": (2, 0.5), "aggregation": aggregation, "on_missing": "skip"}
     one_by_one = [rewards_of(row, **options)[0] for row in rows]
     assert same(rewards_of(*rows, **options), one_by_one)
     assert same(rewards_of(*rows[::-1], **options), one_by_one[::-1])
+    given = (
+        np.array([[0.5, NAN], [NAN, 0.5]]),
+        np.array([[False, True], [False, False]]),
+        np.array([1.0, 0.5]),
+    )
+    before = [array.copy() for array in given]
+    aggregate(*given, aggregation=aggregation, on_missing="zero")
+    assert all(same(array, copy) for array, copy in zip(given, before, strict=True))
+    assert aggregate(given[0][:0], given[1][:0], given[2], aggregation=aggregation).shape == (0,)
 
 
 @pytest.mark.parametrize("aggregation", ["weighted_sum", "product", "minimum"])
 def test_components_without_weight_leave_nothing_to_count(aggregation):
     assert same(rewards_of((1.0, 0.5), (1.0, G), weights=(0, 0), aggregation=aggregation), [NAN, NAN])
-
-
-@pytest.mark.parametrize("aggregation", AGGREGATIONS)
-def test_no_rows_give_no_rewards_and_nothing_of_the_caller_is_changed(aggregation):
-    weights = np.array([1.0, 0.5])
-    scores, gated = np.array([[0.5, NAN], [NAN, 0.5]]), np.array([[False, True], [False, False]])
-    before = scores.copy(), gated.copy(), weights.copy()
-    aggregate(scores, gated, weights, aggregation=aggregation, on_missing="zero")
-    assert same(scores, before[0])
-    assert (gated == before[1]).all()
-    assert (weights == before[2]).all()
-    assert aggregate(scores[:0], gated[:0], weights, aggregation=aggregation).shape == (0,)
 
 
 CELLS = st.sampled_from([0.0, 0.25, 0.5, 1.0, G, M])
@@ -129,7 +120,7 @@ def test_the_order_of_components_and_unpaid_ones_do_not_matter(row, aggregation,
 
 
 @given(row=st.lists(st.tuples(st.floats(0, 1), WEIGHTS), min_size=1, max_size=5))
-def test_a_mean_lies_between_the_lowest_and_the_highest_score(row):
+def test_a_mean_is_numpys_and_a_minimum_the_lowest_score(row):
     cells, weights = zip(*row, strict=True)
     (mean,) = rewards_of(cells, weights=weights, aggregation="weighted_mean")
     assert mean == pytest.approx(np.average(cells, weights=weights), rel=1e-12)
@@ -137,53 +128,37 @@ def test_a_mean_lies_between_the_lowest_and_the_highest_score(row):
 
 
 @pytest.mark.parametrize(
-    ("weights", "options", "piece"),
+    ("weights", "options", "words"),
     table(
         ([1.0], {"aggregation": "median"}, "'median' is not known; use one of 'weighted_sum'", "median"),
         ([1.0], {"on_missing": "drop"}, "on_missing='drop' is not known; use one of 'nan'", "drop"),
         ([1.0, NAN], {}, "weights must be finite numbers; got [1.0, nan]", "a weight of NaN"),
-        ([math.inf], {}, "weights must be finite numbers", "an infinite weight"),
         ([1.0, -1.0], {"aggregation": "product"}, "'product' has no penalties", "a penalty in a product"),
         ([1.0, -1.0], {"aggregation": "minimum"}, "'minimum' has no penalties", "a penalty in a minimum"),
-        (
-            [0.0, -1.0],
-            {"aggregation": "weighted_mean"},
-            "needs at least one weight above 0",
-            "a mean of penalties",
-        ),
+        ([0.0, -1.0], {"aggregation": "weighted_mean"}, "at least one weight above 0", "a mean of penalties"),
     ),
 )
-def test_weights_and_options_without_meaning_are_refused_in_a_sentence(weights, options, piece):
-    options = {"aggregation": "weighted_sum", "on_missing": "nan", **options}
+def test_weights_and_options_without_meaning_are_refused_in_a_sentence(weights, options, words):
     with pytest.raises(ValueError) as caught:
-        check_weights(np.array(weights), **options)
-    assert piece in str(caught.value)
-    with pytest.raises(ValueError) as again:
-        aggregate(np.ones((1, len(weights))), np.zeros((1, len(weights)), bool), np.array(weights), **options)
-    assert str(again.value) == str(caught.value)
+        rewards_of([1.0] * len(weights), weights=weights, **options)
+    assert words in str(caught.value)
 
 
-ONE_GROUP = np.zeros(4, dtype=np.intp)
-ROOT = math.sqrt(3)
+HALF = 1 / math.sqrt(2)
 
 
 @pytest.mark.parametrize(
     ("transform", "rewards", "expected"),
     table(
         (standardise(), [0, 0, 0, 1], [-0.5, -0.5, -0.5, 1.5], "std of ddof 1 is a half"),
-        (standardise(clip=1), [0, 0, 0, 1], [-0.5, -0.5, -0.5, 1.0], "clipped"),
         (standardise(clip=0.25), [0, 0, 0, 1], [-0.25, -0.25, -0.25, 0.25], "clipped on both sides"),
-        (
-            standardise(),
-            [0, 1, NAN, NAN],
-            [-1 / math.sqrt(2), 1 / math.sqrt(2), NAN, NAN],
-            "NaN takes no part",
-        ),
+        (standardise(), [0, 1, NAN, NAN], [-HALF, HALF, NAN, NAN], "NaN takes no part"),
         (standardise(), [0.1, 0.1, 0.1, 0.1], [0, 0, 0, 0], "nothing varies"),
         (standardise(), [0.7, NAN, NAN, NAN], [0, NAN, NAN, NAN], "one reward"),
         (standardise(), [NAN] * 4, [NAN] * 4, "no reward"),
         (min_max(), [1, 2, 3, 5], [0, 0.25, 0.5, 1], "from 0 to 1"),
         (min_max(), [-1, NAN, 1, 0], [0, NAN, 1, 0.5], "NaN takes no part in min-max"),
+        (min_max(), [0.3] * 4, [0] * 4, "nothing varies in min-max"),
         (rank(), [1, 1, 0, 2], [0.5, 0.5, 0, 1], "ties share their mean rank"),
         (rank(), [1, 1, 1, 1], [0.5] * 4, "all tied"),
         (rank(), [2, NAN, 1, NAN], [1, NAN, 0, NAN], "NaN takes no part in ranks"),
@@ -191,7 +166,7 @@ ROOT = math.sqrt(3)
     ),
 )
 def test_transforms_agree_with_hand_arithmetic(transform, rewards, expected):
-    found = transform(np.array(rewards, dtype=float), ONE_GROUP)
+    found = transform(np.array(rewards, dtype=float), np.zeros(4, dtype=np.intp))
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
 
 
@@ -201,9 +176,8 @@ def test_groups_are_transformed_apart_wherever_their_rows_stand_and_a_batch_toge
     assert min_max(within="batch")(rewards, groups).tolist() == [0.0, 10 / 30, 1 / 30, 1.0]
 
 
-ROWS = st.lists(
-    st.tuples(st.integers(-40, 40).map(lambda eighths: eighths / 8), st.integers(0, 3)), max_size=24
-)
+EIGHTHS = st.integers(-40, 40).map(lambda eighths: eighths / 8)
+ROWS = st.lists(st.tuples(EIGHTHS, st.integers(0, 3)), max_size=24)
 
 
 def split(rows):
@@ -219,25 +193,21 @@ def by_scipy(name, rewards):
 
 
 @pytest.mark.parametrize("within", ["group", "batch"])
-@pytest.mark.parametrize("transform", [standardise, rank])
-@given(rows=ROWS)
-def test_standardise_and_rank_agree_with_scipy(transform, within, rows):
+@pytest.mark.parametrize("name", ["standardise", "rank"])
+@given(rows=ROWS, clip=st.floats(0.1, 3))
+def test_standardise_and_rank_agree_with_scipy(name, within, rows, clip):
     rewards, groups = split(rows)
     expected = np.empty_like(rewards)
     for members in [groups == g for g in set(groups)] if within == "group" else [np.full(len(rows), True)]:
         if members.any():
-            expected[members] = by_scipy(transform.__name__, rewards[members])
-    np.testing.assert_allclose(transform(within=within)(rewards, groups), expected, rtol=1e-9, atol=1e-12)
+            expected[members] = by_scipy(name, rewards[members])
+    found = getattr(rk.weigh, name)(within=within)(rewards, groups)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+    if name == "standardise":
+        assert same(standardise(within=within, clip=clip)(rewards, groups), np.clip(found, -clip, clip))
 
 
-TRANSFORMS = (
-    standardise(),
-    standardise(clip=2.5, within="batch"),
-    min_max(),
-    min_max(within="batch"),
-    rank(),
-    rank(within="batch"),
-)
+TRANSFORMS = (standardise(), standardise(clip=2.5, within="batch"), min_max(), rank(), rank(within="batch"))
 
 
 @pytest.mark.parametrize("transform", TRANSFORMS, ids=repr)
@@ -245,6 +215,7 @@ TRANSFORMS = (
 def test_the_order_of_rows_does_not_matter_nan_stays_and_the_caller_keeps_his_array(
     transform, rows, seed, missing
 ):
+    assert read_transform(repr(transform)) == transform
     rewards, groups = split(rows)
     rewards[[i for i in missing if i < len(rows)]] = NAN
     before = rewards.copy()
@@ -256,33 +227,43 @@ def test_the_order_of_rows_does_not_matter_nan_stays_and_the_caller_keeps_his_ar
     np.testing.assert_allclose(transform(rewards[order], groups[order]), found[order], rtol=1e-9, atol=1e-12)
 
 
-@given(rewards=hnp.arrays(float, st.integers(1, 12), elements=st.floats(-5, 5)), clip=st.floats(0.1, 3))
-def test_a_clipped_standardisation_stays_within_its_limits(rewards, clip):
-    groups = np.zeros(len(rewards), dtype=np.intp)
-    found = standardise(clip=clip)(rewards, groups)
-    assert (np.abs(found) <= clip).all()
-    assert same(found, np.clip(standardise()(rewards, groups), -clip, clip))
+@pytest.mark.parametrize("text", ["softmax()", "rank(1)", "rank(clip=1)", "rank(", "rank(within=open('x'))"])
+def test_a_text_that_is_no_transform_is_refused_in_a_sentence(text):
+    with pytest.raises(ValueError, match="is not one of rewardkit's transforms"):
+        read_transform(text)
 
 
 @pytest.mark.parametrize(
-    ("call", "piece"),
+    ("limits", "value", "expected"),
     table(
-        (
-            lambda: read_transform("softmax()"),
-            "softmax() is not one of rewardkit's transforms",
-            "an unknown name",
-        ),
-        (lambda: read_transform("rank(1)"), "rank(1) is not one of rewardkit's", "a positional argument"),
-        (
-            lambda: read_transform("rank(clip=1)"),
-            "is not one of rewardkit's transforms",
-            "an option it lacks",
-        ),
-        (lambda: read_transform("rank("), "is not one of rewardkit's transforms", "no call at all"),
-        (lambda: read_transform("rank(within=open('x'))"), "is not one of rewardkit's", "code in an option"),
+        ({"at_least": 0.0}, 0.0, True, "a lower limit of 0 is a limit"),
+        ({"at_least": 0.0}, -0.1, False, "below a lower limit of 0"),
+        ({"at_most": 0.5}, 0.5, True, "at the upper limit"),
+        ({"at_most": 0.5}, 0.51, False, "above the upper limit"),
+        ({"at_least": 0.2, "at_most": 0.5}, 0.3, True, "between the limits"),
+        ({"at_least": 0.2, "at_most": 0.5}, 0.6, False, "above both"),
+        ({"at_least": 0.2, "at_most": 0.5}, 0.1, False, "below both"),
+        ({"at_least": 0.5, "at_most": 0.5}, 0.5, True, "limits that meet"),
+        ({"equals": "json"}, "json", True, "equal text"),
+        ({"equals": False}, True, False, "equal to False"),
+        ({"equals": ""}, "", True, "equal to nothing"),
+        ({"equals": 0.5, "at_least": 0.2}, 0.3, False, "every condition counts"),
+        ({"at_least": 1.0}, np.float64(1.0), True, "a numpy score"),
+        ({"at_least": 1.0}, None, None, "a missing value"),
+        ({"at_least": 1.0}, math.nan, None, "NaN is missing"),
+        ({"at_least": 1.0}, np.float32("nan"), None, "NaN in half the bits is missing"),
+        ({"equals": "json"}, None, None, "a missing value is not unequal"),
     ),
 )
-def test_a_transform_without_meaning_is_refused_in_a_sentence(call, piece):
-    with pytest.raises(ValueError) as caught:
-        call()
-    assert piece in str(caught.value)
+def test_a_gate_is_open_closed_or_cannot_tell(limits, value, expected):
+    assert rk.gate("correct", **limits).admits(value) is expected
+
+
+@given(value=st.floats(allow_nan=False), limit=st.floats(allow_nan=False))
+def test_at_least_and_at_most_agree_with_arithmetic(value, limit):
+    assert rk.gate("c", at_least=limit).admits(value) is (value >= limit)
+    assert rk.gate("c", at_most=limit).admits(value) is (value <= limit)
+
+
+def test_a_gate_on_a_predicate_keeps_it():
+    assert rk.gate(table).on is table

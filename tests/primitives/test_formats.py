@@ -1,0 +1,268 @@
+"""Formats: tags against a grammar, JSON against a schema; in part, and what is said of faults."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+import re
+import socket
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from rewardkit.primitives.measure import json_schema, tags
+from rewardkit.primitives.notes import listen
+
+
+def table(*rows):
+    return [pytest.param(*row[:-1], id=row[-1]) for row in rows]
+
+
+TWO = tags("think", "answer")
+STEPS = "<plan><step>a</step><step>b</step></plan>"
+SIDE_BY_SIDE = (
+    ("<think>2+2</think><answer>4</answer>", 1.0, 1.0, "as asked for"),
+    ("Hm. <think>2+2</think>\nso\n<answer>4</answer> bye", 1.0, 1.0, "text outside is allowed"),
+    ("<answer>4</answer>", 0.0, 0.5, "one is missing"),
+    ("<think>2+2 <answer>4</answer>", 0.0, 0.5, "one is never closed"),
+    ("<answer>4</answer><think>2+2</think>", 0.0, 0.5, "the wrong order"),
+    ("<think>2+2<answer></think>4</answer>", 0.0, 0.5, "crossed"),
+    ("<think>a</think><think>b</think><answer>4</answer>", 0.0, 0.5, "one twice"),
+    ("<thinking>a</thinking><answers>4</answers>", 0.0, 0.0, "longer names are other tags"),
+    (None, None, None, "no completion is not judged"),
+)
+GRAMMARS = (
+    (tags("step+"), "<step>a</step>", 1.0, 1.0, "one or more: one"),
+    (tags("step+"), "", 0.0, 0.0, "one or more: none"),
+    (tags("step+"), "<step>a<step>b</step></step>", 0.0, 0.0, "one or more: inside itself"),
+    (tags("note?", "answer"), "<note/><note/><answer/>", 0.0, 0.5, "at most one: two"),
+    (tags("note?", "answer"), "<answer/><note/>", 0.0, 0.5, "at most one: behind what it should precede"),
+    (tags("call*"), "", 1.0, 1.0, "any number: none"),
+    (tags("step{2}"), "<step/><step/>", 1.0, 1.0, "two of two"),
+    (tags("step{2}"), "<step/>", 0.0, 0.0, "one of two"),
+    (tags("step{2}"), "<step/><step/><step/>", 0.0, 0.0, "three of two"),
+    (tags("step{2,}"), "<step/><step/><step/>", 1.0, 1.0, "three of two or more"),
+    (tags("step{1,2}"), "<step/><step/><step/>", 0.0, 0.0, "three of at most two"),
+    (tags("step+", "answer"), "<step/><answer/><step/>", 0.0, 0.5, "one behind what follows"),
+    (tags("plan(step+)", "answer"), f"{STEPS}<answer/>", 1.0, 1.0, "nested as asked for"),
+    (tags("plan(step+)", "answer"), "<plan/><step/><answer/>", 0.0, 2 / 3, "beside, not inside"),
+    (tags("plan(step+)?", "answer"), "<answer/>", 1.0, 1.0, "all of it missing, as it may"),
+    (tags("plan(step+)", "answer"), f"{STEPS[:-7]}<answer/>", 0.0, 1 / 3, "never closed"),
+    (tags("p(t)", "r(t)"), "<p><t/></p><r><t/></r>", 1.0, 1.0, "one name in two places"),
+    (tags("p(t)", "r(t)"), "<p><t/></p><r></r>", 0.0, 3 / 4, "and missing in one of them"),
+    (tags("Plan(Step+)", "answer"), f"{STEPS.upper()}<Answer/>", 1.0, 1.0, "case does not matter"),
+)
+
+
+@pytest.mark.parametrize(
+    ("made", "completion", "whole", "share"), table(*((TWO, *row) for row in SIDE_BY_SIDE), *GRAMMARS)
+)
+def test_a_grammar_says_how_often_in_what_order_and_in_what(made, completion, whole, share):
+    assert made(completion) == whole
+    assert tags(*made.names, partial=True)(completion) == share
+
+
+@pytest.mark.parametrize(
+    ("completion", "anywhere", "before", "nowhere"),
+    table(
+        ("Hm. <a>x</a><b/>", 1.0, 1.0, 0.0, "text before"),
+        ("<a>x</a> so <b/>", 1.0, 0.0, 0.0, "text between"),
+        ("<a>x</a><b/><c></c>", 1.0, 0.0, 0.0, "a tag of another name is text"),
+    ),
+)
+def test_text_outside_the_tags(completion, anywhere, before, nowhere):
+    for outside, expected in (("anywhere", anywhere), ("before", before), ("nowhere", nowhere)):
+        assert tags("a", "b", outside=outside)(completion) == expected
+
+
+def test_text_outside_counts_as_one_more_in_a_share():
+    share = tags("a", "b", outside="nowhere", partial=True)
+    assert [share(text) for text in ("<a/><b/>", "<a/><b/> bye", "<a/> bye", "")] == [1.0, 2 / 3, 1 / 3, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("completion", "expected"),
+    table(
+        ("</think><answer>4</answer>", 1.0, "and nothing was thought"),
+        ("2+2<answer>4</answer>", 0.0, "never closed"),
+    ),
+)
+def test_a_prefilled_tag_is_open_at_the_beginning(completion, expected):
+    assert tags("think", "answer", prefilled=True, outside="nowhere")(completion) == expected
+
+
+NAMES = ("think", "step", "answer")
+PARTS = st.sampled_from([f"<{slash}{name}>" for name in NAMES for slash in ("", "/")] + ["x", " "])
+
+
+@given(parts=st.lists(PARTS, max_size=9))
+def test_the_grammar_agrees_with_a_regular_expression(parts):
+    completion = "".join(parts)
+    pattern = r"\s*<think>x*</think>\s*(<step>x*</step>\s*)+(<answer>x*</answer>\s*)?"
+    expected = float(re.fullmatch(pattern, completion) is not None)
+    assert tags("think", "step+", "answer?", outside="nowhere")(completion) == expected
+
+
+@given(steps=st.integers(1, 4), answer=st.booleans(), text=st.text("xyz \n", max_size=5))
+def test_what_follows_the_grammar_fits_it(steps, answer, text):
+    completion = f"<think>{text}</think>" + f"<step>{text}</step>\n" * steps + "<answer/>" * answer
+    assert tags("think", "step+", "answer?", outside="nowhere")(completion) == 1.0
+    assert tags("think", f"step{{{steps}}}", "answer*", outside="nowhere", partial=True)(completion) == 1.0
+
+
+@given(parts=st.lists(st.sampled_from(["<a>", "</a>", "<b>", "</b>", "<c/>", "x"]), max_size=10))
+def test_a_share_is_full_exactly_where_all_holds(parts):
+    completion = "".join(parts)
+    for outside in ("anywhere", "before", "nowhere"):
+        share = tags("a(b*, c?)", partial=True, outside=outside)(completion)
+        assert 0.0 <= share <= 1.0
+        assert (share == 1.0) == (tags("a(b*, c?)", outside=outside)(completion) == 1.0)
+
+
+PERSON = {
+    "type": "object",
+    "required": ["name", "age"],
+    "properties": {
+        "name": {"type": "string", "pattern": "^[A-Z]"},
+        "age": {"type": "integer", "minimum": 0},
+        "email": {"type": "string", "format": "email"},
+    },
+    "additionalProperties": False,
+}
+INTEGERS = {"type": "array", "items": {"type": "integer"}}
+A_AND_B = {"required": ["a"], "properties": {"b": {"type": "integer"}}}
+DRAFT_4, DRAFT_7 = (f"http://json-schema.org/draft-0{number}/schema#" for number in (4, 7))
+NAMED = {"unevaluatedProperties": False, "allOf": [{"properties": {"a": {}}}]}
+TREE = {"$defs": {"n": {"items": {"$ref": "#/$defs/n"}, "maxItems": 2}}, "$ref": "#/$defs/n"}
+INNER = {"$id": "http://example.org/r", "$defs": {"n": {"$id": "n", "type": "array"}}, "$ref": "n"}
+EXCLUSIVE = {"minimum": 1, "exclusiveMinimum": True}
+PEOPLE = '{"person": {"name": "Uma", "age": 1}, "people": [{"name": "Uma", "age": 1}, {"name": "uma"}]}'
+FIRST = '{"name": "Uma", "age": 59} and {"name": "Zoe"}'
+PERSONS = (
+    ('{"name": "Uma", "age": 59}', 1.0, 1.0, "as asked for"),
+    ('Here: {"name": "Uma", "age": 59}.', 1.0, 1.0, "with text around it"),
+    ('{"name": "Uma", "age": 59, "email": "no"}', 1.0, 1.0, "a format says nothing: documented"),
+    ('{"name": "uma", "age": 59}', 0.0, 0.5, "a pattern that is not met"),
+    ('{"name": "Uma", "age": "59"}', 0.0, 0.5, "a number in quotes"),
+    ('{"name": "Uma", "age": 59, "x": 1}', 0.0, 2 / 3, "a forbidden key"),
+    ('{"name": 1, "age": "59", "x": 1, "y": 2}', 0.0, 0.0, "all wrong"),
+    ('{"name": "Uma", "age": 1e400}', 0.0, 0.0, "a number beyond floats"),
+    ("Uma is 59.", 0.0, 0.0, "no JSON"),
+    (None, None, None, "no completion is not judged"),
+)
+KEYWORDS = (
+    ({"items": {"multipleOf": 0.01}}, "[0.07, 19.99, 1e300]", 1.0, "multiples are exact"),
+    ({"items": {"multipleOf": 0.01}}, "[0.075]", 0.0, "no multiple"),
+    ({"uniqueItems": True}, '[1, true, "1", [1], {"a": 1}]', 1.0, "all different"),
+    ({"uniqueItems": True}, '[{"a": 1, "b": 2}, {"b": 2, "a": 1.0}]', 0.0, "one twice"),
+    ({"uniqueItems": False}, "[1, 1]", 1.0, "twice, as it may"),
+    ({"patternProperties": {"^x": {"type": "integer"}}}, '{"x1": 1, "y": "a"}', 1.0, "keys by pattern"),
+    ({"patternProperties": {"^x": {"type": "integer"}}}, '{"x1": "a"}', 0.0, "a wrong value there"),
+    ({"patternProperties": {"^x": {}}, "additionalProperties": False}, '{"x": 1}', 1.0, "no other keys"),
+    ({"propertyNames": {"pattern": r"^\p{Lu}+$"}}, '{"ÄÖ": 1}', 1.0, "a pattern with a Unicode class"),
+    (NAMED, '{"b": 1}', 0.0, "not named"),
+    (TREE, "[[[]], [[], [], []]]", 0.0, "a reference to itself, three deep"),
+    (
+        {
+            "$schema": DRAFT_4,
+            "items": EXCLUSIVE,
+        },
+        "[1]",
+        0.0,
+        "draft 4, where exclusiveMinimum is a bool",
+    ),
+)
+PATHS = (
+    (("people", 0), 1.0, "a key and a position"),
+    ("people.1", 0.0, "a value that does not fit"),
+    ("person.name.x", 0.0, "inside a text"),
+)
+IN_PART = (
+    ({"required": ["a", "b", "c", "d"]}, '{"a": 1}', 0.25, "one of four required"),
+    (A_AND_B, '{"a": 1, "b": 2}', 1.0, "one required, one described"),
+    (A_AND_B, '{"b": 2}', 0.5, "the one required is not there"),
+    ({"maxProperties": 1, "required": ["a"]}, '{"a": 1, "b": 2}', 0.0, "a fault of the whole"),
+    (INTEGERS, '[1, "x"]', 0.0, "a list is right or wrong"),
+    ({"minProperties": 0}, "{}", 1.0, "nothing asked for, nothing there"),
+)
+FITTING = (
+    *((json_schema(PERSON), text, whole, why) for text, whole, _, why in PERSONS),
+    *((json_schema(PERSON, partial=True), text, share, why) for text, _, share, why in PERSONS),
+    *((json_schema(schema), *row) for schema, *row in KEYWORDS),
+    *((json_schema(PERSON, path=path), PEOPLE, *row) for path, *row in PATHS),
+    *((json_schema(schema, partial=True), *row) for schema, *row in IN_PART),
+    (json_schema(PERSON, which="first"), FIRST, 1.0, "the first"),
+    (json_schema(PERSON), FIRST, 0.0, "the last"),
+)
+
+
+@pytest.mark.parametrize(("made", "completion", "expected"), table(*FITTING))
+def test_json_fits_a_schema_or_in_part(made, completion, expected):
+    assert made(completion) == expected
+
+
+@given(
+    value=st.dictionaries(
+        st.sampled_from(["name", "age", "x"]), st.sampled_from(["Uma", "uma", 59, -1, 5.5, True, None])
+    )
+)
+def test_the_verdict_is_the_librarys(value):
+    expected = Draft202012Validator(PERSON).is_valid(value)
+    assert json_schema(PERSON)(json.dumps(value)) == float(expected)
+    share = json_schema(PERSON, partial=True)(json.dumps(value))
+    assert 0.0 <= share <= 1.0
+    assert (share == 1.0) == expected
+
+
+FAULTS = (
+    ("<think>a</think><answer>4</answer>", "as asked for", "nothing is wrong"),
+    ("<think>a</think><answer>4", ["<answer> is opened 1 times and closed 0 times"], "never closed"),
+    ("<answer>4</answer><think>a</think>", ["<answer> does not follow the tag before it"], "order"),
+)
+INSIDE = (
+    (f"<step/>{STEPS}", ["<step> in <plan> stands outside of it"], "one before and two inside"),
+    ("", ["<plan> is missing", "<step> in <plan> is missing"], "nothing"),
+)
+SCHEMA_FAULTS = (
+    ('{"name": "Uma", "age": 59}', "fits", "nothing is wrong"),
+    ('{"name": "Uma", "age": "x"}', ["$.age: 'x' is not of type 'integer'"], "a wrong value"),
+    ("no", ["no JSON"], "nothing to judge"),
+    ("[" * 150 + "]" * 150, ["no JSON that could be read"], "nested too deeply"),
+    ('{"name": 1, "age": "x"}', ["$.name: 1 is not of type 'string'"], "only the first fault"),
+)
+NOTED = (
+    *((TWO, text, {"tags": noted}, why) for text, noted, why in FAULTS),
+    *((tags("plan(step+)", outside="before"), text, {"tags": noted}, why) for text, noted, why in INSIDE),
+    *((json_schema(PERSON), text, {"json_schema": noted}, why) for text, noted, why in SCHEMA_FAULTS),
+)
+
+
+@pytest.mark.parametrize(("made", "completion", "noted"), table(*NOTED))
+def test_what_is_wrong_is_noted(made, completion, noted):
+    with listen() as notes:
+        made(completion)
+    assert notes == noted
+
+
+def test_nothing_is_fetched(monkeypatch):
+    def refuse(*_):
+        raise AssertionError("a connection was opened")
+
+    monkeypatch.setattr(socket, "socket", refuse)
+    with pytest.raises(ValueError, match="nothing is fetched"):
+        json_schema({"$ref": "http://127.0.0.1:9/schema.json"})
+
+
+def test_a_schema_is_kept_as_it_was_given_and_can_be_shared():
+    schema = copy.deepcopy(PERSON)
+    measure = json_schema(schema, path="a", partial=True)
+    assert repr(measure) == f"json_schema({schema!r}, path='a', partial=True)"
+    schema["required"].append("zip")
+    assert measure.schema == PERSON
+    assert json_schema(PERSON)('{"name": "Uma", "age": 59}') == 1.0
+    assert pickle.loads(pickle.dumps(measure)) == measure
+    assert hash(pickle.loads(pickle.dumps(measure))) == hash(measure)
+    assert measure != json_schema(PERSON)
