@@ -280,11 +280,10 @@ def test_fingerprints_are_the_same_in_every_process(tmp_path):
 
 def test_closures_states_and_lambdas_of_one_file_have_fingerprints_of_their_own(tmp_path):
     (tmp_path / "mine.py").write_text(MINE)
-    names = [f"{kind}_{at}" for kind in ("closure", "object", "lambda") for at in (1, 2)]
-    prints = {}
-    for name in names:
-        found = {
-            rk.load_reward(f"{tmp_path}/mine.py:{name}").record()["fingerprints"]["scoring"] for _ in "12"
-        }
-        (prints[name],) = found
-    assert len(set(prints.values())) == 6, prints
+
+    def print_of(name):
+        return rk.load_reward(f"{tmp_path}/mine.py:{name}").record()["fingerprints"]["scoring"]
+
+    prints = [print_of(f"{kind}_{at}") for kind in ("closure", "object", "lambda") for at in (1, 2)]
+    assert len(set(prints)) == 6
+    assert print_of("closure_1") == prints[0]
