@@ -8,7 +8,6 @@ from pathlib import Path
 
 from rewardkit.rewards.record import reward_from_record
 
-
 spec = importlib.util.spec_from_file_location("tables", Path(__file__).with_name("tables.py"))
 tables = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(tables)
