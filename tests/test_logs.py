@@ -1,94 +1,71 @@
 """Logs of trainers: each recognised by its columns, read whole, with the scores that stand in it."""
 
-import importlib.util
 import json
 import sys
 from pathlib import Path
+from runpy import run_path
 from types import ModuleType, SimpleNamespace
 
 import pandas as pd
 import pytest
 
 import rewardkit as rk
-from rewardkit.rollouts.logs.inspect import number_of
 
-_spec = importlib.util.spec_from_file_location("trainer_logs", Path(__file__).with_name("trainer_logs.py"))
-made = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(made)
+made = SimpleNamespace(**run_path(str(Path(__file__).with_name("trainer_logs.py"))))
 
 
 def values(rollouts, name):
     return rollouts.columns()[name]
 
 
-# TRL
+def write(folder, files):
+    """Files by name: text as it is, rows in the form that the name ends in."""
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(content, str):
+            path.write_text(content)
+        elif name.endswith(".parquet"):
+            pd.DataFrame(content).to_parquet(path)
+        elif name.endswith(".arrow"):
+            pd.DataFrame(content).to_feather(path, compression="uncompressed")
+        else:
+            made.write_jsonl(path, content)
+
+
+# Whole logs
 
 
 @pytest.mark.parametrize("chat", [False, True], ids=["plain", "conversational"])
 def test_a_trl_folder_gives_all_steps_with_a_score_a_reward_function(tmp_path, chat):
     steps = [made.trl_rows(step, chat=chat, prompts=(f"{step}+0?", "2+2?")) for step in (2, 10, 1)]
     rollouts = rk.load_rollouts(made.write_trl(tmp_path / "out", *steps))
-    assert rollouts.kind == "TRL completions"
     assert values(rollouts, "step") == [1] * 4 + [2] * 4 + [10] * 4
     assert values(rollouts, "completion") == ["4", "10"] * 6
     assert values(rollouts, "ground_truth") == ["4"] * 12
-    assert rollouts.logged.components == {
-        "right": "logged/right",
-        "brief": "logged/brief",
-        "n_chars": "logged/n_chars",
-    }
-    assert rollouts.logged.weights == {"right": 1.0, "brief": 1.0, "n_chars": 0.0}
-    assert (rollouts.logged.total, rollouts.logged.on_missing) == (None, "skip")
+    logged = rollouts.logged
+    assert logged.components == {name: f"logged/{name}" for name in ("right", "brief", "n_chars")}
+    assert logged.weights == {"right": 1.0, "brief": 1.0, "n_chars": 0.0}
+    assert (logged.total, logged.on_missing) == (None, "skip")
     assert values(rollouts, "logged/brief") == [None, 0.5] * 6
     assert rollouts.group_key == ("prompt", "step") and rollouts.group_sizes == {2: 6}
     assert "TRL completions" in repr(rollouts) and rollouts.summary()["kind"] == "TRL completions"
     assert rollouts.warnings == ()
 
 
-def test_the_folder_of_completions_one_file_and_the_table_itself_are_the_same_log(tmp_path):
+def test_the_folder_of_completions_one_file_of_any_name_and_the_table_itself_are_the_same_log(tmp_path):
     folder = made.write_trl(tmp_path / "out", made.trl_rows())
-    sources = [folder, folder / "completions", folder / "completions/completions_00001.parquet"]
-    read = [rk.load_rollouts(source) for source in [*sources, pd.read_parquet(sources[-1])]]
+    write(tmp_path, {"mine.parquet": made.trl_rows(), "completions_00001.jsonl": [{"completion": "c"}]})
+    file = folder / "completions/completions_00001.parquet"
+    sources = [folder, folder / "completions", file, tmp_path / "mine.parquet", pd.read_parquet(file)]
+    read = [rk.load_rollouts(source) for source in sources]
     assert {item.kind for item in read} == {"TRL completions"}
-    assert len({json.dumps([item.columns()[name] for name in item.table if name != "rollout_id"])
-                for item in read}) == 1  # fmt: skip
+    texts = {
+        json.dumps([item.columns()[name] for name in item.table if name != "rollout_id"]) for item in read
+    }
+    assert len(texts) == 1
     assert values(read[0], "rollout_id") == values(read[1], "rollout_id")
-
-
-def test_the_name_of_a_file_says_nothing(tmp_path):
-    made.write_jsonl(tmp_path / "completions_00001.jsonl", [{"prompt": "p", "completion": "c"}])
-    pd.DataFrame(made.trl_rows()).to_parquet(tmp_path / "mine.parquet")
     assert rk.load_rollouts(tmp_path / "completions_00001.jsonl").kind == "rollouts"
-    assert rk.load_rollouts(tmp_path / "mine.parquet").kind == "TRL completions"
-
-
-@pytest.mark.parametrize(
-    ("extra", "scores"),
-    [
-        pytest.param({"n": 3}, ["right", "brief", "n"], id="whole numbers are of log_extra, recorded only"),
-        pytest.param({"x": 0.1}, ["right", "brief", "x"], id="0.1 is no float32, so no reward"),
-        pytest.param({"answer": 4.0}, ["right", "brief"], id="a ground truth is no score"),
-        pytest.param({"note": "text"}, ["right", "brief"], id="text is no score"),
-    ],
-)
-def test_what_log_extra_left_is_no_reward(extra, scores):
-    rows = [{key: value for key, value in row.items() if key not in ("gold", "n_chars", "advantage")} | extra
-            | {"advantage": row["advantage"]} for row in made.trl_rows()]  # fmt: skip
-    logged = rk.load_rollouts(rows).logged
-    assert list(logged.components) == scores
-    assert [logged.weights[name] for name in scores] == [1.0, 1.0, 0.0][: len(scores)]
-
-
-def test_a_reward_function_that_judged_nothing_is_a_score_that_is_missing():
-    rows = [{**row, "brief": None} for row in made.trl_rows()]
-    rollouts = rk.load_rollouts(rows)
-    assert "brief" in rollouts.logged.components
-    assert values(rollouts, "logged/brief") == [None] * 4
-
-
-def test_the_only_reward_function_is_the_reward():
-    rows = [{key: value for key, value in row.items() if key != "brief"} for row in made.trl_rows()]
-    assert rk.load_rollouts(rows).logged.total == "logged/right"
 
 
 def test_a_batch_that_trl_logged_at_each_step_it_trained_on_it_counts_once(tmp_path):
@@ -100,12 +77,8 @@ def test_a_batch_that_trl_logged_at_each_step_it_trained_on_it_counts_once(tmp_p
     assert "completions_00002.parquet, completions_00004.parquet" in rollouts.warnings[0]
 
 
-# verl and siiRL
-
-
 def test_a_verl_dump_has_its_prompt_answer_and_score_under_our_names(tmp_path):
-    for step in (1, 2, 10):
-        made.write_jsonl(tmp_path / f"{step}.jsonl", made.verl_rows(step))
+    write(tmp_path, {f"{step}.jsonl": made.verl_rows(step) for step in (1, 2, 10)})
     rollouts = rk.load_rollouts(tmp_path)
     assert rollouts.kind == "verl rollout dump"
     assert values(rollouts, "step") == [1] * 4 + [2] * 4 + [10] * 4
@@ -119,64 +92,21 @@ def test_a_verl_dump_has_its_prompt_answer_and_score_under_our_names(tmp_path):
     assert rollouts.group_sizes == {2: 6}
 
 
-def test_what_the_reward_function_returned_is_not_taken_for_the_truth():
-    (row, *_) = made.verl_rows()
-    rollouts = rk.load_rollouts([{**row, "gts": "4", "answer": "what was extracted"}])
-    assert values(rollouts, "ground_truth") == ["4"]
-    assert values(rollouts, "logged/answer") == ["what was extracted"]
-
-
-def test_a_column_that_a_person_names_is_no_score():
-    rows = [{**row, "gold": 4} for row in made.verl_rows()]
-    rollouts = rk.load_rollouts(rows, columns={"ground_truth": "gold"})
-    assert values(rollouts, "ground_truth") == [4] * 4
-    assert "gold" not in rollouts.logged.components
-
-
-def test_the_key_of_a_row_in_verls_new_trainer_is_its_id_and_the_prompts():
-    uids = [f"ab_c-{prompt}_{session}_0" for prompt in (1, 2) for session in (0, 1)]
-    rows = [{**row, "uid": uid} for row, uid in zip(made.verl_rows(), uids, strict=True)]
-    rollouts = rk.load_rollouts(rows)
-    assert values(rollouts, "rollout_id") == uids
-    assert values(rollouts, "prompt_id") == ["ab_c-1", "ab_c-1", "ab_c-2", "ab_c-2"]
-    assert rollouts.group_sizes == {2: 2}
-
-
-def test_a_uid_of_another_form_is_the_prompts_id_as_ever():
-    rows = [{**row, "uid": f"p{at // 2}"} for at, row in enumerate(made.verl_rows())]
-    assert values(rk.load_rollouts(rows), "prompt_id") == ["p0", "p0", "p1", "p1"]
-
-
 def test_a_siirl_validation_dump_is_an_array_a_rank(tmp_path):
+    row = {
+        "global_step": 5,
+        "data_source": "toy",
+        "input": "2+2?",
+        "output": "4",
+        "score": 1.0,
+        "format": 0.5,
+    }
     for rank in (0, 1):
-        rows = [{"rank": rank, "global_step": 5, "data_source": "toy", "input": "2+2?", "output": "4",
-                 "score": 1.0, "format": 0.5}]  # fmt: skip
-        (tmp_path / f"step_5_rank_{rank}.json").write_text(json.dumps(rows, indent=4))
+        write(tmp_path, {f"step_5_rank_{rank}.json": json.dumps([{"rank": rank, **row}], indent=4)})
     rollouts = rk.load_rollouts(tmp_path)
     assert rollouts.kind == "siiRL validation dump"
     assert (values(rollouts, "step"), values(rollouts, "data_source")) == ([5, 5], ["toy", "toy"])
     assert rollouts.logged.weights == {"score": 1.0, "format": 0.0}
-
-
-def test_a_training_set_is_no_log_and_the_error_says_what_to_do_with_it(tmp_path):
-    path = tmp_path / "train.parquet"
-    pd.DataFrame(made.training_rows()).to_parquet(path)
-    with pytest.raises(rk.RolloutsError, match=r"training set of verl or siiRL.*no completions.*join"):
-        rk.load_rollouts(path)
-
-
-def test_the_truth_inside_reward_model_is_the_ground_truth():
-    rows = [{**row, "response": "4"} for row in made.training_rows()]
-    assert values(rk.load_rollouts(rows), "ground_truth") == ["4", "10"]
-
-
-def test_a_ground_truth_of_its_own_comes_before_the_one_inside_reward_model():
-    row = {**made.training_rows()[0], "response": "4"}
-    rows = [{**row, "ground_truth": "own"}, row]
-    assert values(rk.load_rollouts(rows), "ground_truth") == ["own", None]
-
-
-# verifiers
 
 
 def test_verifiers_traces_give_a_rollout_a_trace_with_rewards_by_their_weights(tmp_path):
@@ -193,35 +123,31 @@ def test_verifiers_traces_give_a_rollout_a_trace_with_rewards_by_their_weights(t
     assert rollouts.group_sizes == {2: 1}
 
 
-def test_a_reward_that_did_not_run_is_missing_and_the_sum_is_of_the_others(tmp_path):
+def test_a_reward_of_verifiers_that_did_not_run_is_missing_and_the_sum_is_of_the_others():
     late = {"correct": None, "brief": {"score": 0.5, "weight": 0.2}}
     rows = [made.episode("a", "4", rewards=late), made.episode("b", "4"), made.episode("c", "4", rewards={})]
-    rollouts = rk.load_rollouts(made.write_jsonl(tmp_path / "traces.jsonl", rows))
+    rollouts = rk.load_rollouts(rows)
     assert values(rollouts, "logged/correct") == [None, 1.0, None]
     assert values(rollouts, rollouts.logged.total) == [pytest.approx(0.1), pytest.approx(1.1), None]
     assert rollouts.logged.weights["correct"] == 1.0
 
 
-def test_a_trace_without_a_message_of_a_model_is_kept_out_with_its_error(tmp_path):
+def test_a_trace_without_a_message_of_a_model_is_kept_out_with_its_error():
     lost = made.episode("b", "4", nodes=[], errors=[{"type": "ProviderError", "message": "no such model"}])
     circle = made.episode("c", "4")
     circle["traces"][0]["nodes"][0]["parent"] = 4
     broken = {**made.episode("d", "4"), "traces": ["x"]}
-    path = made.write_jsonl(tmp_path / "traces.jsonl", [made.episode("a", "4"), lost, circle, broken])
-    rollouts = rk.load_rollouts(path)
+    rollouts = rk.load_rollouts([made.episode("a", "4"), lost, circle, broken])
     assert values(rollouts, "rollout_id") == ["a"]
     reasons = {item.line: item.reason for item in rollouts.rejected}
     assert "trace b has no message of a model (ProviderError: no such model)" in reasons[2]
-    assert "is no episode that can be read (ValueError: its messages go in circles)" in reasons[3]
+    assert "its messages go in circles" in reasons[3]
     assert "is no episode that can be read" in reasons[4]
 
 
-def test_the_branch_of_the_last_turn_is_read():
-    trace = made.episode("a", "4")["traces"][0]
-    nodes = [
-        *trace["nodes"],
-        {"parent": 1, "message": {"role": "assistant", "content": "5"}, "sampled": True},
-    ]
+def test_of_a_trace_the_branch_of_the_last_turn_is_read():
+    turn = {"parent": 1, "message": {"role": "assistant", "content": "5"}, "sampled": True}
+    nodes = [*made.episode("a", "4")["traces"][0]["nodes"], turn]
     (row,) = rk.load_rollouts([made.episode("a", "4", nodes=nodes)])
     assert row["completion"] == "5"
     assert [item["content"] for item in row["messages"]] == ["Be brief.", "2+2?", "5"]
@@ -232,8 +158,7 @@ def test_results_of_verifiers_evaluations_have_a_reward_and_metrics():
     row = {"example_id": 7, "prompt": chat, "completion": [{"role": "assistant", "content": "4"}],
            "answer": "4", "reward": 0.9, "task": "math", "is_completed": True, "generation_ms": 12.5,
            "metrics": {"correct": 1.0, "num_turns": 1.0}, "correct": 1.0}  # fmt: skip
-    lost = {**row, "completion": None, "error": {"error": "ModelError"}}
-    rollouts = rk.load_rollouts([row, row, lost])
+    rollouts = rk.load_rollouts([row, row, {**row, "completion": None, "error": {"error": "ModelError"}}])
     assert rollouts.kind == "verifiers results"
     assert (values(rollouts, "prompt_id"), values(rollouts, "data_source")) == ([7, 7], ["math", "math"])
     assert rollouts.logged.weights == {"reward": 1.0, "correct": 0.0, "num_turns": 0.0}
@@ -245,15 +170,6 @@ def test_results_of_verifiers_evaluations_have_a_reward_and_metrics():
 # Inspect
 
 
-def test_a_log_of_inspect_names_the_package_that_reads_it(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "inspect_ai", None)
-    (tmp_path / "log.eval").write_bytes(b"PK")
-    (tmp_path / "log.json").write_text(json.dumps({"version": 2, "status": "success", "eval": {}}))
-    for name in ("log.eval", "log.json"):
-        with pytest.raises(rk.RolloutsError, match="pip install inspect-ai"):
-            rk.load_rollouts(tmp_path / name)
-
-
 class Said(SimpleNamespace):
     """A chat message as Inspect holds it."""
 
@@ -262,227 +178,144 @@ class Said(SimpleNamespace):
 
 
 @pytest.fixture
-def inspect_says(monkeypatch):
-    """A stand-in for inspect_ai 0.3.285, which is too much to install for this: what its reader gives."""
+def read_inspect(monkeypatch, tmp_path):
+    """Reads log.eval with a stand-in for inspect_ai 0.3.285, which is too much to install for this."""
 
-    def reading(answer):
+    def read(*samples):
+        def read_eval_log(*_, **__):
+            if not samples:
+                raise KeyError("eval")
+            return SimpleNamespace(samples=samples, eval=SimpleNamespace(task="sums", model="m/1"))
+
         module = ModuleType("inspect_ai.log")
-        module.read_eval_log = answer
+        module.read_eval_log = read_eval_log
         monkeypatch.setitem(sys.modules, "inspect_ai", ModuleType("inspect_ai"))
         monkeypatch.setitem(sys.modules, "inspect_ai.log", module)
+        (tmp_path / "log.eval").write_bytes(b"PK")
+        return rk.load_rollouts(tmp_path / "log.eval")
 
-    return reading
+    return read
 
 
-def sample(text, *, error=None, **scores):
-    said = [Said(role="user", content="2+2?"), Said(role="assistant", content=text)]
+def sample(text, *, uuid=None, error=None, **scores):
     return SimpleNamespace(
-        id="x", epoch=1, uuid=None if text == "no id" else f"u-{text}", input="2+2?", target=["4"],
-        messages=said,
-        output=SimpleNamespace(choices=[text] if text else [], completion=text), metadata={"level": 2},
+        id="x", epoch=1, uuid=uuid, input="2+2?", target=["4"], metadata={"level": 2},
+        messages=[Said(role="user", content="2+2?"), Said(role="assistant", content=text)],
+        output=SimpleNamespace(choices=[text] if text else [], completion=text),
         error=SimpleNamespace(message=error) if error else None,
         scores={name: SimpleNamespace(value=value) for name, value in scores.items()},
     )  # fmt: skip
 
 
-def test_the_samples_of_an_inspect_log_are_rollouts_and_its_grades_numbers(tmp_path, inspect_says):
-    samples = [
-        sample("4", match="C", two={"a": 0.25, "b": float("nan")}),
-        sample("no id", match="I", two={"a": True, "b": 2}),
+def test_the_samples_of_an_inspect_log_are_rollouts_and_its_grades_numbers(read_inspect):
+    rollouts = read_inspect(
+        sample("4", uuid="u-4", match="C", two={"a": 0.25, "b": float("nan")}),
+        sample("5", match="I", two={"a": True, "b": 2}),
         sample("", error="ConnectionError: no host\nat all"),
-    ]
-    log = SimpleNamespace(samples=samples, eval=SimpleNamespace(task="sums", model="m/1"))
-    inspect_says(lambda *_, **__: log)
-    (tmp_path / "log.eval").write_bytes(b"PK")
-    rollouts = rk.load_rollouts(tmp_path / "log.eval")
+    )
     assert rollouts.kind == "Inspect log"
     assert (values(rollouts, "rollout_id"), values(rollouts, "prompt_id")) == (["u-4", "x:1"], ["x", "x"])
     assert values(rollouts, "ground_truth") == ["4", "4"]
     assert rollouts.logged.weights == {"match": 1.0, "two_a": 1.0, "two_b": 1.0}
     assert values(rollouts, "logged/match") == [1.0, 0.0]
     assert values(rollouts, "logged/two_b") == [None, 2.0]
-    assert [item.reason for item in rollouts.rejected] == [
-        "ended in an error: ConnectionError: no host at all"
-    ]
+    (lost,) = rollouts.rejected
+    assert lost.reason == "ended in an error: ConnectionError: no host at all"
 
 
-def test_a_log_that_inspect_cannot_read_is_one_sentence(tmp_path, inspect_says):
-    def fails(*_, **__):
-        raise KeyError("eval")
-
-    inspect_says(fails)
-    (tmp_path / "log.eval").write_bytes(b"PK")
-    with pytest.raises(rk.RolloutsError, match="is not a log that Inspect can read: KeyError"):
-        rk.load_rollouts(tmp_path / "log.eval")
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [("C", 1.0), ("P", 0.5), ("I", 0.0), ("N", 0.0), ("yes", 1.0), (" 0.25 ", 0.25), (3, 3.0), (True, 1.0),
-     ("A", None), (None, None), ([1], None), (float("nan"), None), ("inf", None)],
-)  # fmt: skip
-def test_a_grade_of_inspect_is_a_number_or_missing(value, expected):
-    assert number_of(value) == expected
-
-
-# Folders and data sets
-
-
-def test_a_saved_data_set_is_read_in_the_order_of_its_shards(tmp_path):
-    rows = [{"prompt": "p", "completion": text} for text in "abc"]
-    rollouts = rk.load_rollouts(made.write_saved_dataset(tmp_path / "set", rows[:1], rows[1:]))
-    assert rollouts.kind == "rollouts in a saved data set"
-    assert values(rollouts, "completion") == ["a", "b", "c"]
-
-
-def test_the_splits_of_a_saved_data_set_stand_in_a_column(tmp_path):
-    for split in ("train", "test"):
-        made.write_saved_dataset(tmp_path / split, [{"prompt": "p", "completion": split}])
-    (tmp_path / "dataset_dict.json").write_text(json.dumps({"splits": ["train", "test"]}))
-    rollouts = rk.load_rollouts(tmp_path)
-    assert values(rollouts, "split") == ["train", "test"] == values(rollouts, "completion")
-
-
-def test_a_log_inside_of_a_saved_data_set_is_recognised(tmp_path):
-    rollouts = rk.load_rollouts(made.write_saved_dataset(tmp_path / "set", made.trl_rows()))
-    assert rollouts.kind == "TRL completions in a saved data set"
-
-
-def test_a_repository_of_shards_is_read_from_its_data_folder(tmp_path):
-    (tmp_path / "data").mkdir()
-    (tmp_path / "README.md").write_text("# a set")
-    for shard in (0, 1):
-        frame = pd.DataFrame([{"prompt": "p", "completion": f"c{shard}"}])
-        frame.to_parquet(tmp_path / f"data/train-0000{shard}-of-00002.parquet")
-    assert values(rk.load_rollouts(tmp_path), "completion") == ["c0", "c1"]
-
-
-def test_an_arrow_file_with_a_footer_is_read_too(tmp_path):
-    path = tmp_path / "one.feather.arrow"
-    pd.DataFrame([{"prompt": "p", "completion": "c"}]).to_feather(path, compression="uncompressed")
-    assert values(rk.load_rollouts(path), "completion") == ["c"]
-
-
-def test_ids_of_several_files_do_not_meet(tmp_path):
-    for name in ("1", "2"):
-        made.write_jsonl(
-            tmp_path / f"{name}.jsonl", [{"completion": "a"}, {"completion": "b", "rollout_id": "x"}]
-        )
-    rollouts = rk.load_rollouts(tmp_path)
-    assert values(rollouts, "rollout_id") == ["1:1", "1:x", "2:1", "2:x"]
-    assert rollouts.rejected == ()
-
-
-def test_ids_that_no_other_file_has_stay_as_they_are(tmp_path):
-    for name in ("1", "2"):
-        made.write_jsonl(tmp_path / f"{name}.jsonl", [{"completion": "a", "rollout_id": f"own-{name}"}])
-    assert values(rk.load_rollouts(tmp_path), "rollout_id") == ["own-1", "own-2"]
-
-
-def test_an_id_that_comes_twice_in_one_file_of_several_is_kept_out(tmp_path):
-    made.write_jsonl(tmp_path / "1.jsonl", [{"completion": "a", "rollout_id": "x"}])
-    made.write_jsonl(tmp_path / "2.jsonl", [{"completion": "b", "rollout_id": "y"}] * 2)
-    (lost,) = rk.load_rollouts(tmp_path).rejected
-    assert (lost.file, lost.line, lost.reason) == (
-        "2.jsonl",
-        2,
-        "repeats rollout_id 'y' of line 1 of 2.jsonl",
-    )
-
-
-def test_rows_kept_out_of_a_folder_are_listed_with_their_file(tmp_path):
-    made.write_jsonl(tmp_path / "2.jsonl", [{"completion": "a"}, {"x": 1}])
-    (tmp_path / "10.jsonl").write_text("{\n")
-    (tmp_path / "11.jsonl").write_text("")
-    rollouts = rk.load_rollouts(tmp_path)
-    assert [item.place for item in rollouts.rejected] == [
-        "line 2 of 2.jsonl", "line 1 of 10.jsonl", "line 0 of 11.jsonl",
+def test_a_grade_of_inspect_is_a_number_or_missing(read_inspect):
+    grades = [
+        ("C", 1.0), ("P", 0.5), ("I", 0.0), ("N", 0.0), ("yes", 1.0), (" 0.25 ", 0.25), (3, 3.0), (True, 1.0),
+        ("A", None), (None, None), ([1], None), (float("nan"), None), ("inf", None),
     ]  # fmt: skip
-    assert "line 2 of 2.jsonl: has no completion" in rollouts.warnings[0]
-    assert rollouts.summary()["rejected"][0] == {"line": 2, "reason": "has no completion", "file": "2.jsonl"}
+    rollouts = read_inspect(
+        *(sample("4", uuid=f"u{at}", match=grade) for at, (grade, _) in enumerate(grades))
+    )
+    assert values(rollouts, "logged/match") == [number for _, number in grades]
+
+
+def test_a_log_that_inspect_cannot_read_is_one_sentence(read_inspect):
+    with pytest.raises(rk.RolloutsError, match="is not a log that Inspect can read: KeyError"):
+        read_inspect()
+
+
+@pytest.mark.parametrize("name", ["log.eval", "log.json"])
+def test_a_log_of_inspect_names_the_package_that_reads_it(tmp_path, monkeypatch, name):
+    monkeypatch.setitem(sys.modules, "inspect_ai", None)
+    write(tmp_path, {name: json.dumps({"version": 2, "status": "success", "eval": {}})})
+    with pytest.raises(rk.RolloutsError, match="pip install inspect-ai"):
+        rk.load_rollouts(tmp_path / name)
+
+
+# What is a score, and what an id or a truth
+
+
+def trl(*left_out, **extra):
+    """Rows of TRL with other columns between its two rewards and the advantage; a reward may be left out."""
+    out, rows = {"gold", "n_chars", "advantage", *left_out}, made.trl_rows()
+    kept = [{name: value for name, value in row.items() if name not in out} for row in rows]
+    return [{**some, **extra, "advantage": row["advantage"]} for some, row in zip(kept, rows, strict=True)]
+
+
+def verl(**columns):
+    """Rows of verl's with further columns, of which a list has a value a row."""
+    return [
+        row | {name: cell[at] if type(cell) is list else cell for name, cell in columns.items()}
+        for at, row in enumerate(made.verl_rows())
+    ]
 
 
 @pytest.mark.parametrize(
-    ("files", "said"),
+    ("rows", "weights", "total", "why"),
     [
-        pytest.param({}, "there is no file of rollouts", id="nothing there"),
-        pytest.param({"a.jsonl": [{"completion": "c"}], "b.csv": []},
-                     "several kinds (1 .csv, 1 .jsonl)", id="kinds"),
-        pytest.param({"a.jsonl": [{"completion": "c"}], "b.jsonl": [{"completion": "c", "prompt": "p"}]},
-                     "hold different things: 'a.jsonl' has ['completion'], 'b.jsonl' has", id="columns"),
-        pytest.param({"a.jsonl": made.verl_rows(), "b.jsonl": made.trl_rows()},
-                     "logs of several forms (verl rollout dump, TRL completions)", id="forms"),
+        (trl(n=3), {"right": 1.0, "brief": 1.0, "n": 0.0}, None, "whole numbers are of log_extra"),
+        (trl(x=0.1), {"right": 1.0, "brief": 1.0, "x": 0.0}, None, "0.1 is no float32, so no reward"),
+        (trl(answer=4.0), {"right": 1.0, "brief": 1.0}, None, "a ground truth is no score"),
+        (trl(note="text"), {"right": 1.0, "brief": 1.0}, None, "text is no score"),
+        (trl(brief=None), {"right": 1.0, "brief": 1.0}, None, "a function that judged nothing is a score"),
+        (trl("brief"), {"right": 1.0}, "logged/right", "the only reward function is the reward"),
+        ([*verl(), {**made.verl_rows()[0], "output": 3, "bonus": 1.0}], {"score": 1.0, "acc": 0.0},
+         "logged/score", "a score that only a row kept out had is none"),
+        ([{"completion": "a", "reward": 0.5}], {"reward": 1.0}, "logged/reward", "any table with a reward"),
+        ([{"completion": "a", "reward": "good"}], {}, None, "a reward that is no number is no score"),
+        ([{"completion": "a", "score": 0.5, "level": 3}], {}, None, "other numbers stay what they were"),
+    ],
+    ids=lambda value: value if isinstance(value, str) and " " in value else "",
+)  # fmt: skip
+def test_what_is_a_score_of_the_trainer_and_which_is_the_reward(rows, weights, total, why):
+    rollouts = rk.load_rollouts(rows)
+    assert (rollouts.logged.weights, rollouts.logged.total) == (weights, total), why
+    assert bool(rollouts.logged) == bool(weights)
+
+
+UIDS = [f"ab_c-{prompt}_{session}_0" for prompt in (1, 2) for session in (0, 1)]
+TRUTHS = [{**row, "response": "4"} for row in made.training_rows()]
+
+
+@pytest.mark.parametrize(
+    ("rows", "column", "expected", "why"),
+    [
+        (verl(uid=UIDS), "rollout_id", UIDS, "the key of a row in verl's new trainer is its id"),
+        (verl(uid=UIDS), "prompt_id", ["ab_c-1", "ab_c-1", "ab_c-2", "ab_c-2"], "and the prompt's"),
+        (verl(uid=["p0", "p0", "p1", "p1"]), "prompt_id", ["p0", "p0", "p1", "p1"], "another uid is as ever"),
+        (verl(gts="4", answer="extracted"), "ground_truth", ["4"] * 4, "what was returned is no truth"),
+        (verl(gts="4", answer="extracted"), "logged/answer", ["extracted"] * 4, "it is logged"),
+        (verl(score=[1.0, "bad", None, [0]]), "logged/score", [1.0, None, None, None], "no numbers: missing"),
+        (TRUTHS, "ground_truth", ["4", "10"], "the truth inside reward_model"),
+        ([{**TRUTHS[0], "ground_truth": "own"}, TRUTHS[0]], "ground_truth", ["own", None], "its own first"),
+        (trl(brief=None), "logged/brief", [None] * 4, "judged nothing"),
+        ([{"completion": "a", "reward": "good"}], "logged/reward", ["good"], "moved, though no number"),
+        ([{"completion": "a", "score": 0.5}], "score", [0.5], "not moved"),
     ],
 )  # fmt: skip
-def test_a_folder_that_is_no_log_is_one_sentence(tmp_path, files, said):
-    for name, rows in files.items():
-        made.write_jsonl(tmp_path / name, rows)
-    with pytest.raises(rk.RolloutsError) as raised:
-        rk.load_rollouts(tmp_path)
-    assert said in str(raised.value) and "\n" not in str(raised.value)
+def test_columns_of_a_log_have_their_place(rows, column, expected, why):
+    assert values(rk.load_rollouts(rows), column) == expected, why
 
 
-def test_json_beside_the_rows_is_about_them_and_not_of_them(tmp_path):
-    made.write_jsonl(tmp_path / "results.jsonl", [{"prompt": "p", "completion": "c"}])
-    (tmp_path / "metadata.json").write_text('{"model": "m"}')
-    assert len(rk.load_rollouts(tmp_path)) == 1
-
-
-@pytest.mark.parametrize(
-    ("text", "rows"),
-    [
-        pytest.param('[{"completion": "a"}, {"completion": "b"}]', 2, id="array"),
-        pytest.param('{"completion": "a"}\n{"completion": "b"}\n', 2, id="lines, as datasets writes them"),
-        pytest.param('{"completion": "a"}\n', 1, id="one line"),
-    ],
-)
-def test_json_is_an_array_or_lines(tmp_path, text, rows):
-    (tmp_path / "log.json").write_text(text)
-    assert len(rk.load_rollouts(tmp_path / "log.json")) == rows
-
-
-@pytest.mark.parametrize(
-    ("text", "said"), [("{", "is not a JSON file that can be read"), ('{"a": 1}', "holds one JSON dict")]
-)
-def test_json_of_another_form_is_one_sentence(tmp_path, text, said):
-    (tmp_path / "log.json").write_text(text)
-    with pytest.raises(rk.RolloutsError, match=said):
-        rk.load_rollouts(tmp_path / "log.json")
-
-
-# Any table with a reward
-
-
-def test_a_column_called_reward_is_what_the_trainer_paid():
-    rollouts = rk.load_rollouts([{"prompt": "p", "completion": text, "reward": 0.5} for text in "ab"])
-    assert rollouts.logged.total == "logged/reward" and "reward" not in rollouts.table
-    reward = rk.Reward("r", components=[rk.Component("size", lambda completion: len(completion))])
-    assert rk.score(reward, rollouts).table["logged/reward"].tolist() == [0.5, 0.5]
-
-
-def test_a_reward_that_is_no_number_is_moved_and_no_score():
-    rollouts = rk.load_rollouts([{"completion": "a", "reward": "good"}])
-    assert values(rollouts, "logged/reward") == ["good"] and not rollouts.logged
-
-
-def test_other_numbers_of_a_table_stay_what_they_were():
-    rollouts = rk.load_rollouts([{"completion": "a", "score": 0.5, "level": 3}])
-    assert values(rollouts, "score") == [0.5] and not rollouts.logged
-
-
-def test_a_score_that_is_no_number_is_missing_and_counted():
-    rows = [
-        {**row, "score": score} for row, score in zip(made.verl_rows(), (1.0, "bad", None, [0]), strict=True)
-    ]
-    rollouts = rk.load_rollouts(rows)
-    assert values(rollouts, "logged/score") == [1.0, None, None, None]
+def test_scores_that_are_no_numbers_are_counted_and_a_column_that_a_person_names_is_no_score():
+    rollouts = rk.load_rollouts(verl(score=[1.0, "bad", None, [0]], gold=4), columns={"ground_truth": "gold"})
     assert "2 values of logged/score are no numbers: taken as missing" in rollouts.warnings
-
-
-def test_a_score_that_only_a_row_kept_out_had_is_none():
-    rollouts = rk.load_rollouts([*made.verl_rows(), {**made.verl_rows()[0], "output": 3, "bonus": 1.0}])
-    assert list(rollouts.logged.components) == ["score", "acc"]
-    assert len(rk.score(rk.recorded(rollouts), rollouts)) == 4
+    assert values(rollouts, "ground_truth") == [4] * 4 and "gold" not in rollouts.logged.components
 
 
 def test_the_callers_rows_are_never_changed():
@@ -490,3 +323,83 @@ def test_the_callers_rows_are_never_changed():
         before = json.dumps(rows)
         rk.load_rollouts(rows)
         assert json.dumps(rows) == before
+
+
+# Folders and data sets
+
+
+def test_a_saved_data_set_is_read_in_the_order_of_its_shards_and_a_log_in_it_is_recognised(tmp_path):
+    rows = [{"prompt": "p", "completion": text} for text in "abc"]
+    rollouts = rk.load_rollouts(made.write_saved_dataset(tmp_path / "set", rows[:1], rows[1:]))
+    assert rollouts.kind == "rollouts in a saved data set"
+    assert values(rollouts, "completion") == ["a", "b", "c"]
+    log = rk.load_rollouts(made.write_saved_dataset(tmp_path / "log", made.trl_rows()))
+    assert log.kind == "TRL completions in a saved data set"
+
+
+def test_the_splits_of_a_saved_data_set_stand_in_a_column(tmp_path):
+    for split in ("train", "test"):
+        made.write_saved_dataset(tmp_path / split, [{"prompt": "p", "completion": split}])
+    write(tmp_path, {"dataset_dict.json": json.dumps({"splits": ["train", "test"]})})
+    rollouts = rk.load_rollouts(tmp_path)
+    assert values(rollouts, "split") == ["train", "test"] == values(rollouts, "completion")
+
+
+A, B, C = ([{"completion": text}] for text in "abc")
+X = {"completion": "b", "rollout_id": "x"}
+
+
+@pytest.mark.parametrize(
+    ("files", "column", "expected", "why"),
+    [
+        ({"data/train-00001-of-00002.parquet": B, "data/train-00000-of-00002.parquet": A, "README.md": "#"},
+         "completion", ["a", "b"], "shards of a repository"),
+        ({"one.feather.arrow": C}, "completion", ["c"], "Arrow with a footer"),
+        ({"log.json": '[{"completion": "a"}, {"completion": "b"}]'}, "completion", ["a", "b"], "array"),
+        ({"log.json": '{"completion": "a"}\n{"completion": "b"}\n'}, "completion", ["a", "b"], "lines"),
+        ({"log.json": '{"completion": "a"}\n'}, "completion", ["a"], "one line"),
+        ({"r.jsonl": C, "metadata.json": '{"model": "m"}'}, "completion", ["c"], "JSON beside the rows"),
+        ({"1.jsonl": [*A, X], "2.jsonl": [*A, X]}, "rollout_id", ["1:1", "1:x", "2:1", "2:x"], "do not meet"),
+        ({"1.jsonl": [X], "2.jsonl": [{**X, "rollout_id": "y"}]}, "rollout_id", ["x", "y"], "own ids stay"),
+    ],
+)  # fmt: skip
+def test_a_folder_is_one_table(tmp_path, files, column, expected, why):
+    write(tmp_path, files)
+    alone = list(files) == ["one.feather.arrow"] or list(files) == ["log.json"]
+    rollouts = rk.load_rollouts(tmp_path / next(iter(files)) if alone else tmp_path)
+    assert values(rollouts, column) == expected, why
+    assert rollouts.rejected == ()
+
+
+def test_rows_kept_out_of_a_folder_are_listed_with_their_file(tmp_path):
+    files = {"2.jsonl": [X, {"rollout_id": "z"}], "10.jsonl": "{\n", "11.jsonl": ""}
+    write(tmp_path, {**files, "12.jsonl": [{**X, "rollout_id": "y"}] * 2})
+    rollouts = rk.load_rollouts(tmp_path)
+    places = ["line 2 of 2.jsonl", "line 1 of 10.jsonl", "line 0 of 11.jsonl", "line 2 of 12.jsonl"]
+    assert [item.place for item in rollouts.rejected] == places
+    assert rollouts.rejected[3].reason == "repeats rollout_id 'y' of line 1 of 12.jsonl"
+    assert "line 2 of 2.jsonl: has no completion" in rollouts.warnings[0]
+    assert rollouts.summary()["rejected"][0] == {"line": 2, "reason": "has no completion", "file": "2.jsonl"}
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({}, ["there is no file of rollouts"]),
+        ({"a.jsonl": A, "b.csv": []}, ["several kinds (1 .csv, 1 .jsonl)"]),
+        ({"a.jsonl": A, "b.jsonl": [{"completion": "c", "prompt": "p"}]},
+         ["hold different things", "'a.jsonl' has ['completion'], 'b.jsonl' has"]),
+        ({"a.jsonl": made.verl_rows(), "b.jsonl": made.trl_rows()},
+         ["several forms (verl rollout dump, TRL completions)"]),
+        ({"log.json": "{"}, ["is not a JSON file that can be read"]),
+        ({"log.json": '{"a": 1}'}, ["holds one JSON dict"]),
+        ({"train.parquet": made.training_rows()}, ["set of verl or siiRL", "no completions", "join"]),
+    ],
+    ids=["nothing there", "kinds", "columns", "forms", "broken JSON", "one dict", "training set"],
+)  # fmt: skip
+def test_what_is_no_log_is_one_sentence(tmp_path, files, said):
+    write(tmp_path, files)
+    with pytest.raises(rk.RolloutsError) as raised:
+        rk.load_rollouts(tmp_path / next(iter(files)) if len(files) == 1 else tmp_path)
+    assert [words for words in said if words not in str(raised.value)] == []
+    assert "\n" not in str(raised.value)

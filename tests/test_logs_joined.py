@@ -1,24 +1,22 @@
 """Joins: what a log lacks comes from the data set of the run, by the prompt in any of its forms."""
 
 import copy
-import importlib.util
 from pathlib import Path
+from runpy import run_path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
 import rewardkit as rk
 
-_spec = importlib.util.spec_from_file_location("trainer_logs", Path(__file__).with_name("trainer_logs.py"))
-made = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(made)
+made = SimpleNamespace(**run_path(str(Path(__file__).with_name("trainer_logs.py"))))
+LOG = [{"prompt": "a", "completion": "c"}]
+QUESTIONS = [{"question": "5+5?", "answer": "10"}, {"question": "2+2?", "answer": "4"}]
 
 
 def values(rollouts, name):
     return rollouts.columns()[name]
-
-
-# load_rollouts(..., join=)
 
 
 @pytest.fixture
@@ -39,15 +37,20 @@ def test_a_verl_dump_gets_truth_source_and_extra_info_from_the_training_set(trai
     assert "ground_truth" in rollouts.joined.brought
 
 
-def test_a_trl_log_gets_its_truth_from_a_plain_set_of_questions():
+def test_the_truth_comes_from_a_plain_set_of_questions_and_from_a_saved_data_set(tmp_path):
     rows = [{key: value for key, value in row.items() if key != "gold"} for row in made.trl_rows(chat=True)]
-    data = [{"question": "5+5?", "answer": "10"}, {"question": "2+2?", "answer": "4"}]
-    assert values(rk.load_rollouts(rows, join=data), "ground_truth") == ["4", "4", "10", "10"]
+    folder = made.write_saved_dataset(tmp_path / "set", made.training_rows())
+    for log, data in ((rows, QUESTIONS), (made.verl_rows(), folder)):
+        assert values(rk.load_rollouts(log, join=data), "ground_truth") == ["4", "4", "10", "10"]
+
+
+def test_the_truth_inside_reward_model_comes_before_an_answer_beside_it():
+    data = [{"prompt": "a", "answer": "so 4", "reward_model": {"ground_truth": "4"}}]
+    assert values(rk.load_rollouts(LOG, join=data), "ground_truth") == ["4"]
 
 
 def test_rows_that_match_nothing_are_counted_and_stay_without_a_truth(train, caplog):
-    rows = made.verl_rows(questions=("2+2?", "9+9?"))
-    rollouts = rk.load_rollouts(rows, join=train)
+    rollouts = rk.load_rollouts(made.verl_rows(questions=("2+2?", "9+9?")), join=train)
     assert values(rollouts, "ground_truth") == ["4", "4", None, None]
     assert rollouts.joined.unmatched == 2
     (sentence,) = rollouts.warnings
@@ -56,31 +59,23 @@ def test_rows_that_match_nothing_are_counted_and_stay_without_a_truth(train, cap
     assert "9+9" not in sentence  # a report without completions shows it
 
 
-def test_a_join_that_matches_nothing_shows_a_prompt_of_each_side(train):
-    with pytest.raises(rk.RolloutsError) as raised:
-        rk.load_rollouts([{"prompt": "Who wrote Faust?", "completion": "Goethe"}], join=train)
-    assert "Who wrote Faust?" in str(raised.value) and "2+2?" in str(raised.value)
-
-
 def test_a_column_that_both_have_is_kept_from_the_log_and_differences_are_counted():
     rows = [{"prompt": "a", "completion": "c", "ground_truth": "log", "level": 1},
             {"prompt": "b", "completion": "c", "ground_truth": None, "level": 2}]  # fmt: skip
-    data = [
-        {"prompt": name, "ground_truth": f"set {name}", "level": at} for at, name in enumerate("ab", start=1)
-    ]
+    data = [{"prompt": "a", "ground_truth": "set a", "level": 1}]
+    data += [{"prompt": "b", "ground_truth": "set b", "level": 2}]
     rollouts = rk.load_rollouts(rows, join=data)
     assert values(rollouts, "ground_truth") == ["log", "set b"]
     assert rollouts.joined.kept == {"ground_truth": 1, "level": 0}
     assert rollouts.joined.filled == {"ground_truth": 1}
-    assert any("ground_truth is in the log and in" in text and "differs in 1 rows" in text
-               for text in rollouts.warnings)  # fmt: skip
+    warnings = " ".join(rollouts.warnings)
+    assert "ground_truth is in the log and in" in warnings and "differs in 1 rows" in warnings
     assert "filled 1 missing values of ground_truth" in rollouts.notes[0]
     assert "kept from the log level, the same in both" in rollouts.notes[0]
 
 
 def test_rows_of_the_set_with_one_prompt_bring_what_they_agree_on():
-    data = [{"prompt": "a", "ground_truth": "4", "index": at} for at in (1, 2)]
-    rollouts = rk.load_rollouts([{"prompt": "a", "completion": "c"}], join=data)
+    rollouts = rk.load_rollouts(LOG, join=[{"prompt": "a", "answer": "4", "index": at} for at in (1, 2)])
     assert values(rollouts, "ground_truth") == ["4"]
     assert "index" not in rollouts.table or values(rollouts, "index") == [None]
     assert rollouts.joined.ambiguous == {"index": 1}
@@ -90,7 +85,7 @@ def test_rows_of_the_set_with_one_prompt_bring_what_they_agree_on():
 def test_what_only_a_run_has_is_not_brought_from_a_data_set():
     data = [{"prompt": "a", "messages": [{"role": "assistant", "content": "gold"}], "answer": "4",
              "reward": 1.0, "completion": "gold", "step": 3, "model": "m", "score/x": 1}]  # fmt: skip
-    rollouts = rk.load_rollouts([{"prompt": "a", "completion": "c"}], join=data)
+    rollouts = rk.load_rollouts(LOG, join=data)
     assert list(rollouts.table) == ["rollout_id", "prompt", "completion", "ground_truth"]
     assert set(rollouts.joined.left_out) == {"messages", "completion", "step", "policy", "reward", "score/x"}
 
@@ -100,28 +95,6 @@ def test_a_join_on_another_column_takes_equal_values():
     data = [{"prompt_id": at, "prompt": f"p{at}", "answer": str(at)} for at in (1, 2)]
     rollouts = rk.load_rollouts(rows, join=data, on="prompt_id")
     assert (values(rollouts, "prompt"), values(rollouts, "ground_truth")) == (["p2", "p1"], ["2", "1"])
-
-
-@pytest.mark.parametrize(
-    ("on", "said"),
-    [("promt", "the rollouts have ['rollout_id', 'prompt', 'completion']; did you mean 'prompt'?"),
-     ("completion", "has ['prompt', 'ground_truth']")],
-)  # fmt: skip
-def test_a_key_that_one_side_lacks_is_an_error_with_what_there_is(on, said):
-    with pytest.raises(rk.RolloutsError) as raised:
-        rk.load_rollouts([{"prompt": "a", "completion": "c"}], join=[{"prompt": "a", "answer": "4"}], on=on)
-    assert str(raised.value).startswith(f"the join is on {on!r}")
-
-
-def test_the_truth_inside_reward_model_comes_before_an_answer_beside_it():
-    data = [{"prompt": "a", "answer": "so 4", "reward_model": {"ground_truth": "4"}}]
-    rollouts = rk.load_rollouts([{"prompt": "a", "completion": "c"}], join=data)
-    assert values(rollouts, "ground_truth") == ["4"]
-
-
-def test_a_folder_of_a_saved_data_set_can_be_joined(tmp_path):
-    folder = made.write_saved_dataset(tmp_path / "set", made.training_rows())
-    assert values(rk.load_rollouts(made.verl_rows(), join=folder), "ground_truth") == ["4", "4", "10", "10"]
 
 
 def test_the_callers_tables_are_never_changed():
@@ -137,15 +110,13 @@ def asked(*texts, system=None):
 
 
 def test_rows_behind_turns_that_the_data_set_has_not_are_counted_in_a_warning():
-    data = [{"question": "5+5?", "answer": "10"}, {"question": "2+2?", "answer": "4"}]
     prompts = [asked("1+1?", "2", "5+5?"), asked("2+2?", system="Be brief."), asked("2+2?")]
     log = [{"prompt": prompt, "completion": "c"} for prompt in prompts]
-    rollouts = rk.load_rollouts(log, join=data)
+    rollouts = rk.load_rollouts(log, join=QUESTIONS)
     assert values(rollouts, "ground_truth") == ["10", "4", "4"]
     (said,) = rollouts.joined.warnings
-    assert said.startswith("1 of 3 rows have turns before the question that 'the joined table' has not")
-    assert said in rollouts.warnings
-    assert rk.load_rollouts(log[1:], join=data).joined.warnings == ()  # a system prompt is no turn
+    assert said.startswith("1 of 3 rows have turns before the question") and said in rollouts.warnings
+    assert rk.load_rollouts(log[1:], join=QUESTIONS).joined.warnings == ()  # a system prompt is no turn
 
 
 def test_a_question_that_the_data_set_has_under_several_system_prompts_gets_no_truth():
@@ -154,17 +125,14 @@ def test_a_question_that_the_data_set_has_under_several_system_prompts_gets_no_t
     rollouts = rk.load_rollouts(log, join=data)
     assert values(rollouts, "ground_truth") == ["B", None]
     (said,) = rollouts.joined.warnings
-    assert "1 of 2 rows match no row" in said
-    assert "1 of them because it has their question under several system prompts" in said
-
-
-# fill
+    assert (
+        "1 of 2 rows match no row" in said and "1 of them because it has their question under several" in said
+    )
 
 
 def test_fill_sets_what_the_log_lacks_and_comes_before_the_join(train):
     rollouts = rk.load_rollouts(made.verl_rows(), join=train, fill={"data_source": "gsm8k", "run": 7})
-    assert values(rollouts, "data_source") == ["gsm8k"] * 4
-    assert values(rollouts, "run") == [7] * 4
+    assert (values(rollouts, "data_source"), values(rollouts, "run")) == (["gsm8k"] * 4, [7] * 4)
     assert rollouts.notes[1:3] == ("set data_source to 'gsm8k'", "set run to 7")
     assert "left out data_source, which is set" in rollouts.notes[3]
     assert "data_source" not in rollouts.joined.brought and rollouts.warnings == ()
@@ -177,12 +145,18 @@ def test_fill_says_in_how_many_rows_it_set_something():
     assert rollouts.notes == ("set data_source to 'other' in 1 of 2 rows, the others have a value",)
 
 
-@pytest.mark.parametrize("name", ["completion", "rollout_id", "reward", "score/x", "logged/x", ""])
-def test_fill_cannot_set_what_a_rollout_or_a_score_is(name):
-    with pytest.raises(rk.RolloutsError, match="fill= cannot set"):
-        rk.load_rollouts([{"completion": "c"}], fill={name: 1})
-
-
-def test_fill_of_a_column_without_a_gap_is_an_error():
-    with pytest.raises(rk.RolloutsError, match="every row has a value already"):
-        rk.load_rollouts([{"completion": "c", "data_source": "a"}], fill={"data_source": "b"})
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"join": [{"prompt": "2+2?", "answer": "4"}]}, ["Who wrote Faust?", "2+2?"]),
+        ({"join": QUESTIONS, "on": "promt"}, ["'promt'", "did you mean 'prompt'?"]),
+        ({"join": QUESTIONS, "on": "completion"}, ["'completion'", "has ['prompt', 'ground_truth']"]),
+        ({"fill": {"prompt": "b"}}, ["every row has a value already"]),
+        *(({"fill": {name: 1}}, ["fill= cannot set"])
+          for name in ("completion", "rollout_id", "reward", "score/x", "logged/x", "")),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_joined_or_set_is_an_error_with_what_there_is(options, said):
+    with pytest.raises(rk.RolloutsError) as raised:
+        rk.load_rollouts([{"prompt": "Who wrote Faust?", "completion": "Goethe"}], **options)
+    assert [words for words in said if words not in str(raised.value)] == []

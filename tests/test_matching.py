@@ -76,49 +76,42 @@ def matched(log, *data):
     return list(found.rows[0]), [name for name in ("unclear", "last_only") if getattr(found, name)]
 
 
-@every_form
-@pytest.mark.parametrize(
-    ("log", "data", "rows", "noted"),
-    [
-        ([Q1], [["other"], [Q1]], [1], []),
-        ([Q1, A1, Q2], [[Q1, A1, Q2]], [0], []),
-        ([Q1, A1, Q2], [["What is 6 + 6?", A1, Q2]], [], []),
-        ([Q1, A1, Q2], [[Q1, "It is 11", Q2]], [], []),
-        (["Tell me: " + Q1], [[Q1]], [], []),
-        ([Q1 + " And 3 more?"], [[Q1]], [], []),
-        ([Q2], [[Q1, A1, Q2]], [], []),
-        ([Q1, A1, Q2], [[Q2]], [0], ["last_only"]),
-        ([Q1, A1, Q2], [["Hi", A1, Q2], [Q1, A1, Q2], [Q2], [Q1, A1, Q2]], [1, 3], []),
-        ([Q1, f"<think>5 and 5</think>\n\n{A1}", Q2], [[Q1, A1, Q2]], [0], []),
-    ],
-    ids=["alone", "same turns", "another first message", "another answer", "its end only", "its start only",
-         "turns lacking", "examples", "most turns first", "a thought left out"],
-)  # fmt: skip
-def test_a_prompt_is_the_row_with_the_same_turns_in_every_form(form, log, data, rows, noted):
-    prompts = [chat(*one) for one in data]
-    assert matched(form(chat(*log)), *prompts) == (rows, noted)
-    texts = [one[0] for one in data] if all(len(one) == 1 for one in data) else prompts
-    assert matched(form(chat(*log)), *texts) == (rows, noted)
-    if form is not mistral:  # where a system prompt that only the log has would be a part of the question
-        assert matched(form(chat(*log, system="Be kind.")), *prompts) == (rows, noted)
+SAME_TURNS = [
+    ([Q1], [["other"], [Q1]], [1], [], "alone"),
+    ([Q1, A1, Q2], [[Q1, A1, Q2]], [0], [], "same turns"),
+    ([Q1, A1, Q2], [["What is 6 + 6?", A1, Q2]], [], [], "another first message"),
+    ([Q1, A1, Q2], [[Q1, "It is 11", Q2]], [], [], "another answer"),
+    (["Tell me: " + Q1], [[Q1]], [], [], "its end only"),
+    ([Q1 + " And 3 more?"], [[Q1]], [], [], "its start only"),
+    ([Q2], [[Q1, A1, Q2]], [], [], "turns lacking"),
+    ([Q1, A1, Q2], [[Q2]], [0], ["last_only"], "examples"),
+    ([Q1, A1, Q2], [["Hi", A1, Q2], [Q1, A1, Q2], [Q2], [Q1, A1, Q2]], [1, 3], [], "most turns first"),
+    ([Q1, f"<think>5 and 5</think>\n\n{A1}", Q2], [[Q1, A1, Q2]], [0], [], "a thought left out"),
+]
 
 
 @every_form
-@pytest.mark.parametrize(
-    ("log", "data", "rows"),
-    [
+def test_a_prompt_is_the_row_with_the_same_turns_in_every_form(form):
+    for log, data, rows, noted, why in SAME_TURNS:
+        prompts = [chat(*one) for one in data]
+        assert matched(form(chat(*log)), *prompts) == (rows, noted), why
+        texts = [one[0] for one in data] if all(len(one) == 1 for one in data) else prompts
+        assert matched(form(chat(*log)), *texts) == (rows, noted), why
+        if form is not mistral:  # where a system prompt that only the log has would be a part of the question
+            assert matched(form(chat(*log, system="Be kind.")), *prompts) == (rows, noted), why
+
+
+@every_form
+def test_of_rows_that_differ_in_the_system_prompt_the_log_tells_which(form):
+    for log, data, rows in (
         ("A", ["B", "A", None], [1]),
-        ("C", ["A", "B", None], [2]),
+        ("C", ["A", "B", None], [] if form is mistral else [2]),
         ("A", ["A. And so on.", "A"], [1]),
         (None, ["A"], [0]),
         (None, ["A", None], [1]),
-    ],
-)
-def test_of_rows_that_differ_in_the_system_prompt_the_log_tells_which(form, log, data, rows):
-    if form is mistral and log == "C":
-        rows = []
-    prompts = [chat("Sum it up.", system=system) for system in data]
-    assert matched(form(chat("Sum it up.", system=log)), *prompts) == (rows, [])
+    ):
+        prompts = [chat("Sum it up.", system=system) for system in data]
+        assert matched(form(chat("Sum it up.", system=log)), *prompts) == (rows, []), (log, data)
 
 
 def test_a_question_under_several_system_prompts_is_refused_where_the_log_does_not_say_which():
@@ -134,6 +127,7 @@ def test_a_question_under_several_system_prompts_is_refused_where_the_log_does_n
     ("log", "rows"),
     [
         ("  What is\n2+2? ", [0]),
+        ("Cafe\u0301?", [4]),  # the same letters in another form of Unicode
         ([{"role": "user", "content": [{"type": "text", "text": "What is 2+2?"}]}], [0]),
         ([*chat("What is 2+2?"), {"role": "assistant", "content": "<think>"}], [0]),
         ("system\n\nToday.\n\nuser\n\nWhat is 2+2?assistant\n\n", [0]),
@@ -152,7 +146,7 @@ def test_a_question_under_several_system_prompts_is_refused_where_the_log_does_n
     ],
 )
 def test_what_is_the_question_and_what_only_holds_it(log, rows):
-    assert matched(log, "What is 2+2?", "hello", "", None)[0] == rows
+    assert matched(log, "What is 2+2?", "hello", "", None, "Caf\u00e9?")[0] == rows
 
 
 def test_a_dialogue_within_the_question_is_no_turn_of_the_log():
@@ -160,10 +154,6 @@ def test_a_dialogue_within_the_question_is_no_turn_of_the_log():
     for form in (FORMS["ChatML"], FORMS["messages"]):
         assert matched(form(chat(question)), "Why?", question) == ([1], [])
         assert matched(form(chat(Q1, A1, question)), chat(question)) == ([0], ["last_only"])
-
-
-def test_the_same_letters_in_two_unicode_forms_are_the_same():
-    assert match_prompts(["Wie groß ist ein Cafe\u0301?"], ["Wie groß ist ein Caf\u00e9?"]).rows == [[0]]
 
 
 @given(st.permutations(range(5)), st.sampled_from(sorted(FORMS)))

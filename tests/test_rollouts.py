@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rewardkit as rk
-from rewardkit.rollouts.table import ALIASES
 from rewardkit.rollouts.values import as_column, column_values
 
 
@@ -19,89 +18,72 @@ def values(rollouts, name):
     return rollouts.columns()[name]
 
 
-def jsonl(folder, *lines):
-    path = folder / "rollouts.jsonl"
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    return path
+def prompts(texts):
+    return rk.load_rollouts([{"prompt": text, "completion": "c"} for text in texts])
 
 
-def line(**row):
-    return json.dumps(row)
+TURNS = [
+    {"role": "assistant", "content": "first"},
+    {"role": "user", "content": "no"},
+    {"role": "assistant", "content": [{"type": "text", "text": "last"}]},
+]
 
 
 @pytest.mark.parametrize(
-    ("alias", "canonical"),
+    ("row", "columns", "expected", "why"),
     [
-        ("response", "completion"),
-        ("solution_str", "completion"),
-        ("answer", "ground_truth"),
-        ("solution", "ground_truth"),
-        ("question", "prompt"),
-        ("problem_id", "prompt_id"),
-        ("dataset", "data_source"),
-        ("checkpoint", "policy"),
-        ("global_step", "step"),
+        ({"response": "c"}, None, {"completion": "c"}, "usual names"),
+        ({"solution_str": "c"}, None, {"completion": "c"}, ""),
+        ({"completion": "c", "answer": "4"}, None, {"ground_truth": "4"}, ""),
+        ({"completion": "c", "solution": "4"}, None, {"ground_truth": "4"}, ""),
+        ({"completion": "c", "question": "q"}, None, {"prompt": "q"}, ""),
+        ({"completion": "c", "problem_id": "p"}, None, {"prompt_id": "p"}, ""),
+        ({"completion": "c", "dataset": "d"}, None, {"data_source": "d"}, ""),
+        ({"completion": "c", "checkpoint": "m"}, None, {"policy": "m"}, ""),
+        ({"completion": "c", "global_step": 3}, None, {"step": 3}, ""),
+        ({"completion": "c", "ground_truth": "4", "answer": "b"}, None, {"ground_truth": "4", "answer": "b"},
+         "a canonical name comes first, and its alias is a column of the user's own"),
+        ({"solution": "b", "answer": "4", "response": "r"}, None, {"ground_truth": "4", "solution": "b"},
+         "the first alias wins"),
+        ({"completion": "not this", "text": "this"}, {"completion": "text"}, {"completion": "this"},
+         "columns= comes before every name"),
+        ({"answer": "a", "prompt": "p"}, {"completion": "answer"}, {"completion": "a", "ground_truth": None},
+         "what columns= takes is not taken a second time by its alias"),
+        ({"t": "x"}, {"completion": "t", "ground_truth": "t"}, {"completion": "x", "ground_truth": "x"},
+         "one source may be taken for two"),
+        ({"completion": "", "n": float("nan")}, None, {"completion": "", "n": None}, "missing is None"),
+        ({"completion": "c", 0: "zero"}, None, {"0": "zero"}, "names that are numbers become text"),
+        ({"completion": TURNS}, None, {"completion": "last"}, "chat becomes the last turn of the assistant"),
+        ({"messages": TURNS}, None, {"completion": "last", "messages": TURNS}, "and messages, which stay"),
     ],
-)
-def test_the_usual_other_names_are_known_and_the_mapping_says_which_was_taken(alias, canonical):
-    row = {"prompt": "p", "completion": "c"}
-    row.pop(canonical, None)
-    rollouts = rk.load_rollouts([{**row, alias: "value"}])
-    assert values(rollouts, canonical) == ["value"]
-    assert rollouts.mapping[canonical] == alias
-    assert alias not in rollouts.table
+)  # fmt: skip
+def test_columns_are_known_by_the_usual_names_or_by_those_that_are_given(row, columns, expected, why):
+    for source in ([row], pd.DataFrame([row])):
+        rollouts = rk.load_rollouts(source, columns=columns)
+        assert {name: rollouts[0].get(name) for name in expected} == expected, why
 
 
-def test_a_canonical_name_comes_before_its_aliases_which_stay_as_columns_of_the_users_own():
-    rollouts = rk.load_rollouts([{"completion": "c", "ground_truth": "truth", "answer": "other"}])
-    assert (values(rollouts, "ground_truth"), values(rollouts, "answer")) == (["truth"], ["other"])
-
-
-def test_the_first_alias_wins_over_later_ones():
-    rollouts = rk.load_rollouts([{"solution": "later", "answer": "first", "response": "r"}])
-    assert rollouts.mapping["ground_truth"] == "answer"
-    assert values(rollouts, "solution") == ["later"]
-
-
-def test_columns_comes_before_every_alias():
-    rollouts = rk.load_rollouts([{"completion": "not this", "text": "this"}], columns={"completion": "text"})
-    assert values(rollouts, "completion") == ["this"]
-    assert rollouts.mapping == {"completion": "text"}
-
-
-def test_a_column_that_columns_pushes_aside_is_warned_of(caplog):
+def test_the_mapping_says_which_name_was_taken_and_a_warning_what_columns_pushes_aside(caplog):
+    rollouts = rk.load_rollouts([{"response": "r", "answer": "4"}])
+    assert rollouts.mapping == {"completion": "response", "ground_truth": "answer"}
+    assert list(rollouts.table) == ["rollout_id", "completion", "ground_truth"]
     rk.load_rollouts([{"completion": "not this", "text": "this"}], columns={"completion": "text"})
     assert any("left out" in message for message in caplog.messages)
 
 
-def test_a_source_taken_by_columns_is_not_taken_a_second_time_by_its_alias():
-    rollouts = rk.load_rollouts([{"answer": "the text", "prompt": "p"}], columns={"completion": "answer"})
-    assert values(rollouts, "completion") == ["the text"]
-    assert "ground_truth" not in rollouts.table
-
-
-def test_one_source_may_be_taken_for_two_canonical_columns():
-    rollouts = rk.load_rollouts([{"text": "x"}], columns={"completion": "text", "ground_truth": "text"})
-    assert (values(rollouts, "completion"), values(rollouts, "ground_truth")) == (["x"], ["x"])
-
-
 @pytest.mark.parametrize(
-    ("columns", "said"),
+    ("options", "said"),
     [
-        ({"completion": "txet"}, "did you mean 'text'?"),
-        ({"completions": "text"}, "did you mean 'completion'?"),
+        ({}, ["no column holds the completions", "text", "completion", "response", "solution_str"]),
+        ({"columns": {"completion": "txet"}}, ["did you mean 'text'?"]),
+        ({"columns": {"completions": "text"}}, ["did you mean 'completion'?"]),
+        ({"columns": {"completion": "text"}, "group": "polcy"}, ["'polcy'", "did you mean 'policy'?"]),
     ],
 )
-def test_columns_that_are_not_there_are_an_error_that_names_the_nearest(columns, said):
+def test_names_that_are_not_there_are_an_error_that_names_the_nearest(options, said):
     with pytest.raises(rk.RolloutsError) as raised:
-        rk.load_rollouts([{"text": "x"}], columns=columns)
-    assert said in str(raised.value)
-
-
-def test_without_a_column_of_completions_the_error_lists_the_columns_and_the_known_names():
-    with pytest.raises(rk.RolloutsError, match="no column holds the completions") as raised:
-        rk.load_rollouts([{"txt": "x"}])
-    assert all(name in str(raised.value) for name in ["txt", *ALIASES["completion"]])
+        rk.load_rollouts([{"text": "x", "policy": "p"}], **options)
+    assert [words for words in said if words not in str(raised.value)] == []
 
 
 @pytest.mark.parametrize(
@@ -110,7 +92,6 @@ def test_without_a_column_of_completions_the_error_lists_the_columns_and_the_kno
         ({"prompt_id": "1", "prompt": "p"}, ("prompt_id",)),
         ({"prompt": "p"}, ("prompt",)),
         ({"prompt": "p", "policy": "a"}, ("prompt", "policy")),
-        ({"prompt_id": "1", "step": 3, "data_source": "d"}, ("prompt_id", "step", "data_source")),
         ({"prompt_id": "1", "policy": "a", "step": 3, "data_source": "d"},
          ("prompt_id", "policy", "step", "data_source")),
         ({"x": 1}, ()),
@@ -120,57 +101,43 @@ def test_a_group_is_the_prompt_with_policy_step_and_data_source_where_present(ro
     assert rk.load_rollouts([{"completion": "c", **row}]).group_key == key
 
 
-def test_rows_of_one_prompt_are_split_by_policy_and_step():
-    rows = [{"prompt": "p", "completion": "c", "policy": p, "step": s} for p in "ab" for s in (1, 2)]
-    rollouts = rk.load_rollouts([*rows, *rows])
-    assert rollouts.groups.tolist() == [0, 1, 2, 3, 0, 1, 2, 3]
-    assert rollouts.prompts.tolist() == [0] * 8
+CHAT = [{"role": "user", "content": "2+2?"}]
+SPLIT = [{"prompt": "p", "policy": policy, "step": step} for policy in "ab" for step in (1, 2)]
+IDS = [("1", "a"), (None, "a"), (None, "a"), (None, None), (None, None)]
+SEEDS = [{"prompt": "p", "seed": seed, "part": part} for seed in (1, 2) for part in "ab"]
 
 
-def test_groups_are_never_inferred_from_the_order_of_rows():
-    rows = [{"prompt": prompt, "completion": "c"} for prompt in "abab"]
-    assert rk.load_rollouts(rows).groups.tolist() == [0, 1, 0, 1]
-    assert rk.load_rollouts([{"completion": "c"}] * 3).groups.tolist() == [0, 1, 2]
+@pytest.mark.parametrize(
+    ("rows", "group", "groups", "why"),
+    [
+        ([*SPLIT, *SPLIT], None, [0, 1, 2, 3, 0, 1, 2, 3], "a prompt is split by policy and step"),
+        ([{"prompt": text} for text in "abab"], None, [0, 1, 0, 1], "never by the order of rows"),
+        ([{}, {}, {}], None, [0, 1, 2], "nor without a prompt"),
+        (
+            [{"prompt_id": one, "prompt": text} for one, text in IDS],
+            None,
+            [0, 1, 1, 2, 3],
+            "no id: the prompt",
+        ),
+        ([{"prompt": one} for one in (CHAT, "x", list(CHAT))], None, [0, 1, 0], "chat prompts"),
+        (SEEDS, "seed", [0, 0, 1, 1], "group= names a column"),
+        (SEEDS, ["seed", "part"], [0, 1, 2, 3], "or several"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_rows_of_one_prompt_are_a_group(rows, group, groups, why):
+    rollouts = rk.load_rollouts([{"completion": "c", **row} for row in rows], group=group)
+    assert rollouts.groups.tolist() == groups, why
 
 
-def test_rows_without_prompt_id_fall_back_on_the_prompt_and_then_on_themselves():
-    rows = [("1", "a"), (None, "a"), (None, "a"), (None, None), (None, None)]
-    rollouts = rk.load_rollouts([{"completion": "c", "prompt_id": i, "prompt": p} for i, p in rows])
-    assert rollouts.groups.tolist() == [0, 1, 1, 2, 3]
-
-
-def test_group_names_the_columns_that_make_a_group():
-    rows = [
-        {"completion": "c", "prompt": "p", "seed": seed, "part": part} for seed in (1, 2) for part in "ab"
-    ]
-    assert rk.load_rollouts(rows, group="seed").groups.tolist() == [0, 0, 1, 1]
-    assert rk.load_rollouts(rows, group=["seed", "part"]).group_sizes == {1: 4}
-
-
-def test_an_unknown_group_column_is_an_error_with_the_nearest_name():
-    with pytest.raises(rk.RolloutsError, match=r"group= asks for 'polcy'.*did you mean 'policy'\?"):
-        rk.load_rollouts([{"completion": "c", "policy": "x"}], group="polcy")
-
-
-def test_chat_prompts_make_groups():
-    chat = [{"role": "user", "content": "2+2?"}]
-    rollouts = rk.load_rollouts([{"prompt": prompt, "completion": "c"} for prompt in (chat, "x", list(chat))])
-    assert rollouts.groups.tolist() == [0, 1, 0]
-
-
-def test_the_histogram_counts_groups_by_size():
-    rollouts = rk.load_rollouts([{"prompt": prompt, "completion": "c"} for prompt in "aaabbbcd"])
-    assert rollouts.group_sizes == {1: 2, 3: 2}
-
-
-def test_mixed_sizes_and_groups_of_one_are_warned_of_and_equal_sizes_are_not(caplog):
-    mixed = rk.load_rollouts([{"prompt": prompt, "completion": "c"} for prompt in "aab"])
-    assert ["group sizes are mixed" in text for text in mixed.warnings] == [True]
-    single = rk.load_rollouts([{"prompt": prompt, "completion": "c"} for prompt in "ab"])
-    assert ["every group has one completion" in text for text in single.warnings] == [True]
+def test_groups_are_counted_by_size_and_odd_sizes_are_warned_of(caplog):
+    assert prompts("aaabbbcd").group_sizes == {1: 2, 3: 2}
+    caplog.clear()
+    assert ["group sizes are mixed" in text for text in prompts("aab").warnings] == [True]
+    assert ["every group has one completion" in text for text in prompts("ab").warnings] == [True]
     assert [record.levelno for record in caplog.records] == [logging.WARNING] * 2
     caplog.clear()
-    assert rk.load_rollouts([{"prompt": prompt, "completion": "c"} for prompt in "aabb"]).warnings == ()
+    assert prompts("aabb").warnings == ()
     assert caplog.records == []
 
 
@@ -184,59 +151,28 @@ def test_the_summary_and_the_repr_report_mapping_group_key_and_histogram():
     assert "completion from 'response'" in repr(rollouts) and "in 2 groups by prompt" in repr(rollouts)
 
 
-def test_chat_message_completions_become_the_text_of_the_last_assistant_turn():
-    turns = [{"role": "assistant", "content": "first"}, {"role": "user", "content": "no"},
-             {"role": "assistant", "content": [{"type": "text", "text": "last"}]}]  # fmt: skip
-    assert values(rk.load_rollouts([{"completion": turns}]), "completion") == ["last"]
-    by_messages = rk.load_rollouts([{"messages": turns}])
-    assert values(by_messages, "completion") == ["last"]
-    assert values(by_messages, "messages") == [turns]
-
-
 def test_a_table_with_chat_messages_and_texts_keeps_both():
     rows = [{"completion": "text"}, {"completion": [{"role": "assistant", "content": "chat"}]}]
     assert values(rk.load_rollouts(pd.DataFrame(rows)), "completion") == ["text", "chat"]
 
 
 def test_the_callers_table_list_and_dicts_are_never_changed():
-    rows = [
-        {"question": "q", "response": [{"role": "assistant", "content": "c"}], "n": None},
-        {"response": "x"},
-    ]
-    before = copy.deepcopy(rows)
-    frame = pd.DataFrame(rows, index=[7, 9])
-    kept = frame.copy(deep=True)
-    columns = {"completion": "response"}
+    rows = [{"question": "q", "response": TURNS, "n": None}, {"response": "x"}]
+    frame, columns = pd.DataFrame(rows, index=[7, 9]), {"completion": "response"}
+    before, kept = copy.deepcopy(rows), frame.copy(deep=True)
     rk.load_rollouts(rows, columns=columns)
     rk.load_rollouts(frame, columns=columns)
-    assert rows == before
-    assert columns == {"completion": "response"}
+    assert rows == before and columns == {"completion": "response"}
     pd.testing.assert_frame_equal(frame, kept)
 
 
-def test_column_names_that_are_numbers_become_text():
-    for source in (
-        [{0: "zero", "completion": "c"}],
-        pd.DataFrame([["zero", "c"]], columns=[0, "completion"]),
-    ):
-        assert rk.load_rollouts(source).table["0"].tolist() == ["zero"]
-
-
-def test_an_empty_completion_is_a_completion():
-    assert values(rk.load_rollouts([{"completion": ""}]), "completion") == [""]
-
-
-def test_a_row_is_a_dict_with_missing_values_as_none():
-    rollouts = rk.load_rollouts([{"completion": "a", "n": 1}, {"completion": "b", "n": float("nan")}])
-    assert rollouts[1] == {"rollout_id": 2, "completion": "b", "n": None}
-    assert list(rollouts) == [rollouts[0], rollouts[1]]
+def test_a_row_is_a_dict_and_select_takes_positions_or_a_mask():
+    rollouts = rk.load_rollouts([{"completion": text, "n": at} for at, text in enumerate("abc")])
+    assert rollouts[1] == {"rollout_id": 2, "completion": "b", "n": 1}
+    assert list(rollouts)[:2] == [rollouts[0], rollouts[1]]
     assert type(rollouts[0]["n"]) is int
-
-
-def test_select_takes_positions_or_a_mask():
-    rollouts = rk.load_rollouts([{"prompt": prompt, "completion": prompt * 2} for prompt in "abc"])
-    assert values(rollouts.select([2, 0]), "completion") == ["cc", "aa"]
-    assert values(rollouts.select(np.array([True, False, True])), "completion") == ["aa", "cc"]
+    assert values(rollouts.select([2, 0]), "completion") == ["c", "a"]
+    assert values(rollouts.select(np.array([True, False, True])), "completion") == ["a", "c"]
     assert rollouts.select([2, 0]).groups.tolist() == [0, 1]
 
 
@@ -247,17 +183,10 @@ def test_the_fingerprint_follows_values_and_not_the_kind_of_source():
     assert rk.load_rollouts([rows[0], {**rows[1], "n": 3}]).fingerprint not in same
 
 
-@given(
-    st.lists(
-        st.none()
-        | st.booleans()
-        | st.integers()
-        | st.text()
-        | st.floats(allow_nan=False)
-        | st.lists(st.integers()),
-        min_size=1,
-    )
-)
+cells = st.none() | st.booleans() | st.integers() | st.text() | st.floats(allow_nan=False)
+
+
+@given(st.lists(cells | st.lists(st.integers()), min_size=1))
 def test_a_column_gives_its_values_back_as_they_were(values):
     returned = column_values(as_column(values))
     assert returned == values

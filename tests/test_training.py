@@ -25,62 +25,8 @@ def verl(**algorithm):
     return {**VERL, "algorithm": {**VERL["algorithm"], **algorithm}}
 
 
-@pytest.mark.parametrize(
-    ("given", "name", "others"),
-    [
-        pytest.param({}, "grpo", {"trainer": "trl", "num_generations": None}, id="TRL's defaults"),
-        pytest.param({"scale_rewards": "batch"}, "batch", {}, id="batch"),
-        pytest.param(
-            {"scale_rewards": "none", "num_generations": 4}, "dr_grpo", {"num_generations": 4}, id="none"
-        ),
-        pytest.param({"estimator": "rloo"}, "rloo", {}, id="rloo"),
-        pytest.param({"multi_objective_aggregation": "normalize_then_sum"}, "gdpo", {}, id="gdpo"),
-        pytest.param(
-            VERL,
-            "dr_grpo",
-            {
-                "trainer": "verl",
-                "num_generations": 16,
-                "prompts_per_batch": 256,
-                "beta": 0.002,
-                "loss_type": "token-mean",
-            },
-            id="verl",
-        ),
-        pytest.param(verl(norm_adv_by_std_in_grpo=True), "grpo", {"filter_metric": None}, id="verl with std"),
-        pytest.param(verl(adv_estimator="rloo"), "rloo", {}, id="verl, RLOO"),
-        pytest.param(
-            verl(adv_estimator="reinforce_plus_plus_baseline"), "reinforce_pp", {}, id="verl, REINFORCE++"
-        ),
-        pytest.param(verl(adv_estimator="gdpo"), "gdpo", {}, id="verl, GDPO"),
-        pytest.param(
-            verl(filter_groups={"enable": True, "metric": "acc"}),
-            "dr_grpo",
-            {"filter_metric": "acc"},
-            id="DAPO",
-        ),
-        pytest.param(
-            verl(filter_groups={"enable": True, "metric": "seq_reward"}),
-            "dr_grpo",
-            {"filter_metric": "reward"},
-            id="DAPO by the reward",
-        ),
-        pytest.param(
-            verl(filter_groups={"enable": False, "metric": "acc"}),
-            "dr_grpo",
-            {"filter_metric": None},
-            id="not DAPO",
-        ),
-    ],
-)
-def test_settings_say_which_advantages_there_are(given, name, others, tmp_path):
-    read = rk.Training.of(given)
-    assert read.name == name
-    assert {key: getattr(read, key) for key in others} == others
-    assert rk.Training.of(read) is read and rk.Training.of(read.record()) == read
-    if "algorithm" in given:
-        (tmp_path / "run.yaml").write_text(yaml.safe_dump(given))
-        assert rk.Training.of(tmp_path / "run.yaml") == read
+def dapo(enable=True, **filters):
+    return verl(filter_groups={"enable": enable, **filters})
 
 
 @dataclass
@@ -94,83 +40,88 @@ class Config:
     beta: float = 0.04
 
 
-def test_a_config_object_of_trl_is_read_by_its_attributes():
-    read = rk.Training.of(Config())
-    assert (read.name, read.num_generations, read.prompts_per_batch, read.beta) == ("grpo", 8, 8, 0.04)
-    assert rk.Training.of(Config(scale_rewards=False)).name == "dr_grpo"
+OF_VERL = {"trainer": "verl", "num_generations": 16, "prompts_per_batch": 256, "beta": 0.002,
+           "loss_type": "token-mean"}  # fmt: skip
 
 
-def test_numbers_that_yaml_takes_for_texts_are_numbers(tmp_path):
-    (tmp_path / "a.yaml").write_text("num_generations: 8\nbeta: 1e-3\nnum_iterations: 2\n")
-    assert rk.Training.of(tmp_path / "a.yaml") == rk.Training(num_generations=8, beta=0.001)
+@pytest.mark.parametrize(
+    ("given", "name", "others"),
+    [
+        ({}, "grpo", {"trainer": "trl", "num_generations": None}),
+        ({"scale_rewards": "batch"}, "batch", {}),
+        ({"scale_rewards": "none", "num_generations": 4}, "dr_grpo", {"num_generations": 4}),
+        ({"estimator": "rloo"}, "rloo", {}),
+        ({"multi_objective_aggregation": "normalize_then_sum"}, "gdpo", {}),
+        ({"num_generations": 8, "generation_batch_size": 64}, "grpo", {"prompts_per_batch": 8}),
+        ({"trainer": "VERL"}, "grpo", {"trainer": "verl", "eps": 1e-6}),
+        (Config(), "grpo", {"num_generations": 8, "prompts_per_batch": 8, "beta": 0.04}),
+        (Config(scale_rewards=False), "dr_grpo", {}),
+        (VERL, "dr_grpo", OF_VERL),
+        (verl(norm_adv_by_std_in_grpo=True), "grpo", {"filter_metric": None}),
+        (verl(adv_estimator="rloo"), "rloo", {}),
+        (verl(adv_estimator="reinforce_plus_plus_baseline"), "reinforce_pp", {}),
+        (verl(adv_estimator="gdpo"), "gdpo", {}),
+        (dapo(metric="acc"), "dr_grpo", {"filter_metric": "acc"}),
+        (dapo(metric="seq_reward"), "dr_grpo", {"filter_metric": "reward"}),
+        (dapo(enable=False, metric="acc"), "dr_grpo", {"filter_metric": None}),
+        (verl(filter_groups=True), "dr_grpo", {"filter_metric": None}),
+    ],
+)
+def test_settings_say_which_advantages_there_are(given, name, others, tmp_path):
+    read = rk.Training.of(given)
+    assert read.name == name
+    assert {key: getattr(read, key) for key in others} == others
+    assert rk.Training.of(read) is read and rk.Training.of(read.record()) == read
+    if isinstance(given, dict) and "algorithm" in given:
+        (tmp_path / "run.yaml").write_text(yaml.safe_dump(given))
+        assert rk.Training.of(tmp_path / "run.yaml") == read
 
 
-def test_a_dict_may_say_the_batch_as_a_grpo_config_does():
-    given = {"num_generations": 8, "generation_batch_size": 64}
-    assert rk.Training.of(given).prompts_per_batch == 8
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [  # more than is asked for, and numbers that YAML takes for texts
+        ("a.yaml", "model_name_or_path: x\nnum_generations: 8\nscale_rewards: batch\nbeta: 1e-3\n"),
+        ("a.json", '{"num_generations": 8, "scale_rewards": "batch", "bf16": true, "beta": 0.001}'),
+    ],
+)
+def test_a_file_of_trl_may_say_more_than_is_asked(name, text, tmp_path):
+    (tmp_path / name).write_text(text)
+    expected = rk.Training(num_generations=8, scale_rewards="batch", beta=0.001)
+    assert rk.Training.of(tmp_path / name) == expected
 
 
-def test_the_name_of_a_trainer_may_be_written_in_capitals_and_filters_may_be_switched_off():
-    assert rk.Training(trainer="VERL").eps == 1e-6
-    assert rk.Training.of(verl(filter_groups=True)).filter_metric is None
-
-
-def test_a_file_of_trl_may_say_more_than_is_asked(tmp_path):
-    (tmp_path / "a.yaml").write_text("model_name_or_path: x\nnum_generations: 16\nscale_rewards: batch\n")
-    (tmp_path / "a.json").write_text(
-        json.dumps({"num_generations": 16, "scale_rewards": "batch", "bf16": True})
-    )
-    first, second = (rk.Training.of(tmp_path / name) for name in ("a.yaml", "a.json"))
-    assert first == second and first.name == "batch" and first.num_generations == 16
+BOTH = {"estimator": "rloo", "multi_objective_aggregation": "normalize_then_sum"}
 
 
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        pytest.param(
-            {"scale_rewards": "grup"}, "scale_rewards='grup' is not one of .*did you mean 'group'", id="word"
-        ),
-        pytest.param(
-            {"scale_reward": "group"}, "no setting 'scale_reward'; did you mean 'scale_rewards'", id="name"
-        ),
-        pytest.param(
-            {"num_generations": 1}, "num_generations=1 is not a whole number of at least 2", id="one"
-        ),
-        pytest.param({"num_generations": 2.5}, "num_generations=2.5 is not a whole number", id="half"),
-        pytest.param({"beta": -1}, "beta=-1 is not a number of at least 0", id="beta"),
-        pytest.param({"beta": float("inf")}, "beta=inf is not a number of at least 0", id="endless beta"),
-        pytest.param({"beta": "much"}, "beta='much' is not a number", id="beta in words"),
-        pytest.param({"prompts_per_batch": True}, "prompts_per_batch=True is not a whole", id="true"),
-        pytest.param({"trainer": 3}, "trainer=3 is not a name", id="trainer"),
-        pytest.param({"estimator": "gae"}, "estimator='gae' is not one of", id="estimator"),
-        pytest.param(
-            {"estimator": "rloo", "multi_objective_aggregation": "normalize_then_sum"},
-            "takes the sum",
-            id="both",
-        ),
-        pytest.param(verl(adv_estimator="gae"), "adv_estimator='gae' has no advantages of groups", id="PPO"),
-        pytest.param(7, "training=7 is no settings; give rk.Training", id="a number"),
-        pytest.param("nowhere.yaml", "'nowhere.yaml' cannot be read: No such file", id="no file"),
-    ],
-)
-def test_what_is_no_setting_is_one_clear_sentence(given, said):
-    with pytest.raises(rk.InputError, match=said):
-        rk.Training.of(given)
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
+        ({"scale_rewards": "grup"}, "scale_rewards='grup' is not one of .*did you mean 'group'"),
+        ({"scale_reward": "group"}, "no setting 'scale_reward'; did you mean 'scale_rewards'"),
+        ({"num_generations": 1}, "num_generations=1 is not a whole number of at least 2"),
+        ({"num_generations": 2.5}, "num_generations=2.5 is not a whole number"),
+        ({"prompts_per_batch": True}, "prompts_per_batch=True is not a whole"),
+        ({"beta": -1}, "beta=-1 is not a number of at least 0"),
+        ({"beta": float("inf")}, "beta=inf is not a number of at least 0"),
+        ({"beta": "much"}, "beta='much' is not a number"),
+        ({"trainer": 3}, "trainer=3 is not a name"),
+        ({"estimator": "gae"}, "estimator='gae' is not one of"),
+        (BOTH, "takes the sum"),
+        (verl(adv_estimator="gae"), "adv_estimator='gae' has no advantages of groups"),
+        (7, "training=7 is no settings; give rk.Training"),
+        ("nowhere.yaml", "'nowhere.yaml' cannot be read: No such file"),
         ("a: [", "are no YAML"),
         ("- 1", "hold list, not names"),
         ("lr: 1", "has no settings of a GRPO training"),
         ("scale_reward: none\nnum_generations: 8", "no setting 'scale_reward'; did you mean 'scale_rewards'"),
     ],
 )
-def test_a_file_that_is_none_says_so(text, said, tmp_path):
-    (tmp_path / "run.yaml").write_text(text)
+def test_what_is_no_setting_is_one_clear_sentence(given, said, tmp_path):
+    if isinstance(given, str) and given != "nowhere.yaml":
+        (tmp_path / "run.yaml").write_text(given)
+        given = tmp_path / "run.yaml"
     with pytest.raises(rk.InputError, match=said):
-        rk.Training.of(tmp_path / "run.yaml")
+        rk.Training.of(given)
 
 
 # in a diagnosis

@@ -17,25 +17,12 @@ TABLE = HERE / "scores.jsonl.gz"
 FINGERPRINTS = HERE / "fingerprints.json"
 ROWS = 300
 TEXTS = [
-    "",
-    " \n",
-    "<answer>",
-    "<answer></answer>",
-    "\\boxed{",
-    "#### ",
-    "{",
-    "null",
-    "NaN",
-    "1e999",
-    "\x00\ud800\u202e",
-    "a" * 5000,
-    "<answer>34</answer><answer>35</answer>",
+    "", " \n", "<answer>", "<answer></answer>", "\\boxed{", "#### ", "{", "null", "NaN", "1e999",
+    "\x00\ud800\u202e", "a" * 5000, "<answer>34</answer><answer>35</answer>",
     "The answer is \\boxed{\\frac{1}{2}}.",
-]
+]  # fmt: skip
 GALLERY = sorted(
-    path.stem
-    for path in (HERE.parent.parent / "rewardkit" / "gallery").glob("*.py")
-    if path.stem != "__init__"
+    path.stem for path in (HERE.parents[1] / "rewardkit/gallery").glob("*.py") if path.stem != "__init__"
 )
 
 

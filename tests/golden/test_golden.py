@@ -8,16 +8,9 @@ from pathlib import Path
 
 from rewardkit.rewards.record import reward_from_record
 
-
-def beside(name):
-    """A module of this folder, which is no package."""
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-tables = beside("tables")
+spec = importlib.util.spec_from_file_location("tables", Path(__file__).with_name("tables.py"))
+tables = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(tables)
 
 
 def golden():

@@ -14,6 +14,10 @@ def yes(completion):
     return True
 
 
+def len_of(completion):
+    return len(completion)
+
+
 def first_letter(completion):
     """1.0 for a, 0.5 for b, not judged for c, an error for anything else."""
     return {"a": 1.0, "b": 0.5, "c": None}[completion[:1]]
@@ -27,104 +31,78 @@ def part(name, function=yes, **options):
     return rk.Component(name, function, **options)
 
 
+def on(name):
+    return rk.gate(name, at_least=1)
+
+
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("definition", "said"),
     [
-        (lambda: rk.Reward("r"), "reward 'r' has no components"),
-        (lambda: rk.Reward("", components=[part("c")]), "needs a name"),
-        (lambda: rk.Reward(3, components=[part("c")]), "needs a name"),
-        (lambda: rk.Reward("r", components=[yes]), "is not a component; wrap it in rk.Component"),
+        ({"components": []}, "reward 'r' has no components"),
+        ({"name": ""}, "needs a name"),
+        ({"name": 3}, "needs a name"),
+        ({"components": [yes]}, "is not a component; wrap it in rk.Component"),
+        ({"components": [part("c"), part("c")]}, "two components are called 'c'"),
+        ({"fields": {"c": yes}}, "'c' is the name of a field and of a component"),
+        ({"fields": {"a-b": yes}}, "must be a Python identifier"),
+        ({"fields": {"f": "answer"}}, "field 'f' needs a function"),
+        ({"fields": {"f": lambda g: g, "g": yes}}, "field 'f' asks for 'g'"),
+        ({"fields": {"f": lambda c: c}}, "field 'f' asks for 'c'"),
         (
-            lambda: rk.Reward("r", components=[part("c"), part("c")]),
-            "two components are called 'c'",
+            {"components": [part("c", gate=on("d")), part("d")]},
+            "gate of component 'c' is on 'd', which is not",
         ),
-        (lambda: rk.Reward("r", {"c": yes}, [part("c")]), "'c' is the name of a field and of a component"),
-        (lambda: rk.Reward("r", {"a-b": yes}, [part("c")]), "must be a Python identifier"),
-        (lambda: rk.Reward("r", {"f": "answer"}, [part("c")]), "field 'f' needs a function"),
-        (
-            lambda: rk.Reward("r", components=[part("c", gate=rk.gate("d", at_least=1)), part("d")]),
-            "the gate of component 'c' is on 'd', which is not declared before it",
-        ),
-        (
-            lambda: rk.Reward("r", components=[part("c", gate=rk.gate("c", at_least=1))]),
-            "not declared before it",
-        ),
-        (
-            lambda: rk.Reward("r", components=[part("c", gate=rk.gate(lambda d: True)), part("d")]),
-            "is on 'd'",
-        ),
-        (
-            lambda: rk.Reward("r", components=[part("c", lambda d: d), part("d")]),
-            "component 'c' asks for 'd', which is not declared before it",
-        ),
-        (lambda: rk.Reward("r", components=[part("c", lambda c: c)]), "asks for 'c', which is not declared"),
-        (lambda: rk.Reward("r", {"f": lambda g: g, "g": yes}, [part("c")]), "field 'f' asks for 'g'"),
-        (lambda: rk.Reward("r", {"f": lambda c: c}, [part("c")]), "field 'f' asks for 'c'"),
-        (
-            lambda: rk.Reward("r", components=[part("c")], aggregation="mean"),
-            "aggregation='mean' is not known",
-        ),
-        (lambda: rk.Reward("r", components=[part("c")], on_missing="drop"), "on_missing='drop' is not known"),
-        (
-            lambda: rk.Reward("r", components=[part("c", weight=-1)], aggregation="product"),
-            "has no penalties",
-        ),
-        (
-            lambda: rk.Reward("r", components=[part("c", weight=0)], aggregation="weighted_mean"),
-            "at least one weight",
-        ),
-        (
-            lambda: rk.Reward("r", components=[part("c")], transform="rank"),
-            "transform='rank' is not a function",
-        ),
+        ({"components": [part("c", gate=on("c"))]}, "not declared before it"),
+        ({"components": [part("c", gate=rk.gate(lambda d: True)), part("d")]}, "is on 'd'"),
+        ({"components": [part("c", lambda d: d), part("d")]}, "component 'c' asks for 'd', which is not"),
+        ({"components": [part("c", lambda c: c)]}, "asks for 'c', which is not declared"),
+        ({"aggregation": "mean"}, "aggregation='mean' is not known"),
+        ({"on_missing": "drop"}, "on_missing='drop' is not known"),
+        ({"components": [part("c", weight=-1)], "aggregation": "product"}, "has no penalties"),
+        ({"components": [part("c", weight=0)], "aggregation": "weighted_mean"}, "at least one weight"),
+        ({"transform": "rank"}, "transform='rank' is not a function"),
     ],
 )
-def test_a_definition_that_contradicts_itself_is_an_error_in_one_sentence(make, said):
+def test_a_definition_that_contradicts_itself_is_an_error_in_one_sentence(definition, said):
     with pytest.raises(rk.RewardError) as raised:
-        make()
+        rk.Reward(**{"name": "r", "components": [part("c")], **definition})
     assert said in str(raised.value)
     assert "\n" not in str(raised.value)
 
 
-ASKING = {
-    "component": rk.Reward("r", components=[part("concise", lambda lenght: 1.0)]),
-    "component 'concise'": rk.Reward(
-        "r", components=[part("concise", yes, columns={"completion": "lenght"})]
-    ),
-    "field 'f'": rk.Reward("r", {"f": lambda lenght: 1}, [part("c")]),
-    "the gate of component 'c'": rk.Reward("r", components=[part("c", gate=rk.gate("lenght", at_least=1))]),
-    "the gate of reward 'r'": rk.Reward("r", components=[part("c")], gate=rk.gate("lenght", at_least=1)),
-}
-
-
-@pytest.mark.parametrize("who", ASKING)
-def test_an_unknown_name_is_an_error_that_lists_what_there_is_with_the_nearest(who):
+@pytest.mark.parametrize(
+    ("who", "definition"),
+    [
+        ("component 'concise'", {"components": [part("concise", lambda lenght: 1.0)]}),
+        ("component 'c'", {"components": [part("c", yes, columns={"completion": "lenght"})]}),
+        ("field 'f'", {"fields": {"f": lambda lenght: 1}}),
+        ("the gate of component 'c'", {"components": [part("c", gate=on("lenght"))]}),
+        ("the gate of reward 'r'", {"gate": on("lenght")}),
+    ],
+)
+def test_an_unknown_name_is_an_error_that_lists_what_there_is_with_the_nearest(who, definition):
+    reward = rk.Reward("r", **{"components": [part("c")], **definition})
     with pytest.raises(rk.RewardError) as raised:
-        rk.score(ASKING[who], [{"completion": "x", "length": 3}])
+        rk.score(reward, [{"completion": "x", "length": 3}])
     said = str(raised.value)
     assert said.startswith(who) and "asks for 'lenght'; this table has [" in said
     assert "'completion'" in said and "did you mean 'length'?" in said
 
 
-@pytest.mark.parametrize("kind", ["field", "component"])
-def test_a_name_that_is_asked_for_and_is_a_column_and_a_field_or_component_is_an_error(kind):
-    name = "size" if kind == "field" else "correct"
-    reward = rk.Reward("r", {"size": yes}, [part("correct"), part("good", gate=rk.gate(name, at_least=1))])
-    said = f"'{name}' is a {kind} and also a column of the rollouts; rename the {kind}"
-    with pytest.raises(rk.RewardError, match=said):
-        rk.score(reward, [{"completion": "x", name: 1}])
-    with pytest.raises(rk.RewardError, match=said):
-        reward(completion="x", **{name: 1})
+@pytest.mark.parametrize(("kind", "name"), [("field", "size"), ("component", "correct")])
+def test_a_name_of_a_field_or_component_that_is_a_column_too_is_an_error_where_it_is_asked_for(kind, name):
+    row = {"completion": "x", name: 7}
+    reward = rk.Reward("r", {"size": yes}, [part("correct"), part("good", gate=on(name))])
+    for call in (lambda: rk.score(reward, [row]), lambda: reward(**row)):
+        with pytest.raises(rk.RewardError, match=f"'{name}' is a {kind} and also a column"):
+            call()
+    unasked = rk.Reward("r", {"size": yes}, [part("correct")])
+    scores = rk.score(unasked, [row])
+    assert scores.table[name].tolist() == [7] and scores.score("correct").tolist() == [1.0]
+    assert unasked(**row).scores == {"correct": 1.0}
 
 
-def test_a_column_named_like_a_component_that_nobody_asks_for_does_no_harm():
-    reward = rk.Reward("r", {"size": yes}, [part("correct")])
-    scores = rk.score(reward, [{"completion": "x", "correct": 0.25, "size": 7}])
-    assert scores.table["correct"].tolist() == [0.25] and scores.score("correct").tolist() == [1.0]
-    assert reward(completion="x", correct=0.25).scores == {"correct": 1.0}
-
-
-def test_who_asks_for_the_rollout_gets_the_whole_row():
+def test_who_asks_for_the_rollout_gets_the_whole_row_unless_a_column_is_called_so():
     def columns(rollout):
         return len(rollout)
 
@@ -133,19 +111,10 @@ def test_who_asks_for_the_rollout_gets_the_whole_row():
     assert rk.score(reward, rows).score("columns").tolist() == [5, 5]  # with rollout_id; missing ones as None
     assert reward(completion="x", extra=None).reward == 2
     assert rk.explain(reward, rk.load_rollouts(rows)[1]).result.reward == 5
+    assert reward(completion="x", rollout="mine").reward == 4
 
 
-def test_a_column_called_rollout_comes_before_the_row():
-    reward = rk.Reward("r", components=[rk.Component("same", lambda rollout: rollout == "mine")])
-    assert reward(completion="x", rollout="mine").reward == 1
-
-
-def test_rollouts_without_ground_truth_where_one_is_asked_for_are_an_error():
-    with pytest.raises(rk.RewardError, match="asks for 'ground_truth'; this table has"):
-        rk.score(rk.load_reward("gallery:arithmetic"), [{"prompt": "p", "completion": "x"}])
-
-
-# weights 2 and 1; scores 1 and 0.5 | abstained and 1 | gated and 1 | both abstained
+# weights 2 and 1; scores 1 and 0.5 | abstained and 1 | gated and 1 | both abstained | an error and 1
 @pytest.mark.parametrize(
     ("aggregation", "on_missing", "both", "one_missing", "one_gated", "none"),
     [
@@ -164,33 +133,19 @@ def test_rollouts_without_ground_truth_where_one_is_asked_for_are_an_error():
     ],
 )
 def test_aggregations_and_missing_scores(aggregation, on_missing, both, one_missing, one_gated, none):
-    reward = rk.Reward(
-        "r",
-        components=[
-            part("first", first_letter, weight=2, gate=rk.gate(lambda completion: completion[0] != "g")),
-            part("second", second_letter, weight=1),
-        ],
-        aggregation=aggregation,
-        on_missing=on_missing,
-    )
-    for completion, expected in (("ab", both), ("ca", one_missing), ("ga", one_gated), ("cc", none)):
+    closed = rk.gate(lambda completion: completion[0] != "g")
+    parts = [part("first", first_letter, weight=2, gate=closed), part("second", second_letter, weight=1)]
+    reward = rk.Reward("r", components=parts, aggregation=aggregation, on_missing=on_missing)
+    expected = {"ab": both, "ca": one_missing, "ga": one_gated, "cc": none, "xa": one_missing}
+    for completion, paid in expected.items():
         got = reward(completion=completion).reward
-        assert got == pytest.approx(math.nan if expected is None else expected, nan_ok=True), completion
-
-
-def test_errors_count_as_missing_like_abstentions():
-    parts = [part("first", first_letter), part("second", second_letter)]
-    for on_missing, expected in (("nan", math.nan), ("zero", 1.0), ("skip", 1.0)):
-        result = rk.Reward("r", components=parts, on_missing=on_missing)(completion="xa")
-        assert result.status == {"first": "error", "second": "scored"}
-        assert result.reward == pytest.approx(expected, nan_ok=True)
+        assert got == pytest.approx(math.nan if paid is None else paid, nan_ok=True), completion
+    assert reward(completion="xa").status == {"first": "error", "second": "scored"}
 
 
 def test_penalties_are_scores_with_a_negative_weight_and_weight_zero_is_recorded_only():
-    result = rk.Reward(
-        "r",
-        components=[part("a", weight=1.0), part("loops", weight=-0.25), part("seen", first_letter, weight=0)],
-    )(completion="?")
+    parts = [part("a", weight=1.0), part("loops", weight=-0.25), part("seen", first_letter, weight=0)]
+    result = rk.Reward("r", components=parts)(completion="?")
     assert result.reward == 0.75
     assert result.status["seen"] == "error"
 
@@ -213,10 +168,6 @@ def test_a_reward_called_on_one_completion_tells_everything_of_it():
     assert math.isnan(result.scores["b"]) and result.scores["a"] == 1.0
 
 
-def len_of(completion):
-    return len(completion)
-
-
 def test_the_primary_component_is_the_declared_one_else_the_one_of_the_largest_weight():
     parts = [part("a", weight=1), part("b", weight=3)]
     assert rk.Reward("r", components=parts).primary == "b"
@@ -224,67 +175,9 @@ def test_the_primary_component_is_the_declared_one_else_the_one_of_the_largest_w
 
 
 def test_needs_are_the_rollout_columns_and_nothing_of_its_own():
-    reward = rk.Reward(
-        "r", {"f": lambda prompt: 1},
-        [part("a", lambda f, completion: 1), part("b", lambda a: a, gate=rk.gate(lambda step: True))],
-        gate=rk.gate("policy", equals="x"),
-    )  # fmt: skip
+    parts = [part("a", lambda f, completion: 1), part("b", lambda a: a, gate=rk.gate(lambda step: True))]
+    reward = rk.Reward("r", {"f": lambda prompt: 1}, parts, gate=rk.gate("policy", equals="x"))
     assert set(reward.needs) == {"prompt", "completion", "step", "policy"}
-
-
-def test_reweigh_leaves_the_original_and_the_scoring_fingerprint_alone():
-    reward = rk.Reward("r", components=[part("a", why="task", weight=0.75), part("b", weight=0.5)])
-    other = reward.reweigh({"b": 0.25})
-    assert (reward.weights, other.weights) == ({"a": 0.75, "b": 0.5}, {"a": 0.75, "b": 0.25})
-    assert other.components[0].why == "task"
-    one, two = reward.record()["fingerprints"], other.record()["fingerprints"]
-    assert one["scoring"] == two["scoring"] and one["reward"] != two["reward"]
-
-
-@pytest.mark.parametrize(
-    "options",
-    [{"aggregation": "minimum"}, {"on_missing": "zero"}, {"transform": rk.weigh.rank()},
-     {"transform": rk.weigh.standardise(clip=2.0)}],
-)  # fmt: skip
-def test_how_scores_are_combined_changes_only_the_reward_fingerprint(options):
-    one = rk.Reward("r", components=[part("a")]).record()["fingerprints"]
-    two = rk.Reward("r", components=[part("a")], **options).record()["fingerprints"]
-    assert one["scoring"] == two["scoring"] and one["reward"] != two["reward"]
-
-
-def test_a_gate_on_the_whole_reward_and_a_field_change_the_scoring_fingerprint():
-    definitions = [
-        ({}, None),
-        ({}, rk.gate("step", at_least=1)),
-        ({"f": rk.extract.tag("a")}, None),
-        ({"f": rk.extract.tag("b")}, None),
-    ]
-    prints = [
-        rk.Reward("r", fields, [part("a")], gate=gate).record()["fingerprints"]["scoring"]
-        for fields, gate in definitions
-    ]
-    assert len(set(prints)) == 4
-
-
-def test_the_source_of_a_transform_is_part_of_the_reward_fingerprint(tmp_path):
-    prints = []
-    for factor in (2, 3):
-        (tmp_path / "scale.py").write_text(f"def scaled(rewards, groups):\n    return rewards * {factor}\n")
-        made = {}
-        exec(compile((tmp_path / "scale.py").read_text(), str(tmp_path / "scale.py"), "exec"), made)
-        record = rk.Reward("r", components=[part("a")], transform=made["scaled"]).record()
-        prints.append(record["fingerprints"])
-    assert prints[0]["reward"] != prints[1]["reward"]
-    assert prints[0]["scoring"] == prints[1]["scoring"]
-
-
-def test_weights_of_unknown_components_are_an_error_with_the_nearest_name():
-    reward = rk.Reward("r", components=[part("format")])
-    with pytest.raises(rk.RewardError, match=r"no component 'fromat' to weigh.*did you mean 'format'\?"):
-        reward.reweigh({"fromat": 1})
-    for weight in (math.nan, "1", None):
-        with pytest.raises(rk.RewardError, match="not a finite number"):
-            reward.reweigh({"format": weight})
 
 
 def test_the_callers_fields_and_components_are_not_shared():
@@ -293,6 +186,53 @@ def test_the_callers_fields_and_components_are_not_shared():
     fields["g"] = yes
     components.clear()
     assert (list(reward.fields), reward.names) == (["f"], ("a",))
+
+
+# Fingerprints and other weights
+
+
+def fingerprints(**definition):
+    return rk.Reward(**{"name": "r", "components": [part("a")], **definition}).record()["fingerprints"]
+
+
+def test_how_scores_are_combined_changes_only_the_reward_fingerprint(tmp_path):
+    made, path = [], tmp_path / "scale.py"
+    for factor in (2, 3):  # the source of a transform counts, too
+        path.write_text(f"def scaled(rewards, groups):\n    return rewards * {factor}\n")
+        names = {}
+        exec(compile(path.read_text(), str(path), "exec"), names)
+        made.append(fingerprints(transform=names["scaled"]))
+    made += [fingerprints(transform=rk.weigh.standardise(clip=clip)) for clip in (None, 2.0)]
+    made += [fingerprints(), fingerprints(aggregation="minimum"), fingerprints(on_missing="zero")]
+    made += [fingerprints(components=[part("a", weight=2.0)])]
+    assert len({one["reward"] for one in made}) == 8
+    assert len({one["scoring"] for one in made}) == 1
+
+
+def test_a_gate_on_the_whole_reward_and_a_field_change_the_scoring_fingerprint():
+    fields = [{"fields": {"f": rk.extract.tag(name)}} for name in "ab"]
+    made = [fingerprints(), fingerprints(gate=on("step")), *(fingerprints(**one) for one in fields)]
+    assert len({one["scoring"] for one in made}) == 4
+
+
+def test_reweigh_leaves_the_original_alone():
+    reward = rk.Reward("r", components=[part("a", why="task", weight=0.75), part("b", weight=0.5)])
+    other = reward.reweigh({"b": 0.25})
+    assert (reward.weights, other.weights) == ({"a": 0.75, "b": 0.5}, {"a": 0.75, "b": 0.25})
+    assert other.components[0].why == "task"
+
+
+@pytest.mark.parametrize(
+    ("weights", "said"),
+    [
+        ({"fromat": 1}, r"no component 'fromat' to weigh.*did you mean 'format'\?"),
+        ({"format": math.nan}, "not a finite number"),
+        ({"format": "1"}, "not a finite number"),
+    ],
+)
+def test_weights_that_cannot_be_are_an_error(weights, said):
+    with pytest.raises(rk.RewardError, match=said):
+        rk.Reward("r", components=[part("format")]).reweigh(weights)
 
 
 weights = st.floats(-2, 2).map(lambda value: round(value, 3))
