@@ -131,7 +131,7 @@ def test_assistant_text_of_all_turns_is_joined_by_empty_lines(messages, expected
         (said(tool_calls=[{"name": "f", "arguments": "x"}]),
          '<tool_call>{"name": "f", "arguments": "x"}</tool_call>', "arguments that are no JSON stay text"),
         (said(tool_calls=[{"name": "f", "arguments": '{"a": NaN}'}]),
-         '<tool_call>{"name": "f"}</tool_call>', "a number that JSON has not"),
+         r'<tool_call>{"name": "f", "arguments": "{\"a\": NaN}"}</tool_call>', "a number that JSON has not"),
         (said("4", tool_calls=[{"name": 3}, None, "f", {}, {"function": None}]), "4",
          "calls that are none"),
     ),

@@ -494,7 +494,7 @@ def test_a_truth_of_words_or_a_sequence_can_be_read(truth):
 
 
 @pytest.mark.parametrize(
-    ("prediction", "truth", "options", "expected"),
+    ("prediction", "ground_truth", "options", "expected"),
     table(
         ("4.1", "4", {"absolute": 0.1}, True, "numbers, at the absolute limit"),
         ("4.1000001", "4", {"absolute": 0.1}, False, "just past it"),

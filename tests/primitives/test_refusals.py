@@ -88,7 +88,7 @@ MEASURES = refused(
     (lambda: measure.tags(""), "'' is not one name"),
     (lambda: measure.tags("plan("), "'plan('", "not closed"),
     (lambda: measure.tags("plan()"), "'plan()'", "empty"),
-    (lambda: measure.tags("plan)"), "'plan)' is not one name"),
+    (lambda: measure.tags("plan)"), "')' is not the name of a tag"),
     (lambda: measure.tags("(step)"), "'(' is not the name of a tag"),
     (lambda: measure.tags("a++"), "'+' is not the name of a tag"),
     (lambda: measure.tags("a+(b)?"), "'?' is not the name of a tag"),
