@@ -215,7 +215,7 @@ IN_TEXT = table(
     (hermes("write", {"text": "a </think> b"}) + SEARCH,
      [("write", {"text": "a </think> b"}, None, None, 0), SEARCHED],
      "an end of thought in an argument ends none"),
-    ("<tool_call><function=f>\n<parameter=a>\nso\n it is</parameter><parameter=b>3</parameter></function>",
+    ("<tool_call><function=f>\n<parameter=a>\nso\n it is\n</parameter><parameter=b>3</parameter></function>",
      [("f", {"a": "so\n it is", "b": "3"}, None, None, 0)], "Qwen3-Coder's"),
     ("<tool_call><function=f><parameter=a>1", [("f", {}, None, None, 0)], "a parameter that is cut off"),
     ([said(f"{SEARCH}</think>"), result("cold")], [COLDLY], "a call in thought that was run all the same"),
