@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import pickle
-from functools import partial
 
 import numpy as np
 import pytest
@@ -80,9 +80,6 @@ MISSING = (None, float("nan"), 5, {"role": "assistant"}, b"")
 CALL = {"id": "1", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}
 WRITTEN = '<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call>'
 USER, SAID = user("2+2?"), said("3")
-
-
-# The assistant's text
 
 
 @pytest.mark.parametrize(
@@ -161,25 +158,22 @@ def test_a_tag_in_an_argument_does_not_end_the_call():
 
 
 def test_it_is_bound_with_partial_in_a_field_of_messages():
-    spoken = partial(assistant_text, turns="all", tool_calls=True)
+    spoken = functools.partial(assistant_text, turns="all", tool_calls=True)
     assert pickle.loads(pickle.dumps(spoken))([SAID, SAID]) == "3\n\n3"
     fields = {"spoken": spoken}
     reward = rk.Reward("r", fields, [rk.Component("c", rk.verify.matches, columns={"prediction": "spoken"})])
     assert reward(messages=[SAID], completion="3", ground_truth="3").reward == 1.0
 
 
-# Calls
-
+COLDLY, SEARCHED = ("search", OSLO, "cold", False, 0), ("search", OSLO, None, None, 0)
+IDS = (call("f", id="x"), call("g", id="y"))
+BOTH = [("f", {}, "of f", False, 0), ("g", {}, "of g", False, 0)]
 STRUCTURED = table(
-    ([calling(call("f", id="x"), call("g", id="y")), result("of g", "y"), result("of f", "x")],
-     [("f", {}, "of f", False, 0), ("g", {}, "of g", False, 0)],
+    ([calling(*IDS), result("of g", "y"), result("of f", "x")], BOTH,
      "results find their calls by id, in any order"),
-    ([calling(call("f"), call("g")), result("of f"), result("of g")],
-     [("f", {}, "of f", False, 0), ("g", {}, "of g", False, 0)], "without ids by their order"),
-    ([calling(call("f", id="x"), call("g", id="y")), result("of f"), result("of g")],
-     [("f", {}, "of f", False, 0), ("g", {}, "of g", False, 0)], "ids that only the calls have"),
-    ([calling(call("f"), call("g")), result("of f", "x"), result("of g", "y")],
-     [("f", {}, "of f", False, 0), ("g", {}, "of g", False, 0)], "ids that only the results have"),
+    ([calling("f", "g"), result("of f"), result("of g")], BOTH, "without ids by their order"),
+    ([calling(*IDS), result("of f"), result("of g")], BOTH, "ids that only the calls have"),
+    ([calling("f", "g"), result("of f", "x"), result("of g", "y")], BOTH, "ids that only the results have"),
     ([calling(call("f", id="x")), result("of another", "z")], [("f", {}, None, None, 0)],
      "a result of another id is not taken"),
     ([calling(call("f", id="0")), result("1", "0"), calling(call("f", id="0")), result("2", "0")],
@@ -188,49 +182,43 @@ STRUCTURED = table(
      [("f", {}, "1", False, 0), ("g", {}, "2", False, 0)], "one id twice in a turn"),
     ([said(None, function_call=CALL["function"]), {"role": "function", "name": "f", "content": "ok"}],
      [("f", {"a": 1}, "ok", False, 0)], "the old function_call"),
-    ([calling(call("f")), result({"type": "text", "text": "cold"})], [("f", {}, "cold", False, 0)],
+    ([calling("f"), result({"type": "text", "text": "cold"})], [("f", {}, "cold", False, 0)],
      "a part that is in no list"),
     ([calling(call("f", ""), call("f", None), call("f", " ")), calling({"function": {"name": "f"}})],
      [*[("f", {}, None, None, 0)] * 3, ("f", {}, None, None, 1)], "no arguments are none"),
     ([calling(call("f", [1]))], [("f", None, None, True, 0)], "nor written as one"),
     ([calling(call("f", '{"a": NaN}'))], [("f", '{"a": NaN}', None, True, 0)], "NaN is not JSON"),
-    ([said(None, tool_calls=[None, 5, "f"])],
-     [*[("", None, None, True, 0)] * 2, ("", "f", None, True, 0)], "no objects"),
-    ([calling(call("f"), call("g")), result({"b": 1, "a": [1.5]}), result(None)],
+    ([said(None, tool_calls=[None, 5, "f"])], [*[("", None, None, True, 0)] * 2, ("", "f", None, True, 0)],
+     "no objects"),
+    ([calling("f", "g"), result({"b": 1, "a": [1.5]}), result(None)],
      [("f", {}, '{"a": [1.5], "b": 1}', False, 0), ("g", {}, "", False, 0)],
      "content that is an object, or nothing"),
 )  # fmt: skip
 IN_TEXT = table(
-    ([said(f"I look.\n{SEARCH}"), result("cold")], [("search", OSLO, "cold", False, 0)], "a tool message"),
-    ([said(SEARCH), result(f"\n{COLD}")],
-     [("search", OSLO, "cold", False, 0)], "and in a tool's"),
+    ([said(f"I look.\n{SEARCH}"), result("cold")], [COLDLY], "a tool message"),
+    ([said(SEARCH), result(f"\n{COLD}")], [COLDLY], "and in a tool's"),
     ([said(SEARCH + hermes("f", {})), user(f"{COLD}\n<tool_response>\nok</tool_response>")],
-     [("search", OSLO, "cold", False, 0), ("f", {}, "ok", False, 0)], "two responses in one message"),
-    ([calling(call("f", id="x"), call("g", id="y")),
-      result("<tool_response>a</tool_response>\n<tool_response>b</tool_response>", "y")],
-     [("f", {}, None, None, 0), ("g", {}, "a\nb", False, 0)],
-     "both of one call where the message names it"),
-    ([said(SEARCH + "<tool_response>cold</tool_response>")], [("search", OSLO, None, None, 0)],
+     [COLDLY, ("f", {}, "ok", False, 0)], "two responses in one message"),
+    ([calling(*IDS), result("<tool_response>a</tool_response>\n<tool_response>b</tool_response>", "y")],
+     [("f", {}, None, None, 0), ("g", {}, "a\nb", False, 0)], "both of one call where the message names it"),
+    ([said(SEARCH + "<tool_response>cold</tool_response>")], [SEARCHED],
      "an assistant cannot write its own results"),
     ("<tool_call></tool_call>", [("", "", None, True, 0)], "nothing in it"),
     ('<tool_call>{"arguments": {}}</tool_call>', [("", {}, None, True, 0)], "no name in it"),
-    ([said(f"{CUT}</tool_call>{SEARCH}"), result("cold")],
-     [("", INSIDE, None, True, 0), ("search", OSLO, "cold", False, 0)],
+    ([said(f"{CUT}</tool_call>{SEARCH}"), result("cold")], [("", INSIDE, None, True, 0), COLDLY],
      "an environment that passes over what it cannot read"),
     ([said(f"{CUT}</tool_call>{SEARCH}"), result("Error: bad JSON"), result("cold")],
-     [("", INSIDE, "Error: bad JSON", True, 0), ("search", OSLO, "cold", False, 0)],
-     "and one that answers it"),
-    (f"<think>In <tool_call></tool_call> tags, so {CUT}</think>{SEARCH}", [("search", OSLO, None, None, 0)],
+     [("", INSIDE, "Error: bad JSON", True, 0), COLDLY], "and one that answers it"),
+    (f"<think>In <tool_call></tool_call> tags, so {CUT}</think>{SEARCH}", [SEARCHED],
      "what is only thought of is no call"),
     (f"<think>Hm. {SEARCH}", [], "thought that never ends"),
     (hermes("write", {"text": "a </think> b"}) + SEARCH,
-     [("write", {"text": "a </think> b"}, None, None, 0), ("search", OSLO, None, None, 0)],
+     [("write", {"text": "a </think> b"}, None, None, 0), SEARCHED],
      "an end of thought in an argument ends none"),
-    ("<tool_call><function=f>\n<parameter=a>\nso\n it is</parameter><parameter=b>3</parameter></function>",
+    ("<tool_call><function=f>\n<parameter=a>\nso\n it is\n</parameter><parameter=b>3</parameter></function>",
      [("f", {"a": "so\n it is", "b": "3"}, None, None, 0)], "Qwen3-Coder's"),
     ("<tool_call><function=f><parameter=a>1", [("f", {}, None, None, 0)], "a parameter that is cut off"),
-    ([said(f"{SEARCH}</think>"), result("cold")], [("search", OSLO, "cold", False, 0)],
-     "a call in thought that was run all the same"),
+    ([said(f"{SEARCH}</think>"), result("cold")], [COLDLY], "a call in thought that was run all the same"),
 )  # fmt: skip
 
 
@@ -375,9 +363,7 @@ def test_the_final_answer(messages, expected):
 
 CYCLE = {}
 CYCLE["a"] = CYCLE
-DEEP = {}
-for _ in range(5000):
-    DEEP = {"a": DEEP}
+DEEP = functools.reduce(lambda inner, _: {"a": inner}, range(5000), {})
 ODD = (
     *(
         CYCLE,
@@ -404,10 +390,8 @@ def test_arguments_that_json_cannot_hold_are_malformed(arguments):
 
 
 def test_arguments_nest_as_deep_as_tools_need():
-    arguments = 1
-    for _ in range(100):
-        arguments = {"a": [arguments]} if _ % 2 else {"a": arguments}
-    [few, many] = read_calls([calling(("f", {"a": {"b": [[{"c": 1}]]}}), ("f", {"a": arguments}))])
+    many = functools.reduce(lambda inner, _: {"a": [inner]}, range(50), 1)
+    [few, many] = read_calls([calling(("f", {"a": {"b": [[{"c": 1}]]}}), ("f", {"a": many}))])
     assert not few.malformed
     assert many.malformed
 
@@ -426,15 +410,9 @@ def test_a_call_is_a_frozen_record_and_the_callers_messages_are_left_alone():
     assert json.dumps(messages) == before
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    table(
-        ([1], [1], "a list"),
-        (np.array([1, None]), [1, None], "an array"),
-    ),
-)
-def test_as_list(value, expected):
-    assert as_list(value) == expected
+def test_a_list_an_array_and_nothing_else_is_a_list():
+    found = [as_list(value) for value in ([1], (1,), np.array([1, None]), np.array(3), "ab", {"a": 1}, None)]
+    assert found == [[1], [1], [1, None], None, None, None, None]
 
 
 KEYS = "role content tool_calls function_call id function name arguments tool_call_id type text error status"
@@ -467,8 +445,6 @@ def test_no_messages_raise(messages):
         assert text is None or isinstance(text, str)
 
 
-# Conduct
-
 FAILS, OK = result("Error: timeout"), result("ok")
 A1, A2 = ("a", {"x": 1, "y": [1]}), ("a", {"x": 2})
 
@@ -495,11 +471,7 @@ TURNS = columns(
     ([{"role": "system", "content": "x"}, None, 5, {}], 1.0, "what is no message does not"),
 )
 BY_NAME = columns(
-    (
-        tool_calls("search", "read"),
-        tool_calls("search", "read", mode="all"),
-        tool_calls("search", "read", mode="any"),
-    ),
+    [tool_calls("search", "read", mode=mode) for mode in ("share", "all", "any")],
     ([calling("search")], 0.5, 0.0, 1.0, "one of two"),
     ([calling("search")] * 5, 0.5, 0.0, 1.0, "how often does not count"),
     ([calling("delete")], 0.0, 0.0, 0.0, "another tool"),
@@ -620,8 +592,6 @@ def test_more_calls_never_raise_what_a_budget_gives(messages, more):
         assert measure([*messages, calling(*more)]) <= measure(messages)
     assert tool_calls("read")([*messages, calling(*more)]) >= tool_calls("read")(messages)
 
-
-# Evidence
 
 KNOWN = ["a1", "a2", "b3", "b4"]
 TWO = "First [Source: a1], then [Source: b3]."

@@ -179,7 +179,7 @@ def test_occurrences_are_all_places_that_could_have_been_taken():
 @pytest.mark.parametrize("extractor", [*ALL, every(number()), every(within(*ALL[:2]))], ids=repr)
 def test_an_extractor_is_frozen_survives_pickle_and_its_repr_makes_it_again(extractor):
     assert pickle.loads(pickle.dumps(extractor)) == extractor
-    again = eval(repr(extractor), {**vars(rk.extract)})
+    again = eval(repr(extractor), {name: getattr(rk.extract, name) for name in rk.extract.__all__})
     assert again == extractor
     assert hash(again) == hash(extractor)
     with pytest.raises(AttributeError):

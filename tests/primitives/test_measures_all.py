@@ -79,7 +79,8 @@ OTHERS = (
     gate(no_hits),
 )
 ALL = (*OF_TEXT, *OF_MESSAGES, *BESIDE_A_TRUTH, *OTHERS)
-NAMES = {**vars(measure), **vars(weigh), "gate": gate, "no_hits": no_hits, "letters": letters}
+NAMES = {name: getattr(module, name) for module in (measure, weigh) for name in module.__all__}
+NAMES |= {"gate": gate, "no_hits": no_hits, "letters": letters}
 
 
 @pytest.mark.parametrize("made", ALL, ids=repr)
