@@ -200,7 +200,7 @@ def test_the_span_of_repaired_json_is_the_region_it_was_made_of():
         (None, "['\ud800']", None, "a lone surrogate, which Python does not read"),
         (None, "['\x00']", None, "nor does it a null"),
         ("a", "{'a': 'x'}", "x", "a text comes without its quotes"),
-        ("a", "{'a': 0.10}", "0.10", "others as they are written"),
+        ("a", "{'a': 0.10}", "0.1", "others as Python writes them"),
         ("a.1", "{'a': (1, {2})}", "{2}", "a position"),
         (1, "[1, 'b']", "b", "a position alone"),
         ("1", "{1: 'x'}", "x", "a number for a key"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -118,17 +117,17 @@ def _core(text: str, start: int, end: int) -> Span:
 def _last(text: str, start: int = 0, end: int | None = None) -> list[Span]:
     """The last formula or number, whichever stands last; formulas that are joined are one."""
     end = len(text) if end is None else end
-    formulas = list(_formulas(text, start, end))
+    formulas = [match.span() for match in _FORMULA.finditer(text, start, end)]
+    in_formula = range(*formulas[-1]) if formulas else ()
+    piece = text[start:end]
+    found = [*number().occurrences(piece), *(match.span() for match in _ODD_NUMBER.finditer(piece))]
     numbers = [
-        span
-        for span in [
-            *number().occurrences(text[start:end]),
-            *(m.span() for m in _ODD_NUMBER.finditer(text[start:end])),
-        ]
-        if not any(f[0] <= start + span[0] < f[1] for f in formulas[-1:])
-        and not _NOT.search(text, max(start, start + span[0] - 8), start + span[0])
+        (start + first, start + last)
+        for first, last in found
+        if start + first not in in_formula
+        and not _NOT.search(text, max(start, start + first - 8), start + first)
     ]
-    last_number = max(((start + a, start + b) for a, b in numbers), default=None)
+    last_number = max(numbers, default=None)
     named = [span for span in formulas if not _NAME.fullmatch(text, *span)]
     if last_number and (not named or last_number[0] >= named[-1][1]):
         return [_with_unit(text, *last_number)]
@@ -136,10 +135,6 @@ def _last(text: str, start: int = 0, end: int | None = None) -> list[Span]:
         return []
     run = joined(text, named)
     return [(run[0][0], run[-1][1]) if len(run) > 1 else _value(text, *run[0])]
-
-
-def _formulas(text: str, start: int, end: int) -> Iterator[Span]:
-    return (match.span() for match in _FORMULA.finditer(text, start, end))
 
 
 def _value(text: str, start: int, end: int) -> Span:
