@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from rewardkit.primitives.extract.extractor import Extractor, Span, trim
 from rewardkit.primitives.extract.markers import answer_phrase
 from rewardkit.primitives.extract.numerals import number
 from rewardkit.primitives.extract.tagged import boxed
 
-__all__ = ["math_answer"]
+__all__ = ["boxes", "joined", "math_answer"]
 
 _FORMULA = re.compile(  # a currency sign is none: no digit stands behind a formula, no space at its ends
     r"\$\$[^$]++\$\$|(?<!\\)\$(?![\s$])[^$\n]*+(?<![\s\\])\$(?!\d)"
     r"|\\\((?:[^\\]|\\[^()])*+\\\)|\\\[(?:[^\\]|\\[^\[\]])*+\\\]"
 )
 _JOINED = re.compile(r"[\s,;.$、，]*+(?:and|or|和|或|及|与)?[\s,;$、，]*+(?:[A-Za-z]\w?\s*=\s*)?")
+_CLOSE = re.compile(r"\s*\}")
 _NAME = re.compile(r"[\s$\\()\[\]]*(?:\\angle\s*)?[A-Za-z]{1,3}(?:_\{?\w{1,3}\}?)?'?[\s$\\()\[\]]*")
 _MARK = re.compile(r"#{4,}+([^\n#]*+)")
 _ODD_NUMBER = re.compile(  # that `number` leaves to others: 1.000,99; 5万; 15π and 2√3
@@ -59,18 +60,35 @@ class math_answer(Extractor):
         return []
 
 
+class Box(NamedTuple):
+    """A box and what is in it."""
+
+    outer: Span
+    inner: Span
+
+
+def boxes(text: str) -> list[Box]:
+    """The boxes of a text that are in no other."""
+    found: list[Box] = []
+    for start, end in boxed().occurrences(text):
+        if not found or start >= found[-1].outer[1]:
+            close = _CLOSE.match(text, end)
+            found.append(Box((text.rfind("\\", 0, start), close.end() if close else end), (start, end)))
+    return found
+
+
+def joined(text: str, spans: list[Span]) -> list[Span]:
+    """The last of some spans, with those joined to it by "and" or commas."""
+    first = max(0, len(spans) - 1)
+    while first and _JOINED.fullmatch(text, spans[first - 1][1], spans[first][0]):
+        first -= 1
+    return spans[first:]
+
+
 def _boxes(text: str) -> list[Span]:
-    inner = boxed().occurrences(text)
-    if not inner:
-        return []
-    start, end = inner[-1]
-    outer = None
-    for before in reversed(inner[:-1]):
-        box = text.rfind("\\", 0, start)
-        if before[1] >= box or not _JOINED.fullmatch(text, before[1] + 1, box):
-            break
-        start, outer = before[0], text.rfind("\\", 0, before[0])
-    return [(start, end) if outer is None else (outer, end + 1)]
+    found = boxes(text)
+    run = joined(text, [box.outer for box in found])
+    return [(run[0][0], run[-1][1])] if len(run) > 1 else [box.inner for box in found[-1:]]
 
 
 def _said(text: str) -> list[Span]:
@@ -99,33 +117,24 @@ def _core(text: str, start: int, end: int) -> Span:
 def _last(text: str, start: int = 0, end: int | None = None) -> list[Span]:
     """The last formula or number, whichever stands last; formulas that are joined are one."""
     end = len(text) if end is None else end
-    formulas = list(_formulas(text, start, end))
+    formulas = [match.span() for match in _FORMULA.finditer(text, start, end)]
+    in_formula = range(*formulas[-1]) if formulas else ()
+    piece = text[start:end]
+    found = [*number().occurrences(piece), *(match.span() for match in _ODD_NUMBER.finditer(piece))]
     numbers = [
-        span
-        for span in [
-            *number().occurrences(text[start:end]),
-            *(m.span() for m in _ODD_NUMBER.finditer(text[start:end])),
-        ]
-        if not any(f[0] <= start + span[0] < f[1] for f in formulas[-1:])
-        and not _NOT.search(text, max(start, start + span[0] - 8), start + span[0])
+        (start + first, start + last)
+        for first, last in found
+        if start + first not in in_formula
+        and not _NOT.search(text, max(start, start + first - 8), start + first)
     ]
-    last_number = max(((start + a, start + b) for a, b in numbers), default=None)
+    last_number = max(numbers, default=None)
     named = [span for span in formulas if not _NAME.fullmatch(text, *span)]
     if last_number and (not named or last_number[0] >= named[-1][1]):
         return [_with_unit(text, *last_number)]
     if not named:
         return []
-    first, last = named[-1]
-    joined = False
-    for before in reversed(named[:-1]):
-        if not _JOINED.fullmatch(text, before[1], first):
-            break
-        first, joined = before[0], True
-    return [(first, last) if joined else _value(text, first, last)]
-
-
-def _formulas(text: str, start: int, end: int) -> Iterator[Span]:
-    return (match.span() for match in _FORMULA.finditer(text, start, end))
+    run = joined(text, named)
+    return [(run[0][0], run[-1][1]) if len(run) > 1 else _value(text, *run[0])]
 
 
 def _value(text: str, start: int, end: int) -> Span:

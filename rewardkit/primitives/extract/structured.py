@@ -74,8 +74,8 @@ def value_at(value: Any, path: Any) -> Any:
     """The value at a path, `MISSING` where that leads nowhere."""
     for key in keys_of(path):
         if isinstance(value, dict):
-            value = value.get(key, MISSING)
-        elif isinstance(value, list) and re.fullmatch(r"[0-9]{1,9}", key) and int(key) < len(value):
+            value = next((held for name, held in value.items() if str(name) == key), MISSING)
+        elif isinstance(value, list | tuple) and re.fullmatch(r"[0-9]{1,9}", key) and int(key) < len(value):
             value = value[int(key)]
         else:
             return MISSING
@@ -341,7 +341,7 @@ class python_literal(Extractor):
     By default the last; what lies in another one does not count, nor do the brackets of a call or an index.
     It is parsed, never run: strings, numbers, True, False and None, at most 10,000 characters, in the last
     (or first) 200,000 characters of literals. `path` as in `json_value`; a text comes without its quotes,
-    others as they are written. ValueError: the path has an empty key, or `which` is
+    others as Python writes them. ValueError: the path has an empty key, or `which` is
     unknown.
 
     >>> python_literal()("so f(1) = ['a', None]."), python_literal("b.1")("{'a': 1, 'b': (2, '3')}")
@@ -359,41 +359,25 @@ class python_literal(Extractor):
             if not (span[0] and _NO_LITERAL.match(completion, span[0] - 1))
         ]
         return _whole(
-            spans, self.which, lambda span: _tree(completion[slice(*span)]) is not None, LITERAL_WORK, EACH
+            spans, self.which, lambda span: _literal(completion[slice(*span)]) is not None, LITERAL_WORK, EACH
         )
 
     def text_at(self, completion: str, span: Span) -> str | None:
         text = completion[slice(*span)]
-        tree = _tree(text)
-        return text if self.path is None or tree is None else _at_keys(*tree, keys_of(self.path))
+        if self.path is None:
+            return text
+        found = value_at(_literal(text), self.path)
+        return found if isinstance(found, str) else None if found is MISSING else repr(found)
 
 
 @lru_cache(maxsize=64)
-def _tree(text: str) -> tuple[str, ast.expr] | None:
-    """The text of a list, dict, tuple or set, as it was parsed, and its tree; ``None`` where it is none."""
+def _literal(text: str) -> Any:
+    """The list, dict, tuple or set that a text is; ``None`` where it is none."""
     if len(text) > LITERAL or not _TOKENS.fullmatch(text):
         return None
     text = _ESCAPE.sub(lambda escape: escape[0] if escape[1] is None else "\\" + escape[0], text)
     try:
-        node = ast.parse(text, mode="eval").body
-        ast.literal_eval(node)
+        value = ast.literal_eval(text)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return None
-    return (text, node) if isinstance(node, ast.List | ast.Dict | ast.Tuple | ast.Set) else None
-
-
-def _at_keys(text: str, node: ast.expr | None, keys: tuple[str, ...]) -> str | None:
-    """What stands at the keys of a tree, a text without its quotes."""
-    for key in keys:
-        if isinstance(node, ast.Dict):
-            pairs = zip(node.keys, node.values, strict=True)
-            entries = {str(name.value): value for name, value in pairs if isinstance(name, ast.Constant)}
-        else:
-            items = node.elts if isinstance(node, ast.List | ast.Tuple) else []
-            entries = {str(place): item for place, item in enumerate(items)}
-        node = entries.get(key)
-    if node is None:
-        return None
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return node.value
-    return ast.get_source_segment(text, node)
+    return value if isinstance(value, list | dict | tuple | set) else None

@@ -163,8 +163,7 @@ def matches(
     >>> matches("C#", "C"), matches("5!", "5"), matches("Paris!", "Paris"), matches("(B).", "B")
     (False, False, True, True)
     """
-    if not (exact is case is white_space is punctuation is False):
-        true_or_false(exact=exact, case=case, white_space=white_space, punctuation=punctuation)
+    true_or_false(exact=exact, case=case, white_space=white_space, punctuation=punctuation)
     one_of("unicode_form", unicode_form, ("NFC", "NFKC", None))
     if exact and unicode_form == "NFKC":
         raise ValueError("exact=True and unicode_form='NFKC' exclude each other: exact texts are not folded")
@@ -174,17 +173,11 @@ def matches(
         return False
     if exact:
         return str(prediction) == str(ground_truth)
-
-    def normal(value: Any) -> str:
-        return normal_text(
-            str(value),
-            case=case,
-            white_space=white_space,
-            punctuation=punctuation,
-            unicode_form=unicode_form,
-        )
-
-    return normal(prediction) == normal(ground_truth)
+    options: dict[str, Any] = {"case": case, "white_space": white_space, "punctuation": punctuation}
+    found, expected = (
+        normal_text(str(value), unicode_form=unicode_form, **options) for value in (prediction, ground_truth)
+    )
+    return found == expected
 
 
 def contains(prediction: Any, ground_truth: Any, *, case: bool = False) -> bool | None:
@@ -202,8 +195,7 @@ def contains(prediction: Any, ground_truth: Any, *, case: bool = False) -> bool 
     >>> contains("It is Paris.", "paris"), contains("15", "5"), contains("Rome or Paris or Oslo", "Paris")
     (True, False, True)
     """
-    if case is not False:
-        true_or_false(case=case)
+    true_or_false(case=case)
     if is_missing(ground_truth):
         return None
     truth = plain_quotes(normal_text(str(ground_truth), case=case, punctuation=True))

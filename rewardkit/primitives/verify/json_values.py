@@ -66,8 +66,7 @@ def json_equal(
     >>> json_equal('{"a": 1, "c": 0}', {"a": 1, "b": 2}, partial=True)
     0.3333333333333333
     """
-    if partial is not False:
-        true_or_false(partial=partial)
+    true_or_false(partial=partial)
     one_of("text", text, ("exact", "matches"))
     truth = MISSING if is_missing(ground_truth) else json_of(ground_truth)
     if truth is MISSING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
@@ -41,17 +41,7 @@ def sets_equal(prediction: Any, ground_truth: Any, *, partial: bool = False) -> 
     >>> sets_equal(r"\{2, 1.0\}", "[1, 2]"), sets_equal("1 and 5", [1, 2], partial=True)
     (1.0, 0.3333333333333333)
     """
-    if partial is not False:
-        true_or_false(partial=partial)
-    truth, found = _read(ground_truth), _read(prediction)
-    if truth is None:
-        return None
-    if found is None:
-        return 0.0
-    expected, given = frozenset(truth), frozenset(found)
-    if not partial:
-        return float(expected == given)
-    return len(expected & given) / len(expected | given) if expected or given else 1.0
+    return _share(prediction, ground_truth, partial, _jaccard)
 
 
 def lists_equal(prediction: Any, ground_truth: Any, *, partial: bool = False) -> float | None:
@@ -64,17 +54,30 @@ def lists_equal(prediction: Any, ground_truth: Any, *, partial: bool = False) ->
     >>> lists_equal("[1, 2]", "1, 2"), lists_equal("2, 1", "1, 2"), lists_equal("1, 3", "1, 2", partial=True)
     (1.0, 0.0, 0.5)
     """
-    if partial is not False:
-        true_or_false(partial=partial)
+    return _share(prediction, ground_truth, partial, _places)
+
+
+Share = Callable[[list[Key], list[Key]], float]
+
+
+def _share(prediction: Any, ground_truth: Any, partial: bool, share: Share) -> float | None:
+    """The share of two lists, or with `partial` not asked for whether it is all of them."""
+    true_or_false(partial=partial)
     truth, found = _read(ground_truth), _read(prediction)
-    if truth is None:
-        return None
-    if found is None:
-        return 0.0
-    if not partial:
-        return float(truth == found)
-    same = sum(a == b for a, b in zip(truth, found, strict=False))
-    return same / max(len(truth), len(found)) if truth or found else 1.0
+    if truth is None or found is None:
+        return None if truth is None else 0.0
+    alike = share(truth, found)
+    return alike if partial else float(alike == 1.0)
+
+
+def _jaccard(a: list[Key], b: list[Key]) -> float:
+    either = {*a, *b}
+    return len(set(a) & set(b)) / len(either) if either else 1.0
+
+
+def _places(a: list[Key], b: list[Key]) -> float:
+    same = sum(x == y for x, y in zip(a, b, strict=False))
+    return same / max(len(a), len(b)) if a or b else 1.0
 
 
 class _Unreadable(Exception):
@@ -144,9 +147,11 @@ def _undressed(text: str) -> str:
 
 
 _CLOSES = {")": "(", "]": "[", "}": "{"}
-_MARK = re.compile(r"""["'()\[\]{},、，;；]|\band\b""")
-_QUOTED = re.compile(  # and no word behind it: not the first of "'tis, 'twas"
-    r"""(?:"(?:[^"\\]++|\\.)*+"|'(?:[^'\\]++|\\.)*+')(?!\s*+(?!and\b)\w)""", re.DOTALL
+_QUOTED = r"""(?:"(?:[^"\\]++|\\.)*+"|'(?:[^'\\]++|\\.)*+')"""
+_TOKEN = re.compile(  # a text in quotes starts an element, and no word is behind it: not in "'tis, 'twas"
+    rf"""(?<![^\s(\[{{,;、，；]) {_QUOTED} (?!\s*+(?!and\b)\w)
+      | (?P<open>[(\[{{]) | (?P<close>[)\]}}]) | (?P<mark>[,、，;；]|\band\b)""",
+    re.DOTALL | re.VERBOSE,
 )
 
 
@@ -155,39 +160,27 @@ def _elements(text: str, depth: int) -> tuple[str, list[Key]]:
     if not text or depth > DEEPEST:
         raise _Unreadable
     marks, whole = _marks(text)
-    if whole:
-        bracket, text = text[0], text[1:-1].strip()
-        if not text:
-            return bracket, []
-        marks, _ = _marks(text)
-        marks = [mark for mark in marks if mark[0] != "and"]
-    else:
-        bracket = ""
-    return bracket, [_text_key(item, depth) for item in _split(text, marks)]
+    if not whole:
+        return "", [_text_key(item, depth) for item in _split(text, marks)]
+    inner = text[1:-1].strip()
+    marks = [mark for mark in _marks(inner)[0] if mark[0] != "and"]
+    return text[0], [_text_key(item, depth) for item in _split(inner, marks)] if inner else []
 
 
 def _marks(text: str) -> tuple[list[re.Match[str]], bool]:
     """What separates elements, outside of brackets and quotes; whether one pair of brackets holds it all."""
     found: list[re.Match[str]] = []
     opened: list[str] = []
-    position = start = 0  # start: where the current element starts
-    whole = text[0] in "([{"
-    while mark := _MARK.search(text, position):
-        position, sign = mark.end(), mark[0]
-        if sign in "\"'":
-            quoted = None if text[start : mark.start()].strip() else _QUOTED.match(text, mark.start())
-            position = quoted.end() if quoted else position
-        elif sign in _CLOSES:
-            if not opened or opened.pop() != _CLOSES[sign]:
+    whole = text[:1] in _CLOSES.values()
+    for token in _TOKEN.finditer(text):
+        if token["open"]:
+            opened.append(token[0])
+        elif token["close"]:
+            if not opened or opened.pop() != _CLOSES[token[0]]:
                 raise _Unreadable
-            whole = whole and (bool(opened) or position == len(text))
-        elif sign in "([{":
-            opened.append(sign)
-            start = position
-        else:
-            start = position
-            if not opened:
-                found.append(mark)
+            whole = whole and (bool(opened) or token.end() == len(text))
+        elif token["mark"] and not opened:
+            found.append(token)
     if opened:
         raise _Unreadable
     return found, whole
@@ -195,20 +188,14 @@ def _marks(text: str) -> tuple[list[re.Match[str]], bool]:
 
 def _split(text: str, marks: list[re.Match[str]]) -> list[str]:
     """The elements between separators: semicolons where there are any, else commas, else "and"."""
-    kinds = {kind: [mark for mark in marks if mark[0] in kind] for kind in (";；", ",、，", ("and",))}
-    separators = kinds[";；"] or kinds[",、，"]
+    kinds = [[mark for mark in marks if mark[0] in kind] for kind in (";；", ",、，", ("and",))]
+    separators, joins = kinds[0] or kinds[1], kinds[2]
     last = separators[-1].end() if separators else 0
-    joins = kinds[("and",)]
     if not separators or len(joins) == 1:  # "1, 2 and 3", but not "Bonnie and Clyde, Romeo and Juliet"
         separators = separators + [join for join in joins if join.start() >= last]
-    items: list[str] = []
-    position = 0
-    for mark in separators:
-        items.append(text[position : mark.start()].strip())
-        position = mark.end()
-    items.append(text[position:].strip())
-    oxford = len(separators) > 1 and separators[-1][0] == "and" and not items[-2]
-    if oxford:  # ", and"
+    edges = [0, *(edge for mark in separators for edge in mark.span()), len(text)]
+    items = [text[start:end].strip() for start, end in zip(edges[::2], edges[1::2], strict=True)]
+    if len(separators) > 1 and separators[-1][0] == "and" and not items[-2]:  # ", and"
         del items[-2]
     return items[:-1] if len(items) > 1 and not items[-1] else items
 
@@ -217,7 +204,7 @@ _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 
 def _text_key(item: str, depth: int) -> Key:
-    if _QUOTED.fullmatch(item):
+    if re.fullmatch(_QUOTED, item, re.DOTALL):
         return _key(_ESCAPED.sub(r"\1", item[1:-1]))
     item = _undressed(item)
     if item[:1] not in ("(", "[", "{") or not _marks(item)[1]:

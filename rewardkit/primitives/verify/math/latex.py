@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Callable
 from typing import Final
 
+from rewardkit.primitives.extract.mathematics import boxes, joined
 from rewardkit.primitives.verify.math.units import TEXT, without_unit
 
 __all__ = ["ELLIPSIS", "LONGEST", "normal_form", "same_text", "split", "words"]
@@ -76,8 +77,6 @@ _FORMULA = re.compile(  # a currency sign is none: no digit stands behind a form
     r"|\\\(((?:[^\\]|\\[^()])*)\\\)|\\\[((?:[^\\]|\\[^\[\]])*)\\\])(\s*\\?%)?",
     re.DOTALL,
 )
-_BOX = re.compile(r"\\(?:boxed|fbox)\s*\{")
-_JOINT = re.compile(r"[\s,;.$]*(?:and|or|和|或)?[\s,;$]*(?:[A-Za-z]\w?\s*=\s*)?")
 _GOES_ON = re.compile(r"[\s,;$]*(?:and|or)\s+\S*\d")
 _WRAPPINGS = [
     re.compile(pattern, re.DOTALL)
@@ -122,35 +121,17 @@ def _unwrapped(text: str) -> str:
 
 def _picked(text: str) -> str:
     r"""What is in the last ``\boxed{}`` or formula and those joined to it, or in braces around all."""
-    pieces = _boxes(text) or [
-        (match.start(), match.end(), "".join(part or "" for part in match.groups()))
-        for match in _FORMULA.finditer(text)
-    ]
+    pieces = {box.outer: text[slice(*box.inner)] for box in boxes(text)} or {
+        match.span(): "".join(part or "" for part in match.groups()) for match in _FORMULA.finditer(text)
+    }
     if pieces:
-        picked = [pieces[-1]]
-        for piece in reversed(pieces[:-1]):
-            if not _JOINT.fullmatch(text, piece[1], picked[0][0]):
-                break
-            picked.insert(0, piece)
-        if _GOES_ON.match(text, pieces[-1][1]):  # two answers are not one of them
+        picked = joined(text, list(pieces))
+        if _GOES_ON.match(text, picked[-1][1]):  # two answers are not one of them
             return text
-        return ", ".join(dict.fromkeys(inner for _, _, inner in picked))
+        return ", ".join(dict.fromkeys(pieces[span] for span in picked))
     if text.startswith("{") and _closing(text, 0) == len(text) - 1:
         return text[1:-1]
     return text
-
-
-def _boxes(text: str) -> list[tuple[int, int, str]]:
-    """Start, end and content of each box that is in no other."""
-    found: list[tuple[int, int, str]] = []
-    for match in _BOX.finditer(text):
-        if found and match.start() < found[-1][1]:
-            continue
-        end = _closing(text, match.end() - 1)
-        if end is None:
-            break
-        found.append((match.start(), end + 1, text[match.end() : end]))
-    return found
 
 
 def _closing(text: str, start: int) -> int | None:

@@ -19,12 +19,12 @@ import sympy
 from latex2sympy2_extended.latex2sympy2 import is_expr_of_only_symbols
 from latex2sympy2_extended.logic import And
 from math_verify import verify
-from sympy import Eq, Expr, Interval, Mul, Poly, Rational, Symbol, Tuple, UnevaluatedExpr
+from sympy import Eq, Expr, Interval, Mul, Rational, Symbol, Tuple, UnevaluatedExpr
 from sympy.core.evalf import PrecisionExhausted
 from sympy.core.function import AppliedUndef
 from sympy.core.relational import Relational
 
-from rewardkit.primitives.verify.math.latex import ELLIPSIS, same_text, split
+from rewardkit.primitives.verify.math.latex import ELLIPSIS, same_text
 from rewardkit.primitives.verify.math.parsing import parts_of, read
 
 __all__ = ["decide", "worker"]
@@ -80,8 +80,8 @@ def decide(prediction: str | None, truth: str, absolute: float = 0.0, relative: 
     tolerance = (absolute, relative)
     if prediction is not None and same_text(prediction, truth):
         return True
-    if ELLIPSIS in truth:
-        return prediction is not None and _same_items(_items(prediction), _items(truth), tolerance)
+    if ELLIPSIS in truth:  # only the same text is known to go on alike
+        return False
     expected = read(truth)
     if expected is None:
         return None
@@ -127,28 +127,6 @@ def _bits(node: Any) -> float:
         exponent = _bits(node.args[-1].doit()) if small else parts[-1]
         return float(parts[0] * 2.0 ** min(exponent, 64.0))
     return sum(parts) if isinstance(node, Mul) else max(parts, default=1.0)
-
-
-# Sequences and sums with an ellipsis, which math-verify cannot read
-
-_COMMA, _SIGN = re.compile(","), re.compile("(?<=.)[-+]")
-
-
-def _items(text: str) -> list[str]:
-    match = re.fullmatch(r"(?:\\?[({\[])(.*)(?:\\?[)}\]])", text)
-    return split(match[1] if match else text, _COMMA)
-
-
-def _same_items(a: Sequence[str], b: Sequence[str], tolerance: Tolerance) -> bool:
-    """Whether two sequences have the same terms, and the ellipsis at the same places."""
-    return len(a) == len(b) and all(_same_item(x, y, tolerance) for x, y in zip(a, b, strict=True))
-
-
-def _same_item(a: str, b: str, tolerance: Tolerance) -> bool:
-    if ELLIPSIS not in a and ELLIPSIS not in b:
-        return bool(decide(a, b, *tolerance))
-    terms = split(a, _SIGN)
-    return same_text(a, b) or (len(terms) > 1 and _same_items(terms, split(b, _SIGN), tolerance))
 
 
 # Structures
@@ -247,7 +225,7 @@ def _relation(a: Any, b: Any, same: Same) -> Verdict:
     factor = _factor(x, y)
     if factor is not None:
         return True if isinstance(a, Eq | sympy.Ne) or factor.is_positive else None
-    return False if _solutions_differ(x, y) else None
+    return None
 
 
 def _factor(x: Expr, y: Expr) -> Expr | None:
@@ -262,32 +240,6 @@ def _factor(x: Expr, y: Expr) -> Expr | None:
     if _constants(x.subs(others), factor * y.subs(others)) is False:
         return None
     return factor if sympy.expand(x - factor * y) == 0 else None
-
-
-def _solutions_differ(x: Expr, y: Expr) -> bool:
-    """Whether x = 0 and y = 0 are proven to have different solutions."""
-    values = _points(x, y)[0]
-    for name in values:
-        point = {other: value for other, value in values.items() if other != name}
-        fractions = [sympy.fraction(sympy.together(side.subs(point))) for side in (x, y)]
-        if not all(above.is_polynomial(name) for above, _ in fractions):
-            continue
-        a, b = (Poly(above, name) for above, _ in fractions)
-        if a.degree() == b.degree() == 1:
-            roots = [-side.nth(0) / side.nth(1) for side in (a, b)]
-            return _constants(*roots) is False
-        if all(side.domain in (sympy.ZZ, sympy.QQ) and not side.is_zero for side in (a, b)):
-            return _roots_differ(a.sqf_part(), b.sqf_part())
-    return False
-
-
-def _roots_differ(a: Poly, b: Poly) -> bool:
-    """Of two polynomials without multiple roots: their real roots, or where neither has any, all."""
-    common = a.gcd(b)
-    alone = [side.quo(common) for side in (a, b)]
-    if a.count_roots() or b.count_roots():
-        return any(side.count_roots() for side in alone)
-    return any(side.degree() > 0 for side in alone)
 
 
 # Scalars
