@@ -231,6 +231,10 @@ RENAMED = {  # of a file that has `best` at its top -> how it reads where that n
     "class C:\n    def best(self):\n        best()": "class C:\n    def best(self):\n        _best()",
     "class C:\n    best = 1": None,
     "s = 'ä', best": "s = 'ä', _best",
+    "x = f'{best(1):.2f} best {a.best}'": "x = f'{_best(1):.2f} best {a.best}'",
+    "def f(best):\n    return f'{best}'": None,
+    'x = f"""{best}\n{1}""", best': 'x = f"""{_best}\n{1}""", _best',
+    "x = 'if {best}', best": "x = 'if {best}', _best",
     "x = [best for best in y]": "x = [_best for _best in y]",
 }
 

@@ -6,12 +6,15 @@ import ast
 import builtins
 import inspect
 import io
+import re
 import symtable
 import sys
 import textwrap
 import tokenize
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -138,7 +141,6 @@ def renamed(text: str, names: Mapping[str, str]) -> str:
     r"""The code of a file with names changed that are bound at its top; comments and layout stay.
 
     What a function or class has for itself under such a name stays, as do attributes and keyword arguments.
-    RewardError: before Python 3.12, whose tokens do not show it, such a name in an f-string.
 
     >>> code = "import g  # once\ndef f(x, y=g): return y(x.f, f=f)"
     >>> print(renamed(code, {"f": "_f", "g": "_g", "x": "_x"}))
@@ -148,32 +150,43 @@ def renamed(text: str, names: Mapping[str, str]) -> str:
     if not names:
         return text
     lines = text.splitlines(keepends=True)
-    tree = ast.parse(text)
-    own = _own_names(tree, lines)
-    formatted = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
-    used = {node.id for one in formatted for node in ast.walk(one) if isinstance(node, ast.Name)} & set(names)
-    if used and sys.version_info < (3, 12):
-        raise RewardError(
-            f"the new file needs the name {min(used)!r} for something else, and an f-string of yours has it; "
-            "rename it in your file first"
-        )
-    statement, before, changes = "", "", []
+    starts = [0, *accumulate(map(len, lines))]  # of each line in the text
+    own = _own_names(ast.parse(text), lines)
+
+    def new_name(name: str, place: tuple[int, int]) -> str:
+        taken = name in names and not any(one.has(name, place) for one in own)
+        return names[name] if taken else name
+
+    statement, before, done, parts = "", "", 0, []
     tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
     for token, after in zip(tokens, [*tokens[1:], tokens[-1]], strict=True):
+        new = token.string
         if token.type == tokenize.NEWLINE:
             statement = ""
         elif token.type == tokenize.NAME:
             statement = statement or token.string
-            new = names.get(token.string, token.string)
-            if statement in ("import", "from"):
+            new = new_name(token.string, token.start) if before != "." else token.string
+            if statement in ("import", "from") and before != "as" and new != token.string:
                 as_it_is = after.string in ("as", ".") or before == "from"
-                new = new if before == "as" else token.string if as_it_is else f"{token.string} as {new}"
-            if token.string in names and before != "." and not any(one.has(token) for one in own):
-                changes.append((token.start, token.end, new))
+                new = token.string if as_it_is else f"{token.string} as {new}"
+        elif token.type == tokenize.STRING and _FORMATTED.match(token.string):  # one token before Python 3.12
+            renamed_in = partial(_renamed_in_braces, partial(new_name, place=token.start))
+            new = _IN_BRACES.sub(renamed_in, token.string)
+        if new != token.string:
+            at = starts[token.start[0] - 1] + token.start[1]
+            parts += [text[done:at], new]
+            done = at + len(token.string)
         before = token.string
-    for (row, start), (_, end), new in reversed(changes):
-        lines[row - 1] = lines[row - 1][:start] + new + lines[row - 1][end:]
-    return "".join(lines)
+    return "".join([*parts, text[done:]])
+
+
+def _renamed_in_braces(new_name: Callable[[str], str], part: re.Match[str]) -> str:
+    return _NAME.sub(lambda name: new_name(name[0]), part[0])
+
+
+_FORMATTED = re.compile(r"(?i)(f|rf|fr)['\"]")
+_IN_BRACES = re.compile(r"\{[^{}]*\}")
+_NAME = re.compile(r"(?<![\w.'\"])[^\W\d]\w*")
 
 
 @dataclass(frozen=True)
@@ -184,8 +197,8 @@ class _Own:
     start: tuple[int, int]
     end: tuple[int, int]
 
-    def has(self, token: tokenize.TokenInfo) -> bool:
-        return token.string in self.names and self.start <= token.start < self.end
+    def has(self, name: str, place: tuple[int, int]) -> bool:
+        return name in self.names and self.start <= place < self.end
 
 
 def _own_names(tree: ast.AST, lines: list[str]) -> list[_Own]:

@@ -442,7 +442,7 @@ def test_a_truth_of_words_or_a_sequence_can_be_read(truth):
 
 
 @pytest.mark.parametrize(
-    ("prediction", "ground_truth", "options", "expected"),
+    ("prediction", "truth", "options", "expected"),
     table(
         ("4.1000001", "4", {"absolute": 0.1}, False, "just past it"),
         ("90", "100", {"relative": 0.1}, True, "at the relative limit, of the larger"),
