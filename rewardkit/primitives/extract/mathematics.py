@@ -86,9 +86,8 @@ def joined(text: str, spans: list[Span]) -> list[Span]:
 
 
 def _boxes(text: str) -> list[Span]:
-    found = boxes(text)
-    run = joined(text, [box.outer for box in found])
-    return [(run[0][0], run[-1][1])] if len(run) > 1 else [box.inner for box in found[-1:]]
+    run = joined(text, [box.outer for box in boxes(text)])
+    return [(run[0][0], run[-1][1])] if len(run) > 1 else boxed().occurrences(text)[-1:]
 
 
 def _said(text: str) -> list[Span]:

@@ -163,9 +163,7 @@ def bounded_validator(written: str) -> Any:
         resource = specification.create_resource(schema)
         _check_part(resource, Registry().resolver_with_root(resource), specification, {})
         validator = _bounded(base)(schema, registry=Registry())
-        errors(
-            validator, None, 1, timeout=math.inf
-        )  # a schema that refers to itself and nothing else fails on all
+        errors(validator, None, 1, math.inf)  # where a schema refers to itself and nothing else, all fails
     except UnknownDialect:
         raise ValueError(f"$schema={dialect!r} is no known JSON Schema; the newest is {DRAFT!r}") from None
     except SchemaError as error:
