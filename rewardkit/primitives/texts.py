@@ -61,18 +61,14 @@ def normal_form(text: str, form: Any) -> str:
 
 
 _MINUS = re.compile(r"\u2212(?=[.\uff0e]?\d)")
-_TYPOGRAPHIC = {"'": "\u2018\u2019\u201a\u201b\u02bc\uff07", '"': "\u201c\u201d\u201e\u201f\uff02"}
+_TYPOGRAPHIC = str.maketrans(
+    "\u2018\u2019\u201a\u201b\u02bc\uff07\u201c\u201d\u201e\u201f\uff02", "'" * 6 + '"' * 5
+)
 
 
 def plain_quotes(text: str) -> str:
     """The text with typographic quotes, apostrophes and minus signs of numbers as a keyboard has them."""
-    if text.isascii():
-        return text
-    text = _MINUS.sub("-", text)
-    for plain, others in _TYPOGRAPHIC.items():
-        for other in others:
-            text = text.replace(other, plain)
-    return text
+    return text if text.isascii() else _MINUS.sub("-", text).translate(_TYPOGRAPHIC)
 
 
 def normal_text(

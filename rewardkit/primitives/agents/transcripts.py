@@ -13,7 +13,7 @@ import json
 import re
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rewardkit.primitives.json_text import read_json
@@ -77,20 +77,14 @@ class Turn:
 class _Call:
     """A call whose result is still looked for."""
 
-    name: str
-    arguments: Any
+    call: ToolCall
     id: str | None
-    turn: int
     result: Result | None = None
-
-    @property
-    def well_formed(self) -> bool:
-        return bool(self.name) and isinstance(self.arguments, dict)
 
     def finished(self, failed: Failed | None) -> ToolCall:
         result = self.result
-        bad = (result.failed(failed) if result else None) if self.well_formed else True
-        return ToolCall(self.name, self.arguments, result.text if result else None, bad, self.turn)
+        bad = self.call.malformed or (result.failed(failed) if result else None)
+        return replace(self.call, result=result.text if result else None, failed=bad)
 
 
 def read_calls(messages: Any, *, failed: Failed | None = None) -> tuple[ToolCall, ...] | None:
@@ -231,11 +225,12 @@ def _entries(turn: Turn) -> list[Any]:
 def _call(entry: Any, turn: int) -> _Call:
     """A call from a structured entry or from what stands between the tags."""
     if not isinstance(entry, Mapping):
-        return _Call("", entry if isinstance(entry, str) else None, None, turn)
+        return _Call(ToolCall("", entry if isinstance(entry, str) else None, None, None, turn), None)
     function = entry.get("function")
     inner = function if isinstance(function, Mapping) else entry
     name, arguments = inner.get("name"), _arguments(arguments_of(inner))
-    return _Call(name.strip() if isinstance(name, str) else "", arguments, _id(entry.get("id")), turn)
+    name = name.strip() if isinstance(name, str) else ""
+    return _Call(ToolCall(name, arguments, None, None, turn), _id(entry.get("id")))
 
 
 def _arguments(given: Any) -> Any:
@@ -271,7 +266,7 @@ def _answer(calls: list[_Call], results: list[Result], waiting: dict[str, deque[
     named = any(result.id is not None for result in rest)  # a result of another id is not theirs
     takers = [call for call in calls if call.result is None and not (named and call.id is not None)]
     if len(rest) < len(takers):
-        takers = [call for call in takers if call.well_formed]
+        takers = [call for call in takers if not call.call.malformed]
     for call, result in zip(takers, rest, strict=False):
         call.result = result
 

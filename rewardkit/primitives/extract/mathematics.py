@@ -86,8 +86,7 @@ def joined(text: str, spans: list[Span]) -> list[Span]:
 
 
 def _boxes(text: str) -> list[Span]:
-    found = boxes(text)
-    run = joined(text, [box.outer for box in found])
+    run = joined(text, [box.outer for box in boxes(text)])
     return [(run[0][0], run[-1][1])] if len(run) > 1 else boxed().occurrences(text)[-1:]
 
 

@@ -12,7 +12,6 @@ gate that is closed there (on `tags`, as `gallery:tagged` does), or measure a fi
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
 from itertools import zip_longest
 from typing import Any, Literal
@@ -128,13 +127,6 @@ class keywords(OfText):
         return share if self.mode == "share" else float(share == 1.0)
 
 
-_METHODS: dict[str, Callable[..., float]] = {
-    "ratio": fuzz.ratio,
-    "partial": fuzz.partial_ratio,
-    "token_sort": fuzz.token_sort_ratio,
-    "token_set": fuzz.token_set_ratio,
-}
-
 COMPARED = 20_000
 """Characters of each text that are compared, at the most: rapidfuzz takes the square of their number."""
 
@@ -177,7 +169,8 @@ class similarity(Primitive):
         share = (len(short) + len(long)) / max(1, len(a) + len(b))
         if self.method != "ratio":  # so that words of Chinese are words, too
             short, long = " ".join(words(short)), " ".join(words(long))
-        return _METHODS[self.method](short, long) / 100.0 * share
+        ratio = fuzz.ratio if self.method == "ratio" else getattr(fuzz, f"{self.method}_ratio")
+        return float(ratio(short, long) / 100.0 * share)
 
 
 _CHINESE_NUMBER = "[一二三四五六七八九十百0-9０-９]{1,4}"

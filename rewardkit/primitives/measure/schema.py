@@ -97,8 +97,7 @@ class json_schema(OfText):
         validating = _validating()
         validator = validating.bounded_validator(self._written)
         try:
-            with validating.working(self.timeout):
-                found = validating.errors(validator, value, None if self.partial else 1)
+            found = validating.errors(validator, value, None if self.partial else 1, self.timeout)
         except (RecursionError, validating.TooMuch):
             return 0.0, ["too large to check"]
         faults = [f"{error.json_path}: {error.message[:80]}" for error in found[:5]]

@@ -10,7 +10,6 @@ import json
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from fractions import Fraction
@@ -26,7 +25,7 @@ from referencing.jsonschema import UnknownDialect, specification_with
 
 from rewardkit.primitives.expressions import compiled
 
-__all__ = ["TooMuch", "bounded_validator", "errors", "working"]
+__all__ = ["TooMuch", "bounded_validator", "errors"]
 
 CHECKS = 40_000
 """Of keywords against values, at the most: under a second. Our choice; a usual document takes hundreds."""
@@ -47,9 +46,13 @@ class _Work:
 _work: ContextVar[_Work] = ContextVar("rewardkit_schema_work")
 
 
-def errors(validator: Any, value: Any, at_most: int | None) -> list[ValidationError]:
-    """The first errors of a value, in a `working` block. TooMuch: there is too much to check."""
-    return list(islice(validator.iter_errors(value), at_most))
+def errors(validator: Any, value: Any, at_most: int | None, timeout: float) -> list[ValidationError]:
+    """The first errors of a value, whose patterns may take `timeout` seconds. TooMuch: it is too large."""
+    token = _work.set(_Work(CHECKS, time.monotonic() + timeout))
+    try:
+        return list(islice(validator.iter_errors(value), at_most))
+    finally:
+        _work.reset(token)
 
 
 def _spend(checks: int = 1) -> None:
@@ -147,7 +150,7 @@ DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 @lru_cache(maxsize=64)
 def bounded_validator(written: str) -> Any:
-    """The validator of a schema, given as JSON; it works in a `working` block.
+    """The validator of a schema, given as JSON, for `errors`.
 
     ValueError: it is no JSON Schema, a pattern does not compile, or it refers to what is outside of it.
     """
@@ -160,8 +163,7 @@ def bounded_validator(written: str) -> Any:
         resource = specification.create_resource(schema)
         _check_part(resource, Registry().resolver_with_root(resource), specification, {})
         validator = _bounded(base)(schema, registry=Registry())
-        with working(timeout=math.inf):
-            validator.is_valid(None)  # a schema that refers to itself and nothing else fails on all
+        errors(validator, None, 1, math.inf)  # where a schema refers to itself and nothing else, all fails
     except UnknownDialect:
         raise ValueError(f"$schema={dialect!r} is no known JSON Schema; the newest is {DRAFT!r}") from None
     except SchemaError as error:
@@ -198,13 +200,3 @@ def _check_part(part: Any, resolver: Any, specification: Any, seen: dict[int, An
             compiled(expression)
     for inner in part.subresources():
         _check_part(inner, resolver.in_subresource(inner), specification, seen)
-
-
-@contextmanager
-def working(timeout: float) -> Iterator[None]:
-    """A document is checked in this block, its patterns for `timeout` seconds at the most."""
-    token = _work.set(_Work(CHECKS, time.monotonic() + timeout))
-    try:
-        yield
-    finally:
-        _work.reset(token)

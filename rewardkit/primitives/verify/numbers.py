@@ -127,24 +127,23 @@ def _mixed(found: re.Match[str]) -> Fraction | None:
 _STOPS = ".。．"
 _MATHEMATICS = (("$$", "$$"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]"))
 _RAISED = str.maketrans("⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "+-0123456789")
+_PLAIN_SIGNS = {
+    "-": "\u2212\u2010\u2011\u2012\u2013\ufe63\uff0d负",
+    "+": "\ufe62\uff0b",
+    ",": "\uff0c\u066c",
+    ".": "\uff0e\u066b",
+    "\u2009": "\u00a0\u202f\u2007",
+    "%": "\uff05\ufe6a\u066a",
+    "/": "\u2044\u2215\uff0f",
+    "*": "×·⋅∙",
+    "$": "\uff04\ufe69",
+    "£": "\uffe1",
+    "¥": "\uffe5",
+}
+_VULGAR = {sign: unicodedata.normalize("NFKC", sign).split("\u2044") for sign in "¼½¾⅐⅑⅒⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞↉"}
 _ALIKE = str.maketrans(
-    {
-        **dict.fromkeys("\u2212\u2010\u2011\u2012\u2013\ufe63\uff0d负", "-"),
-        **dict.fromkeys("\ufe62\uff0b", "+"),
-        **dict.fromkeys("\uff0c\u066c", ","),
-        **dict.fromkeys("\uff0e\u066b", "."),
-        **dict.fromkeys("\u00a0\u202f\u2007", "\u2009"),
-        **dict.fromkeys("\uff05\ufe6a\u066a", "%"),
-        **dict.fromkeys("\u2044\u2215\uff0f", "/"),
-        **dict.fromkeys("×·⋅∙", "*"),
-        **dict.fromkeys("\uff04\ufe69", "$"),
-        "\uffe1": "£",
-        "\uffe5": "¥",
-        **{
-            sign: "\\frac{{{}}}{{{}}}".format(*unicodedata.normalize("NFKC", sign).split("\u2044"))
-            for sign in "¼½¾⅐⅑⅒⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞↉"
-        },
-    }
+    {sign: plain for plain, signs in _PLAIN_SIGNS.items() for sign in signs}
+    | {sign: rf"\frac{{{above}}}{{{below}}}" for sign, (above, below) in _VULGAR.items()}
 )
 _RAISED_POWER = re.compile(r"(?<=10)[⁺⁻]?[⁰¹²³⁴-⁹]+")
 _SEPARATOR = re.compile(r"(?<=[0-9])(?:(\{,\}|,\\!)|\\,)(?=[0-9]{3})")
