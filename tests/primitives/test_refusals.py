@@ -174,6 +174,7 @@ SCHEMAS = refused(
             ({"$schema": 7}, "$schema='7'"),
             ({"$defs": {"a": {"$schema": DRAFT_7}}}, "another draft"),
             ({"unevaluatedProperties": False, "patternProperties": {"a": {}}}, "unevaluated"),
+            ({"enum": {1, 2}}, "what JSON cannot"),
             ({"required": ("a",)}, "what JSON cannot"),
             ({1: {}}, "what JSON cannot"),
             ("person.json", "schema='person.json'", "dict"),
