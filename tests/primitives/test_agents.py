@@ -169,6 +169,9 @@ COLDLY, SEARCHED = ("search", OSLO, "cold", False, 0), ("search", OSLO, None, No
 IDS = (call("f", id="x"), call("g", id="y"))
 BOTH = [("f", {}, "of f", False, 0), ("g", {}, "of g", False, 0)]
 STRUCTURED = table(
+    ([calling(("f", {"a": np.array([1, 2]), "b": np.float64(2)}))],
+     [("f", {"a": [1, 2], "b": 2}, None, None, 0)], "arrays, as tables hold lists"),
+    ([calling(("f", '{"a": 1'))], [("f", '{"a": 1', None, True, 0)], "arguments that are cut off"),
     ([calling(*IDS), result("of g", "y"), result("of f", "x")], BOTH,
      "results find their calls by id, in any order"),
     ([calling("f", "g"), result("of f"), result("of g")], BOTH, "without ids by their order"),

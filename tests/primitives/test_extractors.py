@@ -231,6 +231,7 @@ REPAIRED = (
     (None, "{'a': '\ud800'}", '{"a": "\ud800"}', "a lone surrogate"),
 )
 LITERALS = (
+    (None, "[1, 2)", None, "closed by another bracket"),
     (None, "It is ['a', 1].", "['a', 1]", "a list in prose, as it is written"),
     (None, "[True, None, -1.5e3]", "[True, None, -1.5e3]", "constants and numbers"),
     (None, "[1] [2]", "[2]", "of several the last"),

@@ -210,6 +210,7 @@ CHOICES = (
     ("B", float("nan"), None, "a truth of NaN"),
 )
 JSON = (
+    ("1e99999999999999999999", "1", 0.0, "an exponent that no number has"),
     ("{}", ENDLESS_OBJECT, None, "an object that holds itself"),
     ('{"a": 1, "b": 2}', '{"b": 2, "a": 1}', 1.0, "the order of keys"),
     ('{"a": 1}', {"a": 1}, 1.0, "text and object"),
