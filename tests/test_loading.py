@@ -71,6 +71,11 @@ def test_a_plain_function_becomes_the_one_unbounded_component_and_can_be_pickled
     assert pickle.loads(pickle.dumps(component.function)) is component.function
     # under Python's own rules: an annotation is a class, whatever rewardkit's files import from __future__
     assert rk.load_reward(f"{file}:awaited")(completion="x").reward == 2.0
+    component = rk.load_reward(f"{file}:paid").components[0]
+    file.write_text("1 / 0")  # a run that fails leaves the one before it
+    with pytest.raises(rk.RewardError):
+        rk.load_reward(str(file))
+    assert pickle.loads(pickle.dumps(component.function)) is component.function
 
 
 @pytest.mark.parametrize(
