@@ -189,3 +189,5 @@ def test_two_files_of_one_name_do_not_meet(tmp_path):
         (tmp_path / folder / "same.py").write_text(f"def f(completion):\n    return {int(folder == 'a')}\n")
         rewards.append(rk.load_reward(f"{tmp_path / folder / 'same.py'}:f"))
     assert [reward(completion="x").reward for reward in rewards] == [1.0, 0.0]
+    for function in [reward.components[0].function for reward in rewards]:
+        assert pickle.loads(pickle.dumps(function)) is function
