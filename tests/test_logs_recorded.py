@@ -279,22 +279,17 @@ def test_input_that_cannot_be_used_is_one_line_and_exit_2(folder, line, said):
     assert result.stdout == "" and not (folder / "reports").exists()
 
 
-def test_a_log_alone_and_a_reward_against_it_are_a_report(folder):
-    pages = report(
-        ["logged", "mine.py:faulty"], "dump", "pages",
-        join="train.parquet", fill={"run": "a"}, log_weights={"acc": 1.0, "score": 0.0},
-    )  # fmt: skip
-    assert pages.failed == []
-    logged, faulty = pages.summaries
-    assert logged.name == "logged" and "log_mismatch" not in codes(logged.diagnosis)
-    assert codes(faulty.diagnosis)[0] == "log_mismatch"
-    page = (folder / "pages/faulty/03_analyze.html").read_text()
-    assert page.index("log_mismatch") < page.index("what it means") + 500
-    assert page.count("80 of 80 rows matched") == 1
-    assert "<b>log_mismatch</b>" in (folder / "pages/index.html").read_text()
-    for stem in ("01_build", "03_analyze"):
-        text = re.sub("<[^>]*>", "", (folder / f"pages/logged/{stem}.html").read_text())
-        assert re.search(r"log_weights = \{.*acc.*: 1.0", text)
+def test_the_pages_of_a_report_read_the_log_as_the_report_does(folder):
+    options = {"join": "train.parquet", "fill": {"run": "a"}, "log_weights": {"acc": 1.0, "score": 0.0}}
+    pages = report(["logged"], "dump", "pages", **options)
+    (logged,) = pages.summaries
+    assert pages.failed == [] and logged.name == "logged"
+    build, analyze = (
+        (folder / f"pages/logged/{stem}.html").read_text() for stem in ("01_build", "03_analyze")
+    )
+    assert analyze.count("80 of 80 rows matched") == 1
+    for page in (build, analyze):
+        assert re.search(r"log_weights = \{.*acc.*: 1.0", re.sub("<[^>]*>", "", page))
 
 
 # Keys of a function's dicts that came after the sample
