@@ -46,11 +46,6 @@ def test_importing_beside_another_distribution_has_no_side_effects_and_leaves_ju
     assert list(tmp_path.iterdir()) == before
 
 
-def test_every_public_name_is_there_and_spelled_out_once():
-    assert len(set(rk.__all__)) == len(rk.__all__)
-    assert [name for name in rk.__all__ if not hasattr(rk, name)] == []
-
-
 def test_the_public_errors_are_value_errors_with_one_base():
     for error in (rk.RolloutsError, rk.RewardError, rk.CasesError):
         assert issubclass(error, rk.InputError)

@@ -4,6 +4,7 @@ import importlib
 import inspect
 import pickle
 import re
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from runpy import run_path
@@ -19,7 +20,8 @@ from rewardkit.scoring.outcomes import ERROR
 ROOT = Path(__file__).parent.parent
 GALLERY = ROOT / "rewardkit" / "gallery"
 CASES = ROOT / "data" / "gallery"
-OF_DATA = ("arithmetic", "mixed")  # their cases lie beside the rollouts they are for: see test_data.py
+OF_DATA = {"arithmetic": 45, "mixed": 24}  # cases that lie beside the rollouts they are for, at least
+PARTS = {"mixed.people": "people-json", "mixed.choice": "largest-choice"}  # of a route, with their sources
 NAMES = sorted(path.stem for path in CASES.glob("*.jsonl"))
 ALL = sorted((*NAMES, *OF_DATA))
 AWKWARD = "awkward: "  # how the `why` of an awkward case begins
@@ -69,14 +71,15 @@ def test_a_reward_passes_its_own_cases(name):
     rk.assert_cases(reward_of(name), cases_of(name))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ALL)
 def test_there_are_cases_enough_half_of_them_awkward_and_of_every_component_more_than_one_score(name):
     cases = cases_of(name)
-    assert len(cases) >= 12
+    assert len(cases) >= OF_DATA.get(name, 12)
+    assert len({case.name for case in cases}) == len(cases)
     assert len({repr(case.columns) for case in cases}) == len(cases), "two cases ask the same"
     assert all(case.why.strip() for case in cases)
     assert 2 * sum(case.why.startswith(AWKWARD) for case in cases) >= len(cases)
-    assert sum(case.reward is not None for case in cases) >= 0.8 * len(cases)
+    assert name in OF_DATA or sum(case.reward is not None for case in cases) >= 0.8 * len(cases)
     for component in reward_of(name).names:
         expected = {str(case.scores[component].written) for case in cases if component in case.scores}
         assert len(expected) > 1, component
@@ -223,11 +226,16 @@ def survivors(reward, cases):
     ]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, "arithmetic", *PARTS])
 def test_a_reward_that_is_changed_a_little_fails_a_case(name):
-    assert len(turns.wrong_turns(reward_of(name))) > 10
-    left = survivors(reward_of(name), cases_of(name))
-    assert set(left) == {what for whose, what in SAME if whose == name}
+    reward, source = reward_of(name), PARTS.get(name)
+    cases = [
+        replace(case, scores={one: case.scores[one] for one in case.scores if one in reward.names})
+        for case in cases_of(name.partition(".")[0])
+        if source in (None, case.columns.get("data_source"))
+    ]
+    assert len(turns.wrong_turns(reward)) > 10
+    assert set(survivors(reward, cases)) == {what for whose, what in SAME if whose == name}
 
 
 def test_the_wrong_turns_are_noticed_by_cases_and_not_by_the_test_itself():

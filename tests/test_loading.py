@@ -71,6 +71,11 @@ def test_a_plain_function_becomes_the_one_unbounded_component_and_can_be_pickled
     assert pickle.loads(pickle.dumps(component.function)) is component.function
     # under Python's own rules: an annotation is a class, whatever rewardkit's files import from __future__
     assert rk.load_reward(f"{file}:awaited")(completion="x").reward == 2.0
+    component = rk.load_reward(f"{file}:paid").components[0]
+    file.write_text("1 / 0")  # a run that fails leaves the one before it
+    with pytest.raises(rk.RewardError):
+        rk.load_reward(str(file))
+    assert pickle.loads(pickle.dumps(component.function)) is component.function
 
 
 @pytest.mark.parametrize(
@@ -184,3 +189,5 @@ def test_two_files_of_one_name_do_not_meet(tmp_path):
         (tmp_path / folder / "same.py").write_text(f"def f(completion):\n    return {int(folder == 'a')}\n")
         rewards.append(rk.load_reward(f"{tmp_path / folder / 'same.py'}:f"))
     assert [reward(completion="x").reward for reward in rewards] == [1.0, 0.0]
+    for function in [reward.components[0].function for reward in rewards]:
+        assert pickle.loads(pickle.dumps(function)) is function

@@ -157,11 +157,11 @@ def test_results_of_verifiers_evaluations_have_a_reward_and_metrics():
     chat = [{"role": "user", "content": "2+2?"}]
     row = {"example_id": 7, "prompt": chat, "completion": [{"role": "assistant", "content": "4"}],
            "answer": "4", "reward": 0.9, "task": "math", "is_completed": True, "generation_ms": 12.5,
-           "metrics": {"correct": 1.0, "num_turns": 1.0}, "correct": 1.0}  # fmt: skip
+           "metrics": {"correct": 1.0, "num_turns": 1.0, "total_ms": 9.0}, "correct": 1.0}  # fmt: skip
     rollouts = rk.load_rollouts([row, row, {**row, "completion": None, "error": {"error": "ModelError"}}])
     assert rollouts.kind == "verifiers results"
     assert (values(rollouts, "prompt_id"), values(rollouts, "data_source")) == ([7, 7], ["math", "math"])
-    assert rollouts.logged.weights == {"reward": 1.0, "correct": 0.0, "num_turns": 0.0}
+    assert rollouts.logged.weights == {"reward": 1.0, "correct": 0.0, "num_turns": 0.0, "total_ms": 0.0}
     assert rollouts.logged.total == "logged/reward"
     assert "generation_ms" in rollouts.table and len(values(rollouts, "messages")[0]) == 2
     assert [(item.line, item.reason) for item in rollouts.rejected] == [(3, "has no completion")]

@@ -242,6 +242,9 @@ def test_score_joins_and_sets_and_diagnose_says_first_what_the_log_contradicts(f
     assert told["findings"][0]["code"] == "log_mismatch" and told["findings"][0]["evidence"]["rows"] == 40
     assert run(f"score mine.py:reward {options} run2").exit_code == 0
     assert "log_mismatch" not in run("diagnose run2").stdout
+    for reading in ("--join train.parquet", "--log-weight score=1", "--set a=b"):
+        result = run(f"diagnose run {reading}")
+        assert result.exit_code == 2 and "is scored already" in result.stderr
 
 
 def test_diagnose_takes_a_log_alone_with_weights_and_the_options_for_reading(folder):
@@ -259,10 +262,7 @@ def test_diagnose_takes_a_log_alone_with_weights_and_the_options_for_reading(fol
         ("diagnose dump --log-weight scor=1", "did you mean 'score'?"),
         ("diagnose dump --log-weight score=high", "score='high' is not a number"),
         ("diagnose dump --on uid", "give --join too"),
-        ("diagnose train.parquet", "it has no completions"),
-        ("diagnose nowhere", "there is no file 'nowhere'"),
         ("score mine.py dump --set data_source", "is not column=value"),
-        ("score mine.py dump --join nowhere.parquet", "there is no file 'nowhere.parquet'"),
         ("score mine.py dump --join train.parquet --on uid", "the join is on 'uid'"),
         ("score mine.py train.parquet", "it has no completions"),
         (
@@ -279,29 +279,17 @@ def test_input_that_cannot_be_used_is_one_line_and_exit_2(folder, line, said):
     assert result.stdout == "" and not (folder / "reports").exists()
 
 
-def test_reading_options_on_scores_are_refused(folder):
-    assert run("score logged dump -o run").exit_code == 0
-    for options in ("--join train.parquet", "--log-weight score=1", "--set a=b"):
-        result = run(f"diagnose run {options}")
-        assert result.exit_code == 2 and "is scored already" in result.stderr
-
-
-def test_a_log_alone_and_a_reward_against_it_are_a_report(folder):
-    pages = report(
-        ["logged", "mine.py:faulty"], "dump", "pages",
-        join="train.parquet", fill={"run": "a"}, log_weights={"acc": 1.0, "score": 0.0},
-    )  # fmt: skip
-    assert pages.failed == []
-    logged, faulty = pages.summaries
-    assert logged.name == "logged" and "log_mismatch" not in codes(logged.diagnosis)
-    assert codes(faulty.diagnosis)[0] == "log_mismatch"
-    page = (folder / "pages/faulty/03_analyze.html").read_text()
-    assert page.index("log_mismatch") < page.index("what it means") + 500
-    assert page.count("80 of 80 rows matched") == 1
-    assert "<b>log_mismatch</b>" in (folder / "pages/index.html").read_text()
-    for stem in ("01_build", "03_analyze"):
-        text = re.sub("<[^>]*>", "", (folder / f"pages/logged/{stem}.html").read_text())
-        assert re.search(r"log_weights = \{.*acc.*: 1.0", text)
+def test_the_pages_of_a_report_read_the_log_as_the_report_does(folder):
+    options = {"join": "train.parquet", "fill": {"run": "a"}, "log_weights": {"acc": 1.0, "score": 0.0}}
+    pages = report(["logged"], "dump", "pages", **options)
+    (logged,) = pages.summaries
+    assert pages.failed == [] and logged.name == "logged"
+    build, analyze = (
+        (folder / f"pages/logged/{stem}.html").read_text() for stem in ("01_build", "03_analyze")
+    )
+    assert analyze.count("80 of 80 rows matched") == 1
+    for page in (build, analyze):
+        assert re.search(r"log_weights = \{.*acc.*: 1.0", re.sub("<[^>]*>", "", page))
 
 
 # Keys of a function's dicts that came after the sample

@@ -117,9 +117,9 @@ def test_of_rows_that_differ_in_the_system_prompt_the_log_tells_which(form):
 def test_a_question_under_several_system_prompts_is_refused_where_the_log_does_not_say_which():
     data = [chat("Sum it up.", system=system) for system in ("A", "B")]
     assert matched(chat("Sum it up."), *data) == ([], ["unclear"])
-    many = [chat("Go.", system=f"{at} is your number.") for at in range(15_000)]
+    many = [chat("Go.", system=f"{at} is your number.") for at in range(5_000)]
     started = time.process_time()
-    assert match_prompts([FORMS["ChatML"](one) for one in many], many).rows == [[at] for at in range(15_000)]
+    assert match_prompts([FORMS["ChatML"](one) for one in many], many).rows == [[at] for at in range(5_000)]
     assert time.process_time() - started < 20  # 0.5 s here; each in each would be minutes
 
 

@@ -22,21 +22,15 @@ def texts(read):
     return [item.prompt for item in read.items]
 
 
-@pytest.mark.parametrize("kind", ["jsonl", "csv", "parquet", "frame", "dicts"])
-def test_every_kind_of_source_gives_the_same_prompts(tmp_path, kind):
-    frame, path = pd.DataFrame(ROWS), tmp_path / f"p.{kind}"
-    if kind == "jsonl":
-        path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
-    elif kind == "csv":
-        frame.to_csv(path, index=False)
-    elif kind == "parquet":
-        frame.to_parquet(path)
-    read = read_prompts({"frame": frame, "dicts": ROWS}.get(kind, path))
-    assert [(item.prompt_id, item.prompt, item.columns) for item in read.items] == [
-        ("007", "2+2?", {"ground_truth": "4", "level": 1}),
-        ("008", "Größe?", {"ground_truth": None, "level": 2}),
-    ]
-    assert (read.rejected, read.warnings) == ((), ())
+def test_prompts_have_ids_texts_and_the_other_columns_and_texts_of_csv_stay_texts(tmp_path):
+    pd.DataFrame(ROWS).to_csv(tmp_path / "p.csv", index=False)
+    for source in (ROWS, pd.DataFrame(ROWS), tmp_path / "p.csv"):
+        read = read_prompts(source)
+        assert [(item.prompt_id, item.prompt, item.columns) for item in read.items] == [
+            ("007", "2+2?", {"ground_truth": "4", "level": 1}),
+            ("008", "Größe?", {"ground_truth": None, "level": 2}),
+        ]
+        assert (read.rejected, read.warnings) == ((), ())
 
 
 def test_a_training_set_of_verl_gives_messages_and_the_truth_inside_reward_model(tmp_path):

@@ -155,7 +155,7 @@ def test_rollouts_show_how_they_were_read_and_the_first_rows():
     rows = [{"question": f"q{n // 2}", "response": f"<b>{n}</b>", "answer": "x" * 900} for n in range(8)]
     text = shown(rk.load_rollouts([*rows, {"question": "q"}]))
     for told in (
-        "8 rollouts",
+        "8 from memory, 1 row kept out",
         "4 by prompt (sizes: 4 of 2)",
         "completion from response",
         "has no completion",

@@ -158,16 +158,9 @@ def test_the_command_takes_a_file_and_names(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     scores().save("run")
     (tmp_path / "verl.yaml").write_text(yaml.safe_dump(VERL))
-
-    def said(*options):
-        done = CliRunner().invoke(main, ["diagnose", "run", "--json", *options])
-        return json.loads(done.stdout)["training"] if done.exit_code == 0 else done.stderr
-
-    assert said()["scale_rewards"] == "group"
-    both = said("--training", "verl.yaml", "--training", "num_generations=4")
-    assert (both["trainer"], both["num_generations"], both["scale_rewards"]) == ("verl", 4, "none")
-    assert "is a second file" in said("--training", "verl.yaml", "--training", "verl.yaml")
-    assert "no setting 'scale'" in said("--training", "scale=none")
+    options = ["--training", "verl.yaml", "--training", "num_generations=4"]
+    told = json.loads(CliRunner().invoke(main, ["diagnose", "run", "--json", *options]).stdout)["training"]
+    assert (told["trainer"], told["num_generations"], told["scale_rewards"]) == ("verl", 4, "none")
 
 
 def test_a_size_of_the_groups_says_what_share_of_them_would_be_dead():
@@ -175,14 +168,6 @@ def test_a_size_of_the_groups_says_what_share_of_them_would_be_dead():
     diagnosis = rk.diagnose(made, training={"num_generations": 4})
     (share,) = diagnosis.record()["dead_share"]
     assert (share["size"], share["method"], share["part"]) == (4, "exact", "")
-    generator = np.random.default_rng(0)
-    halves = []
-    for _ in range(200):  # real subsamples of four of the eight siblings
-        order = np.lexsort((generator.random(len(made)), made.groups))
-        rewards = made.rewards[order].reshape(-1, 8)[:, :4]
-        halves.append((np.ptp(rewards, axis=1) <= 1e-8).mean())
-    assert abs(share["value"] - np.mean(halves)) < 3 * np.std(halves) / np.sqrt(200) + 1e-9
-    assert share["interval"][0] < np.mean(halves) < share["interval"][1]
     correct = rk.diagnose(made, training={"num_generations": 4, "filter_metric": "correct"})
     assert correct.dead_share(4)[""].value > share["value"]  # by the task alone more groups are dropped
     assert rk.diagnose(made).record()["dead_share"] == []

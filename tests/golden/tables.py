@@ -108,13 +108,10 @@ def with_every_status() -> dict[str, rk.Reward]:
 def rollouts_with_every_status() -> list[dict]:
     """Completions that bring out each of them, in groups of five."""
     texts = ["0", "1", "2", "3", "4", "5", "6", "-2", "no!", "words", "12.5", ""]
+    completions = [texts[(place * 7 + place // 12) % 12] for place in range(ROWS)]
     return [
-        {
-            "completion": texts[(place * 7 + place // 12) % 12],
-            "prompt_id": f"p{place // 5}",
-            "data_source": "ab"[place % 2],
-        }
-        for place in range(ROWS)
+        {"completion": completion, "prompt_id": f"p{place // 5}", "data_source": "ab"[place % 2]}
+        for place, completion in enumerate(completions)
     ]
 
 

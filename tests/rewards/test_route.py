@@ -138,6 +138,8 @@ def test_scores_of_a_route_can_be_saved_reweighed_and_diagnosed(tmp_path):
     assert rk.diagnose(loaded).record() == rk.diagnose(scores).record()
     np.testing.assert_array_equal(loaded.reweigh({"both": 10}).rewards, [11.0, 5.0, 11.0, 5.0, math.nan])
     np.testing.assert_array_equal(loaded.reweigh({"own": 0}).rewards, [1.0, 2.0, 1.0, 2.0, math.nan])
+    rest = rk.score(route(default=REST), rows("x", "z")).reweigh({"own": 1})
+    assert rest.rewards.tolist() == [1.5, 1.0]
     by_number = rk.Route("step", {1: ONE, 2: reward("two", ("c", 0.5, 1.0))})
     scores = rk.score(by_number, [{"prompt": "p", "completion": "a", "step": step} for step in (1, 2, 3)])
     loaded = rk.load_scores(scores.save(tmp_path / "numbers"))

@@ -49,13 +49,6 @@ def awkward(call):
     return call
 
 
-def unharmed(found):
-    """The answers of the first and last call, and what the one between them failed with."""
-    found = dict(found)
-    assert sorted(found) == [0, 1, 2]
-    return found[0], found[2], found[1].error
-
-
 @pytest.mark.parametrize("how", ["sleep", "backtrack"])
 def test_a_call_that_takes_too_long_ends_within_twice_its_deadline_and_the_next_one_works(workers, how):
     workers.call(awkward, "warm")
@@ -78,6 +71,9 @@ def test_the_other_calls_of_a_pass_are_unharmed_and_each_is_told_how_it_ended(wo
 
 
 def test_what_one_call_fails_with_is_raised_here(workers):
+    lock = threading.Lock()
+    with pytest.raises(CannotSend, match="it cannot be pickled"):
+        workers.call(lambda: lock)
     with pytest.raises(KeyError, match="no such thing"):
         workers.call(awkward, "raise")
     with pytest.raises(WorkerEnded, match=re.escape("ended its process (exit status 7)")):
@@ -152,31 +148,20 @@ class Unreadable:
         return int, ("not a number",)
 
 
-def test_a_function_that_holds_a_lock_cannot_be_sent(workers):
-    lock = threading.Lock()
-    with pytest.raises(CannotSend, match="it cannot be pickled"):
-        workers.call(lambda: lock)
-
-
 @pytest.mark.parametrize(
-    ("bad", "error", "said"),
+    ("function", "bad", "error", "said"),
     [
-        (threading.Lock(), CannotSend, "an argument cannot be pickled"),
-        (Unreadable(), ValueError, "not a number"),
+        (type, threading.Lock(), CannotSend, "an argument cannot be pickled"),
+        (type, Unreadable(), ValueError, "not a number"),  # read there
+        (lambda kind: kind and kind(), threading.Lock, CannotSend, "lock"),  # sent back
+        (lambda kind: kind and kind(), Unprintable, CannotSend, "not to be pickled"),
     ],
-    ids=["cannot be sent", "cannot be read there"],
+    ids=["argument sent", "argument read there", "value sent back", "value that cannot be printed"],
 )
-def test_an_argument_that_cannot_be_sent_costs_its_own_call_alone(workers, bad, error, said):
-    first, last, failed = unharmed(workers.map(type, [(1,), (bad,), (2,)]))
-    assert first is last is int
-    assert isinstance(failed, error) and said in str(failed)
-
-
-@pytest.mark.parametrize(("bad", "said"), [(threading.Lock, "lock"), (Unprintable, "not to be pickled")])
-def test_a_value_that_cannot_be_sent_back_costs_its_own_call_alone(workers, bad, said):
-    first, last, failed = unharmed(workers.map(lambda number: bad() if number else 0, [(0,), (1,), (0,)]))
-    assert (first, last) == (0, 0)
-    assert isinstance(failed, CannotSend) and said in str(failed)
+def test_what_cannot_be_sent_costs_its_own_call_alone(workers, function, bad, error, said):
+    found = dict(workers.map(function, [(None,), (bad,), (None,)]))
+    assert sorted(found) == [0, 1, 2] and found[0] is found[2] is function(None)
+    assert isinstance(found[1].error, error) and said in str(found[1].error)
 
 
 def test_calls_have_no_standard_input_and_what_they_print_does_not_disturb_their_answers(capfd, workers):
@@ -256,10 +241,6 @@ def leaves_behind(how, path):
     os._exit(0)
 
 
-linux = pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="this system has no /proc")
-
-
-@linux
 @pytest.mark.parametrize("how", ["hang", "exit", "fork"])
 def test_what_a_call_has_started_ends_with_its_worker(tmp_path, how):
     with Workers(seconds=20.0 if how != "hang" else SECONDS) as workers:
@@ -269,28 +250,25 @@ def test_what_a_call_has_started_ends_with_its_worker(tmp_path, how):
 
 
 def script(folder, text):
-    (folder / "script.py").write_text(textwrap.dedent(text))
+    (folder / "script.py").write_text("from rewardkit.workers.pool import Workers\n" + textwrap.dedent(text))
     return [sys.executable, str(folder / "script.py")]
 
 
-@linux
-@pytest.mark.parametrize(("how", "seconds"), [("sleep", 1000), ("backtrack", 0.3)])
+DIES = """
+import os, re, signal, subprocess, sys, time
+def call(how, parent):
+    child = subprocess.Popen(["sleep", "1000"]).pid if how == "sleep" else os.getpid()
+    print(os.getpid(), child, file=sys.stderr, flush=True)
+    os.kill(parent, signal.SIGKILL)
+    time.sleep(1000) if how == "sleep" else re.match("(a+)+$", "a" * 64 + "b")
+list(Workers(seconds=float(sys.argv[2])).map(call, [(sys.argv[1], os.getpid())]))
+"""
+
+
+@pytest.mark.parametrize(("how", "seconds"), [("sleep", "1000"), ("backtrack", "0.3")])
 def test_a_process_that_is_killed_takes_its_workers_along(tmp_path, how, seconds):
     """A sleeping call ends at once, a busy one when the processor time of a lost worker is used up."""
-    command = script(
-        tmp_path,
-        f"""
-        import os, re, signal, subprocess, sys, time
-        from rewardkit.workers.pool import Workers
-        def call(how, parent):
-            child = subprocess.Popen(["sleep", "1000"]).pid if how == "sleep" else os.getpid()
-            print(os.getpid(), child, file=sys.stderr, flush=True)
-            os.kill(parent, signal.SIGKILL)
-            time.sleep(1000) if how == "sleep" else re.match("(a+)+$", "a" * 64 + "b")
-        list(Workers(seconds={seconds}).map(call, [({how!r}, os.getpid())]))
-        """,
-    )
-    asking = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    asking = subprocess.Popen([*script(tmp_path, DIES), how, seconds], stderr=subprocess.PIPE, text=True)
     worker, child = map(int, asking.stderr.readline().split())
     assert asking.wait() == -signal.SIGKILL
     asking.stderr.close()
@@ -298,15 +276,7 @@ def test_a_process_that_is_killed_takes_its_workers_along(tmp_path, how, seconds
 
 
 def test_a_script_without_a_main_guard_can_use_workers(tmp_path):
-    command = script(
-        tmp_path,
-        """
-        from rewardkit.workers.pool import Workers
-        def double(number):
-            return number * 2
-        print(Workers(seconds=5).call(double, 21))
-        """,
-    )
+    command = script(tmp_path, "print(Workers(seconds=5).call(lambda number: number * 2, 21))")
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout.strip()) == (0, "42"), done.stderr
 
