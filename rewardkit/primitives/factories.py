@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import lru_cache, partial
 from types import NoneType
 from typing import Annotated, Any, Literal, Self, get_args, get_origin, get_type_hints
@@ -32,7 +32,8 @@ class Made:
     def written(self, write: Callable[[Any], str]) -> str:
         """The call that makes it, with each argument as `write` writes it."""
         parts: list[str] = []
-        for option in fields(self):  # type: ignore[arg-type]
+        options: tuple[Field[Any], ...] = fields(self) if is_dataclass(self) else ()  # a user's may be none
+        for option in options:
             value: Any = getattr(self, option.name)
             if option.metadata.get("printed") == "star":
                 parts.extend(write(item) for item in value)

@@ -131,7 +131,8 @@ def _read_folder(folder: Path, texts: Collection[str], completions: Collection[s
     pieces = []
     splits = {"": folder}
     if (folder / "dataset_dict.json").is_file():
-        splits = {state.parent.name: state.parent for state in sorted(folder.glob("*/state.json"))}
+        names = json.loads((folder / "dataset_dict.json").read_bytes())["splits"]
+        splits = {name: folder / name for name in names}
     for split, place in splits.items():
         for path in _files_of_one_kind(place):
             file = f"{split}/{path.name}" if split else path.name

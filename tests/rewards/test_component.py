@@ -287,3 +287,17 @@ def test_closures_states_and_lambdas_of_one_file_have_fingerprints_of_their_own(
     prints = [print_of(f"{kind}_{at}") for kind in ("closure", "object", "lambda") for at in (1, 2)]
     assert len(set(prints)) == 6
     assert print_of("closure_1") == prints[0]
+
+
+class LastWord(rk.extract.Extractor):
+    """An extractor of a user's own, which is no dataclass."""
+
+    def occurrences(self, completion):
+        return [(completion.rindex(" ") + 1, len(completion))]
+
+
+def test_an_extractor_of_a_users_own_is_a_field_like_others():
+    correct = rk.Component("correct", rk.verify.matches)
+    reward = rk.Reward("own", {"prediction": LastWord()}, [correct])
+    assert reward(completion="it is 4", ground_truth="4").reward == 1.0
+    assert reward.record()["fields"] == {"prediction": "last_word()"} and HERE in reward.record()["sources"]
