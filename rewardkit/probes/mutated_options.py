@@ -82,7 +82,7 @@ _Changes = Iterator[tuple[str, Any, str]]
 
 
 def primitive(function: Any) -> bool:
-    """Whether it is one of rewardkit's callables that a factory made."""
+    """Whether it is one of rewardkit's primitives."""
     return isinstance(function, Primitive)
 
 

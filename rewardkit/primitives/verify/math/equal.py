@@ -10,7 +10,7 @@ from typing import Any, cast
 from rewardkit.primitives.extract.mathematics import math_answer
 from rewardkit.primitives.notes import note
 from rewardkit.primitives.texts import is_missing
-from rewardkit.primitives.verify.math.latex import LONGEST, normal_form, same_text, words
+from rewardkit.primitives.verify.math.latex import LONGEST, normal_form, same_text, split, words
 from rewardkit.primitives.verify.numbers import Number, alike, check_tolerances, read_number
 from rewardkit.workers.pool import Lost, WorkerEnded, Workers
 
@@ -37,7 +37,7 @@ def math_equal(
     Of what has words, lines or a box in it the final answer is taken on either side, as
     `rk.extract.math_answer` finds it: "The largest $n$ is 34." is 34.
 
-    Plain numbers and words are compared exactly, as in `numbers_equal`. Of all else
+    Plain numbers, words and lists of them are compared exactly, as in `numbers_equal`. Of all else
     math-verify is asked, once for each pair, and overruled where it can be shown to be wrong: constants are
     compared by their exact difference, letters by values put in for them, equations up to a factor, sets and
     tuples by their elements, sequences with an ellipsis as texts; and what it cannot read is not equal to
@@ -141,40 +141,67 @@ def _judge(given: str, expected: str, absolute: float, relative: float) -> tuple
         return None, None
     if prediction is not None and (absolute or relative):
         prediction, truth = _DIGITS_GO_ON.sub(r"\1", prediction), _DIGITS_GO_ON.sub(r"\1", truth)
-    known = _item(truth) is not None
+    known = _list(truth)
     if prediction is None:
-        verdict = False if known else None
+        verdict = False if known[1] else None
     elif same_text(prediction, truth) and any(map(str.isalnum, truth)):
         verdict = True
     else:
-        verdict = _items_equal(_item(prediction), _item(truth), absolute, relative)
+        verdict = _lists_equal(_list(prediction), known, absolute, relative)
     if verdict is not None:
         return verdict, None
     answer = _ask(prediction, truth, absolute, relative)
     if isinstance(answer, Lost):
-        readable = known or _ask(None, truth, 0.0, 0.0) is False
+        readable = known[1] or _ask(None, truth, 0.0, 0.0) is False
         return (False if readable else None), f"not decided: {answer.error}"
-    return (False if answer is None and known else cast(bool | None, answer)), None
+    return (False if answer is None and known[1] else cast(bool | None, answer)), None
 
 
 _DIGITS_GO_ON = re.compile(r"^([-+]?\d+\.\d+)\s*\\ldots$")
 
-Item = Number | str | None
+Item = Number | str
+Listed = tuple[str, list[Item]]
+"""The brackets around a list, and its numbers and words; none where there are others."""
 
 
-def _items_equal(a: Item, b: Item, absolute: float, relative: float) -> bool | None:
-    """Of numbers and words; ``None`` for others, which the worker reads."""
-    if a is None or b is None:
+def _lists_equal(given: Listed, expected: Listed, absolute: float, relative: float) -> bool | None:
+    """Of lists between the same brackets; ``None`` for others, which the worker reads."""
+    (brackets, first), (others, second) = given, expected
+    if brackets != others or not first or not second:
         return None
+    if brackets not in ("{}", "") or len(first) == len(second) == 1:
+        pairs = zip(first, second, strict=False)
+        return len(first) == len(second) and all(_items_equal(*pair, absolute, relative) for pair in pairs)
+    if absolute or relative:
+        return None
+    return set(first) == set(second)
+
+
+def _items_equal(a: Item, b: Item, absolute: float, relative: float) -> bool:
     if isinstance(a, str) or isinstance(b, str):
         return a == b
     return alike(a, b, absolute, relative)
 
 
-def _item(text: str) -> Item:
+_LIST = re.compile(r"(?:(\(|\[|\\\{)(.*?)(\)|\]|\\\})|(.*))", re.DOTALL)
+
+
+def _list(text: str) -> Listed:
+    """Brackets and items of a list, or one item; around that parentheses say nothing."""
+    opening, inner, closing, bare = cast(re.Match[str], _LIST.fullmatch(text)).groups(default="")
+    items = [_item(item) for item in split(inner or bare, _SEPARATOR)]
+    known = [item for item in items if item is not None]
+    alone = len(items) == 1
+    brackets = "" if alone and opening + closing == "()" else (opening + closing).replace("\\", "")
+    return brackets, known if len(known) == len(items) and not (alone and brackets[:1] in ("(", "[")) else []
+
+
+def _item(text: str) -> Item | None:
     number = _number(text)
     return words(text) if number is None else number
 
+
+_SEPARATOR = re.compile(r",?\s*(?:\\text\s*\{\s*(?:and|or)\s*\}|(?<![A-Za-z\\])(?:and|or)(?![A-Za-z]))|,")
 
 SHORT = 200
 """Characters of a pair, of which many are remembered; of longer ones a few, to keep little."""

@@ -19,7 +19,7 @@ import sympy
 from latex2sympy2_extended.latex2sympy2 import is_expr_of_only_symbols
 from latex2sympy2_extended.logic import And
 from math_verify import verify
-from sympy import Eq, Expr, Interval, Mul, Rational, Symbol, Tuple, UnevaluatedExpr
+from sympy import Eq, Expr, Interval, Mul, Poly, Rational, Symbol, Tuple, UnevaluatedExpr
 from sympy.core.evalf import PrecisionExhausted
 from sympy.core.function import AppliedUndef
 from sympy.core.relational import Relational
@@ -225,7 +225,7 @@ def _relation(a: Any, b: Any, same: Same) -> Verdict:
     factor = _factor(x, y)
     if factor is not None:
         return True if isinstance(a, Eq | sympy.Ne) or factor.is_positive else None
-    return None
+    return False if _solutions_differ(x, y) else None
 
 
 def _factor(x: Expr, y: Expr) -> Expr | None:
@@ -240,6 +240,32 @@ def _factor(x: Expr, y: Expr) -> Expr | None:
     if _constants(x.subs(others), factor * y.subs(others)) is False:
         return None
     return factor if sympy.expand(x - factor * y) == 0 else None
+
+
+def _solutions_differ(x: Expr, y: Expr) -> bool:
+    """Whether x = 0 and y = 0 are proven to have different solutions."""
+    values = _points(x, y)[0]
+    for name in values:
+        point = {other: value for other, value in values.items() if other != name}
+        fractions = [sympy.fraction(sympy.together(side.subs(point))) for side in (x, y)]
+        if not all(above.is_polynomial(name) for above, _ in fractions):
+            continue
+        a, b = (Poly(above, name) for above, _ in fractions)
+        if a.degree() == b.degree() == 1:
+            roots = [-side.nth(0) / side.nth(1) for side in (a, b)]
+            return _constants(*roots) is False
+        if all(side.domain in (sympy.ZZ, sympy.QQ) and not side.is_zero for side in (a, b)):
+            return _roots_differ(a.sqf_part(), b.sqf_part())
+    return False
+
+
+def _roots_differ(a: Poly, b: Poly) -> bool:
+    """Of two polynomials without multiple roots: their real roots, or where neither has any, all."""
+    common = a.gcd(b)
+    alone = [side.quo(common) for side in (a, b)]
+    if a.count_roots() or b.count_roots():
+        return any(side.count_roots() for side in alone)
+    return any(side.degree() > 0 for side in alone)
 
 
 # Scalars
