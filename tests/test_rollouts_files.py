@@ -157,7 +157,7 @@ def test_a_file_without_a_usable_row_is_an_error_with_its_name(load, name, conte
         (pd.DataFrame({"completion": []}), "has no rows"),
         (pd.DataFrame([["a", "b"]], columns=["completion", "completion"]), "completion"),
         ("nowhere/r.jsonl", "there is no file 'nowhere/r.jsonl'"),
-        ("gallery:arithmetics", "no rollouts for 'arithmetics'"),
+        ("gallery:arithmetics", "no rollouts for 'arithmetics'.*did you mean 'arithmetic'"),
     ],
 )
 def test_a_source_without_a_usable_row_is_an_error(source, said):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rewardkit.errors import InputError
+from rewardkit.errors import InputError, did_you_mean
 
 GALLERY = "gallery:"
 
@@ -29,8 +29,12 @@ def resolve(source: str | Path, file: str) -> Path:
         return Path(source)
     name = source.removeprefix(GALLERY).partition(".")[0]
     data = bundled("data")
-    places = [data / name / file, *([data / "gallery" / f"{name}.jsonl"] if file == "cases.jsonl" else [])]
-    for place in places:
-        if place.is_file():
-            return place
-    raise InputError(f"the gallery has no {file.removesuffix('.jsonl')} for {name!r}")
+    known = {path.parent.name: path for path in sorted(data.glob(f"*/{file}"))}
+    if file == "cases.jsonl":
+        known |= {path.stem: path for path in sorted(data.glob("gallery/*.jsonl"))}
+    if name in known:
+        return known[name]
+    raise InputError(
+        f"the gallery has no {file.removesuffix('.jsonl')} for {name!r}; it has "
+        f"{list(known)}{did_you_mean(name, list(known))}"
+    )
