@@ -1,6 +1,7 @@
 """ms-swift's own classes, and the function of its trainer that calls rewards."""
 
 import pytest
+import waiting
 from table import proved
 
 torch = pytest.importorskip("torch")
@@ -47,15 +48,11 @@ def test_a_class_is_read_as_it_is_called_there(kind):
     proved("ms-swift", "read")
 
 
-async def slow(completion):
-    return None if not completion else len(completion) / 8
-
-
 def test_an_async_reward_is_an_async_class_there(tmp_path):
-    reward = rk.Reward("slow", components=[rk.Component("slow", slow, range=None)])
+    reward = rk.Reward("slow", components=[rk.Component("slow", waiting.slow, range=None)])
     rollouts = rk.load_rollouts(
         [{"prompt": "2+2?", "completion": text, "ground_truth": "4"} for text in ("4", "")]
     )
     made = export(reward, to="ms-swift", path=tmp_path / "slow.py", missing=-3.0, verify=rollouts)
     assert made.proof.equal and issubclass(orms["slow"], AsyncORM)
-    assert theirs(orms["slow"](), list(rollouts)).tolist() == [0.125, -3.0]
+    assert theirs(orms["slow"](), list(rollouts)).tolist() == [1 / 64, -3.0]

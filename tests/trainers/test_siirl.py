@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 
 import numpy as np
+import waiting
 from table import proved
 
 import rewardkit as rk
@@ -28,16 +29,10 @@ def test_the_dapo_manager_gives_the_same_and_adds_only_its_own_penalty():
     proved("siirl", "called", "DAPORewardManager of siirl 0.2.0")
 
 
-async def slow(completion):
-    return len(completion) / 100
-
-
-def waiting():
-    return rk.Reward("waiting", components=[rk.Component("slow", slow, range=None)])
-
-
 def test_async_components_are_waited_for_and_the_loss_is_said(tmp_path):
     rollouts = rk.load_rollouts("gallery:arithmetic").select(range(8))
-    made = export(rk.load_reward(f"{__file__}:waiting"), to="siirl", path=tmp_path / "w.py", verify=rollouts)
+    made = export(
+        rk.load_reward(f"{waiting.__file__}:waiting"), to="siirl", path=tmp_path / "w.py", verify=rollouts
+    )
     assert made.proof.equal and "async def compute_score" not in made.path.read_text()
     assert any("async components (slow) block" in loss for loss in made.losses)

@@ -10,9 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import tiny
+import waiting
 from datasets import Dataset
 from table import proved
 from trl import GRPOConfig, GRPOTrainer
+from waiting import tiny as reward
 
 import rewardkit as rk
 from rewardkit.analysis.advantages import batch, dr_grpo, gdpo, grpo
@@ -20,35 +22,6 @@ from rewardkit.targets import trl
 from rewardkit.targets.export import export
 
 GENERATIONS, PROMPTS = 4, 3
-
-
-def share(completion, ground_truth):
-    """The share of characters that the truth has; not judged without any."""
-    return sum(letter in ground_truth for letter in completion) / len(completion) if completion else None
-
-
-def digits(completion):
-    """Whether there is a digit; cannot tell where the first letter is a sign."""
-    rk.note("length", len(completion))
-    return None if not completion[:1].isalnum() else any(letter.isdigit() for letter in completion)
-
-
-async def judge(completion):
-    """An endpoint that takes its time."""
-    await asyncio.sleep(0.001)
-    return float(completion[:1].islower())
-
-
-def reward(**options):
-    return rk.Reward(
-        "tiny",
-        components=[
-            rk.Component("share", share, weight=0.75),
-            rk.Component("digits", digits, weight=-0.5),
-            rk.Component("judge", judge, weight=2.0),
-        ],
-        **options,
-    )
 
 
 def module_of(path):
@@ -138,7 +111,7 @@ def test_a_trainer_logs_our_rewards_and_advantages_for_the_combined_function(sca
 
 @pytest.mark.parametrize("chat", [False, True], ids=["plain", "conversational"])
 def test_a_trainer_waits_for_the_async_function_of_a_file(chat, tmp_path):
-    made = export(rk.load_reward(__file__ + ":reward"), to="trl", path=tmp_path / "tiny_trl.py")
+    made = export(rk.load_reward(f"{waiting.__file__}:tiny"), to="trl", path=tmp_path / "tiny_trl.py")
     function = module_of(made.path).tiny
     assert asyncio.iscoroutinefunction(function)
     table, rollouts, _ = trained([function], tmp_path, chat=chat)

@@ -1,8 +1,7 @@
 """verl's own loader and managers."""
 
-import asyncio
-
 import numpy as np
+import waiting
 from table import proved
 
 import rewardkit as rk
@@ -31,25 +30,10 @@ def test_a_documented_function_is_read_as_its_manager_calls_it(tmp_path):
     proved("verl", "read")
 
 
-async def slow(completion):
-    await asyncio.sleep(0.001)
-    return len(completion) / 100
-
-
-def waiting():
-    return rk.Reward(
-        "waiting", components=[rk.Component("slow", slow, range=None), rk.Component("none", nothing)]
-    )
-
-
-def nothing(completion):
-    return None
-
-
 def test_an_async_reward_is_a_coroutine_function_there_and_a_missing_one_is_marked(tmp_path):
     rollouts = rk.load_rollouts("gallery:arithmetic").select(range(8))
     made = export(
-        rk.load_reward(f"{__file__}:waiting"),
+        rk.load_reward(f"{waiting.__file__}:half_judged"),
         to="verl",
         path=tmp_path / "w.py",
         missing=-3.0,
@@ -58,8 +42,8 @@ def test_an_async_reward_is_a_coroutine_function_there_and_a_missing_one_is_mark
     assert made.proof.differ == 0 and made.proof.compared == 24
     assert made.proof.judged == 0 and not made.proof.equal  # what nothing judges proves nothing
     assert "async def compute_score" in made.path.read_text()
-    one = verl.functions(waiting(), missing=-3.0)("x", "abc", None)
-    assert one == {"score": -3.0, "judged": 0.0, "slow": 0.03, "none": -3.0}
+    one = verl.functions(waiting.half_judged(), missing=-3.0)("x", "abc", None)
+    assert one == {"score": -3.0, "judged": 0.0, "slow": 3 / 64, "none": -3.0}
 
 
 def test_the_batch_manager_takes_a_function_of_lists():
