@@ -81,7 +81,7 @@ class Component:
 
     @cached_property
     def gate_call(self) -> Call | None:
-        """How its gate's predicate is called; ``None`` where the gate is on a column or there is none."""
+        """How its gate is asked whether it is open; ``None`` where there is none."""
         return read_gate(self.gate, f"component {self.name!r}")
 
     @property

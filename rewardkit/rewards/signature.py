@@ -109,12 +109,15 @@ def check_name(name: Any, what: str) -> None:
 
 
 def read_gate(gate: Gate | None, owner: str) -> Call | None:
-    """The call of a gate's predicate; ``None`` for a gate on a column, or none."""
-    return Call.read(gate.on, f"the gate of {owner}") if gate is not None and callable(gate.on) else None
-
-
-def gate_asks_for(gate: Gate | None, call: Call | None) -> tuple[str, ...]:
-    """Names of the columns a gate needs."""
+    """How a gate is asked whether it is open; ``None`` where there is none."""
     if gate is None:
-        return ()
-    return call.asks_for if call is not None else (str(gate.on),)
+        return None
+    owner = f"the gate of {owner}"
+    if callable(gate.on):
+        return Call.read(gate.on, owner)
+    return Call(gate.admits, (gate.on,), {}, owner)
+
+
+def gate_asks_for(call: Call | None) -> tuple[str, ...]:
+    """Names of the columns a gate needs."""
+    return call.asks_for if call is not None else ()

@@ -45,10 +45,14 @@ OUT_OF_RANGE = "out of range: "
 
 @dataclass(frozen=True)
 class Failure:
-    """What stands in place of a value that a user's function failed to give; `late`: within its time."""
+    """What stands in place of a value that a user's function failed to give.
+
+    `late`: within its time; `several`: the call was for several rows.
+    """
 
     message: str
     late: bool = False
+    several: bool = False
 
 
 def failed(error: BaseException) -> Failure:

@@ -153,26 +153,13 @@ def _explanation(part: Reward, rollout: Mapping[str, Any], result: RewardResult)
             spans[name] = spans_of(function, completion)
     lines = []
     for item in part.components:
-        value = result.scores[item.name]
-        adds = (
-            item.weight * (0.0 if np.isnan(value) else value)
-            if part.aggregation == "weighted_sum"
-            else np.nan
-        )
-        shown = adds if result.status[item.name] in ("scored", "gated") else np.nan
+        status, value = result.status[item.name], result.scores[item.name]
+        adds = np.nan
+        if part.aggregation == "weighted_sum" and status in ("scored", "gated"):
+            adds = item.weight * value if status == "scored" else 0.0
         gate = describe(item.gate) if item.gate else ""
-        lines.append(
-            Line(
-                item.name,
-                result.status[item.name],
-                value,
-                item.weight,
-                shown,
-                gate,
-                result.errors.get(item.name, ""),
-                item.why,
-            )
-        )
+        why_not = result.errors.get(item.name, "")
+        lines.append(Line(item.name, status, value, item.weight, adds, gate, why_not, item.why))
     return Explanation(part.name, str(completion), dict(rollout), spans, tuple(lines), result)
 
 
