@@ -34,11 +34,13 @@ PROCESSES = 4
 
 
 def time_limit(
-    timeout: float | None, *, patience: int | None = None
+    timeout: float | None, *, patience: int | None = None, processes: int | None = None
 ) -> AbstractContextManager[TimeLimit | None]:
     """A time limit of so many seconds, or none; RewardError where that is no time."""
     try:
-        return nullcontext() if timeout is None else TimeLimit(timeout, patience=patience)
+        if timeout is None:
+            return nullcontext()
+        return TimeLimit(timeout, patience=patience, processes=processes)
     except (ValueError, TypeError):
         raise RewardError(f"timeout={timeout!r} is not a time; give seconds above 0, or None") from None
 
