@@ -58,7 +58,7 @@ def only_run(reward: Reward, names: Collection[str]) -> str:
     moved = moved_by(reward, names)
     earlier: list[str] = []
     for item in reward.components:
-        if on := [name for name in item.asked_for if name in moved]:
+        if on := [name for name in item.asks_for if name in moved]:
             return f"{item.name!r} asks for the score of {on[0]!r}"
         if item.gate is not None and (on := _asked(item.gate, item, earlier, moved)):
             return f"the gate of {item.name!r} is a predicate that asks for {on[0]!r}, or may"

@@ -153,12 +153,12 @@ class Reward:
         ).name
 
     def _reads_truth(self, item: Component) -> bool:
-        names, seen = list(item.asked_for), set()
+        names, seen = list(item.asks_for), set()
         while names:
             name = names.pop()
             if name == "ground_truth":
                 return True
-            if name in self.fields and name not in seen and self.recorded is None:
+            if name in self.fields and name not in seen:
                 seen.add(name)
                 names += self.field_calls[name].asks_for
         return False

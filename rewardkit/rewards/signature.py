@@ -11,6 +11,7 @@ from typing import Any
 
 from rewardkit.errors import RewardError, did_you_mean
 from rewardkit.primitives.gates import Gate
+from rewardkit.rewards.fingerprint import Recorded
 
 __all__ = ["Call", "check_name", "gate_asks_for", "is_async", "parameters", "read_gate"]
 
@@ -42,6 +43,8 @@ class Call:
 
         RewardError: not callable, no signature, unknown parameter.
         """
+        if isinstance(function, Recorded):
+            return cls(function, function.asked_for, {}, owner)
         if not callable(function):
             raise RewardError(f"{owner} needs a function, not {function!r}")
         try:
