@@ -82,18 +82,19 @@ def score(
         if not done:
             raise
         kept = np.sort(np.concatenate([rows for rows, _ in done]))
-        scores = _scores(_joined(done, job.shard(kept), kept), rollouts.select(kept.tolist()), run)
+        places = [(np.searchsorted(kept, rows), outcomes) for rows, outcomes in done]
+        scores = _scores(_joined(places, job.shard(kept)), rollouts.select(kept.tolist()), run)
         raise Interrupted(scores, len(rollouts)) from None
-    return _scores(_joined(done, job, np.arange(len(rollouts))), rollouts, run)
+    return _scores(_joined(done, job), rollouts, run)
 
 
-def _joined(shards: Sequence[tuple[Rows, Outcomes]], job: engines.Job, rows: Rows) -> Outcomes:
-    """The outcomes of the rows of a job, which its shards have between them."""
-    if len(shards) == 1 and (shards[0][0] == rows).all():
+def _joined(shards: Sequence[tuple[Rows, Outcomes]], job: engines.Job) -> Outcomes:
+    """The outcomes of a job, whose rows its shards have between them."""
+    if len(shards) == 1 and (np.diff(shards[0][0]) == 1).all():
         return shards[0][1]
     whole = Outcomes.blank(job.plan, SCORED, notes=job.notes)
-    for places, outcomes in shards:
-        whole.put(np.searchsorted(rows, places), outcomes)
+    for rows, outcomes in shards:
+        whole.put(rows, outcomes)
     return whole
 
 
