@@ -127,9 +127,7 @@ def part_scores(scores: Scores, part: Part) -> Scores:
 def to_run(reward: Reward, touched: set[str]) -> tuple[set[str], set[str]]:
     """The fields and components that depend on these, and all that must run to have those anew."""
     asks = [(name, call.asks_for) for name, call in reward.field_calls.items()]
-    asks += [
-        (item.name, (*item.asks_for, *gate_asks_for(item.gate, item.gate_call))) for item in reward.components
-    ]
+    asks += [(item.name, (*item.asks_for, *gate_asks_for(item.gate_call))) for item in reward.components]
     names = {name for name, _ in asks}
     changed = set(touched)
     for name, asked in asks:

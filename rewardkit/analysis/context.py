@@ -102,7 +102,7 @@ def context_of(
         if not numeric(column_values(scores.rollouts.table[name])):
             raise InputError(f"column {name!r} holds no numbers; give one that does")
     table = scores.table.iloc[rows]
-    asked = {name for item in scores.reward.components for name in item.asked_for} | set(scores.reward.needs)
+    asked = {name for item in scores.reward.components for name in item.asks_for} | set(scores.reward.needs)
     own = frozenset(known) - set(scores.rollouts.logged.components.values()) - asked
     values, why = _label(table, label, scores.reward.names) if label is not None else (None, "")
     return Context(table, values, label or "", why, columns, own)

@@ -58,7 +58,7 @@ def only_run(reward: Reward, names: Collection[str]) -> str:
     moved = moved_by(reward, names)
     earlier: list[str] = []
     for item in reward.components:
-        if on := [name for name in item.asked_for if name in moved]:
+        if on := [name for name in item.asks_for if name in moved]:
             return f"{item.name!r} asks for the score of {on[0]!r}"
         if item.gate is not None and (on := _asked(item.gate, item, earlier, moved)):
             return f"the gate of {item.name!r} is a predicate that asks for {on[0]!r}, or may"
@@ -71,7 +71,7 @@ def only_run(reward: Reward, names: Collection[str]) -> str:
     if gate is None and reward.gate is not None:
         if isinstance(reward.gate.on, Recorded):
             return f"the gate on the whole reward may ask for {min(moved)!r}: its record does not say"
-        if on := [name for name in gate_asks_for(reward.gate, reward.gate_call) if name in moved]:
+        if on := [name for name in gate_asks_for(reward.gate_call) if name in moved]:
             return f"the gate on the whole reward asks for {on[0]!r}"
     return ""
 
@@ -80,5 +80,5 @@ def _asked(gate: Gate, item: Component, earlier: list[str], moved: set[str]) -> 
     """What the predicate of a gate asks for of what is moved; of one from a record, all that it may."""
     if gate_on(gate) is not None:
         return []
-    asked = earlier if isinstance(gate.on, Recorded) else gate_asks_for(gate, item.gate_call)
+    asked = earlier if isinstance(gate.on, Recorded) else gate_asks_for(item.gate_call)
     return [name for name in asked if name in moved]

@@ -90,7 +90,7 @@ def _unread(scores: Scores) -> Iterator[Finding]:
     read: dict[str, set[str]] = defaultdict(set)
     for item in scores.reward.components:
         if key := KEY.match(describe(item.function)):
-            for name in item.asked_for:
+            for name in item.asks_for:
                 read[name].add(ast.literal_eval(key[1]))
     for name, keys in read.items():
         rows: dict[str, list[int]] = defaultdict(list)

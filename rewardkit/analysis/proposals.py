@@ -109,7 +109,7 @@ def prediction_column(scores: Scores, item: Component) -> str | None:
 
     The one other it asks for, a field or a rollout column.
     """
-    asked = item.asked_for
+    asked = item.asks_for
     if "ground_truth" not in asked or "ground_truth" not in scores.table:
         return None
     others = [name for name in asked if name != "ground_truth"]

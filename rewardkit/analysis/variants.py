@@ -194,7 +194,7 @@ def _closed(
     moved = moved_by(reward, gates)
     for item in reward.components:
         if item.name in moved:
-            count = put_gate(table, item.name, gate_on(item.gate), item.asked_for)
+            count = put_gate(table, item.name, gate_on(item.gate), item.asks_for)
             if count:
                 to_score[item.name] = count
     return Scores(table, scores.reward, scores.rollouts, scores.run).under(reward), to_score

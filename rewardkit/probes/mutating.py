@@ -206,9 +206,9 @@ def _without(reward: Reward, name: str) -> Iterator[Mutant]:
     """The reward without a component and what depends on it; alone it would be as with weight 0."""
     gone = {name}
     for item in reward.components:
-        if gone & {*item.asks_for, *gate_asks_for(item.gate, item.gate_call)}:
+        if gone & {*item.asks_for, *gate_asks_for(item.gate_call)}:
             gone.add(item.name)
-    gate = None if gone & set(gate_asks_for(reward.gate, reward.gate_call)) else reward.gate
+    gate = None if gone & set(gate_asks_for(reward.gate_call)) else reward.gate
     kept = [item for item in reward.components if item.name not in gone]
     if not kept or (gone == {name} and gate is reward.gate):
         return

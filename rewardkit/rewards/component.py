@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from rewardkit.errors import RewardError
 from rewardkit.primitives.gates import Gate
-from rewardkit.rewards.fingerprint import Recorded, describe, sources_seen
+from rewardkit.rewards.fingerprint import describe, sources_seen
 from rewardkit.rewards.signature import Call, check_name, read_gate
 
 __all__ = ["Component"]
@@ -81,18 +81,13 @@ class Component:
 
     @cached_property
     def gate_call(self) -> Call | None:
-        """How its gate's predicate is called; ``None`` where the gate is on a column or there is none."""
+        """How its gate is asked whether it is open; ``None`` where there is none."""
         return read_gate(self.gate, f"component {self.name!r}")
 
     @property
     def asks_for(self) -> tuple[str, ...]:
-        """Names of the columns its function needs."""
+        """Names of the columns its function needs, or needed where it is known from a run record."""
         return self.call.asks_for
-
-    @property
-    def asked_for(self) -> tuple[str, ...]:
-        """The same, of a component from a run record as well: what it asked for there."""
-        return self.function.asked_for if isinstance(self.function, Recorded) else self.asks_for
 
     def scoring_record(self) -> dict[str, Any]:
         """What decides its scores, as plain data."""

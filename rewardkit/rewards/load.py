@@ -10,7 +10,6 @@ import os
 import re
 import sys
 import traceback
-from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -37,11 +36,12 @@ def find_reward(name: str) -> tuple[Any, str]:
     place, attribute = _split(str(name))
     module = _module(place)
     if not hasattr(module, attribute):
-        candidates = [
+        own = [
             key
             for key, value in vars(module).items()
-            if isinstance(value, Reward) or _own_function(value, module)
+            if inspect.isfunction(value) and value.__module__ == module.__name__
         ]
+        candidates = [key for key, value in vars(module).items() if isinstance(value, Reward) or key in own]
         raise RewardError(
             f"{place} has no {attribute!r}; it has "
             f"{candidates or 'no reward and no function'}{did_you_mean(attribute, candidates)}"
@@ -66,10 +66,6 @@ def _split(name: str) -> tuple[str, str]:
     return place, attribute
 
 
-def _own_function(value: Any, module: ModuleType) -> bool:
-    return inspect.isfunction(value) and value.__module__ == module.__name__
-
-
 def _module(place: str) -> ModuleType:
     if place.endswith(".py"):
         path = Path(place)
@@ -85,21 +81,18 @@ def _module(place: str) -> ModuleType:
         )
     try:
         return importlib.import_module(place)
-    except ModuleNotFoundError as error:
-        if error.name and (place == error.name or place.startswith(error.name + ".")):
-            raise RewardError(_no_module(place)) from None
-        raise RewardError(failed(place, error)) from error
     except CAUGHT as error:
+        missing = error.name if isinstance(error, ModuleNotFoundError) else None
+        if missing and f"{place}.".startswith(f"{missing}."):
+            package, _, name = place.rpartition(".")
+            folder = Path(importlib.import_module(GALLERY).__file__ or "").parent
+            known = sorted(path.stem for path in folder.glob("*.py") if not path.stem.startswith("_"))
+            raise RewardError(
+                f"the gallery has no {name!r}; it has {known}{did_you_mean(name, known)}"
+                if package == GALLERY
+                else f"there is no module {place!r} to import; for a file write its path with .py"
+            ) from None
         raise RewardError(failed(place, error)) from error
-
-
-def _no_module(place: str) -> str:
-    package, _, name = place.rpartition(".")
-    if package == GALLERY:
-        folder = Path(importlib.import_module(GALLERY).__file__ or "").parent
-        known = sorted(path.stem for path in folder.glob("*.py") if not path.stem.startswith("_"))
-        return f"the gallery has no {name!r}; it has {known}{did_you_mean(name, known)}"
-    return f"there is no module {place!r} to import; for a file write its path with .py"
 
 
 def run_file(path: Path) -> ModuleType:
@@ -110,13 +103,14 @@ def run_file(path: Path) -> ModuleType:
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     before = sys.modules.get(name)
-    for helper in _beside(path):
-        if helper in _HELPERS:  # a module beside it that an earlier run imported: it may have changed
-            _forget(helper)
+    for helper in _HELPERS & _beside(path).keys():  # which an earlier run imported: it may have changed
+        del sys.modules[helper]
     importlib.invalidate_caches()
     known = set(_beside(path))
     sys.modules[name] = module  # pickling a function of the file needs to find it there
     sys.path.insert(0, str(path.parent))
+    # bytecode of modules beside it would take two edits of one second for one
+    writes, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
         text = path.read_bytes()
         module.__dict__[SOURCE_HASH] = source = SourceHash(source_hash(text))
@@ -127,15 +121,15 @@ def run_file(path: Path) -> ModuleType:
             text + b"".join(helpers[helper].read_bytes() for helper in helpers if helper not in known)
         )
     except BaseException as error:
-        if before is None:
-            del sys.modules[name]
-        else:
+        del sys.modules[name]
+        if before:
             sys.modules[name] = before
         if not isinstance(error, CAUGHT):
             raise
         raise RewardError(failed(str(path), error)) from error
     finally:
         sys.path.remove(str(path.parent))
+        sys.dont_write_bytecode = writes
         _HELPERS.update(_beside(path).keys() - known)  # of a run that failed, too
     return module
 
@@ -152,14 +146,6 @@ def forget_beside(path: Path) -> None:
     for name in _beside(path.resolve()):
         if "." not in name and name != "__main__" and not hasattr(sys.modules[name], "__path__"):
             _HELPERS.add(name)
-
-
-def _forget(helper: str) -> None:
-    """Let a module be imported anew, and not from bytecode, which takes two edits of one second for one."""
-    bytecode = getattr(sys.modules.pop(helper).__spec__, "cached", None)
-    if bytecode:
-        with suppress(OSError):
-            Path(bytecode).unlink()
 
 
 def _beside(path: Path) -> dict[str, Path]:

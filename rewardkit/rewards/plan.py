@@ -52,14 +52,14 @@ class Routing:
         for row, value in enumerate(columns[self.column]):
             known = isinstance(value, Hashable) and value in self.rewards
             rows_of.setdefault(value if known else UNKNOWN, []).append(row)
-        inner = dict(self.rewards)
-        if self.default is not None:
-            inner[UNKNOWN] = self.default
-        return [
-            Part("default" if key is UNKNOWN else str(key), reward, np.array(rows_of[key]))
-            for key, reward in inner.items()
-            if key in rows_of
+        parts = [
+            Part(str(value), reward, np.array(rows_of[value]))
+            for value, reward in self.rewards.items()
+            if value in rows_of
         ]
+        if self.default is not None and UNKNOWN in rows_of:
+            parts.append(Part("default", self.default, np.array(rows_of[UNKNOWN])))
+        return parts
 
 
 @dataclass(frozen=True, eq=False)

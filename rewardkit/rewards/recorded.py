@@ -36,29 +36,35 @@ def recorded(rollouts: Rollouts, weights: Mapping[str, float] | None = None) -> 
     columns = dict(rollouts.logged.components)
     for name in list(given):
         if name not in columns:
-            column = _column(rollouts, name)
-            own = f"logged_{identifier(column)}"  # a component cannot be called as the column it asks for
-            columns[own], given[own] = column, given[name]
+            numbers = _numbers(rollouts)
+            if name not in numbers:
+                known = list(dict.fromkeys([*rollouts.logged.components, *numbers]))
+                raise RewardError(
+                    f"weights= names {name!r}; the scores and columns of numbers in {rollouts.source} are "
+                    f"{known}{did_you_mean(name, known)}"
+                )
+            own = f"logged_{identifier(name)}"  # a component cannot be called as the column it asks for
+            columns[own], given[own] = name, given[name]
     if not columns:
         raise RewardError(
             f"{rollouts.source} holds no scores of a trainer; its columns of numbers are "
             f"{_numbers(rollouts)}: name those to take with weights={{...}}, or give a reward"
         )
-    known = rollouts.logged.weights
+    logged = rollouts.logged
     return Reward(
         LOGGED_REWARD,
         components=[
             Component(
                 name,
                 as_logged,
-                weight=given[name] if name in given else known[name],
-                why=_why(name, column, rollouts.logged),
+                weight=given[name] if name in given else logged.weights[name],
+                why=_why(name, column, logged),
                 columns={"value": column},
                 range=None,
             )
             for name, column in columns.items()
         ],
-        on_missing=rollouts.logged.on_missing,
+        on_missing=logged.on_missing,
     )
 
 
@@ -76,18 +82,6 @@ def _why(name: str, column: str, logged: Logged) -> str:
     if column == logged.total:
         return "the reward in the log"
     return "a score in the log" if logged.weights.get(name) else "in the log, recorded only"
-
-
-def _column(rollouts: Rollouts, name: str) -> str:
-    """The column of numbers of this name. RewardError: there is none."""
-    numbers = _numbers(rollouts)
-    if name not in numbers:
-        known = [*rollouts.logged.components, *numbers]
-        raise RewardError(
-            f"weights= names {name!r}; the scores and columns of numbers in {rollouts.source} are "
-            f"{list(dict.fromkeys(known))}{did_you_mean(name, known)}"
-        )
-    return name
 
 
 def _numbers(rollouts: Rollouts) -> Sequence[str]:

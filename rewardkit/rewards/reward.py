@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from rewardkit.primitives.weights import aggregate, check_weights
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.fingerprint import describe, fingerprint, sources, sources_seen
 from rewardkit.rewards.plan import ROLLOUT, Columns, Floats, Part, Plan, Routing, Rows
-from rewardkit.rewards.signature import Call, check_name, gate_asks_for, read_gate
+from rewardkit.rewards.signature import Call, check_name, read_gate
 
 if TYPE_CHECKING:
     from rewardkit.scoring.result import RewardResult
@@ -94,34 +94,22 @@ class Reward:
         for kind, names in (("field", self.fields), ("component", self.names)):
             for name in names:
                 check_name(name, kind)
-                if taken.get(name) == kind:
-                    raise RewardError(f"reward {self.name!r}: two {kind}s are called {name!r}; rename one")
                 if name in taken:
-                    raise RewardError(
-                        f"reward {self.name!r}: {name!r} is the name of a {taken[name]} and of a {kind}; "
-                        "rename one"
-                    )
+                    clash = f"{name!r} is the name of a {taken[name]} and of a {kind}"
+                    clash = f"two {kind}s are called {name!r}" if taken[name] == kind else clash
+                    raise RewardError(f"reward {self.name!r}: {clash}; rename one")
                 taken[name] = kind
 
     def _check_order(self) -> None:
         """No field, component or gate asks for what is declared after it."""
-        later = [*self.fields, *self.names]
-
-        def check(who: str, names: Iterable[str]) -> None:
-            for name in names:
-                if name in later:
-                    raise RewardError(
-                        f"reward {self.name!r}: {who} {name!r}, which is not declared before it; move it up "
-                        "or ask for another"
-                    )
-
-        for name, call in self.field_calls.items():
-            check(f"field {name!r} asks for", call.asks_for)
-            later.remove(name)
-        for item in self.components:
-            check(f"component {item.name!r} asks for", item.asks_for)
-            check(f"the gate of component {item.name!r} is on", gate_asks_for(item.gate, item.gate_call))
-            later.remove(item.name)
+        order = [*self.fields, *self.names]
+        for name, call in self._calls:
+            later = order[order.index(name) :] if name else []
+            if wrong := [asked for asked in call.asks_for if asked in later]:
+                raise RewardError(
+                    f"reward {self.name!r}: {call.owner} asks for {wrong[0]!r}, which is not declared before "
+                    "it; move it up or ask for another"
+                )
 
     # --- what it is made of
 
@@ -132,7 +120,7 @@ class Reward:
 
     @cached_property
     def gate_call(self) -> Call | None:
-        """How the predicate of the gate on the whole reward is called."""
+        """How the gate on the whole reward is asked whether it is open; ``None`` where there is none."""
         return read_gate(self.gate, f"reward {self.name!r}")
 
     @property
@@ -165,14 +153,14 @@ class Reward:
         ).name
 
     def _reads_truth(self, item: Component) -> bool:
-        names, seen = list(item.asked_for), set()
+        names, seen = list(item.asks_for), set()
         while names:
             name = names.pop()
             if name == "ground_truth":
                 return True
-            if name in self.fields and name not in seen and self.recorded is None:
+            if name in self.fields and name not in seen:
                 seen.add(name)
-                names += Call.read(self.fields[name], name).asks_for
+                names += self.field_calls[name].asks_for
         return False
 
     @property
@@ -186,14 +174,12 @@ class Reward:
         return (self.routing.column,) if self.routing else ()
 
     @cached_property
-    def _asks(self) -> list[tuple[str, tuple[str, ...]]]:
-        """Who asks for which columns: every field, component and gate."""
-        asked = [(call.owner, call.asks_for) for call in self.field_calls.values()]
+    def _calls(self) -> list[tuple[str, Call]]:
+        """Name and call of each field and component and of its gate; the gate on the reward, "", is last."""
+        steps = list(self.field_calls.items())
         for item in self.components:
-            asked.append((f"component {item.name!r}", item.asks_for))
-            asked.append((f"the gate of component {item.name!r}", gate_asks_for(item.gate, item.gate_call)))
-        asked.append((f"the gate of reward {self.name!r}", gate_asks_for(self.gate, self.gate_call)))
-        return asked
+            steps += [(item.name, call) for call in (item.call, item.gate_call) if call is not None]
+        return steps if self.gate_call is None else [*steps, ("", self.gate_call)]
 
     @cached_property
     def needs(self) -> tuple[str, ...]:
@@ -201,7 +187,7 @@ class Reward:
         names = list(self.split_by)
         for inner in self.inner:
             own = {*inner.fields, *inner.names}
-            names += [name for _, asked in inner._asks for name in asked if name not in own]
+            names += [name for _, call in inner._calls for name in call.asks_for if name not in own]
         return tuple(dict.fromkeys(names))
 
     @property
@@ -243,8 +229,8 @@ class Reward:
         for inner in self.inner:
             own = (*inner.fields, *inner.names)
             known = {*available, *own}
-            for owner, names in inner._asks:
-                for name in names:
+            for _, call in inner._calls:
+                for name in call.asks_for:
                     if name in own and name in available:
                         kind = "field" if name in inner.fields else "component"
                         raise RewardError(
@@ -253,7 +239,7 @@ class Reward:
                         )
                     if name not in known and name != ROLLOUT:
                         raise RewardError(
-                            f"{owner} asks for {name!r}; this table has {sorted(known)}"
+                            f"{call.owner} asks for {name!r}; this table has {sorted(known)}"
                             f"{did_you_mean(name, known) or '; add it, or map a column to it'}"
                         )
 
@@ -365,17 +351,6 @@ class Reward:
 
     # --- its record
 
-    def _scoring_record(self) -> dict[str, Any]:
-        """What decides the scores, apart from weights: the content of the scoring fingerprint."""
-        if self.recorded is not None:
-            return {name: value for name, value in self.recorded.items() if name != "transform_sources"}
-        return {
-            "fields": {name: describe(function) for name, function in self.fields.items()},
-            "components": [item.scoring_record() for item in self.components],
-            "gate": describe(self.gate) if self.gate else None,
-            "sources": sources(self.functions),
-        }
-
     def record(self) -> dict[str, Any]:
         """The definition as plain data.
 
@@ -383,18 +358,22 @@ class Reward:
         """
         if self.routing:
             return self._routing_record(self.routing)
-        scoring = self._scoring_record()
-        transform_sources = (
-            sources([self.transform] if self.transform else [])
-            if self.recorded is None
-            else dict(self.recorded["transform_sources"])
+        scoring = dict(
+            self.recorded
+            or {
+                "fields": {name: describe(function) for name, function in self.fields.items()},
+                "components": [item.scoring_record() for item in self.components],
+                "gate": describe(self.gate) if self.gate else None,
+                "sources": sources(self.functions),
+                "transform_sources": sources([self.transform] if self.transform else []),
+            }
         )
         paying = {
             "weights": self.weights,
             "aggregation": self.aggregation,
             "on_missing": self.on_missing,
             "transform": describe(self.transform) if self.transform else None,
-            "transform_sources": transform_sources,
+            "transform_sources": scoring.pop("transform_sources"),
         }
         return {
             "version": RECORD_VERSION,

@@ -8,8 +8,9 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -96,11 +97,8 @@ def _definition(reward: Reward) -> str:
 
     def plain(record: Any) -> Any:
         if isinstance(record, dict):
-            return {
-                key: plain(value)
-                for key, value in record.items()
-                if key not in ("sources", "fingerprints", "origin")
-            }
+            there = record.keys() - {"sources", "fingerprints", "origin"}
+            return {key: plain(record[key]) for key in there}
         return [plain(item) for item in record] if isinstance(record, list) else record
 
     text = json.dumps(plain(reward.record()), sort_keys=True, default=str)
@@ -147,56 +145,38 @@ class Writer:
     def reward(self, reward: Reward) -> str:
         """The expression that gives the reward."""
         if routing := reward.routing:
-            inner = "".join(
-                f"        {key!r}: {_indented(self.reward(item), 8)},\n"
-                for key, item in routing.rewards.items()
-            )
-            default = (
-                f"    default={_indented(self.reward(routing.default), 4)},\n"
-                if routing.default is not None
-                else ""
-            )
-            return (
-                f"rk.Route(\n    {routing.column!r},\n    {{\n{inner}    }},\n{default}    "
-                f"name={reward.name!r},\n)"
-            )
-        lines = [repr(reward.name)]
-        if reward.fields:
-            made = "".join(
-                f"        {name!r}: {self.call(function, name)},\n"
-                for name, function in reward.fields.items()
-            )
-            lines.append(f"fields={{\n{made}    }}")
-        components = "".join(f"        {_indented(self.component(item), 8)},\n" for item in reward.components)
-        lines.append(f"components=[\n{components}    ]")
-        for name, default in (("aggregation", "weighted_sum"), ("on_missing", "nan")):
-            if getattr(reward, name) != default:
-                lines.append(f"{name}={getattr(reward, name)!r}")
-        if reward.gate is not None:
-            lines.append(f"gate={self.gate(reward.gate, reward.name)}")
-        if reward.transform is not None:
-            lines.append(f"transform={self.call(reward.transform, 'transform')}")
-        return "rk.Reward(\n" + "".join(f"    {line},\n" for line in lines) + ")"
+            inner = [f"{key!r}: {self.reward(item)}" for key, item in routing.rewards.items()]
+            default = [f"default={self.reward(routing.default)}"] if routing.default is not None else []
+            column, own = repr(routing.column), f"name={reward.name!r}"
+            return _block("rk.Route(", [column, _block("{", inner, "}"), *default, own], ")")
+        made = [f"{name!r}: {self.call(function, name)}" for name, function in reward.fields.items()]
+        arguments = [
+            repr(reward.name),
+            *(["fields=" + _block("{", made, "}")] if made else []),
+            "components=" + _block("[", map(self.component, reward.components), "]"),
+            *self.options(reward, "aggregation", "on_missing", "gate", "transform"),
+        ]
+        return _block("rk.Reward(", arguments, ")")
 
     def component(self, item: Component) -> str:
         """The expression that gives the component."""
-        lines = [repr(item.name), self.call(item.function, item.name), f"weight={item.weight!r}"]
-        if item.why:
-            lines.append(f"why={item.why!r}")
-        if item.gate is not None:
-            lines.append(f"gate={self.gate(item.gate, item.name)}")
-        if item.columns:
-            lines.append(f"columns={dict(item.columns)!r}")
-        if item.range != (0.0, 1.0):
-            lines.append(f"range={_literal(item.range)}")
-        lines += [
-            f"{name}={getattr(item, name)!r}" for name in ("batch", "group", "primary") if getattr(item, name)
-        ]
-        return "rk.Component(\n" + "".join(f"    {line},\n" for line in lines) + ")"
+        own = [repr(item.name), self.call(item.function, item.name), f"weight={item.weight!r}"]
+        names = [option.name for option in fields(item) if option.name not in ("name", "function", "weight")]
+        return _block("rk.Component(", [*own, *self.options(item, *names)], ")")
 
-    def gate(self, gate: Gate, owner: str) -> str:
-        """The expression that gives the gate."""
-        return f"rk.gate({self.call(gate.on, owner)})" if callable(gate.on) else f"rk.{gate!r}"
+    def options(self, item: Reward | Component, *names: str) -> list[str]:
+        """The options of these names that are not the default, as arguments."""
+        written = []
+        for option in fields(item):
+            value = getattr(item, option.name)
+            if option.name not in names or value == option.default or value == {}:
+                continue
+            owner = option.name if option.name == "transform" else item.name
+            text = self.argument(value, owner)
+            # infinity has no literal of its own
+            text = re.sub(r"\binf\b", 'float("inf")', text) if option.name == "range" else text
+            written.append(f"{option.name}={text}")
+        return written
 
     def call(self, function: Callable[..., Any], owner: str) -> str:
         """The expression that gives this function."""
@@ -222,7 +202,11 @@ class Writer:
                 "name at the top of a file or cell"
             )
         module = inspect.getmodule(function)
-        if module is not None and _importable(module, name, function):
+        if (
+            module is not None
+            and getattr(module, name, None) is function
+            and not module.__name__.startswith(("__main__", FILE_MODULE))  # which no import would find
+        ):
             own = self.free(name, function)
             self.imports.add(f"from {module.__name__} import {name}" + (f" as {own}" if own != name else ""))
             return own
@@ -248,6 +232,8 @@ class Writer:
 
     def argument(self, value: Any, owner: str) -> str:
         """What is bound to a primitive: another primitive, a function, or a plain value."""
+        if isinstance(value, Gate):
+            return f"rk.gate({self.call(value.on, owner)})" if callable(value.on) else f"rk.{value!r}"
         if callable(value):
             return self.call(value, owner)
         try:
@@ -262,11 +248,6 @@ class Writer:
         return repr(value)
 
 
-def _importable(module: ModuleType, name: str, function: Any) -> bool:
-    ran = module.__name__ == "__main__" or module.__name__.startswith(FILE_MODULE)
-    return not ran and getattr(module, name, None) is function
-
-
 def is_like_new(value: Any) -> bool:
     """Whether an object of a user's class is one that the class makes without arguments."""
     kind = type(value)
@@ -278,10 +259,7 @@ def is_like_new(value: Any) -> bool:
         return False
 
 
-def _literal(value: Any) -> str:
-    """How a range is written: infinity has no literal of its own."""
-    return re.sub(r"\binf\b", 'float("inf")', repr(value))
-
-
-def _indented(text: str, spaces: int) -> str:
-    return text.replace("\n", "\n" + " " * spaces)
+def _block(start: str, items: Iterable[str], end: str) -> str:
+    """Items, one a line and indented, between brackets."""
+    lines = "".join("    " + item.replace("\n", "\n    ") + ",\n" for item in items)
+    return f"{start}\n{lines}{end}"

@@ -11,6 +11,7 @@ from typing import Any
 
 from rewardkit.errors import RewardError, did_you_mean
 from rewardkit.primitives.gates import Gate
+from rewardkit.rewards.fingerprint import Recorded
 
 __all__ = ["Call", "check_name", "gate_asks_for", "is_async", "parameters", "read_gate"]
 
@@ -42,6 +43,8 @@ class Call:
 
         RewardError: not callable, no signature, unknown parameter.
         """
+        if isinstance(function, Recorded):
+            return cls(function, function.asked_for, {}, owner)
         if not callable(function):
             raise RewardError(f"{owner} needs a function, not {function!r}")
         try:
@@ -109,12 +112,15 @@ def check_name(name: Any, what: str) -> None:
 
 
 def read_gate(gate: Gate | None, owner: str) -> Call | None:
-    """The call of a gate's predicate; ``None`` for a gate on a column, or none."""
-    return Call.read(gate.on, f"the gate of {owner}") if gate is not None and callable(gate.on) else None
-
-
-def gate_asks_for(gate: Gate | None, call: Call | None) -> tuple[str, ...]:
-    """Names of the columns a gate needs."""
+    """How a gate is asked whether it is open; ``None`` where there is none."""
     if gate is None:
-        return ()
-    return call.asks_for if call is not None else (str(gate.on),)
+        return None
+    owner = f"the gate of {owner}"
+    if callable(gate.on):
+        return Call.read(gate.on, owner)
+    return Call(gate.admits, (gate.on,), {}, owner)
+
+
+def gate_asks_for(call: Call | None) -> tuple[str, ...]:
+    """Names of the columns a gate needs."""
+    return call.asks_for if call is not None else ()

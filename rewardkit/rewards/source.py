@@ -11,7 +11,7 @@ import symtable
 import sys
 import textwrap
 import tokenize
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
@@ -140,7 +140,7 @@ def _check_imports(text: str, beside: Path, folder: Path, owner: str, name: str)
 def renamed(text: str, names: Mapping[str, str]) -> str:
     r"""The code of a file with names changed that are bound at its top; comments and layout stay.
 
-    What a function or class has for itself under such a name stays, as do attributes and keyword arguments.
+    Parameters, keyword arguments, attributes and what a class has for itself under such a name stay.
 
     >>> code = "import g  # once\ndef f(x, y=g): return y(x.f, f=f)"
     >>> print(renamed(code, {"f": "_f", "g": "_g", "x": "_x"}))
@@ -154,8 +154,8 @@ def renamed(text: str, names: Mapping[str, str]) -> str:
     own = _own_names(ast.parse(text), lines)
 
     def new_name(name: str, place: tuple[int, int]) -> str:
-        taken = name in names and not any(one.has(name, place) for one in own)
-        return names[name] if taken else name
+        known = any(name in given and start <= place < end for given, start, end in own)
+        return name if known else names.get(name, name)
 
     statement, before, done, parts = "", "", 0, []
     tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
@@ -189,61 +189,34 @@ _IN_BRACES = re.compile(r"\{[^{}]*\}")
 _NAME = re.compile(r"(?<![\w.'\"])[^\W\d]\w*")
 
 
-@dataclass(frozen=True)
-class _Own:
-    """Names that stand for something of a function's or class's own between two places of a file."""
-
-    names: frozenset[str]
-    start: tuple[int, int]
-    end: tuple[int, int]
-
-    def has(self, name: str, place: tuple[int, int]) -> bool:
-        return name in self.names and self.start <= place < self.end
+Place = tuple[int, int]
+"""Line and column of a token."""
 
 
-def _own_names(tree: ast.AST, lines: list[str]) -> list[_Own]:
-    def place(row: int | None, column: int | None) -> tuple[int, int]:  # ast counts bytes, tokens characters
-        assert row is not None and column is not None
+def _own_names(tree: ast.AST, lines: list[str]) -> list[tuple[set[str], Place, Place]]:
+    """Names between two places that others may know: of parameters, keyword arguments, members of classes.
+
+    What a function binds besides is changed with the name at the top, which changes nothing for it.
+    """
+
+    def place(row: int, column: int) -> Place:  # ast counts bytes, tokens characters
         return row, len(lines[row - 1].encode()[:column].decode())
 
     found = []
     for node in ast.walk(tree):
         if isinstance(node, ast.arg | ast.keyword) and node.arg:
-            start = place(node.lineno, node.col_offset)
-            found.append(_Own(frozenset({node.arg}), start, (start[0], start[1] + len(node.arg))))
+            row, column = place(node.lineno, node.col_offset)
+            found.append(({node.arg}, (row, column), (row, column + len(node.arg))))
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            body = node.body[0] if isinstance(node.body, list) else node.body
-            end = place(node.end_lineno, node.end_col_offset)
-            found.append(_Own(_locals(node), place(body.lineno, body.col_offset), end))
+            body = node.body if isinstance(node.body, list) else [node.body]
+            given = {arg.arg for arg in ast.walk(node.args) if isinstance(arg, ast.arg)}
+            end = place(body[-1].end_lineno or 0, body[-1].end_col_offset or 0)
+            found.append((given, place(body[0].lineno, body[0].col_offset), end))
         elif isinstance(node, ast.ClassDef):
             for item in node.body:
-                end = place(item.lineno, item.col_offset + len("async def ") + len(getattr(item, "name", "")))
-                bound = _bound_in([item])
-                found.append(_Own(bound, place(item.lineno, item.col_offset), end))
+                parts = [part for part in ast.iter_child_nodes(item) if isinstance(part, ast.Name)]
+                names = {part.id for part in parts if isinstance(part.ctx, ast.Store)}
+                names.add(getattr(item, "name", ""))
+                row, column = place(item.lineno, item.col_offset)
+                found.append((names, (row, column), (row, column + len("async def ") + max(map(len, names)))))
     return found
-
-
-def _locals(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> frozenset[str]:
-    """The names that a function has for itself: its parameters, and what it binds."""
-    given = {arg.arg for arg in ast.walk(function.args) if isinstance(arg, ast.arg)}
-    return _bound_in(function.body if isinstance(function.body, list) else [function.body]) | given
-
-
-def _bound_in(nodes: Sequence[ast.AST]) -> frozenset[str]:
-    """The names that statements bind, not those that functions inside them bind."""
-    bound, from_the_top = set(), set()
-    waiting = list(nodes)
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.Global):
-            from_the_top |= set(node.names)
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            bound.add(node.id)
-        elif isinstance(node, ast.Import | ast.ImportFrom):
-            bound |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            bound.add(node.name)
-            continue
-        if not isinstance(node, ast.Lambda):
-            waiting += ast.iter_child_nodes(node)
-    return frozenset(bound - from_the_top)

@@ -16,10 +16,14 @@ __all__ = ["Training"]
 
 MISSPELT = 0.9
 """difflib's ratio from which a name in a file is taken for a misspelt setting, not for another one."""
-NUMBERS = {"num_generations", "prompts_per_batch", "beta"}
+NUMBERS = {"num_generations": 2, "prompts_per_batch": 1}
+"""Settings that are whole numbers, and the least that they can be."""
 SCALINGS = ("group", "batch", "none")
-AGGREGATIONS = ("sum_then_normalize", "normalize_then_sum")
-ESTIMATORS = ("rloo", "reinforce_pp")
+ALLOWED: dict[str, tuple[str | None, ...]] = {
+    "scale_rewards": SCALINGS,
+    "multi_objective_aggregation": ("sum_then_normalize", "normalize_then_sum"),
+    "estimator": (None, "rloo", "reinforce_pp"),
+}
 EPSILON = {"trl": 1e-4, "verl": 1e-6}
 
 VERL_SUMS = {
@@ -70,16 +74,11 @@ class Training:
             if not isinstance(getattr(self, name), kind):
                 raise InputError(f"{name}={getattr(self, name)!r} is not a name")
         object.__setattr__(self, "trainer", self.trainer.lower())
-        for name, allowed in (
-            ("scale_rewards", SCALINGS),
-            ("multi_objective_aggregation", AGGREGATIONS),
-            ("estimator", (None, *ESTIMATORS)),
-        ):
-            value = getattr(self, name)
-            if value not in allowed:
+        for name, allowed in ALLOWED.items():
+            if (value := getattr(self, name)) not in allowed:
                 known = [item for item in allowed if item is not None]
                 raise InputError(f"{name}={value!r} is not one of {known}{did_you_mean(str(value), known)}")
-        for name, least in (("num_generations", 2), ("prompts_per_batch", 1)):
+        for name, least in NUMBERS.items():
             value = getattr(self, name)
             if value is not None and not (type(value) is int and value >= least):
                 raise InputError(f"{name}={value!r} is not a whole number of at least {least}")
@@ -129,33 +128,28 @@ class Training:
             return cls()
         if isinstance(source, cls):
             return source
-        if isinstance(source, str | Path):
-            return cls._read(_loaded(Path(source)), str(source))
-        if isinstance(source, Mapping):
-            return cls._read(source, "training")
         if hasattr(source, "scale_rewards") and hasattr(source, "num_generations"):
             return cls._trl(vars(source))
-        raise InputError(
-            f"training={source!r} is no settings; give rk.Training(...), a dict, a GRPOConfig or the path of "
-            "a YAML file"
-        )
-
-    @classmethod
-    def _read(cls, found: Mapping[str, Any], where: str) -> Self:
+        found, in_file = source, isinstance(source, str | Path)
+        if isinstance(source, str | Path):
+            found = _loaded(Path(source))
+        if not isinstance(found, Mapping):
+            raise InputError(
+                f"training={source!r} is no settings; give rk.Training(...), a dict, a GRPOConfig or the "
+                "path of a YAML file"
+            )
         if isinstance(found.get("algorithm"), Mapping):
             return cls._verl(found)
-        own = {item.name for item in fields(cls)}
-        strange = [str(name) for name in found if name not in {*own, BATCH}]
-        if where != "training":  # a file of TRL's has more to say
-            strange = [name for name in strange if get_close_matches(name, own, cutoff=MISSPELT)]
-        if strange:
-            raise InputError(
-                f"{'training' if where == 'training' else repr(where)} has no setting "
-                f"{strange[0]!r}{did_you_mean(strange[0], own)}; known are {sorted(own)}"
-            )
+        where, own = repr(str(source)) if in_file else "training", {item.name for item in fields(cls)}
+        for name in [str(name) for name in found if name not in {*own, BATCH}]:
+            misspelt = bool(get_close_matches(name, own, cutoff=MISSPELT))
+            if misspelt or not in_file:  # a file of TRL's has more to say
+                raise InputError(
+                    f"{where} has no setting {name!r}{did_you_mean(name, own)}; known are {sorted(own)}"
+                )
         if not own & set(found):
             raise InputError(
-                f"{where!r} has no settings of a GRPO training: neither verl's 'algorithm' nor names of "
+                f"{where} has no settings of a GRPO training: neither verl's 'algorithm' nor names of "
                 "TRL's GRPOConfig such as num_generations or scale_rewards"
             )
         return cls._trl(found)
@@ -163,15 +157,11 @@ class Training:
     @classmethod
     def _trl(cls, found: Mapping[str, Any]) -> Self:
         """Of the names of a GRPOConfig; the batch is the generation batch over the size of a group."""
-        own = {item.name for item in fields(cls)}
-        given = {name: value for name, value in found.items() if name in own and value is not None}
-        scaling = given.get("scale_rewards")
-        if isinstance(scaling, bool):  # as TRL once had it
-            given["scale_rewards"] = "group" if scaling else "none"
-        for name in NUMBERS & set(given):
-            given[name] = _number(given[name])
-        made = cls(**given)
-        generated = _number(found.get(BATCH))
+        names = [item.name for item in fields(cls) if found.get(item.name) is not None]
+        given = {name: _number(found[name]) if name in (*NUMBERS, "beta") else found[name] for name in names}
+        if isinstance(given.get("scale_rewards"), bool):  # as TRL once had it
+            given["scale_rewards"] = "group" if given["scale_rewards"] else "none"
+        made, generated = cls(**given), _number(found.get(BATCH))
         if made.prompts_per_batch is None and made.num_generations and type(generated) is int:
             return replace(made, prompts_per_batch=max(1, generated // made.num_generations))
         return made
@@ -189,24 +179,19 @@ class Training:
         filtered = _inner(algorithm, "filter_groups")
         metric = filtered.get("metric") if filtered.get("enable") else None
         actor = _inner(found, "actor_rollout_ref", "actor")
-        in_loss = actor.get("use_kl_loss")
+        count = _inner(found, "actor_rollout_ref", "rollout").get("n")
         penalty = _inner(algorithm, "kl_ctrl").get("kl_coef") if algorithm.get("use_kl_in_reward") else 0.0
         return cls(
             trainer="verl",
-            num_generations=_several(_inner(found, "actor_rollout_ref", "rollout").get("n")),
+            num_generations=None if count == 1 else _number(count),  # verl's default: the rollouts say it
             prompts_per_batch=_number(_inner(found, "data").get("train_batch_size")),
             scale_rewards="group" if algorithm.get("norm_adv_by_std_in_grpo", True) else "none",
             multi_objective_aggregation="normalize_then_sum" if estimator == "gdpo" else "sum_then_normalize",
             estimator=VERL_SUMS[estimator],  # type: ignore[arg-type]
             filter_metric="reward" if metric in VERL_REWARD else metric,
             loss_type=actor.get("loss_agg_mode"),
-            beta=_number(actor.get("kl_loss_coef") if in_loss else penalty) or 0.0,
+            beta=_number(actor.get("kl_loss_coef") if actor.get("use_kl_loss") else penalty) or 0.0,
         )
-
-
-def _several(count: Any) -> Any:
-    """The size of a group where it is one; verl's default of 1 is left to the rollouts."""
-    return None if count in (None, 1) else _number(count)
 
 
 def _number(value: Any) -> Any:

@@ -2,7 +2,7 @@
 
     rollouts.table                    a column each, as lists             rollouts/values.py
       -> reward.bind(columns)         the Plan: who judges which rows     rewards/plan.py
-      -> engine.run(job)              shards of rows, groups together     engines/
+      -> engines.run(job)             shards of rows, groups together     engines.py
       -> evaluate(plan, columns)      fields, then components in turn,    evaluate.py
            gates                      only on rows whose gate is open
            call_all, TimeLimit        users' functions, safely            calls.py, deadlines.py

@@ -23,10 +23,10 @@ __all__ = [
     "as_batch",
     "as_field",
     "as_score",
-    "awaited",
     "call_all",
     "calls",
     "decision",
+    "gathered",
     "guarded",
     "line_of",
     "score_problem",
@@ -45,10 +45,14 @@ OUT_OF_RANGE = "out of range: "
 
 @dataclass(frozen=True)
 class Failure:
-    """What stands in place of a value that a user's function failed to give; `late`: within its time."""
+    """What stands in place of a value that a user's function failed to give.
+
+    `late`: within its time; `several`: the call was for several rows.
+    """
 
     message: str
     late: bool = False
+    several: bool = False
 
 
 def failed(error: BaseException) -> Failure:
@@ -106,7 +110,15 @@ def call_all(
     """What the function returns for each of `count` rows, or a Failure; what it notes goes to `notes`."""
     every = calls(function, positional, keywords, count)
     if is_async:
-        return _run_async(every, notes)
+        import asyncio  # slow to import, and seldom needed
+
+        # on a loop in a thread of its own, as a notebook's main thread has a running one
+        with ThreadPoolExecutor(max_workers=1, thread_name_prefix="rewardkit-async") as pool:
+            coroutine = gathered(every, notes is not None)
+            found = pool.submit(copy_context().run, asyncio.run, coroutine).result()
+        for heard, (_, own) in zip(notes or [], found, strict=False):
+            heard.update(own)
+        return [answer for answer, _ in found]
     if notes is not None:
         answers = []
         for (_, arguments, named), heard in zip(every, notes, strict=True):
@@ -134,28 +146,28 @@ def _run_fast(function: Callable[..., Any], positional: Sequence[Sequence[Any]],
     return results
 
 
-def _run_async(every: Iterable[OneCall], notes: Notes | None) -> list[Any]:
-    """The answers of a coroutine function, a bounded number of calls at a time.
+async def gathered(
+    every: Iterable[OneCall], listening: bool, seconds: float | None = None, late: Failure | None = None
+) -> list[tuple[Any, dict[str, Any]]]:
+    """What each call of a coroutine function gave and noted; a bounded number of them runs at a time.
 
-    They run on an event loop in a thread of its own, as a notebook's main thread has a running loop already.
+    One that takes longer than `seconds` is cancelled, and `late` is its answer.
     """
     import asyncio  # slow to import, and seldom needed
 
-    async def all_of_them() -> list[Any]:
-        free = asyncio.Semaphore(CONCURRENT_CALLS)
+    free = asyncio.Semaphore(CONCURRENT_CALLS)
 
-        async def when_free(row: int, one: OneCall) -> Any:
-            async with free:
-                with listen(notes is not None) as heard:
-                    answer = await awaited(one)
-                if notes is not None:
-                    notes[row].update(heard)
-                return answer
+    async def when_free(one: OneCall) -> tuple[Any, dict[str, Any]]:
+        async with free:
+            with listen(listening) as heard:
+                task = asyncio.ensure_future(awaited(one))
+                done, _ = await asyncio.wait({task}, timeout=seconds)
+                if not done:
+                    task.cancel()
+                    return late, {}
+                return task.result(), heard
 
-        return list(await asyncio.gather(*(when_free(row, one) for row, one in enumerate(every))))
-
-    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="rewardkit-async") as pool:
-        return pool.submit(copy_context().run, asyncio.run, all_of_them()).result()
+    return list(await asyncio.gather(*map(when_free, every)))
 
 
 def as_field(answer: Any) -> Any:

@@ -49,13 +49,9 @@ class Expected:
             return cls(status=value, written=value)
         if _is_number(value):
             return cls(value - tolerance, value + tolerance, written=value)
-        if (
-            isinstance(value, list | tuple)
-            and len(value) == 2
-            and all(map(_is_number, value))
-            and value[0] <= value[1]
-        ):
-            return cls(value[0], value[1], written=list(value))
+        if isinstance(value, list | tuple) and len(value) == 2 and all(map(_is_number, value)):
+            if value[0] <= value[1]:
+                return cls(value[0], value[1], written=list(value))
         raise CasesError(
             f"{where} expects {value!r}; write a number, a range [low, high], or one of {', '.join(UNSCORED)}"
         )
@@ -181,23 +177,21 @@ def load_cases(source: str | Path | Iterable[Mapping[str, Any]]) -> list[Case]:
             )
         origin = f"{path}:"
     else:
-        given = list(source)
-        for place, raw in enumerate(given):
+        numbered, origin = [], "case "
+        for line, raw in enumerate(source, start=1):
             if not isinstance(raw, Mapping):
                 raise CasesError(
-                    f"case {place + 1} is {raw!r}; a case is an object with a completion and what is expected"
+                    f"case {line} is {raw!r}; a case is an object with a completion and what is expected"
                 )
-        numbered, origin = [(place + 1, dict(raw)) for place, raw in enumerate(given)], "case "
+            numbered.append((line, dict(raw)))
     cases = [_case(raw, f"{origin}{line}", line) for line, raw in numbered]
     if not cases:
         raise CasesError(f"{source!s} has no cases; give one a line")
-    seen: set[str] = set()
-    for case in cases:
-        if case.name in seen:
+    for name, count in Counter(case.name for case in cases).items():
+        if count > 1:
             raise CasesError(
-                f"{origin.rstrip(':')}: two cases are called {case.name!r}; give each a name of its own"
+                f"{origin.rstrip(':')}: two cases are called {name!r}; give each a name of its own"
             )
-        seen.add(case.name)
     return cases
 
 
@@ -221,11 +215,9 @@ def cases_of(source: CaseSource) -> list[Case]:
 
 def _case(raw: Mapping[str, Any], where: str, line: int) -> Case:
     for key in raw:
-        if (
-            key not in OWN_KEYS
-            and (near := get_close_matches(key, OWN_KEYS, n=1, cutoff=0.8))
-            and key != "score"
-        ):
+        if key in (*OWN_KEYS, "score"):
+            continue
+        if near := get_close_matches(key, OWN_KEYS, n=1, cutoff=0.8):
             raise CasesError(f"{where}: {key!r} is not a key of a case; did you mean {near[0]!r}?")
     tolerance = raw.get("tolerance", TOLERANCE)
     if not _is_number(tolerance) or tolerance < 0:
@@ -275,13 +267,12 @@ def check(
                     f"case {case.name!r} expects a score of {name!r}; reward {reward.name!r} has "
                     f"{list(reward.names)}{did_you_mean(name, reward.names)}"
                 )
-    names = list(dict.fromkeys(name for case in cases for name in case.columns))
-    columns = {name: [case.columns.get(name) for case in cases] for name in names}
-    for case in cases:
         try:
             reward.check_columns(list(case.columns))
         except RewardError as error:
             raise RewardError(f"case {case.name!r}: {error}") from None
+    names = list(dict.fromkeys(name for case in cases for name in case.columns))
+    columns = {name: [case.columns.get(name) for case in cases] for name in names}
     if not cases:
         return CheckResult(reward.name, (), (), left_out)
     with time_limit(timeout) as limit:

@@ -12,7 +12,7 @@ from rewardkit.errors import RewardError, preview, without_addresses
 from rewardkit.primitives.gates import Gate
 from rewardkit.primitives.notes import listen
 from rewardkit.rewards.fingerprint import describe, of_rewardkit, user_code
-from rewardkit.scoring.calls import CONCURRENT_CALLS, Failure, Notes, awaited, calls, guarded
+from rewardkit.scoring.calls import CONCURRENT_CALLS, Failure, Notes, calls, gathered, guarded
 from rewardkit.scoring.printed import Printed, add_printed, caught_prints
 from rewardkit.workers.pool import CannotSend, DeadlinePassed, Lost, WorkerEnded, Workers, pickled
 
@@ -34,11 +34,13 @@ PROCESSES = 4
 
 
 def time_limit(
-    timeout: float | None, *, patience: int | None = None
+    timeout: float | None, *, patience: int | None = None, processes: int | None = None
 ) -> AbstractContextManager[TimeLimit | None]:
     """A time limit of so many seconds, or none; RewardError where that is no time."""
     try:
-        return nullcontext() if timeout is None else TimeLimit(timeout, patience=patience)
+        if timeout is None:
+            return nullcontext()
+        return TimeLimit(timeout, patience=patience, processes=processes)
     except (ValueError, TypeError):
         raise RewardError(f"timeout={timeout!r} is not a time; give seconds above 0, or None") from None
 
@@ -176,22 +178,11 @@ def _several_awaited(
     rows: Sequence[tuple[Sequence[Any], Mapping[str, Any]]],
 ) -> list[Answer]:
     """In the worker: calls of a coroutine function, all at once, each of which may take so many seconds."""
-    import asyncio  # slow to import, and seldom needed
-
-    async def one(row: tuple[Sequence[Any], Mapping[str, Any]]) -> Answer:
-        with listen(listening) as heard:
-            task = asyncio.ensure_future(awaited((function, *row)))
-            done, _ = await asyncio.wait({task}, timeout=seconds)
-            if not done:
-                task.cancel()
-                return _failed(f"{LATE} {seconds:g} s", late=True)
-            return settle(task.result()), _sendable(heard), Printed()
-
-    async def every() -> list[Answer]:
-        return list(await asyncio.gather(*map(one, rows)))
-
+    every = [(function, *row) for row in rows]
+    late = Failure(f"{LATE} {seconds:g} s", late=True)
     with caught_prints() as printed:
-        answers = _loop().run(every())
+        found = _loop().run(gathered(every, listening, seconds, late))
+        answers = [(settle(value), _sendable(heard), Printed()) for value, heard in found]
     value, heard, _ = answers[0]
     return [(value, heard, printed), *answers[1:]]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -102,10 +102,6 @@ def _nothing(name: str) -> None:
     pass
 
 
-class BatchFailure(Failure):
-    """The failure of a call that was for several rows."""
-
-
 @dataclass(eq=False)
 class _Evaluation:
     """One reward over columns: what is known so far (columns, fields, scores) and what came of each step."""
@@ -132,7 +128,7 @@ class _Evaluation:
             self.field(name, call)
         waiting = None if self.ignore_gates else reward.gate
         for component in reward.components:
-            if waiting and self.known.keys() >= set(gate_asks_for(waiting, reward.gate_call)):
+            if waiting and self.known.keys() >= set(gate_asks_for(reward.gate_call)):
                 self.whole_gate(waiting)
                 waiting = None
             self.before(component.name)
@@ -153,7 +149,7 @@ class _Evaluation:
         else:
             for row, value in zip(rows.tolist(), found, strict=True):
                 values[row] = value
-        if Failure in set(map(type, values)) or BatchFailure in set(map(type, values)):
+        if Failure in set(map(type, values)):
             for row, value in enumerate(values):
                 if isinstance(value, Failure):
                     values[row] = None
@@ -212,11 +208,10 @@ class _Evaluation:
 
     def admitted(self, gate: Gate, call: Call | None, rows: Rows, outcome: Outcome) -> Rows:
         """The rows whose gate is open; the others get their status."""
-        asks = gate_asks_for(gate, call)
-        why_missing = f"its gate needs {', '.join(map(repr, asks))}, which is missing"
-        name = str(gate.on)
-        if call is None and name in self.out.components:  # without a Python loop over the rows
-            earlier = self.done[name]
+        assert call is not None
+        why_missing = f"its gate needs {', '.join(map(repr, call.asks_for))}, which is missing"
+        if isinstance(gate.on, str) and gate.on in self.out.components:  # without a Python loop over the rows
+            earlier = self.done[gate.on]
             values = earlier.scores[rows]
             low = -math.inf if gate.at_least is None else gate.at_least
             high = math.inf if gate.at_most is None else gate.at_most
@@ -227,25 +222,24 @@ class _Evaluation:
             unknown = np.isnan(values) & (earlier.status[rows] != GATED)
             outcome.mark(rows[unknown], ABSTAINED, why_missing)
             return np.asarray(rows[is_open])
-        asking = call or Call(gate.admits, (name,), {}, "")
         blocked = Outcome.blank(self.rows)
-        fit = self.ready(asking, rows, blocked)
-        if call is None:
-            column = self.known[name]
-            answers = [guarded(gate.admits, column[row]) for row in fit.tolist()]
-        else:
+        fit = self.ready(call, rows, blocked)
+        if callable(gate.on):
             answers = [decision(answer) for answer in self.values(call, fit, decision)]
+        else:
+            column = self.known[gate.on]
+            answers = [guarded(gate.admits, column[row]) for row in fit.tolist()]
         for row, answer in zip(fit.tolist(), answers, strict=True):
             if isinstance(answer, Failure):
                 blocked.status[row], blocked.reasons[row] = ERROR, answer.message
             elif not answer:
                 blocked.status[row] = ABSTAINED if answer is None else GATED
-        for status in (GATED, ABSTAINED):
-            there = rows[blocked.status[rows] == status]
-            outcome.mark(there, status, why_missing if status == ABSTAINED else None)
-        for row in rows[blocked.status[rows] == ERROR].tolist():
+        status = blocked.status[rows]
+        outcome.mark(rows[status == GATED], GATED)
+        outcome.mark(rows[status == ABSTAINED], ABSTAINED, why_missing)
+        for row in rows[status == ERROR].tolist():
             outcome.status[row], outcome.reasons[row] = ERROR, f"its gate failed: {blocked.reasons[row]}"
-        return np.asarray(rows[blocked.status[rows] == SCORED])
+        return np.asarray(rows[status == SCORED])
 
     # --- how a function is called for them
 
@@ -303,14 +297,16 @@ class _Evaluation:
         ends = np.flatnonzero(np.diff(self.groups[rows][order])) + 1
         batches = np.split(rows[order], ends)
         answers = self.listed(call, batches, settle)
+        places = order.tolist()  # of each answer among the rows
         if alone:
-            again = [at for at, row in enumerate(rows[order]) if isinstance(answers[at], BatchFailure)]
-            singles = self.listed(call, [rows[order][at : at + 1] for at in again], settle)
+            again = [at for at, value in enumerate(answers) if isinstance(value, Failure) and value.several]
+            singles = self.listed(call, [rows[places[at], None] for at in again], settle)
             for at, answer in zip(again, singles, strict=True):
                 answers[at] = answer
-        back = np.empty(len(rows), dtype=np.intp)
-        back[order] = np.arange(len(rows))
-        return [answers[at] for at in back.tolist()]
+        found: list[Any] = [None] * len(rows)
+        for place, answer in zip(places, answers, strict=True):
+            found[place] = answer
+        return found
 
     def listed(
         self, call: Call, batches: list[Rows], settle: Callable[[Any], list[Any] | Failure]
@@ -329,8 +325,7 @@ class _Evaluation:
         for batch, answer in zip(batches, answers, strict=True):
             values = settle(answer)
             if isinstance(values, Failure):
-                kind = BatchFailure if len(batch) > 1 else Failure
-                values = [kind(values.message, values.late)] * len(batch)
+                values = [replace(values, several=len(batch) > 1)] * len(batch)
             elif len(values) != len(batch):  # no fault of one row, so that none is tried alone
                 values = [Failure(f"returned {len(values)} values for {len(batch)} completions")] * len(batch)
             results += values

@@ -33,6 +33,12 @@ class Line:
     reason: str
     why: str
 
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """As a row of a table with `HEADER`."""
+        score, weight, adds = number(self.score), f"{self.weight:g}", number(self.contribution)
+        return self.component, self.status, score, weight, adds, self.gate, self.reason or self.why
+
 
 @dataclass(frozen=True)
 class Explanation:
@@ -55,35 +61,23 @@ class Explanation:
         for name, value in self.result.fields.items():
             at = ", ".join(f"{start}-{end}" for start, end in self.spans.get(name, []))
             out.append(f"field {name} = {value!r}" + (f" (characters {at})" if at else ""))
-        out += ["", *aligned([HEADER, *(self._row(line) for line in self.lines)])]
+        out += ["", *aligned([HEADER, *(line.cells for line in self.lines)])]
         out += [f"note {name} = {value!r}" for name, value in self.result.notes.items()]
         return "\n".join(out)
-
-    @staticmethod
-    def _row(line: Line) -> tuple[str, ...]:
-        return (
-            line.component,
-            line.status,
-            number(line.score),
-            f"{line.weight:g}",
-            number(line.contribution),
-            line.gate,
-            line.reason or line.why,
-        )
 
     def _repr_html_(self) -> str:
         fields = {
             name: "not found" if value is None else repr(value) for name, value in self.result.fields.items()
         }
-        truth = {name: value for name, value in self.columns.items() if name == "ground_truth"}
+        truth = [item for item in self.columns.items() if item[0] == "ground_truth"]
         return render(
             "explanation",
             name=self.reward,
             reward=self.result.reward,
             completion=html_of(marked(self.completion, self.spans)),
-            fields=[*fields.items(), *truth.items()],
+            fields=[*fields.items(), *truth],
             header=HEADER,
-            rows=[self._row(line) for line in self.lines],
+            rows=[line.cells for line in self.lines],
             notes=list(self.result.notes.items()),
         )
 
@@ -99,12 +93,15 @@ def explain(reward: Reward, rollout: Mapping[str, Any]) -> Explanation:
     """
     columns = {name: rollout[name] for name in rollout if name in reward.needs}
     result = reward(**columns) if set(reward.needs) <= set(columns) else reward(**dict(rollout))
-    parts = reward.parts({name: [value] for name, value in rollout.items()}, 1)
+    return _explanation(_part_for(reward, rollout, "this rollout"), rollout, result)
+
+
+def _part_for(reward: Reward, rollout: Mapping[str, Any], what: str) -> Reward:
+    """The reward that judges a rollout. RewardError: none does."""
+    parts = reward.parts({name: [rollout[name]] for name in reward.split_by}, 1)
     if not parts:
-        raise RewardError(
-            f"reward {reward.name!r} has no part for this rollout, so there is nothing to explain"
-        )
-    return _explanation(parts[0].reward, rollout, result)
+        raise RewardError(f"reward {reward.name!r} has no part for {what}, so there is nothing to explain")
+    return parts[0].reward
 
 
 def explained(scores: Scores, row: int) -> Explanation:
@@ -115,10 +112,7 @@ def explained(scores: Scores, row: int) -> Explanation:
     """
     reward, values = scores.reward, scores.table.iloc[row]
     rollout = scores.rollouts[row]
-    parts = reward.parts({name: [rollout[name]] for name in reward.split_by}, 1)
-    if not parts:
-        raise RewardError(f"reward {reward.name!r} has no part for row {row}, so there is nothing to explain")
-    part = parts[0].reward
+    part = _part_for(reward, rollout, f"row {row}")
     result = RewardResult(
         reward=float(values["reward_raw"]),
         scores={name: float(values[f"score/{name}"]) for name in part.names},
@@ -143,36 +137,22 @@ def _plain(value: Any) -> Any:
 def _explanation(part: Reward, rollout: Mapping[str, Any], result: RewardResult) -> Explanation:
     """The explanation of a result: where the fields stand, and what each component adds."""
     completion = rollout.get("completion")
-    spans: dict[str, list[Span]] = {}
-    for name, function in part.fields.items():
-        if (
-            isinstance(function, Extractor)
-            and isinstance(completion, str)
-            and result.fields.get(name) is not None
-        ):
-            spans[name] = spans_of(function, completion)
+    spans = {
+        name: spans_of(function, completion)
+        for name, function in part.fields.items()
+        if isinstance(function, Extractor)
+        and isinstance(completion, str)
+        and result.fields.get(name) is not None
+    }
     lines = []
     for item in part.components:
-        value = result.scores[item.name]
-        adds = (
-            item.weight * (0.0 if np.isnan(value) else value)
-            if part.aggregation == "weighted_sum"
-            else np.nan
-        )
-        shown = adds if result.status[item.name] in ("scored", "gated") else np.nan
+        status, value = result.status[item.name], result.scores[item.name]
+        adds = np.nan
+        if part.aggregation == "weighted_sum" and status in ("scored", "gated"):
+            adds = item.weight * value if status == "scored" else 0.0
         gate = describe(item.gate) if item.gate else ""
-        lines.append(
-            Line(
-                item.name,
-                result.status[item.name],
-                value,
-                item.weight,
-                shown,
-                gate,
-                result.errors.get(item.name, ""),
-                item.why,
-            )
-        )
+        why_not = result.errors.get(item.name, "")
+        lines.append(Line(item.name, status, value, item.weight, adds, gate, why_not, item.why))
     return Explanation(part.name, str(completion), dict(rollout), spans, tuple(lines), result)
 
 

@@ -42,13 +42,6 @@ class Outcome:
         self.scores[rows], self.status[rows] = other.scores, other.status
         self.reasons.update((int(rows[at]), reason) for at, reason in other.reasons.items())
 
-    def take(self, rows: Rows) -> Outcome:
-        """The outcome of these rows alone."""
-        here = ((at, self.reasons.get(row)) for at, row in enumerate(rows.tolist()))
-        return Outcome(
-            self.scores[rows], self.status[rows], {at: reason for at, reason in here if reason is not None}
-        )
-
 
 @dataclass(eq=False)
 class Outcomes:
@@ -95,22 +88,6 @@ class Outcomes:
         if self.notes is not None and other.notes is not None:
             for row, notes in zip(places, other.notes, strict=True):
                 self.notes[row] = notes
-
-    def take(self, rows: Rows, plan: Plan) -> Outcomes:
-        """The outcomes of these rows alone; `plan` is theirs."""
-        places = rows.tolist()
-        return Outcomes(
-            plan,
-            {name: [values[row] for row in places] for name, values in self.fields.items()},
-            {name: outcome.take(rows) for name, outcome in self.components.items()},
-            self.gate[rows],
-            None if self.notes is None else [self.notes[row] for row in places],
-            {
-                name: {at: reasons[row] for at, row in enumerate(places) if row in reasons}
-                for name, reasons in self.failed.items()
-            },
-            self.printed,
-        )
 
     @property
     def scores(self) -> dict[str, Floats]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -13,14 +13,12 @@ import numpy as np
 import pandas as pd
 
 from rewardkit.errors import Interrupted, RewardError, RolloutsError, preview
-from rewardkit.rewards.plan import ROLLOUT, Floats
+from rewardkit.rewards.plan import ROLLOUT, Floats, Rows
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts, load_rollouts
 from rewardkit.rollouts.values import as_column, column_values
-from rewardkit.scoring.engines.engine import Engine, Job
-from rewardkit.scoring.engines.inline import Inline
-from rewardkit.scoring.engines.workers import WorkerProcesses
-from rewardkit.scoring.outcomes import ABSTAINED, Outcomes
+from rewardkit.scoring import engines
+from rewardkit.scoring.outcomes import SCORED, Outcomes
 from rewardkit.scoring.scores import OWN_COLUMNS, OWN_PREFIXES, Scores, status_column, versions
 
 __all__ = ["score"]
@@ -71,31 +69,33 @@ def score(
         columns = rollouts.as_logged()
     else:
         columns = {name: column_values(rollouts.table[name]) for name in reward.needs}
-    job = Job(reward.bind(columns, len(rollouts)), columns, rollouts.groups, ignore_gates, notes)
-    engine: Engine = (
-        Inline(timeout, patience=patience)
-        if workers is None
-        else WorkerProcesses(workers, timeout=timeout, patience=patience)
-    )
-    whole = Outcomes.blank(job.plan, ABSTAINED, notes=notes)
-    done = np.zeros(len(rollouts), dtype=bool)
+    job = engines.Job(reward.bind(columns, len(rollouts)), columns, rollouts.groups, ignore_gates, notes)
+    shards = engines.run(job, timeout=timeout, patience=patience, workers=workers)
+    done: list[tuple[Rows, Outcomes]] = []
     run = {"versions": versions(), "ignore_gates": ignore_gates, "timeout": timeout}
     try:
-        with closing(engine), _bar(len(rollouts), progress) as advance:
-            for rows, outcomes in engine.run(job):
-                if len(rows) == len(rollouts):
-                    whole = outcomes
-                else:
-                    whole.put(rows, outcomes)
-                done[rows] = True
+        with closing(shards), _bar(len(rollouts), progress) as advance:
+            for rows, outcomes in shards:
+                done.append((rows, outcomes))
                 advance(len(rows))
     except KeyboardInterrupt:
-        kept = np.flatnonzero(done)
-        if not len(kept):
+        if not done:
             raise
-        scores = _scores(whole.take(kept, job.shard(kept).plan), rollouts.select(kept.tolist()), run)
+        kept = np.sort(np.concatenate([rows for rows, _ in done]))
+        places = [(np.searchsorted(kept, rows), outcomes) for rows, outcomes in done]
+        scores = _scores(_joined(places, job.shard(kept)), rollouts.select(kept.tolist()), run)
         raise Interrupted(scores, len(rollouts)) from None
-    return _scores(whole, rollouts, run)
+    return _scores(_joined(done, job), rollouts, run)
+
+
+def _joined(shards: Sequence[tuple[Rows, Outcomes]], job: engines.Job) -> Outcomes:
+    """The outcomes of a job, whose rows its shards have between them."""
+    if len(shards) == 1 and (np.diff(shards[0][0]) == 1).all():
+        return shards[0][1]
+    whole = Outcomes.blank(job.plan, SCORED, notes=job.notes)
+    for rows, outcomes in shards:
+        whole.put(rows, outcomes)
+    return whole
 
 
 @contextmanager

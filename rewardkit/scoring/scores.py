@@ -80,10 +80,9 @@ class Scores:
     def counts(self) -> dict[str, dict[str, int]]:
         """Component -> status -> number of rows."""
         return {
-            name: {
-                status: int(count)
-                for status, count in zip(STATUSES, np.bincount(self.status(name), minlength=4), strict=True)
-            }
+            name: dict(
+                zip(STATUSES, np.bincount(self.status(name), minlength=len(STATUSES)).tolist(), strict=True)
+            )
             for name in self.reward.names
         }
 
@@ -203,20 +202,18 @@ def _to_arrow(table: pd.DataFrame) -> tuple[pa.Table, list[str]]:
     arrays, as_json = {}, []
     for name in table.columns:
         column = table[name]
-        if column.dtype == object:
-            values = [None if value is None or value is pd.NA else value for value in column.tolist()]
-            try:
-                if not {type(value) for value in values} <= {str, type(None)}:
-                    raise TypeError
-                arrays[name] = pa.array(values, type=pa.string())
-            except (TypeError, UnicodeEncodeError, pa.ArrowInvalid):
-                as_json.append(str(name))
-                arrays[name] = pa.array(
-                    [None if value is None else _as_json(value) for value in values],
-                    type=pa.string(),
-                )
-        else:
+        if column.dtype != object:
             arrays[name] = pa.array(column, from_pandas=not isinstance(column.dtype, np.dtype))
+            continue
+        values = [None if value is None or value is pd.NA else value for value in column.tolist()]
+        try:
+            if not {type(value) for value in values} <= {str, type(None)}:
+                raise TypeError
+            arrays[name] = pa.array(values, type=pa.string())
+        except (TypeError, UnicodeEncodeError, pa.ArrowInvalid):
+            as_json.append(str(name))
+            values = [None if value is None else _as_json(value) for value in values]
+            arrays[name] = pa.array(values, type=pa.string())
     return pa.table(arrays), as_json
 
 

@@ -115,14 +115,11 @@ def _sendable(function: Callable[..., Any]) -> tuple[bytes, list[tuple[str, str,
         if name.encode() in content and getattr(module, "__file__", None)
     ]
     files = [(name, str(m.__file__), vars(m)[MODULE_SOURCE]) for name, m in used if MODULE_SOURCE in vars(m)]
-    if hidden := [m for name, m in used if MODULE_SOURCE not in vars(m) and not _importable(name)]:
+    own = [(name, m) for name, m in used if MODULE_SOURCE not in vars(m)]
+    if hidden := [m for name, m in own if PathFinder.find_spec(name.partition(".")[0]) is None]:
         with by_value(hidden):
             content = pickled(function)
     return content, files
-
-
-def _importable(name: str) -> bool:
-    return PathFinder.find_spec(name.partition(".")[0]) is not None
 
 
 @dataclass(eq=False)
@@ -201,16 +198,6 @@ class Workers:
                 process.end()
         self._processes = []
 
-    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """What the function returns; what it raises is raised here.
-
-        DeadlinePassed: it took too long. WorkerEnded: it ended its process. CannotSend: it cannot be pickled.
-        """
-        ((_, value),) = self.map(function, [arguments])
-        if isinstance(value, Lost):
-            raise value.error
-        return value
-
     def map(
         self,
         function: Callable[..., Any],
@@ -239,8 +226,10 @@ class Workers:
         waiting = deque(range(len(calls)))
         while waiting or any(process.pending for process in self._processes):
             yield from self._employ(key, waiting, calls, chunk)
-            try:
-                process, answer = self._inbox.get(timeout=self._patience())
+            now = time.monotonic()
+            left = [p.since + self._limit(p) - now for p in self._processes if p.pending]
+            try:  # until the first worker is late
+                process, answer = self._inbox.get(timeout=max(0.01, min(left, default=0.01)))
             except queue.Empty:
                 yield from self._late(waiting)
                 continue
@@ -299,12 +288,6 @@ class Workers:
     def _limit(self, process: _Process) -> float:
         """Seconds that a worker may go without a sign of life."""
         return START_SECONDS if process.starting else self.seconds + self._extra
-
-    def _patience(self) -> float:
-        """Seconds until the first worker is late."""
-        now = time.monotonic()
-        busy = [process for process in self._processes if process.pending]
-        return max(0.01, min((p.since + self._limit(p) - now for p in busy), default=0.01))
 
     def _late(self, waiting: deque[int]) -> Iterator[tuple[int, Lost]]:
         time.sleep(0.01)  # lets the readers in, where another thread has kept them out

@@ -50,10 +50,10 @@ def on(name):
         ({"fields": {"f": lambda c: c}}, "field 'f' asks for 'c'"),
         (
             {"components": [part("c", gate=on("d")), part("d")]},
-            "gate of component 'c' is on 'd', which is not",
+            "gate of component 'c' asks for 'd', which is not",
         ),
         ({"components": [part("c", gate=on("c"))]}, "not declared before it"),
-        ({"components": [part("c", gate=rk.gate(lambda d: True)), part("d")]}, "is on 'd'"),
+        ({"components": [part("c", gate=rk.gate(lambda d: True)), part("d")]}, "asks for 'd'"),
         ({"components": [part("c", lambda d: d), part("d")]}, "component 'c' asks for 'd', which is not"),
         ({"components": [part("c", lambda c: c)]}, "asks for 'c', which is not declared"),
         ({"aggregation": "mean"}, "aggregation='mean' is not known"),
