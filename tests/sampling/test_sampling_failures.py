@@ -166,7 +166,7 @@ def test_the_key_is_sent_and_never_shown(serve, monkeypatch):
         str(done),
         json.dumps(done.record()),
         str(refused.value),
-        repr(Server.at(server.url, "m", 1, 1)),
+        repr(Server(server.url, "m", 1, 1)),
     ]
     assert KEY not in "".join(shown)
     assert "***" in done.failed[0].reason
@@ -179,7 +179,7 @@ def test_a_local_server_needs_no_key(serve):
 
 
 def test_a_password_in_the_address_is_not_shown():
-    server = Server.at("http://me:hidden@localhost:1/v1", "m", 1, 1)
+    server = Server("http://me:hidden@localhost:1/v1", "m", 1, 1)
     assert "hidden" not in server.address + repr(server)
 
 
