@@ -92,7 +92,6 @@ SYSTEM = {"role": "system", "content": "Old."}
         ({"prompt": ["2+2?"]}, {}, "has a prompt of type list"),
         ({"prompt": [{"content": "a"}]}, {}, "neither text nor chat messages"),
         ({"prompt": [{"role": "user", "content": 4}]}, {}, "neither text nor"),
-        ({"prompt": "\ud800"}, {}, "half a character"),
         ({"prompt": "b", "prompt_id": [1]}, {}, "has a prompt_id of type list"),
         ({"prompt": "b", "prompt_id": True}, {}, "has a prompt_id of type bool"),
         ({"prompt": "b", "prompt_id": 1.5}, {}, "has a prompt_id of type float"),

@@ -36,8 +36,13 @@ NO_KEY = "none"
 """What a server gets that needs no key: the client wants one."""
 
 REASON_LENGTH = 300
-HOPELESS = {401: "refuses the key", 402: "asks for payment", 404: "does not know the model or the address"}
-"""Statuses by which a server says that no request will be answered."""
+FATAL: dict[Any, tuple[str, str]] = {
+    401: ("refuses the key", f"; set {KEY}"),
+    402: ("asks for payment", ""),
+    404: ("does not know the model or the address", "; most base URLs end in /v1"),
+    "insufficient_quota": ("has no quota left", ""),
+}
+"""Statuses and codes by which a server says that no request will be answered, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -116,12 +121,8 @@ class Server:
             raw = one_try.models.with_raw_response.list()
             return [str(model["id"]) for model in json.loads(raw.http_response.text)["data"]]
         except (openai.APIError, ValueError, TypeError, KeyError) as error:
-            reached = type(error.__cause__).__name__ == "ReadTimeout"
-            if isinstance(error, openai.APIConnectionError) and not reached:
-                raise InputError(
-                    f"no server answers at {self.address!r} ({self.reason(error)}); start it, or correct the "
-                    "base URL"
-                ) from None
+            if isinstance(error, openai.APIConnectionError) and (gone := self.fatal(error, [])):
+                raise gone from None
             return []
 
     def reason(self, error: Exception) -> str:
@@ -133,17 +134,26 @@ class Server:
 
     def fatal(self, error: Exception, models: list[str]) -> InputError | None:
         """What to say where an error means that no request will be answered, else ``None``."""
-        status = getattr(error, "status_code", None)
-        known = {} if getattr(error, "code", None) == "insufficient_quota" else HOPELESS
-        if status not in HOPELESS and known:
+        import openai
+
+        if isinstance(error, openai.APIConnectionError):
+            connected = isinstance(error, openai.APITimeoutError)
+            if connected and type(error.__cause__).__name__ != "ConnectTimeout":
+                return None
+            return InputError(
+                f"no server answers at {self.address!r} ({self.reason(error)}); start it, or correct the "
+                "base URL"
+            )
+        status, code = getattr(error, "status_code", None), getattr(error, "code", None)
+        said = FATAL.get(code) or FATAL.get(status)
+        if said is None:
             return None
-        hint = {401: f"; set {KEY}", 404: "; most base URLs end in /v1"}.get(status or 0, "")
+        what, hint = said
         if status == 404 and models and self.model not in models:
             shown = ", ".join(map(repr, models[:5])) + (", ..." if len(models) > 5 else "")
             hint = f"; it has {shown}{did_you_mean(self.model, models)}"
         return InputError(
-            f"the server at {self.address!r} {known.get(status or 0, 'has no quota left')} "
-            f"(model {self.model!r}: {self.reason(error)}){hint}"
+            f"the server at {self.address!r} {what} (model {self.model!r}: {self.reason(error)}){hint}"
         )
 
 

@@ -7,7 +7,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 from rewardkit.errors import RolloutsError
 from rewardkit.rollouts.bundle import resolve
+from rewardkit.rollouts.columns import TEXTS, known_names, names_of
 from rewardkit.rollouts.logs.inspect import is_inspect_log, read_inspect_log
 from rewardkit.rollouts.values import column_values
 
@@ -67,6 +68,11 @@ class Source:
     files: list[str]
     form: str = ""
 
+    @property
+    def names(self) -> list[str]:
+        """The columns in order of first appearance."""
+        return names_of(row.values for row in self.rows)
+
     def reject(self, more: Iterable[Rejected]) -> None:
         """Add rows that are kept out, in the order of files and lines."""
         order = {file: at for at, file in enumerate(self.files)}
@@ -85,12 +91,13 @@ SUBFOLDERS = ("completions", "data")
 """Where the files lie when a folder itself holds none: of TRL's output folder, of a data set's repository."""
 
 
-def read_source(source: Any, *, texts: Collection[str], completions: Collection[str] = ()) -> Source:
+def read_source(source: Any, wanted: Mapping[str, str]) -> Source:
     """The rows of a file, of each file of a folder in the order of their numbers, or of a table in memory.
 
-    In CSV, cells of the columns `texts` are never read as numbers, and an empty cell is a missing value, but
-    for the columns `completions`: a model can say nothing. A truth inside ``reward_model`` becomes a column.
-    RolloutsError: no such file, another kind of file, an empty one, a folder with files of several kinds.
+    `wanted` names canonical columns otherwise. In CSV, cells of columns of text are never read as numbers,
+    and an empty cell is a missing value, but for completions: a model can say nothing. A truth inside
+    ``reward_model`` becomes a column. RolloutsError: no such file, another kind of file, an empty one, a
+    folder with files of several kinds.
     """
     read = Source([], [], [])
     if isinstance(source, pd.DataFrame):
@@ -110,7 +117,7 @@ def read_source(source: Any, *, texts: Collection[str], completions: Collection[
             if file and not part.stat().st_size:
                 _add(read, file, [(0, ValueError("is empty"))])
                 continue
-            read.form, numbered = _read_file(part, texts, completions)
+            read.form, numbered = _read_file(part, wanted)
             _add(read, file, numbered)
             for row in read.rows[first:] if split else ():
                 row.values = {"split": split, **row.values}
@@ -210,7 +217,7 @@ def _unique(names: list[str], where: str) -> None:
         raise RolloutsError(f"{where} has two columns of one name: {twice}; rename one of each")
 
 
-def _read_file(path: Path, texts: Collection[str], completions: Collection[str]) -> tuple[str, Numbered]:
+def _read_file(path: Path, wanted: Mapping[str, str]) -> tuple[str, Numbered]:
     """The form of one file, where it says one, and its rows; read as the end of its name says."""
     kind = path.suffix.lower()
     if kind == ".eval":
@@ -218,7 +225,7 @@ def _read_file(path: Path, texts: Collection[str], completions: Collection[str])
     if kind == ".json":
         return _read_json(path)
     if kind == ".csv":
-        return "", _read_csv(path, texts, completions)
+        return "", _read_csv(path, wanted)
     if kind in (".parquet", ".arrow"):
         return "", _read_columns(path, kind)
     return "", _json_lines(path)
@@ -273,8 +280,10 @@ def _read_columns(path: Path, kind: str) -> Numbered:
         raise RolloutsError(f"{str(path)!r} is not {name} file that can be read: {error}") from None
 
 
-def _read_csv(path: Path, texts: Collection[str], completions: Collection[str]) -> Numbered:
-    """Rows of text; columns other than `texts` become numbers where every cell is one."""
+def _read_csv(path: Path, wanted: Mapping[str, str]) -> Numbered:
+    """Rows of text; columns that are not known to hold texts become numbers where every cell is one."""
+    texts = {known for canonical in TEXTS for known in known_names(canonical, wanted)}
+    completions = known_names("completion", wanted)
     if csv.field_size_limit() < LONGEST_CELL:  # of the process: raised and left, as others may be reading
         csv.field_size_limit(LONGEST_CELL)
     try:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import RolloutsError, did_you_mean
-from rewardkit.rollouts.columns import TEXTS, known_names, mapped, names_of
+from rewardkit.rollouts.columns import mapped, names_of
 from rewardkit.rollouts.files import read_source
-from rewardkit.rollouts.matching import match_prompts, match_values
+from rewardkit.rollouts.matching import Matches, match_prompts, match_values
 from rewardkit.rollouts.values import present
 
 __all__ = ["fill_columns", "join_columns"]
@@ -67,32 +67,21 @@ def join_columns(
             elif value is not None:
                 row[column] = value
                 filled[column] += column not in brought
-    filled, kept = +filled, +kept
-    unmatched = sum(not places for places in found.rows)
+    matched = sum(map(bool, found.rows))
     done = [
-        f"joined {name!r} by {on}: {len(rows) - unmatched} of {len(rows)} rows matched",
+        f"joined {name!r} by {on}: {matched} of {len(rows)} rows matched",
         f"brought {', '.join(brought) or 'no column'}",
-        *(f"filled {count} missing values of {column}" for column, count in filled.items()),
+        *(f"filled {count} missing values of {column}" for column, count in (+filled).items()),
     ]
-    if same := [column for column in kept if not differing[column]]:
-        done.append(f"kept from the log {', '.join(same)}, the same in both")
-    if left_out:
-        done.append(f"left out {', '.join(left_out)}, which only a rollout can have")
-    if set_instead:
-        done.append(f"left out {', '.join(set_instead)}, which is set")
-    warnings = []
-    if unmatched:
-        why = "of them because it has their question under several system prompts"
-        of_these = f", {len(found.unclear)} {why}" if found.unclear else ""
-        warnings.append(
-            f"{unmatched} of {len(rows)} rows match no row of {name!r} by {on}{of_these}: they lack "
-            f"{', '.join([*brought, *filled]) or 'nothing'}"
-        )
-    if found.last_only:
-        warnings.append(
-            f"{len(found.last_only)} of {len(rows)} rows have turns before the question that {name!r} has "
-            "not; make sure they are examples, not another conversation"
-        )
+    same = [column for column in +kept if not differing[column]]
+    for what, names, why in (
+        ("kept from the log", same, "the same in both"),
+        ("left out", left_out, "which only a rollout can have"),
+        ("left out", set_instead, "which is set"),
+    ):
+        if names:
+            done.append(f"{what} {', '.join(names)}, {why}")
+    warnings = _unmatched(found, f"{name!r} by {on}", ", ".join([*brought, *+filled]) or "nothing")
     warnings += [
         f"{count} of {len(rows)} rows match several rows of {name!r} that differ in {column}: left missing "
         "there"
@@ -107,13 +96,29 @@ def join_columns(
     return merged, "; ".join(done), warnings
 
 
+def _unmatched(found: Matches, source: str, lacking: str) -> list[str]:
+    """What to be careful with in the matches of prompts; no text of prompts or completions."""
+    count, warnings = len(found.rows), []
+    if unmatched := sum(not places for places in found.rows):
+        why = "of them because it has their question under several system prompts"
+        of_these = f", {len(found.unclear)} {why}" if found.unclear else ""
+        warnings.append(
+            f"{unmatched} of {count} rows match no row of {source}{of_these}: they lack {lacking}"
+        )
+    if found.last_only:
+        warnings.append(
+            f"{len(found.last_only)} of {count} rows have turns before the question that no row of {source} "
+            "has; make sure they are examples, not another conversation"
+        )
+    return warnings
+
+
 def _data_rows(source: Any, name: str) -> tuple[list[Row], int]:
     """The rows of a data set under canonical names, and how many could not be read."""
-    read = read_source(source, texts={alias for text in TEXTS for alias in known_names(text, {})})
+    read = read_source(source, {})
     if not read.rows:
         raise RolloutsError(f"{name!r} has no rows to join ({len(read.rejected)} cannot be read)")
-    mapping = mapped(names_of(row.values for row in read.rows), {})
-    new = {source: canonical for canonical, source in mapping.items()}
+    new = {source: canonical for canonical, source in mapped(read.names, {}).items()}
     data = [{new.get(key, key): present(value) for key, value in row.values.items()} for row in read.rows]
     return data, len(read.rejected)
 
@@ -130,22 +135,22 @@ def fill_columns(rows: Sequence[Row], fill: Mapping[str, Any]) -> tuple[list[Row
     RolloutsError: a name that no column can be given, or that every row has a value of already.
     """
     told = []
+    filled = [dict(row) for row in rows]
     for name, value in fill.items():
-        if not isinstance(name, str) or not name or name in ("rollout_id", "completion") or _of_scores(name):
+        if not isinstance(name, str) or name in ("", "rollout_id", "completion") or _of_scores(name):
             raise RolloutsError(
                 f"fill= cannot set {name!r}; name a column that rollouts may lack, such as data_source"
             )
-        count = sum(row.get(name) is None for row in rows)
-        if rows and not count:
+        lacking = [row for row in filled if row.get(name) is None]
+        if not lacking:
             raise RolloutsError(
                 f"fill= sets {name!r}, of which every row has a value already; leave it out, or take the "
                 f"column from another one with columns={{{name!r}: ...}}"
             )
-        partly = f" in {count} of {len(rows)} rows, the others have a value" if count < len(rows) else ""
-        told.append(f"set {name} to {value!r}{partly}")
-    filled = [
-        {**row, **{name: value for name, value in fill.items() if row.get(name) is None}} for row in rows
-    ]
+        for row in lacking:
+            row[name] = value
+        partly = f" in {len(lacking)} of {len(rows)} rows, the others have a value"
+        told.append(f"set {name} to {value!r}{partly if len(lacking) < len(rows) else ''}")
     return filled, tuple(told)
 
 

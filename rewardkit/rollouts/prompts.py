@@ -16,7 +16,7 @@ import pandas as pd
 
 from rewardkit.errors import RolloutsError
 from rewardkit.primitives.messages import as_list
-from rewardkit.rollouts.columns import ALIASES, TEXTS, known_names, mapped, names_of
+from rewardkit.rollouts.columns import ALIASES, mapped
 from rewardkit.rollouts.files import Rejected, read_source
 from rewardkit.rollouts.values import present
 
@@ -68,9 +68,9 @@ def read_prompts(
     """
     name = str(source) if isinstance(source, str | Path) else "memory"
     wanted = dict(columns or {})
-    read = read_source(source, texts={known for text in TEXTS for known in known_names(text, wanted)})
+    read = read_source(source, wanted)
     rows = len(read.rows) + len(read.rejected)
-    prompt_name, id_name = _names(names_of(row.values for row in read.rows), wanted, name)
+    prompt_name, id_name = _names(read.names, wanted, name)
     kept: dict[str, tuple[Prompt, str]] = {}  # by id, with its place
     rejected, repeats, differing = [], [], 0
     unusable: dict[str, str] = {}
@@ -131,14 +131,7 @@ def _prompt(value: Any) -> str | Messages:
     """The prompt, text or messages; ValueError says why it is none."""
     if value is None or (isinstance(value, str) and not value.strip()):
         raise ValueError("has no prompt")
-    messages = value if isinstance(value, str) else _messages(value)
-    try:
-        json.dumps(messages, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        raise ValueError(
-            "has a prompt with half a character (a lone surrogate), which cannot be sent"
-        ) from None
-    return messages
+    return value if isinstance(value, str) else _messages(value)
 
 
 def _messages(value: Any) -> Messages:

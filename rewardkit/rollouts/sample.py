@@ -46,9 +46,6 @@ RESERVED = (
 WHOLE = {"n": 1, "concurrency": 1, "retries": 0, "seed": 0, "limit": 1, "max_tokens": 1}
 """Options that are whole numbers, and their least."""
 
-GIVE_UP_AFTER = 3
-"""Prompts in a row of which none was answered. Our choice: one may be at fault itself, three are not."""
-
 TINY, HUGE = sys.float_info.min, sys.float_info.max
 BOUNDS = {
     "temperature": (0.0, HUGE, "a number from 0"),
@@ -158,7 +155,7 @@ def sample(
     after `retries`. A larger `n` or `limit` adds to a log; another `policy` (default: the model's name) or
     other prompts need ``add=True``. RolloutsError: prompts or log that cannot be used, a log made with other
     settings. InputError: an option that cannot be; a server that is not there, refuses the key, has no such
-    model or answers to none of several prompts in a row; the rows it gave are kept.
+    model or is gone; the rows it gave are kept.
     """
     whole = {"n": n, "limit": limit, "max_tokens": max_tokens, "concurrency": concurrency, "retries": retries}
     _check_numbers(whole | {"seed": seed, "temperature": temperature, "top_p": top_p, "timeout": timeout})
@@ -185,7 +182,7 @@ def sample(
         outcomes = ask_all(
             server, [plan.request(prompt, row) for prompt, row in asks], concurrency=concurrency
         )
-        answers, failed = _written(path, server, [row for _, row in asks], outcomes, bool(there), bar)
+        answers, failed = _written(path, server, [row for _, row in asks], outcomes, bar)
     mended = f"the last line of {str(path)!r} was broken off and is cut off ({len(broken)} bytes)"
     return Sampled(
         output=path,
@@ -214,17 +211,11 @@ def _written(
     server: Server,
     rows: Sequence[Mapping[str, Any]],
     outcomes: Generator[tuple[int, dict[str, Any] | Exception], None, None],
-    answers_some: bool,
     bar: Any,
 ) -> tuple[list[dict[str, Any]], dict[int, str]]:
-    """The answers, each in the log as it comes, and why others failed, by their positions among the rows.
-
-    InputError where too many prompts in a row have no answer; a server that `answers_some` and refuses one
-    counts for an answer, as the prompt is at fault then.
-    """
+    """The answers, each in the log as it comes, and why others failed, by their positions among the rows."""
     answers: list[dict[str, Any]] = []
     failed: dict[int, str] = {}
-    unanswered: set[Any] = set()
     try:
         with closing(outcomes):
             for at, outcome in outcomes:
@@ -232,19 +223,9 @@ def _written(
                 if isinstance(outcome, dict):
                     append(path, {**rows[at], **outcome})
                     answers.append(outcome)
-                    unanswered.clear()
-                    continue
-                failed[at] = server.reason(outcome)
-                bar.set_postfix(failed=len(failed))
-                status = getattr(outcome, "status_code", 0)
-                if (answers or answers_some) and 400 <= status < 500 and status != 429:
-                    continue
-                unanswered.add(rows[at]["prompt_id"])
-                if len(unanswered) >= GIVE_UP_AFTER:
-                    raise InputError(
-                        f"the server at {server.address!r} answered to none of {len(unanswered)} prompts in "
-                        f"a row ({failed[at]})"
-                    )
+                else:
+                    failed[at] = server.reason(outcome)
+                    bar.set_postfix(failed=len(failed))
     except (InputError, KeyboardInterrupt) as error:
         if isinstance(error, InputError) and not answers:
             raise

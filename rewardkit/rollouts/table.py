@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rewardkit.errors import RolloutsError, did_you_mean
 from rewardkit.html import cards
 from rewardkit.primitives.messages import assistant_text
-from rewardkit.rollouts.columns import ALIASES, TEXTS, known_names, mapped, names_of
+from rewardkit.rollouts.columns import ALIASES, TEXTS, mapped
 from rewardkit.rollouts.files import Rejected, Row, Source, read_source
 from rewardkit.rollouts.join import fill_columns, join_columns
 from rewardkit.rollouts.logs.forms import read_log
@@ -88,7 +88,7 @@ class Rollouts:
     @cached_property
     def groups(self) -> NDArray[np.intp]:
         """Group code of each row, (rows,), numbered from 0 in order of first appearance."""
-        return _codes([self._key_column(name) for name in self.group_key], len(self))
+        return self._codes(self.group_key)
 
     @cached_property
     def prompts(self) -> NDArray[np.intp]:
@@ -100,29 +100,26 @@ class Rollouts:
         if name is None:
             return self.groups
         names = [key for key in (name, "data_source") if key in self.table]
-        if set(names) == set(self.group_key):
-            return self.groups
-        return _codes([self._key_column(key) for key in names], len(self))
+        return self.groups if set(names) == set(self.group_key) else self._codes(names)
 
-    def _key_column(self, name: str) -> list[Any]:
-        """Hashable values of a key column.
+    def _codes(self, names: Sequence[str]) -> NDArray[np.intp]:
+        """Codes of the combinations of these columns, (rows,), in order of first appearance.
 
-        A missing prompt_id falls back on the prompt, then on the row alone.
+        A missing prompt_id falls back on the prompt, then on the row alone, as does a row without columns.
         """
-        values = column_values(self.table[name])
-        if set(map(type, values)) == {str}:
-            return values
-        if name == "prompt_id" and None in values:
-            prompts = column_values(self.table["prompt"]) if "prompt" in self.table else [None] * len(values)
-            values = [
-                prompt if value is None else value for value, prompt in zip(values, prompts, strict=True)
-            ]
-        if name in ("prompt_id", "prompt"):
-            values = [("row", row) if value is None else value for row, value in enumerate(values)]
-        return [
-            json.dumps(value, sort_keys=True, default=str) if isinstance(value, list | dict) else value
-            for value in values
-        ]
+        keys = []
+        for name in names:
+            values = column_values(self.table[name])
+            if name in ("prompt_id", "prompt") and None in values:
+                prompts = column_values(self.table["prompt"]) if "prompt" in self.table else values
+                filled = (one if one is not None else two for one, two in zip(values, prompts, strict=True))
+                values = [("row", row) if value is None else value for row, value in enumerate(filled)]
+            if not {list, dict}.isdisjoint(map(type, values)):
+                values = [json.dumps(value, sort_keys=True, default=str) for value in values]
+            keys.append(values)
+        seen: dict[Any, int] = {}
+        combined = zip(*keys, strict=True) if keys else range(len(self))
+        return np.fromiter((seen.setdefault(key, len(seen)) for key in combined), np.intp, len(self))
 
     @cached_property
     def group_sizes(self) -> dict[int, int]:
@@ -134,15 +131,11 @@ class Rollouts:
         """What a person should know before trusting figures on these rollouts, a sentence each."""
         sentences = []
         if self.rejected:
-            shown = "; ".join(f"{item.place}: {item.reason}" for item in self.rejected[:REJECTED_SHOWN])
-            more = (
-                f"; and {len(self.rejected) - REJECTED_SHOWN} more"
-                if len(self.rejected) > REJECTED_SHOWN
-                else ""
-            )
-            sentences.append(
-                f"{len(self.rejected)} of {len(self) + len(self.rejected)} rows kept out ({shown}{more})"
-            )
+            shown = [f"{item.place}: {item.reason}" for item in self.rejected[:REJECTED_SHOWN]]
+            if len(self.rejected) > REJECTED_SHOWN:
+                shown.append(f"and {len(self.rejected) - REJECTED_SHOWN} more")
+            every = len(self) + len(self.rejected)
+            sentences.append(f"{len(self.rejected)} of {every} rows kept out ({'; '.join(shown)})")
         sentences += self.cautions
         key = ", ".join(self.group_key) or "none"
         if set(self.group_sizes) == {1}:
@@ -190,9 +183,7 @@ class Rollouts:
             f"{name} from {source!r}" for name, source in self.mapping.items() if name != source
         )
         groups = int(self.groups.max(initial=-1)) + 1
-        sizes = (
-            f" of {next(iter(self.group_sizes))}" if len(self.group_sizes) == 1 else ""
-        )  # else a warning says
+        sizes = f" of {min(self.group_sizes)}" if len(self.group_sizes) == 1 else ""  # else a warning says
         kind = f" ({self.kind})" if self.kind != "rollouts" else ""
         lines = [
             f"{len(self)} rollouts from {self.source}{kind} in {groups} groups{sizes} "
@@ -234,10 +225,9 @@ def load_rollouts(
     """
     name = str(source) if isinstance(source, str | Path) else "memory"
     wanted = dict(columns or {})
-    texts = {known for canonical in TEXTS for known in known_names(canonical, wanted)}
-    read = read_source(source, texts=texts, completions=known_names("completion", wanted))
+    read = read_source(source, wanted)
     logged = read_log(read, keep=set(wanted.values()))
-    mapping = _mapping(names_of(row.values for row in read.rows), wanted, logged.usual) if read.rows else {}
+    mapping = _mapping(read.names, wanted, logged.usual) if read.rows else {}
     rows = _validate(read, mapping)
     if not rows:
         first = read.rejected[0] if read.rejected else None
@@ -345,15 +335,3 @@ def _group_key(names: Sequence[str], group: str | Sequence[str] | None) -> tuple
         return wanted
     prompt = next((name for name in ("prompt_id", "prompt") if name in names), None)
     return (prompt, *(name for name in GROUP_WITH if name in names)) if prompt else ()
-
-
-def _codes(keys: Sequence[Sequence[Any]], rows: int) -> NDArray[np.intp]:
-    """Codes of the combinations of the key columns, in order of first appearance.
-
-    Without a key each row is its own.
-    """
-    if not keys:
-        return np.arange(rows)
-    seen: dict[Any, int] = {}
-    combined = zip(*keys, strict=True) if len(keys) > 1 else keys[0]
-    return np.fromiter((seen.setdefault(key, len(seen)) for key in combined), dtype=np.intp, count=rows)

@@ -40,7 +40,7 @@ def read_log(source: Source, *, keep: Collection[str] = ()) -> Log:
     `keep` are columns that a person gave a meaning: they are no scores. RolloutsError: files of several
     forms, or a data set without completions.
     """
-    names = {file: _names(rows) for file, rows in _by_file(source).items()}
+    names = {file: names_of(row.values for row in rows) for file, rows in _by_file(source).items()}
     forms = {}
     for file, rows in _by_file(source).items():
         found = next(f for f in FORMS if f.name == source.form or f.fits(names[file], rows[0].values))
@@ -61,10 +61,6 @@ def _by_file(source: Source) -> dict[str, list[Row]]:
     for row in source.rows:
         files.setdefault(row.file, []).append(row)
     return files
-
-
-def _names(rows: Sequence[Row]) -> list[str]:
-    return names_of(row.values for row in rows)
 
 
 def _check_alike(names: Mapping[str, Sequence[str]]) -> None:
@@ -115,7 +111,7 @@ def _between(names: Sequence[str]) -> list[str]:
 def _trl(source: Source, keep: Collection[str]) -> Log:
     warnings = _drop_repeats(source)
     rows, known = source.rows, KNOWN | set(keep)
-    between = _between(_names(rows))
+    between = _between(source.names)
     rewards = between[:1]
     for name in between[1:]:
         if name in known or not all(map(_from_float32, values_of(rows, name))):
@@ -234,7 +230,7 @@ def _verl(source: Source, keep: Collection[str]) -> Log:
         for row, uid in zip(source.rows, uids, strict=True):
             row.values |= {"rollout_id": uid, "prompt_id": UID.sub(r"\1", uid)}
             del row.values["uid"]
-    names = _names(source.rows)
+    names = source.names
     own = {*VERL_BASE, "prompt_id", "rollout_id", "score", *keep}
     kind = "siiRL validation dump" if "rank" in names else "verl rollout dump"
     return _rewarded(kind, source, "score", [name for name in names if name not in own])
@@ -311,9 +307,7 @@ def _results(source: Source, keep: Collection[str]) -> Log:
         if isinstance(prompt, list) and isinstance(completion, list):
             row.values.setdefault("messages", [*prompt, *completion])
     aside = {"reward", *RESULTS_BASE, *keep, *KNOWN} - metrics.keys() | {"reward"}
-    beside = [
-        name for name in _names(source.rows) if name not in aside and numeric(values_of(source.rows, name))
-    ]
+    beside = [name for name in source.names if name not in aside and numeric(values_of(source.rows, name))]
     usual = {"prompt_id": "example_id", "data_source": "task", "ground_truth": "answer"}
     return _rewarded("verifiers results", source, "reward", beside, usual=usual)
 
@@ -322,7 +316,7 @@ def _results(source: Source, keep: Collection[str]) -> Log:
 
 
 def _inspect(source: Source, keep: Collection[str]) -> Log:
-    names = [name for name in _names(source.rows) if name.startswith(LOGGED)]
+    names = [name for name in source.names if name.startswith(LOGGED)]
     scorers = listed(name.removeprefix(LOGGED) for name in names)
     return Log(
         INSPECT,
@@ -337,12 +331,12 @@ def _inspect(source: Source, keep: Collection[str]) -> Log:
 
 
 def _plain(source: Source, keep: Collection[str]) -> Log:
-    names = _names(source.rows)
+    names = source.names
     if any(name.startswith(("score/", "status/")) for name in names):
         return Log("rollouts")  # a scored table: score() says what to do with it
     paid = [name for name in ("reward", "reward_raw") if name in names]
     rename(source.rows, paid)
-    logged = [name for name in _names(source.rows) if name.startswith(LOGGED)]
+    logged = [name for name in source.names if name.startswith(LOGGED)]
     columns = [name for name in logged if numeric(values_of(source.rows, name))]
     total = next((name for name in (f"{LOGGED}reward", f"{LOGGED}score") if name in columns), None)
     return Log(
