@@ -137,9 +137,9 @@ class Server:
         import openai
 
         if isinstance(error, openai.APIConnectionError):
-            connected = isinstance(error, openai.APITimeoutError)
-            if connected and type(error.__cause__).__name__ != "ConnectTimeout":
-                return None
+            late = isinstance(error, openai.APITimeoutError)
+            if late and type(error.__cause__).__name__ != "ConnectTimeout":
+                return None  # it is there, and slow
             return InputError(
                 f"no server answers at {self.address!r} ({self.reason(error)}); start it, or correct the "
                 "base URL"

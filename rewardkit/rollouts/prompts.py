@@ -36,7 +36,11 @@ class Prompt:
     @property
     def messages(self) -> Messages:
         """The prompt as chat messages."""
-        return [{"role": "user", "content": self.prompt}] if isinstance(self.prompt, str) else self.prompt
+        return _as_messages(self.prompt)
+
+
+def _as_messages(prompt: str | Messages) -> Messages:
+    return [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
 
 
 @dataclass(frozen=True)
@@ -172,7 +176,7 @@ def _prompt_id(given: Any, prompt: str | Messages) -> str | int:
 def _with_system(prompt: str | Messages, system: str | None) -> str | Messages:
     if system is None:
         return prompt
-    messages = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
+    messages = _as_messages(prompt)
     if messages[0]["role"] in ("system", "developer"):
         raise ValueError("has a system message of its own, beside the system prompt that was given")
     return [{"role": "system", "content": system}, *messages]
