@@ -92,7 +92,6 @@ SYSTEM = {"role": "system", "content": "Old."}
         ({"prompt": ["2+2?"]}, {}, "has a prompt of type list"),
         ({"prompt": [{"content": "a"}]}, {}, "neither text nor chat messages"),
         ({"prompt": [{"role": "user", "content": 4}]}, {}, "neither text nor"),
-        ({"prompt": "\ud800"}, {}, "half a character"),
         ({"prompt": "b", "prompt_id": [1]}, {}, "has a prompt_id of type list"),
         ({"prompt": "b", "prompt_id": True}, {}, "has a prompt_id of type bool"),
         ({"prompt": "b", "prompt_id": 1.5}, {}, "has a prompt_id of type float"),
@@ -168,7 +167,7 @@ def test_a_system_prompt_is_put_in_front_and_what_was_given_is_not_changed():
         ("missing.jsonl", "there is no file 'missing.jsonl'"),
         (4, "not int"),
         ([{"prompt_id": 1, "prompt": "a"}, {"prompt_id": "1", "prompt": "b"}],
-         r"prompt_id '1' for two prompts \(lines 1 and 2\)"),
+         r"prompt_id '1' for two prompts \(line 1 and line 2\)"),
     ],
     ids=["names", "nothing", "no file", "a number", "one id for two prompts, a number and its text"],
 )  # fmt: skip

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import threading
 import time
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from queue import SimpleQueue
+from multiprocessing.pool import ThreadPool
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -18,7 +17,7 @@ from rewardkit.primitives.messages import content_text
 if TYPE_CHECKING:
     import openai
 
-__all__ = ["Ask", "Server", "ask_all", "read_answer"]
+__all__ = ["Server", "ask_all", "read_answer"]
 
 CONCURRENCY = 8
 """Requests at a time. Our choice: one group of 8. A server of one's own on a GPU takes many more."""
@@ -37,31 +36,28 @@ NO_KEY = "none"
 """What a server gets that needs no key: the client wants one."""
 
 REASON_LENGTH = 300
-HOPELESS = {401: "refuses the key", 402: "asks for payment", 404: "does not know the model or the address"}
-"""Statuses by which a server says that no request will be answered."""
-
-
-@dataclass(frozen=True)
-class Ask:
-    """A completion to be asked for: the row it will be in the log, and the request."""
-
-    row: dict[str, Any]
-    request: dict[str, Any]
+FATAL: dict[Any, tuple[str, str]] = {
+    401: ("refuses the key", f"; set {KEY}"),
+    402: ("asks for payment", ""),
+    404: ("does not know the model or the address", "; most base URLs end in /v1"),
+    "insufficient_quota": ("has no quota left", ""),
+}
+"""Statuses and codes by which a server says that no request will be answered, and what to do."""
 
 
 @dataclass(frozen=True)
 class Server:
-    """An OpenAI-compatible server, and how long and how often it is asked."""
+    """An OpenAI-compatible server, and how long and how often it is asked.
+
+    InputError where the address, the model's name or the key cannot be; ModuleNotFoundError without openai.
+    """
 
     base_url: str = field(repr=False)  # may hold a password
     model: str
-    timeout: float
-    retries: int
-    key: str = field(repr=False)
+    timeout: float = TIMEOUT
+    retries: int = RETRIES
 
-    @classmethod
-    def at(cls, base_url: str, model: str, timeout: float, retries: int) -> Server:
-        """The server at `base_url`; InputError where that is none, ModuleNotFoundError without openai."""
+    def __post_init__(self) -> None:
         try:
             import openai  # noqa: F401
         except ModuleNotFoundError as error:
@@ -71,18 +67,21 @@ class Server:
                 name=error.name,
             ) from None
         try:
-            parts = urlsplit(base_url)
+            parts = urlsplit(self.base_url)
             sound = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
         except (ValueError, TypeError, AttributeError):
             sound = False
         if not sound:
-            raise InputError(f"base_url is {base_url!r}; give one such as 'http://localhost:8000/v1'")
-        if not isinstance(model, str) or not model:
-            raise InputError(f"model is {model!r}; give the name by which the server knows it")
-        key = os.environ.get(KEY, "").strip() or NO_KEY
-        if not (key.isascii() and key.isprintable()):
+            raise InputError(f"base_url is {self.base_url!r}; give one such as 'http://localhost:8000/v1'")
+        if not isinstance(self.model, str) or not self.model:
+            raise InputError(f"model is {self.model!r}; give the name by which the server knows it")
+        if not (self.key.isascii() and self.key.isprintable()):
             raise InputError(f"{KEY} holds characters that no key has; set it anew")
-        return cls(base_url, model, timeout, retries, key)
+
+    @property
+    def key(self) -> str:
+        """The key in the environment."""
+        return os.environ.get(KEY, "").strip() or NO_KEY
 
     @property
     def address(self) -> str:
@@ -100,14 +99,15 @@ class Server:
 
     def answer(self, client: openai.OpenAI, request: Mapping[str, Any]) -> dict[str, Any]:
         """An answer; the client asks again where there is none, we do where it cannot be read."""
-        for left in range(self.retries, -1, -1):
+        left = self.retries
+        while True:
             raw = client.chat.completions.with_raw_response.create(**request)
             try:
                 return read_answer(raw.http_response.text)
             except ValueError:
-                if not left:
+                left -= 1
+                if left < 0:
                     raise
-        raise AssertionError("a number of retries below 0")
 
     def models(self, client: openai.OpenAI) -> list[str]:
         """The models that it lists, if it does; InputError where no server is there.
@@ -119,100 +119,80 @@ class Server:
         one_try = client.with_options(max_retries=0, timeout=min(REACH_SECONDS, self.timeout))
         try:
             raw = one_try.models.with_raw_response.list()
-            listed = json.loads(raw.http_response.text)["data"]
-            return [model["id"] for model in listed if isinstance(model["id"], str)]
-        except openai.APIConnectionError as error:
-            if isinstance(error, openai.APITimeoutError) and not _never_connected(error):
-                return []
-            raise InputError(
-                f"no server answers at {self.address!r} ({self.reason(error)}); start it, or correct the "
-                "base URL"
-            ) from None
-        except (openai.APIError, ValueError, TypeError, KeyError, RecursionError) as error:
-            if getattr(error, "status_code", None) == 401:
-                raise self.hopeless(error, []) from None
+            return [str(model["id"]) for model in json.loads(raw.http_response.text)["data"]]
+        except (openai.APIError, ValueError, TypeError, KeyError) as error:
+            if isinstance(error, openai.APIConnectionError) and (gone := self.fatal(error, [])):
+                raise gone from None
             return []
 
     def reason(self, error: Exception) -> str:
         """Why a request failed, in one phrase, never with the key in it."""
-        import openai
-
-        if isinstance(error, openai.APITimeoutError) and not _never_connected(error):
-            text = f"no answer within {self.timeout:g} s"
-        elif isinstance(error, openai.APIConnectionError):
-            cause = error.__cause__
-            text = f"connection failed: {(str(cause) or type(cause).__name__) if cause else error}"
-        else:
-            text = str(error)
-        text = " ".join(text.split())
+        text = " ".join(f"{error} {error.__cause__ or ''}".split())
         if self.key != NO_KEY:
             text = text.replace(self.key, "***")
         return text if len(text) <= REASON_LENGTH else text[: REASON_LENGTH - 3] + "..."
 
-    @staticmethod
-    def is_hopeless(error: Exception) -> bool:
-        """Whether no request will be answered."""
-        status, code = getattr(error, "status_code", None), getattr(error, "code", None)
-        return status in HOPELESS or code == "insufficient_quota"
+    def fatal(self, error: Exception, models: list[str]) -> InputError | None:
+        """What to say where an error means that no request will be answered, else ``None``."""
+        import openai
 
-    def hopeless(self, error: Exception, models: list[str]) -> InputError:
-        """What to say when no request will be answered."""
-        status = getattr(error, "status_code", None) or 0
-        shown = ", ".join(map(repr, models[:5])) + (", ..." if len(models) > 5 else "")
-        listed = f"; it has {shown}{did_you_mean(self.model, models)}" if self.model not in models else ""
-        hint = {401: f"; set {KEY}", 404: listed if models and listed else "; most base URLs end in /v1"}
+        if isinstance(error, openai.APIConnectionError):
+            late = isinstance(error, openai.APITimeoutError)
+            if late and type(error.__cause__).__name__ != "ConnectTimeout":
+                return None  # it is there, and slow
+            return InputError(
+                f"no server answers at {self.address!r} ({self.reason(error)}); start it, or correct the "
+                "base URL"
+            )
+        status, code = getattr(error, "status_code", None), getattr(error, "code", None)
+        said = FATAL.get(code) or FATAL.get(status)
+        if said is None:
+            return None
+        what, hint = said
+        if status == 404 and models and self.model not in models:
+            shown = ", ".join(map(repr, models[:5])) + (", ..." if len(models) > 5 else "")
+            hint = f"; it has {shown}{did_you_mean(self.model, models)}"
         return InputError(
-            f"the server at {self.address!r} {HOPELESS.get(status, 'has no quota left')} "
-            f"(model {self.model!r}: {self.reason(error)}){hint.get(status, '')}"
+            f"the server at {self.address!r} {what} (model {self.model!r}: {self.reason(error)}){hint}"
         )
 
 
-def _never_connected(error: Exception) -> bool:
-    """Whether no connection came about; httpx and its successor call that alike."""
-    return type(error.__cause__).__name__ == "ConnectTimeout"
-
-
 def ask_all(
-    server: Server, asks: Sequence[Ask], *, concurrency: int = CONCURRENCY
-) -> Generator[tuple[Ask, dict[str, Any] | Exception], None, None]:
-    """Each ask with its answer and its `seconds`, or with why there is none, as they come.
+    server: Server, requests: Sequence[Mapping[str, Any]], *, concurrency: int = CONCURRENCY
+) -> Generator[tuple[int, dict[str, Any] | Exception], None, None]:
+    """The position of each request with its answer and `seconds`, or with why there is none, as they come.
 
-    InputError where no server is there, or one that answers nobody. Requests run in threads that nothing
-    waits for, so that it works in a notebook and an interrupt ends it at once; an answer that comes later is
-    dropped.
+    InputError where no server is there, or one that answers nobody. Nothing waits for the threads of the
+    requests, so that it works in a notebook and an interrupt ends it at once; later answers are dropped.
     """
-    if not asks:
+    if not requests:
         return
     client = server.client()
     models = server.models(client)
-    waiting, ended, outcomes = iter(asks), threading.Event(), SimpleQueue[tuple[Ask, Any]]()
-    lock = threading.Lock()
+    ended: list[InputError] = []
 
-    def work() -> None:
-        while True:
-            with lock:
-                ask = None if ended.is_set() else next(waiting, None)
-            if ask is None:
-                return
-            started = time.perf_counter()
-            try:
-                outcome = server.answer(client, ask.request)
-                outcomes.put((ask, {**outcome, "seconds": round(time.perf_counter() - started, 3)}))
-            except Exception as error:  # also what the client does not expect, so that no one waits for ever
-                if server.is_hopeless(error):
-                    ended.set()
-                outcomes.put((ask, error))
+    def ask(item: tuple[int, Mapping[str, Any]]) -> tuple[int, dict[str, Any] | Exception]:
+        at, request = item
+        if ended:
+            return at, ended[0]
+        started = time.perf_counter()
+        try:
+            answer = server.answer(client, request)
+        except Exception as error:  # also what the client does not expect: it is this request's failure
+            if fatal := server.fatal(error, models):
+                ended.append(fatal)
+            return at, error
+        return at, {**answer, "seconds": round(time.perf_counter() - started, 3)}
 
+    pool = ThreadPool(min(concurrency, len(requests)))
     try:
-        for _ in range(min(concurrency, len(asks))):
-            threading.Thread(target=work, daemon=True).start()
-        for _ in asks:
-            ask, outcome = outcomes.get()
-            if isinstance(outcome, Exception) and server.is_hopeless(outcome):
-                raise server.hopeless(outcome, models) from None  # what the client raised may hold the key
-            yield ask, outcome
+        for outcome in pool.imap_unordered(ask, enumerate(requests)):
+            if ended:
+                raise ended[0]
+            yield outcome
     finally:
-        ended.set()
+        ended.append(InputError("the run has ended"))
+        pool.terminate()
         client.close()
 
 

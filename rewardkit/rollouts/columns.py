@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rewardkit.errors import RolloutsError, did_you_mean
 
-__all__ = ["ALIASES", "TEXTS", "known_names", "mapped", "with_truth"]
+__all__ = ["ALIASES", "TEXTS", "known_names", "mapped", "names_of"]
 
 log = logging.getLogger(__name__)
 
@@ -70,12 +70,6 @@ def mapped(
     return mapping
 
 
-def with_truth(rows: Iterable[dict[str, Any]], names: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """The rows with the ``ground_truth`` that verl and siiRL keep inside ``reward_model`` as a column.
-
-    Only where the rows, whose columns are `names`, have no such column.
-    """
-    for row in rows:
-        inner = row.get("reward_model") if "ground_truth" not in names else None
-        truth = inner.get("ground_truth") if isinstance(inner, Mapping) else None
-        yield row if truth is None else {"ground_truth": truth, **row}
+def names_of(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The columns in order of first appearance."""
+    return list(dict.fromkeys(name for row in rows for name in row))

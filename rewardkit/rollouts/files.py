@@ -7,8 +7,8 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,11 @@ import pyarrow.parquet as pq
 
 from rewardkit.errors import RolloutsError
 from rewardkit.rollouts.bundle import resolve
+from rewardkit.rollouts.columns import TEXTS, known_names, names_of
 from rewardkit.rollouts.logs.inspect import is_inspect_log, read_inspect_log
 from rewardkit.rollouts.values import column_values
 
-__all__ = ["Piece", "Rejected", "cell_number", "read_jsonl", "read_pieces", "read_rows"]
+__all__ = ["Rejected", "Row", "Source", "cell_number", "read_jsonl", "read_source"]
 
 
 @dataclass(frozen=True)
@@ -42,52 +43,119 @@ class Rejected:
         return f"line {self.line}" + (f" of {self.file}" if self.file else "")
 
 
-Numbered = list[tuple[int, dict[str, Any]]]
-
-
-@dataclass(frozen=True)
-class Piece:
-    """The rows of one source with their line numbers, and the lines that hold none.
-
-    `file` is its name inside the folder, "" for a source that is no folder. `form` is what its reader knows
-    of it, "" where the columns have to say.
-    """
+@dataclass
+class Row:
+    """A row of a source, its `values` a dict of our own, to be changed as the form of the log asks."""
 
     file: str
-    rows: Numbered
+    line: int
+    values: dict[str, Any]
+
+    def rejected(self, reason: str) -> Rejected:
+        """The row as one that is kept out."""
+        return Rejected(self.line, reason, self.file)
+
+
+@dataclass
+class Source:
+    """The rows of one source in order, what was kept out, and its files ("" where it is no folder).
+
+    `form` is what the reader of the files knows of their form, "" where the columns have to say.
+    """
+
+    rows: list[Row]
     rejected: list[Rejected]
+    files: list[str]
     form: str = ""
 
+    @property
+    def names(self) -> list[str]:
+        """The columns in order of first appearance."""
+        return names_of(row.values for row in self.rows)
+
+    def reject(self, more: Iterable[Rejected]) -> None:
+        """Add rows that are kept out, in the order of files and lines."""
+        order = {file: at for at, file in enumerate(self.files)}
+        self.rejected = sorted([*self.rejected, *more], key=lambda item: (order[item.file], item.line))
+
+
+Numbered = Iterable[tuple[int, Any]]
+"""Rows by their lines; a ValueError in place of a row says why it is none."""
 
 LONGEST_CELL = 2**31 - 1
 """Characters of a cell in CSV: the most that every system takes."""
 
-SAVED = "saved data set"
+SAVED, INSPECT = "saved data set", "Inspect log"
 KINDS = (".jsonl", ".ndjson", ".csv", ".parquet", ".json", ".arrow", ".eval")
 SUBFOLDERS = ("completions", "data")
 """Where the files lie when a folder itself holds none: of TRL's output folder, of a data set's repository."""
 
 
-def read_pieces(source: Any, *, texts: Collection[str], completions: Collection[str]) -> list[Piece]:
+def read_source(source: Any, wanted: Mapping[str, str]) -> Source:
     """The rows of a file, of each file of a folder in the order of their numbers, or of a table in memory.
 
-    In CSV, cells of the columns `texts` are never read as numbers, and an empty cell is a missing value, but
-    for the columns `completions`: a model can say nothing. RolloutsError: no such file, another kind of file,
-    an empty one, a folder with files of several kinds.
+    `wanted` names canonical columns otherwise. In CSV, cells of columns of text are never read as numbers,
+    and an empty cell is a missing value, but for completions: a model can say nothing. A truth inside
+    ``reward_model`` becomes a column. RolloutsError: no such file, another kind of file, an empty one, a
+    folder with files of several kinds.
     """
+    read = Source([], [], [])
     if isinstance(source, pd.DataFrame):
         _unique([str(name) for name in source.columns], "the DataFrame")
         columns = {str(name): column_values(source[name]) for name in source.columns}
-        rows = enumerate(zip(*columns.values(), strict=True), start=1)
-        return [Piece("", [(at, dict(zip(columns, row, strict=True))) for at, row in rows], [])]
-    if isinstance(source, Mapping) or not isinstance(source, str | Path | Iterable):
+        rows = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+        _add(read, "", enumerate(rows, start=1))
+    elif isinstance(source, Mapping) or not isinstance(source, str | Path | Iterable):
         kind = type(source).__name__
         raise RolloutsError(f"rollouts are a file, a folder, a DataFrame or a list of dicts, not {kind}")
-    if not isinstance(source, str | Path):
-        return [Piece("", *_split(enumerate(source, start=1)))]
-    path = resolve(source, "rollouts.jsonl")
-    if path.is_dir():
-        return _read_folder(path, texts, completions)
+    elif not isinstance(source, str | Path):
+        _add(read, "", enumerate(source, start=1))
+    else:
+        path = resolve(source, "rollouts.jsonl")
+        for file, part, split in _files_of_folder(path) if path.is_dir() else [("", _checked(path), "")]:
+            first = len(read.rows)
+            if file and not part.stat().st_size:
+                _add(read, file, [(0, ValueError("is empty"))])
+                continue
+            read.form, numbered = _read_file(part, wanted)
+            _add(read, file, numbered)
+            for row in read.rows[first:] if split else ():
+                row.values = {"split": split, **row.values}
+            if (part.parent / "state.json").is_file() and file:
+                read.form = SAVED
+    _lift_truth(read.rows)
+    return read
+
+
+def _lift_truth(rows: list[Row]) -> None:
+    """Make a column of the ``ground_truth`` that verl and siiRL keep inside ``reward_model``."""
+    if any("ground_truth" in row.values for row in rows):
+        return
+    for row in rows:
+        inner = row.values.get("reward_model")
+        if isinstance(inner, Mapping) and inner.get("ground_truth") is not None:
+            row.values = {"ground_truth": inner["ground_truth"], **row.values}
+
+
+def read_jsonl(path: Path) -> Source:
+    """The objects of a JSONL file, and the lines that hold none; blank lines are passed over."""
+    read = Source([], [], [])
+    _add(read, "", _json_lines(path))
+    return read
+
+
+def _add(read: Source, file: str, numbered: Numbered) -> None:
+    read.files.append(file)
+    for line, value in numbered:
+        if isinstance(value, Mapping):
+            read.rows.append(Row(file, line, {str(name): cell for name, cell in value.items()}))
+        else:
+            wrong = f"a row is an object with columns, not {type(value).__name__}"
+            read.rejected.append(Rejected(line, str(value) if isinstance(value, ValueError) else wrong, file))
+
+
+def _checked(path: Path) -> Path:
+    """The path of a file that can be read; RolloutsError says why it cannot."""
     if not path.is_file():
         raise RolloutsError(
             f"there is no file {str(path)!r}; give a JSONL, Parquet or CSV file of rollouts, or a folder of "
@@ -99,52 +167,15 @@ def read_pieces(source: Any, *, texts: Collection[str], completions: Collection[
         )
     if path.stat().st_size == 0:
         raise RolloutsError(f"{str(path)!r} is empty; a rollout file has one completion a row")
-    return [_read_file(path, texts, completions)]
+    return path
 
 
-def read_rows(
-    source: Any, *, texts: Collection[str], completions: Collection[str]
-) -> tuple[Numbered, list[Rejected]]:
-    """The same as one list of numbered rows; those of several files are numbered on."""
-    pieces = read_pieces(source, texts=texts, completions=completions)
-    rejected = [item for piece in pieces for item in piece.rejected]
-    if len(pieces) == 1:
-        return pieces[0].rows, rejected
-    return list(enumerate((row for piece in pieces for _, row in piece.rows), start=1)), rejected
-
-
-def _read_file(path: Path, texts: Collection[str], completions: Collection[str]) -> Piece:
-    """One file, read as the end of its name says."""
-    kind = path.suffix.lower()
-    if kind == ".json":
-        return _read_json(path)
-    if kind == ".eval":
-        return _inspect(path)
-    if kind == ".csv":
-        return Piece("", *_read_csv(path, texts, completions))
-    readers = {".parquet": _read_parquet, ".arrow": _read_arrow}
-    return Piece("", *readers.get(kind, read_jsonl)(path))
-
-
-def _read_folder(folder: Path, texts: Collection[str], completions: Collection[str]) -> list[Piece]:
-    """The files of one kind in a folder, each under its name; or a data set that `datasets` saved to disk."""
-    pieces = []
-    splits = {"": folder}
-    if (folder / "dataset_dict.json").is_file():
-        names = json.loads((folder / "dataset_dict.json").read_bytes())["splits"]
-        splits = {name: folder / name for name in names}
-    for split, place in splits.items():
-        for path in _files_of_one_kind(place):
-            file = f"{split}/{path.name}" if split else path.name
-            if not path.stat().st_size:
-                pieces.append(Piece(file, [], [Rejected(0, "is empty", file)]))
-                continue
-            piece = _read_file(path, texts, completions)
-            rows = [(line, {"split": split, **row}) for line, row in piece.rows] if split else piece.rows
-            rejected = [replace(item, file=file) for item in piece.rejected]
-            form = SAVED if (place / "state.json").is_file() else piece.form
-            pieces.append(Piece(file, rows, rejected, form))
-    return pieces
+def _files_of_folder(folder: Path) -> Iterator[tuple[str, Path, str]]:
+    """The name, path and split of each file, of a plain folder or of a data set that `datasets` saved."""
+    saved = folder / "dataset_dict.json"
+    for split in json.loads(saved.read_bytes())["splits"] if saved.is_file() else [""]:
+        for path in _files_of_one_kind(folder / split):
+            yield f"{split}/{path.name}" if split else path.name, path, split
 
 
 def _files_of_one_kind(folder: Path) -> list[Path]:
@@ -152,15 +183,13 @@ def _files_of_one_kind(folder: Path) -> list[Path]:
 
     JSON beside other kinds is what they tell of themselves. RolloutsError: none, or several kinds.
     """
-    places = [folder, *(folder / name for name in SUBFOLDERS)]
-    for place in places:
+    for place in [folder, *(folder / name for name in SUBFOLDERS)]:
         found = [
             path
             for path in (place.iterdir() if place.is_dir() else ())
             if path.is_file() and path.suffix.lower() in KINDS and not path.name.startswith((".", "cache-"))
         ]
-        if any(path.suffix.lower() != ".json" for path in found):
-            found = [path for path in found if path.suffix.lower() != ".json"]
+        found = [path for path in found if path.suffix.lower() != ".json"] or found
         kinds = Counter(path.suffix.lower() for path in found)
         if len(kinds) > 1:
             counted = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
@@ -188,49 +217,43 @@ def _unique(names: list[str], where: str) -> None:
         raise RolloutsError(f"{where} has two columns of one name: {twice}; rename one of each")
 
 
-def _split(numbered: Iterable[tuple[int, Any]]) -> tuple[Numbered, list[Rejected]]:
-    rows, rejected = [], []
-    for line, row in numbered:
-        if isinstance(row, Mapping):
-            rows.append((line, {str(name): value for name, value in row.items()}))
-        else:
-            rejected.append(Rejected(line, f"a row is an object with columns, not {type(row).__name__}"))
-    return rows, rejected
+def _read_file(path: Path, wanted: Mapping[str, str]) -> tuple[str, Numbered]:
+    """The form of one file, where it says one, and its rows; read as the end of its name says."""
+    kind = path.suffix.lower()
+    if kind == ".eval":
+        return INSPECT, read_inspect_log(path)
+    if kind == ".json":
+        return _read_json(path)
+    if kind == ".csv":
+        return "", _read_csv(path, wanted)
+    if kind in (".parquet", ".arrow"):
+        return "", _read_columns(path, kind)
+    return "", _json_lines(path)
 
 
-def read_jsonl(path: Path) -> tuple[Numbered, list[Rejected]]:
-    """The objects of a JSONL file with their line numbers, and the lines that hold none.
-
-    Blank lines are passed over.
-    """
-    numbered: list[tuple[int, Any]] = []
-    rejected = []
+def _json_lines(path: Path) -> Numbered:
     with path.open("rb") as lines:
         for line, text in enumerate(lines, start=1):
             if text.strip():
                 try:
-                    numbered.append((line, json.loads(text.decode("utf-8-sig"))))
+                    yield line, json.loads(text.decode("utf-8-sig"))
                 except UnicodeDecodeError as error:
-                    rejected.append(
-                        Rejected(line, f"is not UTF-8 ({error.reason} at byte {error.start + 1})")
-                    )
+                    yield line, ValueError(f"is not UTF-8 ({error.reason} at byte {error.start + 1})")
                 except (ValueError, RecursionError) as error:
-                    rejected.append(Rejected(line, f"broken JSON: {error}"))
-    rows, wrong = _split(numbered)
-    return rows, [*rejected, *wrong]
+                    yield line, ValueError(f"broken JSON: {error}")
 
 
-def _read_json(path: Path) -> Piece:
+def _read_json(path: Path) -> tuple[str, Numbered]:
     """A JSON array of objects, an Inspect log, or lines of JSON under that name."""
     try:
         content = json.loads(path.read_bytes().decode("utf-8-sig"))
     except (UnicodeDecodeError, ValueError, RecursionError) as error:
-        rows, rejected = read_jsonl(path)
-        if rows:
-            return Piece("", rows, rejected)
+        lines = list(_json_lines(path))
+        if any(isinstance(value, Mapping) for _, value in lines):
+            return "", lines
         raise RolloutsError(f"{str(path)!r} is not a JSON file that can be read: {error}") from None
     if is_inspect_log(content):
-        return _inspect(path)
+        return INSPECT, read_inspect_log(path)
     if isinstance(content, dict) and {"prompt", "completion", "messages"} & set(content):
         content = [content]  # JSON lines, of which there is one
     if not isinstance(content, list):
@@ -238,68 +261,55 @@ def _read_json(path: Path) -> Piece:
             f"{str(path)!r} holds one JSON {type(content).__name__}; rollouts are an array of objects, or "
             "one a line"
         )
-    return Piece("", *_split(enumerate(content, start=1)))
+    return "", enumerate(content, start=1)
 
 
-def _inspect(path: Path) -> Piece:
-    rows, rejected = read_inspect_log(path)
-    return Piece("", rows, [Rejected(at, why) for at, why in rejected], form="Inspect log")
-
-
-def _read_parquet(path: Path) -> tuple[Numbered, list[Rejected]]:
+def _read_columns(path: Path, kind: str) -> Numbered:
+    """Rows of Parquet, or of Arrow in the streaming form of `datasets` or in the form with a footer."""
     try:
-        table = pq.ParquetFile(path).read()  # the file alone: no columns out of the names of its folders
+        if kind == ".parquet":
+            table = pq.ParquetFile(path).read()  # the file alone: no columns out of the names of its folders
+        else:
+            with pa.memory_map(str(path)) as file:
+                footer = file.read(6) == b"ARROW1"
+                file.seek(0)
+                table = (ipc.open_file if footer else ipc.open_stream)(file).read_all()
+        return enumerate(table.to_pylist(), start=1)
     except (pa.ArrowInvalid, OSError) as error:
-        raise RolloutsError(f"{str(path)!r} is not a Parquet file that can be read: {error}") from None
-    return list(enumerate(table.to_pylist(), start=1)), []
+        name = {".parquet": "a Parquet", ".arrow": "an Arrow"}[kind]
+        raise RolloutsError(f"{str(path)!r} is not {name} file that can be read: {error}") from None
 
 
-def _read_arrow(path: Path) -> tuple[Numbered, list[Rejected]]:
-    """An Arrow file, in the streaming form of `datasets` or in the form with a footer."""
-    try:
-        with pa.memory_map(str(path)) as file:
-            head = file.read(6)
-            file.seek(0)
-            table = (ipc.open_file if head == b"ARROW1" else ipc.open_stream)(file).read_all()
-            rows = table.to_pylist()
-    except (pa.ArrowInvalid, OSError) as error:
-        raise RolloutsError(f"{str(path)!r} is not an Arrow file that can be read: {error}") from None
-    return list(enumerate(rows, start=1)), []
-
-
-def _read_csv(
-    path: Path, texts: Collection[str], completions: Collection[str]
-) -> tuple[Numbered, list[Rejected]]:
-    """Rows of text; columns other than `texts` become numbers where every cell is one."""
-    rows: Numbered = []
-    rejected = []
+def _read_csv(path: Path, wanted: Mapping[str, str]) -> Numbered:
+    """Rows of text; columns that are not known to hold texts become numbers where every cell is one."""
+    texts = {known for canonical in TEXTS for known in known_names(canonical, wanted)}
+    completions = known_names("completion", wanted)
     if csv.field_size_limit() < LONGEST_CELL:  # of the process: raised and left, as others may be reading
         csv.field_size_limit(LONGEST_CELL)
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file)
-            _unique(list(reader.fieldnames or []), repr(str(path)))
-            for row in reader:
-                if None in row:
-                    reason = f"has more cells than the header's {len(reader.fieldnames or [])}"
-                    rejected.append(Rejected(reader.line_num, reason))
-                elif None in row.values():
-                    reason = f"has fewer cells than the header's {len(reader.fieldnames or [])}"
-                    rejected.append(Rejected(reader.line_num, reason))
-                else:
-                    rows.append((reader.line_num, row))
+            names = list(reader.fieldnames or [])
+            _unique(names, repr(str(path)))
+            numbered: list[tuple[int, Any]] = [(reader.line_num, row) for row in reader]
     except (csv.Error, UnicodeDecodeError) as error:
         raise RolloutsError(f"{str(path)!r} is not a CSV file that can be read: {error}") from None
-    for name in reader.fieldnames or []:
-        cells = [row[name] for _, row in rows]
-        numbers = [None if name in texts else cell_number(cell) for cell in cells]
-        numeric = all(number is not None or not cell for number, cell in zip(numbers, cells, strict=True))
-        for (_, row), number in zip(rows, numbers, strict=True):
-            if numeric and name not in texts:
+    for at, (line, row) in enumerate(numbered):
+        if None in row or None in row.values():
+            what = "more" if None in row else "fewer"
+            numbered[at] = line, ValueError(f"has {what} cells than the header's {len(names)}")
+    rows = [row for _, row in numbered if isinstance(row, dict)]
+    for name in names:
+        numbers = [cell_number(row[name]) if name not in texts else None for row in rows]
+        numeric = name not in texts and all(
+            number is not None or not row[name] for row, number in zip(rows, numbers, strict=True)
+        )
+        for row, number in zip(rows, numbers, strict=True):
+            if numeric:
                 row[name] = number
             elif row[name] == "" and name not in completions:
                 row[name] = None
-    return rows, rejected
+    return numbered
 
 
 def cell_number(cell: str | None) -> int | float | None:

@@ -14,10 +14,10 @@ from uuid import UUID
 
 import pandas as pd
 
-from rewardkit.errors import RolloutsError, did_you_mean
+from rewardkit.errors import RolloutsError
 from rewardkit.primitives.messages import as_list
-from rewardkit.rollouts.columns import ALIASES, TEXTS, with_truth
-from rewardkit.rollouts.files import Rejected, read_rows
+from rewardkit.rollouts.columns import ALIASES, mapped
+from rewardkit.rollouts.files import Rejected, read_source
 from rewardkit.rollouts.values import present
 
 __all__ = ["Prompt", "Prompts", "read_prompts"]
@@ -36,7 +36,11 @@ class Prompt:
     @property
     def messages(self) -> Messages:
         """The prompt as chat messages."""
-        return [{"role": "user", "content": self.prompt}] if isinstance(self.prompt, str) else self.prompt
+        return _as_messages(self.prompt)
+
+
+def _as_messages(prompt: str | Messages) -> Messages:
+    return [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
 
 
 @dataclass(frozen=True)
@@ -68,86 +72,70 @@ def read_prompts(
     """
     name = str(source) if isinstance(source, str | Path) else "memory"
     wanted = dict(columns or {})
-    numbered, rejected = read_rows(source, texts={*TEXTS, *_aliases(wanted)}, completions=())
-    rows = len(numbered) + len(rejected)
-    names = list(dict.fromkeys(column for _, row in numbered for column in row))
-    prompt_name, id_name = _names(names, wanted, name) if numbered else ("prompt", None)
-    lines = [line for line, _ in numbered]
-    made: list[tuple[int, Prompt]] = []
+    read = read_source(source, wanted)
+    rows = len(read.rows) + len(read.rejected)
+    prompt_name, id_name = _names(read.names, wanted, name)
+    kept: dict[str, tuple[Prompt, str]] = {}  # by id, with its place
+    rejected, repeats, differing = [], [], 0
     unusable: dict[str, str] = {}
-    for line, row in zip(lines, with_truth((row for _, row in numbered), names), strict=True):
-        others = {key: value for key, value in row.items() if key not in (prompt_name, id_name)}
+    for row in read.rows:
         try:
-            given = _prompt(present(row.get(prompt_name)))
-            prompt_id = _prompt_id(present(row.get(id_name)) if id_name else None, given)
+            given = _prompt(present(row.values.pop(prompt_name, None)))
+            prompt_id = _prompt_id(present(row.values.pop(id_name, None)), given)
             sent = _with_system(given, system)
         except ValueError as error:
-            rejected.append(Rejected(line, str(error)))
-        else:
-            made.append((line, Prompt(prompt_id, sent, _others(others, reserved, unusable))))
-    rejected.sort(key=lambda item: (item.file, item.line))
-    if not made:
-        why = f"; {rejected[0].place}: {rejected[0].reason}" if rejected else ""
-        raise RolloutsError(f"{name} has no usable prompt{why}; a file of prompts has one a row")
-    for _, prompt in made:
-        for column in unusable:
-            prompt.columns.pop(column, None)
-    kept, repeats = _once(made, name)
-    return Prompts(tuple(kept), tuple(rejected), _warnings(rejected, rows, repeats, unusable))
-
-
-def _once(made: Sequence[tuple[int, Prompt]], name: str) -> tuple[list[Prompt], list[tuple[int, int, bool]]]:
-    """Each prompt once; and the repeats: their line, the line of the first, whether other columns differ."""
-    first: dict[str, tuple[int, Prompt]] = {}
-    repeats = []
-    for line, prompt in made:
-        before, known = first.setdefault(str(prompt.prompt_id), (line, prompt))
-        if known.prompt != prompt.prompt:
+            rejected.append(row.rejected(str(error)))
+            continue
+        place = row.rejected("").place
+        prompt = Prompt(prompt_id, sent, _others(row.values, reserved, unusable))
+        known, before = kept.setdefault(str(prompt_id), (prompt, place))
+        if known.prompt != sent:
             raise RolloutsError(
-                f"{name} has prompt_id {prompt.prompt_id!r} for two prompts (lines {before} and {line}); "
+                f"{name} has prompt_id {prompt_id!r} for two prompts ({before} and {place}); "
                 "give each an id of its own, or leave that column out"
             )
         if known is not prompt:
-            repeats.append((line, before, known.columns != prompt.columns))
-    return [prompt for _, prompt in first.values()], repeats
+            repeats.append(f"{place} repeats {before}")
+            differing += known.columns != prompt.columns
+    read.reject(rejected)
+    first = f"{read.rejected[0].place}: {read.rejected[0].reason}" if read.rejected else ""
+    if not kept:
+        why = f"; {first}" if first else ""
+        raise RolloutsError(f"{name} has no usable prompt{why}; a file of prompts has one a row")
+    for prompt, _ in kept.values():
+        for column in unusable.keys() & prompt.columns.keys():
+            del prompt.columns[column]
+    warnings = [f"column {column!r} of the prompts is left out: {why}" for column, why in unusable.items()]
+    if first:
+        warnings.append(f"{len(read.rejected)} of {rows} rows kept out (the first is {first})")
+    if repeats:
+        warnings.append(
+            f"{len(repeats)} rows repeat a prompt, which is sampled once, with the columns of its first row "
+            f"({repeats[0]})"
+        )
+    if differing:
+        warnings.append(f"{differing} of the repeated prompts have other values in other columns")
+    return Prompts(tuple(prompt for prompt, _ in kept.values()), tuple(read.rejected), tuple(warnings))
 
 
-def _aliases(wanted: Mapping[str, str]) -> set[str]:
-    """Every column that holds text, in CSV, under every name it may have."""
-    return {alias for name in TEXTS for alias in ALIASES[name]} | set(wanted.values())
-
-
-def _names(names: Sequence[str], wanted: Mapping[str, str], source: str) -> tuple[str, str | None]:
-    """The columns of the prompts and of their ids."""
-    for canonical, name in wanted.items():
-        if canonical not in ("prompt", "prompt_id"):
-            raise RolloutsError(f"columns= maps {canonical!r}; of prompts it maps 'prompt' and 'prompt_id'")
-        if name not in names:
-            raise RolloutsError(
-                f"columns= asks for {name!r}; {source} has {list(names)}{did_you_mean(name, names)}"
-            )
-    prompt = wanted.get("prompt") or next((name for name in ALIASES["prompt"] if name in names), None)
-    if prompt is None:
+def _names(names: Sequence[str], wanted: Mapping[str, str], source: str) -> tuple[str, str]:
+    """The columns of the prompts and of their ids, "prompt_id" where there is none."""
+    if other := wanted.keys() - {"prompt", "prompt_id"}:
+        raise RolloutsError(f"columns= maps {min(other)!r}; of prompts it maps 'prompt' and 'prompt_id'")
+    mapping = mapped(names, wanted) if names else {"prompt": "prompt"}
+    if "prompt" not in mapping:
         raise RolloutsError(
             f"no column holds the prompts; {source} has {list(names)}: name it with "
             f"columns={{'prompt': ...}} (known names: {', '.join(ALIASES['prompt'])})"
         )
-    given = wanted.get("prompt_id") or next((name for name in ALIASES["prompt_id"] if name in names), None)
-    return prompt, given
+    return mapping["prompt"], mapping.get("prompt_id", "prompt_id")
 
 
 def _prompt(value: Any) -> str | Messages:
     """The prompt, text or messages; ValueError says why it is none."""
     if value is None or (isinstance(value, str) and not value.strip()):
         raise ValueError("has no prompt")
-    messages = value if isinstance(value, str) else _messages(value)
-    try:
-        json.dumps(messages, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        raise ValueError(
-            "has a prompt with half a character (a lone surrogate), which cannot be sent"
-        ) from None
-    return messages
+    return value if isinstance(value, str) else _messages(value)
 
 
 def _messages(value: Any) -> Messages:
@@ -188,7 +176,7 @@ def _prompt_id(given: Any, prompt: str | Messages) -> str | int:
 def _with_system(prompt: str | Messages, system: str | None) -> str | Messages:
     if system is None:
         return prompt
-    messages = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
+    messages = _as_messages(prompt)
     if messages[0]["role"] in ("system", "developer"):
         raise ValueError("has a system message of its own, beside the system prompt that was given")
     return [{"role": "system", "content": system}, *messages]
@@ -220,27 +208,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, date | time | Decimal | UUID):
         return str(value)
     raise TypeError(f"JSON cannot hold {type(value).__name__}")
-
-
-def _warnings(
-    rejected: Sequence[Rejected],
-    rows: int,
-    repeats: Sequence[tuple[int, int, bool]],
-    unusable: Mapping[str, str],
-) -> tuple[str, ...]:
-    sentences = [f"column {name!r} of the prompts is left out: {why}" for name, why in unusable.items()]
-    if rejected:
-        first = rejected[0]
-        sentences.append(
-            f"{len(rejected)} of {rows} rows kept out (the first is {first.place}: {first.reason})"
-        )
-    if repeats:
-        line, first_line, _ = repeats[0]
-        sentences.append(
-            f"{len(repeats)} rows repeat a prompt, which is sampled once, with the columns of its first row "
-            f"(line {line} repeats line {first_line})"
-        )
-        differing = sum(differs for *_, differs in repeats)
-        if differing:
-            sentences.append(f"{differing} of the repeated prompts have other values in other columns")
-    return tuple(sentences)

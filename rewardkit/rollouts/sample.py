@@ -6,10 +6,9 @@ import hashlib
 import json
 import sys
 import time
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +16,11 @@ import pandas as pd
 from tqdm.auto import tqdm
 
 from rewardkit.errors import InputError, RolloutsError, preview
-from rewardkit.rollouts.chat import CONCURRENCY, RETRIES, TIMEOUT, Ask, Server, ask_all
+from rewardkit.rollouts.chat import CONCURRENCY, RETRIES, TIMEOUT, Server, ask_all
 from rewardkit.rollouts.columns import ALIASES
 from rewardkit.rollouts.files import Rejected
 from rewardkit.rollouts.prompts import Prompt, Prompts, read_prompts
-from rewardkit.rollouts.sample_log import appending, read_log
+from rewardkit.rollouts.sample_log import append, mend, read_log
 
 __all__ = ["Sampled", "sample"]
 
@@ -47,10 +46,6 @@ RESERVED = (
 WHOLE = {"n": 1, "concurrency": 1, "retries": 0, "seed": 0, "limit": 1, "max_tokens": 1}
 """Options that are whole numbers, and their least."""
 
-GIVE_UP_AFTER = 3
-"""Prompts in a row of which none was answered. Our choice: one may be at fault itself, three are not."""
-
-TOTALS = ("truncated", "without_text", "prompt_tokens", "completion_tokens")
 TINY, HUGE = sys.float_info.min, sys.float_info.max
 BOUNDS = {
     "temperature": (0.0, HUGE, "a number from 0"),
@@ -94,17 +89,12 @@ class Sampled:
 
     def record(self) -> dict[str, Any]:
         """The same for JSON."""
+        same = ("rows", "prompts", "n", "sampled", "kept", "truncated", "without_text")
         return {
-            "rows": self.rows,
-            "prompts": self.prompts,
-            "n": self.n,
-            "sampled": self.sampled,
-            "kept": self.kept,
+            **{name: getattr(self, name) for name in same},
             "failed": len(self.failed),
             "seconds": round(self.seconds, 3),
             "tokens": {"prompt": self.prompt_tokens, "completion": self.completion_tokens},
-            "truncated": self.truncated,
-            "without_text": self.without_text,
             "output": str(self.output),
             "failures": [asdict(item) for item in self.failed],
             "rejected": [{"line": item.line, "reason": item.reason} for item in self.rejected],
@@ -165,103 +155,85 @@ def sample(
     after `retries`. A larger `n` or `limit` adds to a log; another `policy` (default: the model's name) or
     other prompts need ``add=True``. RolloutsError: prompts or log that cannot be used, a log made with other
     settings. InputError: an option that cannot be; a server that is not there, refuses the key, has no such
-    model or answers to none of several prompts in a row; the rows it gave are kept.
+    model or is gone; the rows it gave are kept.
     """
-    _check_options(
-        {"n": n, "limit": limit, "max_tokens": max_tokens, "concurrency": concurrency, "retries": retries}
-        | {"seed": seed, "temperature": temperature, "top_p": top_p, "timeout": timeout},
-        extra_body,
-    )
-    server = Server.at(base_url, model, timeout, retries)
-    body = json.loads(json.dumps(extra_body)) if extra_body else None
+    whole = {"n": n, "limit": limit, "max_tokens": max_tokens, "concurrency": concurrency, "retries": retries}
+    _check_numbers(whole | {"seed": seed, "temperature": temperature, "top_p": top_p, "timeout": timeout})
+    started = time.perf_counter()
+    server = Server(base_url, model, timeout, retries)
+    body = _checked_body(extra_body)
     settings = {"temperature": temperature, "top_p": top_p, "max_tokens": max_tokens, "extra_body": body}
-    plan = _Plan(policy or model, model, seed, {k: v for k, v in settings.items() if v is not None})
     read = read_prompts(prompts, columns=columns, system=system, reserved=RESERVED)
-    chosen = read.items[:limit]
-    path, started = Path(output), time.perf_counter()
+    path, chosen = Path(output), read.items[:limit]
     rows, broken = read_log(path)
-    plan, there = _taken_up(plan, path, rows, read, add)
+    plan = _Plan(
+        policy or model,
+        model,
+        seed,
+        {name: value for name, value in settings.items() if value is not None},
+        plain_ids=not rows or rows[0]["policy"] == (policy or model),
+    )
+    there = _there(plan, path, rows, read, add)
     wanted = [(prompt, k) for prompt in chosen for k in range(n)]
-    asks = [plan.ask(prompt, k) for prompt, k in wanted if (str(prompt.prompt_id), k) not in there]
-    done = _Done(path, len(asks), bool(there))
-    with (
-        appending(path, broken) as append,
-        tqdm(desc="sampling", unit="completion", total=len(wanted), disable=not progress) as bar,
-    ):
+    asks = [(prompt, plan.row(prompt, k)) for prompt, k in wanted if (str(prompt.prompt_id), k) not in there]
+    mend(path, broken)
+    with tqdm(desc="sampling", unit="completion", total=len(wanted), disable=not progress) as bar:
         bar.update(len(wanted) - len(asks))
-        try:
-            with closing(ask_all(server, asks, concurrency=concurrency)) as outcomes:
-                for ask, outcome in outcomes:
-                    if isinstance(outcome, Exception):
-                        done.fail(ask, outcome, server)
-                        bar.set_postfix(failed=len(done.failed))
-                    else:
-                        append({**ask.row, **outcome})
-                        done.add(outcome)
-                    bar.update()
-        except KeyboardInterrupt:
-            raise KeyboardInterrupt(done.so_far("interrupted")) from None
-        except InputError as error:
-            raise (InputError(done.so_far(str(error))) if done.added else error) from None
-    order = {ask.row["rollout_id"]: at for at, ask in enumerate(asks)}
+        outcomes = ask_all(
+            server, [plan.request(prompt, row) for prompt, row in asks], concurrency=concurrency
+        )
+        answers, failed = _written(path, server, [row for _, row in asks], outcomes, bar)
     mended = f"the last line of {str(path)!r} was broken off and is cut off ({len(broken)} bytes)"
     return Sampled(
         output=path,
-        rows=len(rows) + done.added,
+        rows=len(rows) + len(answers),
         kept=len(there),
-        sampled=done.added,
+        sampled=len(answers),
         prompts=len(chosen),
         n=n,
-        failed=tuple(sorted(done.failed, key=lambda item: order[item.rollout_id])),
+        failed=tuple(Failed(asks[at][1]["rollout_id"], reason) for at, reason in sorted(failed.items())),
         rejected=read.rejected,
         warnings=(*([mended] if broken else []), *read.warnings),
+        truncated=sum(answer["finish_reason"] == "length" for answer in answers),
+        without_text=sum(answer["completion"] is None for answer in answers),
+        prompt_tokens=_total(answers, "prompt_tokens"),
+        completion_tokens=_total(answers, "completion_tokens"),
         seconds=time.perf_counter() - started,
-        **{name: done.totals[name] for name in TOTALS},
     )
 
 
-@dataclass
-class _Done:
-    """What has been answered so far."""
+def _total(answers: Sequence[Mapping[str, Any]], name: str) -> int:
+    return sum(answer[name] for answer in answers if isinstance(answer[name], int))
 
-    path: Path
-    asked: int
-    known: bool  # whether the server has given answers, so that it is not the settings that it refuses
-    added: int = 0
-    failed: list[Failed] = field(default_factory=list)
-    totals: Counter[str] = field(default_factory=Counter)
-    unanswered: set[Any] = field(default_factory=set)
 
-    def add(self, answer: Mapping[str, Any]) -> None:
-        """Count an answer."""
-        self.known = True
-        self.unanswered.clear()
-        self.added += 1
-        self.totals["truncated"] += answer["finish_reason"] == "length"
-        self.totals["without_text"] += answer["completion"] is None
-        for name in ("prompt_tokens", "completion_tokens"):
-            self.totals[name] += answer[name] if isinstance(answer[name], int) else 0
-
-    def fail(self, ask: Ask, error: Exception, server: Server) -> None:
-        """Count what was not answered; InputError where too many prompts in a row were not."""
-        reason = server.reason(error)
-        self.failed.append(Failed(ask.row["rollout_id"], reason))
-        status = getattr(error, "status_code", None)
-        if self.known and status is not None and 400 <= status < 500 and status != 429:
-            return  # it answers others, so this prompt is at fault, as one that is too long
-        self.unanswered.add(ask.row["prompt_id"])
-        if len(self.unanswered) >= GIVE_UP_AFTER:
-            raise InputError(
-                f"the server at {server.address!r} answered to none of {len(self.unanswered)} prompts in a "
-                f"row ({reason})"
-            )
-
-    def so_far(self, what: str) -> str:
-        """Why the run ends, and what it leaves."""
-        return (
-            f"{what}; {self.added} of the {self.asked} completions that were to be sampled are in "
-            f"{str(self.path)!r}, and the same again samples the others"
-        )
+def _written(
+    path: Path,
+    server: Server,
+    rows: Sequence[Mapping[str, Any]],
+    outcomes: Generator[tuple[int, dict[str, Any] | Exception], None, None],
+    bar: Any,
+) -> tuple[list[dict[str, Any]], dict[int, str]]:
+    """The answers, each in the log as it comes, and why others failed, by their positions among the rows."""
+    answers: list[dict[str, Any]] = []
+    failed: dict[int, str] = {}
+    try:
+        with closing(outcomes):
+            for at, outcome in outcomes:
+                bar.update()
+                if isinstance(outcome, dict):
+                    append(path, {**rows[at], **outcome})
+                    answers.append(outcome)
+                else:
+                    failed[at] = server.reason(outcome)
+                    bar.set_postfix(failed=len(failed))
+    except (InputError, KeyboardInterrupt) as error:
+        if isinstance(error, InputError) and not answers:
+            raise
+        raise type(error)(
+            f"{str(error) or 'interrupted'}; {len(answers)} of the {len(rows)} completions that were to be "
+            f"sampled are in {str(path)!r}, and the same again samples the others"
+        ) from None
+    return answers, failed
 
 
 @dataclass(frozen=True)
@@ -272,83 +244,69 @@ class _Plan:
     model: str
     seed: int | None
     settings: dict[str, Any]
-    prefix: str = ""
+    plain_ids: bool  # not where another policy's rows have taken them
 
-    def ask(self, prompt: Prompt, k: int) -> Ask:
-        """The request for completion `k` of a prompt."""
-        row = self.row(prompt, k)
+    def request(self, prompt: Prompt, row: Mapping[str, Any]) -> dict[str, Any]:
+        """The request for what will be a row."""
         given = {name: row[name] for name in (*SETTINGS, "seed") if name in row}
-        return Ask(row, {"model": self.model, "messages": prompt.messages, **given})
+        return {"model": self.model, "messages": prompt.messages, **given}
 
     def row(self, prompt: Prompt, k: int) -> dict[str, Any]:
-        """What a row of the log holds before the server has answered."""
-        rollout_id = f"{self.prefix}{prompt.prompt_id}#{k}"
-        named = {} if self.policy == self.model else {"model": self.model}
-        seeded = {} if self.seed is None else {"seed": _derived(self.seed, rollout_id)}
-        return {
+        """What the row of completion `k` of a prompt holds before the server has answered."""
+        rollout_id = f"{'' if self.plain_ids else self.policy + ':'}{prompt.prompt_id}#{k}"
+        row = {
             "rollout_id": rollout_id,
             "prompt_id": prompt.prompt_id,
             "generation": k,
             "policy": self.policy,
             "prompt": prompt.prompt,
-            **named,
-            **self.settings,
-            **seeded,
-            **prompt.columns,
         }
+        if self.policy != self.model:
+            row["model"] = self.model
+        if self.seed is not None:  # siblings differ, and neither order nor what failed before changes it
+            digest = hashlib.sha256(f"{self.seed}:{rollout_id}".encode()).digest()
+            row["seed"] = int.from_bytes(digest[:4]) >> 1  # servers take 31 bits
+        return {**row, **self.settings, **prompt.columns}
 
 
-def _derived(seed: int, rollout_id: str) -> int:
-    """A seed for one completion: siblings differ, and neither order nor what failed before changes it."""
-    digest = hashlib.sha256(f"{seed}:{rollout_id}".encode()).digest()
-    return int.from_bytes(digest[:4]) >> 1  # servers take 31 bits
+def _there(
+    plan: _Plan, path: Path, rows: Sequence[Mapping[str, Any]], read: Prompts, add: bool
+) -> set[tuple[str, int]]:
+    """The completions (prompt_id, k) of this policy that stand in the log.
 
-
-def _taken_up(
-    plan: _Plan, path: Path, rows: list[dict[str, Any]], read: Prompts, add: bool
-) -> tuple[_Plan, set[tuple[str, int]]]:
-    """The plan as it goes on in this log, and the completions (prompt_id, k) of its policy that are there.
-
-    RolloutsError: it was made with other settings, or has other policies or prompts and `add` is not set.
+    RolloutsError: it was made with other settings or of a prompt that has changed, or it has other policies
+    or prompts and `add` is not set.
     """
-    if rows and rows[0]["policy"] != plan.policy:  # its siblings have taken the plain ids
-        plan = replace(plan, prefix=f"{plan.policy}:")
     prompts = {str(item.prompt_id): item for item in read.items}
     there = set()
     for row in rows:
-        prompt, k = prompts.get(str(row["prompt_id"])), row["generation"]
-        if (prompt is None or row["policy"] != plan.policy) and not add:
+        prompt, other = prompts.get(str(row["prompt_id"])), row["policy"] != plan.policy
+        if (prompt is None or other) and not add:
             what = (
                 f"policy {row['policy']!r}, and this run samples {plan.policy!r}"
-                if row["policy"] != plan.policy
+                if other
                 else f"prompt {row['prompt_id']!r}, which is not among the {len(prompts)} of this run"
             )
             raise RolloutsError(
                 f"{str(path)!r} has completions of {what}; name another log, or let this one be added to "
                 "(--add, add=True)"
             )
-        if row["policy"] != plan.policy:
+        if other:
             continue
-        there.add((str(row["prompt_id"]), k))
-        if prompt is not None:
-            _same(plan.row(prompt, k), row, path)
-    return plan, there
+        there.add((str(row["prompt_id"]), row["generation"]))
+        expected = plan.row(prompt, row["generation"]) if prompt else row
+        for name in [*expected, *(name for name in row if name not in ANSWERED)]:
+            if row.get(name) != expected.get(name):
+                what = f"{name} {preview(row.get(name))}, and this run {preview(expected.get(name))}"
+                raise RolloutsError(
+                    f"{str(path)!r} was made otherwise: {row['rollout_id']} has "
+                    f"{'another seed' if name == 'seed' else what}; name another log, or add this run as "
+                    "another policy (--policy NAME --add)"
+                )
+    return there
 
 
-def _same(expected: Mapping[str, Any], row: Mapping[str, Any], path: Path) -> None:
-    """RolloutsError where a row of the log was made with other settings, or of a prompt that has changed."""
-    found = {name: value for name, value in row.items() if name not in ANSWERED}
-    for name in dict.fromkeys([*expected, *found]):
-        old, new = found.get(name), expected.get(name)
-        if old != new:
-            what = "another seed" if name == "seed" else f"{name} {preview(old)}, and this run {preview(new)}"
-            raise RolloutsError(
-                f"{str(path)!r} was made otherwise: {row['rollout_id']} has {what}; name another log, or add "
-                "this run as another policy (--policy NAME --add)"
-            )
-
-
-def _check_options(numbers: Mapping[str, Any], extra_body: dict[str, Any] | None) -> None:
+def _check_numbers(numbers: Mapping[str, Any]) -> None:
     """InputError for an option that cannot be."""
     for name, value in numbers.items():
         if value is None and name in ("limit", "max_tokens", "seed", "top_p"):
@@ -357,20 +315,21 @@ def _check_options(numbers: Mapping[str, Any], extra_body: dict[str, Any] | None
         low, high, what = BOUNDS.get(name) or (WHOLE[name], HUGE, f"a whole number from {WHOLE[name]}")
         if type(value) not in kinds or not low <= value <= high:
             raise InputError(f"{name} is {value!r}; it is {what}")
-    if extra_body is not None and not _is_json_object(extra_body):
+
+
+def _checked_body(extra_body: dict[str, Any] | None) -> dict[str, Any] | None:
+    """A copy of the further fields of a request; InputError where they cannot be."""
+    try:
+        body = json.loads(json.dumps(extra_body))
+    except (TypeError, ValueError, RecursionError):
+        body = ()
+    if not isinstance(body, dict | None):
         raise InputError(
             f"extra_body is {preview(extra_body)}; it is a JSON object with fields of the request"
         )
     for name in NOT_EXTRA:
-        if name in (extra_body or {}):
+        if name in (body or {}):
             raise InputError(
                 f"extra_body has {name!r}, which sample sets itself; leave it out, or use its option"
             )
-
-
-def _is_json_object(value: Any) -> bool:
-    try:
-        json.dumps(value)
-    except (TypeError, ValueError, RecursionError):
-        return False
-    return isinstance(value, dict)
+    return body or None

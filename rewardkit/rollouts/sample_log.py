@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+import os
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import RolloutsError, preview
 
-__all__ = ["appending", "read_log"]
+__all__ = ["append", "mend", "read_log"]
 
 KINDS = (".jsonl", ".ndjson")
 NEEDED = ("rollout_id", "prompt_id", "generation", "policy", "prompt", "completion")
@@ -41,44 +42,25 @@ def read_log(path: Path) -> tuple[list[dict[str, Any]], bytes]:
     return rows, b""
 
 
-@contextmanager
-def appending(path: Path, broken: bytes) -> Iterator[Callable[[Mapping[str, Any]], None]]:
-    """What adds a row to the log: a whole line, which stands in the file when it returns.
-
-    The `broken` last line is cut off first. A file that was not there is made with its first row.
-    """
+def mend(path: Path, broken: bytes) -> None:
+    """Make the log one that rows can be added to: without its `broken` last line, with its folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    file = None
-
-    def append(row: Mapping[str, Any]) -> None:
-        nonlocal file
-        try:
-            line = json.dumps(row, ensure_ascii=False).encode()
-        except UnicodeEncodeError:  # half a character, which only an escape can hold
-            line = json.dumps(row).encode()
-        try:
-            if file is None:
-                file = _opened(path, broken)
-            file.write(line + b"\n")
-            file.flush()
-        except OSError as error:
-            raise OSError(error.errno, error.strerror, str(path)) from None
-
-    try:
-        yield append
-    finally:
-        if file is not None:
-            file.close()
-
-
-def _opened(path: Path, broken: bytes) -> Any:
-    """The log behind its last whole line."""
-    file = path.open("ab")
+    text = path.read_bytes().removesuffix(broken) if path.exists() else b""
     if broken:
-        file.truncate(path.stat().st_size - len(broken))
-    elif path.stat().st_size and not path.read_bytes().endswith(b"\n"):
-        file.write(b"\n")
-    return file
+        os.truncate(path, len(text))
+    elif text and not text.endswith(b"\n"):
+        with path.open("ab") as file:
+            file.write(b"\n")
+
+
+def append(path: Path, row: Mapping[str, Any]) -> None:
+    """Add a row: a whole line, which stands in the file when this returns."""
+    try:
+        line = json.dumps(row, ensure_ascii=False).encode()
+    except UnicodeEncodeError:  # half a character, which only an escape can hold
+        line = json.dumps(row).encode()
+    with path.open("ab") as file:
+        file.write(line + b"\n")
 
 
 def _row(text: bytes) -> dict[str, Any] | None:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from rewardkit.errors import RolloutsError, did_you_mean
 from rewardkit.html import cards
 from rewardkit.primitives.messages import assistant_text
-from rewardkit.rollouts.columns import ALIASES, TEXTS, known_names, mapped, with_truth
-from rewardkit.rollouts.files import Rejected, read_pieces
-from rewardkit.rollouts.join import Joined, fill_columns, join_columns
+from rewardkit.rollouts.columns import ALIASES, TEXTS, mapped
+from rewardkit.rollouts.files import Rejected, Row, Source, read_source
+from rewardkit.rollouts.join import fill_columns, join_columns
 from rewardkit.rollouts.logs.forms import read_log
-from rewardkit.rollouts.logs.log import Log, Logged
+from rewardkit.rollouts.logs.log import Logged
 from rewardkit.rollouts.values import as_column, column_values, present
 
 __all__ = ["ALIASES", "TEXTS", "Rejected", "Rollouts", "load_rollouts"]
@@ -44,8 +44,7 @@ class Rollouts:
     source column each canonical one was taken from; `group_key` which columns make a group; `rejected` what
     was kept out. `kind` is the form that the source was recognised as, `logged` the scores that stand in it,
     as columns called ``logged/...``; `notes` say what else was taken for what, `cautions` what of it to be
-    careful with, and `joined` is the count of a join. `rollouts[i]` is row i as a dict, missing values as
-    ``None``.
+    careful with. `rollouts[i]` is row i as a dict, missing values as ``None``.
     """
 
     table: pd.DataFrame
@@ -57,7 +56,6 @@ class Rollouts:
     logged: Logged = NOT_LOGGED
     notes: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()
-    joined: Joined | None = None
 
     def __len__(self) -> int:
         return len(self.table)
@@ -90,7 +88,7 @@ class Rollouts:
     @cached_property
     def groups(self) -> NDArray[np.intp]:
         """Group code of each row, (rows,), numbered from 0 in order of first appearance."""
-        return _codes([self._key_column(name) for name in self.group_key], len(self))
+        return self._codes(self.group_key)
 
     @cached_property
     def prompts(self) -> NDArray[np.intp]:
@@ -102,29 +100,26 @@ class Rollouts:
         if name is None:
             return self.groups
         names = [key for key in (name, "data_source") if key in self.table]
-        if set(names) == set(self.group_key):
-            return self.groups
-        return _codes([self._key_column(key) for key in names], len(self))
+        return self.groups if set(names) == set(self.group_key) else self._codes(names)
 
-    def _key_column(self, name: str) -> list[Any]:
-        """Hashable values of a key column.
+    def _codes(self, names: Sequence[str]) -> NDArray[np.intp]:
+        """Codes of the combinations of these columns, (rows,), in order of first appearance.
 
-        A missing prompt_id falls back on the prompt, then on the row alone.
+        A missing prompt_id falls back on the prompt, then on the row alone, as does a row without columns.
         """
-        values = column_values(self.table[name])
-        if set(map(type, values)) == {str}:
-            return values
-        if name == "prompt_id" and None in values:
-            prompts = column_values(self.table["prompt"]) if "prompt" in self.table else [None] * len(values)
-            values = [
-                prompt if value is None else value for value, prompt in zip(values, prompts, strict=True)
-            ]
-        if name in ("prompt_id", "prompt"):
-            values = [("row", row) if value is None else value for row, value in enumerate(values)]
-        return [
-            json.dumps(value, sort_keys=True, default=str) if isinstance(value, list | dict) else value
-            for value in values
-        ]
+        keys = []
+        for name in names:
+            values = column_values(self.table[name])
+            if name in ("prompt_id", "prompt") and None in values:
+                prompts = column_values(self.table["prompt"]) if "prompt" in self.table else values
+                filled = (one if one is not None else two for one, two in zip(values, prompts, strict=True))
+                values = [("row", row) if value is None else value for row, value in enumerate(filled)]
+            if not {list, dict}.isdisjoint(map(type, values)):
+                values = [json.dumps(value, sort_keys=True, default=str) for value in values]
+            keys.append(values)
+        seen: dict[Any, int] = {}
+        combined = zip(*keys, strict=True) if keys else range(len(self))
+        return np.fromiter((seen.setdefault(key, len(seen)) for key in combined), np.intp, len(self))
 
     @cached_property
     def group_sizes(self) -> dict[int, int]:
@@ -136,15 +131,11 @@ class Rollouts:
         """What a person should know before trusting figures on these rollouts, a sentence each."""
         sentences = []
         if self.rejected:
-            shown = "; ".join(f"{item.place}: {item.reason}" for item in self.rejected[:REJECTED_SHOWN])
-            more = (
-                f"; and {len(self.rejected) - REJECTED_SHOWN} more"
-                if len(self.rejected) > REJECTED_SHOWN
-                else ""
-            )
-            sentences.append(
-                f"{len(self.rejected)} of {len(self) + len(self.rejected)} rows kept out ({shown}{more})"
-            )
+            shown = [f"{item.place}: {item.reason}" for item in self.rejected[:REJECTED_SHOWN]]
+            if len(self.rejected) > REJECTED_SHOWN:
+                shown.append(f"and {len(self.rejected) - REJECTED_SHOWN} more")
+            every = len(self) + len(self.rejected)
+            sentences.append(f"{len(self.rejected)} of {every} rows kept out ({'; '.join(shown)})")
         sentences += self.cautions
         key = ", ".join(self.group_key) or "none"
         if set(self.group_sizes) == {1}:
@@ -192,9 +183,7 @@ class Rollouts:
             f"{name} from {source!r}" for name, source in self.mapping.items() if name != source
         )
         groups = int(self.groups.max(initial=-1)) + 1
-        sizes = (
-            f" of {next(iter(self.group_sizes))}" if len(self.group_sizes) == 1 else ""
-        )  # else a warning says
+        sizes = f" of {min(self.group_sizes)}" if len(self.group_sizes) == 1 else ""  # else a warning says
         kind = f" ({self.kind})" if self.kind != "rollouts" else ""
         lines = [
             f"{len(self)} rollouts from {self.source}{kind} in {groups} groups{sizes} "
@@ -236,63 +225,40 @@ def load_rollouts(
     """
     name = str(source) if isinstance(source, str | Path) else "memory"
     wanted = dict(columns or {})
-    texts = {known for canonical in TEXTS for known in known_names(canonical, wanted)}
-    pieces = read_pieces(source, texts=texts, completions=known_names("completion", wanted))
-    read = read_log(pieces, keep=set(wanted.values()))
-    rejected = [item for piece in read.pieces for item in piece.rejected]
-    placed = _placed(read)
-    if not placed:
-        raise RolloutsError(_nothing_usable(name, rejected))
-    mapping = _mapping(
-        list(dict.fromkeys(column for *_, row in placed for column in row)), wanted, read.usual
-    )
-    rows, bad = _validate(placed, mapping)
-    order = {piece.file: place for place, piece in enumerate(read.pieces)}
-    rejected = sorted([*rejected, *bad], key=lambda item: (order[item.file], item.line))
+    read = read_source(source, wanted)
+    logged = read_log(read, keep=set(wanted.values()))
+    mapping = _mapping(read.names, wanted, logged.usual) if read.rows else {}
+    rows = _validate(read, mapping)
     if not rows:
-        raise RolloutsError(_nothing_usable(name, rejected))
-    joined: Joined | None = None
-    filled: tuple[str, ...] = ()
+        first = read.rejected[0] if read.rejected else None
+        raise RolloutsError(
+            f"{name} has no usable row; {first.place}: {first.reason} ({len(read.rejected)} rows kept out)"
+            if first
+            else f"{name} has no rows; a rollout file has one completion a row"
+        )
+    notes, cautions = [*logged.notes], [*logged.warnings]
     if fill:
         rows, filled = fill_columns(rows, fill)
+        notes += filled
     if join is not None:
-        rows, joined = join_columns(rows, join, on=on, without=fill or ())
+        rows, done, warnings = join_columns(rows, join, on=on, without=fill or ())
+        notes.append(done)
+        cautions += warnings
     table = _table(rows)
     rollouts = Rollouts(
         table,
         mapping,
         _group_key(list(table.columns), group),
-        tuple(rejected),
+        tuple(read.rejected),
         name,
-        read.kind,
-        read.logged.among(set(table.columns)),
-        (*read.notes, *filled, *(joined.notes if joined else ())),
-        (*read.warnings, *(joined.warnings if joined else ())),
-        joined,
+        logged.kind,
+        logged.logged.among(set(table.columns)),
+        tuple(notes),
+        tuple(cautions),
     )
     for sentence in rollouts.warnings:
         log.warning("%s: %s", name, sentence)
     return rollouts
-
-
-def _nothing_usable(name: str, rejected: Sequence[Rejected]) -> str:
-    if not rejected:
-        return f"{name} has no rows; a rollout file has one completion a row"
-    return (
-        f"{name} has no usable row; {rejected[0].place}: {rejected[0].reason} ({len(rejected)} rows kept out)"
-    )
-
-
-Placed = tuple[str, int, dict[str, Any]]
-"""A row with its file ("" where there is only one source) and its line."""
-
-
-def _placed(read: Log) -> list[Placed]:
-    """The rows of all pieces, with the truth that is inside of ``reward_model`` as a column."""
-    placed = [(piece.file, line, row) for piece in read.pieces for line, row in piece.rows]
-    names = list(dict.fromkeys(column for *_, row in placed for column in row))
-    lifted = with_truth((row for *_, row in placed), names)
-    return [(file, line, row) for (file, line, _), row in zip(placed, lifted, strict=True)]
 
 
 def _mapping(names: Sequence[str], wanted: Mapping[str, str], usual: Mapping[str, str]) -> dict[str, str]:
@@ -306,60 +272,50 @@ def _mapping(names: Sequence[str], wanted: Mapping[str, str], usual: Mapping[str
     return mapping
 
 
-def _validate(
-    placed: Sequence[Placed], mapping: Mapping[str, str]
-) -> tuple[list[dict[str, Any]], list[Rejected]]:
-    """Rows under canonical names with a text as completion and a rollout_id of their own; and the others."""
+def _validate(read: Source, mapping: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Rows under canonical names with a text as completion and an id of their own; `read` rejects others."""
     rows, rejected = [], []
     seen: dict[Any, str] = {}
     taken = {*mapping, *mapping.values()}
-    own_id = _ids(placed, mapping.get("rollout_id", ""))
-    for file, line, raw in placed:
-        place = Rejected(line, "", file)
-        row = {canonical: present(raw.get(source)) for canonical, source in mapping.items() if source in raw}
+    for item, rollout_id in zip(read.rows, _ids(read.rows, mapping.get("rollout_id", "")), strict=True):
+        raw = item.values
+        row = {canonical: present(raw[source]) for canonical, source in mapping.items() if source in raw}
         row |= {name: present(value) for name, value in raw.items() if name not in taken}
         given = row.get("completion") if row.get("completion") is not None else row.get("messages")
         completion = assistant_text(given)
-        rollout_id = own_id(file, line, row.get("rollout_id"))
-        if completion is None:
-            reason = (
-                "has no completion"
-                if given is None
-                else f"has a completion of type {type(given).__name__}, not text or chat messages"
-            )
+        if given is None:
+            reason = "has no completion"
+        elif completion is None:
+            reason = f"has a completion of type {type(given).__name__}, not text or chat messages"
         elif not isinstance(rollout_id, str | int | float):
             reason = f"has a rollout_id of type {type(rollout_id).__name__}, not text or a number"
         elif rollout_id in seen:
             reason = f"repeats rollout_id {rollout_id!r} of {seen[rollout_id]}"
         else:
-            seen[rollout_id] = place.place
+            seen[rollout_id] = item.rejected("").place
             rows.append({**row, "rollout_id": rollout_id, "completion": completion})
             continue
-        rejected.append(replace(place, reason=reason))
-    return rows, rejected
+        rejected.append(item.rejected(reason))
+    read.reject(rejected)
+    return rows
 
 
-def _ids(placed: Sequence[Placed], name: str) -> Callable[[str, int, Any], Any]:
-    """What a row is called, by its file, line and what it calls itself: no other row's name.
+def _ids(rows: Sequence[Row], name: str) -> Iterator[Any]:
+    """What each row is called: as it calls itself, else by its line, which no other row is called.
 
-    In a folder that is its line behind the name of its file, and also what it calls itself where an id comes
-    in several files.
+    In a folder the file's name stands before the line, and before own ids where one comes in several files.
     """
-    files: dict[Any, str] = {}
-    repeated = False
-    for file, _, raw in placed if name else ():
-        given = raw.get(name)
-        if isinstance(given, int | str):
-            repeated |= files.setdefault(given, file) != file
-
-    def own(file: str, line: int, given: Any) -> Any:
-        inside = f"{file.rpartition('.')[0]}:" if file else ""
-        if given is not None:
-            return f"{inside}{given}" if repeated and isinstance(given, int | str) else given
-        unnamed = f"{inside}{line}" if file else line
-        return f"line-{unnamed}" if unnamed in files else unnamed
-
-    return own
+    given = [present(row.values.get(name)) for row in rows]
+    named = [(one, row.file) for one, row in zip(given, rows, strict=True) if isinstance(one, int | str)]
+    own = {one for one, _ in named}
+    repeated = len(set(named)) > len(own)
+    for row, one in zip(rows, given, strict=True):
+        inside = f"{row.file.rpartition('.')[0]}:" if row.file else ""
+        line = f"{inside}{row.line}" if row.file else row.line
+        if one is None:
+            yield f"line-{line}" if line in own else line
+        else:
+            yield f"{inside}{one}" if repeated and isinstance(one, int | str) else one
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
@@ -379,15 +335,3 @@ def _group_key(names: Sequence[str], group: str | Sequence[str] | None) -> tuple
         return wanted
     prompt = next((name for name in ("prompt_id", "prompt") if name in names), None)
     return (prompt, *(name for name in GROUP_WITH if name in names)) if prompt else ()
-
-
-def _codes(keys: Sequence[Sequence[Any]], rows: int) -> NDArray[np.intp]:
-    """Codes of the combinations of the key columns, in order of first appearance.
-
-    Without a key each row is its own.
-    """
-    if not keys:
-        return np.arange(rows)
-    seen: dict[Any, int] = {}
-    combined = zip(*keys, strict=True) if len(keys) > 1 else keys[0]
-    return np.fromiter((seen.setdefault(key, len(seen)) for key in combined), dtype=np.intp, count=rows)

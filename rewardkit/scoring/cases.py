@@ -170,12 +170,10 @@ def load_cases(source: str | Path | Iterable[Mapping[str, Any]]) -> list[Case]:
         path = resolve(source, "cases.jsonl")
         if not path.is_file():
             raise CasesError(f"there is no case file {str(path)!r}; give a JSONL file with one case a line")
-        numbered, rejected = read_jsonl(path)
-        if rejected:
-            raise CasesError(
-                f"{path}:{rejected[0].line}: {rejected[0].reason}; each line is one case as a JSON object"
-            )
-        origin = f"{path}:"
+        read = read_jsonl(path)
+        for lost in read.rejected:
+            raise CasesError(f"{path}:{lost.line}: {lost.reason}; each line is one case as a JSON object")
+        numbered, origin = [(row.line, row.values) for row in read.rows], f"{path}:"
     else:
         numbered, origin = [], "case "
         for line, raw in enumerate(source, start=1):

@@ -20,10 +20,10 @@ def is_inspect_log(content: Any) -> bool:
     return isinstance(content, dict) and isinstance(content.get("eval"), dict) and "status" in content
 
 
-def read_inspect_log(path: Path) -> tuple[list[tuple[int, dict[str, Any]]], list[tuple[int, str]]]:
+def read_inspect_log(path: Path) -> list[tuple[int, dict[str, Any] | ValueError]]:
     """The samples of a log as numbered rows; scores as ``logged/<scorer>``, missing where they are no number.
 
-    Beside them the samples that ended in an error before there was an output, with the error. RolloutsError:
+    A sample that ended in an error before there was an output is a ValueError with it. RolloutsError:
     inspect_ai is not installed, or cannot read the file.
     """
     try:
@@ -38,16 +38,12 @@ def read_inspect_log(path: Path) -> tuple[list[tuple[int, dict[str, Any]]], list
         raise RolloutsError(
             f"{str(path)!r} is not a log that Inspect can read: {type(error).__name__}: {error}"
         ) from None
-    rows, rejected = [], []
-    for at, sample in enumerate(log.samples or (), start=1):
-        if sample.error and not sample.output.completion:
-            rejected.append((at, f"ended in an error: {' '.join(sample.error.message.split())[:200]}"))
-        else:
-            rows.append((at, _row(sample, log.eval)))
-    return rows, rejected
+    return [(at, _row(sample, log.eval)) for at, sample in enumerate(log.samples or (), start=1)]
 
 
-def _row(sample: Any, about: Any) -> dict[str, Any]:
+def _row(sample: Any, about: Any) -> dict[str, Any] | ValueError:
+    if sample.error and not sample.output.completion:
+        return ValueError(f"ended in an error: {' '.join(sample.error.message.split())[:200]}")
     target = sample.target
     row = {
         "rollout_id": sample.uuid or f"{sample.id}:{sample.epoch}",

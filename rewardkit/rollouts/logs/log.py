@@ -1,31 +1,17 @@
-"""Logs as records: what was read, which scores stand in it, and what the forms of logs do with columns."""
+"""What a log says of itself: its form, which scores stand in it, and what its columns are taken for."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from rewardkit.rollouts.files import Piece
+from rewardkit.rollouts.files import Row
 from rewardkit.rollouts.logs.verifiers import LOGGED
 
-__all__ = [
-    "LOGGED",
-    "Log",
-    "Logged",
-    "Row",
-    "identifier",
-    "listed",
-    "names_of",
-    "numbers_only",
-    "numeric",
-    "values_of",
-    "with_scores",
-]
-
-Row = dict[str, Any]
+__all__ = ["LOGGED", "Log", "Logged", "clear_texts", "identifier", "listed", "numeric", "rename", "values_of"]
 
 
 @dataclass(frozen=True)
@@ -55,24 +41,18 @@ class Logged:
 
     def record(self) -> dict[str, Any]:
         """The same as plain data, of which ``Logged(**record)`` makes it again."""
-        return {
-            "components": dict(self.components),
-            "weights": dict(self.weights),
-            "total": self.total,
-            "on_missing": self.on_missing,
-        }
+        return asdict(self)
 
 
 @dataclass(frozen=True)
 class Log:
-    """What was read, as one of the forms below.
+    """What a form makes of the rows of a source.
 
-    `pieces` are its files with scores under ``logged/`` names; `usual` says which of its columns are the
+    `scores` are columns under ``logged/`` names with their weights; `usual` says which columns are the
     canonical ones; `notes` are sentences on what was taken for what, `warnings` on what to be careful with.
     """
 
     kind: str
-    pieces: Sequence[Piece]
     usual: Mapping[str, str] = field(default_factory=dict)
     scores: Mapping[str, float] = field(default_factory=dict)  # column -> weight
     total: str | None = None
@@ -100,53 +80,29 @@ def numeric(values: Iterable[Any]) -> bool:
     return bool(kinds) and kinds <= {int, float, bool}
 
 
-def names_of(pieces: Sequence[Piece]) -> list[str]:
-    """The columns in order of first appearance."""
-    return list(dict.fromkeys(name for piece in pieces for _, row in piece.rows for name in row))
-
-
-def values_of(pieces: Sequence[Piece], name: str) -> list[Any]:
+def values_of(rows: Sequence[Row], name: str) -> list[Any]:
     """The values of a column, ``None`` where a row has none."""
-    return [row.get(name) for piece in pieces for _, row in piece.rows]
+    return [row.values.get(name) for row in rows]
 
 
-def with_scores(pieces: Sequence[Piece], names: Collection[str]) -> list[Piece]:
-    """The pieces with these columns under ``logged/`` names."""
-    new = {name: name if name.startswith(LOGGED) else f"{LOGGED}{name}" for name in names}
-    return [
-        replace(
-            piece,
-            rows=[
-                (line, {new.get(name, name): value for name, value in row.items()})
-                for line, row in piece.rows
-            ],
-        )
-        for piece in pieces
-    ]
+def rename(rows: Sequence[Row], names: Collection[str]) -> None:
+    """Give these columns their ``logged/`` names."""
+    new = {name: LOGGED + name for name in names if not name.startswith(LOGGED)}
+    for row in rows:
+        row.values = {new.get(name, name): value for name, value in row.values.items()}
 
 
-def numbers_only(log: Log) -> Log:
-    """The log with what is no number among its scores missing, and a warning on how many that were."""
+def clear_texts(rows: Sequence[Row], scores: Collection[str]) -> tuple[str, ...]:
+    """Make missing what is no number among the scores; a sentence a score on how many that were."""
     wrong: Counter[str] = Counter()
-    for piece in log.pieces:
-        for _, row in piece.rows:
-            for name in log.scores:
-                if not isinstance(row.get(name), int | float | None):
-                    wrong[name] += 1
-    if not wrong:
-        return log
-
-    def cleaned(row: Row) -> Row:
-        return {
-            name: None if name in wrong and not isinstance(value, int | float) else value
-            for name, value in row.items()
-        }
-
-    pieces = [replace(piece, rows=[(line, cleaned(row)) for line, row in piece.rows]) for piece in log.pieces]
-    told = tuple(
+    for row in rows:
+        for name in scores:
+            if not isinstance(row.values.get(name), int | float | None):
+                row.values[name] = None
+                wrong[name] += 1
+    return tuple(
         f"{count} values of {name} are no numbers: taken as missing" for name, count in wrong.items()
     )
-    return replace(log, pieces=pieces, warnings=(*log.warnings, *told))
 
 
 def listed(names: Iterable[str]) -> str:

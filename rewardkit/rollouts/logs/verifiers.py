@@ -17,21 +17,10 @@ No reward can have a component of such a name, and a scored table has no such co
 SUM = f"{LOGGED}sum of rewards"
 """What verifiers trains on: rewards times their weights, over those that there are."""
 
-TASK = {
-    *(
-        "idx",
-        "id",
-        "name",
-        "description",
-        "prompt",
-        "system_prompt",
-        "image",
-        "workdir",
-        "agent_user",
-        "skills",
-    ),
-    *("network_allow", "network_block", "artifacts", "artifact_max_bytes", "resources", "timeout"),
-}
+TASK = frozenset(
+    "idx id name description prompt system_prompt image workdir agent_user skills network_allow "
+    "network_block artifacts artifact_max_bytes resources timeout".split()
+)
 """What every task has (TaskData of verifiers 0.4.0); the rest is the task's own and becomes columns."""
 
 
