@@ -56,6 +56,7 @@ SAVED = {
     ),
     "transform": lambda: reward(correct(), transform=rk.weigh.standardise(clip=2.5, within="batch")),
     "aggregation": lambda: reward(correct(), aggregation="weighted_mean", on_missing="skip"),
+    "paid for a share on purpose": lambda: reward(correct(expects_partial=True)),
     "penalty, range and why": lambda: reward(
         correct(weight=-0.25, range=(-1.0, 2.0), why='"""it\'s\\\nöne', primary=True),
         rk.Component("free", rk.verify.numbers_equal, range=None, weight=0),
