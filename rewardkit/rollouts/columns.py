@@ -49,7 +49,7 @@ def mapped(
             )
         if name not in names:
             raise RolloutsError(
-                f"columns= asks for {name!r}; the rollouts have {list(names)}{did_you_mean(name, names)}"
+                f"columns= asks for {name!r}; the columns are {list(names)}{did_you_mean(name, names)}"
             )
     usual = {canonical: name for canonical, name in (usual or {}).items() if name in names}
     taken = {*wanted.values(), *(name for canonical, name in usual.items() if canonical not in wanted)}

@@ -171,7 +171,8 @@ def load_cases(source: str | Path | Iterable[Mapping[str, Any]]) -> list[Case]:
         if not path.is_file():
             raise CasesError(f"there is no case file {str(path)!r}; give a JSONL file with one case a line")
         read = read_jsonl(path)
-        for lost in read.rejected:
+        if read.rejected:
+            lost = read.rejected[0]
             raise CasesError(f"{path}:{lost.line}: {lost.reason}; each line is one case as a JSON object")
         numbered, origin = [(row.line, row.values) for row in read.rows], f"{path}:"
     else:
