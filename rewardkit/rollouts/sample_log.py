@@ -59,8 +59,11 @@ def append(path: Path, row: Mapping[str, Any]) -> None:
         line = json.dumps(row, ensure_ascii=False).encode()
     except UnicodeEncodeError:  # half a character, which only an escape can hold
         line = json.dumps(row).encode()
-    with path.open("ab") as file:
-        file.write(line + b"\n")
+    try:
+        with path.open("ab") as file:
+            file.write(line + b"\n")
+    except OSError as error:  # a full disk names no file
+        raise OSError(error.errno, error.strerror, str(path)) from None
 
 
 def _row(text: bytes) -> dict[str, Any] | None:
