@@ -263,7 +263,7 @@ def test_a_trainers_async_function_is_a_loss_where_nothing_is_awaited(tmp_path):
     made = export(reward, to="siirl", path=tmp_path / "mine.py")
     assert any("async components" in sentence for sentence in made.losses)
     again = export(reward, to="verl", path=tmp_path / "awaited.py").path.read_text()
-    assert again.count("async def compute_score(") == 1 and "await asyncio.to_thread" in again
+    assert again.count("async def compute_score(") == 2 and "await asyncio.to_thread" in again
 
 
 def test_an_old_export_is_kept_where_the_new_one_is_refused(tmp_path):
@@ -315,7 +315,7 @@ def test_a_function_called_as_the_trainers_makes_room_for_it(tmp_path):
     reward = rk.load_reward(f"{tmp_path / 'theirs.py'}:twice")
     made = export(reward, to="verl", path=tmp_path / "mine.py")
     text = made.path.read_text()
-    assert text.count("def compute_score(") == 1 and text.count("def _compute_score(") == 1
+    assert text.count("def compute_score(") == 2 and "_theirs = _run_text('theirs.py', r'''" in text
     function = module_of(made.path).compute_score
     assert function(data_source=None, solution_str="abcd", ground_truth="")["score"] == 2.0
     code = "import pickle, mine; print(pickle.loads(pickle.dumps(mine._reward)).name)"

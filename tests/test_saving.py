@@ -9,7 +9,6 @@ from functools import partial
 import pytest
 
 import rewardkit as rk
-from rewardkit.rewards.source import renamed
 
 PREDICTION = {"prediction": rk.extract.first_of(rk.extract.tag("answer"), rk.extract.number(which="last"))}
 
@@ -220,31 +219,52 @@ def test_names_that_two_files_and_the_new_one_have_are_kept_apart(tmp_path):
     assert rk.load_reward(str(path))(completion="x").scores == {"c0": 1.0, "c1": 0.25}
 
 
-RENAMED = {  # of a file that has `best` at its top -> how it reads where that name is taken
-    "def best(x):\n    return x.best + best(best=1)": "def _best(x):\n    return x.best + _best(best=1)",
-    "x = best  # the best": "x = _best  # the best",
-    "def f(best, other=best):\n    return best": "def f(best, other=_best):\n    return best",
-    "def f():\n    best = 1\n    return best": "def f():\n    _best = 1\n    return _best",
-    "def f(best):\n    def g():\n        return best\n    return g": None,
-    "def f():\n    global best\n    best = 1": "def f():\n    global _best\n    _best = 1",
-    "g = lambda best: best + 1, best": "g = lambda best: best + 1, _best",
-    "from a.best import best": "from a.best import best as _best",
-    "import best.other as best": "import best.other as _best",
-    "class C:\n    def best(self):\n        best()": "class C:\n    def best(self):\n        _best()",
-    "class C:\n    best = 1": None,
-    "class C:\n    x = best": "class C:\n    x = _best",
-    "s = 'ä', best": "s = 'ä', _best",
-    "x = f'{best(1):.2f} best {a.best}'": "x = f'{_best(1):.2f} best {a.best}'",
-    "def f(best):\n    return f'{best}'": None,
-    'x = f"""{best}\n{1}""", best': 'x = f"""{_best}\n{1}""", _best',
-    "x = 'if {best}', best": "x = 'if {best}', _best",
-    "x = [best for best in y]": "x = [_best for _best in y]",
+AWKWARD = {  # a file, of which a second one has every name, too
+    "a name that classes mangle": "def _clean():\n    return WORTH\nclass C:\n    def get(self):\n"
+    "        return _clean()\ndef f(completion):\n    return C().get()",
+    "a value that is made when it is first asked for": "FOUND = None\ndef f(completion):\n    global FOUND\n"
+    "    if FOUND is None:\n        FOUND = WORTH\n    return FOUND",
+    "braces of an f-string": "boxed = WORTH\ndef f(completion):\n"
+    "    return boxed * (f'{{boxed}}{boxed:.2f}'[:7] == '{boxed}')",
+    "an attribute of a class": "SCALE = 8\nclass O:\n    SCALE = WORTH\n    half = SCALE / 2\n"
+    "def f(completion):\n    return 2 * O.half",
+    "a name in a string": "worth = WORTH\ndef f(completion):\n    return globals()['worth']",
+    "quotes of all kinds": 'a = """it\'s \'\'\' \\\\ \u2028"""\n'
+    "def f(completion):\n    return WORTH * (a.count(\"'\") == 4 and '\u2028' in a)",
+    "a line in a text that reads like an import": "a = '''\nfrom __future__ import nothing\n'''\n"
+    "def f(completion):\n    return WORTH * ('nothing' in a)",
+    "future imports in brackets": "from __future__ import (\n    annotations,\n)\n"
+    "def f(completion: Missing):\n    return WORTH",
+    "star imports": "from math import *\ndef f(completion):\n    return WORTH * cos(0)",
 }
 
 
-@pytest.mark.parametrize("code", RENAMED)
-def test_a_name_that_is_taken_is_changed_where_it_means_the_one_at_the_top(code):
-    assert renamed(code, {"best": "_best"}) == (RENAMED[code] or code)
+@pytest.mark.parametrize("kind", AWKWARD)
+def test_two_files_in_one_do_what_they_did(kind, tmp_path):
+    components = []
+    for place, worth in enumerate((0.25, 0.75)):
+        text = AWKWARD[kind].replace("WORTH", str(worth))
+        (tmp_path / f"part{place}.py").write_text(text, encoding="utf-8")
+        (function,) = rk.load_reward(f"{tmp_path}/part{place}.py:f").components
+        components.append(rk.Component(f"c{place}", function.function))
+    path = rk.save_reward(rk.Reward("two", components=components), tmp_path / "out" / "saved.py")
+    for _ in range(2):
+        assert rk.load_reward(str(path))(completion="x").scores == {"c0": 0.25, "c1": 0.75}
+    again = rk.save_reward(rk.load_reward(str(path)), tmp_path / "out" / "again.py")
+    assert rk.load_reward(str(again))(completion="x").scores == {"c0": 0.25, "c1": 0.75}
+    code = "import pickle, saved; print(pickle.loads(pickle.dumps(saved.reward))(completion='x').scores)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path / "out", timeout=60, capture_output=True, text=True
+    )
+    assert done.stdout.strip() == "{'c0': 0.25, 'c1': 0.75}", done.stderr
+
+
+def test_a_file_in_another_encoding_is_copied(tmp_path):
+    text = "# -*- coding: latin-1 -*-\ndef f(completion):\n    return float(completion == 'gr\u00fcn')\n"
+    (tmp_path / "mine.py").write_bytes(text.encode("latin-1"))
+    reward = rk.load_reward(f"{tmp_path}/mine.py:f")
+    path = rk.save_reward(reward, tmp_path / "saved.py")
+    assert rk.load_reward(str(path))(completion="gr\u00fcn").reward == 1.0
 
 
 def test_a_function_of_a_notebook_cell_is_copied_if_it_uses_nothing_else(tmp_path):
@@ -344,6 +364,4 @@ def test_the_written_file_is_readable_python_with_one_import(tmp_path):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     assert module.reward.names == ("correct", "length")
-    assert path.read_text().startswith(
-        '"""Reward \'saved\', written by rewardkit."""\n\nimport rewardkit as rk\n'
-    )
+    assert path.read_text().startswith("# Reward 'saved', saved by rewardkit.\n\nimport rewardkit as rk\n")

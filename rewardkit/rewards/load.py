@@ -6,6 +6,7 @@ import hashlib
 import importlib
 import importlib.util
 import inspect
+import linecache
 import os
 import re
 import sys
@@ -19,7 +20,7 @@ from rewardkit.rewards.fingerprint import SOURCE_HASH, SourceHash, source_hash
 from rewardkit.rewards.reward import Reward
 from rewardkit.workers.pool import MODULE_SOURCE
 
-__all__ = ["failed", "find_reward", "forget_beside", "hides_module", "run_file"]
+__all__ = ["failed", "find_reward", "forget_beside", "hides_module", "run_file", "run_text"]
 
 GALLERY = "rewardkit.gallery"
 FILE_MODULE = (
@@ -132,6 +133,28 @@ def run_file(path: Path) -> ModuleType:
         sys.dont_write_bytecode = writes
         _HELPERS.update(_beside(path).keys() - known)  # of a run that failed, too
     return module
+
+
+def run_text(file: str, text: str) -> ModuleType:
+    """The module that a text makes, once: a user's file inside of one that rewardkit wrote.
+
+    So its names are its own, whatever else the file holds that it stands in.
+    """
+    content = text.encode("utf-8", "surrogatepass")
+    name = f"{FILE_MODULE}{file.partition('.')[0]}_{hashlib.sha256(content).hexdigest()[:8]}"
+    if name not in sys.modules:
+        module = sys.modules[name] = ModuleType(name)
+        place = f"<{file}>"
+        linecache.cache[place] = len(text), None, text.splitlines(keepends=True), place
+        vars(module).update(
+            {"__file__": place, MODULE_SOURCE: content, SOURCE_HASH: SourceHash(source_hash(content))}
+        )
+        try:
+            exec(compile(text, place, "exec", dont_inherit=True), vars(module))
+        except BaseException:
+            del sys.modules[name]
+            raise
+    return sys.modules[name]
 
 
 _HELPERS: set[str] = set()

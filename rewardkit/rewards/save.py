@@ -27,7 +27,7 @@ from rewardkit.rewards.component import Component
 from rewardkit.rewards.load import FILE_MODULE, run_file
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.signature import parameters
-from rewardkit.rewards.source import FUTURE, Source, name_at_the_top, renamed, source_of
+from rewardkit.rewards.source import Source, name_at_the_top, source_of
 from rewardkit.rollouts.write import write_whole
 
 __all__ = ["Writer", "run_beside", "save_reward"]
@@ -101,26 +101,24 @@ def _definition(reward: Reward) -> str:
             return {key: plain(record[key]) for key in there}
         return [plain(item) for item in record] if isinstance(record, list) else record
 
-    text = json.dumps(plain(reward.record()), sort_keys=True, default=str)
-    return re.sub(r"(?<!\w)_+", "", text)  # in front of a name that another has in the file
+    return json.dumps(plain(reward.record()), sort_keys=True, default=str)
 
 
 class Writer:
     """Writes the parts of a reward as expressions, and collects what they import and copy.
 
-    A user's file is copied whole. What it calls by a name that is `taken`, or that another copied file has,
-    gets another, with an underscore in front; so do all its functions where it may have no public ones
-    (`private`).
+    A user's file is copied whole: as it is, at the top, or, where it has names that are `taken` or may have
+    no public functions there (`private`), as the text of a module of its own.
     """
 
     def __init__(self, folder: Path, *, taken: Collection[str] = (), private: bool = False) -> None:
         self.folder = folder
         self.private = private
         self.imports = {"import rewardkit as rk"}
-        self.copied: dict[str, str] = {}  # the text of a file -> the same as it is copied
-        self.renamed: dict[
-            str, dict[str, str]
-        ] = {}  # the text of a file -> names that are others in the copy
+        self.top = ""  # the file that stands at the top
+        self.statements: list[str] = []  # of a notebook
+        self.modules: list[str] = []  # statements that make modules of further files
+        self.copied: dict[str, str] = {}  # the text of a file -> what stands before its names: "", "_mine."
         self.names: dict[str, Any] = {name: object() for name in taken}  # name -> what stands under it
         self.names |= {"rk": rewardkit, "partial": functools.partial}
 
@@ -128,19 +126,18 @@ class Writer:
         """The text of the file that gives the reward."""
         body = self.reward(reward)
         about = f"Reward {reward.name!r}"
-        about = about if about.isprintable() and not set(about) & set('\\"') else "A reward"
-        return f'"""{about}, written by rewardkit."""\n\n{self.head}\n\n\nreward = {body}\n'
+        about = about if about.isprintable() else "A reward"
+        return f"# {about}, saved by rewardkit.\n\n{self.head}\n\n\nreward = {body}\n"
 
     @property
     def head(self) -> str:
-        """What stands before the expressions: imports, and what was copied."""
-        imports, parts = set(self.imports), []
-        for text in self.copied.values():
-            lines = text.splitlines()
-            imports |= {line for line in lines if line.startswith(FUTURE)}
-            parts.append("\n".join(line for line in lines if not line.startswith(FUTURE)).strip("\n"))
-        first = sorted(imports, key=lambda line: (not line.startswith(FUTURE), "rewardkit" in line, line))
-        return "\n\n\n".join(["\n".join(first), *parts])
+        """What stands before the expressions: what was copied, and imports.
+
+        A file comes first, as it may begin with what only the beginning of a file can have.
+        """
+        imports = "\n".join(sorted(self.imports, key=lambda line: ("rewardkit" in line, line)))
+        parts = [self.top, imports, *self.statements, *self.modules]
+        return "\n\n\n".join(part.strip("\n") for part in parts if part)
 
     def reward(self, reward: Reward) -> str:
         """The expression that gives the reward."""
@@ -210,25 +207,35 @@ class Writer:
             own = self.free(name, function)
             self.imports.add(f"from {module.__name__} import {name}" + (f" as {own}" if own != name else ""))
             return own
-        return self.copy(source_of(function, name, owner, self.folder)).get(name, name)
+        return self.copy(source_of(function, name, owner, self.folder)) + name
 
-    def free(self, name: str, value: Any, *, hidden: bool = False) -> str:
+    def free(self, name: str, value: Any) -> str:
         """The name under which the file can have a value: its own, or one with underscores in front."""
-        while hidden or self.names.get(name, value) is not value:
-            name, hidden = f"_{name}", False
+        while self.names.get(name, value) is not value:
+            name = f"_{name}"
         self.names[name] = value
         return name
 
-    def copy(self, source: Source) -> dict[str, str]:
-        """Take a text into the file, once; gives the names that are others there."""
+    def copy(self, source: Source) -> str:
+        """Take a text into the file, once; gives what stands before its names there."""
         if source.text not in self.copied:
-            hidden = [name for name in source.functions() if self.private and not name.startswith("_")]
-            new = {
-                name: self.free(name, value, hidden=name in hidden) for name, value in source.names.items()
-            }
-            self.renamed[source.text] = {name: other for name, other in new.items() if other != name}
-            self.copied[source.text] = renamed(source.text, self.renamed[source.text])
-        return self.renamed[source.text]
+            self.copied[source.text] = self._copied(source)
+        return self.copied[source.text]
+
+    def _copied(self, source: Source) -> str:
+        clash = any(self.names.get(name, value) is not value for name, value in source.names.items())
+        if clash or self.private or (source.file and self.top):
+            self.imports.add("from rewardkit.rewards.load import run_text as _run_text")
+            own = self.free(f"_{source.file.partition('.')[0] or 'cell'}", source)
+            text = source.text if source.file else f"import rewardkit as rk\n\n\n{source.text}"
+            self.modules.append(f"{own} = _run_text({source.file or 'cell.py'!r}, {_literal(text)})")
+            return f"{own}."
+        self.names |= source.names
+        if source.file:
+            self.top = source.text
+        else:
+            self.statements.append(source.text)
+        return ""
 
     def argument(self, value: Any, owner: str) -> str:
         """What is bound to a primitive: another primitive, a function, or a plain value."""
@@ -263,3 +270,11 @@ def _block(start: str, items: Iterable[str], end: str) -> str:
     """Items, one a line and indented, between brackets."""
     lines = "".join("    " + item.replace("\n", "\n    ") + ",\n" for item in items)
     return f"{start}\n{lines}{end}"
+
+
+def _literal(text: str) -> str:
+    """A text as code, to be read as it is where that can be."""
+    for quotes in ("'''", '"""'):
+        if quotes not in text:
+            return f"r{quotes}{text}{quotes}"
+    return _block("(", map(repr, text.splitlines(keepends=True)), ")").replace(",\n", "\n")

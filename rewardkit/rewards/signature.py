@@ -10,6 +10,7 @@ from keyword import iskeyword
 from typing import Any
 
 from rewardkit.errors import RewardError, did_you_mean
+from rewardkit.primitives.factories import Made
 from rewardkit.primitives.gates import Gate
 from rewardkit.rewards.fingerprint import Recorded
 
@@ -47,6 +48,9 @@ class Call:
             return cls(function, function.asked_for, {}, owner)
         if not callable(function):
             raise RewardError(f"{owner} needs a function, not {function!r}")
+        if isinstance(function, type) and issubclass(function, Made):
+            name = function.__name__
+            raise RewardError(f"{owner}: {name} makes the function that is needed; call it: {name}(...)")
         try:
             parameters = inspect.signature(function).parameters.values()
         except (ValueError, TypeError):

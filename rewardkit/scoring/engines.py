@@ -23,9 +23,10 @@ from rewardkit.workers.pool import CannotSend, Lost, WorkerEnded, Workers
 
 __all__ = ["Job", "run"]
 
-FIRST_SHARD = 256  # rows, in this process
+FIRST_SHARD = 4  # rows, in this process
 SHARD_SECONDS = 0.25
-"""A shard that took less is followed by one twice its size. Our choice: what an interrupt may lose."""
+"""A shard that took less is followed by a larger one, one that took more by a smaller one. Our choice: about
+what an interrupt may lose, or one call."""
 
 SHARD = 512  # rows, in a worker. Our choice: milliseconds of light components, which a lost worker repeats
 FOREVER = 1e6  # seconds; a call without a time limit
@@ -115,15 +116,19 @@ def run(
             rows = order[start : (end := job.end(order, start, size))]
             began = time.perf_counter()
             yield rows, job.shard(rows).outcomes(limit)
-            size *= 1 + (time.perf_counter() - began < SHARD_SECONDS)
+            took = time.perf_counter() - began
+            size = (
+                size * 8 if took < SHARD_SECONDS / 8 else size * 2 if took < SHARD_SECONDS else size // 2 or 1
+            )
             start = end or 1
 
 
 def _in_workers(job: Job, workers: int) -> Iterator[tuple[Rows, Outcomes]]:
     """Shards whose worker dies are scored again call by call: only the row of the deadly call is an error."""
-    order, ends = job.order(SHARD), [0]
+    size = min(SHARD, job.plan.rows // (8 * workers) + 1)
+    order, ends = job.order(size), [0]
     while ends[-1] < job.plan.rows or len(ends) == 1:
-        ends.append(job.end(order, ends[-1], SHARD))
+        ends.append(job.end(order, ends[-1], size))
     shards = [order[start:end] for start, end in pairwise(ends)]
     parts = [job.shard(rows) for rows in shards]
     score = _Shard(job.plan.reward, job.ignore_gates, job.notes)
