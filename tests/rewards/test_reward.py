@@ -46,7 +46,7 @@ def on(name):
         ({"fields": {"c": yes}}, "'c' is the name of a field and of a component"),
         ({"fields": {"a-b": yes}}, "must be a Python identifier"),
         ({"fields": {"f": "answer"}}, "field 'f' needs a function"),
-        ({"fields": {"f": rk.extract.boxed}}, "field 'f': boxed makes the function that is needed; call it: boxed"),
+        ({"fields": {"f": rk.extract.boxed}}, "function that is needed; call it: boxed(...)"),
         ({"fields": {"f": lambda g: g, "g": yes}}, "field 'f' asks for 'g'"),
         ({"fields": {"f": lambda c: c}}, "field 'f' asks for 'c'"),
         (
