@@ -159,6 +159,7 @@ def test_rollouts_show_how_they_were_read_and_the_first_rows():
         "4 by prompt (sizes: 4 of 2)",
         "completion from response",
         "has no completion",
+        "and 3 more",
     ):
         assert told in text
     assert text.count("as above") == 2 and "<b>4</b>" in text and "<b>5</b>" not in text
