@@ -24,6 +24,7 @@ from rewardkit.workers.pool import CannotSend, Lost, WorkerEnded, Workers
 __all__ = ["Job", "run"]
 
 FIRST_SHARD = 4  # rows, in this process
+FIRST_WITH_PATIENCE = 256  # late calls are counted by shard
 SHARD_SECONDS = 0.25
 """A shard that took less is followed by a larger one, one that took more by a smaller one. Our choice: about
 what an interrupt may lose, or one call."""
@@ -111,7 +112,8 @@ def run(
         yield from _in_workers(job, workers)
         return
     with time_limit(timeout, patience=patience, processes=workers) as limit:
-        order, start, size = job.order(FIRST_SHARD), 0, FIRST_SHARD
+        start, size = 0, FIRST_SHARD if patience is None else FIRST_WITH_PATIENCE
+        order = job.order(size)
         while start < job.plan.rows or not start:  # small ones first: an interrupt keeps what is done
             rows = order[start : (end := job.end(order, start, size))]
             began = time.perf_counter()
