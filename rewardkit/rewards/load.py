@@ -37,12 +37,12 @@ def find_reward(name: str) -> tuple[Any, str]:
     place, attribute = _split(str(name))
     module = _module(place)
     if not hasattr(module, attribute):
-        own = [
+        candidates = [
             key
             for key, value in vars(module).items()
-            if inspect.isfunction(value) and value.__module__ == module.__name__
+            if isinstance(value, Reward)
+            or (inspect.isfunction(value) and value.__module__ == module.__name__)
         ]
-        candidates = [key for key, value in vars(module).items() if isinstance(value, Reward) or key in own]
         raise RewardError(
             f"{place} has no {attribute!r}; it has "
             f"{candidates or 'no reward and no function'}{did_you_mean(attribute, candidates)}"
@@ -145,7 +145,8 @@ def run_text(file: str, text: str) -> ModuleType:
     if name not in sys.modules:
         module = sys.modules[name] = ModuleType(name)
         place = f"<{file}>"
-        linecache.cache[place] = len(text), None, text.splitlines(keepends=True), place
+        lines = [f"{line}\n" for line in text.split("\n")]  # as Python counts them, not str.splitlines
+        linecache.cache[place] = len(text), None, lines, place
         vars(module).update(
             {"__file__": place, MODULE_SOURCE: content, SOURCE_HASH: SourceHash(source_hash(content))}
         )

@@ -277,4 +277,4 @@ def _literal(text: str) -> str:
     for quotes in ("'''", '"""'):
         if quotes not in text:
             return f"r{quotes}{text}{quotes}"
-    return _block("(", map(repr, text.splitlines(keepends=True)), ")").replace(",\n", "\n")
+    return "(\n" + "".join(f"    {line!r}\n" for line in text.splitlines(keepends=True)) + ")"
