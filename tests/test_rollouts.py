@@ -176,6 +176,21 @@ def test_a_row_is_a_dict_and_select_takes_positions_or_a_mask():
     assert rollouts.select([2, 0]).groups.tolist() == [0, 1]
 
 
+@pytest.mark.parametrize(
+    ("position", "error", "said"),
+    [
+        (2, IndexError, "there is no row 2; of 2 rollouts the last is row 1"),
+        (-3, IndexError, "there is no row -3"),
+        ("completion", TypeError, "rollouts['completion'] is no row; give a position"),
+        (slice(1), TypeError, "of several rows: rollouts.select"),
+    ],
+)
+def test_a_row_that_there_is_not_is_one_sentence(position, error, said):
+    with pytest.raises(error) as raised:
+        prompts("ab")[position]
+    assert said in str(raised.value)
+
+
 def test_the_fingerprint_follows_values_and_not_the_kind_of_source():
     rows = [{"prompt": "p", "completion": "c", "n": 1}, {"prompt": "p", "completion": "d", "n": 2}]
     same = {rk.load_rollouts(source).fingerprint for source in (rows, pd.DataFrame(rows), iter(rows))}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import operator
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -61,7 +62,17 @@ class Rollouts:
         return len(self.table)
 
     def __getitem__(self, position: int) -> dict[str, Any]:
-        row = self.table.iloc[position]
+        try:
+            row = self.table.iloc[operator.index(position)]
+        except TypeError:
+            raise TypeError(
+                f"rollouts[{position!r}] is no row; give a position, such as rollouts[0] (of a column: "
+                "rollouts.table, of several rows: rollouts.select)"
+            ) from None
+        except IndexError:
+            raise IndexError(
+                f"there is no row {position}; of {len(self)} rollouts the last is row {len(self) - 1}"
+            ) from None
         return {str(name): present(row[name]) for name in self.table.columns}
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
