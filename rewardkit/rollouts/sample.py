@@ -18,9 +18,9 @@ from tqdm.auto import tqdm
 from rewardkit.errors import InputError, RolloutsError, preview
 from rewardkit.rollouts.chat import CONCURRENCY, RETRIES, TIMEOUT, Server, ask_all
 from rewardkit.rollouts.columns import ALIASES
-from rewardkit.rollouts.files import Rejected
 from rewardkit.rollouts.prompts import Prompt, Prompts, read_prompts
 from rewardkit.rollouts.sample_log import append, mend, read_log
+from rewardkit.rollouts.source import Place
 
 __all__ = ["Sampled", "sample"]
 
@@ -79,7 +79,7 @@ class Sampled:
     prompts: int
     n: int
     failed: tuple[Failed, ...]
-    rejected: tuple[Rejected, ...]
+    rejected: tuple[Place, ...]
     warnings: tuple[str, ...]
     truncated: int
     without_text: int

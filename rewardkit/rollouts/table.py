@@ -7,7 +7,7 @@ import json
 import logging
 import operator
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -21,15 +21,16 @@ from rewardkit.errors import RolloutsError, did_you_mean
 from rewardkit.html import cards
 from rewardkit.primitives.messages import assistant_text
 from rewardkit.rollouts.columns import ALIASES, TEXTS, mapped
-from rewardkit.rollouts.files import Rejected, Row, Source, read_source
+from rewardkit.rollouts.files import read_files
 from rewardkit.rollouts.join import fill_columns, join_columns
 from rewardkit.rollouts.logs.forms import read_log
 from rewardkit.rollouts.logs.log import Logged
+from rewardkit.rollouts.source import Place, Source
 from rewardkit.rollouts.values import as_column, column_values, present
 
-__all__ = ["ALIASES", "TEXTS", "Rejected", "Rollouts", "load_rollouts"]
+__all__ = ["ALIASES", "TEXTS", "Rollouts", "load_rollouts"]
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 GROUP_WITH = ("policy", "step", "data_source")
 REJECTED_SHOWN = 3
@@ -51,7 +52,7 @@ class Rollouts:
     table: pd.DataFrame
     mapping: dict[str, str]
     group_key: tuple[str, ...]
-    rejected: tuple[Rejected, ...] = ()
+    rejected: tuple[Place, ...] = ()
     source: str = "memory"
     kind: str = "rollouts"
     logged: Logged = NOT_LOGGED
@@ -236,45 +237,47 @@ def load_rollouts(
     """
     name = str(source) if isinstance(source, str | Path) else "memory"
     wanted = dict(columns or {})
-    read = read_source(source, wanted)
-    logged = read_log(read, keep=set(wanted.values()))
-    mapping = _mapping(read.names, wanted, logged.usual) if read.rows else {}
-    rows = _validate(read, mapping)
-    if not rows:
-        first = read.rejected[0] if read.rejected else None
+    kind, log, logged = read_log(read_files(source, wanted), keep=set(wanted.values()))
+    there = {canonical: own for canonical, own in log.usual.items() if own in log.source.columns}
+    mapping = _mapping(log.source.columns, {**there, **wanted}) if log.source.columns else {}
+    read = _validated(log.source, mapping)
+    rejected = tuple(read.rejected)
+    if len(rejected) == len(read.places):
+        count = len(rejected)
         raise RolloutsError(
-            f"{name} has no usable row; {first.place}: {first.reason} ({len(read.rejected)} rows kept out)"
-            if first
+            f"{name} has no usable row; {rejected[0].place}: {rejected[0].reason} ({count} rows kept out)"
+            if rejected
             else f"{name} has no rows; a rollout file has one completion a row"
         )
-    notes, cautions = [*logged.notes], [*logged.warnings]
+    values = read.keep([not place.reason for place in read.places]).columns
+    notes, cautions = [*log.notes], [*log.warnings]
     if fill:
-        rows, filled = fill_columns(rows, fill)
+        values, filled = fill_columns(values, fill)
         notes += filled
     if join is not None:
-        rows, done, warnings = join_columns(rows, join, on=on, without=fill or ())
+        values, done, warnings = join_columns(values, join, on=on, without=fill or ())
         notes.append(done)
         cautions += warnings
-    table = _table(rows)
+    order = [name for name in ALIASES if name in values] + [name for name in values if name not in ALIASES]
     rollouts = Rollouts(
-        table,
+        pd.DataFrame({name: as_column(values[name]) for name in order}),
         mapping,
-        _group_key(list(table.columns), group),
-        tuple(read.rejected),
+        _group_key(order, group),
+        rejected,
         name,
-        logged.kind,
-        logged.logged.among(set(table.columns)),
+        kind,
+        logged,
         tuple(notes),
         tuple(cautions),
     )
     for sentence in rollouts.warnings:
-        log.warning("%s: %s", name, sentence)
+        logger.warning("%s: %s", name, sentence)
     return rollouts
 
 
-def _mapping(names: Sequence[str], wanted: Mapping[str, str], usual: Mapping[str, str]) -> dict[str, str]:
+def _mapping(names: Collection[str], wanted: Mapping[str, str]) -> dict[str, str]:
     """Canonical column -> the source's name for it; RolloutsError where none holds the completions."""
-    mapping = mapped(names, wanted, usual)
+    mapping = mapped(names, wanted)
     if "completion" not in mapping and "messages" not in mapping:
         raise RolloutsError(
             f"no column holds the completions; the rollouts have {list(names)}: "
@@ -283,56 +286,52 @@ def _mapping(names: Sequence[str], wanted: Mapping[str, str], usual: Mapping[str
     return mapping
 
 
-def _validate(read: Source, mapping: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Rows under canonical names with a text as completion and an id of their own; `read` rejects others."""
-    rows, rejected = [], []
-    seen: dict[Any, str] = {}
+def _validated(read: Source, mapping: Mapping[str, str]) -> Source:
+    """The rows under canonical names, with texts as completions and an id each; why others are kept out."""
     taken = {*mapping, *mapping.values()}
-    for item, rollout_id in zip(read.rows, _ids(read.rows, mapping.get("rollout_id", "")), strict=True):
-        raw = item.values
-        row = {canonical: present(raw[source]) for canonical, source in mapping.items() if source in raw}
-        row |= {name: present(value) for name, value in raw.items() if name not in taken}
-        given = row.get("completion") if row.get("completion") is not None else row.get("messages")
-        completion = assistant_text(given)
-        if given is None:
+    columns = {canonical: read.columns[own] for canonical, own in mapping.items()}
+    columns |= {name: cells for name, cells in read.columns.items() if name not in taken}
+    nothing = [None] * len(read.places)
+    both = zip(columns.get("completion", nothing), columns.get("messages", nothing), strict=True)
+    given = [messages if completion is None else completion for completion, messages in both]
+    columns["completion"] = list(map(assistant_text, given))
+    columns["rollout_id"] = _ids(read, columns.get("rollout_id", nothing))
+    places, seen = list(read.places), dict[Any, Place]()
+    each = zip(read.places, given, columns["completion"], columns["rollout_id"], strict=True)
+    for row, (place, value, completion, rollout_id) in enumerate(each):
+        reason = place.reason
+        if reason:
+            pass
+        elif value is None:
             reason = "has no completion"
         elif completion is None:
-            reason = f"has a completion of type {type(given).__name__}, not text or chat messages"
+            reason = f"has a completion of type {type(value).__name__}, not text or chat messages"
         elif not isinstance(rollout_id, str | int | float):
             reason = f"has a rollout_id of type {type(rollout_id).__name__}, not text or a number"
-        elif rollout_id in seen:
-            reason = f"repeats rollout_id {rollout_id!r} of {seen[rollout_id]}"
-        else:
-            seen[rollout_id] = item.rejected("").place
-            rows.append({**row, "rollout_id": rollout_id, "completion": completion})
-            continue
-        rejected.append(item.rejected(reason))
-    read.reject(rejected)
-    return rows
+        elif seen.setdefault(rollout_id, place) is not place:
+            reason = f"repeats rollout_id {rollout_id!r} of {seen[rollout_id].place}"
+        places[row] = replace(place, reason=reason)
+    return replace(read, columns=columns, places=places)
 
 
-def _ids(rows: Sequence[Row], name: str) -> Iterator[Any]:
+def _ids(read: Source, given: Sequence[Any]) -> list[Any]:
     """What each row is called: as it calls itself, else by its line, which no other row is called.
 
     In a folder the file's name stands before the line, and before own ids where one comes in several files.
     """
-    given = [present(row.values.get(name)) for row in rows]
-    named = [(one, row.file) for one, row in zip(given, rows, strict=True) if isinstance(one, int | str)]
-    own = {one for one, _ in named}
-    repeated = len(set(named)) > len(own)
-    for row, one in zip(rows, given, strict=True):
-        inside = f"{row.file.rpartition('.')[0]}:" if row.file else ""
-        line = f"{inside}{row.line}" if row.file else row.line
+    own = {
+        (place.file, one) for place, one in zip(read.places, given, strict=True) if isinstance(one, int | str)
+    }
+    known = {one for _, one in own}
+    ids: list[Any] = []
+    for place, one in zip(read.places, given, strict=True):
+        inside = f"{place.file.rpartition('.')[0]}:" if place.file else ""
+        line = f"{inside}{place.line}" if inside else place.line
         if one is None:
-            yield f"line-{line}" if line in own else line
+            ids.append(f"line-{line}" if line in known else line)
         else:
-            yield f"{inside}{one}" if repeated and isinstance(one, int | str) else one
-
-
-def _table(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
-    names = dict.fromkeys(name for row in rows for name in row)
-    ordered = [name for name in ALIASES if name in names] + [name for name in names if name not in ALIASES]
-    return pd.DataFrame({name: as_column([row.get(name) for row in rows]) for name in ordered})
+            ids.append(f"{inside}{one}" if len(own) > len(known) and isinstance(one, int | str) else one)
+    return ids
 
 
 def _group_key(names: Sequence[str], group: str | Sequence[str] | None) -> tuple[str, ...]:

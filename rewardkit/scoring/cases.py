@@ -18,7 +18,7 @@ from rewardkit.html import cards
 from rewardkit.primitives.messages import assistant_text
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.bundle import resolve
-from rewardkit.rollouts.files import read_jsonl
+from rewardkit.rollouts.files import json_lines
 from rewardkit.scoring.deadlines import time_limit
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.outcomes import STATUSES, Outcomes
@@ -170,19 +170,18 @@ def load_cases(source: str | Path | Iterable[Mapping[str, Any]]) -> list[Case]:
         path = resolve(source, "cases.jsonl")
         if not path.is_file():
             raise CasesError(f"there is no case file {str(path)!r}; give a JSONL file with one case a line")
-        read = read_jsonl(path)
-        if read.rejected:
-            lost = read.rejected[0]
-            raise CasesError(f"{path}:{lost.line}: {lost.reason}; each line is one case as a JSON object")
-        numbered, origin = [(row.line, row.values) for row in read.rows], f"{path}:"
+        numbered, origin = [(place.line, raw) for place, raw in json_lines(path)], f"{path}:"
+        for line, raw in numbered:
+            if not isinstance(raw, Mapping):
+                why = raw if isinstance(raw, ValueError) else f"a row is an object, not {preview(raw)}"
+                raise CasesError(f"{path}:{line}: {why}; each line is one case as a JSON object")
     else:
-        numbered, origin = [], "case "
-        for line, raw in enumerate(source, start=1):
+        numbered, origin = list(enumerate(source, start=1)), "case "
+        for line, raw in numbered:
             if not isinstance(raw, Mapping):
                 raise CasesError(
                     f"case {line} is {raw!r}; a case is an object with a completion and what is expected"
                 )
-            numbered.append((line, dict(raw)))
     cases = [_case(raw, f"{origin}{line}", line) for line, raw in numbered]
     if not cases:
         raise CasesError(f"{source!s} has no cases; give one a line")
