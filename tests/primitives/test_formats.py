@@ -51,8 +51,8 @@ GRAMMARS = (
     (tags("plan(step+)", "answer"), "<plan/><step/><answer/>", 0.0, 2 / 3, "beside, not inside"),
     (tags("plan(step+)?", "answer"), "<answer/>", 1.0, 1.0, "all of it missing, as it may"),
     (tags("plan(step+)", "answer"), f"{STEPS[:-7]}<answer/>", 0.0, 1 / 3, "never closed"),
-    (tags("p(t)", "r(t)"), "<p><t/></p><r><t/></r>", 1.0, 1.0, "one name in two places"),
-    (tags("p(t)", "r(t)"), "<p><t/></p><r></r>", 0.0, 3 / 4, "and missing in one of them"),
+    (tags("p+(t)"), "<p><t/></p><p></p>", 0.0, 1 / 2, "missing in one of two"),
+    (tags("p(t)"), "<p><t></p></t>", 0.0, 1 / 2, "crossed with what it stands in"),
     (tags("Plan(Step+)", "answer"), f"{STEPS.upper()}<Answer/>", 1.0, 1.0, "case does not matter"),
 )
 
@@ -216,8 +216,8 @@ FAULTS = (
     ("<answer>4</answer><think>a</think>", ["<answer> does not follow the tag before it"], "order"),
 )
 INSIDE = (
-    (f"<step/>{STEPS}", ["<step> in <plan> stands outside of it"], "one before and two inside"),
-    ("", ["<plan> is missing", "<step> in <plan> is missing"], "nothing"),
+    (f"<step/>{STEPS}", ["<step> stands outside of <plan>"], "one before and two inside"),
+    ("", ["<plan> is missing", "<step> is missing"], "nothing"),
 )
 SCHEMA_FAULTS = (
     ('{"name": "Uma", "age": 59}', "fits", "nothing is wrong"),
