@@ -141,10 +141,11 @@ def run_text(file: str, text: str) -> ModuleType:
     So its names are its own, whatever else the file holds that it stands in.
     """
     content = text.encode("utf-8", "surrogatepass")
-    name = f"{FILE_MODULE}{file.partition('.')[0]}_{hashlib.sha256(content).hexdigest()[:8]}"
+    mark = hashlib.sha256(content).hexdigest()[:8]
+    name = f"{FILE_MODULE}{file.partition('.')[0]}_{mark}"
     if name not in sys.modules:
         module = sys.modules[name] = ModuleType(name)
-        place = f"<{file}>"
+        place = f"<{mark}>/{file}"  # two files of one name have lines of their own
         lines = [f"{line}\n" for line in text.split("\n")]  # as Python counts them, not str.splitlines
         linecache.cache[place] = len(text), None, lines, place
         vars(module).update(
