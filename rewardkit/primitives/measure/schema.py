@@ -80,15 +80,15 @@ class json_schema(OfText):
         text = json_value(which=self.which)(completion)
         value = MISSING if text is None or depth(text) > DEEPEST else read_json(text)
         value = value_at(value, self.path)
-        until = time.monotonic() + self.timeout
-        token = _until.set(until)
+        limit = _Time(time.monotonic() + self.timeout)
+        token = _time.set(limit)
         try:
             share, faults = self._judged(value) if value is not MISSING else (0.0, ["no JSON"])
         except UnicodeEncodeError:  # half a character, which no JSON text can hold
             share, faults = 0.0, ["no JSON"]
         finally:
-            _until.reset(token)
-        if time.monotonic() > until:
+            _time.reset(token)
+        if limit.is_up:
             raise TimeoutError(f"the patterns of the schema took longer than {self.timeout:g} s")
         note("json_schema", faults[:5] or "fits")
         return share
@@ -118,8 +118,15 @@ def _short(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)[:80]
 
 
-_until: ContextVar[float] = ContextVar("rewardkit_schema_until")
-"""The moment by which the patterns of a schema must be through with a text."""
+@dataclass
+class _Time:
+    """The moment by which the patterns of a schema must be through with a text, and whether one was not."""
+
+    until: float
+    is_up: bool = False
+
+
+_time: ContextVar[_Time] = ContextVar("rewardkit_schema_time")
 
 
 class _Pattern:
@@ -129,8 +136,15 @@ class _Pattern:
         self.pattern = compiled(expression)
 
     def validate(self, value: Any) -> None:
-        left = max(_until.get() - time.monotonic(), 1e-9)
-        if isinstance(value, str) and not self.pattern.search(value, timeout=left):
+        if not isinstance(value, str):
+            return
+        limit = _time.get()
+        try:
+            matches = self.pattern.search(value, timeout=max(limit.until - time.monotonic(), 1e-9))
+        except TimeoutError:
+            limit.is_up = True
+            raise
+        if not matches:
             raise ValueError("does not match")
 
 
