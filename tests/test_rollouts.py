@@ -148,7 +148,7 @@ def test_the_summary_and_the_repr_report_mapping_group_key_and_histogram():
     assert (summary["group_key"], summary["groups"]) == (["prompt"], 2)
     assert summary["group_sizes"] == {"1": 1, "2": 1}
     assert json.loads(json.dumps(summary)) == summary
-    assert "completion from 'response'" in repr(rollouts) and "in 2 groups by prompt" in repr(rollouts)
+    assert "completion from response" in repr(rollouts) and "Groups: 2 by prompt" in repr(rollouts)
 
 
 def test_a_table_with_chat_messages_and_texts_keeps_both():

@@ -18,7 +18,7 @@ from tqdm.auto import tqdm
 from rewardkit.errors import InputError, RolloutsError, preview
 from rewardkit.rollouts.chat import CONCURRENCY, RETRIES, TIMEOUT, Server, ask_all
 from rewardkit.rollouts.columns import ALIASES
-from rewardkit.rollouts.prompts import Prompt, Prompts, read_prompts
+from rewardkit.rollouts.prompts import as_messages, read_prompts
 from rewardkit.rollouts.sample_log import append, mend, read_log
 from rewardkit.rollouts.source import Place
 
@@ -179,19 +179,22 @@ def sample(
     started = time.perf_counter()
     server = Server(base_url, model, timeout, retries)
     body = _checked_body(extra_body)
-    read = read_prompts(prompts, columns=columns, system=system, reserved=RESERVED)
-    path, chosen = Path(output), read.items[:limit]
+    every, rejected, warnings = read_prompts(prompts, columns=columns, system=system, reserved=RESERVED)
+    path, chosen = Path(output), every[:limit]
     rows, broken = read_log(path)
+    policy = policy or model
     settings = {"temperature": temperature, "top_p": top_p, "max_tokens": max_tokens, "extra_body": body}
-    asked = _Asked(policy or model, model, seed, settings, rows[0]["policy"] if rows else policy or model)
-    there = _there(asked, path, rows, read, add)
-    wanted = [(prompt, asked.row(prompt, k)) for prompt in chosen for k in range(n)]
-    asks = [(prompt, row) for prompt, row in wanted if row["rollout_id"] not in there]
+    run = _Run(policy, model, seed, settings, plain_ids=not rows or rows[0]["policy"] == policy)
+    there = _there(run, path, rows, every, add)
+    wanted = [run.row(prompt, k) for prompt in chosen for k in range(n)]
+    asked = [row for row in wanted if row["rollout_id"] not in there]
     requests = [
-        {"model": model, "messages": prompt.messages}
+        {"model": model, "messages": as_messages(row["prompt"])}
         | {name: row[name] for name in (*SETTINGS, "seed") if name in row}
-        for prompt, row in asks
+        for row in asked
     ]
+    if broken:
+        warnings.insert(0, f"the last line of {str(path)!r} was broken off and is cut off ({broken} bytes)")
     mend(path, broken)
     answers: list[dict[str, Any]] = []
     failed: list[Failed] = []
@@ -200,24 +203,22 @@ def sample(
             tqdm(desc="sampling", unit="completion", total=len(wanted), disable=not progress) as bar,
             closing(ask_all(server, requests, concurrency=concurrency)) as outcomes,
         ):
-            bar.update(len(wanted) - len(asks))
+            bar.update(len(wanted) - len(asked))
             for at, outcome in outcomes:
                 bar.update()
-                row = asks[at][1]
                 if isinstance(outcome, dict):
-                    append(path, {**row, **outcome})
+                    append(path, {**asked[at], **outcome})
                     answers.append(outcome)
                 else:
-                    failed.append(Failed(row["rollout_id"], server.reason(outcome)))
+                    failed.append(Failed(asked[at]["rollout_id"], server.reason(outcome)))
                     bar.set_postfix(failed=len(failed))
     except (InputError, KeyboardInterrupt) as error:
         if isinstance(error, InputError) and not answers:
             raise
         raise type(error)(
-            f"{str(error) or 'interrupted'}; {len(answers)} of the {len(asks)} completions that were to be "
+            f"{str(error) or 'interrupted'}; {len(answers)} of the {len(asked)} completions that were to be "
             f"sampled are in {str(path)!r}, and the same again samples the others"
         ) from None
-    mended = f"the last line of {str(path)!r} was broken off and is cut off ({broken} bytes)"
     return Sampled(
         output=path,
         rows=len(rows) + len(answers),
@@ -226,8 +227,8 @@ def sample(
         prompts=len(chosen),
         n=n,
         failed=tuple(sorted(failed, key=lambda item: item.rollout_id)),
-        rejected=read.rejected,
-        warnings=(*([mended] if broken else []), *read.warnings),
+        rejected=rejected,
+        warnings=tuple(warnings),
         truncated=sum(answer["finish_reason"] == "length" for answer in answers),
         without_text=sum(answer["completion"] is None for answer in answers),
         prompt_tokens=sum(answer["prompt_tokens"] or 0 for answer in answers),
@@ -237,58 +238,56 @@ def sample(
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Run:
     """How completions are asked for: what stands in every row and every request."""
 
     policy: str
     model: str
     seed: int | None
     settings: dict[str, Any]
-    first_policy: str  # of the log, whose rows have the plain ids
+    plain_ids: bool  # not where another policy's rows have taken them
 
-    def row(self, prompt: Prompt, k: int) -> dict[str, Any]:
+    def row(self, prompt: Mapping[str, Any], k: int) -> dict[str, Any]:
         """What the row of completion `k` of a prompt holds before the server has answered."""
-        inside = "" if self.policy == self.first_policy else f"{self.policy}:"
-        rollout_id = f"{inside}{prompt.prompt_id}#{k}"
+        rollout_id = f"{'' if self.plain_ids else self.policy + ':'}{prompt['prompt_id']}#{k}"
         # siblings have different seeds, whatever the order and whatever failed before; servers take 31 bits
         digest = hashlib.sha256(f"{self.seed}:{rollout_id}".encode()).digest()
         own = {
+            "generation": k,
+            "policy": self.policy,
             "model": None if self.policy == self.model else self.model,
             "seed": None if self.seed is None else int.from_bytes(digest[:4]) >> 1,
             **self.settings,
         }
-        return {
-            "rollout_id": rollout_id,
-            "prompt_id": prompt.prompt_id,
-            "generation": k,
-            "policy": self.policy,
-            "prompt": prompt.prompt,
-            **{name: value for name, value in own.items() if value is not None},
-            **prompt.columns,
-        }
+        given = {name: value for name, value in own.items() if value is not None}
+        return {"rollout_id": rollout_id, **given, **prompt}
 
 
 def _there(
-    asked: _Asked, path: Path, rows: Sequence[Mapping[str, Any]], read: Prompts, add: bool
+    run: _Run,
+    path: Path,
+    rows: Sequence[Mapping[str, Any]],
+    prompts: Sequence[Mapping[str, Any]],
+    add: bool,
 ) -> set[str]:
     """The ids of the rows of this policy and these prompts that stand in the log.
 
     RolloutsError: it was made with other settings or of a prompt that has changed, or it has other policies
     or prompts and `add` is not set.
     """
-    prompts = {str(prompt.prompt_id): prompt for prompt in read.items}
+    by_id = {str(prompt["prompt_id"]): prompt for prompt in prompts}
     there = set()
     for row in rows:
-        prompt = prompts.get(str(row["prompt_id"]))
-        if row["policy"] != asked.policy or prompt is None:
+        prompt = by_id.get(str(row["prompt_id"]))
+        if row["policy"] != run.policy or prompt is None:
             if not add:
                 raise RolloutsError(
                     f"{str(path)!r} has completions of prompt {row['prompt_id']!r} and policy "
-                    f"{row['policy']!r}; this run samples {asked.policy!r} on {len(prompts)} prompts: name "
+                    f"{row['policy']!r}; this run samples {run.policy!r} on {len(prompts)} prompts: name "
                     "another log, or let this one be added to (--add, add=True)"
                 )
             continue
-        expected = asked.row(prompt, row["generation"])
+        expected = run.row(prompt, row["generation"])
         for name in dict.fromkeys([*expected, *row]):
             if name not in ANSWERED and row.get(name) != expected.get(name):
                 raise RolloutsError(

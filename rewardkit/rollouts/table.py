@@ -8,7 +8,7 @@ import logging
 import operator
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -173,15 +173,12 @@ class Rollouts:
             "source": self.source,
             "kind": self.kind,
             "rows": len(self),
-            "rejected": [
-                {"line": item.line, "reason": item.reason} | ({"file": item.file} if item.file else {})
-                for item in self.rejected
-            ],
+            "rejected": list(map(asdict, self.rejected)),
             "mapping": self.mapping,
             "group_key": list(self.group_key),
             "groups": int(self.groups.max(initial=-1)) + 1,
             "group_sizes": {str(size): count for size, count in self.group_sizes.items()},
-            "logged": self.logged.record(),
+            "logged": asdict(self.logged),
             "notes": list(self.notes),
             "warnings": list(self.warnings),
         }
@@ -191,20 +188,8 @@ class Rollouts:
         return cards.rollouts(self.summary(), list(map(str, self.table.columns)), first)
 
     def __repr__(self) -> str:
-        renamed = ", ".join(
-            f"{name} from {source!r}" for name, source in self.mapping.items() if name != source
-        )
-        groups = int(self.groups.max(initial=-1)) + 1
-        sizes = f" of {min(self.group_sizes)}" if len(self.group_sizes) == 1 else ""  # else a warning says
-        kind = f" ({self.kind})" if self.kind != "rollouts" else ""
-        lines = [
-            f"{len(self)} rollouts from {self.source}{kind} in {groups} groups{sizes} "
-            f"by {', '.join(self.group_key) or 'row'}",
-            f"columns: {', '.join(map(str, self.table.columns))}" + (f" ({renamed})" if renamed else ""),
-            *self.notes,
-            *(f"note: {sentence}" for sentence in self.warnings),
-        ]
-        return "\n".join(lines)
+        facts = cards.facts(self.summary(), list(map(str, self.table.columns)))
+        return "\n".join(f"{name}: {text}" for name, text in facts)
 
 
 def load_rollouts(
@@ -238,8 +223,7 @@ def load_rollouts(
     name = str(source) if isinstance(source, str | Path) else "memory"
     wanted = dict(columns or {})
     kind, log, logged = read_log(read_files(source, wanted), keep=set(wanted.values()))
-    there = {canonical: own for canonical, own in log.usual.items() if own in log.source.columns}
-    mapping = _mapping(log.source.columns, {**there, **wanted}) if log.source.columns else {}
+    mapping = _mapping(log.source.columns, wanted) if log.source.columns else {}
     read = _validated(log.source, mapping)
     rejected = tuple(read.rejected)
     if len(rejected) == len(read.places):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rewardkit.rollouts.source import Columns, Source
@@ -35,18 +35,14 @@ class Logged:
     def __bool__(self) -> bool:
         return bool(self.components)
 
-    def record(self) -> dict[str, Any]:
-        """The same as plain data, of which ``Logged(**record)`` makes it again."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class Log:
     """What was read from a log.
 
     `source` are its rows as rollouts, `weights` the columns with scores and what each counts, `beside` what
-    else is no column of a rollout; `total` and `on_missing` as in `Logged`. `usual` says which columns are
-    the canonical ones; `notes` are sentences on what was taken for what, `warnings` what to be careful with.
+    else is no column of a rollout; `total` and `on_missing` as in `Logged`.
+    `notes` are sentences on what was taken for what, `warnings` on what to be careful with.
     """
 
     source: Source
@@ -54,7 +50,6 @@ class Log:
     beside: Collection[str] = ()
     total: str | None = None
     on_missing: str = "nan"
-    usual: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 

@@ -132,12 +132,10 @@ def _read_results(source: Source, keep: Collection[str]) -> Log:
     metrics = [cell if isinstance(cell, Mapping) else {} for cell in columns.get("metrics", ())]
     names = dict.fromkeys(name for cell in metrics for name in cell)  # as vf-eval writes them today
     columns |= {name: [cell.get(name) for cell in metrics] for name in names}
-    if "messages" not in columns:
-        both = zip(columns["prompt"], columns["completion"], strict=True)
-        columns["messages"] = [
-            [*prompt, *said] if isinstance(prompt, list) and isinstance(said, list) else None
-            for prompt, said in both
-        ]
+    both = zip(columns["prompt"], columns["completion"], strict=True)
+    chats = [[*one, *two] if isinstance(one, list) and isinstance(two, list) else None for one, two in both]
+    task = {"data_source": columns["task"]} if "task" in columns else {}
+    columns = {"messages": chats, "prompt_id": columns["example_id"], **task, **columns}
     beside = [
         name
         for name, cells in columns.items()
@@ -147,7 +145,6 @@ def _read_results(source: Source, keep: Collection[str]) -> Log:
         replace(source, columns=columns),
         {"reward": 1.0, **dict.fromkeys(beside, 0.0)},
         total="reward",
-        usual={"prompt_id": "example_id", "data_source": "task", "ground_truth": "answer"},
     )
 
 
