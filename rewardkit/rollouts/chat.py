@@ -6,7 +6,6 @@ import json
 import os
 import time
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from multiprocessing.pool import ThreadPool
@@ -76,6 +75,8 @@ class Server:
             raise InputError(f"base_url is {self.base_url!r}; give one such as 'http://localhost:8000/v1'")
         if not self.model:
             raise InputError(f"model is {self.model!r}; give the name by which the server knows it")
+        if not self.timeout > 0:
+            raise InputError(f"timeout is {self.timeout!r}; it is a number of seconds above 0")
         if not (self.key.isascii() and self.key.isprintable()):
             raise InputError(f"{KEY} holds characters that no key has; set it anew")
 
@@ -100,14 +101,13 @@ class Server:
 
     def answer(self, client: openai.OpenAI, request: Mapping[str, Any]) -> dict[str, Any]:
         """An answer; the client asks again where there is none, we do where it cannot be read."""
-        for _ in range(self.retries):
-            with suppress(ValueError):
-                return self._once(client, request)
-        return self._once(client, request)
-
-    def _once(self, client: openai.OpenAI, request: Mapping[str, Any]) -> dict[str, Any]:
-        raw = client.chat.completions.with_raw_response.create(**request)
-        return read_answer(raw.http_response.text)
+        for _ in range(self.retries + 1):
+            raw = client.chat.completions.with_raw_response.create(**request)
+            try:
+                return read_answer(raw.http_response.text)
+            except ValueError as error:
+                unread = error
+        raise unread
 
     def models(self, client: openai.OpenAI) -> list[str]:
         """The models that it lists, if it does; InputError where no server is there.

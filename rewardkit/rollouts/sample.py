@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
@@ -43,21 +42,8 @@ RESERVED = (
 )  # fmt: skip
 """Columns that the log has for itself, which those of the prompts cannot be."""
 
-COUNT = (int, 1, sys.maxsize, "a whole number from 1")
-WHOLE = (int, 0, sys.maxsize, "a whole number from 0")
-TINY, HUGE = sys.float_info.min, sys.float_info.max
-OPTIONS: dict[str, tuple[type, float, float, str]] = {
-    "n": COUNT,
-    "limit": COUNT,
-    "max_tokens": COUNT,
-    "concurrency": COUNT,
-    "retries": WHOLE,
-    "seed": WHOLE,
-    "temperature": (float, 0, HUGE, "a number from 0"),
-    "top_p": (float, TINY, 1, "a number above 0, up to 1"),
-    "timeout": (float, TINY, HUGE, "a number of seconds above 0"),
-}
-"""Options that are numbers: their type, the least and the largest."""
+LEAST = {"n": 1, "limit": 1, "max_tokens": 1, "concurrency": 1, "retries": 0, "seed": 0}
+"""Options that are whole numbers, and the least that each can be."""
 
 NOT_EXTRA = {"messages", "n", "stream", "model", "temperature", "top_p", "max_tokens", "seed"}
 
@@ -164,26 +150,18 @@ def sample(
     settings. InputError: an option that cannot be; a server that is not there, refuses the key, has no such
     model or is gone; the rows it gave are kept.
     """
-    numbers: dict[str, float | None] = {
-        "n": n,
-        "limit": limit,
-        "max_tokens": max_tokens,
-        "concurrency": concurrency,
-        "seed": seed,
-    }
-    numbers |= {"retries": retries, "temperature": temperature, "top_p": top_p, "timeout": timeout}
-    for name, value in numbers.items():
-        kind, low, high, what = OPTIONS[name]
-        if value is not None and (type(value) not in (int, kind) or not low <= value <= high):
-            raise InputError(f"{name} is {value!r}; it is {what}")
+    whole = (n, limit, max_tokens, concurrency, retries, seed)
+    for (name, least), value in zip(LEAST.items(), whole, strict=True):
+        if value is not None and (type(value) is not int or value < least):
+            raise InputError(f"{name} is {value!r}; it is a whole number from {least}")
     started = time.perf_counter()
     server = Server(base_url, model, timeout, retries)
-    body = _checked_body(extra_body)
     every, rejected, warnings = read_prompts(prompts, columns=columns, system=system, reserved=RESERVED)
     path, chosen = Path(output), every[:limit]
     rows, broken = read_log(path)
     policy = policy or model
-    settings = {"temperature": temperature, "top_p": top_p, "max_tokens": max_tokens, "extra_body": body}
+    given = (temperature, top_p, max_tokens, _checked_body(extra_body))
+    settings = dict(zip(SETTINGS, given, strict=True))
     run = _Run(policy, model, seed, settings, plain_ids=not rows or rows[0]["policy"] == policy)
     there = _there(run, path, rows, every, add)
     wanted = [run.row(prompt, k) for prompt in chosen for k in range(n)]

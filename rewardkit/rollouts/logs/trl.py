@@ -87,9 +87,8 @@ def _count_paid(columns: Columns, names: Sequence[str]) -> int | None:
     """
     pairs = list(map(repr, zip(columns["step"], columns["prompt"], strict=True)))
     groups = pd.factorize(np.array(pairs, dtype=object))[0]
-    table = pd.DataFrame({name: columns[name] for name in [*names, "advantage"]}, dtype=float)
-    filled = table.fillna(0.0)
-    centred = filled - filled.groupby(groups).transform("mean")
+    table = pd.DataFrame({name: columns[name] for name in [*names, "advantage"]}, dtype=float).fillna(0.0)
+    centred = table - table.groupby(groups).transform("mean")
     sums = centred.assign(**centred[names].cumsum(axis=1))
     largest = sums.abs().groupby(groups).transform("max")
     scaled = (sums / largest)[largest["advantage"] > NOISE]  # NaN: a sum that is the same in a whole group
@@ -97,8 +96,8 @@ def _count_paid(columns: Columns, names: Sequence[str]) -> int | None:
     fitting = [count for count, name in enumerate(names, start=1) if off[name] < NOISE]
     paid = fitting[-1] if fitting else None
     while paid and paid > fitting[0] and "reward" not in names[paid - 1].lower():
-        if table[names[paid - 1]].isna().any() or centred[names[paid - 1]].abs().max() > NOISE:
-            break  # a reward function: it did not judge some, or it told completions of a group apart
+        if centred[names[paid - 1]].abs().max() > NOISE:
+            break
         paid -= 1
     return paid
 
