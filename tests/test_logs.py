@@ -136,13 +136,15 @@ def test_a_trace_without_a_message_of_a_model_is_kept_out_with_its_error():
     lost = made.episode("b", "4", nodes=[], errors=[{"type": "ProviderError", "message": "no such model"}])
     circle = made.episode("c", "4")
     circle["traces"][0]["nodes"][0]["parent"] = 4
-    broken = {**made.episode("d", "4"), "traces": ["x"]}
+    seen = made.episode("d", "4", rewards={"only here": {"score": 1.0}})
+    broken = {**seen, "traces": [*seen["traces"], "x"]}
     rollouts = rk.load_rollouts([made.episode("a", "4"), lost, circle, broken])
     assert values(rollouts, "rollout_id") == ["a"]
     reasons = {item.line: item.reason for item in rollouts.rejected}
     assert "trace b has no message of a model (ProviderError: no such model)" in reasons[2]
     assert "its messages go in circles" in reasons[3]
     assert "is no episode that can be read" in reasons[4]
+    assert "only_here" not in rollouts.logged.weights
 
 
 def test_of_a_trace_the_branch_of_the_last_turn_is_read():

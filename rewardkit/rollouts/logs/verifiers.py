@@ -43,7 +43,9 @@ def _read_traces(source: Source, keep: Collection[str]) -> Log:
         for place, episode in zip(source.places, source.rows(), strict=True)
         for row in ([ValueError(place.reason)] if place.reason else _rows_of(episode, weights))
     ]
-    return Log(Source.of_rows(placed), weights, beside=[SUM], total=SUM, on_missing="skip")
+    read = Source.of_rows(placed)
+    weights = {name: weight for name, weight in weights.items() if name in read.columns}
+    return Log(read, weights, beside=[SUM], total=SUM, on_missing="skip")
 
 
 def _rows_of(episode: Mapping[str, Any], weights: dict[str, float]) -> list[dict[str, Any] | ValueError]:
