@@ -143,9 +143,8 @@ def test_a_system_prompt_is_put_in_front_and_what_was_given_is_not_changed():
         ([{"prompt_id": 1, "prompt": "a"}, {"prompt_id": "1", "prompt": "b"}], {},
          r"prompt_id '1' for two prompts \(line 1 and line 2\)"),
         (ROWS, {"columns": {"prompt": "promt"}}, "columns= asks for 'promt'.*did you mean 'prompt'"),
-        (ROWS, {"columns": {"completion": "prompt"}}, "columns= maps 'completion'; of prompts it maps"),
     ],
-    ids=["names", "nothing", "a number", "one id for two prompts", "no such column", "no column of prompts"],
+    ids=["names", "nothing", "a number", "one id for two prompts", "no such column"],
 )  # fmt: skip
 def test_what_holds_no_prompts_is_said(source, options, expected):
     with pytest.raises(rk.RolloutsError, match=expected):

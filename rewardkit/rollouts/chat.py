@@ -73,8 +73,6 @@ class Server:
             sound = False
         if not sound:
             raise InputError(f"base_url is {self.base_url!r}; give one such as 'http://localhost:8000/v1'")
-        if not self.model:
-            raise InputError(f"model is {self.model!r}; give the name by which the server knows it")
         if not self.timeout > 0:
             raise InputError(f"timeout is {self.timeout!r}; it is a number of seconds above 0")
         if not (self.key.isascii() and self.key.isprintable()):
@@ -118,8 +116,9 @@ class Server:
         try:
             return [str(model.id) for model in once.models.list().data]
         except Exception as error:  # whatever it answers in place of a list: it is there
-            if _code(error) == "unreachable":
-                raise self.fatal(error, []) or error from None
+            gone = self.fatal(error, []) if _fatal_code(error) == "unreachable" else None
+            if gone:
+                raise gone from None
             return []
 
     def reason(self, error: Exception) -> str:
@@ -129,10 +128,8 @@ class Server:
 
     def fatal(self, error: Exception, models: Sequence[str]) -> InputError | None:
         """What to say where an error means that no request will be answered, else ``None``."""
-        code = next(
-            (code for code in (_code(error), getattr(error, "status_code", None)) if code in FATAL), 0
-        )
-        if not code:
+        code = _fatal_code(error)
+        if code is None:
             return None
         what, hint = FATAL[code]
         if code == 404 and models and self.model not in models:
@@ -143,14 +140,15 @@ class Server:
         )
 
 
-def _code(error: Exception) -> str | None:
-    """The code of an error, "unreachable" where no server is there; one that is there may be slow."""
+def _fatal_code(error: Exception) -> Any:
+    """The key in `FATAL` of an error, ``None`` where it has none; a server that is there may be slow."""
     import openai
 
     late = isinstance(error, openai.APITimeoutError) and type(error.__cause__).__name__ != "ConnectTimeout"
     if isinstance(error, openai.APIConnectionError) and not late:
         return "unreachable"
-    return getattr(error, "code", None)
+    codes = (getattr(error, "code", None), getattr(error, "status_code", None))
+    return next((code for code in codes if code in FATAL), None)
 
 
 def ask_all(

@@ -40,7 +40,7 @@ def join_columns(
             raise RolloutsError(f"the join is on {on!r}; {side} {list(there)}{did_you_mean(on, there)}")
     rows = len(columns[on])
     matches = match(columns[on], data[on], prompts=on == "prompt")
-    matched = sum(bool(found.rows) for found in matches)
+    matched = sum(bool(found) for found, _ in matches)
     if not matched:
         raise RolloutsError(
             f"no row of the rollouts matches {name!r} by {on}: the rollouts have {_example(columns[on])}, "
@@ -50,7 +50,7 @@ def join_columns(
     joined, brought, filled, differences = dict(columns), [], [], []
     for column in [column for column in data if column not in {on, *left_out}]:
         own = columns.get(column, [None] * rows)
-        options = [[data[column][row] for row in found.rows] for found in matches]
+        options = [[data[column][row] for row in found] for found, _ in matches]
         agree = [all(cell == cells[0] for cell in cells) for cells in options]
         given = [cells[0] if cells and one else None for cells, one in zip(options, agree, strict=True)]
         joined[column] = [new if old is None else old for old, new in zip(own, given, strict=True)]
@@ -75,7 +75,7 @@ def join_columns(
             f"{rows - matched} of {rows} rows match no row of {name!r} by {on}: they lack "
             f"{lacks or 'nothing'}"
         )
-    if count := sum(found.by_question for found in matches):
+    if count := sum(by_question for _, by_question in matches):
         warnings.append(
             f"{count} of {rows} rows have turns before the question that no row of {name!r} has; make sure "
             "they are examples, not another conversation"
@@ -102,25 +102,11 @@ def _example(values: Sequence[Any]) -> str:
 
 
 def fill_columns(columns: Columns, fill: Mapping[str, Any]) -> tuple[Columns, list[str]]:
-    """The columns with a constant where one has no value, and a sentence a column on how many that were.
-
-    RolloutsError: a name that no column can be given, or that every row has a value of already.
-    """
+    """The columns with a constant where one has no value, and a sentence a column on how many that were."""
     filled, notes = dict(columns), []
     rows = len(columns["completion"])
     for name, value in fill.items():
-        if name in ("", "rollout_id", "completion", "reward", "reward_raw") or name.startswith(OF_SCORES):
-            raise RolloutsError(
-                f"fill= cannot set {name!r}; name a column that rollouts may lack, such as data_source"
-            )
         own = columns.get(name, [None] * rows)
-        lacking = own.count(None)
-        if not lacking:
-            raise RolloutsError(
-                f"fill= sets {name!r}, of which every row has a value already; leave it out, or take the "
-                f"column from another one with columns={{{name!r}: ...}}"
-            )
         filled[name] = [value if cell is None else cell for cell in own]
-        partly = f" in {lacking} of {rows} rows, the others have a value"
-        notes.append(f"set {name} to {value!r}{partly if lacking < rows else ''}")
+        notes.append(f"set {name} to {value!r} in {own.count(None)} of {rows} rows")
     return filled, notes

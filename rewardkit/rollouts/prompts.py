@@ -91,8 +91,6 @@ def read_prompts(
 
 def _names(names: Collection[str], wanted: Mapping[str, str], source: str) -> tuple[str, str]:
     """The columns of the prompts and of their ids, "prompt_id" where there is none."""
-    if other := wanted.keys() - {"prompt", "prompt_id"}:
-        raise RolloutsError(f"columns= maps {min(other)!r}; of prompts it maps 'prompt' and 'prompt_id'")
     mapping = mapped(names, wanted) if names else {"prompt": "prompt"}
     if "prompt" not in mapping:
         raise RolloutsError(
