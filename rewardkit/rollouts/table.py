@@ -223,7 +223,7 @@ def load_rollouts(
     name = str(source) if isinstance(source, str | Path) else "memory"
     wanted = dict(columns or {})
     kind, log, logged = read_log(read_files(source, wanted), keep=set(wanted.values()))
-    mapping = _mapping(log.source.columns, wanted) if log.source.columns else {}
+    mapping = _mapping(log.source.columns, {**log.usual, **wanted}) if log.source.columns else {}
     read = _validated(log.source, mapping)
     rejected = tuple(read.rejected)
     if len(rejected) == len(read.places):

@@ -65,7 +65,7 @@ def _row(sample: Any, about: Any) -> dict[str, Any] | ValueError:
         values = score.value if isinstance(score.value, Mapping) else {"": score.value}
         for key, value in values.items():
             row[f"{LOGGED}{scorer}{'_' if key else ''}{key}"] = number_of(value)
-    return row
+    return {name: value for name, value in row.items() if value is not None or name.startswith(LOGGED)}
 
 
 def _plain(message: Any) -> dict[str, Any]:
