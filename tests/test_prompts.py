@@ -1,7 +1,6 @@
 """Prompts out of data sets: their ids, the columns that go along, and what is kept out."""
 
 import datetime
-import decimal
 import json
 
 import numpy as np
@@ -107,8 +106,7 @@ def test_a_repeated_prompt_counts_once_with_the_columns_of_its_first_row():
     ("columns", "expected", "said"),
     [
         ({"array": np.array([1, 2]), "true": True}, {"array": [1, 2], "true": True}, []),
-        ({"day": datetime.date(2026, 1, 2)}, {"day": "2026-01-02"}, []),
-        ({"price": decimal.Decimal("1.50")}, {"price": "1.50"}, []),
+        ({"day": datetime.date(2026, 1, 2)}, {}, ["'day' of the prompts is left out: JSON cannot hold date"]),
         ({"nan": float("nan"), "nested": {"x": (1, np.nan)}}, {"nan": None, "nested": {"x": [1, None]}}, []),
         ({"ground_truth": "5", "reward_model": {"ground_truth": "4"}},
          {"ground_truth": "5", "reward_model": {"ground_truth": "4"}}, []),

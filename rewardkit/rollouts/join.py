@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from rewardkit.errors import RolloutsError, did_you_mean
+from rewardkit.errors import RolloutsError, did_you_mean, preview
 from rewardkit.rollouts.columns import mapped
 from rewardkit.rollouts.files import read_files
 from rewardkit.rollouts.matching import match
@@ -34,7 +34,11 @@ def join_columns(
     ['4', None]
     """
     name = str(source) if isinstance(source, str | Path) else "the joined table"
-    data, unread = _data_set(source, name)
+    read = Source.joined(read_files(source, {}))
+    if not read.columns:
+        raise RolloutsError(f"{name!r} has no rows to join ({len(read.places)} cannot be read)")
+    new = {own: canonical for canonical, own in mapped(read.columns, {}).items()}
+    data = {new.get(own, own): cells for own, cells in read.columns.items()}
     for side, there in (("the rollouts have", columns), (f"{name!r} has", data)):
         if on not in there:
             raise RolloutsError(f"the join is on {on!r}; {side} {list(there)}{did_you_mean(on, there)}")
@@ -43,8 +47,9 @@ def join_columns(
     matched = sum(bool(found) for found, _ in matches)
     if not matched:
         raise RolloutsError(
-            f"no row of the rollouts matches {name!r} by {on}: the rollouts have {_example(columns[on])}, "
-            f"the data set {_example(data[on])}; is it the set of this run, and the right column?"
+            f"no row of the rollouts matches {name!r} by {on}: the rollouts have "
+            f"{preview(columns[on][0])}, the data set {preview(data[on][0])}; is it the set of this run, and "
+            "the right column?"
         )
     left_out = [column for column in data if column in {*OF_A_RUN, *without} or column.startswith(OF_SCORES)]
     joined, brought, filled, differences = dict(columns), [], [], []
@@ -80,25 +85,11 @@ def join_columns(
             f"{count} of {rows} rows have turns before the question that no row of {name!r} has; make sure "
             "they are examples, not another conversation"
         )
-    if unread:
-        differences.append(f"{unread} rows of {name!r} cannot be read and were not joined")
+    if read.rejected:
+        differences.append(f"{len(read.rejected)} rows of {name!r} cannot be read and were not joined")
     done = [f"joined {name!r} by {on}: {matched} of {rows} rows matched", f"brought {lacks or 'no column'}"]
     done += [*filled, *([f"left out {', '.join(left_out)}"] if left_out else [])]
     return joined, "; ".join(done), [*warnings, *differences]
-
-
-def _data_set(source: Any, name: str) -> tuple[Columns, int]:
-    """The columns of a data set under canonical names, and how many rows could not be read."""
-    read = Source.joined(read_files(source, {}))
-    if not read.columns:
-        raise RolloutsError(f"{name!r} has no rows to join ({len(read.places)} cannot be read)")
-    new = {source: canonical for canonical, source in mapped(read.columns, {}).items()}
-    return {new.get(name, name): cells for name, cells in read.columns.items()}, len(read.rejected)
-
-
-def _example(values: Sequence[Any]) -> str:
-    text = repr(next((value for value in values if value is not None), None))
-    return text if len(text) <= 160 else f"{text[:110]}...{text[-47:]}"
 
 
 def fill_columns(columns: Columns, fill: Mapping[str, Any]) -> tuple[Columns, list[str]]:

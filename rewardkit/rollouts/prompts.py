@@ -6,11 +6,8 @@ import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from datetime import date, time
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 import numpy as np
 import pandas as pd
@@ -117,8 +114,6 @@ def _plain(value: Any) -> Any:
     """The value in JSON's own types, missing numbers as ``None``; TypeError where JSON cannot hold it."""
 
     def as_json(value: Any) -> Any:
-        if isinstance(value, date | time | Decimal | UUID):
-            return str(value)
         if isinstance(value, np.generic | np.ndarray) or value is pd.NA:
             return present(value)
         raise TypeError(f"JSON cannot hold {type(value).__name__}")
