@@ -97,16 +97,6 @@ class Server:
             api_key=self.key, base_url=self.base_url, timeout=self.timeout, max_retries=self.retries
         )
 
-    def answer(self, client: openai.OpenAI, request: Mapping[str, Any]) -> dict[str, Any]:
-        """An answer; the client asks again where there is none, we do where it cannot be read."""
-        for _ in range(self.retries + 1):
-            raw = client.chat.completions.with_raw_response.create(**request)
-            try:
-                return read_answer(raw.http_response.text)
-            except ValueError as error:
-                unread = error
-        raise unread
-
     def models(self, client: openai.OpenAI) -> list[str]:
         """The models that it lists, if it does; InputError where no server is there.
 
@@ -168,7 +158,8 @@ def ask_all(
         at, request = item
         started = time.perf_counter()
         try:
-            answer = server.answer(client, request)
+            raw = client.chat.completions.with_raw_response.create(**request)
+            answer = read_answer(raw.http_response.text)
         except Exception as error:  # also what the client does not expect: it is this request's failure
             if fatal := server.fatal(error, models):
                 raise fatal from None

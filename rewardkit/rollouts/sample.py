@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
@@ -154,14 +153,17 @@ def sample(
     for (name, least), value in zip(LEAST.items(), whole, strict=True):
         if value is not None and (type(value) is not int or value < least):
             raise InputError(f"{name} is {value!r}; it is a whole number from {least}")
+    if taken := NOT_EXTRA & set(extra_body or ()):
+        raise InputError(
+            f"extra_body has {min(taken)!r}, which sample sets itself; leave it out, or use its option"
+        )
     started = time.perf_counter()
     server = Server(base_url, model, timeout, retries)
     every, rejected, warnings = read_prompts(prompts, columns=columns, system=system, reserved=RESERVED)
     path, chosen = Path(output), every[:limit]
     rows, broken = read_log(path)
     policy = policy or model
-    given = (temperature, top_p, max_tokens, _checked_body(extra_body))
-    settings = dict(zip(SETTINGS, given, strict=True))
+    settings = dict(zip(SETTINGS, (temperature, top_p, max_tokens, extra_body or None), strict=True))
     run = _Run(policy, model, seed, settings, plain_ids=not rows or rows[0]["policy"] == policy)
     there = _there(run, path, rows, every, add)
     wanted = [run.row(prompt, k) for prompt in chosen for k in range(n)]
@@ -193,8 +195,9 @@ def sample(
     except (InputError, KeyboardInterrupt) as error:
         if isinstance(error, InputError) and not answers:
             raise
+        written = len(read_log(path)[0]) - len(rows)  # an interrupt may come behind a row that was written
         raise type(error)(
-            f"{str(error) or 'interrupted'}; {len(answers)} of the {len(asked)} completions that were to be "
+            f"{str(error) or 'interrupted'}; {written} of the {len(asked)} completions that were to be "
             f"sampled are in {str(path)!r}, and the same again samples the others"
         ) from None
     return Sampled(
@@ -275,20 +278,3 @@ def _there(
                 )
         there.add(row["rollout_id"])
     return there
-
-
-def _checked_body(extra_body: dict[str, Any] | None) -> dict[str, Any] | None:
-    """A copy of the further fields of a request; InputError where they cannot be."""
-    try:
-        body = json.loads(json.dumps(extra_body or {}))
-    except (TypeError, ValueError, RecursionError):
-        body = None
-    if not isinstance(body, dict):
-        raise InputError(
-            f"extra_body is {preview(extra_body)}; it is a JSON object with fields of the request"
-        )
-    if taken := NOT_EXTRA & body.keys():
-        raise InputError(
-            f"extra_body has {min(taken)!r}, which sample sets itself; leave it out, or use its option"
-        )
-    return body or None

@@ -45,8 +45,6 @@ def test_it_works_under_a_running_event_loop_and_from_a_table_which_it_does_not_
         ({"timeout": 0}, "timeout is 0; it is a number of seconds above 0"),
         ({"extra_body": {"n": 8}}, "extra_body has 'n', which sample sets itself"),
         ({"extra_body": {"stream": True}}, "extra_body has 'stream'"),
-        ({"extra_body": {"x": {1}}}, "extra_body is .*; it is a JSON object"),
-        ({"extra_body": [1]}, "extra_body is .*; it is a JSON object"),
         ({"base_url": "localhost:8000/v1"}, "base_url is 'localhost:8000/v1'; give one such as 'http://"),
         ({"base_url": "http://[x"}, "base_url is"),
         ({"base_url": None}, "base_url is None"),
