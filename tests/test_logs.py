@@ -276,6 +276,7 @@ def verl(**columns):
         (trl(note="text"), {"right": 1.0, "brief": 1.0}, None, "text is no score"),
         (trl(brief=None), {"right": 1.0}, "logged/right", "what judged nothing is no score of this log"),
         (trl("brief"), {"right": 1.0}, "logged/right", "the only reward function is the reward"),
+        ([{**row, "advantage": "high"} for row in trl()], {}, None, "no advantages, no TRL"),
         ([{"completion": "a", "reward": 0.5}], {"reward": 1.0}, "logged/reward", "any table with a reward"),
         ([{"completion": "a", "reward": "good"}], {}, None, "a reward that is no number is no score"),
         ([{"completion": "a", "score": 0.5, "level": 3}], {}, None, "other numbers stay what they were"),

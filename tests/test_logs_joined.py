@@ -140,6 +140,7 @@ def test_fill_sets_what_the_log_lacks_and_comes_before_the_join_and_nothing_give
         ({"join": QUESTIONS, "on": "promt"}, ["'promt'", "did you mean 'prompt'?"]),
         ({"join": QUESTIONS, "on": "completion"}, ["'completion'", "has ['prompt', 'ground_truth']"]),
         ({"join": [1]}, ["'the joined table' has no rows to join (1 cannot be read)"]),
+        ({"join": pd.DataFrame({"prompt": []})}, ["has no rows to join (0 cannot be read)"]),
     ],
 )
 def test_what_cannot_be_joined_is_an_error_with_what_there_is(options, said):

@@ -35,7 +35,7 @@ def join_columns(
     """
     name = str(source) if isinstance(source, str | Path) else "the joined table"
     read = Source.joined(read_files(source, {}))
-    if not read.columns:
+    if len(read.rejected) == len(read.places):
         raise RolloutsError(f"{name!r} has no rows to join ({len(read.places)} cannot be read)")
     new = {own: canonical for canonical, own in mapped(read.columns, {}).items()}
     data = {new.get(own, own): cells for own, cells in read.columns.items()}

@@ -92,13 +92,11 @@ def take_scores(log: Log) -> tuple[Log, Logged]:
     total = new[log.total] if log.total else None
     paid = listed(name.removeprefix(LOGGED) for name, weight in log.weights.items() if weight)
     recorded = listed(name.removeprefix(LOGGED) for name, weight in log.weights.items() if not weight)
-    note = f"took {paid or 'nothing'} for the reward" + (
-        f", recorded beside it {recorded}" if recorded else ""
-    )
+    note = f"took {paid} for the reward" + (f", recorded beside it {recorded}" if recorded else "")
     return replace(
         log,
         source=replace(log.source, columns=columns),
-        notes=(*([note] if weights else []), *log.notes),
+        notes=(*([note] if paid else []), *log.notes),
         warnings=tuple(warnings),
     ), Logged(components, weights, total, log.on_missing)
 

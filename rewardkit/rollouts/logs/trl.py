@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from rewardkit.rollouts.columns import ALIASES
-from rewardkit.rollouts.logs.log import Form, Log, first, listed, numeric
+from rewardkit.rollouts.logs.log import Form, Log, listed, numeric
 from rewardkit.rollouts.source import Columns, Source
 
 __all__ = ["COMPLETIONS"]
@@ -26,12 +26,9 @@ NOISE = 1e-3
 
 
 def _fits(columns: Columns) -> bool:
-    between = _between(columns)
-    return (
-        {"step", "prompt", "completion"} <= columns.keys()
-        and bool(between)
-        and isinstance(first(columns[between[0]]), float | int | None)
-    )
+    numbers = [*_between(columns)[:1], "advantage"]
+    there = {"step", "prompt", "completion", "advantage"} <= columns.keys() and len(numbers) == 2
+    return there and all(numeric([0.0, *columns[name]]) for name in numbers)
 
 
 def _between(columns: Columns) -> list[str]:
