@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from rewardkit.cli import lab, main
 from rewardkit.cli.presets import from_folder, with_values
-from rewardkit.rollouts.bundle import bundled
+from rewardkit.rollouts.package_data import bundled
 
 NAMES = ["01_build", "02_check", "03_analyze"]
 REWARD = "def strict(completion, ground_truth):\n    return float(completion == ground_truth)\n"

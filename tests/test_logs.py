@@ -137,13 +137,15 @@ def test_a_trace_without_a_message_of_a_model_is_kept_out_with_its_error():
     lost = made.episode("b", "4", nodes=[], errors=[{"type": "ProviderError", "message": "no such model"}])
     circle = made.episode("c", "4")
     circle["traces"][0]["nodes"][0]["parent"] = 4
-    broken = {**made.episode("d", "4"), "traces": ["x"]}
+    seen = made.episode("d", "4", rewards={"only here": {"score": 1.0}})
+    broken = {**seen, "traces": [*seen["traces"], "x"]}
     rollouts = rk.load_rollouts([made.episode("a", "4"), lost, circle, broken])
     assert values(rollouts, "rollout_id") == ["a"]
     reasons = {item.line: item.reason for item in rollouts.rejected}
     assert "trace b has no message of a model (ProviderError: no such model)" in reasons[2]
     assert "its messages go in circles" in reasons[3]
     assert "is no episode that can be read" in reasons[4]
+    assert "only_here" not in rollouts.logged.weights
 
 
 def test_of_a_trace_the_branch_of_the_last_turn_is_read():
@@ -273,8 +275,9 @@ def verl(**columns):
         (trl(x=0.1), {"right": 1.0, "brief": 1.0, "x": 0.0}, None, "0.1 is no float32, so no reward"),
         (trl(answer=4.0), {"right": 1.0, "brief": 1.0}, None, "a ground truth is no score"),
         (trl(note="text"), {"right": 1.0, "brief": 1.0}, None, "text is no score"),
-        (trl(brief=None), {"right": 1.0, "brief": 1.0}, None, "a function that judged nothing is a score"),
+        (trl(brief=None), {"right": 1.0}, "logged/right", "what judged nothing is no score of this log"),
         (trl("brief"), {"right": 1.0}, "logged/right", "the only reward function is the reward"),
+        ([{**row, "advantage": "high"} for row in trl()], {}, None, "no advantages, no TRL"),
         ([{"completion": "a", "reward": 0.5}], {"reward": 1.0}, "logged/reward", "any table with a reward"),
         ([{"completion": "a", "reward": "good"}], {}, None, "a reward that is no number is no score"),
         ([{"completion": "a", "score": 0.5, "level": 3}], {}, None, "other numbers stay what they were"),
@@ -285,6 +288,36 @@ def test_what_is_a_score_of_the_trainer_and_which_is_the_reward(rows, weights, t
     rollouts = rk.load_rollouts(rows)
     assert (rollouts.logged.weights, rollouts.logged.total) == (weights, total), why
     assert bool(rollouts.logged) == bool(weights)
+
+
+def groups_of_four(weight=1.0, **columns):
+    """Rows of TRL in which the advantages follow right + weight * brief; a column has 8 values or one."""
+    rewards = {"right": [0.0, 1.0, 1.0, 0.0] * 2, "brief": [0.5, 0.25, 0.0, 0.75, 1.0, 0.0, 0.5, 0.5]}
+    total = [one + weight * two for one, two in zip(*rewards.values(), strict=True)]
+    means = [sum(total[:4]) / 4] * 4 + [sum(total[4:]) / 4] * 4
+    columns = {name: cell if type(cell) is list else [cell] * 8 for name, cell in columns.items()}
+    advantage = [made.float32(2 * (one - mean)) for one, mean in zip(total, means, strict=True)]
+    table = {"step": [1] * 8, "prompt": [*"aaaabbbb"], "completion": [*"cdefghij"]}
+    table |= {**rewards, **columns, "advantage": advantage}
+    return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "weights", "why"),
+    [
+        (groups_of_four(difficulty=[3.0] * 4 + [1.0] * 4, num_tokens=[5.0, 9.0, 7.0, 6.0] * 2),
+         {"difficulty": 0.0, "num_tokens": 0.0}, "extras that are floats are no rewards"),
+        (groups_of_four(format_reward=1.0), {"format_reward": 1.0}, "never differs, but is called a reward"),
+        (groups_of_four(easy=1.0), {"easy": 0.0}, "what never differs and is not called so is none"),
+        (groups_of_four(weight=0.25, easy=1.0), {"easy": 1.0}, "no sum fits: all are taken, with a warning"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)  # fmt: skip
+def test_rewards_of_trl_are_the_columns_whose_sum_the_advantages_follow(rows, weights, why):
+    rollouts = rk.load_rollouts(rows)
+    assert rollouts.logged.weights == {"right": 1.0, "brief": 1.0, **weights}, why
+    told = [sentence for sentence in rollouts.warnings if "cannot be told from the advantages" in sentence]
+    assert len(told) == ("no sum fits" in why)
 
 
 UIDS = [f"ab_c-{prompt}_{session}_0" for prompt in (1, 2) for session in (0, 1)]
@@ -302,7 +335,6 @@ TRUTHS = [{**row, "response": "4"} for row in made.training_rows()]
         (verl(score=[1.0, "bad", None, [0]]), "logged/score", [1.0, None, None, None], "no numbers: missing"),
         (TRUTHS, "ground_truth", ["4", "10"], "the truth inside reward_model"),
         ([{**TRUTHS[0], "ground_truth": "own"}, TRUTHS[0]], "ground_truth", ["own", None], "its own first"),
-        (trl(brief=None), "logged/brief", [None] * 4, "judged nothing"),
         ([{"completion": "a", "reward": "good"}], "logged/reward", ["good"], "moved, though no number"),
         ([{"completion": "a", "score": 0.5}], "score", [0.5], "not moved"),
     ],

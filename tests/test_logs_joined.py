@@ -95,13 +95,6 @@ def test_a_join_on_another_column_takes_equal_values():
     assert (values(rollouts, "prompt"), values(rollouts, "ground_truth")) == (["p2", "p1"], ["2", "1"])
 
 
-def test_the_callers_tables_are_never_changed():
-    rows, data = made.verl_rows(), made.training_rows()
-    before = copy.deepcopy((rows, data))
-    rk.load_rollouts(rows, join=data, fill={"run": 1})
-    assert (rows, data) == before
-
-
 def asked(*texts, system=None):
     above = [{"role": "system", "content": system}] if system else []
     return above + [{"role": ("user", "assistant")[at % 2], "content": text} for at, text in enumerate(texts)]
@@ -126,20 +119,18 @@ def test_a_question_that_the_data_set_has_under_several_system_prompts_gets_no_t
     assert "1 of 2 rows match several rows" in said and "differ in ground_truth: left missing" in said
 
 
-def test_fill_sets_what_the_log_lacks_and_comes_before_the_join(train):
-    rollouts = rk.load_rollouts(made.verl_rows(), join=train, fill={"data_source": "gsm8k", "run": 7})
-    assert (values(rollouts, "data_source"), values(rollouts, "run")) == (["gsm8k"] * 4, [7] * 4)
-    assert rollouts.notes[1:3] == ("set data_source to 'gsm8k'", "set run to 7")
-    assert "left out data_source" in rollouts.notes[3]
-    assert "data_source" not in rollouts.notes[3].partition("brought ")[2].partition(";")[0]
-    assert rollouts.warnings == ()
-
-
-def test_fill_says_in_how_many_rows_it_set_something():
-    rows = [{"completion": "a", "data_source": "own"}, {"completion": "b"}]
-    rollouts = rk.load_rollouts(rows, fill={"data_source": "other"})
-    assert values(rollouts, "data_source") == ["own", "other"]
-    assert rollouts.notes == ("set data_source to 'other' in 1 of 2 rows, the others have a value",)
+def test_fill_sets_what_the_log_lacks_and_comes_before_the_join_and_nothing_given_is_changed():
+    rows = made.verl_rows()
+    data = made.training_rows()
+    before = copy.deepcopy((rows, data))
+    rollouts = rk.load_rollouts(rows, join=data, fill={"data_source": "gsm8k", "tag": 7})
+    assert (rows, data) == before
+    assert (values(rollouts, "data_source"), values(rollouts, "tag")) == (["gsm8k"] * 4, [7] * 4)
+    assert rollouts.notes[1:3] == ("set data_source to 'gsm8k' in 4 of 4 rows", "set tag to 7 in 4 of 4 rows")
+    assert "left out data_source" in rollouts.notes[3] and rollouts.warnings == ()
+    partly = rk.load_rollouts([{**LOG[0], "data_source": "own"}, *LOG], fill={"data_source": "x"})
+    assert values(partly, "data_source") == ["own", "x"]
+    assert partly.notes == ("set data_source to 'x' in 1 of 2 rows",)
 
 
 @pytest.mark.parametrize(
@@ -148,12 +139,11 @@ def test_fill_says_in_how_many_rows_it_set_something():
         ({"join": [{"prompt": "2+2?", "answer": "4"}]}, ["Who wrote Faust?", "2+2?"]),
         ({"join": QUESTIONS, "on": "promt"}, ["'promt'", "did you mean 'prompt'?"]),
         ({"join": QUESTIONS, "on": "completion"}, ["'completion'", "has ['prompt', 'ground_truth']"]),
-        ({"fill": {"prompt": "b"}}, ["every row has a value already"]),
-        *(({"fill": {name: 1}}, ["fill= cannot set"])
-          for name in ("completion", "rollout_id", "reward", "score/x", "logged/x", "")),
+        ({"join": [1]}, ["'the joined table' has no rows to join (1 cannot be read)"]),
+        ({"join": pd.DataFrame({"prompt": []})}, ["has no rows to join (0 cannot be read)"]),
     ],
-)  # fmt: skip
-def test_what_cannot_be_joined_or_set_is_an_error_with_what_there_is(options, said):
+)
+def test_what_cannot_be_joined_is_an_error_with_what_there_is(options, said):
     with pytest.raises(rk.RolloutsError) as raised:
         rk.load_rollouts([{"prompt": "Who wrote Faust?", "completion": "Goethe"}], **options)
     assert [words for words in said if words not in str(raised.value)] == []

@@ -264,7 +264,7 @@ def test_diagnose_takes_a_log_alone_with_weights_and_the_options_for_reading(fol
         ("diagnose dump --on uid", "give --join too"),
         ("score mine.py dump --set data_source", "is not column=value"),
         ("score mine.py dump --join train.parquet --on uid", "the join is on 'uid'"),
-        ("score mine.py train.parquet", "it has no completions"),
+        ("score mine.py train.parquet", "siiRL has no completions"),
         (
             "report --rollouts dump --cases gallery:arithmetic",
             "cannot be checked against cases",

@@ -71,8 +71,8 @@ FORMS = {
 
 def matched(log, *data):
     """Rows of one prompt, and whether its question alone was found."""
-    (found,) = match([log], data, prompts=True)
-    return list(found.rows), found.by_question
+    ((rows, by_question),) = match([log], data, prompts=True)
+    return list(rows), by_question
 
 
 SAME_TURNS = [
@@ -150,19 +150,19 @@ def test_a_dialogue_within_the_question_is_no_turn_of_the_log():
 def test_the_order_of_the_data_set_does_not_matter(order, name):
     data = [chat(Q2), chat(Q1, A1, Q2), chat("Hi", A1, Q2), chat(Q1, "No", Q2), chat(Q1)]
     found = match([FORMS[name](one) for one in data], [data[at] for at in order], prompts=True)
-    assert [order[one.rows[0]] for one in found] == list(range(5))
+    assert [order[rows[0]] for rows, _ in found] == list(range(5))
 
 
 @given(st.lists(st.text("ab12 ?<|>\n", max_size=12), max_size=8),
        st.lists(st.text("ab12 ?<|>\n", max_size=6), max_size=8))  # fmt: skip
 def test_texts_without_roles_match_where_they_are_the_same_but_for_white_space(log, data):
     same = [[at for at, one in enumerate(data) if one.split() == prompt.split() != []] for prompt in log]
-    assert [found.rows or [] for found in match(log, data, prompts=True)] == [rows or [] for rows in same]
+    assert [list(rows) for rows, _ in match(log, data, prompts=True)] == same
 
 
 def test_other_keys_are_compared_as_values():
     found = match([1, "a  b", {"x": 1}, None, "1"], ["a b", 1, {"x": 1}, 1, None], prompts=False)
-    assert [list(one.rows) for one in found] == [[1, 3], [0], [2], [], []]
+    assert [list(rows) for rows, _ in found] == [[1, 3], [0], [2], [], []]
 
 
 @pytest.mark.parametrize("hostile", ["user\n" * 20_000, "<think>" * 20_000, "#* \n" * 30_000, "<|" * 50_000])

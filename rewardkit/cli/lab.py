@@ -32,7 +32,7 @@ from rewardkit.cli.presets import copied
 from rewardkit.errors import did_you_mean
 from rewardkit.probes.baseline import load_baseline
 from rewardkit.rewards.recorded import LOGGED_REWARD
-from rewardkit.rollouts.bundle import bundled
+from rewardkit.rollouts.package_data import bundled
 from rewardkit.targets.load import reward_named
 
 ALL = BUILD, _, ANALYZE = "01_build", "02_check", "03_analyze"

@@ -11,7 +11,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from rewardkit.rollouts.bundle import GALLERY
+from rewardkit.rollouts.package_data import GALLERY
 from rewardkit.rollouts.write import write_whole
 
 __all__ = ["copied", "from_folder", "with_values"]

@@ -18,7 +18,7 @@ from rewardkit.probes.mutant_results import Judged, MutantResult
 from rewardkit.probes.probing import ProbeResult
 from rewardkit.probes.shown import one_line, shown
 from rewardkit.probes.summary import FAULTS, alarms_in_words, kind_of_alarm, ran, tried, verdict
-from rewardkit.rollouts.bundle import GALLERY
+from rewardkit.rollouts.package_data import GALLERY
 from rewardkit.scoring.cases import CheckResult
 from rewardkit.scoring.deadlines import TimeLimit
 

@@ -28,7 +28,7 @@ from rewardkit.probes.probing import BUDGET
 from rewardkit.rewards.recorded import LOGGED_REWARD
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
-from rewardkit.rollouts.bundle import bundled
+from rewardkit.rollouts.package_data import bundled
 from rewardkit.rollouts.table import load_rollouts
 from rewardkit.rollouts.write import write_whole
 from rewardkit.scoring.cases import check, load_cases

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import CasesError, preview
-from rewardkit.rollouts.bundle import GALLERY
 from rewardkit.rollouts.files import json_lines
+from rewardkit.rollouts.package_data import GALLERY
 from rewardkit.rollouts.write import write_whole
 from rewardkit.scoring.cases import load_cases
 

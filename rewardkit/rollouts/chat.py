@@ -6,7 +6,6 @@ import json
 import os
 import time
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from multiprocessing.pool import ThreadPool
@@ -74,8 +73,8 @@ class Server:
             sound = False
         if not sound:
             raise InputError(f"base_url is {self.base_url!r}; give one such as 'http://localhost:8000/v1'")
-        if not self.model:
-            raise InputError(f"model is {self.model!r}; give the name by which the server knows it")
+        if not self.timeout > 0:
+            raise InputError(f"timeout is {self.timeout!r}; it is a number of seconds above 0")
         if not (self.key.isascii() and self.key.isprintable()):
             raise InputError(f"{KEY} holds characters that no key has; set it anew")
 
@@ -98,17 +97,6 @@ class Server:
             api_key=self.key, base_url=self.base_url, timeout=self.timeout, max_retries=self.retries
         )
 
-    def answer(self, client: openai.OpenAI, request: Mapping[str, Any]) -> dict[str, Any]:
-        """An answer; the client asks again where there is none, we do where it cannot be read."""
-        for _ in range(self.retries):
-            with suppress(ValueError):
-                return self._once(client, request)
-        return self._once(client, request)
-
-    def _once(self, client: openai.OpenAI, request: Mapping[str, Any]) -> dict[str, Any]:
-        raw = client.chat.completions.with_raw_response.create(**request)
-        return read_answer(raw.http_response.text)
-
     def models(self, client: openai.OpenAI) -> list[str]:
         """The models that it lists, if it does; InputError where no server is there.
 
@@ -118,8 +106,9 @@ class Server:
         try:
             return [str(model.id) for model in once.models.list().data]
         except Exception as error:  # whatever it answers in place of a list: it is there
-            if _code(error) == "unreachable":
-                raise self.fatal(error, []) or error from None
+            gone = self.fatal(error, []) if _fatal_code(error) == "unreachable" else None
+            if gone:
+                raise gone from None
             return []
 
     def reason(self, error: Exception) -> str:
@@ -129,10 +118,8 @@ class Server:
 
     def fatal(self, error: Exception, models: Sequence[str]) -> InputError | None:
         """What to say where an error means that no request will be answered, else ``None``."""
-        code = next(
-            (code for code in (_code(error), getattr(error, "status_code", None)) if code in FATAL), 0
-        )
-        if not code:
+        code = _fatal_code(error)
+        if code is None:
             return None
         what, hint = FATAL[code]
         if code == 404 and models and self.model not in models:
@@ -143,14 +130,15 @@ class Server:
         )
 
 
-def _code(error: Exception) -> str | None:
-    """The code of an error, "unreachable" where no server is there; one that is there may be slow."""
+def _fatal_code(error: Exception) -> Any:
+    """The key in `FATAL` of an error, ``None`` where it has none; a server that is there may be slow."""
     import openai
 
     late = isinstance(error, openai.APITimeoutError) and type(error.__cause__).__name__ != "ConnectTimeout"
     if isinstance(error, openai.APIConnectionError) and not late:
         return "unreachable"
-    return getattr(error, "code", None)
+    codes = (getattr(error, "code", None), getattr(error, "status_code", None))
+    return next((code for code in codes if code in FATAL), None)
 
 
 def ask_all(
@@ -170,7 +158,8 @@ def ask_all(
         at, request = item
         started = time.perf_counter()
         try:
-            answer = server.answer(client, request)
+            raw = client.chat.completions.with_raw_response.create(**request)
+            answer = read_answer(raw.http_response.text)
         except Exception as error:  # also what the client does not expect: it is this request's failure
             if fatal := server.fatal(error, models):
                 raise fatal from None

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Collection, Mapping
 
 from rewardkit.errors import RolloutsError, did_you_mean
 
 __all__ = ["ALIASES", "TEXTS", "known_names", "mapped"]
-
-log = logging.getLogger(__name__)
 
 ALIASES: dict[str, tuple[str, ...]] = {
     "rollout_id": ("rollout_id", "completion_id", "sample_id"),
@@ -46,13 +43,6 @@ def mapped(names: Collection[str], wanted: Mapping[str, str]) -> dict[str, str]:
         if name not in names:
             raise RolloutsError(
                 f"columns= asks for {name!r}; the columns are {list(names)}{did_you_mean(name, names)}"
-            )
-        if canonical in names and name != canonical:
-            log.warning(
-                "columns= takes %r from %r, so the column that was called %r is left out",
-                canonical,
-                name,
-                canonical,
             )
     mapping = {}
     for canonical, aliases in ALIASES.items():

@@ -18,9 +18,9 @@ import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 
 from rewardkit.errors import RolloutsError
-from rewardkit.rollouts.bundle import resolve
 from rewardkit.rollouts.columns import TEXTS, known_names
 from rewardkit.rollouts.logs.inspect import is_inspect_log, read_inspect_log
+from rewardkit.rollouts.package_data import resolve
 from rewardkit.rollouts.source import Columns, Place, Source
 
 __all__ = ["cell_number", "json_lines", "read_files"]
@@ -37,15 +37,15 @@ def read_files(source: Any, wanted: Mapping[str, str]) -> list[Source]:
 
     `wanted` names canonical columns otherwise. In CSV, cells of columns of text are never read as numbers,
     and an empty cell is a missing value, but for completions: a model can say nothing. A truth inside
-    ``reward_model`` becomes a column. RolloutsError: no such file, another kind of file, an empty one, a
-    folder with files of several kinds.
+    ``reward_model`` becomes a column. RolloutsError: no such file, another kind of file, a folder with files
+    of several kinds.
     """
     if isinstance(source, pd.DataFrame):
         _check_unique([str(name) for name in source.columns], "the DataFrame")
         parts = [Source.of_columns({name: source[name].tolist() for name in source.columns})]
     elif isinstance(source, str | Path):
         path = resolve(source, "rollouts.jsonl")
-        parts = _read_folder(path, wanted) if path.is_dir() else [_read_file(_checked(path), wanted)]
+        parts = _read_folder(path, wanted) if path.is_dir() else [_read_file(path, wanted)]
     elif isinstance(source, Iterable) and not isinstance(source, Mapping):
         parts = [_numbered(source)]
     else:
@@ -63,30 +63,13 @@ def _with_truth(columns: Columns) -> Columns:
     return {"ground_truth": truths, **columns}
 
 
-def _checked(path: Path) -> Path:
-    """The path of a file that can be read; RolloutsError says why it cannot."""
-    if not path.is_file():
-        raise RolloutsError(
-            f"there is no file {str(path)!r}; give a JSONL, Parquet or CSV file of rollouts, or a folder of "
-            "them"
-        )
-    if path.suffix.lower() not in READERS:
-        raise RolloutsError(
-            f"{str(path)!r} ends in {path.suffix.lower()!r}; rollouts are read from {', '.join(READERS)}"
-        )
-    if path.stat().st_size == 0:
-        raise RolloutsError(f"{str(path)!r} is empty; a rollout file has one completion a row")
-    return path
-
-
 def _read_folder(folder: Path, wanted: Mapping[str, str]) -> list[Source]:
     """The rows of each file, with a column for the splits of a data set that `datasets` saved."""
     saved = folder / "dataset_dict.json"
     parts = []
     for split in json.loads(saved.read_bytes())["splits"] if saved.is_file() else [""]:
         for path in _files_of_one_kind(folder / split):
-            empty = not path.stat().st_size
-            part = Source({}, [Place(0, "is empty")]) if empty else _read_file(path, wanted)
+            part = _read_file(path, wanted)
             name = f"{split}/{path.name}" if split else path.name
             places = [replace(place, file=name) for place in part.places]
             own = {"split": [split] * len(places)} if split else {}
@@ -134,6 +117,15 @@ def _check_unique(names: list[str], where: str) -> None:
 
 def _read_file(path: Path, wanted: Mapping[str, str]) -> Source:
     kind = path.suffix.lower()
+    if not path.is_file():
+        raise RolloutsError(
+            f"there is no file {str(path)!r}; give a JSONL, Parquet or CSV file of rollouts, or a folder of "
+            "them"
+        )
+    if kind not in READERS:
+        raise RolloutsError(f"{str(path)!r} ends in {kind!r}; rollouts are read from {', '.join(READERS)}")
+    if not path.stat().st_size:
+        return Source({}, [Place(0, "is empty")])
     try:
         return READERS[kind](path, wanted)
     except (pa.ArrowInvalid, csv.Error, UnicodeDecodeError, OSError) as error:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from rewardkit.errors import RolloutsError, did_you_mean
+from rewardkit.errors import RolloutsError, did_you_mean, preview
 from rewardkit.rollouts.columns import mapped
 from rewardkit.rollouts.files import read_files
 from rewardkit.rollouts.matching import match
@@ -34,23 +34,28 @@ def join_columns(
     ['4', None]
     """
     name = str(source) if isinstance(source, str | Path) else "the joined table"
-    data, unread = _data_set(source, name)
+    read = Source.joined(read_files(source, {}))
+    if len(read.rejected) == len(read.places):
+        raise RolloutsError(f"{name!r} has no rows to join ({len(read.places)} cannot be read)")
+    new = {own: canonical for canonical, own in mapped(read.columns, {}).items()}
+    data = {new.get(own, own): cells for own, cells in read.columns.items()}
     for side, there in (("the rollouts have", columns), (f"{name!r} has", data)):
         if on not in there:
             raise RolloutsError(f"the join is on {on!r}; {side} {list(there)}{did_you_mean(on, there)}")
     rows = len(columns[on])
     matches = match(columns[on], data[on], prompts=on == "prompt")
-    matched = sum(bool(found.rows) for found in matches)
+    matched = sum(bool(found) for found, _ in matches)
     if not matched:
         raise RolloutsError(
-            f"no row of the rollouts matches {name!r} by {on}: the rollouts have {_example(columns[on])}, "
-            f"the data set {_example(data[on])}; is it the set of this run, and the right column?"
+            f"no row of the rollouts matches {name!r} by {on}: the rollouts have "
+            f"{preview(columns[on][0])}, the data set {preview(data[on][0])}; is it the set of this run, and "
+            "the right column?"
         )
     left_out = [column for column in data if column in {*OF_A_RUN, *without} or column.startswith(OF_SCORES)]
     joined, brought, filled, differences = dict(columns), [], [], []
     for column in [column for column in data if column not in {on, *left_out}]:
         own = columns.get(column, [None] * rows)
-        options = [[data[column][row] for row in found.rows] for found in matches]
+        options = [[data[column][row] for row in found] for found, _ in matches]
         agree = [all(cell == cells[0] for cell in cells) for cells in options]
         given = [cells[0] if cells and one else None for cells, one in zip(options, agree, strict=True)]
         joined[column] = [new if old is None else old for old, new in zip(own, given, strict=True)]
@@ -75,52 +80,24 @@ def join_columns(
             f"{rows - matched} of {rows} rows match no row of {name!r} by {on}: they lack "
             f"{lacks or 'nothing'}"
         )
-    if count := sum(found.by_question for found in matches):
+    if count := sum(by_question for _, by_question in matches):
         warnings.append(
             f"{count} of {rows} rows have turns before the question that no row of {name!r} has; make sure "
             "they are examples, not another conversation"
         )
-    if unread:
-        differences.append(f"{unread} rows of {name!r} cannot be read and were not joined")
+    if read.rejected:
+        differences.append(f"{len(read.rejected)} rows of {name!r} cannot be read and were not joined")
     done = [f"joined {name!r} by {on}: {matched} of {rows} rows matched", f"brought {lacks or 'no column'}"]
     done += [*filled, *([f"left out {', '.join(left_out)}"] if left_out else [])]
     return joined, "; ".join(done), [*warnings, *differences]
 
 
-def _data_set(source: Any, name: str) -> tuple[Columns, int]:
-    """The columns of a data set under canonical names, and how many rows could not be read."""
-    read = Source.joined(read_files(source, {}))
-    if not read.columns:
-        raise RolloutsError(f"{name!r} has no rows to join ({len(read.places)} cannot be read)")
-    new = {source: canonical for canonical, source in mapped(read.columns, {}).items()}
-    return {new.get(name, name): cells for name, cells in read.columns.items()}, len(read.rejected)
-
-
-def _example(values: Sequence[Any]) -> str:
-    text = repr(next((value for value in values if value is not None), None))
-    return text if len(text) <= 160 else f"{text[:110]}...{text[-47:]}"
-
-
 def fill_columns(columns: Columns, fill: Mapping[str, Any]) -> tuple[Columns, list[str]]:
-    """The columns with a constant where one has no value, and a sentence a column on how many that were.
-
-    RolloutsError: a name that no column can be given, or that every row has a value of already.
-    """
+    """The columns with a constant where one has no value, and a sentence a column on how many that were."""
     filled, notes = dict(columns), []
     rows = len(columns["completion"])
     for name, value in fill.items():
-        if name in ("", "rollout_id", "completion", "reward", "reward_raw") or name.startswith(OF_SCORES):
-            raise RolloutsError(
-                f"fill= cannot set {name!r}; name a column that rollouts may lack, such as data_source"
-            )
         own = columns.get(name, [None] * rows)
-        lacking = own.count(None)
-        if not lacking:
-            raise RolloutsError(
-                f"fill= sets {name!r}, of which every row has a value already; leave it out, or take the "
-                f"column from another one with columns={{{name!r}: ...}}"
-            )
         filled[name] = [value if cell is None else cell for cell in own]
-        partly = f" in {lacking} of {rows} rows, the others have a value"
-        notes.append(f"set {name} to {value!r}{partly if lacking < rows else ''}")
+        notes.append(f"set {name} to {value!r} in {own.count(None)} of {rows} rows")
     return filled, notes

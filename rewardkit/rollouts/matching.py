@@ -7,12 +7,11 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from rewardkit.primitives.messages import as_list, content_text
 
-__all__ = ["Match", "match"]
+__all__ = ["match"]
 
 _SPECIAL = re.compile(
     r"<\|(?P<bar>[^<>|\s]{1,60})\|>|<｜(?P<wide>[^<>｜]{1,60})｜>|\[\|(?P<square>[a-z]{1,20})\|\]"
@@ -35,40 +34,29 @@ _TURN = re.compile(
 """Where a turn begins in a text whose special tokens are lines; some logs glue it to the turn before."""
 
 
-@dataclass(frozen=True)
-class Match:
-    """The rows of a data set that a value of a log is, none where it is none of them.
-
-    `by_question`: prompts, of which only the last turn of the user is the same.
-    """
-
-    rows: Sequence[int] = ()
-    by_question: bool = False
-
-
-def match(log: Sequence[Any], data: Sequence[Any], *, prompts: bool) -> list[Match]:
-    r"""For each value of the log the rows of the data set with the same value.
+def match(log: Sequence[Any], data: Sequence[Any], *, prompts: bool) -> list[tuple[Sequence[int], bool]]:
+    r"""For each value of the log the rows of the data set that it is, and whether by its question alone.
 
     Texts are the same but for white space, all else as JSON writes it. Of prompts the turns are compared,
     without roles and special tokens: all of them; else those beside the system prompt; else the last one of
     the user alone, where the model has spoken before (few-shot examples that the data set has not).
 
-    >>> match(["system\nBe brief.\nuser\n2+2?\nassistant\n"], ["3+3?", "2+2?"], prompts=True)[0].rows
-    [1]
+    >>> match(["system\nBe brief.\nuser\n2+2?\nassistant\n"], ["3+3?", "2+2?"], prompts=True)
+    [([1], False)]
     """
     keys_of = _prompt_keys if prompts else _value_keys
     index: dict[str, list[int]] = defaultdict(list)
     for at, value in enumerate(data):
         for key in dict.fromkeys(keys_of(value)[:2]):
             index[key].append(at)
-    known: dict[str, Match] = {}
+    known: dict[str, tuple[Sequence[int], bool]] = {}
     matches = []
     for value in log:
         text = repr(value)
         if text not in known:
             keys = enumerate(keys_of(value))
-            found = (Match(index[key], by_question=place == 2) for place, key in keys if key in index)
-            known[text] = next(found, Match())
+            found = ((index[key], place == 2) for place, key in keys if key in index)
+            known[text] = next(found, ((), False))
         matches.append(known[text])
     return matches
 

@@ -6,11 +6,8 @@ import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from datetime import date, time
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 import numpy as np
 import pandas as pd
@@ -91,8 +88,6 @@ def read_prompts(
 
 def _names(names: Collection[str], wanted: Mapping[str, str], source: str) -> tuple[str, str]:
     """The columns of the prompts and of their ids, "prompt_id" where there is none."""
-    if other := wanted.keys() - {"prompt", "prompt_id"}:
-        raise RolloutsError(f"columns= maps {min(other)!r}; of prompts it maps 'prompt' and 'prompt_id'")
     mapping = mapped(names, wanted) if names else {"prompt": "prompt"}
     if "prompt" not in mapping:
         raise RolloutsError(
@@ -119,8 +114,6 @@ def _plain(value: Any) -> Any:
     """The value in JSON's own types, missing numbers as ``None``; TypeError where JSON cannot hold it."""
 
     def as_json(value: Any) -> Any:
-        if isinstance(value, date | time | Decimal | UUID):
-            return str(value)
         if isinstance(value, np.generic | np.ndarray) or value is pd.NA:
             return present(value)
         raise TypeError(f"JSON cannot hold {type(value).__name__}")

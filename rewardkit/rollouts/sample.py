@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
@@ -43,21 +41,8 @@ RESERVED = (
 )  # fmt: skip
 """Columns that the log has for itself, which those of the prompts cannot be."""
 
-COUNT = (int, 1, sys.maxsize, "a whole number from 1")
-WHOLE = (int, 0, sys.maxsize, "a whole number from 0")
-TINY, HUGE = sys.float_info.min, sys.float_info.max
-OPTIONS: dict[str, tuple[type, float, float, str]] = {
-    "n": COUNT,
-    "limit": COUNT,
-    "max_tokens": COUNT,
-    "concurrency": COUNT,
-    "retries": WHOLE,
-    "seed": WHOLE,
-    "temperature": (float, 0, HUGE, "a number from 0"),
-    "top_p": (float, TINY, 1, "a number above 0, up to 1"),
-    "timeout": (float, TINY, HUGE, "a number of seconds above 0"),
-}
-"""Options that are numbers: their type, the least and the largest."""
+LEAST = {"n": 1, "limit": 1, "max_tokens": 1, "concurrency": 1, "retries": 0, "seed": 0}
+"""Options that are whole numbers, and the least that each can be."""
 
 NOT_EXTRA = {"messages", "n", "stream", "model", "temperature", "top_p", "max_tokens", "seed"}
 
@@ -164,26 +149,21 @@ def sample(
     settings. InputError: an option that cannot be; a server that is not there, refuses the key, has no such
     model or is gone; the rows it gave are kept.
     """
-    numbers: dict[str, float | None] = {
-        "n": n,
-        "limit": limit,
-        "max_tokens": max_tokens,
-        "concurrency": concurrency,
-        "seed": seed,
-    }
-    numbers |= {"retries": retries, "temperature": temperature, "top_p": top_p, "timeout": timeout}
-    for name, value in numbers.items():
-        kind, low, high, what = OPTIONS[name]
-        if value is not None and (type(value) not in (int, kind) or not low <= value <= high):
-            raise InputError(f"{name} is {value!r}; it is {what}")
+    whole = (n, limit, max_tokens, concurrency, retries, seed)
+    for (name, least), value in zip(LEAST.items(), whole, strict=True):
+        if value is not None and (type(value) is not int or value < least):
+            raise InputError(f"{name} is {value!r}; it is a whole number from {least}")
+    if taken := NOT_EXTRA & set(extra_body or ()):
+        raise InputError(
+            f"extra_body has {min(taken)!r}, which sample sets itself; leave it out, or use its option"
+        )
     started = time.perf_counter()
     server = Server(base_url, model, timeout, retries)
-    body = _checked_body(extra_body)
     every, rejected, warnings = read_prompts(prompts, columns=columns, system=system, reserved=RESERVED)
     path, chosen = Path(output), every[:limit]
     rows, broken = read_log(path)
     policy = policy or model
-    settings = {"temperature": temperature, "top_p": top_p, "max_tokens": max_tokens, "extra_body": body}
+    settings = dict(zip(SETTINGS, (temperature, top_p, max_tokens, extra_body or None), strict=True))
     run = _Run(policy, model, seed, settings, plain_ids=not rows or rows[0]["policy"] == policy)
     there = _there(run, path, rows, every, add)
     wanted = [run.row(prompt, k) for prompt in chosen for k in range(n)]
@@ -215,8 +195,9 @@ def sample(
     except (InputError, KeyboardInterrupt) as error:
         if isinstance(error, InputError) and not answers:
             raise
+        written = len(read_log(path)[0]) - len(rows)  # an interrupt may come behind a row that was written
         raise type(error)(
-            f"{str(error) or 'interrupted'}; {len(answers)} of the {len(asked)} completions that were to be "
+            f"{str(error) or 'interrupted'}; {written} of the {len(asked)} completions that were to be "
             f"sampled are in {str(path)!r}, and the same again samples the others"
         ) from None
     return Sampled(
@@ -297,20 +278,3 @@ def _there(
                 )
         there.add(row["rollout_id"])
     return there
-
-
-def _checked_body(extra_body: dict[str, Any] | None) -> dict[str, Any] | None:
-    """A copy of the further fields of a request; InputError where they cannot be."""
-    try:
-        body = json.loads(json.dumps(extra_body or {}))
-    except (TypeError, ValueError, RecursionError):
-        body = None
-    if not isinstance(body, dict):
-        raise InputError(
-            f"extra_body is {preview(extra_body)}; it is a JSON object with fields of the request"
-        )
-    if taken := NOT_EXTRA & body.keys():
-        raise InputError(
-            f"extra_body has {min(taken)!r}, which sample sets itself; leave it out, or use its option"
-        )
-    return body or None

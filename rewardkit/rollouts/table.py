@@ -223,7 +223,7 @@ def load_rollouts(
     name = str(source) if isinstance(source, str | Path) else "memory"
     wanted = dict(columns or {})
     kind, log, logged = read_log(read_files(source, wanted), keep=set(wanted.values()))
-    mapping = _mapping(log.source.columns, wanted) if log.source.columns else {}
+    mapping = _mapping(log.source.columns, {**log.usual, **wanted}) if log.source.columns else {}
     read = _validated(log.source, mapping)
     rejected = tuple(read.rejected)
     if len(rejected) == len(read.places):
@@ -263,10 +263,14 @@ def _mapping(names: Collection[str], wanted: Mapping[str, str]) -> dict[str, str
     """Canonical column -> the source's name for it; RolloutsError where none holds the completions."""
     mapping = mapped(names, wanted)
     if "completion" not in mapping and "messages" not in mapping:
-        raise RolloutsError(
-            f"no column holds the completions; the rollouts have {list(names)}: "
-            f"name it with columns={{'completion': ...}} (known names: {', '.join(ALIASES['completion'])})"
-        )
+        known = ", ".join(ALIASES["completion"])
+        hint = f"name it with columns={{'completion': ...}} (known names: {known})"
+        if "reward_model" in names:
+            hint = (
+                "a training set of verl or siiRL has no completions; give the log of a run as the rollouts "
+                "and join this set to it, with --join on the command line or join= in Python"
+            )
+        raise RolloutsError(f"no column holds the completions; the rollouts have {list(names)}: {hint}")
     return mapping
 
 

@@ -17,8 +17,8 @@ from rewardkit.errors import CasesError, RewardError, did_you_mean, preview
 from rewardkit.html import cards
 from rewardkit.primitives.messages import assistant_text
 from rewardkit.rewards.reward import Reward
-from rewardkit.rollouts.bundle import resolve
 from rewardkit.rollouts.files import json_lines
+from rewardkit.rollouts.package_data import resolve
 from rewardkit.scoring.deadlines import time_limit
 from rewardkit.scoring.evaluate import check_reward, evaluate
 from rewardkit.scoring.outcomes import STATUSES, Outcomes

@@ -18,7 +18,7 @@ from rewardkit.findings import counted
 from rewardkit.probes.case_writing import append_cases
 from rewardkit.rewards.load import hides_module
 from rewardkit.rewards.save import run_beside
-from rewardkit.rollouts.bundle import GALLERY
+from rewardkit.rollouts.package_data import GALLERY
 from rewardkit.rollouts.table import Rollouts, load_rollouts
 from rewardkit.rollouts.write import write_whole
 from rewardkit.scoring.score import score

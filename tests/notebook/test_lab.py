@@ -6,7 +6,7 @@ import shutil
 import pytest
 from labs import RUNS_WITHIN, run_all, started, write_notebook
 
-from rewardkit.rollouts.bundle import bundled
+from rewardkit.rollouts.package_data import bundled
 
 pytestmark = pytest.mark.browser
 

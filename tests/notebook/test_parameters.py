@@ -3,7 +3,7 @@ import pytest
 
 from rewardkit.errors import InputError
 from rewardkit.notebook.parameters import check_parameters
-from rewardkit.rollouts.bundle import bundled
+from rewardkit.rollouts.package_data import bundled
 
 
 def cell(**values):

@@ -20,7 +20,7 @@ from rewardkit.notebook.pages import page as whole_page
 from rewardkit.notebook.probed import MIME, Checked
 from rewardkit.notebook.redaction import redacted_finding
 from rewardkit.probes import rendering
-from rewardkit.rollouts.bundle import bundled
+from rewardkit.rollouts.package_data import bundled
 
 SECRET = "<script>SECRET</script>"
 LIGHT_AND_DARK = {"light": ("#111111", "#ffffff"), "dark": ("#dddddd", "#111111")}

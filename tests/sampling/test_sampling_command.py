@@ -12,28 +12,22 @@ from click.testing import CliRunner
 
 import rewardkit as rk
 from rewardkit.cli import main
-from rewardkit.rollouts import sample as sampling
 from rewardkit.rollouts.sample import sample
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from server import PROMPTS, error, four, rows, run, said
+from server import PROMPTS, error, four, rows, run
 
 
-def test_it_works_under_a_running_event_loop(serve):
-    server = serve()
+def test_it_works_under_a_running_event_loop_and_from_a_table_which_it_does_not_change(serve):
+    server, table = serve(), pd.DataFrame(PROMPTS)
+    before = table.copy(deep=True)
 
     async def cell():
-        return run(server)
+        return run(server, table)
 
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(asyncio.run, cell()).result().sampled == 6
-
-
-def test_prompts_come_from_tables_too_and_are_not_changed(serve):
-    table = pd.DataFrame(PROMPTS)
-    before = table.copy(deep=True)
-    assert run(serve(), table).sampled == 6
     pd.testing.assert_frame_equal(table, before)
 
 
@@ -48,22 +42,14 @@ def test_prompts_come_from_tables_too_and_are_not_changed(serve):
         ({"retries": -1}, "retries is -1; it is a whole number from 0"),
         ({"seed": "a"}, "seed is 'a'"),
         ({"max_tokens": 0}, "max_tokens is 0"),
-        ({"temperature": -1}, "temperature is -1; it is a number from 0"),
-        ({"temperature": float("nan")}, "temperature is nan"),
-        ({"top_p": 0}, "top_p is 0; it is a number above 0, up to 1"),
         ({"timeout": 0}, "timeout is 0; it is a number of seconds above 0"),
-        ({"timeout": float("inf")}, "timeout is inf"),
         ({"extra_body": {"n": 8}}, "extra_body has 'n', which sample sets itself"),
         ({"extra_body": {"stream": True}}, "extra_body has 'stream'"),
-        ({"extra_body": {"x": {1}}}, "extra_body is .*; it is a JSON object"),
-        ({"extra_body": [1]}, "extra_body is .*; it is a JSON object"),
-        ({"model": ""}, "model is ''"),
         ({"base_url": "localhost:8000/v1"}, "base_url is 'localhost:8000/v1'; give one such as 'http://"),
         ({"base_url": "http://[x"}, "base_url is"),
         ({"base_url": None}, "base_url is None"),
         ({"output": "log.csv"}, "the log is JSONL: 'log.csv' should end in .jsonl"),
         ({"columns": {"prompt": "promt"}}, "columns= asks for 'promt'.*did you mean 'prompt'"),
-        ({"columns": {"completion": "prompt"}}, "columns= maps 'completion'; of prompts it maps"),
     ],
 )
 def test_an_option_that_cannot_be_is_said_in_one_sentence_before_anything_is_asked(options, expected):
@@ -146,9 +132,3 @@ def test_the_command_hands_every_option_on(serve, prompts_file):
 def test_a_bar_is_shown_on_request(serve, capsys):
     run(serve(), progress=True)
     assert "6/6" in capsys.readouterr().err
-
-
-def test_reserved_columns_are_those_that_a_row_has(serve):
-    server = serve(lambda *_: said("4", reasoning_content="a", refusal="b", tool_calls=[1]))
-    run(server, [{"prompt": "a"}], policy="p", top_p=0.5, max_tokens=1, seed=1, extra_body={"a": 1})
-    assert set(rows()[0]) == set(sampling.RESERVED) - {"messages", "conversation", "transcript"}

@@ -1,7 +1,11 @@
-"""What is asked of the server, and what stands in the log."""
+"""What is asked of the server, and its log, which is taken up again: nothing lost, mixed or repeated."""
 
 import json
+import os
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -9,11 +13,12 @@ from click.testing import CliRunner
 
 import rewardkit as rk
 from rewardkit.cli import main
+from rewardkit.rollouts import sample as sampling
 from rewardkit.rollouts.chat import read_answer
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from server import PROMPTS, four, rows, run, said
+from server import ALL, PROMPTS, Reply, four, ids, rows, run, said
 
 
 def test_the_log_is_read_as_groups_and_scored_without_further_ado(serve):
@@ -22,39 +27,24 @@ def test_the_log_is_read_as_groups_and_scored_without_further_ado(serve):
     assert (done.rows, done.sampled, done.kept, len(rollouts)) == (12, 12, 0, 12)
     assert rollouts.group_sizes == {4: 3}
     assert (rollouts.warnings, done.warnings, done.failed) == ((), (), ())
-    assert rollouts.columns()["ground_truth"][:1] == [rows()[0]["ground_truth"]]
     scored = CliRunner().invoke(main, ["score", "gallery:arithmetic", "log.jsonl", "--json"])
     assert (scored.exit_code, json.loads(scored.stdout)["errors"]) == (0, 0)
 
 
-def test_a_row_has_what_was_asked_and_answered_and_the_columns_of_its_prompt(serve):
-    run(
-        serve(lambda text, attempt: said("ja", "length", reasoning_content="hm")),
-        n=1,
-        max_tokens=7,
-        top_p=0.9,
-    )
-    (row,) = [row for row in rows() if row["prompt_id"] == "q1"]
+def test_a_request_holds_the_settings_and_a_row_what_was_asked_and_answered_and_its_prompts_columns(serve):
+    server = serve(lambda *_: said("ja", "length", reasoning_content="hm"))
+    options = {"seed": 5, "system": "Be brief.", "temperature": 0.5, "extra_body": {"top_k": 20}}
+    run(server, PROMPTS[:1], n=1, max_tokens=7, top_p=0.9, **options)
+    (row,), (request,) = rows(), server.asked
     assert row.pop("seconds") > 0
+    messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "0+2?"}]
+    settings = {"temperature": 0.5, "top_p": 0.9, "max_tokens": 7, "seed": row["seed"]}
+    assert request == {"model": "tiny", "messages": messages, **settings, "top_k": 20}
     assert row == {
-        "rollout_id": "q1#0", "prompt_id": "q1", "generation": 0, "policy": "tiny", "prompt": "1+2?",
-        "temperature": 1.0, "top_p": 0.9, "max_tokens": 7, "ground_truth": "3", "level": 1,
-        "completion": "ja", "finish_reason": "length", "prompt_tokens": 3, "completion_tokens": 5,
-        "reasoning_content": "hm",
+        "rollout_id": "q0#0", "prompt_id": "q0", "generation": 0, "policy": "tiny", "prompt": messages,
+        **settings, "extra_body": {"top_k": 20}, "ground_truth": "2", "level": 0, "completion": "ja",
+        "finish_reason": "length", "prompt_tokens": 3, "completion_tokens": 5, "reasoning_content": "hm",
     }  # fmt: skip
-
-
-def test_a_request_holds_the_settings_and_asks_for_one_completion(serve):
-    server = serve()
-    run(server, PROMPTS[:1], n=1, seed=5, system="Be brief.", temperature=0.5, extra_body={"top_k": 20})
-    (request,) = server.asked
-    assert request.pop("seed") == rows()[0]["seed"]
-    assert request == {
-        "model": "tiny", "temperature": 0.5, "top_k": 20,
-        "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "0+2?"}],
-    }  # fmt: skip
-    assert rows()[0]["prompt"] == request["messages"]
-    assert rows()[0]["extra_body"] == {"top_k": 20}
 
 
 def test_siblings_have_seeds_of_their_own_which_a_second_run_has_again(serve):
@@ -67,36 +57,25 @@ def test_siblings_have_seeds_of_their_own_which_a_second_run_has_again(serve):
     assert len(set(first.values())) == 6
     assert first == again
     assert not set(first.values()) & set(other.values())
-
-
-def test_without_a_seed_none_is_sent(serve):
-    server = serve()
-    run(server)
-    assert {"seed", "n", "max_tokens", "top_p"} & set().union(*server.asked) == set()
+    run(server, output="without.jsonl")
+    assert {"seed", "n", "max_tokens", "top_p"} & set().union(*server.asked[-6:]) == set()
 
 
 @pytest.mark.parametrize(
     ("message", "expected", "others"),
     [
-        pytest.param({"content": "4"}, "4", {}, id="text"),
-        pytest.param({"content": ""}, "", {}, id="an empty text is an empty completion"),
-        pytest.param({"content": None}, None, {}, id="no text is no completion"),
-        pytest.param({}, None, {}, id="no content at all"),
-        pytest.param({"content": None, "refusal": "No."}, None, {"refusal": "No."}, id="a refusal"),
-        pytest.param(
-            {"content": "", "tool_calls": [{"id": "a"}]}, None, {"tool_calls": [{"id": "a"}]}, id="a call"
-        ),
-        pytest.param(
-            {"content": None, "reasoning": "hm"}, None, {"reasoning_content": "hm"},
-            id="reasoning alone, under vLLM's new name",
-        ),
-        pytest.param({"content": "4", "reasoning": "hm"}, "4", {"reasoning_content": "hm"}, id="both"),
-        pytest.param(
-            {"content": [{"type": "text", "text": "4"}], "tool_calls": []}, "4", {}, id="content in parts"
-        ),
-        pytest.param({"content": "\ud800"}, "\ud800", {}, id="half a character"),
+        ({"content": "4"}, "4", {}),
+        ({"content": ""}, "", {}),  # an empty text is an empty completion
+        ({"content": None}, None, {}),
+        ({}, None, {}),
+        ({"content": None, "refusal": "No."}, None, {"refusal": "No."}),
+        ({"content": "", "tool_calls": [{"id": "a"}]}, None, {"tool_calls": [{"id": "a"}]}),
+        ({"content": None, "reasoning": "hm"}, None, {"reasoning_content": "hm"}),  # as vLLM calls it now
+        ({"content": "4", "reasoning": "hm"}, "4", {"reasoning_content": "hm"}),
+        ({"content": [{"type": "text", "text": "4"}], "tool_calls": []}, "4", {}),
+        ({"content": "\ud800"}, "\ud800", {}),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_text_is_never_an_empty_completion(message, expected, others):
     answer = read_answer(json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]}))
     assert answer.pop("completion") == expected
@@ -134,3 +113,136 @@ def test_hostile_completions_stand_in_the_log_as_they_are(serve):
     run(serve(lambda *_: said(text)), PROMPTS[:1], n=1)
     assert Path("log.jsonl").read_bytes().count(b"\n") == 1
     assert rk.load_rollouts("log.jsonl")[0]["completion"] == text
+
+
+def test_reserved_columns_are_those_that_a_row_has(serve):
+    server = serve(lambda *_: said("4", reasoning_content="a", refusal="b", tool_calls=[1]))
+    run(server, [{"prompt": "a"}], policy="p", top_p=0.5, max_tokens=1, seed=1, extra_body={"a": 1})
+    assert set(rows()[0]) == set(sampling.RESERVED) - {"messages", "conversation", "transcript"}
+
+
+# Taken up again
+
+
+def test_more_prompts_and_a_larger_group_add_to_the_log_and_a_full_one_asks_no_server(serve):
+    server = serve()
+    assert run(server, limit=1, n=1).sampled == 1
+    before = Path("log.jsonl").read_bytes()
+    assert run(server, limit=2).sampled == 3
+    done = run(server)
+    assert (done.rows, done.kept, done.sampled, len(server.asked)) == (6, 4, 2, 6)
+    assert Path("log.jsonl").read_bytes().startswith(before)
+    server.close()
+    assert (run(server).sampled, run(server, n=1).sampled, ids()) == (0, 0, ALL)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"temperature": 0.7}, "q0#. has temperature 1.0, and this run 0.7"),
+        ({"max_tokens": 9}, "has max_tokens None, and this run 9"),
+        ({"seed": 4}, "has seed None, and this run"),
+        ({"system": "Hi"}, "has prompt '0.2.', and this run .*system"),
+        ({"extra_body": {"top_k": 1}}, "has extra_body None"),
+        ({"policy": "tiny", "model": "tiny-2"}, "has model None, .* 'tiny-2'"),
+        ({"model": "tiny-2"}, "policy 'tiny'; this run samples 'tiny-2'.*--add"),
+        ({"prompts": PROMPTS[1:]}, "of prompt 'q0' .* on 2 prompts"),
+        ({"prompts": [{**PROMPTS[0], "ground_truth": "9"}, *PROMPTS[1:]]},
+         "has ground_truth '2', and this run '9'"),
+    ],
+)  # fmt: skip
+def test_a_log_that_was_made_otherwise_is_not_added_to(serve, options, expected):
+    server = serve()
+    run(server, concurrency=1)
+    before, asked = Path("log.jsonl").read_bytes(), len(server.asked)
+    with pytest.raises(rk.RolloutsError, match=expected):
+        run(server, **{"n": 3, **options})
+    assert (Path("log.jsonl").read_bytes(), len(server.asked)) == (before, asked)
+
+
+def test_another_policy_and_other_prompts_are_added_on_request_as_groups_of_their_own(serve):
+    server = serve()
+    run(server, PROMPTS[:1])
+    assert run(server, PROMPTS[1:], add=True).sampled == 4
+    assert ids() == ALL
+    done = run(server, policy="warm", temperature=1.5, add=True)
+    assert (done.rows, done.sampled, done.kept) == (12, 6, 0)
+    assert run(server, policy="warm", temperature=1.5, add=True).kept == 6
+    rollouts = rk.load_rollouts("log.jsonl")
+    assert (len(rollouts), rollouts.group_sizes, rollouts.rejected) == (12, {2: 6}, ())
+    assert {row["model"] for row in rows() if row["policy"] == "warm"} == {"tiny"}
+    assert run(server, add=True).kept == 6
+
+
+@pytest.mark.parametrize(
+    ("cut", "sampled"),
+    [(1, 0), (2, 1), (60, 1)],
+    ids=["the line lacks its end: the row is whole", "it lacks its brace", "half a line"],
+)
+def test_a_broken_last_line_is_mended(serve, cut, sampled):
+    server = serve()
+    run(server)
+    path = Path("log.jsonl")
+    path.write_bytes(path.read_bytes()[:-cut])
+    done = run(server)
+    assert done.sampled == sampled
+    assert ["broken off" in text for text in done.warnings] == [True] * sampled
+    assert ids() == ALL
+    assert run(server, n=3).sampled == 3
+    assert len(rows()) == 9
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"prompt": "2+2?"}\n',
+        "notes",
+        '{"rollout_id": "q0#0", "comp\n{"rollout_id": "q0#1"}\n',
+        "\n\nnotes\n",
+    ],
+    ids=["prompts", "a text without an end of line", "a broken line in the middle", "a text"],
+)
+def test_a_file_that_is_no_log_of_ours_is_left_alone(serve, content):
+    path = Path("log.jsonl")
+    path.write_text(content)
+    with pytest.raises(rk.RolloutsError, match=r"'log.jsonl' is no log that sample wrote \("):
+        run(serve())
+    assert path.read_text() == content
+
+
+COMMAND = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell in the background ignores it
+from rewardkit.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
+def test_a_run_that_is_ended_in_the_middle_is_taken_up_without_loss_or_repetition(serve, end):
+    server = serve(lambda *_: Reply(said("x" * 20_000).body, delay=0.02))
+    Path("p.jsonl").write_text("".join(json.dumps(row) + "\n" for row in PROMPTS))
+    words = f"sample p.jsonl --base-url {server.url} --model tiny -n 40 -o log.jsonl"
+    process = subprocess.Popen(
+        [sys.executable, "-c", COMMAND, *words.split()],
+        stderr=subprocess.PIPE,
+        env=dict(os.environ),
+        text=True,
+    )
+    path = Path("log.jsonl")
+    while not path.exists() or path.stat().st_size < 200_000:
+        assert process.poll() is None
+        time.sleep(0.005)
+    process.send_signal(end)
+    _, errors = process.communicate(timeout=20)
+    before = path.read_bytes()
+    whole = before.count(b"\n")
+    assert 0 < whole < 120
+    if end == signal.SIGINT:
+        assert (process.returncode, before[-1:]) == (130, b"\n")
+        assert f"interrupted; {whole} of the 120 completions" in errors and "Traceback" not in errors
+    done = CliRunner().invoke(main, [*words.split(), "--json"])
+    assert done.exit_code == 0
+    assert json.loads(done.stdout)["kept"] == whole
+    assert path.read_bytes().startswith(before[: before.rindex(b"\n") + 1])
+    assert ids() == sorted(f"q{i}#{k}" for i in range(3) for k in range(40))

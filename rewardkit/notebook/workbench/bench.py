@@ -21,7 +21,7 @@ from rewardkit.probes.case_writing import append_cases
 from rewardkit.probes.rightness import label_of, rightness
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
-from rewardkit.rollouts.bundle import GALLERY
+from rewardkit.rollouts.package_data import GALLERY
 from rewardkit.scoring.cases import Case, CaseSource, cases_of, load_cases
 from rewardkit.scoring.scores import Scores
 

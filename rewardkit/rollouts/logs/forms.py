@@ -20,7 +20,6 @@ FORMS = (
     verl.DUMP,
     verifiers.TRACES,
     verifiers.RESULTS,
-    verl.TRAINING_SET,
     table.TABLE,
 )
 """In the order in which they are tried."""

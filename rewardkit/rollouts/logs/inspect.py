@@ -13,7 +13,7 @@ from rewardkit.rollouts.source import Place, Source
 
 __all__ = ["LOG", "is_inspect_log", "number_of", "read_inspect_log"]
 
-LETTERS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 """What Inspect's `value_to_float` takes its grades for: correct, incorrect, partial, no answer."""
 
 
@@ -65,7 +65,7 @@ def _row(sample: Any, about: Any) -> dict[str, Any] | ValueError:
         values = score.value if isinstance(score.value, Mapping) else {"": score.value}
         for key, value in values.items():
             row[f"{LOGGED}{scorer}{'_' if key else ''}{key}"] = number_of(value)
-    return row
+    return {name: value for name, value in row.items() if value is not None or name.startswith(LOGGED)}
 
 
 def _plain(message: Any) -> dict[str, Any]:
@@ -81,18 +81,13 @@ def number_of(value: Any) -> float | None:
     >>> [number_of(value) for value in ("C", True, "0.5", float("nan"), "refused")]
     [1.0, 1.0, 0.5, None, None]
     """
-    if isinstance(value, str):
-        text = value.strip()
-        known = LETTERS.get(text, LETTERS.get(text.lower()))
-        if known is not None:
-            return known
-        try:
-            value = float(text)
-        except ValueError:
-            return None
-    if not isinstance(value, bool | int | float) or not math.isfinite(value):
+    text = str(value).strip()
+    grade = text if text in GRADES else text.lower()
+    try:
+        number = GRADES[grade] if grade in GRADES else float(text)
+    except ValueError:
         return None
-    return float(value)
+    return number if math.isfinite(number) else None
 
 
 def _read(source: Source, keep: Collection[str]) -> Log:

@@ -41,8 +41,9 @@ class Log:
     """What was read from a log.
 
     `source` are its rows as rollouts, `weights` the columns with scores and what each counts, `beside` what
-    else is no column of a rollout; `total` and `on_missing` as in `Logged`.
-    `notes` are sentences on what was taken for what, `warnings` on what to be careful with.
+    else is no column of a rollout; `total` and `on_missing` as in `Logged`. `usual` says which columns are
+    canonical ones under names of their own; `notes` are sentences on what was taken for what, `warnings` on
+    what to be careful with.
     """
 
     source: Source
@@ -50,6 +51,7 @@ class Log:
     beside: Collection[str] = ()
     total: str | None = None
     on_missing: str = "nan"
+    usual: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -90,13 +92,11 @@ def take_scores(log: Log) -> tuple[Log, Logged]:
     total = new[log.total] if log.total else None
     paid = listed(name.removeprefix(LOGGED) for name, weight in log.weights.items() if weight)
     recorded = listed(name.removeprefix(LOGGED) for name, weight in log.weights.items() if not weight)
-    note = f"took {paid or 'nothing'} for the reward" + (
-        f", recorded beside it {recorded}" if recorded else ""
-    )
+    note = f"took {paid} for the reward" + (f", recorded beside it {recorded}" if recorded else "")
     return replace(
         log,
         source=replace(log.source, columns=columns),
-        notes=(*([note] if weights else []), *log.notes),
+        notes=(*([note] if paid else []), *log.notes),
         warnings=tuple(warnings),
     ), Logged(components, weights, total, log.on_missing)
 

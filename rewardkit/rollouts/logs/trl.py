@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from rewardkit.rollouts.columns import ALIASES
-from rewardkit.rollouts.logs.log import Form, Log, first, listed, numeric
+from rewardkit.rollouts.logs.log import Form, Log, listed, numeric
 from rewardkit.rollouts.source import Columns, Source
 
 __all__ = ["COMPLETIONS"]
@@ -26,12 +26,9 @@ NOISE = 1e-3
 
 
 def _fits(columns: Columns) -> bool:
-    between = _between(columns)
-    return (
-        {"step", "prompt", "completion"} <= columns.keys()
-        and bool(between)
-        and isinstance(first(columns[between[0]]), float | int | None)
-    )
+    numbers = [*_between(columns)[:1], "advantage"]
+    there = {"step", "prompt", "completion", "advantage"} <= columns.keys() and len(numbers) == 2
+    return there and all(numeric([0.0, *columns[name]]) for name in numbers)
 
 
 def _between(columns: Columns) -> list[str]:
@@ -87,9 +84,8 @@ def _count_paid(columns: Columns, names: Sequence[str]) -> int | None:
     """
     pairs = list(map(repr, zip(columns["step"], columns["prompt"], strict=True)))
     groups = pd.factorize(np.array(pairs, dtype=object))[0]
-    table = pd.DataFrame({name: columns[name] for name in [*names, "advantage"]}, dtype=float)
-    filled = table.fillna(0.0)
-    centred = filled - filled.groupby(groups).transform("mean")
+    table = pd.DataFrame({name: columns[name] for name in [*names, "advantage"]}, dtype=float).fillna(0.0)
+    centred = table - table.groupby(groups).transform("mean")
     sums = centred.assign(**centred[names].cumsum(axis=1))
     largest = sums.abs().groupby(groups).transform("max")
     scaled = (sums / largest)[largest["advantage"] > NOISE]  # NaN: a sum that is the same in a whole group
@@ -97,8 +93,8 @@ def _count_paid(columns: Columns, names: Sequence[str]) -> int | None:
     fitting = [count for count, name in enumerate(names, start=1) if off[name] < NOISE]
     paid = fitting[-1] if fitting else None
     while paid and paid > fitting[0] and "reward" not in names[paid - 1].lower():
-        if table[names[paid - 1]].isna().any() or centred[names[paid - 1]].abs().max() > NOISE:
-            break  # a reward function: it did not judge some, or it told completions of a group apart
+        if centred[names[paid - 1]].abs().max() > NOISE:
+            break
         paid -= 1
     return paid
 

@@ -43,7 +43,9 @@ def _read_traces(source: Source, keep: Collection[str]) -> Log:
         for place, episode in zip(source.places, source.rows(), strict=True)
         for row in ([ValueError(place.reason)] if place.reason else _rows_of(episode, weights))
     ]
-    return Log(Source.of_rows(placed), weights, beside=[SUM], total=SUM, on_missing="skip")
+    read = Source.of_rows(placed)
+    weights = {name: weight for name, weight in weights.items() if name in read.columns}
+    return Log(read, weights, beside=[SUM], total=SUM, on_missing="skip")
 
 
 def _rows_of(episode: Mapping[str, Any], weights: dict[str, float]) -> list[dict[str, Any] | ValueError]:
@@ -77,7 +79,7 @@ def _row(
     data = task.get("data") or {}
     messages = [node["message"] for node in path]
     before = next(at for at, node in enumerate(path) if node.get("sampled"))
-    scores = {LOGGED + name: value for name, value in (trace.get("metrics") or {}).items()}
+    scores: dict[str, Any] = {}
     total = None
     for name, reward in (trace.get("rewards") or {}).items():
         weights.setdefault(LOGGED + name, 1.0)
@@ -86,9 +88,10 @@ def _row(
             weight = weights[LOGGED + name] = float(reward.get("weight", 1.0))
             scores[LOGGED + name] = reward["score"]
             total = (total or 0.0) + reward["score"] * weight
-    for name in scores:
-        weights.setdefault(name, 0.0)
-    return {
+    for name, value in (trace.get("metrics") or {}).items():
+        weights.setdefault(LOGGED + name, 0.0)
+        scores.setdefault(LOGGED + name, value)
+    row = {
         "rollout_id": trace.get("id"),
         "prompt_id": (episode.get("group") or {}).get("id") or task.get("key") or task.get("hash"),
         "prompt": messages[:before] or data.get("prompt"),
@@ -100,9 +103,8 @@ def _row(
         "agent": (trace.get("agent") or {}).get("name"),
         "stop_condition": trace.get("stop_condition"),
         **{name: value for name, value in data.items() if name not in TASK},
-        **scores,
-        SUM: total,
     }
+    return {**{name: value for name, value in row.items() if value is not None}, **scores, SUM: total}
 
 
 def _path(trace: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -134,8 +136,7 @@ def _read_results(source: Source, keep: Collection[str]) -> Log:
     columns |= {name: [cell.get(name) for cell in metrics] for name in names}
     both = zip(columns["prompt"], columns["completion"], strict=True)
     chats = [[*one, *two] if isinstance(one, list) and isinstance(two, list) else None for one, two in both]
-    task = {"data_source": columns["task"]} if "task" in columns else {}
-    columns = {"messages": chats, "prompt_id": columns["example_id"], **task, **columns}
+    columns = {"messages": chats, **columns}
     beside = [
         name
         for name, cells in columns.items()
@@ -145,6 +146,7 @@ def _read_results(source: Source, keep: Collection[str]) -> Log:
         replace(source, columns=columns),
         {"reward": 1.0, **dict.fromkeys(beside, 0.0)},
         total="reward",
+        usual={"prompt_id": "example_id"} | ({"data_source": "task"} if "task" in columns else {}),
     )
 
 

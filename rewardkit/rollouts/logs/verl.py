@@ -1,4 +1,4 @@
-"""Dumps of verl and siiRL, and the training sets of both, which hold no completions.
+"""Dumps of verl and siiRL: a prompt, an answer and its score a row.
 
 verl: RayPPOTrainer._write_generations writes <step>.jsonl with input, output, gts, score, step and what the
 reward function returned beside the score; trainer v1 adds uid, "{prompt}_{session}_{index}" (0.9.1). siiRL
@@ -8,16 +8,13 @@ dumps validations as an array with rank, global_step, data_source, input, output
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import replace
 
-from rewardkit.errors import RolloutsError
-from rewardkit.rollouts.columns import ALIASES
-from rewardkit.rollouts.logs.log import Form, Log, first, numeric
-from rewardkit.rollouts.logs.table import TABLE
+from rewardkit.rollouts.logs.log import Form, Log, numeric
 from rewardkit.rollouts.source import Columns, Source
 
-__all__ = ["DUMP", "SIIRL", "TRAINING_SET"]
+__all__ = ["DUMP", "SIIRL"]
 
 OWN = ("input", "output", "gts", "step", "global_step", "rank", "data_source", "uid", "request_id", "score")
 UID = re.compile(r"(.+)_\d+_\d+")
@@ -39,23 +36,5 @@ def _read(source: Source, keep: Collection[str]) -> Log:
     return Log(source, {"score": 1.0, **dict.fromkeys(numbers, 0.0)}, beside=beside, total="score")
 
 
-def _is_training_set(columns: Columns) -> bool:
-    return (
-        "prompt" in columns
-        and isinstance(first(columns.get("reward_model", ())), Mapping)
-        and not {"messages", *ALIASES["completion"]} & columns.keys()
-    )
-
-
-def _refused(source: Source, keep: Collection[str]) -> Log:
-    if keep:  # a person says where the completions are
-        return TABLE.read(source, keep)
-    raise RolloutsError(
-        "this is a training set of verl or siiRL (prompt, reward_model ...): it has no completions; give the "
-        "log of a run as the rollouts and join this to it, with --join on the command line or join= in Python"
-    )
-
-
 SIIRL = Form("siiRL validation dump", lambda columns: _is_dump(columns) and "rank" in columns, _read)
 DUMP = Form("verl rollout dump", _is_dump, _read)
-TRAINING_SET = Form("training set of verl or siiRL", _is_training_set, _refused)
