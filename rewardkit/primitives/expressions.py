@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
-from numbers import Real
 from typing import Annotated, Any, Literal, TypeVar
 
 import regex as engine
 
-from rewardkit.primitives.factories import OfText
+from rewardkit.primitives.factories import OfText, Positive
 
 __all__ = ["Expression", "Seconds", "compiled", "in_time", "regex"]
 
@@ -34,15 +32,8 @@ def _expression(option: str, value: Any) -> Any:
     return value
 
 
-def _seconds(option: str, value: Any) -> Any:
-    known = isinstance(value, int | float | Real) and not isinstance(value, bool)
-    if not (known and 0 < float(value) < math.inf):
-        raise ValueError(f"{option}={value!r} is not a time; give seconds above 0")
-    return value
-
-
 Expression = Annotated[str, _expression]
-Seconds = Annotated[float, _seconds]
+Seconds = Positive
 
 
 def in_time(search: Any, find: Callable[[], T]) -> T:
