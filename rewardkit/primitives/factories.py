@@ -103,8 +103,10 @@ def _checked(option: str, value: Any, hint: Any) -> Any:
         whole_number(option, value)
     elif hint is float:
         finite_number(option, value)
-    elif hint is str and not isinstance(value, str):
-        raise ValueError(f"{option}={value!r} does not fit; give a text")
+    elif hint is str and not (isinstance(value, str) and value.strip()):
+        raise ValueError(f"{option}={value!r} does not fit; give a text that is not empty")
+    elif origin is Callable and not callable(value):
+        raise ValueError(f"{option}={value!r} does not fit; give a function")
     return value
 
 

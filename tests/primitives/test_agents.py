@@ -202,8 +202,6 @@ IN_TEXT = table(
     ([said(SEARCH), result(f"\n{COLD}")], [COLDLY], "and in a tool's"),
     ([said(SEARCH + hermes("f", {})), user(f"{COLD}\n<tool_response>\nok</tool_response>")],
      [COLDLY, ("f", {}, "ok", False, 0)], "two responses in one message"),
-    ([calling(*IDS), result("<tool_response>a</tool_response>\n<tool_response>b</tool_response>", "y")],
-     [("f", {}, None, None, 0), ("g", {}, "a\nb", False, 0)], "both of one call where the message names it"),
     ([said(SEARCH + "<tool_response>cold</tool_response>")], [SEARCHED],
      "an assistant cannot write its own results"),
     ("<tool_call></tool_call>", [("", "", None, True, 0)], "nothing in it"),
@@ -221,7 +219,7 @@ IN_TEXT = table(
     ("<tool_call><function=f>\n<parameter=a>\nso\n it is\n</parameter><parameter=b>3</parameter></function>",
      [("f", {"a": "so\n it is", "b": "3"}, None, None, 0)], "Qwen3-Coder's"),
     ("<tool_call><function=f><parameter=a>1", [("f", {}, None, None, 0)], "a parameter that is cut off"),
-    ([said(f"{SEARCH}</think>"), result("cold")], [COLDLY], "a call in thought that was run all the same"),
+    (f"I could {SEARCH}</think>{named('f')}", [("f", {}, None, None, 0)], "thought that the template began"),
 )  # fmt: skip
 
 
