@@ -223,6 +223,8 @@ VERIFIERS = refused(
 )
 GATES_AND_TRANSFORMS = refused(
     (lambda: gate("c"), "gate('c') has no condition", "at_least="),
+    (lambda: gate("", at_least=1), "'' is not the name of a column"),
+    (lambda: gate("c", at_least="1"), "gate('c', at_least='1') needs numbers"),
     (lambda: gate(len, at_least=1), "takes no limits"),
     (lambda: gate(len, equals=False), "takes no limits"),
     (lambda: gate("c", at_least=2, at_most=1), "never open", "at_least=2"),
