@@ -17,17 +17,17 @@ T = TypeVar("T")
 
 
 @lru_cache(maxsize=256)
-def compiled(expression: Any) -> engine.Pattern[str]:
+def compiled(expression: str) -> engine.Pattern[str]:
     """The pattern of an expression; ValueError where it does not compile."""
     try:
-        if not isinstance(expression, str):
-            raise TypeError("it is no text")
         return engine.compile(expression)
-    except (engine.error, TypeError, RecursionError) as error:
+    except (engine.error, RecursionError) as error:
         raise ValueError(f"pattern {expression!r} does not compile: {error}") from None
 
 
 def _expression(option: str, value: Any) -> Any:
+    if not isinstance(value, str):
+        raise ValueError(f"pattern {value!r} does not compile: it is no text")
     compiled(value)
     return value
 

@@ -156,7 +156,8 @@ def finite_number(option: str, value: Any, above: bool = False) -> Any:
 
 def different_texts(option: str, value: Any) -> Any:
     """The value. ValueError with one sentence: it holds what is no text, an empty one, or one twice."""
-    if not all(isinstance(text, str) and text.strip() for text in value) or len({*value}) < len(value):
+    texts = value if isinstance(value, tuple) else (None,)
+    if not all(isinstance(text, str) and text.strip() for text in texts) or len({*texts}) < len(texts):
         raise ValueError(f"{option}={value!r} does not fit; give different texts that are not empty")
     return value
 
