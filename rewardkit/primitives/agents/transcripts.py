@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -98,7 +97,9 @@ def read_calls(messages: Any, *, failed: Failed | None = None) -> tuple[ToolCall
     calls: list[ToolCall] = []
     for number, turn in enumerate(turns[1:]):
         made = [_call(entry, number) for entry in _entries(turn.message)]
-        for (_, call), result in zip(made, _answers(made, turn.results), strict=True):
+        answers = _answers(made, turn.results)
+        for at, (_, call) in enumerate(made):
+            result = answers.get(at)
             bad = call.malformed or (result.failed(failed) if result else None)
             calls.append(replace(call, result=result.text if result else None, failed=bad))
     return tuple(calls)
@@ -224,27 +225,22 @@ def _arguments(given: Any) -> Any:
 _encode = json.JSONEncoder(sort_keys=True).encode
 
 
-def _answers(made: list[_Made], results: list[Result]) -> list[Result | None]:
-    """The results of a turn in the order of the calls that they answer."""
-    answers: list[Result | None] = [None] * len(made)
-    waiting: dict[str | None, deque[int]] = {}
-    for at, (call_id, _) in enumerate(made):
-        waiting.setdefault(call_id, deque()).append(at)
+def _answers(made: list[_Made], results: list[Result]) -> dict[int, Result]:
+    """The results of a turn by the positions of the calls that they answer."""
+    answers: dict[int, Result] = {}
+    waiting = {at: call_id for at, (call_id, _) in enumerate(made)}
     rest = []
     for result in results:
-        if result.id is not None and waiting.get(result.id):
-            answers[waiting[result.id].popleft()] = result
-        else:
+        same = next((at for at in waiting if result.id is not None and waiting[at] == result.id), None)
+        if same is None:
             rest.append(result)
-    named = any(result.id is not None for result in rest)  # a result of another id is not theirs
-    takers = [
-        at for at, (call_id, _) in enumerate(made) if not answers[at] and not (named and call_id is not None)
-    ]
-    if len(rest) < len(takers):
-        takers = [at for at in takers if not made[at][1].malformed]
-    for at, result in zip(takers, rest, strict=False):
-        answers[at] = result
-    return answers
+        else:
+            answers[same] = result
+            del waiting[same]
+    if any(result.id is not None for result in rest):  # a result of another id is not theirs
+        waiting = {at: call_id for at, call_id in waiting.items() if call_id is None}
+    takers = [at for at in waiting if len(rest) >= len(waiting) or not made[at][1].malformed]
+    return answers | dict(zip(takers, rest, strict=False))
 
 
 def _id(value: Any) -> str | None:
