@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
-from numbers import Real
 from typing import Annotated, Any, Literal, TypeVar
 
 import regex as engine
 
-from rewardkit.primitives.factories import OfText
+from rewardkit.primitives.factories import OfText, Positive
 
 __all__ = ["Expression", "Seconds", "compiled", "in_time", "regex"]
 
@@ -19,30 +17,23 @@ T = TypeVar("T")
 
 
 @lru_cache(maxsize=256)
-def compiled(expression: Any) -> engine.Pattern[str]:
+def compiled(expression: str) -> engine.Pattern[str]:
     """The pattern of an expression; ValueError where it does not compile."""
     try:
-        if not isinstance(expression, str):
-            raise TypeError("it is no text")
         return engine.compile(expression)
-    except (engine.error, TypeError, RecursionError) as error:
+    except (engine.error, RecursionError) as error:
         raise ValueError(f"pattern {expression!r} does not compile: {error}") from None
 
 
 def _expression(option: str, value: Any) -> Any:
+    if not isinstance(value, str):
+        raise ValueError(f"pattern {value!r} does not compile: it is no text")
     compiled(value)
     return value
 
 
-def _seconds(option: str, value: Any) -> Any:
-    known = isinstance(value, int | float | Real) and not isinstance(value, bool)
-    if not (known and 0 < float(value) < math.inf):
-        raise ValueError(f"{option}={value!r} is not a time; give seconds above 0")
-    return value
-
-
 Expression = Annotated[str, _expression]
-Seconds = Annotated[float, _seconds]
+Seconds = Positive
 
 
 def in_time(search: Any, find: Callable[[], T]) -> T:

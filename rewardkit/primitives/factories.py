@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable
 from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import lru_cache, partial
+from math import inf
+from numbers import Real
 from types import NoneType
 from typing import Annotated, Any, Literal, Self, get_args, get_origin, get_type_hints
 
@@ -58,8 +60,8 @@ class Made:
 class Primitive(Made):
     """A primitive, whose options are checked against their annotations: ValueError in one sentence.
 
-    A Literal is one of its values, an int a whole number from 1; other rules are functions of the option's
-    name and value in `Annotated`, which give back the value to keep.
+    A Literal is one of its values, an int a whole number from 1, a float a finite number from 0; other rules
+    are functions of the option's name and value in `Annotated`, which give back the value to keep.
     """
 
     def __post_init__(self) -> None:
@@ -99,11 +101,20 @@ def _checked(option: str, value: Any, hint: Any) -> Any:
         true_or_false(**{option: value})
     elif hint is int:
         whole_number(option, value)
+    elif hint is float:
+        finite_number(option, value)
+    elif hint is str and not (isinstance(value, str) and value.strip()):
+        raise ValueError(f"{option}={value!r} does not fit; give a text that is not empty")
+    elif origin is Callable and not callable(value):
+        raise ValueError(f"{option}={value!r} does not fit; give a function")
     return value
 
 
 STAR = {"printed": "star"}
-"""Metadata of a field that is given, and prints, as ``*args``."""
+"""Metadata of a field that is given, and prints, as ``*args``.
+
+Its ``__init__`` takes the field by name, too, as `dataclasses.replace` gives it.
+"""
 
 NAMED = {"printed": "named"}
 """Metadata of a positional field that prints as a keyword."""
@@ -135,5 +146,27 @@ def whole_number(option: str, value: Any, least: int = 1) -> Any:
     return value
 
 
+def finite_number(option: str, value: Any, above: bool = False) -> Any:
+    """The value. ValueError with one sentence: it is no finite number from 0, or not `above` it."""
+    known = isinstance(value, Real) and not isinstance(value, bool) and 0 <= float(value) < inf
+    if not known or (above and value == 0):
+        raise ValueError(f"{option}={value!r} does not fit; give a number {'above' if above else 'from'} 0")
+    return value
+
+
+def different_texts(option: str, value: Any) -> Any:
+    """The value. ValueError with one sentence: it holds what is no text, an empty one, or one twice."""
+    texts = value if isinstance(value, tuple) else (None,)
+    if not all(isinstance(text, str) and text.strip() for text in texts) or len({*texts}) < len(texts):
+        raise ValueError(f"{option}={value!r} does not fit; give different texts that are not empty")
+    return value
+
+
 Count = Annotated[int, partial(whole_number, least=0)]
 """A whole number from 0."""
+
+Positive = Annotated[float, partial(finite_number, above=True)]
+"""A finite number above 0."""
+
+Texts = Annotated[tuple[str, ...], different_texts]
+"""Different texts with something in them."""

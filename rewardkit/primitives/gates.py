@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,17 @@ __all__ = ["Gate", "gate"]
 
 
 @dataclass(frozen=True, repr=False)
-class Gate(Made):
-    """The condition that `gate` makes.
+class gate(Made):
+    """A gate on an earlier component's score, a field or a column (by name, with limits), or on a predicate.
 
-    `on` is the name of a column or a predicate that asks for columns by name.
+    A predicate asks for columns by parameter name, as components do, and says with True that the gate is
+    open. A component behind a closed gate is not run: status ``gated``; behind a gate on a missing value it
+    is ``abstained``. ValueError: a name that is empty, a column without a limit, a predicate with one, or
+    limits that nothing meets.
+
+    >>> import rewardkit as rk
+    >>> rk.gate("correct", at_least=1.0)
+    gate('correct', at_least=1.0)
     """
 
     on: str | Callable[..., Any]
@@ -28,31 +36,24 @@ class Gate(Made):
     equals: Any = None
 
     def __post_init__(self) -> None:
-        limits = [self.at_least, self.at_most, self.equals]
+        low = -math.inf if self.at_least is None else self.at_least
+        high = math.inf if self.at_most is None else self.at_most
+        limited = any(limit is not None for limit in (self.at_least, self.at_most, self.equals))
         if callable(self.on):
-            if any(limit is not None for limit in limits):
+            if limited:
                 raise ValueError(
                     "a gate on a predicate takes no limits; put the comparison into the predicate"
                 )
         elif not isinstance(self.on, str):
             raise TypeError(f"a gate is on the name of a column or on a predicate, not on {self.on!r}")
-        elif all(limit is None for limit in limits):
+        elif not self.on.strip():
+            raise ValueError(f"{self.on!r} is not the name of a column")
+        elif not limited:
             raise ValueError(f"gate({self.on!r}) has no condition; add at_least=, at_most= or equals=")
-        elif not all(limit is None or isinstance(limit, int | float) for limit in limits[:2]):
-            raise ValueError(f"gate({self.on!r}) needs numbers as limits; got {limits[:2]}")
-        elif self._contradicts():
-            raise ValueError(
-                f"gate({self.on!r}) can never open: at_least={self.at_least!r}, at_most={self.at_most!r},"
-                f" equals={self.equals!r}"
-            )
-
-    def _contradicts(self) -> bool:
-        """Whether no value meets all the limits; NaN meets none."""
-        low = -math.inf if self.at_least is None else self.at_least
-        high = math.inf if self.at_most is None else self.at_most
-        if isinstance(self.equals, int | float):
-            return not low <= self.equals <= high
-        return not low <= high
+        elif not (isinstance(low, Real) and isinstance(high, Real)):
+            raise ValueError(f"{self!r} needs numbers as limits")
+        elif not low <= (self.equals if isinstance(self.equals, Real) else low) <= high:
+            raise ValueError(f"{self!r} can never open")
 
     def admits(self, value: Any) -> bool | None:
         """Whether the gate on a column is open for this value; ``None`` where the value is missing."""
@@ -65,21 +66,5 @@ class Gate(Made):
         )
 
 
-def gate(
-    on: str | Callable[..., Any],
-    *,
-    at_least: float | None = None,
-    at_most: float | None = None,
-    equals: Any = None,
-) -> Gate:
-    """A gate on an earlier component's score, a field or a column (by name, with limits), or on a predicate.
-
-    A predicate asks for columns by parameter name, as components do, and says with True that the gate is
-    open. A component behind a closed gate is not run: status ``gated``; behind a gate on a missing value it
-    is ``abstained``. ValueError: a column without a limit, a predicate with one, or limits that nothing
-    meets.
-
-    >>> gate("correct", at_least=1.0)
-    gate('correct', at_least=1.0)
-    """
-    return Gate(on, at_least=at_least, at_most=at_most, equals=equals)
+Gate = gate
+"""Its name as a type."""

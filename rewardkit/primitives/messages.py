@@ -22,6 +22,7 @@ __all__ = [
     "assistant_text",
     "calls_of",
     "content_text",
+    "object_or_text",
     "plain_value",
     "read_function",
 ]
@@ -139,20 +140,23 @@ def calls_of(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [item for item in functions if isinstance(item, Mapping) and isinstance(item.get("name"), str)]
 
 
+def object_or_text(text: str) -> dict[str, Any] | str:
+    """The object that a text of JSON holds, or the text."""
+    value = read_json(text) if text.lstrip()[:1] == "{" else None
+    return value if isinstance(value, dict) else text
+
+
+_TAG = re.compile(r"<(?=/?tool_call)", re.IGNORECASE)  # in an argument, where it would end the call
+
+
 def _call_text(call: Mapping[str, Any]) -> str:
     """A call as Hermes and Qwen write it; without its arguments where these cannot be written as JSON."""
     arguments = arguments_of(call)
-    if isinstance(arguments, str):
-        read = read_json(arguments)
-        arguments = read if isinstance(read, dict) else arguments
-    record = {"name": call["name"]}
+    arguments = object_or_text(arguments) if isinstance(arguments, str) else arguments
+    record = {"name": call["name"], "arguments": {} if arguments is None else arguments}
     try:
-        text = json.dumps({**record, "arguments": {} if arguments is None else arguments}, **_WRITING)
+        text = json.dumps(record, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError):
-        text = json.dumps(record, ensure_ascii=False)
-    return f"<tool_call>{_TAG.sub(_ESCAPED, text)}</tool_call>"
-
-
-_WRITING: dict[str, Any] = {"ensure_ascii": False, "allow_nan": False}
-_TAG = re.compile(r"<(?=/?tool_call)", re.IGNORECASE)  # in an argument, where it would end the call
-_ESCAPED = r"\\u003c"
+        text = json.dumps({"name": call["name"]}, ensure_ascii=False)
+    text = _TAG.sub(r"\\u003c", text)
+    return f"<tool_call>{text}</tool_call>"

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.primitives.factories import Primitive, one_of
+from rewardkit.primitives.factories import Positive, Primitive, one_of
 
 __all__ = ["AGGREGATIONS", "aggregate", "min_max", "rank", "standardise"]
 
@@ -113,14 +113,7 @@ class standardise(Transform):
     """
 
     _: KW_ONLY
-    clip: float | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.clip is not None and not self.clip > 0:
-            raise ValueError(
-                f"clip={self.clip!r} is not a number of standard deviations; give one above 0, or None"
-            )
+    clip: Positive | None = None
 
     def apply(self, rewards: Floats, start: NDArray[np.intp], size: NDArray[np.intp]) -> Floats:
         away = rewards - np.repeat(rewards[start], size)  # exactly 0 where all are equal

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import pickle
 
 import numpy as np
 import pytest
@@ -15,7 +14,6 @@ import rewardkit as rk
 from rewardkit.primitives.agents.transcripts import final_answer, read_turns, says_error
 from rewardkit.primitives.extract import assistant_text, every, tool_call
 from rewardkit.primitives.measure import (
-    ToolCall,
     call_efficiency,
     calls_within,
     citations,
@@ -26,7 +24,6 @@ from rewardkit.primitives.measure import (
     tool_calls,
     turns,
 )
-from rewardkit.primitives.messages import as_list
 from rewardkit.primitives.notes import listen
 
 
@@ -104,15 +101,8 @@ def test_assistant_text_gives_the_last_assistant_message(messages, expected):
     assert assistant_text(messages) == expected
 
 
-@pytest.mark.parametrize(
-    ("messages", "expected"),
-    table(
-        ([SAID, USER, said("4")], "3\n\n4", "two turns"),
-        (None, None, "nothing"),
-    ),
-)
-def test_assistant_text_of_all_turns_is_joined_by_empty_lines(messages, expected):
-    assert assistant_text(messages, turns="all") == expected
+def test_assistant_text_of_all_turns_is_joined_by_empty_lines():
+    assert assistant_text([SAID, USER, said("4")], turns="all") == "3\n\n4"
 
 
 @pytest.mark.parametrize(
@@ -157,14 +147,6 @@ def test_a_tag_in_an_argument_does_not_end_the_call():
     assert "<b>" in text
 
 
-def test_it_is_bound_with_partial_in_a_field_of_messages():
-    spoken = functools.partial(assistant_text, turns="all", tool_calls=True)
-    assert pickle.loads(pickle.dumps(spoken))([SAID, SAID]) == "3\n\n3"
-    fields = {"spoken": spoken}
-    reward = rk.Reward("r", fields, [rk.Component("c", rk.verify.matches, columns={"prediction": "spoken"})])
-    assert reward(messages=[SAID], completion="3", ground_truth="3").reward == 1.0
-
-
 COLDLY, SEARCHED = ("search", OSLO, "cold", False, 0), ("search", OSLO, None, None, 0)
 IDS = (call("f", id="x"), call("g", id="y"))
 BOTH = [("f", {}, "of f", False, 0), ("g", {}, "of g", False, 0)]
@@ -202,8 +184,6 @@ IN_TEXT = table(
     ([said(SEARCH), result(f"\n{COLD}")], [COLDLY], "and in a tool's"),
     ([said(SEARCH + hermes("f", {})), user(f"{COLD}\n<tool_response>\nok</tool_response>")],
      [COLDLY, ("f", {}, "ok", False, 0)], "two responses in one message"),
-    ([calling(*IDS), result("<tool_response>a</tool_response>\n<tool_response>b</tool_response>", "y")],
-     [("f", {}, None, None, 0), ("g", {}, "a\nb", False, 0)], "both of one call where the message names it"),
     ([said(SEARCH + "<tool_response>cold</tool_response>")], [SEARCHED],
      "an assistant cannot write its own results"),
     ("<tool_call></tool_call>", [("", "", None, True, 0)], "nothing in it"),
@@ -221,7 +201,7 @@ IN_TEXT = table(
     ("<tool_call><function=f>\n<parameter=a>\nso\n it is\n</parameter><parameter=b>3</parameter></function>",
      [("f", {"a": "so\n it is", "b": "3"}, None, None, 0)], "Qwen3-Coder's"),
     ("<tool_call><function=f><parameter=a>1", [("f", {}, None, None, 0)], "a parameter that is cut off"),
-    ([said(f"{SEARCH}</think>"), result("cold")], [COLDLY], "a call in thought that was run all the same"),
+    (f"I could {SEARCH}</think>{named('f')}", [("f", {}, None, None, 0)], "thought that the template began"),
 )  # fmt: skip
 
 
@@ -270,30 +250,11 @@ def test_any_run_is_the_same_in_both_forms(turns, as_text, in_user):
     assert final_answer(read_turns([*structured, said("So.")])) == "So."
 
 
-def shuffled(value, chance):
-    """The value with the keys of its objects in another order."""
-    if isinstance(value, dict):
-        keys = list(value)
-        chance.shuffle(keys)
-        return {key: shuffled(value[key], chance) for key in keys}
-    return [shuffled(item, chance) for item in value] if isinstance(value, list) else value
-
-
-@given(arguments=ARGUMENTS, chance=st.randoms(use_true_random=False))
-def test_the_order_of_keys_makes_no_difference(arguments, chance):
-    other = shuffled(arguments, chance)
-    one, two, three = read_calls(
-        [calling(("f", arguments), ("f", other), ("f", json.dumps(other, indent=1)))]
-    )
-    assert one == two == three
-    assert one.key == two.key == three.key
-    assert repr(one) == repr(two)
-
-
 @pytest.mark.parametrize(
     ("a", "b", "same"),
     table(
         ('{"a": 1.0}', '{"a": 1}', True, "whole floats are whole numbers"),
+        ('{"a": 1, "b": {"c": 1, "d": 2}}', '{"b": {"d": 2, "c": 1}, "a": 1}', True, "the order of keys"),
         ('{"a": 1}', '{"a": "1"}', False, "a number is no text"),
         ('{"a": null}', "{}", False, "null is a value"),
     ),
@@ -347,8 +308,6 @@ def test_a_predicate_of_the_users_decides_for_all_but_malformed_calls():
     messages += [result("Error: x"), result("fine")]
     calls = read_calls(messages, failed=lambda text: "0 hits" in text)
     assert [item.failed for item in calls] == [True, False, True, False]
-    calls = read_calls(messages[:2], failed=lambda text: 0)
-    assert [item.failed for item in calls] == [False, None, True, None]
 
 
 @pytest.mark.parametrize(
@@ -368,19 +327,9 @@ CYCLE = {}
 CYCLE["a"] = CYCLE
 DEEP = functools.reduce(lambda inner, _: {"a": inner}, range(5000), {})
 ODD = (
-    *(
-        CYCLE,
-        DEEP,
-        {"a": b"x"},
-        {"a": {1}},
-        {"a": object()},
-        {1: 2},
-        {"a": float("nan")},
-        {"a": 10**5000},
-        b"{}",
-    ),
-    *('{"a": ' + "9" * 5000 + "}", '{"a": 1e999}', '{"a": ' * 5000 + "1" + "}" * 5000, "[" * 100_000),
-)
+    CYCLE, DEEP, {"a": b"x"}, {"a": {1}}, {"a": object()}, {1: 2}, {"a": float("nan")}, {"a": 10**5000},
+    b"{}", '{"a": ' + "9" * 5000 + "}", '{"a": 1e999}', '{"a": ' * 5000 + "1" + "}" * 5000, "[" * 100_000,
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("arguments", ODD, ids=range(len(ODD)))
@@ -392,30 +341,12 @@ def test_arguments_that_json_cannot_hold_are_malformed(arguments):
     assert hash(read) == hash(read)
 
 
-def test_arguments_nest_as_deep_as_tools_need():
-    many = functools.reduce(lambda inner, _: {"a": [inner]}, range(50), 1)
-    [few, many] = read_calls([calling(("f", {"a": {"b": [[{"c": 1}]]}}), ("f", {"a": many}))])
-    assert not few.malformed
-    assert many.malformed
-
-
-def test_a_call_is_a_frozen_record_and_the_callers_messages_are_left_alone():
-    [read] = read_calls(SEARCH)
-    assert repr(read) == "ToolCall(name='search', arguments={'q': 'Oslo'}, result=None, failed=None, turn=0)"
-    assert read == ToolCall("search", {"q": "Oslo"}, None, None, 0)
-    assert pickle.loads(pickle.dumps(read)) == read
-    with pytest.raises(AttributeError):
-        read.name = "f"
+def test_the_callers_messages_are_left_alone():
     messages = [calling(("f", {"b": [1.0], "a": {"d": 1, "c": 2}})), result("ok")]
     before = json.dumps(messages)
     [read] = read_calls(messages)
     read.arguments["a"]["c"] = 3
     assert json.dumps(messages) == before
-
-
-def test_a_list_an_array_and_nothing_else_is_a_list():
-    found = [as_list(value) for value in ([1], (1,), np.array([1, None]), np.array(3), "ab", {"a": 1}, None)]
-    assert found == [[1], [1], [1, None], None, None, None, None]
 
 
 KEYS = "role content tool_calls function_call id function name arguments tool_call_id type text error status"
@@ -480,10 +411,6 @@ BY_NAME = columns(
     ([calling("delete")], 0.0, 0.0, 0.0, "another tool"),
     ([calling("search"), result("Error: no")], 0.5, 0.0, 1.0, "a call that failed was made"),
 )
-ANY_CALL = columns(
-    (tool_calls(),),
-    ([calling("f")], 1.0, "a call"),
-)
 BUDGETS = columns(
     (calls_within(2), calls_within(2, zero_from=6), calls_within(2, name="search")),
     ([calling("f", "f")], 1.0, 1.0, 1.0, "at the budget"),
@@ -491,16 +418,14 @@ BUDGETS = columns(
     ([calling("f"), result("Error: no")] * 3, 0.0, 0.75, 1.0, "failed calls use it up"),
     (BAD * 3, 0.0, 0.75, 1.0, "and malformed ones, of no tool"),
 )
-NO_BUDGET = columns(
-    (calls_within(0),),
-    ([calling("f")], 0.0, "a budget of nothing forbids calls"),
-    ([said("Hi.")], 1.0, "and is met without one"),
-)
 EFFICIENCY = (
     (1, 1 / 3, "a third of the least"),
     (10, 0.5, "twice the most"),
 )
 EDGES = (
+    (tool_calls(), [calling("f")], 1.0, "any call at all"),
+    (calls_within(0), [calling("f")], 0.0, "a budget of nothing forbids calls"),
+    (calls_within(0), [said("Hi.")], 1.0, "and is met without one"),
     (call_efficiency(0, 0), [said("4")], 1.0, "a task without tools"),
     (call_efficiency(0, 0), [calling("f")], 0.0, "where every call is one too many"),
     (call_efficiency(2, 2), BAD * 4, 0.5, "and malformed ones"),
@@ -533,21 +458,10 @@ BY_THE_USER = (
     (repeated_calls(), HITS, 0.5, "a repeat without it"),
 )
 CONDUCT = (
-    *(
-        *TURNS,
-        *BY_NAME,
-        *ANY_CALL,
-        *BUDGETS,
-        *NO_BUDGET,
-        *EDGES,
-        *FAILED,
-        *REPEATED,
-        *RETRIED,
-        *BY_THE_USER,
-    ),
+    *(*TURNS, *BY_NAME, *BUDGETS, *EDGES, *FAILED, *REPEATED, *RETRIED, *BY_THE_USER),
     *((call_efficiency(3, 5), [calling(*["f"] * count)], *row) for count, *row in EFFICIENCY),
     *((call_efficiency(3, 5, name="f"), named(*["f"] * count, "g"), *row) for count, *row in EFFICIENCY),
-)
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(("measure", "messages", "expected"), table(*CONDUCT))
@@ -634,14 +548,8 @@ def test_citations_are_compared_with_the_known_ids(completion, known_ids, precis
     assert scores == [None if item is None else pytest.approx(item) for item in (precision, recall, f1)]
 
 
-@pytest.mark.parametrize(
-    ("label", "completion"),
-    table(
-        ("p.", "[p.: a1] [px: x]", "a label is no pattern"),
-    ),
-)
-def test_the_label_of_a_citation_is_an_option(label, completion):
-    assert citations(label=label)(completion, ["a1"]) == 1.0
+def test_the_label_of_a_citation_is_text_and_no_pattern():
+    assert citations(label="p.")("[p.: a1] [px: x]", ["a1"]) == 1.0
 
 
 @pytest.mark.parametrize(
@@ -678,9 +586,6 @@ def test_what_an_answer_can_be_grounded_in(messages, expected):
     assert grounding()(messages) == expected
 
 
-CITED = {"cited": 2, "known": 4, "right": 1}
-
-
 def test_citations_and_grounding_note_their_counts():
     with listen() as notes:
         citations("f1")("[Source: a1] [Source: x]", KNOWN)
@@ -714,13 +619,6 @@ def test_grounding_is_a_score_that_results_only_raise(messages, answer, ngram):
     assert 0.0 <= score <= measure([result("330 metres high 铁塔"), *messages, said(answer)]) <= 1.0
     if answer and "<think>" not in answer and "</think>" not in answer and score:
         assert measure([result(answer), said(answer)]) == 1.0
-
-
-@given(completion=SAYINGS, known=st.lists(st.sampled_from(KNOWN)) | SAYINGS)
-def test_f1_lies_between_precision_and_recall(completion, known):
-    precision, recall, f1 = (citations(kind)(completion, known) for kind in ("precision", "recall", "f1"))
-    if recall is not None:
-        assert min(precision, recall) - 1e-12 <= f1 <= max(precision, recall) + 1e-12
 
 
 @given(ids=st.lists(st.text("abc12-_.", min_size=1, max_size=4), min_size=1, max_size=6, unique=True))

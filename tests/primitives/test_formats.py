@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import pickle
 import re
 import socket
 
@@ -106,13 +105,6 @@ def test_the_grammar_agrees_with_a_regular_expression(parts):
     assert tags("think", "step+", "answer?", outside="nowhere")(completion) == expected
 
 
-@given(steps=st.integers(1, 4), answer=st.booleans(), text=st.text("xyz \n", max_size=5))
-def test_what_follows_the_grammar_fits_it(steps, answer, text):
-    completion = f"<think>{text}</think>" + f"<step>{text}</step>\n" * steps + "<answer/>" * answer
-    assert tags("think", "step+", "answer?", outside="nowhere")(completion) == 1.0
-    assert tags("think", f"step{{{steps}}}", "answer*", outside="nowhere", partial=True)(completion) == 1.0
-
-
 @given(parts=st.lists(st.sampled_from(["<a>", "</a>", "<b>", "</b>", "<c/>", "x"]), max_size=10))
 def test_a_share_is_full_exactly_where_all_holds(parts):
     completion = "".join(parts)
@@ -150,6 +142,7 @@ PERSONS = (
     ('{"name": "Uma", "age": 59, "x": 1}', 0.0, 2 / 3, "a forbidden key"),
     ('{"name": 1, "age": "59", "x": 1, "y": 2}', 0.0, 0.0, "all wrong"),
     ('{"name": "Uma", "age": 1e400}', 0.0, 0.5, "a number beyond floats"),
+    ('{"name": "Uma", "age": 59, "\\ud800": 1}', 0.0, 0.0, "half a character in a key"),
     ("Uma is 59.", 0.0, 0.0, "no JSON"),
     (None, None, None, "no completion is not judged"),
 )
@@ -254,13 +247,9 @@ def test_nothing_is_fetched(monkeypatch):
         json_schema({"$ref": "http://127.0.0.1:9/schema.json"})
 
 
-def test_a_schema_is_kept_as_it_was_given_and_can_be_shared():
+def test_a_schema_is_kept_as_it_was_given():
     schema = copy.deepcopy(PERSON)
     measure = json_schema(schema, path="a", partial=True)
     assert repr(measure) == f"json_schema({schema!r}, path='a', partial=True)"
     schema["required"].append("zip")
     assert measure.schema == PERSON
-    assert json_schema(PERSON)('{"name": "Uma", "age": 59}') == 1.0
-    assert pickle.loads(pickle.dumps(measure)) == measure
-    assert hash(pickle.loads(pickle.dumps(measure))) == hash(measure)
-    assert measure != json_schema(PERSON)

@@ -61,10 +61,6 @@ def name(shape):
     return shape.kind
 """
 ARGUMENT = "So x = 4. So y = 5. So x + y = 9. Yes. The sum of x and y is 9. Yes."
-CHINESE = "答案是四，因为二加二等于四。我们先算二加二，得到四。"
-THAI = "ฉันจะลองใหม่อีกครั้งแล้วคิดให้ดี"
-FORMULA = "+".join(rf"\\frac{{x_{{{at}}}^2+y_{at}}}{{z_{at}-{at * at}}}" for at in range(30))
-RECORDS = "[" + ",".join(f'{{"id":{at},"name":"n{at * 7}","ok":true}}' for at in range(30)) + "]"
 ENCODED = base64.b64encode(random.Random(20261203).randbytes(3000)).decode()
 THREE = ("first", "then", "so")
 KEYWORDS = columns(
@@ -83,20 +79,17 @@ PLAIN = (
     (keywords("so", mode="count", full_at=4), "so, SO, so", 0.75, "three occurrences of four"),
     (keywords("so", mode="count", full_at=4, case=True), "so, SO", 0.25, "case counts where asked"),
     (keywords("so", mode="count", full_at=2), "also", 0.0, "no part of a word is counted"),
-    (keywords("so", mode="count", full_at=2), None, None, "no completion is not judged"),
 )
 REGEX = (
     (r"\d+", "42", 1.0, 1.0, "all of the text"),
     (r"\d+", "it is 42", 1.0, 0.0, "a part of it"),
     (r"\d+", "four", 0.0, 0.0, "nowhere"),
-    (r"cat", None, None, None, "no completion is not judged"),
 )
 LENGTHS = (
     ("", "words", 1.0, "an empty text is short"),
     ("one two", "words", 1.0, "at the full limit"),
     ("one two three", "words", 0.75, "one word over"),
     ("one two three four five six", "words", 0.0, "at the end"),
-    (None, "words", None, "no completion is not judged"),
 )
 LOWER_LIMITS = (
     (0, {}, 0.0, "nothing"),
@@ -119,6 +112,9 @@ RUNS = (
     ("x" * 201, 4, 1 - 2 / 31, "34 of them, the last of three"),
     ("x" * 204 + " y", 4, 1 - 2 / 32, "beside other words"),
     ("我我我我我", 4, 0.5, "one character again and again"),
+    ("我再试一次" * 40, 4, 1 - 5 / 197, "a loop of Chinese"),
+    (ENCODED, 4, 0.0, "what is encoded has no spaces by nature"),
+    ("=" * 80 + "\none two three four\n" + "=" * 80, 4, 0.0, "lines of signs"),
 )
 ROUND = "I will try again. "
 LOOPS = (
@@ -129,7 +125,6 @@ LOOPS = (
     ("x" * 23, 0.0, "too short for a loop"),
     ("| --- | --- | --- |", 0.0, "the rule of a table"),
     ("等一下。" * 6, 1.0, "Chinese"),
-    (None, None, "no completion is not judged"),
 )
 AGAIN = columns(
     (repetition(kind="sentences"), repetition(kind="lines")),
@@ -146,7 +141,6 @@ DIFFERENT = (
     ("yes", 50, 1.0, "one word is all different: documented"),
     ("it's it’s", 2, 0.5, "in any shape"),
     ("... !", 50, 0.0, "no word at all"),
-    (None, 50, None, "no completion is not judged"),
 )
 SCORES = (
     *KEYWORDS,
@@ -167,7 +161,7 @@ SCORES = (
 
 @pytest.mark.parametrize(("made", "text", "expected"), table(*SCORES))
 def test_a_measure_scores_a_text(made, text, expected):
-    assert made(text) == (expected if expected is None else pytest.approx(expected, rel=1e-12, abs=1e-15))
+    assert made(text) == pytest.approx(expected, rel=1e-12, abs=1e-15)
 
 
 @pytest.mark.parametrize(
@@ -209,11 +203,6 @@ def test_steps_lines_and_sections_are_counted_once_each(text, numbered, lines, s
     for kind, count in (("steps", numbered), ("lines", lines), ("sections", sections)):
         assert steps(10, kind=kind)(text) == count / 10
         assert noted(steps(10, kind=kind), text) == {kind: count}
-
-
-def test_steps_are_paid_up_to_a_number():
-    text = "\n".join(f"{at}. Step {'x' * at}" for at in range(1, 6))
-    assert [steps(full_at)(text) for full_at in (4, 5, 10)] == [1.0, 1.0, 0.5]
 
 
 def test_sections_fall_where_a_line_higher_up_parts_a_heading_from_its_text():
@@ -276,40 +265,13 @@ def test_a_tokenizer_that_raises_is_the_users_error():
     table(
         (0, 0.0, "nothing"),
         (16_384, 0.0, "the last length without punishment"),
-        (18_432, 0.5, "half way"),
+        (18_432, 0.5, "half way: the paper has ((20480 - 4096) - 18432) / 4096 = -0.5"),
         (30_000, 1.0, "beyond it"),
     ),
 )
 def test_overlong_is_the_negative_of_equation_13_of_dapo(size, expected):
-    def paper(length, longest=20_480, cache=4_096):
-        if length <= longest - cache:
-            return 0.0
-        return ((longest - cache) - length) / cache if length <= longest else -1.0
-
     score = overlong(limit=20_480, buffer=4_096, unit="characters")("x" * size)
-    assert score == expected == -paper(size)
-
-
-@pytest.mark.parametrize(
-    ("text", "least"),
-    table(
-        ("我再试一次" * 40, 0.9, "Chinese"),
-    ),
-)
-def test_a_loop_without_spaces_is_one(text, least):
-    assert repetition()(text) > least
-    assert repetition(kind="loop")(text) > least
-
-
-@pytest.mark.parametrize(
-    "text",
-    table(
-        (ENCODED, "what is encoded"),
-        ("=" * 80 + "\none two three four\n" + "=" * 80, "lines of signs"),
-    ),
-)
-def test_what_has_no_spaces_by_nature_is_no_loop(text):
-    assert repetition()(text) == 0.0
+    assert score == expected
 
 
 @pytest.mark.parametrize(
@@ -380,14 +342,6 @@ def test_length_rises_to_its_flat_top_and_falls_behind_it(limits, size, more):
         assert near >= far or size < full_from
 
 
-@given(a=st.text("ab 中。!", max_size=12), b=st.text("ab 中。!", max_size=12))
-def test_words_of_two_texts_add_up(a, b):
-    one, other, both = (
-        noted(length(full_until=1, zero_from=100), text)["length"] for text in (a, b, f"{a} {b}")
-    )
-    assert both == one + other
-
-
 def longest_common_subsequence(a, b):
     row = [0] * (len(b) + 1)
     for letter in a:
@@ -421,13 +375,6 @@ def test_repetition_and_diversity_agree_with_counting(words, size):
     assert diversity(window=size)(" ".join(words)) == pytest.approx(sum(shares) / len(shares))
 
 
-@given(lines=st.lists(st.sampled_from(["one two three four", "a b c d e", "x y z", ""]), max_size=9))
-def test_lines_that_come_again_agree_with_counting(lines):
-    counted = Counter(line for line in lines if len(line.split()) >= 4)
-    expected = 1 - len(counted) / counted.total() if counted else 0.0
-    assert repetition(kind="lines")("\n".join(lines)) == expected
-
-
 def loop_by_trying(text):
     """The longest end of a text that is periodic with three rounds or more, found the slow way."""
     text = text.strip()
@@ -454,7 +401,5 @@ def test_the_loop_found_is_the_longest_there_is_and_every_round_costs_more(befor
 
 
 def test_diversity_does_not_fall_with_length_by_itself():
-    def text(words):  # a cycle of 200 words: the share of different words in the whole falls
-        return " ".join(f"w{at % 200}" for at in range(words))
-
-    assert diversity()(text(100)) == diversity()(text(1_000)) == diversity()(text(10_000)) == 1.0
+    cycle = " ".join(f"w{at}" for at in range(200)) + " "  # the share of different words in the whole falls
+    assert diversity()(cycle) == diversity()(cycle * 5) == diversity()(cycle * 50) == 1.0

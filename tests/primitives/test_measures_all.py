@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import json
 import pickle
@@ -84,22 +85,31 @@ NAMES |= {"gate": gate, "no_hits": no_hits, "letters": letters}
 
 
 @pytest.mark.parametrize("made", ALL, ids=repr)
-def test_the_repr_is_the_call_that_makes_it_again(made):
-    assert eval(repr(made), NAMES) == made
-    assert hash(eval(repr(made), NAMES)) == hash(made)
+def test_what_is_made_is_a_frozen_record_that_prints_as_the_call_that_makes_it(made):
+    again = eval(repr(made), NAMES)
+    assert (again, hash(again), dataclasses.replace(made)) == (made, hash(made), made)
     assert [made == other for other in ALL].count(True) == 1
-
-
-@pytest.mark.parametrize("made", ALL, ids=repr)
-def test_what_was_pickled_is_the_same(made):
     if not {"no_hits", "letters"} & set(re.findall(r"\w+", repr(made))):  # functions of no importable module
         assert pickle.loads(pickle.dumps(made)) == made
+    with pytest.raises(AttributeError):
+        made.within = made.timeout = None
 
 
 @pytest.mark.parametrize("made", ALL, ids=repr)
-def test_what_was_made_is_frozen(made):
-    with pytest.raises(AttributeError):
-        made.within = made.timeout = None
+def test_a_wrong_type_of_any_option_is_refused_in_a_sentence_that_names_it(made):
+    for option in dataclasses.fields(made):
+        for wrong in (object(), b"", [object()]) if option.name != "equals" else ():
+            with pytest.raises((ValueError, TypeError)) as caught:
+                dataclasses.replace(made, **{option.name: wrong})
+            assert {option.name, "pattern", "limits"} & set(re.findall(r"\w+", str(caught.value))), (
+                caught.value
+            )
+
+
+def test_one_option_of_a_primitive_with_star_arguments_is_replaced():
+    assert dataclasses.replace(measure.keywords("a", "b"), case=True) == measure.keywords("a", "b", case=True)
+    assert dataclasses.replace(measure.tags("a"), names=("b",)) == measure.tags("b")
+    assert dataclasses.replace(measure.tool_calls("a"), mode="all") == measure.tool_calls("a", mode="all")
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,12 @@ without turns or calls is judged, as the docstrings say.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from rewardkit.primitives.agents.transcripts import Failed, ToolCall, read_calls, read_turns
-from rewardkit.primitives.factories import STAR, Count, Primitive, whole_number
+from rewardkit.primitives.factories import STAR, Count, Primitive, Texts, whole_number
 from rewardkit.primitives.notes import note
 
 __all__ = [
@@ -26,20 +25,12 @@ __all__ = [
 ]
 
 
-def _tool_name(option: str, name: Any) -> Any:
-    if not isinstance(name, str) or not name.strip():
-        raise ValueError(f"{name!r} is not the name of a tool; give it as text, such as 'search'")
-    return name
+Mode = Literal["share", "all", "any"]
 
 
-def _failed(option: str, failed: Any) -> Any:
-    if failed is not None and not callable(failed):
-        raise ValueError(f"failed={failed!r} is no function; give one of a result's text, or leave it out")
-    return failed
-
-
-ToolName = Annotated[str, _tool_name]
-Fails = Annotated[Failed | None, _failed]
+def _falling(count: int, full_until: float, zero_from: float) -> float:
+    """1.0 up to one number, and in a straight line to 0.0 at the other."""
+    return min(1.0, max(0.0, (zero_from - count) / (zero_from - full_until)))
 
 
 class _OfCalls(Primitive):
@@ -79,9 +70,10 @@ class turns(Primitive):
     zero_from: float
 
     def __post_init__(self) -> None:
-        if not 0 <= self.full_until < self.zero_from < math.inf:
+        super().__post_init__()
+        if not self.full_until < self.zero_from:
             raise ValueError(
-                f"turns needs 0 <= full_until < zero_from; got full_until={self.full_until!r}, "
+                f"turns needs full_until < zero_from; got full_until={self.full_until!r}, "
                 f"zero_from={self.zero_from!r}"
             )
 
@@ -91,7 +83,7 @@ class turns(Primitive):
             return None
         count = len(read) - 1  # the first is what comes before the assistant speaks
         note("turns", count)
-        return min(1.0, max(0.0, (self.zero_from - count) / (self.zero_from - self.full_until)))
+        return _falling(count, self.full_until, self.zero_from)
 
 
 @dataclass(frozen=True, repr=False, init=False)
@@ -106,19 +98,15 @@ class tool_calls(_OfCalls):
     (0.5, 1.0, 1.0)
     """
 
-    names: tuple[str, ...] = field(metadata=STAR)
+    names: Texts = field(metadata=STAR)
     _: KW_ONLY
-    mode: Literal["share", "all", "any"] = "share"
+    mode: Mode = "share"
 
-    def __init__(self, *names: str, mode: Literal["share", "all", "any"] = "share") -> None:
-        self._fill(names=names, mode=mode)
+    def __init__(self, *args: str, names: tuple[str, ...] = (), mode: Mode = "share") -> None:
+        self._fill(names=args or names, mode=mode)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in self.names:
-            _tool_name("names", name)
-        if len(set(self.names)) < len(self.names):
-            raise ValueError(f"tool_calls takes different names; got {self.names!r}")
         if not self.names and self.mode != "share":
             raise ValueError(f"mode={self.mode!r} needs the names of tools, such as tool_calls('search')")
 
@@ -148,7 +136,7 @@ class calls_within(_OfCalls):
 
     budget: Count
     _: KW_ONLY
-    name: ToolName | None = None
+    name: str | None = None
     zero_from: int | None = None
 
     def __post_init__(self) -> None:
@@ -158,7 +146,7 @@ class calls_within(_OfCalls):
 
     def judged(self, calls: tuple[ToolCall, ...]) -> float:
         zero_from = self.budget + 1 if self.zero_from is None else self.zero_from
-        return min(1.0, max(0.0, (zero_from - _count(calls, self.name)) / (zero_from - self.budget)))
+        return _falling(_count(calls, self.name), self.budget, zero_from)
 
 
 @dataclass(frozen=True, repr=False)
@@ -176,7 +164,7 @@ class call_efficiency(_OfCalls):
     low: Count
     high: Count
     _: KW_ONLY
-    name: ToolName | None = None
+    name: str | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -203,7 +191,7 @@ class failed_calls(_OfCalls):
     """
 
     _: KW_ONLY
-    failed: Fails = None
+    failed: Failed | None = None
 
     def judged(self, calls: tuple[ToolCall, ...]) -> float:
         count = sum(call.failed is True for call in calls)
@@ -226,7 +214,7 @@ class repeated_calls(_OfCalls):
 
     _: KW_ONLY
     retries: Count = 1
-    failed: Fails = None
+    failed: Failed | None = None
 
     def judged(self, calls: tuple[ToolCall, ...]) -> float:
         repeated = 0

@@ -30,20 +30,20 @@ def _cited_ids(answer: str, label: str, known: set[str]) -> set[str]:
 
 def _read_ids(value: Any) -> set[str] | None:
     """Ids from a list, a set, comma text or one number; ``None`` where they cannot be read."""
-    if isinstance(value, str):
-        return {part.strip() for part in _COMMAS.split(value)} - {""}
     if value is None:
         return None
-    items = list(value) if isinstance(value, set | frozenset) else as_list(value)
+    if isinstance(value, str):
+        items: list[Any] | None = _COMMAS.split(value)
+    else:
+        items = list(value) if isinstance(value, set | frozenset) else as_list(value)
     ids: set[str] = set()
     for item in [value] if items is None else items:
-        if item is None:  # a gap in a list
-            continue
         if isinstance(item, float) and item.is_integer():  # whole numbers beside a missing one, in a table
-            item = int(item)
-        if isinstance(item, bool) or not isinstance(item, str | int):
+            ids.add(str(int(item)))
+        elif isinstance(item, str | int) and not isinstance(item, bool):
+            ids.add(str(item).strip())
+        elif item is not None:  # a gap in a list
             return None
-        ids.add(str(item).strip())
     return ids - {""}
 
 

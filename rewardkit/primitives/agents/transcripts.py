@@ -11,13 +11,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rewardkit.primitives.json_text import read_json
-from rewardkit.primitives.messages import arguments_of, as_list, content_text, plain_value, read_function
+from rewardkit.primitives.messages import (
+    arguments_of,
+    as_list,
+    content_text,
+    object_or_text,
+    plain_value,
+    read_function,
+)
 
 __all__ = ["Failed", "ToolCall", "Turn", "final_answer", "read_calls", "read_turns", "says_error"]
 
@@ -73,29 +79,14 @@ class Turn:
     results: list[Result] = field(default_factory=list)
 
 
-@dataclass
-class _Call:
-    """A call whose result is still looked for."""
-
-    call: ToolCall
-    id: str | None
-    result: Result | None = None
-
-    def finished(self, failed: Failed | None) -> ToolCall:
-        result = self.result
-        bad = self.call.malformed or (result.failed(failed) if result else None)
-        return replace(self.call, result=result.text if result else None, failed=bad)
-
-
 def read_calls(messages: Any, *, failed: Failed | None = None) -> tuple[ToolCall, ...] | None:
     """The tool calls of a transcript in their order, each with its result.
 
     ``None`` where messages are missing: neither a list nor a text, which is one turn without results. A
-    result belongs to the call of its `tool_call_id`, one without to the next unanswered call of its turn;
-    malformed calls are passed over where a turn has fewer results than calls. Text calls are read in messages
-    without structured ones, outside of ``<think>``, and in there only where more results came back than that
-    explains. A call failed if it is malformed or `failed` says so of its result's text; by default
-    `says_error` does, or the tool message's own fields.
+    result belongs to the call of its `tool_call_id` in the turn before it, one without to the next unanswered
+    call there; malformed calls are passed over where a turn has fewer results than calls. Text calls are read
+    in messages without structured ones, outside of ``<think>``. A call failed if it is malformed or `failed`
+    says so of its result's text; by default `says_error` does, or the tool message's own fields.
 
     >>> read_calls('<tool_call>{"name": "add", "arguments": {"b": 2, "a": 1.0}}</tool_call>')
     (ToolCall(name='add', arguments={'a': 1, 'b': 2}, result=None, failed=None, turn=0),)
@@ -103,18 +94,15 @@ def read_calls(messages: Any, *, failed: Failed | None = None) -> tuple[ToolCall
     turns = read_turns(messages)
     if turns is None:
         return None
-    calls: list[_Call] = []
-    waiting: dict[str, deque[_Call]] = {}  # by id, of the latest turn that has it
+    calls: list[ToolCall] = []
     for number, turn in enumerate(turns[1:]):
-        made = [_call(entry, number) for entry in _entries(turn)]
-        named: dict[str, deque[_Call]] = {}
-        for call in made:
-            if call.id is not None:
-                named.setdefault(call.id, deque()).append(call)
-        waiting |= named
-        _answer(made, turn.results, waiting)
-        calls += made
-    return tuple(call.finished(failed) for call in calls)
+        made = [_call(entry, number) for entry in _entries(turn.message)]
+        answers = _answers(made, turn.results)
+        for at, (_, call) in enumerate(made):
+            result = answers.get(at)
+            bad = call.malformed or (result.failed(failed) if result else None)
+            calls.append(replace(call, result=result.text if result else None, failed=bad))
+    return tuple(calls)
 
 
 def read_turns(messages: Any) -> list[Turn] | None:
@@ -142,8 +130,7 @@ def final_answer(turns: list[Turn]) -> str | None:
     if len(turns) < 2:
         return None
     text = content_text(turns[-1].message.get("content"))
-    said = (piece for kind, piece in _segments(text, _MARKS, _opening(text)) if kind == "text")
-    return "\n".join(said).strip()
+    return "\n".join(piece for kind, piece in _segments(text, _MARKS) if kind == "text").strip()
 
 
 # Results
@@ -155,11 +142,8 @@ def _results(message: Mapping[str, Any], role: str) -> Iterator[Result]:
     texts = [text]
     if role == "user" or text.lstrip().startswith("<tool_response>"):
         texts = [inner.strip() for kind, inner in _segments(text, _RESPONSES) if kind != "text"]
-    result_id = _id(message.get("tool_call_id"))
-    if result_id is not None and texts:
-        texts = ["\n".join(texts)]
     for text in texts:
-        yield Result(text, _reports_error(message), result_id)
+        yield Result(text, _reports_error(message), _id(message.get("tool_call_id")))
 
 
 _ERROR = re.compile(
@@ -189,12 +173,9 @@ def says_error(text: str) -> bool:
 
 def _reports_error(record: Mapping[str, Any]) -> bool:
     error, status = record.get("error"), record.get("status")
-    if isinstance(status, str):
-        bad = status.strip().lower() in ("error", "failed", "failure")
-    else:
-        bad = isinstance(status, int) and 400 <= status < 600
     return (
-        bad
+        (isinstance(status, str) and status.strip().lower() in ("error", "failed", "failure"))
+        or (isinstance(status, int) and 400 <= status < 600)
         or (isinstance(error, str | int | list | Mapping) and bool(error))
         or record.get("is_error") is True
         or record.get("isError") is True
@@ -204,33 +185,29 @@ def _reports_error(record: Mapping[str, Any]) -> bool:
 
 # Calls
 
-
-def _entries(turn: Turn) -> list[Any]:
-    """What the calls of a turn are written as: entries of its message, else what stands in its text."""
-    structured = as_list(turn.message.get("tool_calls"))
-    if structured:
-        return structured
-    old = turn.message.get("function_call")
-    if isinstance(old, Mapping):
-        return [old]
-    text = content_text(turn.message.get("content"))
-    if "<tool_call>" not in text:
-        return []
-    outside = [inner for kind, inner in _segments(text, _MARKS, _opening(text)) if kind == "tool_call"]
-    if len(turn.results) > len(outside):  # then calls in the reasoning were run as well
-        outside = [inner for kind, inner in _segments(text, _CALLS) if kind == "tool_call"]
-    return [read_function(inner) or _object_or_text(inner.strip()) for inner in outside]
+_Made = tuple[str | None, ToolCall]
+"""A call whose result is still looked for, with its id."""
 
 
-def _call(entry: Any, turn: int) -> _Call:
+def _entries(message: Mapping[str, Any]) -> list[Any]:
+    """What the calls of a message are written as: entries in it, else what stands in its text."""
+    structured, old = as_list(message.get("tool_calls")), message.get("function_call")
+    if structured or isinstance(old, Mapping):
+        return structured or [old]
+    pieces = _segments(content_text(message.get("content")), _MARKS)
+    written = [inner for kind, inner in pieces if kind == "tool_call"]
+    return [read_function(inner) or object_or_text(inner.strip()) for inner in written]
+
+
+def _call(entry: Any, turn: int) -> _Made:
     """A call from a structured entry or from what stands between the tags."""
     if not isinstance(entry, Mapping):
-        return _Call(ToolCall("", entry if isinstance(entry, str) else None, None, None, turn), None)
+        return None, ToolCall("", entry if isinstance(entry, str) else None, None, None, turn)
     function = entry.get("function")
     inner = function if isinstance(function, Mapping) else entry
-    name, arguments = inner.get("name"), _arguments(arguments_of(inner))
+    name = inner.get("name")
     name = name.strip() if isinstance(name, str) else ""
-    return _Call(ToolCall(name, arguments, None, None, turn), _id(entry.get("id")))
+    return _id(entry.get("id")), ToolCall(name, _arguments(arguments_of(inner)), None, None, turn)
 
 
 def _arguments(given: Any) -> Any:
@@ -238,7 +215,7 @@ def _arguments(given: Any) -> Any:
     text = given if isinstance(given, str) else None
     if given is None or (text is not None and not text.strip()):
         return {}
-    value = given if text is None else _object_or_text(text)
+    value = given if text is None else object_or_text(text)
     try:
         return plain_value(value) if isinstance(value, Mapping) else text
     except ValueError:
@@ -248,27 +225,22 @@ def _arguments(given: Any) -> Any:
 _encode = json.JSONEncoder(sort_keys=True).encode
 
 
-def _object_or_text(text: str) -> dict[str, Any] | str:
-    """The object that a text of JSON holds, or the text."""
-    value = read_json(text) if text.lstrip()[:1] == "{" else None
-    return value if isinstance(value, dict) else text
-
-
-def _answer(calls: list[_Call], results: list[Result], waiting: dict[str, deque[_Call]]) -> None:
-    """Give the results of one turn to the calls that they answer."""
+def _answers(made: list[_Made], results: list[Result]) -> dict[int, Result]:
+    """The results of a turn by the positions of the calls that they answer."""
+    answers: dict[int, Result] = {}
+    waiting = {at: call_id for at, (call_id, _) in enumerate(made)}
     rest = []
     for result in results:
-        same = waiting.get(result.id) if result.id is not None else None
-        if same:
-            same.popleft().result = result
-        else:
+        same = next((at for at in waiting if result.id is not None and waiting[at] == result.id), None)
+        if same is None:
             rest.append(result)
-    named = any(result.id is not None for result in rest)  # a result of another id is not theirs
-    takers = [call for call in calls if call.result is None and not (named and call.id is not None)]
-    if len(rest) < len(takers):
-        takers = [call for call in takers if not call.call.malformed]
-    for call, result in zip(takers, rest, strict=False):
-        call.result = result
+        else:
+            answers[same] = result
+            del waiting[same]
+    if any(result.id is not None for result in rest):  # a result of another id is not theirs
+        waiting = {at: call_id for at, call_id in waiting.items() if call_id is None}
+    takers = [at for at in waiting if len(rest) >= len(waiting) or not made[at][1].malformed]
+    return answers | dict(zip(takers, rest, strict=False))
 
 
 def _id(value: Any) -> str | None:
@@ -278,34 +250,22 @@ def _id(value: Any) -> str | None:
 # Text
 
 _MARKS = re.compile(r"<(/?)(think|tool_call)>")
-_CALLS = re.compile(r"<(/?)(tool_call)>")
 _RESPONSES = re.compile(r"<(/?)(tool_response)>")
-_THINK = re.compile(r"<(/?)think>")
 
 
-def _segments(text: str, marks: re.Pattern[str], kind: str = "text") -> Iterator[tuple[str, str]]:
-    """The text in pieces, each with the tag it stands in or "text"; it starts in `kind`.
+def _segments(text: str, marks: re.Pattern[str]) -> list[tuple[str, str]]:
+    """The text in pieces, each with the tag it stands in or "text".
 
-    A tag ends where it is closed or opened again, or with the text; other tags in it are part of it.
+    A tag ends where it is closed or opened again, or with the text; other tags in it are part of it. What
+    stands before a ``</think>`` that nothing opened is thought, too: the template gave its beginning.
     """
-    start = 0
+    pieces: list[tuple[str, str]] = []
+    kind, start = "text", 0
     for mark in marks.finditer(text):
         closes = bool(mark[1])
-        if (kind == "text" and closes) or kind not in ("text", mark[2]):
-            continue
-        yield kind, text[start : mark.start()]
-        kind, start = "text" if closes else mark[2], mark.end()
-    yield kind, text[start:]
-
-
-def _opening(text: str) -> str:
-    """What a turn begins in: reasoning, where the template gave ``<think>`` and only its end is written.
-
-    Not in a call: there it is an argument.
-    """
-    if "</think>" in text:
-        for _, piece in _segments(text, _CALLS):
-            first = _THINK.search(piece)
-            if first and isinstance(_object_or_text(piece.strip()), str):
-                return "think" if first[1] else "text"
-    return "text"
+        if kind == "text" and mark[0] == "</think>":
+            pieces, start = [], mark.end()
+        elif kind == mark[2] or (kind == "text" and not closes):
+            pieces.append((kind, text[start : mark.start()]))
+            kind, start = "text" if closes else mark[2], mark.end()
+    return [*pieces, (kind, text[start:])]

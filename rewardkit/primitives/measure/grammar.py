@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 import regex
 
 from rewardkit.primitives.extract.tagged import tag_name, tag_tokens
-from rewardkit.primitives.factories import STAR, OfText
+from rewardkit.primitives.factories import STAR, OfText, Texts
 from rewardkit.primitives.notes import note
 
 __all__ = ["tags"]
@@ -144,7 +144,7 @@ class tags(OfText):
     0.0
     """
 
-    names: tuple[str, ...] = field(metadata=STAR)
+    names: Texts = field(metadata=STAR)
     _: KW_ONLY
     partial: bool = False
     outside: Outside = "anywhere"
@@ -162,8 +162,8 @@ class tags(OfText):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.names or not all(isinstance(name, str) for name in self.names):
-            raise ValueError(f"tags takes names, such as tags('think', 'answer'); got {self.names!r}")
+        if not self.names:
+            raise ValueError("tags takes one or more names, such as tags('think', 'answer')")
         _grammar(self.names)
 
     def score(self, completion: str) -> float:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
-from numbers import Real
 from typing import Any, Literal
 
-from rewardkit.primitives.factories import OfText
+from rewardkit.primitives.factories import OfText, Positive
 from rewardkit.primitives.notes import note
 from rewardkit.primitives.texts import words
 
@@ -63,14 +62,6 @@ class _Counting(OfText):
         raise NotImplementedError
 
 
-def _rise(limits: tuple[Any, ...]) -> bool:
-    """Whether limits are finite numbers from 0 that do not fall, and the last two rise."""
-    numbers = all(isinstance(limit, int | float | Real) and not isinstance(limit, bool) for limit in limits)
-    if not numbers or not all(0 <= float(limit) < math.inf for limit in limits):
-        return False
-    return list(limits) == sorted(limits) and limits[-2] < limits[-1]
-
-
 @dataclass(frozen=True, repr=False)
 class length(_Counting):
     """1.0 from `full_from` to `full_until` words, characters or tokens, 0.0 from `zero_from` on.
@@ -104,11 +95,13 @@ class length(_Counting):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        below, above = (self.zero_until, self.full_from), (self.full_until, self.zero_from)
-        if above == (None, None):  # long texts lose nothing
-            fits = _rise(below)
+        rises = self.zero_until < self.full_from
+        if self.full_until is None and self.zero_from is None:  # long texts lose nothing
+            fits = rises
+        elif self.full_until is None or self.zero_from is None:
+            fits = False
         else:
-            fits = _rise(below + above) and (self.zero_until < self.full_from or self.full_from == 0)
+            fits = self.full_from <= self.full_until < self.zero_from and (rises or self.full_from == 0)
         if not fits:
             raise ValueError(
                 "length needs 0 <= full_until < zero_from where long texts are to lose, and 0 <= zero_until "
@@ -141,16 +134,14 @@ class overlong(_Counting):
 
     _: KW_ONLY
     limit: float
-    buffer: float
+    buffer: Positive
     unit: Unit = "words"
     tokenizer: Any = field(default=None, hash=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not (_rise((0, self.buffer)) and _rise((0, self.limit)) and self.buffer <= self.limit):
-            raise ValueError(
-                f"overlong needs 0 < buffer <= limit; got limit={self.limit!r}, buffer={self.buffer!r}"
-            )
+        if self.buffer > self.limit:
+            raise ValueError(f"buffer={self.buffer!r} is more than limit={self.limit!r}; give at most that")
 
     def credit(self, size: int) -> float:
         return min(1.0, max(0.0, (size - (self.limit - self.buffer)) / self.buffer))
