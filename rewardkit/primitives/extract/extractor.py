@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 from rewardkit.primitives.factories import Primitive
@@ -51,6 +53,17 @@ class Extractor(Primitive, ABC):
     def __call__(self, completion: str | None) -> str | None:
         """The value, or ``None`` where nothing was found."""
         return next((match.text for match in self.matches(completion)), None)
+
+
+def text_like(expression: str, fault: str) -> Callable[[str, Any], Any]:
+    """A rule of an option: a text that matches, else a ValueError that says the fault."""
+
+    def check(option: str, value: Any) -> Any:
+        if not isinstance(value, str) or not re.fullmatch(expression, value):
+            raise ValueError(f"{option}={value!r} {fault}")
+        return value
+
+    return check
 
 
 def trim(text: str, start: int, end: int) -> Span:

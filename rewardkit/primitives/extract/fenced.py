@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
-from rewardkit.primitives.extract.extractor import Extractor, Span, Which, trim
+from rewardkit.primitives.extract.extractor import Extractor, Span, Which, text_like, trim
 
 __all__ = ["code_block"]
 
@@ -18,10 +18,7 @@ _FENCE = re.compile(
 )
 
 
-def _check_language(option: str, language: Any) -> Any:
-    if language is not None and not re.fullmatch(r"[^\s`]+", str(language)):
-        raise ValueError(f"language={language!r} is not the word behind a fence; give one such as 'python'")
-    return language
+Language = Annotated[str, text_like(r"[^\s`]+", "is not the word behind a fence; give one such as 'python'")]
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,7 +40,7 @@ class code_block(Extractor):
     'if a; then\n  b'
     """
 
-    language: Annotated[str | None, _check_language] = None
+    language: Language | None = None
     _: KW_ONLY
     which: Which = "last"
     unclosed: bool = False

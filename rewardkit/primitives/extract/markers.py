@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from rewardkit.primitives.expressions import Expression, Seconds, compiled, in_time
-from rewardkit.primitives.extract.extractor import Extractor, Span, Which, trim
+from rewardkit.primitives.extract.extractor import Extractor, Span, Which, text_like, trim
 
 __all__ = ["Label", "after", "answer_phrase", "citation", "citation_patterns", "pattern"]
 
@@ -21,12 +21,10 @@ def _space_end(text: str, start: int) -> int:
     return match.end() if match else start
 
 
-def _check_marker(option: str, marker: Any) -> Any:
-    if not isinstance(marker, str) or not marker.strip():
-        raise ValueError(
-            f"marker={marker!r} is empty or no text; give what stands before the answer, such as '####'"
-        )
-    return marker
+Marker = Annotated[
+    str,
+    text_like(r"(?s).*\S.*", "is empty or no text; give what stands before the answer, such as '####'"),
+]
 
 
 @dataclass(frozen=True, repr=False)
@@ -42,7 +40,7 @@ class after(Extractor):
     '42'
     """
 
-    marker: Annotated[str, _check_marker]
+    marker: Marker
     _: KW_ONLY
     which: Which = "last"
     until: Literal["line", "end"] = "line"
@@ -155,16 +153,13 @@ def _sentence(text: str, start: int, limit: int) -> Span:
     return end - len(bare), end
 
 
-def _check_label(option: str, label: Any) -> Any:
-    if not isinstance(label, str) or not label.strip() or set(label) & set("[]:：\n"):
-        raise ValueError(
-            f"label={label!r} is not the label of a citation; give the word before its colon, such as "
-            "'Source'"
-        )
-    return label.strip()
-
-
-Label = Annotated[str, _check_label]
+Label = Annotated[
+    str,
+    text_like(
+        r"[^\s\[\]:：](?:[^\[\]:：\n]*[^\s\[\]:：])?",
+        "is not the label of a citation; give the word before its colon, such as 'Source'",
+    ),
+]
 
 
 @lru_cache(maxsize=64)

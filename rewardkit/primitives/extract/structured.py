@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import json_repair
 
 from rewardkit.primitives.extract.brackets import bracket_pairs, outermost
-from rewardkit.primitives.extract.extractor import Extractor, Span, Which
+from rewardkit.primitives.extract.extractor import Extractor, Span, Which, text_like
 from rewardkit.primitives.extract.tagged import tag
 from rewardkit.primitives.factories import NAMED
 from rewardkit.primitives.json_text import MISSING, depth
@@ -177,10 +177,9 @@ def _repaired(text: str) -> str | None:
     return _written(value) if value and isinstance(value, dict | list) else None
 
 
-def _tool_name(option: str, name: Any) -> Any:
-    if name is not None and (not isinstance(name, str) or not name):
-        raise ValueError(f"name={name!r} is not the name of a tool; leave it out for calls of any tool")
-    return name
+ToolName = Annotated[
+    str, text_like(r"(?s).+", "is not the name of a tool; leave it out for calls of any tool")
+]
 
 
 def _call(text: str) -> dict[str, Any]:
@@ -207,7 +206,7 @@ class tool_call(Extractor):
     ('Oslo', True)
     """
 
-    name: Annotated[str | None, _tool_name] = None
+    name: ToolName | None = None
     path: Path = field(default=None, metadata=NAMED)
     _: KW_ONLY
     which: Which = "last"
