@@ -110,7 +110,6 @@ CODE_BLOCKS = (
     (code_block(), "\t```\n\ta\n\t\tb\n\t```", "a\n\tb", "indented by a tab"),
     (code_block("python"), "> ```python\n> if a:\n>     b\n>\n> c\n> ```", "if a:\n    b\n\nc", "quoted"),
     (code_block(), "> - ```\n>   a\n>   ```", "a", "in a list in a quote"),
-    (code_block(), "> ```\n> a\n\n```\nb\n```", "b", "a quote ends, and its open block with it"),
     (code_block(), "```\n- ```\n```", "- ```", "nor does one in a list"),
     (code_block(), "```\n(\n    ```\n)\n```", "(\n    ```\n)", "one indented by four is code"),
     (code_block(), "~~~\nx\n~~~ `y\n~~~", "x\n~~~ `y", "what has text behind it does not close"),

@@ -12,7 +12,7 @@ __all__ = ["code_block"]
 
 # A fence may stand in block quotes and lists, one in the other; what stands before it is group "before".
 _FENCE = re.compile(
-    r"""^(?P<before> (?P<quotes> (?:[ ]*+>)*+ ) [ \t]*+ (?P<items> (?:(?:[-*+]|\d{1,9}[.)])[ \t]++)*+ ) )
+    r"""^(?P<before> (?:[ ]*+>)*+ [ \t]*+ (?P<items> (?:(?:[-*+]|\d{1,9}[.)])[ \t]++)*+ ) )
         (?P<fence> `{3,}+ (?=[^`\n]*+$) | ~{3,}+ ) [ \t]*+ (?P<language> \S*+ ) [^\n]*+ $""",
     re.MULTILINE | re.VERBOSE,
 )
@@ -52,8 +52,8 @@ class code_block(Extractor):
             if opened and _closes(fence, opened):
                 blocks.append((opened, fence.start()))
                 opened = None
-            elif opened is None or fence["quotes"].count(">") < opened["quotes"].count(">"):
-                opened = fence  # the quote in which another one was open has ended
+            elif opened is None:
+                opened = fence
         if opened and self.unclosed:
             blocks.append((opened, len(completion)))
         return [
@@ -88,10 +88,9 @@ def _language(word: str) -> str:
 
 
 def _closes(fence: re.Match[str], opened: re.Match[str]) -> bool:
-    """Whether a fence closes another: bare, as long, in the same quote, and not indented far more."""
+    """Whether a fence closes another: bare, as long, and not indented far more."""
     return (
         fence["fence"].startswith(opened["fence"])
         and not (fence["language"] or fence["items"])
-        and fence["quotes"].count(">") == opened["quotes"].count(">")
         and len(fence["before"].expandtabs(4)) < len(opened["before"].expandtabs(4)) + 4
     )
