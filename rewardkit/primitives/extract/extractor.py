@@ -25,7 +25,7 @@ class Match(NamedTuple):
 class Extractor(Primitive, ABC):
     """What all extractors can do; subclasses say where the occurrences are, in text order.
 
-    Where the value of an occurrence is not what stands there, `value_at` says what it is.
+    Where the value of an occurrence is not what stands there, `text_at` says what it is.
     """
 
     which: Any = "last"
@@ -34,7 +34,7 @@ class Extractor(Primitive, ABC):
     def occurrences(self, completion: str) -> list[Span]:
         """Every span that could be the value, in text order."""
 
-    def value_at(self, completion: str, span: Span) -> str | None:
+    def text_at(self, completion: str, span: Span) -> str | None:
         """The value of an occurrence; ``None`` where it has none."""
         return completion[slice(*span)]
 
@@ -43,7 +43,7 @@ class Extractor(Primitive, ABC):
         spans = self.occurrences(completion) if isinstance(completion, str) else []
         if not every:
             spans = spans[:1] if self.which == "first" else spans[-1:]
-        values = [(span, self.value_at(completion, span)) for span in spans]
+        values = [(span, self.text_at(completion, span)) for span in spans]
         return [Match(span, value) for span, value in values if value is not None]
 
     def spans(self, completion: str | None) -> list[Span]:

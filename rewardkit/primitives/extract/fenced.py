@@ -62,7 +62,7 @@ class code_block(Extractor):
             if self.language is None or _language(fence["language"]) == _language(self.language)
         ]
 
-    def value_at(self, completion: str, span: Span) -> str:
+    def text_at(self, completion: str, span: Span) -> str:
         """The code without the quote marks and the indentation of its fence."""
         code, end = completion[slice(*span)], span[0]
         while completion[end - 1].isspace():

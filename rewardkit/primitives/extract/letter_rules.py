@@ -148,7 +148,8 @@ _NOT = rf"""(?: \b(?i:
         (?:太|大|一定|能够?|应该?|應該?|可能|可以|会|會|该|該|必|想|要){{0,3}}[是选選为為]
     | [别別](?:要|再)?[选選] | [无無]法[选選] | [并並而]非 | 排除 | 除了 )"""
 _THAT_IT_IS = rf"""(?: \s(?: (?:be|been|is|it['’]s|it|that|the|think|believe|say|to|for|go|with|choose|pick
-    |select|just|simply|necessarily|either|both|would|should|could|will|can)\b | {_GOOD} | {_NOUN} ) ){{0,6}}+"""
+    |select|just|simply|necessarily|either|both|would|should|could|will|can)\b | {_GOOD} | {_NOUN} )
+    ){{0,6}}+"""
 _FILLED = rf"(?: \s(?:{_ADVERB}|(?:the|a|an|my|our)\b) ){{0,3}}+"
 # Words that take back what stands before them: "A. Hmm, no, that's wrong", A。不对，
 _PAUSE = r"[\s.,;:!?…—–-]{1,4}+"

@@ -59,7 +59,7 @@ class python_literal(Extractor):
         ]
         return outermost(pairs, self.which, lambda span: _literal(completion[slice(*span)]) is not None, WORK)
 
-    def value_at(self, completion: str, span: Span) -> str | None:
+    def text_at(self, completion: str, span: Span) -> str | None:
         text = completion[slice(*span)]
         if self.path is None:
             return text

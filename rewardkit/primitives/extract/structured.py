@@ -197,11 +197,11 @@ class json_value(Extractor):
         whole = sorted({*strict} & {*regions})
         at = 0 if self.which == "first" else -1
         for spans in (whole, regions[:1] if self.which == "first" else regions[-1:]):
-            if spans and self.value_at(completion, spans[at]) is not None:
+            if spans and self.text_at(completion, spans[at]) is not None:
                 return spans
         return strict
 
-    def value_at(self, completion: str, span: Span) -> str | None:
+    def text_at(self, completion: str, span: Span) -> str | None:
         text: str | None = completion[slice(*span)]
         if self.path is None and not self.repair:
             return text
@@ -267,7 +267,7 @@ class tool_call(Extractor):
         ]
         return [span for span, name in spans if isinstance(name, str) and self.name in (None, name)]
 
-    def value_at(self, completion: str, span: Span) -> str | None:
+    def text_at(self, completion: str, span: Span) -> str | None:
         text = completion[slice(*span)]
         if self.path is None:
             return text
