@@ -169,11 +169,11 @@ def test_which_first_and_last_differ_for_every_extractor():
     ]  # fmt: skip
 
 
-def test_occurrences_are_all_places_that_could_have_been_taken():
-    text = r"\boxed{1 \boxed{2}} \boxed{3}"
-    assert [text[slice(*span)] for span in boxed().occurrences(text)] == [r"1 \boxed{2}", "2", "3"]
-    text = "<answer>1<answer>2</answer></answer><answer> 3 </answer>"
-    assert [text[slice(*span)] for span in tag("answer").occurrences(text)] == ["2", "3"]
+def test_parts_of_a_combination_are_replaced_by_name():
+    both = first_of(tag("a"), number())
+    assert replace(both, extractors=(number(),)) == first_of(number())
+    assert replace(within(tag("a"), number()), outer=boxed()) == within(boxed(), number())
+    assert replace(within(tag("a"), number()), inner=(boxed(),)) == within(tag("a"), boxed())
 
 
 @pytest.mark.parametrize("extractor", [*ALL, every(number()), every(within(*ALL[:2]))], ids=repr)
@@ -182,6 +182,7 @@ def test_an_extractor_is_frozen_survives_pickle_and_its_repr_makes_it_again(extr
     again = eval(repr(extractor), {name: getattr(rk.extract, name) for name in rk.extract.__all__})
     assert again == extractor
     assert hash(again) == hash(extractor)
+    assert replace(extractor) == extractor
     with pytest.raises(AttributeError):
         extractor.which = "first"
 

@@ -8,45 +8,35 @@ from rewardkit.primitives.extract.letters import choice, read_choice
 from rewardkit.primitives.verify import choice_equal
 
 
-def table(*cases):
-    return [pytest.param(*case[:-1], id=case[-1]) for case in cases]
+def table(*groups):
+    """A row for each text of (what is named, why, texts); | stands between them."""
+    return [
+        pytest.param(text, expected, id=f"{why}: {text!a}")
+        for expected, why, texts in groups
+        for text in texts.split("|")
+    ]
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     table(
-        ("B", "B", "the letter"),
-        (" b\n", "B", "in the other case, as all there is"),
-        ("B) Paris", "B", "with its text"),
-        ("b) paris", "B", "in the other case, marked at the beginning"),
-        ("Option: b", "B", "in the other case behind it"),
-        ("The answer is B", "B", "a sentence"),
-        ("A is right", "A", "the letter before a verb"),
-        ("A dog", None, "an article alone"),
-        ("A or B", None, "two letters"),
-        ("not B", None, "a letter that is denied"),
-        ("I don't think it's B", None, "denied with some words between"),
-        ("The answer can't be option B.", None, "of an option"),
-        ("B is not the answer.", None, "denied as the answer"),
-        ("B is clearly the wrong option", None, "called wrong with words between"),
-        ("~~B~~", None, "struck out"),
-        ("\u2260 B", None, "unequal to it"),
-        ("\u4e0d\u662fB", None, "denied in Chinese"),
-        ("A rather than B", "A", "preferred to one that is denied"),
-        ("B instead of C or D", "B", "to two of them"),
-        ("The answer is B, A and C are wrong.", "B", "a denial stops at what is announced"),
-        ("B, however, is wrong.", None, "denied with a word in commas between"),
-        ("B. A and C are too small.", "B", "two of which something else is said"),
-        ("either A or B", None, "either of two"),
-        ("A\u6216B", None, "two in Chinese"),
-        ("A since it is larger", "A", "the letter before since"),
-        ("I'd go with A as it is larger", "A", "the letter before as"),
-        ("Plan B is the right answer", None, "a plan that is right"),
-        ("B) vitamin C", "B", "a letter in the text of an option"),
-        ("B.C. is a time", None, "an abbreviation"),
-        ("ABCD", None, "all letters in one word"),
-        ("E", None, "a letter that is no option"),
-        ("So \u200bB.", "B", "a space of no width before it"),
+        ("B", "all there is, or at its beginning", "B| b\n|B) Paris|b) paris|Option: b|So \u200bB."),
+        (
+            "B",
+            "in a sentence",
+            "The answer is B|The answer is B, A and C are wrong.|B. A and C are too small.",
+        ),
+        ("B", "beside what is no option", "B) vitamin C|B instead of C or D"),
+        (
+            "A",
+            "the letter and not the article",
+            "A is right|A since it is larger|I'd go with A as it is larger",
+        ),
+        ("A", "preferred to one that is denied", "A rather than B"),
+        (None, "no letter of an answer", "A dog|Plan B is the right answer|B.C. is a time|ABCD|E"),
+        (None, "two letters", "A or B|either A or B|A\u6216B"),
+        (None, "denied", "not B|I don't think it's B|The answer can't be option B.|B is not the answer."),
+        (None, "denied", "B is clearly the wrong option|~~B~~|\u2260 B|\u4e0d\u662fB|B, however, is wrong."),
     ),
 )
 def test_read_choice_names_one_option_or_none(text, expected):
@@ -65,98 +55,93 @@ def test_options_are_letters_or_digits_of_any_script():
         assert read_choice(text, options) == expected, text
 
 
-# Found by a stranger, with controls.
+@pytest.mark.parametrize(
+    ("extractor", "completion", "expected"),
+    [
+        (choice("ABCDEFGHI"), "The answer is I think E.", "E"),
+        (choice("ABCDEFGHI"), "**I**", "I"),
+        (choice(case=False), "the answer is (b)", "b"),
+        (choice(case=False), r"\boxed{c}", "c"),
+        (choice(case=False), "it is b.", None),
+        (choice(case=False), "The answer is a small number", None),
+        (choice("ABCDE"), "A) 1 B) 2 C) 3 D) 4 E) 5", None),
+        (choice("ABCDE"), "A) 1 B) 2 C) 3 D) 4 Answer: E) 5", "E"),
+    ],
+)
+def test_the_pronoun_small_letters_and_a_fifth_option(extractor, completion, expected):
+    assert extractor(completion) == expected
+
+
+# Most of it found by a stranger, with controls.
+DENIED = (
+    "The wrong answer is B|Wrong answer: B|Incorrect answer: B|The incorrect option is B|B, which is wrong"
+    "|The worst answer is B|It is false that the answer is B|It is wrong to say that B is right"
+    "|Nobody would choose B|No one would pick B|Some say the answer is B, but that is wrong|A) Paris \u274c"
+)
+TAKEN_BACK = (
+    "The answer is B. That is incorrect.|The answer is B. No.|The answer is B. Hmm, no, that's wrong."
+    "|The answer is B. That isn't right.|答案是B。不对。|The answer is A. No, the answer is not A."
+    "|The answer is B. B is wrong. The answer is not B."
+)
+DENIED_IN_CHINESE = (
+    "不能选B|不应该选B|别选B|没有选B|没有人会选B|无法选B|不可能是B|不会是B|未必是B|答案不太可能是B"
+)
+SEVERAL = (
+    "<answer>A B</answer>|Answer: A C|Answer: A B C|Answer: A (or C)|Answer: A (possibly C)|Answer: A or None"
+    "|The answer is (A)(B)|The answer is A) Rome and B) Oslo|\\boxed{A}\\text{ and }\\boxed{B}"
+    "|答案可能是A，也可能是B|So B. Hmm, A or B.|\\boxed{\\text{A} or \\text{B}}"
+)
+LISTS = "A) 1 B) 2 C) 3 D) 4|(A) 1\n(B) 2\n(C) 3\n(D) 4|A. 1\nB. 2\nC. 3\nD. 4|(A), (B), (C), (D)"
+CONFIRMED = (
+    "The answer is B. No other option fits.|The answer is B, no doubt.|The answer is B. No. 2 is odd."
+    "|The answer is B. That is correct.|The answer is B. That is not wrong."
+    "|The answer is B. It is wrong to say A."
+)
+CORRECTED = (
+    "The answer is A. No, it's B.|The answer is A. Hmm, no, that's wrong. It's B.|正确答案：A。不对，应该是B"
+    "|A is wrong. B is right|A is the wrong answer\nB is right|The answer is not A but B."
+)
+IN_CHINESE = "特别是B。|不得不选B|不选A选B|B，不对称|答案可能是B。|【答案】B|【答案】：B|选项B正确"
+SIGNED = (
+    "✅ B|B ✅|A ❌\nB ✅\nC ❌|A ❌ B ✅|❌ A\n✅ B|[x] B|[ ] A\n[x] B\n[ ] C|~~A~~ **B**"
+    "|A) Rome ❌\nB) Paris ✅"
+)
+CONDITION = "If the answer is B then so be it|$B$ is a matrix|A small one is larger"
+LONGER = "The answer is C++.|The answer is C#.|The answer is B-cells|Vitamin C is correct."
+PLAIN = "It's B.|It’s B.|A) 1\nB) 2\nC) 3\nD) 4\n\nB|B because it is larger|Answer: B (Paris)|\\text{B}"
+PLAINEST = (
+    "A) 1 B) 2 C) 3 D) 4\nThe answer is B|(A) is larger. <answer> B </answer>|answer is B, not (A)"
+    "|(A) Rome. B is the correct answer.|(B) is larger. So A."
+)
+OF_ANOTHER = "The answer is (B) Rome, and (A) is too small.|The answer is B (A is too small)"
+ANOTHER_DENIED = "The answer is A. The wrong answer is B.|A) Paris ✅\nB) Rome ❌|A没有错，选A"
+LAST = "A) 1 B) 2 C) 3 Answer: D) 4|(A) no. (B) big. (C) old. (D) is correct.|(A) no (B) no (C) no (D)"
+
+
 @pytest.mark.parametrize(
     ("completion", "expected"),
-    table(
-        ("The wrong answer is B", None, "denied or hedged: what the wrong answer is"),
-        ("Wrong answer: B", None, "denied or hedged: behind a colon"),
-        ("Incorrect answer: B", None, "denied or hedged: called incorrect"),
-        ("The incorrect option is B", None, "denied or hedged: the incorrect option"),
-        ("The worst answer is B", None, "denied or hedged: the worst one"),
-        ("It is false that the answer is B", None, "denied or hedged: false that it is"),
-        ("It is wrong to say that B is right", None, "denied or hedged: wrong to say"),
-        ("Nobody would choose B", None, "denied or hedged: chosen by nobody"),
-        ("No one would pick B", None, "denied or hedged: by no one"),
-        ("B, which is wrong", None, "denied or hedged: in a clause"),
-        ("The answer is B. That is incorrect.", None, "denied or hedged: in the next sentence"),
-        ("The answer is B. No.", None, "denied or hedged: by a no"),
-        ("The answer is B. Hmm, no, that's wrong.", None, "denied or hedged: by a no and more"),
-        ("The answer is B. That isn't right.", None, "denied or hedged: not called right"),
-        ("Some say the answer is B, but that is wrong", None, "denied or hedged: what some say"),
-        ("不能选B", None, "denied or hedged: cannot, in Chinese"),
-        ("不应该选B", None, "denied or hedged: should not"),
-        ("别选B", None, "denied or hedged: do not"),
-        ("没有选B", None, "denied or hedged: did not"),
-        ("没有人会选B", None, "denied or hedged: nobody would"),
-        ("无法选B", None, "denied or hedged: unable"),
-        ("不可能是B", None, "denied or hedged: impossible"),
-        ("不会是B", None, "denied or hedged: will not be"),
-        ("未必是B", None, "denied or hedged: not necessarily"),
-        ("答案不太可能是B", None, "denied or hedged: hardly possible"),
-        ("答案是B。不对。", None, "denied or hedged: taken back"),
-        ("A) 1 B) 2 C) 3 D) 4", None, "denied or hedged: a list of all options"),
-        ("(A) 1\n(B) 2\n(C) 3\n(D) 4", None, "denied or hedged: on lines"),
-        ("A. 1\nB. 2\nC. 3\nD. 4", None, "denied or hedged: with stops"),
-        ("<answer>A B</answer>", None, "denied or hedged: two with a space"),
-        ("Answer: A C", None, "denied or hedged: announced with a space"),
-        ("Answer: A B C", None, "denied or hedged: three with spaces"),
-        ("Answer: A | C", None, "denied or hedged: with a bar"),
-        ("Answer: A (or C)", None, "denied or hedged: one in brackets"),
-        ("Answer: A (possibly C)", None, "denied or hedged: perhaps one in brackets"),
-        ("Answer: A or None", None, "denied or hedged: or none"),
-        ("The answer is (A)(B)", None, "denied or hedged: with nothing between their brackets"),
-        ("The answer is A) Rome and B) Oslo", None, "denied or hedged: and between their texts"),
-        ("\\boxed{A}\\text{ and }\\boxed{B}", None, "denied or hedged: two boxes"),
-        ("答案可能是A，也可能是B", None, "denied or hedged: perhaps the one, perhaps the other"),
-        ("So B. Hmm, A or B.", None, "denied or hedged: a hedge takes back what is as plain"),
-        ("The answer is C++.", None, "denied or hedged: a language"),
-        ("The answer is C#.", None, "denied or hedged: another language"),
-        ("The answer is B-cells", None, "denied or hedged: a word with a hyphen"),
-        ("A) Paris ❌", None, "denied or hedged: crossed out behind its text"),
-        ("The answer is A. The wrong answer is B.", "A", "another is called wrong"),
-        ("A is wrong. B is right", "B", "a denial ends with its sentence"),
-        ("A is the wrong answer\nB is right", "B", "and with its line"),
-        ("The answer is B. No other option fits.", "B", "a no that denies others"),
-        ("The answer is B, no doubt.", "B", "no doubt"),
-        ("The answer is B. No. 2 is odd.", "B", "the short form of number"),
-        ("The answer is B. That is correct.", "B", "confirmed in the next sentence"),
-        ("The answer is B. That is not wrong.", "B", "not called wrong there"),
-        ("The answer is B. It is wrong to say A.", "B", "what it is wrong to say"),
-        ("The answer is A. No, it's B.", "B", "corrected"),
-        ("The answer is A. Hmm, no, that's wrong. It's B.", "B", "corrected at length"),
-        ("正确答案：A。不对，应该是B", "B", "corrected in Chinese"),
-        ("It's B.", "B", "behind a verb in its short form"),
-        ("It’s B.", "B", "with a typographic apostrophe"),
-        ("特别是B。", "B", "a word that ends like do not"),
-        ("不得不选B", "B", "a double denial in Chinese"),
-        ("不选A选B", "B", "not the one but the other"),
-        ("A没有错，选A", "A", "not wrong in Chinese"),
-        ("B，不对称", "B", "a word that begins like wrong"),
-        ("A) 1 B) 2 C) 3 D) 4\nThe answer is B", "B", "announced below a list"),
-        ("A) 1\nB) 2\nC) 3\nD) 4\n\nB", "B", "alone below a list"),
-        ("A) 1 B) 2 C) 3 Answer: D) 4", "D", "the last announced"),
-        ("(A) small. (B) big. (C) old. (D) is correct.", "D", "the last of a list called right"),
-        ("(A) no (B) no (C) no (D)", "D", "the last of a list without a text"),
-        ("(A) 1\n(B) 2\n(C) 3", "C", "a list that is not complete"),
-        ("The answer is (B) Rome, and (A) is too small.", "B", "and with a clause"),
-        ("The answer is B (A is too small)", "B", "another in brackets with a clause"),
-        ("Answer: B (Paris)", "B", "a text in brackets"),
-        ("答案可能是B。", "B", "perhaps one"),
-        ("【答案】B", "B", "in a Chinese heading"),
-        ("【答案】：B", "B", "and a colon"),
-        ("✅ B", "B", "ticked"),
-        ("B ✅", "B", "ticked behind it"),
-        ("A ❌\nB ✅\nC ❌", "B", "ticked among crosses"),
-        ("A ❌ B ✅", "B", "on one line"),
-        ("❌ A\n✅ B", "B", "signs before them"),
-        ("A) Paris ✅\nB) Rome ❌", "A", "ticked behind its text"),
-        ("[x] B", "B", "a box with a cross for yes"),
-        ("[ ] A\n[x] B\n[ ] C", "B", "among empty boxes"),
-        ("~~A~~ **B**", "B", "one struck out"),
-        ("$C$", "C", "in dollars on a line"),
-        ("$B$ is a matrix", None, "a matrix"),
-    ),
+    [
+        *table(
+            (None, "denied", DENIED),
+            (None, "taken back", TAKEN_BACK),
+            (None, "denied in Chinese", DENIED_IN_CHINESE),
+            (None, "several", SEVERAL),
+            (None, "a list of the options", LISTS),
+            (None, "a longer word", LONGER),
+            (None, "a condition, a matrix, an article", CONDITION),
+            ("B", "confirmed", CONFIRMED),
+            ("B", "another one is denied", CORRECTED),
+            ("B", "in Chinese", IN_CHINESE),
+            ("B", "with a sign", SIGNED),
+            ("B", "alone, or with its text", PLAIN),
+            ("B", "more plainly than another one", PLAINEST),
+            ("B", "something is said of another one", OF_ANOTHER),
+            ("A", "of two, one denied", ANOTHER_DENIED),
+            ("D", "the last of a list, called right or without its text", LAST),
+            ("C", "a list that is not complete, or dollars on a line", "(A) 1\n(B) 2\n(C) 3|$C$"),
+        ),
+        pytest.param("Answer: A | C", None, id="with a bar"),
+    ],
 )
 def test_what_a_denial_a_hedge_or_a_list_leaves_is_named(completion, expected):
     assert choice()(completion) == expected

@@ -1,7 +1,6 @@
 """The final answer of whole solutions, and `math_equal` on them, held against labels and math-verify."""
 
 import logging
-import pickle
 import sys
 from pathlib import Path
 
@@ -56,16 +55,6 @@ def test_the_answer_is_found_in_the_documented_order(solution, expected):
     assert answer(solution) == expected
     for start, end in answer.spans(solution):
         assert solution[start:end] == expected
-
-
-def test_it_is_an_extractor_like_the_others():
-    assert repr(answer) == "math_answer()" and pickle.loads(pickle.dumps(answer)) == answer
-    reward = rk.Reward(
-        "r",
-        fields={"prediction": rk.extract.math_answer()},
-        components=[rk.Component("correct", rk.verify.math_equal)],
-    )
-    assert reward(completion=r"So \boxed{\frac12}", ground_truth="0.5").reward == 1.0
 
 
 @pytest.mark.parametrize(

@@ -45,8 +45,8 @@ class first_of(_Combination):
 
     extractors: tuple[Extractor, ...] = field(metadata=STAR)
 
-    def __init__(self, *extractors: Extractor) -> None:
-        self._fill(extractors=extractors)
+    def __init__(self, *args: Extractor, extractors: tuple[Extractor, ...] = ()) -> None:
+        self._fill(extractors=args or extractors)
 
     def __post_init__(self) -> None:
         self._check(*self.extractors)
@@ -75,8 +75,8 @@ class within(_Combination):
     outer: Extractor
     inner: tuple[Extractor, ...] = field(metadata=STAR)
 
-    def __init__(self, outer: Extractor, *inner: Extractor) -> None:
-        self._fill(outer=outer, inner=inner)
+    def __init__(self, outer: Extractor, *args: Extractor, inner: tuple[Extractor, ...] = ()) -> None:
+        self._fill(outer=outer, inner=args or inner)
 
     def __post_init__(self) -> None:
         self._check(self.outer)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 from rewardkit.primitives.factories import Primitive
@@ -23,7 +25,7 @@ class Match(NamedTuple):
 class Extractor(Primitive, ABC):
     """What all extractors can do; subclasses say where the occurrences are, in text order.
 
-    Where the value of an occurrence is not what stands there, `value_at` says what it is.
+    Where the value of an occurrence is not what stands there, `text_at` says what it is.
     """
 
     which: Any = "last"
@@ -32,7 +34,7 @@ class Extractor(Primitive, ABC):
     def occurrences(self, completion: str) -> list[Span]:
         """Every span that could be the value, in text order."""
 
-    def value_at(self, completion: str, span: Span) -> str | None:
+    def text_at(self, completion: str, span: Span) -> str | None:
         """The value of an occurrence; ``None`` where it has none."""
         return completion[slice(*span)]
 
@@ -41,7 +43,7 @@ class Extractor(Primitive, ABC):
         spans = self.occurrences(completion) if isinstance(completion, str) else []
         if not every:
             spans = spans[:1] if self.which == "first" else spans[-1:]
-        values = [(span, self.value_at(completion, span)) for span in spans]
+        values = [(span, self.text_at(completion, span)) for span in spans]
         return [Match(span, value) for span, value in values if value is not None]
 
     def spans(self, completion: str | None) -> list[Span]:
@@ -51,6 +53,17 @@ class Extractor(Primitive, ABC):
     def __call__(self, completion: str | None) -> str | None:
         """The value, or ``None`` where nothing was found."""
         return next((match.text for match in self.matches(completion)), None)
+
+
+def text_like(expression: str, fault: str) -> Callable[[str, Any], Any]:
+    """A rule of an option: a text that matches, else a ValueError that says the fault."""
+
+    def check(option: str, value: Any) -> Any:
+        if not isinstance(value, str) or not re.fullmatch(expression, value):
+            raise ValueError(f"{option}={value!r} {fault}")
+        return value
+
+    return check
 
 
 def trim(text: str, start: int, end: int) -> Span:

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import re
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
-from rewardkit.primitives.extract.extractor import Extractor, Span, Which, trim
+from rewardkit.primitives.extract.extractor import Extractor, Span, Which, text_like, trim
 
 __all__ = ["code_block"]
 
 # A fence may stand in block quotes and lists, one in the other; what stands before it is group "before".
 _FENCE = re.compile(
-    r"""^(?P<before> (?P<quotes> (?:[ ]*+>)*+ ) [ \t]*+ (?P<items> (?:(?:[-*+]|\d{1,9}[.)])[ \t]++)*+ ) )
+    r"""^(?P<before> (?:[ ]*+>)*+ [ \t]*+ (?P<items> (?:(?:[-*+]|\d{1,9}[.)])[ \t]++)*+ ) )
         (?P<fence> `{3,}+ (?=[^`\n]*+$) | ~{3,}+ ) [ \t]*+ (?P<language> \S*+ ) [^\n]*+ $""",
     re.MULTILINE | re.VERBOSE,
 )
 
 
-def _check_language(option: str, language: Any) -> Any:
-    if language is not None and not re.fullmatch(r"[^\s`]+", str(language)):
-        raise ValueError(f"language={language!r} is not the word behind a fence; give one such as 'python'")
-    return language
+Language = Annotated[str, text_like(r"[^\s`]+", "is not the word behind a fence; give one such as 'python'")]
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,7 +40,7 @@ class code_block(Extractor):
     'if a; then\n  b'
     """
 
-    language: Annotated[str | None, _check_language] = None
+    language: Language | None = None
     _: KW_ONLY
     which: Which = "last"
     unclosed: bool = False
@@ -55,8 +52,8 @@ class code_block(Extractor):
             if opened and _closes(fence, opened):
                 blocks.append((opened, fence.start()))
                 opened = None
-            elif opened is None or fence["quotes"].count(">") < opened["quotes"].count(">"):
-                opened = fence  # the quote in which another one was open has ended
+            elif opened is None:
+                opened = fence
         if opened and self.unclosed:
             blocks.append((opened, len(completion)))
         return [
@@ -65,7 +62,7 @@ class code_block(Extractor):
             if self.language is None or _language(fence["language"]) == _language(self.language)
         ]
 
-    def value_at(self, completion: str, span: Span) -> str:
+    def text_at(self, completion: str, span: Span) -> str:
         """The code without the quote marks and the indentation of its fence."""
         code, end = completion[slice(*span)], span[0]
         while completion[end - 1].isspace():
@@ -91,10 +88,9 @@ def _language(word: str) -> str:
 
 
 def _closes(fence: re.Match[str], opened: re.Match[str]) -> bool:
-    """Whether a fence closes another: bare, as long, in the same quote, and not indented far more."""
+    """Whether a fence closes another: bare, as long, and not indented far more."""
     return (
         fence["fence"].startswith(opened["fence"])
         and not (fence["language"] or fence["items"])
-        and fence["quotes"].count(">") == opened["quotes"].count(">")
         and len(fence["before"].expandtabs(4)) < len(opened["before"].expandtabs(4)) + 4
     )

@@ -93,9 +93,8 @@ LED = re.compile(
 
 _ADVERB = r"""(?:also|clearly|obviously|definitely|certainly|simply|just|actually|therefore|thus|then|indeed
     |likely|probably|most|necessarily|both|all|either|neither|still|not|never)\b"""
-_VERB = r"""(?:(?:is|was|are|were|can|ca|could|should|would|must|wo)n['’]t|cannot|can|could|should|would|must
-    |will|has\sto|is|was|are|were|be)\b"""
-_IS = rf"(?: (?: \s(?:{_VERB}|{_ADVERB}) ){{1,4}}+ )"
+_VERB = r"(?:is|was|are|were|can|ca|could|should|would|must|wo)"
+_IS = rf"(?: (?: \s(?: (?:{_VERB}(?:n['’]t|not)?|will|has\sto|be)\b | {_ADVERB}) ){{1,4}}+ )"
 _GOOD = r"(?:correct|right|true|best|final|only|actual|proper)\b"
 _BAD = r"(?:wrong|incorrect|false|invalid|impossible|out|ruled\sout|eliminated|excluded)\b"
 _TICK = "[✅✓✔☑]"
@@ -138,24 +137,19 @@ _NAMED = (
 )
 """How plainly, whether the letter has to be `LED`, and the words, @ for the letter; the first counts."""
 
-# By the first letters of the words, which is quick.
-_NOT = (
-    r"""(?: \b(?i:
-        (?: n(?:ot|ever|either|or|obody|o\sone) | cannot | ex(?:cept(?:\sfor)?|cluding)
-          | eliminat(?:e|es|ed|ing) | r(?:ather\sthan|ul(?:e|es|ed|ing)\sout|eject(?:s|ed|ing)?)
-          | d(?:oubt|iscard(?:s|ed|ing)?) | other\sthan | instead\sof | unlike(?:ly)?
-          | (?:anything|all|everything)\sbut )\b
+_NOT = rf"""(?: \b(?i:
+        (?: n(?:ot|ever|either|or|obody|o\sone) | cannot | except(?:\sfor)? | doubt | unlike(?:ly)?
+          | (?:exclud|eliminat|reject|discard)(?:e|es|s|ed|ing)? | rul(?:e|es|ed|ing)\sout
+          | (?:rather|other)\sthan | instead\sof | (?:anything|all|everything)\sbut )\b
       | (?:wrong|worst|false|untrue|in(?:correct|valid)|bad)\s (?: (?:that|to\ssay)\b
-          | (?:answer|option|choice)s?[*_]{0,3} (?: """
-    + rf"""{_IS} | \s?[:：=] ) ) )
+          | (?:answer|option|choice)s?[*_]{{0,3}} (?: {_IS} | \s?[:：=] ) ) )
     | n['’]t\b | ^[^\S\n]*+[✗✘❌]\ufe0f?
     | [不未没沒](?<!不[得能会會].)有?人?
         (?:太|大|一定|能够?|应该?|應該?|可能|可以|会|會|该|該|必|想|要){{0,3}}[是选選为為]
-    | [别別](?:要|再)?[选選] | [无無]法[选選] | 并非 | 並非 | 而非 | 排除 | 除了 )"""
-)
+    | [别別](?:要|再)?[选選] | [无無]法[选選] | [并並而]非 | 排除 | 除了 )"""
 _THAT_IT_IS = rf"""(?: \s(?: (?:be|been|is|it['’]s|it|that|the|think|believe|say|to|for|go|with|choose|pick
-    |select|just|simply|necessarily|either|both|would
-    |should|could|will|can)\b | {_GOOD} | {_NOUN} ) ){{0,6}}+"""
+    |select|just|simply|necessarily|either|both|would|should|could|will|can)\b | {_GOOD} | {_NOUN} )
+    ){{0,6}}+"""
 _FILLED = rf"(?: \s(?:{_ADVERB}|(?:the|a|an|my|our)\b) ){{0,3}}+"
 # Words that take back what stands before them: "A. Hmm, no, that's wrong", A。不对，
 _PAUSE = r"[\s.,;:!?…—–-]{1,4}+"
@@ -171,8 +165,8 @@ _TAKEN_BACK = rf"""
 _IS_NOT = rf"""{_CLOSED} (?:
       (?:,?\s(?:however|though|too|which),?)?+\s (?:
           (?:is|was|are|were|seems|looks|(?:must|has\sto|would|should|could)\sbe)\b (?!\snot){_FILLED}\s{_BAD}
-        | (?:(?:is|was|are|were|can|ca|could|should|would|must|wo)(?:n['’]t|\s?not|\snever))(?:\sbe)?
-          {_FILLED} (?: \s(?:{_GOOD}|{_NOUN}|(?:it|valid|possible)\b) | \s?[.,;!?] | \s?$ ) )
+        | {_VERB}(?:n['’]t|\s?not|\snever)(?:\sbe)? {_FILLED}
+          (?: \s(?:{_GOOD}|{_NOUN}|(?:it|valid|possible)\b) | \s?[.,;!?] | \s?$ ) )
     | {_UP_TO_SIGN}[✗✘❌] | {_TAKEN_BACK}
     | {_OPTION_ZH}?(?:是|显然|明显|肯定|也|都|均)?
       (?:不对|不對|错|錯|不正确|不正確|不是(?:正确|正確|答案)|不符|不成立|有误|有誤|不可能) )"""

@@ -7,9 +7,8 @@ import re
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-from rewardkit.primitives.extract.brackets import bracket_pairs, outermost
 from rewardkit.primitives.extract.extractor import Extractor, Span, Which
-from rewardkit.primitives.extract.structured import Path, value_at
+from rewardkit.primitives.extract.structured import Path, bracket_pairs, outermost, value_at
 from rewardkit.primitives.json_text import MISSING
 
 __all__ = ["python_literal"]
@@ -60,7 +59,7 @@ class python_literal(Extractor):
         ]
         return outermost(pairs, self.which, lambda span: _literal(completion[slice(*span)]) is not None, WORK)
 
-    def value_at(self, completion: str, span: Span) -> str | None:
+    def text_at(self, completion: str, span: Span) -> str | None:
         text = completion[slice(*span)]
         if self.path is None:
             return text

@@ -5,28 +5,17 @@ from __future__ import annotations
 import re
 from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from rewardkit.primitives.expressions import Expression, Seconds, compiled, in_time
-from rewardkit.primitives.extract.extractor import Extractor, Span, Which, trim
+from rewardkit.primitives.extract.extractor import Extractor, Span, Which, text_like, trim
 
 __all__ = ["Label", "after", "answer_phrase", "citation", "citation_patterns", "pattern"]
 
-_SPACE = re.compile(r"\s*")
-
-
-def _space_end(text: str, start: int) -> int:
-    """Where the white space that starts here ends."""
-    match = _SPACE.match(text, start)
-    return match.end() if match else start
-
-
-def _check_marker(option: str, marker: Any) -> Any:
-    if not isinstance(marker, str) or not marker.strip():
-        raise ValueError(
-            f"marker={marker!r} is empty or no text; give what stands before the answer, such as '####'"
-        )
-    return marker
+Marker = Annotated[
+    str,
+    text_like(r"(?s).*\S.*", "is empty or no text; give what stands before the answer, such as '####'"),
+]
 
 
 @dataclass(frozen=True, repr=False)
@@ -42,7 +31,7 @@ class after(Extractor):
     '42'
     """
 
-    marker: Annotated[str, _check_marker]
+    marker: Marker
     _: KW_ONLY
     which: Which = "last"
     until: Literal["line", "end"] = "line"
@@ -51,13 +40,14 @@ class after(Extractor):
     def occurrences(self, completion: str) -> list[Span]:
         found: list[Span] = []
         end = last = -1  # of the line, and of the text in it; looked up once a line
-        for match in re.finditer(re.escape(self.marker), completion, 0 if self.case else re.IGNORECASE):
+        marker = re.compile(rf"{re.escape(self.marker)}(?=(\s*+))", 0 if self.case else re.IGNORECASE)
+        for match in marker.finditer(completion):
             start = match.end()
             if start > end:
                 line = completion.find("\n", start) if self.until == "line" else -1
                 end = len(completion) if line < 0 else line
                 last = trim(completion, start, end)[1]
-            found.append((min(_space_end(completion, start), max(start, last)), max(start, last)))
+            found.append((min(match.end(1), max(start, last)), max(start, last)))
         return found
 
 
@@ -84,7 +74,7 @@ _CHINESE = rf"""(?P<denied_zh> (?:错误|錯誤)的? | [没沒]有 | (?:如果|�
                    | ^\#{{1,6}}[ \t]+[*_]{{0,3}}答案(?=[*_]{{0,3}}[ \t]*$) )
                [*_]{{0,3}} (?:[ \t]*[:：][*_]{{0,3}})?"""
 _PHRASES = {
-    language: re.compile(expression, re.VERBOSE | re.MULTILINE)
+    language: re.compile(rf"(?:{expression}) \s*+", re.VERBOSE | re.MULTILINE)
     for language, expression in {"en": _ENGLISH, "zh": _CHINESE, "any": f"{_ENGLISH} | {_CHINESE}"}.items()
 }
 _BRACES = r"\{[^{}\n]*+\}"
@@ -132,7 +122,7 @@ class answer_phrase(Extractor):
         phrases = list(_PHRASES[self.language].finditer(completion))
         limits = [*(phrase.start() for phrase in phrases[1:]), len(completion)]
         return [
-            _sentence(completion, _space_end(completion, phrase.end()), limit)
+            _sentence(completion, phrase.end(), limit)
             for phrase, limit in zip(phrases, limits, strict=False)  # without phrases there is one limit
             if not phrase.lastgroup
         ]
@@ -155,16 +145,13 @@ def _sentence(text: str, start: int, limit: int) -> Span:
     return end - len(bare), end
 
 
-def _check_label(option: str, label: Any) -> Any:
-    if not isinstance(label, str) or not label.strip() or set(label) & set("[]:：\n"):
-        raise ValueError(
-            f"label={label!r} is not the label of a citation; give the word before its colon, such as "
-            "'Source'"
-        )
-    return label.strip()
-
-
-Label = Annotated[str, _check_label]
+Label = Annotated[
+    str,
+    text_like(
+        r"[^\s\[\]:：](?:[^\[\]:：\n]*[^\s\[\]:：])?",
+        "is not the label of a citation; give the word before its colon, such as 'Source'",
+    ),
+]
 
 
 @lru_cache(maxsize=64)

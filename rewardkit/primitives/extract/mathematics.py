@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from rewardkit.primitives.extract.extractor import Extractor, Span, trim
 from rewardkit.primitives.extract.markers import answer_phrase
 from rewardkit.primitives.extract.numerals import number
-from rewardkit.primitives.extract.tagged import boxed
+from rewardkit.primitives.extract.tagged import Box
+from rewardkit.primitives.extract.tagged import boxes as all_boxes
 
 __all__ = ["boxes", "joined", "math_answer"]
 
@@ -18,7 +18,6 @@ _FORMULA = re.compile(  # a currency sign is none: no digit stands behind a form
     r"|\\\((?:[^\\]|\\[^()])*+\\\)|\\\[(?:[^\\]|\\[^\[\]])*+\\\]"
 )
 _JOINED = re.compile(r"[\s,;.$、，]*+(?:and|or|和|或|及|与)?[\s,;$、，]*+(?:[A-Za-z]\w?\s*=\s*)?")
-_CLOSE = re.compile(r"\s*\}")
 _NAME = re.compile(r"[\s$\\()\[\]]*(?:\\angle\s*)?[A-Za-z]{1,3}(?:_\{?\w{1,3}\}?)?'?[\s$\\()\[\]]*")
 _MARK = re.compile(r"#{4,}+([^\n#]*+)")
 _ODD_NUMBER = re.compile(  # that `number` leaves to others: 1.000,99; 5万; 15π and 2√3
@@ -64,20 +63,12 @@ class math_answer(Extractor):
         return []
 
 
-class Box(NamedTuple):
-    """A box and what is in it."""
-
-    outer: Span
-    inner: Span
-
-
 def boxes(text: str) -> list[Box]:
     """The boxes of a text that are in no other."""
     found: list[Box] = []
-    for start, end in boxed().occurrences(text):
-        if not found or start >= found[-1].outer[1]:
-            close = _CLOSE.match(text, end)
-            found.append(Box((text.rfind("\\", 0, start), close.end() if close else end), (start, end)))
+    for box in all_boxes(text):
+        if not found or box.outer[0] >= found[-1].outer[1]:
+            found.append(box)
     return found
 
 
@@ -96,11 +87,11 @@ def _run(text: str, spans: list[Span]) -> Span:
 
 
 def _boxed(text: str) -> Span | None:
-    inner, outer = boxed().occurrences(text), [box.outer for box in boxes(text)]
-    if not inner:
+    outer = [box.outer for box in boxes(text)]
+    if not outer:
         return None
     run = _run(text, outer)
-    return inner[-1] if run == outer[-1] else run
+    return all_boxes(text)[-1].inner if run == outer[-1] else run
 
 
 def _announced(text: str) -> Span | None:

@@ -72,12 +72,11 @@ _NUMBER = rf"""
         (?<!\d{_JOINT}) (?<!{_SLASH}) (?<!_\{{)  # nor in a date, an address, a path, an index
         (?<!\^) (?<!\^\{{) (?<!\^{_SIGN}) (?<!\^\{{{_SIGN})
         (?: (?P<whole>{_DIGITS})
-            (?P<rest> {_GAP} (?P<part>\d{{1,6}}){_SLASH}(?P<of>\d{{1,6}}) (?!\d)
-                    | [ ]? \\[dtc]?frac (?P<above>{_PART}) (?P<beneath>{_PART}) (?!\d)
-                    | [ ]? {_VULGAR} (?!\d) ) {_END}
+            (?: {_GAP} (?=\d) | [ ]? (?!\d) ) (?P<fraction> (?P<part>\d{{1,6}}){_SLASH}(?P<of>\d{{1,6}})
+              | \\[dtc]?frac (?P<above>{_PART}) (?P<beneath>{_PART}) | {_VULGAR} ) (?!\d) {_END}
           | {_VULGAR} (?!\d) {_END}
           | (?: {_PLAIN} {_TIMES} )? {_POWER} {_END}
-          | (?P<odd> 0(?:[xX][0-9A-Fa-f]|[bBoO][0-9])[0-9A-Za-z]*+ )
+          | (?P<hexadecimal> 0(?:[xX][0-9A-Fa-f]|[bBoO][0-9])[0-9A-Za-z]*+ )
           | {_PLAIN} {_SLASH} (?P<below>{_PLAIN}) {_END}
           | {_PLAIN} (?: [eE]{_SIGN}?\d{{1,6}}(?!\d) | (?![eE]{_SIGN}?\d) ) {_END}
           | (?P<none> {_PLAIN} (?: (?:{_JOINT}|-|{_RAISES}) \d++ | {_RAISED} )*+ ) ) )  # passed over whole
@@ -90,15 +89,14 @@ def _spans(found: re.Match[str]) -> list[Span]:
     """The numbers of a match: one, two where a whole one is followed by 3/2, none where it is no number."""
     if found.lastgroup is None:  # nearly all of them: no fraction, nothing to check
         return [found.span()]
-    if found["none"] or found["odd"] or found["passed"]:
+    if found["none"] or found["hexadecimal"] or found["passed"]:
         return []
-    above, below = found["part"] or found["above"], found["of"] or found["beneath"]
-    if below and _whole(above) >= _whole(below):
-        start = found.start("part") if found["part"] else found.start("rest") + found["rest"].index("\\")
+    above = found["part"] or found["above"]
+    below = found["of"] or found["beneath"] or found["below"] or found["under"]
+    if above and _whole(above) >= _whole(below):
         whole = (found.start(), found.end("whole"))
-        return [whole] if _is_zero(below) else [whole, (start, found.end())]
-    under = found["below"] or found["under"]
-    return [] if under and _is_zero(under) else [found.span()]
+        return [whole] if _is_zero(below) else [whole, (found.start("fraction"), found.end())]
+    return [] if below and _is_zero(below) else [found.span()]
 
 
 def _whole(part: str) -> int:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import lru_cache
 from typing import Annotated, Any
 
 import json_repair
 
-from rewardkit.primitives.extract.brackets import bracket_pairs, outermost
-from rewardkit.primitives.extract.extractor import Extractor, Span, Which
+from rewardkit.primitives.extract.extractor import Extractor, Span, Which, text_like
 from rewardkit.primitives.extract.tagged import tag
 from rewardkit.primitives.factories import NAMED
 from rewardkit.primitives.json_text import MISSING, depth
@@ -21,7 +20,7 @@ from rewardkit.primitives.json_text import read_json as read_strict
 from rewardkit.primitives.messages import arguments_of, read_function
 from rewardkit.primitives.notes import note
 
-__all__ = ["Path", "json_value", "read_json", "tool_call", "value_at"]
+__all__ = ["Path", "bracket_pairs", "json_value", "outermost", "read_json", "tool_call", "value_at"]
 
 
 def _path(option: str, path: Any) -> Any:
@@ -81,6 +80,57 @@ def _written(value: Any) -> str | None:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError):  # 1e999 reads as infinity, which JSON cannot write
         return None
+
+
+# A quote behind a letter is an apostrophe, and one behind a backslash begins no string: the rest of its line
+# is searched once for the quote that closes it.
+_TOKEN = re.compile(
+    r"""(?<![\w\\]) (?: "(?:[^"\\\n]++|\\.)*+" | '(?:[^'\\\n]++|\\.)*+' ) | [()\[\]{}]""", re.VERBOSE
+)
+_OPENER = {"}": "{", "]": "[", ")": "("}
+
+
+def bracket_pairs(text: str) -> tuple[list[Span], list[int]]:
+    """The spans between matching brackets, and where those open that are never closed.
+
+    Brackets in strings do not count, nor do quotes outside brackets.
+    """
+    closed: list[Span] = []
+    opened: list[int] = []
+    position = 0
+    while token := _TOKEN.search(text, position):
+        start, position = token.span()
+        sign = text[start]
+        if sign in "\"'":
+            position = position if opened else start + 1
+        elif sign not in _OPENER:
+            opened.append(start)
+        else:
+            while opened and text[opened[-1]] != _OPENER[sign]:
+                opened.pop()
+            if opened:
+                closed.append((opened.pop(), position))
+    return closed, opened
+
+
+def outermost(
+    spans: Iterable[Span], which: Which, reads: Callable[[Span], object], work: float
+) -> list[Span]:
+    """The spans that can be read and lie in no other such, in text order.
+
+    They are read from the end that is asked for, until so many characters are read. Of two that overlap one
+    lies in the other.
+    """
+    found: list[Span] = []
+    for start, end in sorted(spans, key=None if which == "first" else lambda span: (-span[1], span[0])):
+        if found and found[-1][0] <= start and end <= found[-1][1]:
+            continue
+        work -= end - start
+        if work < 0:
+            break
+        if reads((start, end)):
+            found.append((start, end))
+    return sorted(found)
 
 
 WORK = 16
@@ -147,11 +197,11 @@ class json_value(Extractor):
         whole = sorted({*strict} & {*regions})
         at = 0 if self.which == "first" else -1
         for spans in (whole, regions[:1] if self.which == "first" else regions[-1:]):
-            if spans and self.value_at(completion, spans[at]) is not None:
+            if spans and self.text_at(completion, spans[at]) is not None:
                 return spans
         return strict
 
-    def value_at(self, completion: str, span: Span) -> str | None:
+    def text_at(self, completion: str, span: Span) -> str | None:
         text: str | None = completion[slice(*span)]
         if self.path is None and not self.repair:
             return text
@@ -177,10 +227,9 @@ def _repaired(text: str) -> str | None:
     return _written(value) if value and isinstance(value, dict | list) else None
 
 
-def _tool_name(option: str, name: Any) -> Any:
-    if name is not None and (not isinstance(name, str) or not name):
-        raise ValueError(f"name={name!r} is not the name of a tool; leave it out for calls of any tool")
-    return name
+ToolName = Annotated[
+    str, text_like(r"(?s).+", "is not the name of a tool; leave it out for calls of any tool")
+]
 
 
 def _call(text: str) -> dict[str, Any]:
@@ -207,7 +256,7 @@ class tool_call(Extractor):
     ('Oslo', True)
     """
 
-    name: Annotated[str | None, _tool_name] = None
+    name: ToolName | None = None
     path: Path = field(default=None, metadata=NAMED)
     _: KW_ONLY
     which: Which = "last"
@@ -218,7 +267,7 @@ class tool_call(Extractor):
         ]
         return [span for span, name in spans if isinstance(name, str) and self.name in (None, name)]
 
-    def value_at(self, completion: str, span: Span) -> str | None:
+    def text_at(self, completion: str, span: Span) -> str | None:
         text = completion[slice(*span)]
         if self.path is None:
             return text

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
-from typing import Annotated, Any
+from typing import Annotated, NamedTuple
 
-from rewardkit.primitives.extract.extractor import Extractor, Span, Which, trim
+from rewardkit.primitives.extract.extractor import Extractor, Span, Which, text_like, trim
 
-__all__ = ["boxed", "tag", "tag_name", "tag_tokens"]
+__all__ = ["Box", "boxed", "boxes", "tag", "tag_name", "tag_tokens"]
 
 
 @lru_cache(maxsize=256)
@@ -23,11 +23,10 @@ def tag_tokens(name: str) -> re.Pattern[str]:
     return re.compile(rf"<(/?){re.escape(name)}(?:/|\s{attributes})?>", re.IGNORECASE)
 
 
-def tag_name(option: str, name: Any) -> Any:
-    """The name. ValueError: no tag can have it."""
-    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_][\w.-]*", name):
-        raise ValueError(f"{name!r} is not the name of a tag; give it without brackets, such as 'answer'")
-    return name
+tag_name = text_like(
+    r"[A-Za-z_][\w.-]*", "is not the name of a tag; give it without brackets, such as 'answer'"
+)
+"""The rule of an option that is the name of a tag."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -86,6 +85,30 @@ _BOXES = re.compile(
 )
 
 
+class Box(NamedTuple):
+    """A box and what is in it."""
+
+    outer: Span
+    inner: Span
+
+
+def boxes(text: str) -> list[Box]:
+    """All boxes of a text, in text order."""
+    found: list[Box] = []
+    opened: list[re.Match[str]] = []
+    for token in _BOXES.finditer(text):
+        if token["digit"] or token["letter"]:
+            found.append(Box(token.span(), (token.end() - 1, token.end())))
+        elif token[0].endswith("{"):
+            opened.append(token)
+        elif token[0] == "}" and opened:
+            start = opened.pop()
+            if start["box"]:
+                inner = trim(text, start.end(), token.start())
+                found.append(Box((start.start(), token.end()), inner))
+    return sorted(found)
+
+
 @dataclass(frozen=True, repr=False)
 class boxed(Extractor):
     r"""Content of ``\boxed{...}`` or ``\fbox{...}`` with its inner braces.
@@ -103,17 +126,4 @@ class boxed(Extractor):
     which: Which = "last"
 
     def occurrences(self, completion: str) -> list[Span]:
-        found: list[Span] = []
-        opened: list[int | None] = []  # one a brace: where a box's content starts, None for other braces
-        for token in _BOXES.finditer(completion):
-            if token["box"]:
-                opened.append(token.end())
-            elif token["digit"] or token["letter"]:
-                found.append((token.end() - 1, token.end()))
-            elif token[0] == "{":
-                opened.append(None)
-            elif token[0] == "}" and opened:
-                start = opened.pop()
-                if start is not None:
-                    found.append(trim(completion, start, token.start()))
-        return sorted(found)
+        return [box.inner for box in boxes(completion)]
