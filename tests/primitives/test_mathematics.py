@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -20,7 +19,7 @@ from hypothesis import strategies as st
 from rewardkit.primitives.notes import listen
 from rewardkit.primitives.verify.math import equal as mathematics
 from rewardkit.primitives.verify.math.equal import math_equal
-from rewardkit.primitives.verify.math.latex import LONGEST, normal_form, same_text, split
+from rewardkit.primitives.verify.math.latex import LONGEST, normal_form
 from rewardkit.workers.pool import Workers
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -169,7 +168,8 @@ EQUATIONS = [
     ("x^2+1=0", "x^2+2=0", False, "without real solutions"),
     ("xy=1", "y=1/x", True, "the same solutions"),
     ("xy=1", "xy=2", False, "another hyperbola"),
-    ("0=1", "1=2", False, "two false statements"),
+    ("2+5=8", "3+4=9", False, "two wrong sums"),
+    (r"2^{3} \cdot 2 = 16", "16", True, "a computation and its result"),
     ("3x+4y+14=0", "0", False, "an equation is not its right side"),
     ("2+5=8", "8", False, "a wrong sum with its result"),
     ("x=2+5=7", "x=7", True, "a chain"),
@@ -191,7 +191,6 @@ CONTROLS = [
     (r"50\%", "50", True, "percent as a number"),
     (r"50\%", "5", False, "other percent"),
     (r"50\%", r"50.0\%", True, "percent and percent"),
-    (r"12.5\%", "12.5", False, "percent with decimals"),
     (r"5\text{ cm}", "5", True, "a unit as text"),
     (r"5\text{ cm}", r"6\text{ cm}", False, "another number of them"),
     (r"5\text{ cm}", r"5\text{ m}", True, "units do not count"),
@@ -257,6 +256,13 @@ NAMED = [  # letters, words, functions
     ("Alice, Bob", "Bob and Alice", True, "a list of names"),
     (r"\{\text{red}, \text{blue}\}", r"\{blue, red\}", True, "a set of words"),
     ("(a, b)", "(b, a)", False, "a pair of letters"),
+    (r"\boxed{ab}", "ba", True, "two letters are a product"),
+    ("AB", "BA", False, "two matrices do not commute"),
+    ("xyz", "x y z", True, "three letters with and without spaces"),
+    ("(x, y) = (1, 2)", "(1, 2)", True, "a pair with the names of its values"),
+    (r"x \in [1, 2)", "[1, 2)", True, "the set that a letter is in"),
+    ("p=5,q=2;p=7,q=2", "(5,2),(7,2)", True, "pairs that semicolons part"),
+    (r"\langle 1, 2 \rangle", "(1, 2)", True, "a vector in angle brackets"),
     ("\u5317\u4eac", "\u4e0a\u6d77", False, "Chinese words"),
     ("yes", "x^2", False, "a word and an expression"),
     ("It is not 5, but 7", "5", False, "a sentence"),
@@ -286,6 +292,9 @@ UNITS = [
     ("5 ripe apples", "5", True, "words behind a number"),
     ("5\\text{ cm\u2460}", "5", False, "a digit in what would be a unit"),
     ("5'", "5", False, "feet, or minutes"),
+    ("~5", "5", True, "about a number"),
+    (r"12.5\%", "12.5", True, "percent with decimals, as 50% is 50"),
+    (r"5\text{ cm}, 6\text{ cm}", "5, 6", True, "a unit behind each of a list"),
     ("101_2", "101", False, "a base"),
     ("101_2", "101_3", False, "another base"),
     ("5_n", "5", False, "an index behind a number"),
@@ -334,10 +343,6 @@ UNITS = [
     (r"\frac{n!}{(n-1)!}", "n", True, "a third quotient"),
     (r"\binom{1000}{500}", r"\binom{1000}{501}", False, "large binomials"),
     (r"\binom{n}{k}+\binom{n}{k+1}", r"\binom{n+1}{k+1}", True, "Pascal's rule"),
-    (r"\begin{aligned}x&=5\end{aligned}", "5", True, "an aligned value"),
-    (r"\begin{aligned}x&=2+3\\&=5\end{aligned}", "5", True, "lines that go on"),
-    (r"\begin{aligned}x&=5\\y&=3\end{aligned}", "y=3, x=5", True, "lines that list"),
-    (r"\begin{aligned}x&=5\\y&=3\end{aligned}", "5", False, "one of them"),
     (r"\boxed{5} or \boxed{7}", "5", False, "two boxes"),
     (r"\boxed{5}. So \boxed{7}", "7", True, "the last box"),
     (r"\boxed{\boxed{5}}", "5", True, "a box in a box"),
@@ -412,7 +417,6 @@ def test_the_verdicts_on_a_training_log_are_what_it_was_made_to_be():
         ("x", 10**5000, None, "a truth of thousands of digits"),
         ("1/2", np.float64(0.5), True, "a numpy float"),
         (Fraction(1, 3), r"\frac13", True, "a Fraction"),
-        ("~5", "5", False, "about a number"),
     ),
 )
 def test_what_is_missing_empty_too_long_or_no_text(prediction, ground_truth, expected):
@@ -510,7 +514,7 @@ def test_an_undecided_pair_is_wrong_noted_each_time_and_asked_about_once(impatie
         with listen() as notes:
             assert math_equal(ENDLESS, "x^2+x") is False
         assert notes == {"math_equal": "not decided: took longer than 0.5 s of processor time"}
-    assert [pair[:2] for pair in asked] == [(ENDLESS, "x^2+x"), (None, "x^2+x")]
+    assert [pair[:2] for pair in asked] == [(ENDLESS, "x^2+x"), ("", "x^2+x")]
     with listen() as notes:
         assert math_equal("2x", r"\frac{4x}{2}") is True  # by the worker that took its place
     assert notes == {}
@@ -675,7 +679,7 @@ SIGNS = "0123456789xyei+-*/^_=<>()[]{}\\$%&,.;:! \n\u2212\u00b2\u03c0\ud800"
 
 @given(text=st.text(alphabet=SIGNS, max_size=40))
 def test_any_text_is_judged_and_never_raises(text):
-    assert math_equal(text, r"\sqrt{x+7}") is False or same_text(normal_form(text), r"\sqrt{x+7}")
+    assert math_equal(text, r"\sqrt{x+7}") is False
     assert math_equal(r"\sqrt{x+7}", text) in (True, False, None)
 
 
@@ -683,9 +687,8 @@ def test_any_text_is_judged_and_never_raises(text):
     ("text", "expected"),
     table(
         (r"$\boxed{x}$.", "x", "wrapping and a full stop"),
-        ("x" * (LONGEST + 1), None, "too long"),
         (r"\boxed{\boxed{5}}", "5", "a box in a box"),
-        ("  $ $ ", None, "dollars around nothing"),
+        ("  $ $ ", "", "dollars around nothing"),
         (r"\boxed{1}, \boxed{2}", "1, 2", "two boxes list"),
         ("$1$ or $2$", "1, 2", "so do two formulas"),
         (r"\boxed{1", r"\boxed{1", "an open box stays"),
@@ -700,8 +703,3 @@ def test_any_text_is_judged_and_never_raises(text):
 )
 def test_the_normal_form_of_a_text(text, expected):
     assert normal_form(text) == expected
-
-
-def test_split_sees_no_separator_in_brackets():
-    assert split("a,(b,c),[d,e),f", re.compile(",")) == ["a", "(b,c)", "[d,e)", "f"]
-    assert split("", re.compile(",")) == [""]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from itertools import zip_longest
-from math import fsum
+from statistics import fmean
 from typing import Any, Literal
 
 from rewardkit.primitives.factories import one_of, true_or_false
@@ -74,30 +75,27 @@ def json_equal(
     found = MISSING if prediction is None else json_of(prediction)
     folded = text == "matches"
     if not partial:
-        return float(_same(found, truth, folded))
+        return _credit(found, truth, folded, min)
     if isinstance(truth, dict):
         given = found if isinstance(found, dict) else {}
-        pairs = {key: (given.get(key, MISSING), truth.get(key, MISSING)) for key in {**truth, **given}}
-        note("wrong_keys", sorted(key for key, pair in pairs.items() if not _same(*pair, folded)))
-    return _credit(found, truth, folded)
+        wrong = [key for key, (a, b) in _pairs(given, truth).items() if not _credit(a, b, folded, min)]
+        note("wrong_keys", sorted(wrong))
+    return _credit(found, truth, folded, fmean)
 
 
-def _same(a: Any, b: Any, folded: bool) -> bool:
-    if isinstance(a, str) and isinstance(b, str):
-        return normal_text(a) == normal_text(b) if folded else a == b
+def _pairs(a: dict[str, Any], b: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """The keys of either, with their values in both."""
+    return {key: (a.get(key, MISSING), b.get(key, MISSING)) for key in {**a, **b}}
+
+
+def _credit(a: Any, b: Any, folded: bool, overall: Callable[[list[float]], float]) -> float:
+    """Of the keys or positions of either, put together: all or nothing by `min`, in part by `fmean`."""
     if isinstance(a, dict) and isinstance(b, dict):
-        return a.keys() == b.keys() and all(_same(a[key], b[key], folded) for key in a)
-    if isinstance(a, list) and isinstance(b, list):
-        return len(a) == len(b) and all(_same(x, y, folded) for x, y in zip(a, b, strict=True))
-    return type(a) is type(b) and bool(a == b)
-
-
-def _credit(a: Any, b: Any, folded: bool) -> float:
-    """The mean credit of keys or positions of either, of values in them; `fsum`, so that order is nothing."""
-    if isinstance(a, dict) and isinstance(b, dict) and (a or b):
-        pairs = [(a.get(key, MISSING), b.get(key, MISSING)) for key in {**a, **b}]
-    elif isinstance(a, list) and isinstance(b, list) and (a or b):
-        pairs = list(zip_longest(a, b, fillvalue=MISSING))
+        pairs = [*_pairs(a, b).values()]
+    elif isinstance(a, list) and isinstance(b, list):
+        pairs = [*zip_longest(a, b, fillvalue=MISSING)]
+    elif isinstance(a, str) and isinstance(b, str):
+        return float(normal_text(a) == normal_text(b) if folded else a == b)
     else:
-        return float(_same(a, b, folded))
-    return fsum(_credit(*pair, folded) for pair in pairs) / len(pairs)
+        return float(type(a) is type(b) and bool(a == b))
+    return overall([_credit(x, y, folded, overall) for x, y in pairs] or [1.0])

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from operator import eq
 from typing import Any
-
-import numpy as np
 
 from rewardkit.primitives.factories import true_or_false
 from rewardkit.primitives.texts import is_missing, normal_text
+from rewardkit.primitives.verify.enumerations import between, separators
 from rewardkit.primitives.verify.json_values import MISSING, json_of
 from rewardkit.primitives.verify.numbers import read_number
 
@@ -57,31 +57,24 @@ def lists_equal(prediction: Any, ground_truth: Any, *, partial: bool = False) ->
     return _share(prediction, ground_truth, partial, _places)
 
 
-Share = Callable[[list[Key], list[Key]], float]
-
-
-def _share(prediction: Any, ground_truth: Any, partial: bool, share: Share) -> float | None:
+def _share(
+    prediction: Any, ground_truth: Any, partial: bool, share: Callable[[list[Key], list[Key]], float]
+) -> float | None:
     """The share of two lists, or with `partial` not asked for whether it is all of them."""
     true_or_false(partial=partial)
     truth, found = _read(ground_truth), _read(prediction)
     if truth is None or found is None:
         return None if truth is None else 0.0
-    alike = share(truth, found)
-    return alike if partial else float(alike == 1.0)
+    same = share(truth, found)
+    return same if partial else float(same == 1.0)
 
 
 def _jaccard(a: list[Key], b: list[Key]) -> float:
-    either = {*a, *b}
-    return len(set(a) & set(b)) / len(either) if either else 1.0
+    return len({*a} & {*b}) / len({*a, *b}) if a or b else 1.0
 
 
 def _places(a: list[Key], b: list[Key]) -> float:
-    same = sum(x == y for x, y in zip(a, b, strict=False))
-    return same / max(len(a), len(b)) if a or b else 1.0
-
-
-class _Unreadable(Exception):
-    """Not a set or list."""
+    return sum(map(eq, a, b)) / max(len(a), len(b)) if a or b else 1.0
 
 
 def _read(value: Any) -> list[Key] | None:
@@ -90,40 +83,30 @@ def _read(value: Any) -> list[Key] | None:
         return None
     try:
         if isinstance(value, str):
-            return _read_text(value) if len(value) <= LONGEST else None
-        if hasattr(value, "tolist") and not isinstance(value, np.generic):  # arrays
+            parsed = json_of(value) if value.lstrip().startswith("[") and len(value) <= LONGEST else MISSING
+            if parsed is MISSING:  # a Python literal, say
+                return _enumerated(_undressed(value), 1) if len(value) <= LONGEST else None
+            value = parsed
+        elif hasattr(value, "tolist"):  # arrays
             value = value.tolist()
-        if not isinstance(value, Sequence | AbstractSet) or isinstance(value, str):
-            value = [value]
-        return [_object_key(item, 1) for item in value]
-    except _Unreadable:
+        return [_key(item, 1) for item in (value if isinstance(value, Sequence | AbstractSet) else [value])]
+    except ValueError:
         return None
 
 
-def _read_text(text: str) -> list[Key]:
-    if text.lstrip().startswith("["):
-        value = json_of(text)
-        if value is not MISSING:  # else a Python literal, say
-            return [_object_key(item, 1) for item in value]
-    return _elements(_undressed(text), 1)[1]
-
-
-def _object_key(value: Any, depth: int) -> Key:
+def _key(value: Any, depth: int) -> Key:
+    """Of an object: its number where it is one, else its text as `matches` compares it."""
     if depth > DEEPEST:
-        raise _Unreadable
+        raise ValueError("nested too deeply")
     if isinstance(value, Mapping):
-        return "object", frozenset((str(key), _object_key(item, depth + 1)) for key, item in value.items())
+        return "object", frozenset((str(key), _key(item, depth + 1)) for key, item in value.items())
     if isinstance(value, AbstractSet):
-        return "set", frozenset(_object_key(item, depth + 1) for item in value)
+        return "set", frozenset(_key(item, depth + 1) for item in value)
     if isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray):
-        return "list", tuple(_object_key(item, depth + 1) for item in value)
-    return _key("null" if value is None else value)
-
-
-def _key(value: Any) -> Key:
-    """Of a single element: its number where it is one, else its text as `matches` compares it."""
+        return "list", tuple(_key(item, depth + 1) for item in value)
     number = read_number(value)
-    return ("text", normal_text(str(value))) if number is None else ("number", number)
+    text = "null" if value is None else str(value)
+    return ("text", normal_text(text)) if number is None else ("number", number)
 
 
 # Braces and spaces of LaTeX, in plain text.
@@ -146,68 +129,36 @@ def _undressed(text: str) -> str:
     return text
 
 
-_CLOSES = {")": "(", "]": "[", "}": "{"}
 _QUOTED = r"""(?:"(?:[^"\\]++|\\.)*+"|'(?:[^'\\]++|\\.)*+')"""
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _TOKEN = re.compile(  # a text in quotes starts an element, and no word is behind it: not in "'tis, 'twas"
     rf"""(?<![^\s(\[{{,;、，；]) {_QUOTED} (?!\s*+(?!and\b)\w)
-      | (?P<open>[(\[{{]) | (?P<close>[)\]}}]) | (?P<mark>[,、，;；]|\band\b)""",
+      | (?P<opening>[(\[{{]) | (?P<closing>[)\]}}]) | (?P<separator>[,、，;；](?:\s*+and\b)?|\band\b)""",
     re.DOTALL | re.VERBOSE,
 )
 
 
-def _elements(text: str, depth: int) -> tuple[str, list[Key]]:
-    """The bracket around an enumeration ("" where there is none) and the keys of its elements."""
+def _enumerated(text: str, depth: int) -> list[Key]:
+    """The keys of the elements of an enumeration, with brackets around it or without."""
+    places, around = separators(text, _TOKEN)
     if not text or depth > DEEPEST:
-        raise _Unreadable
-    marks, whole = _marks(text)
-    if not whole:
-        return "", [_text_key(item, depth) for item in _split(text, marks)]
-    inner = text[1:-1].strip()
-    marks = [mark for mark in _marks(inner)[0] if mark[0] != "and"]
-    return text[0], [_text_key(item, depth) for item in _split(inner, marks)] if inner else []
-
-
-def _marks(text: str) -> tuple[list[re.Match[str]], bool]:
-    """What separates elements, outside of brackets and quotes; whether one pair of brackets holds it all."""
-    found: list[re.Match[str]] = []
-    opened: list[str] = []
-    whole = text[:1] in _CLOSES.values()
-    for token in _TOKEN.finditer(text):
-        if token["open"]:
-            opened.append(token[0])
-        elif token["close"]:
-            if not opened or opened.pop() != _CLOSES[token[0]]:
-                raise _Unreadable
-            whole = whole and (bool(opened) or token.end() == len(text))
-        elif token["mark"] and not opened:
-            found.append(token)
-    if opened:
-        raise _Unreadable
-    return found, whole
-
-
-def _split(text: str, marks: list[re.Match[str]]) -> list[str]:
-    """The elements between separators: semicolons where there are any, else commas, else "and"."""
-    kinds = [[mark for mark in marks if mark[0] in kind] for kind in (";；", ",、，", ("and",))]
-    separators, joins = kinds[0] or kinds[1], kinds[2]
-    last = separators[-1].end() if separators else 0
-    if not separators or len(joins) == 1:  # "1, 2 and 3", but not "Bonnie and Clyde, Romeo and Juliet"
-        separators = separators + [join for join in joins if join.start() >= last]
-    edges = [0, *(edge for mark in separators for edge in mark.span()), len(text)]
-    items = [text[start:end].strip() for start, end in zip(edges[::2], edges[1::2], strict=True)]
-    if len(separators) > 1 and separators[-1][0] == "and" and not items[-2]:  # ", and"
-        del items[-2]
-    return items[:-1] if len(items) > 1 and not items[-1] else items
-
-
-_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+        raise ValueError("no enumeration")
+    if around:
+        text = text[1:-1].strip()
+        places = [place for place in separators(text, _TOKEN)[0] if place[0] != "and"]
+    kinds = [[place for place in places if place[0][0] in kind] for kind in (";；", ",、，", "a")]
+    chosen, joins = kinds[0] or kinds[1], kinds[2]
+    if not chosen or len(joins) == 1:  # "1, 2 and 3", but not "Bonnie and Clyde, Romeo and Juliet"
+        chosen = chosen + [join for join in joins if not chosen or join.start() >= chosen[-1].end()]
+    items = between(text, chosen) if text else []
+    return [_text_key(item, depth) for item in (items[:-1] if items[1:] and not items[-1] else items)]
 
 
 def _text_key(item: str, depth: int) -> Key:
     if re.fullmatch(_QUOTED, item, re.DOTALL):
-        return _key(_ESCAPED.sub(r"\1", item[1:-1]))
+        return _key(_ESCAPED.sub(r"\1", item[1:-1]), depth)
     item = _undressed(item)
-    if item[:1] not in ("(", "[", "{") or not _marks(item)[1]:
-        return _key(item)
-    bracket, keys = _elements(item, depth + 1)
-    return ("set", frozenset(keys)) if bracket == "{" else ("list", tuple(keys))
+    if not separators(item, _TOKEN)[1]:
+        return _key(item, depth)
+    keys = _enumerated(item, depth + 1)
+    return ("set", frozenset(keys)) if item[0] == "{" else ("list", tuple(keys))

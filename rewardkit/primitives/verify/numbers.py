@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import re
 import unicodedata
 from decimal import Context, Decimal, InvalidOperation
 from fractions import Fraction
-from numbers import Rational, Real
+from numbers import Rational
 from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "CONTEXT",
-    "LONGEST",
-    "Number",
-    "alike",
-    "as_decimal",
-    "check_tolerances",
-    "distance",
-    "error_of",
-    "exact",
-    "is_amount",
-    "read_number",
-]
+__all__ = ["CONTEXT", "LONGEST", "PLAIN_SIGNS", "Number", "as_decimal", "distance", "read_number"]
 
 Number = Decimal | Fraction
 
@@ -72,11 +59,13 @@ _DIGITS = (
     r"|[1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3}|[0-9]+)"
 )
 _PLAIN = rf"(?:{_DIGITS}(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{{1,6}})?"
+_BRACED = rf"\{{\s*[-+]?{_PLAIN}\s*\}}|[0-9]"
 _SIMPLE = re.compile(r"[-+]?(?:[1-9][0-9]{0,2}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?")
 _WRITTEN = re.compile(
     rf"""
     (?: (?P<sign>[-+]?) \s? \\?[$£¥\u20a0-\u20cf] \s? (?P<inner>[-+]?) | (?P<bare>[-+]?) )
     (?: (?P<whole>{_DIGITS}) [ \u2009] (?!0[0-9]{{2}}) (?P<part>[0-9]+)/(?P<of>[0-9]+)
+      | (?P<mixed>{_DIGITS})? \s* \\[dtc]?frac \s* (?P<over>{_BRACED}) \s* (?P<under>{_BRACED})
       | (?P<above>{_PLAIN}) (?: \s*/\s* (?P<below>[-+]?{_PLAIN}) )? )
     (?P<percent> \s*\\?% )?
     """,
@@ -93,67 +82,46 @@ def _read_text(text: str) -> Number | None:
     if found is None or (found["sign"] and found["inner"]):
         return None
     sign = "-" if "-" in (found["sign"], found["inner"], found["bare"]) else ""
-    shift = -2 if found["percent"] else 0
-    if not found["whole"] and not found["below"]:
-        return _decimal(sign + found["above"], shift)
-    value = _mixed(found) if found["whole"] else _ratio(_decimal(found["above"]), _decimal(found["below"]))
-    if value is None:
+    divisor = found["of"] or found["under"] or found["below"]
+    if not divisor:
+        return _decimal(sign + found["above"], -2 if found["percent"] else 0)
+    above, below = _decimal(found["part"] or found["over"] or found["above"]), _decimal(divisor)
+    if not below or max(abs(above.adjusted()), abs(below.adjusted())) > LONGEST:
         return None
-    value = -value if sign else value
-    return value / 100 if shift else value
+    value = Fraction(above) / Fraction(below)
+    if whole := found["whole"] or found["mixed"]:
+        if not 0 <= value < 1:  # 1 1/2 is one and a half; 1 3/2 is no number
+            return None
+        value += Fraction(_decimal(whole))
+    return (-value if sign else value) / (100 if found["percent"] else 1)
 
 
 def _decimal(text: str, shift: int = 0) -> Decimal:
     """A plain number, its exponent moved by `shift`."""
-    mantissa, _, exponent = (
-        text.replace(",", "").replace("\u2009", "").replace(" ", "").lower().partition("e")
-    )
+    mantissa, _, exponent = re.sub(r"[,\s{}]", "", text).lower().partition("e")
     return Decimal(f"{mantissa}e{int(exponent or 0) + shift}")
 
 
-def _ratio(above: Decimal, below: Decimal) -> Fraction | None:
-    if not below or max(abs(above.adjusted()), abs(below.adjusted())) > LONGEST:
-        return None
-    (a, b), (c, d) = above.as_integer_ratio(), below.as_integer_ratio()
-    return Fraction(a * d, b * c)
-
-
-def _mixed(found: re.Match[str]) -> Fraction | None:
-    """1 1/2 is one and a half; 1 3/2 is no number."""
-    part, of = int(found["part"]), int(found["of"])
-    return Fraction(_decimal(found["whole"])) + Fraction(part, of) if part < of else None
-
-
 _STOPS = ".。．"
-_MATHEMATICS = (("$$", "$$"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]"))
+_MATHEMATICS = re.compile(r"\$\$(.+)\$\$|\$(.+)\$|\\\((.+)\\\)|\\\[(.+)\\\]", re.DOTALL)
 _RAISED = str.maketrans("⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "+-0123456789")
-_PLAIN_SIGNS = {
-    "-": "\u2212\u2010\u2011\u2012\u2013\ufe63\uff0d负",
-    "+": "\ufe62\uff0b",
-    ",": "\uff0c\u066c",
-    ".": "\uff0e\u066b",
-    "\u2009": "\u00a0\u202f\u2007",
-    "%": "\uff05\ufe6a\u066a",
-    "/": "\u2044\u2215\uff0f",
-    "*": "×·⋅∙",
-    "$": "\uff04\ufe69",
-    "£": "\uffe1",
-    "¥": "\uffe5",
-}
 _VULGAR = {sign: unicodedata.normalize("NFKC", sign).split("\u2044") for sign in "¼½¾⅐⅑⅒⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞↉"}
-_ALIKE = str.maketrans(
-    {sign: plain for plain, signs in _PLAIN_SIGNS.items() for sign in signs}
-    | {sign: rf"\frac{{{above}}}{{{below}}}" for sign, (above, below) in _VULGAR.items()}
+PLAIN_SIGNS = str.maketrans(
+    {sign: rf"\frac{{{above}}}{{{below}}}" for sign, (above, below) in _VULGAR.items()}
+    | dict.fromkeys("\u2212\u2010\u2011\u2012\u2013\ufe63\uff0d负", "-")
+    | dict.fromkeys("\ufe62\uff0b", "+")
+    | dict.fromkeys("\uff0c\u066c", ",")
+    | dict.fromkeys("\uff0e\u066b", ".")
+    | dict.fromkeys("\u00a0\u202f\u2007", "\u2009")
+    | dict.fromkeys("\uff05\ufe6a\u066a", "%")
+    | dict.fromkeys("\u2044\u2215\uff0f", "/")
+    | dict.fromkeys("×·⋅∙", "*")
+    | {"\uff04": "$", "\ufe69": "$", "\uffe1": "£", "\uffe5": "¥"}
 )
+"""Signs of numbers that look or mean alike, as a keyboard has them."""
+
 _RAISED_POWER = re.compile(r"(?<=10)[⁺⁻]?[⁰¹²³⁴-⁹]+")
 _SEPARATOR = re.compile(r"(?<=[0-9])(?:(\{,\}|,\\!)|\\,)(?=[0-9]{3})")
-_FRACTION = re.compile(  # behind a whole number, a sign or nothing; what could run into it is not allowed
-    r"(?:(?P<mixed>(?<=[0-9])\s*)|(?<![^-+\s$£¥\u20a0-\u20cf]))\\[dtc]?frac"
-    r"(?:\s*\{\s*(?P<above>[-+]?(?:[0-9.,\u2009]|(?<=[0-9])[ ](?=[0-9]))+)\s*\}|\s*(?P<a>[0-9]))"
-    r"(?:\s*\{\s*(?P<below>[-+]?(?:[0-9.,\u2009]|(?<=[0-9])[ ](?=[0-9]))+)\s*\}|\s*(?P<b>[0-9]))(?![0-9.,eE])"
-)
-_GAPS = re.compile("[ \u2009]")
-_GROUPS = re.compile(r"[-+]?[0-9]{1,3}(?:[ \u2009][0-9]{3})+(?:\.[0-9]*)?")
 _POWER = re.compile(
     r"(?P<times>\s*(?:\\times|\\cdot|[*x])\s*)?(?<![0-9.])10\s?\^"
     r"(?:\{\s*([-+]?[0-9]{1,6})\s*\}|([-+]?[0-9]{1,6}))"
@@ -161,18 +129,14 @@ _POWER = re.compile(
 
 
 def _plainly(text: str) -> str:
-    r"""A number as it is written -> the same in plain ASCII: 2½ as 2 1/2, ``3 \times 10^{5}`` as 3e5."""
+    r"""A number as it is written -> in plain ASCII: 2½ as 2\frac{1}{2}, ``3 \times 10^{5}`` as 3e5."""
     text = _without_stop(text)
-    for left, right in _MATHEMATICS:
-        if text.startswith(left) and text.endswith(right) and len(text) > len(left + right):
-            text = _without_stop(text[len(left) : -len(right)])
-            break
+    if found := _MATHEMATICS.fullmatch(text):
+        text = _without_stop(found[found.lastindex or 0])
     if not text.isascii():
-        text = _RAISED_POWER.sub(lambda found: "^" + found[0].translate(_RAISED), text).translate(_ALIKE)
+        text = _RAISED_POWER.sub(lambda found: "^" + found[0].translate(_RAISED), text).translate(PLAIN_SIGNS)
         text = "".join(str(unicodedata.decimal(sign, sign)) for sign in text)
-    if "\\" in text or "{" in text:
-        text = _SEPARATOR.sub(lambda found: "," if found[1] else "\u2009", text)
-        text = _FRACTION.sub(_with_slash, text)
+    text = _SEPARATOR.sub(lambda found: "," if found[1] else "\u2009", text)
     if "^" in text and "/" not in text:
         text = _POWER.sub(lambda found: f"{'' if found['times'] else '1'}e{found[2] or found[3]}", text)
     return text
@@ -185,17 +149,6 @@ def _without_stop(text: str) -> str:
     return text if text.endswith("..") and "." in kept else kept
 
 
-def _with_slash(fraction: re.Match[str]) -> str:
-    above, below = fraction["above"] or fraction["a"], fraction["below"] or fraction["b"]
-    above, below = (_GAPS.sub("", side) if _GROUPS.fullmatch(side) else side for side in (above, below))
-    if _GAPS.search(above + below):  # 1 2 is none, and would be read as the whole of a mixed number
-        return fraction[0]
-    if above[0] in "+-":  # one sign, and that below: there may be another in front
-        below = ("-" if (above[0] == "-") != (below[0] == "-") else "") + below.lstrip("+-")
-        above = above[1:]
-    return f"{above}/{below}" if fraction["mixed"] is None else f" {above}/{below}"
-
-
 def distance(a: Number, b: Number) -> Decimal:
     """|a - b| to 60 digits."""
     return CONTEXT.abs(CONTEXT.subtract(as_decimal(a), as_decimal(b)))
@@ -206,36 +159,3 @@ def as_decimal(number: Number) -> Decimal:
     if isinstance(number, Decimal):
         return number
     return CONTEXT.divide(Decimal(number.numerator), Decimal(number.denominator))
-
-
-def check_tolerances(absolute: Any, relative: Any) -> None:
-    """Raise a ValueError unless both are finite and 0 or above."""
-    if not (is_amount(absolute) and is_amount(relative)):
-        raise ValueError(
-            f"tolerances must be 0 or above, and finite; got absolute={absolute!r}, relative={relative!r}"
-        )
-
-
-def alike(a: Number, b: Number, absolute: float, relative: float) -> bool:
-    """Whether two numbers are equal, exactly or within the wider of two tolerances."""
-    if a == b or not (absolute or relative):
-        return a == b
-    error, larger = error_of(a, b)
-    return error <= max(exact(absolute), larger * exact(relative))
-
-
-def is_amount(value: Any) -> bool:
-    """Whether an option is a number from 0 on that is not infinite."""
-    is_number = isinstance(value, int | float | Real | Decimal) and not isinstance(value, bool)
-    return is_number and 0 <= float(value) < math.inf
-
-
-def error_of(a: Number, b: Number) -> tuple[Fraction, Fraction]:
-    """Distance and larger magnitude of two numbers."""
-    one, other = Fraction(a), Fraction(b)
-    return abs(one - other), max(abs(one), abs(other))
-
-
-def exact(option: Any) -> Fraction:
-    """A number that is an option, of which a float counts as it prints (0.1 is 1/10)."""
-    return Fraction(option if isinstance(option, Decimal) else str(float(option)))

@@ -1,20 +1,19 @@
-"""Whether two mathematical expressions are equal: plain numbers here, the others in a worker process."""
+"""Whether two mathematical answers are equal: numbers and words here, expressions in a worker process."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any
 
 from rewardkit.primitives.extract.mathematics import math_answer
 from rewardkit.primitives.notes import note
 from rewardkit.primitives.texts import is_missing
-from rewardkit.primitives.verify.math.latex import LONGEST, normal_form, same_text, split, words
-from rewardkit.primitives.verify.numbers import Number, alike, check_tolerances, read_number
+from rewardkit.primitives.verify.math.comparison import Verdict, compare, is_known, plain_number
+from rewardkit.primitives.verify.math.latex import LONGEST, normal_form
+from rewardkit.primitives.verify.tolerances import alike, check_tolerances
 from rewardkit.workers.pool import Lost, WorkerEnded, Workers
-
-__all__ = ["math_equal"]
 
 CPU_SECONDS = 5.0
 """Of its own work that a pair may take. math-verify's own default, for each of its steps."""
@@ -70,16 +69,12 @@ def math_equal(
     (True, False)
     """
     check_tolerances(absolute, relative)
-    truth, number = _number(ground_truth), _number(prediction)
-    if truth is not None and number is not None:
-        return alike(number, truth, absolute, relative)
-    prediction, ground_truth = _answer(prediction), _answer(ground_truth)
-    truth, number = _number(ground_truth), _number(prediction)
+    truth, number = plain_number(ground_truth), plain_number(prediction)
     if truth is not None and number is not None:
         return alike(number, truth, absolute, relative)
     expected, given = _text(ground_truth), _text(prediction) or ""
     if expected is None:
-        return None if truth is None else False
+        return None
     cached = _short if len(given) + len(expected) <= SHORT else _long
     verdict, why = cached(given, expected, float(absolute), float(relative))
     if why:
@@ -93,18 +88,7 @@ _PROSE = re.compile(
 )
 """What only sentences and solutions have."""
 
-
-def _answer(value: Any) -> Any:
-    """The answer that a sentence or solution states; any other value as it is."""
-    if not isinstance(value, str) or len(value) > LONGEST_SOLUTION:
-        return value
-    text = (_ANSWER(value) or value) if _PROSE.search(value) else value
-    if not text.isascii():
-        text = _MAGNITUDE.sub(lambda found: f"{found[1]} \\times 10^{{{8 if found[2] == '亿' else 4}}}", text)
-        text = _CHINESE_UNIT.sub("", text)
-    return _EUROPEAN.sub(lambda found: found[0].replace(".", "").replace(",", "."), text)
-
-
+_ANSWER = math_answer()
 _MAGNITUDE = re.compile(r"(\d)\s*([万亿])")
 _CHINESE_UNIT = re.compile(
     r"(?<=[\d}%π])\s*(?:平方|立方)?(?:千米|厘米|毫米|千克|公里|公斤|小时|分钟|[元米克天岁个只人本页度次种])(?=\s*$)"
@@ -112,96 +96,53 @@ _CHINESE_UNIT = re.compile(
 _EUROPEAN = re.compile(r"\A\s*[-+]?\d{1,3}(?:\.\d{3})+,\d+\s*\Z")
 
 
-_ANSWER = math_answer()
-
-
 def _text(value: Any) -> str | None:
-    """What is to be read as an expression; ``None`` for what is missing or too long."""
+    """What is to be read: the answer of a sentence or solution. ``None`` for what is missing or too long."""
     if is_missing(value):
         return None
     try:
         text = str(value)
     except ValueError:  # an int of thousands of digits
         return None
-    return text if len(text) <= LONGEST else None
-
-
-_NO_NUMBER = re.compile("[%\uff05\ufe6a\u066a]|\\.\\.")
-
-
-def _number(value: Any) -> Number | None:
-    """A plain number; 50% is none, as it is 0.5 to one and 50 to another, nor are digits that go on."""
-    return None if isinstance(value, str) and _NO_NUMBER.search(value) else read_number(value)
-
-
-def _judge(given: str, expected: str, absolute: float, relative: float) -> tuple[bool | None, str | None]:
-    """The verdict on two texts, and why there is no better one."""
-    prediction, truth = normal_form(given), normal_form(expected)
-    if truth is None:
-        return None, None
-    if prediction is not None and (absolute or relative):
-        prediction, truth = _DIGITS_GO_ON.sub(r"\1", prediction), _DIGITS_GO_ON.sub(r"\1", truth)
-    known = _list(truth)
-    if prediction is None:
-        verdict = False if known[1] else None
-    elif same_text(prediction, truth) and any(map(str.isalnum, truth)):
-        verdict = True
-    else:
-        verdict = _lists_equal(_list(prediction), known, absolute, relative)
-    if verdict is not None:
-        return verdict, None
-    answer = _ask(prediction, truth, absolute, relative)
-    if isinstance(answer, Lost):
-        readable = known[1] or _ask(None, truth, 0.0, 0.0) is False
-        return (False if readable else None), f"not decided: {answer.error}"
-    return (False if answer is None and known[1] else cast(bool | None, answer)), None
+    if len(text) <= LONGEST_SOLUTION and _PROSE.search(text):
+        text = _ANSWER(text) or text
+    if len(text) > LONGEST:
+        return None
+    if not text.isascii():
+        text = _MAGNITUDE.sub(lambda found: f"{found[1]} \\times 10^{{{8 if found[2] == '亿' else 4}}}", text)
+        text = _CHINESE_UNIT.sub("", text)
+    return _EUROPEAN.sub(lambda found: found[0].replace(".", "").replace(",", "."), text)
 
 
 _DIGITS_GO_ON = re.compile(r"^([-+]?\d+\.\d+)\s*\\ldots$")
 
-Item = Number | str
-Listed = tuple[str, list[Item]]
-"""The brackets around a list, and its numbers and words; none where there are others."""
 
-
-def _lists_equal(given: Listed, expected: Listed, absolute: float, relative: float) -> bool | None:
-    """Of lists between the same brackets; ``None`` for others, which the worker reads."""
-    (brackets, first), (others, second) = given, expected
-    if brackets != others or not first or not second:
-        return None
-    if brackets not in ("{}", "") or len(first) == len(second) == 1:
-        pairs = zip(first, second, strict=False)
-        return len(first) == len(second) and all(_items_equal(*pair, absolute, relative) for pair in pairs)
+def _judge(given: str, expected: str, absolute: float, relative: float) -> tuple[Verdict, str | None]:
+    """The verdict on two texts, and why there is no better one."""
+    prediction, truth = normal_form(given), normal_form(expected)
+    if not truth:
+        return None, None
     if absolute or relative:
-        return None
-    return set(first) == set(second)
+        prediction, truth = _DIGITS_GO_ON.sub(r"\1", prediction), _DIGITS_GO_ON.sub(r"\1", truth)
+    if not prediction and is_known(truth):
+        return False, None
+    try:
+        return compare(prediction, truth, (absolute, relative), _leave), None
+    except (_LeftToTheWorker, RecursionError):
+        answer = _ask(prediction, truth, absolute, relative)
+    if isinstance(answer, Lost):
+        readable = is_known(truth) or _ask("", truth, 0.0, 0.0) is False
+        return (False if readable else None), f"not decided: {answer.error}"
+    return answer, None
 
 
-def _items_equal(a: Item, b: Item, absolute: float, relative: float) -> bool:
-    if isinstance(a, str) or isinstance(b, str):
-        return a == b
-    return alike(a, b, absolute, relative)
+class _LeftToTheWorker(Exception):
+    """There is an expression to compute."""
 
 
-_LIST = re.compile(r"(?:(\(|\[|\\\{)(.*?)(\)|\]|\\\})|(.*))", re.DOTALL)
+def _leave(*_: Any) -> Verdict:
+    raise _LeftToTheWorker
 
-
-def _list(text: str) -> Listed:
-    """Brackets and items of a list, or one item; around that parentheses say nothing."""
-    opening, inner, closing, bare = cast(re.Match[str], _LIST.fullmatch(text)).groups(default="")
-    items = [_item(item) for item in split(inner or bare, _SEPARATOR)]
-    known = [item for item in items if item is not None]
-    alone = len(items) == 1
-    brackets = "" if alone and opening + closing == "()" else (opening + closing).replace("\\", "")
-    return brackets, known if len(known) == len(items) and not (alone and brackets[:1] in ("(", "[")) else []
-
-
-def _item(text: str) -> Item | None:
-    number = _number(text)
-    return words(text) if number is None else number
-
-
-_SEPARATOR = re.compile(r",?\s*(?:\\text\s*\{\s*(?:and|or)\s*\}|(?<![A-Za-z\\])(?:and|or)(?![A-Za-z]))|,")
 
 SHORT = 200
 """Characters of a pair, of which many are remembered; of longer ones a few, to keep little."""
@@ -210,7 +151,7 @@ _short = lru_cache(maxsize=1 << 15)(_judge)
 _long = lru_cache(maxsize=1 << 8)(_judge)
 
 
-def _ask(prediction: str | None, truth: str, absolute: float, relative: float) -> Any:
+def _ask(prediction: str, truth: str, absolute: float, relative: float) -> Any:
     """What `symbolic.decide` answers in the worker; Lost where it could not."""
     for _ in range(2):  # once more where the process ended for a reason of its own
         ((_, answer),) = _WORKERS.map(_DECIDE, [(prediction, truth, absolute, relative)])
@@ -229,7 +170,7 @@ class _Decide:
         return _in_the_worker, ()
 
 
-def _in_the_worker() -> Callable[..., bool | None]:
+def _in_the_worker() -> Callable[..., Verdict]:
     from rewardkit.primitives.verify.math import symbolic
 
     return symbolic.worker(MEMORY)

@@ -33,19 +33,15 @@ _SHORT_UNITS = frozenset(
 )
 _LETTER_UNITS = frozenset("mshgdlLNJWVAKCFTHΩ")
 _NO_UNIT = re.compile(  # words that say another number, or more than one
-    r"(?:hundred|thousand|milli(?:on|ard)|millon|billi?on|trilli?on|quadrilli|lakh|crore|dozen|gross|score|pair"
-    r"|couple|half|halve|third|quarter|fourth|fifth|sixth|seventh|eighth|ninth|tenth|twelfth)\w*"
-    r"|(?:twent|thirt|fort|fift|sixt|sevent|eight|ninet)ieths?|\w+teenths?|double\w*|twice|thrice|triple\w*"
-    r"|quadruple\w*|fold|grand|basis|bps|mille|permil\w*|yotta|zetta|exa|peta|tera|giga|mega|kilo|hecto|deca"
-    r"|deci|centi|milli|micro|nano|pico|femto|divided|multiplied|factorials|roots|radicals?|remainders?"
-    r"|negative|wrong|incorrect|false|approx\w*|about|around|roughly|nearly|almost"
-    r"|exclusive|excluded|excluding|inclusive|included|minimum|maximum|minimal|maximal|below|above|under|down"
-    r"|less|fewer|lower"
-    r"|zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|(?:twen|thir|for|fif|six|seven"
-    r"|eigh|nine)ty|percent\w*|pct|squared|cubed|factorial|root|choose|infinit\w*|or|and|nor|not|but|if|when|where"
-    r"|because|since|is|are|plus|minus|times|over|mod|modulo|than|least|most|odd|even"
-    r"|(?:a|arc)?(?:sin|cos|tan|sec|csc|cot)h?|sqrt|log|exp|alpha|beta|gamma|delta|epsilon|zeta|eta|theta|iota"
-    r"|kappa|lambda|sigma|upsilon|omega|omicron|prime"
+    r"zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|(?:twen|thir|for|fif|six|seven"
+    r"|eigh|nine)ty|(?:twent|thirt|fort|fift|sixt|sevent|eight|ninet)ieths?"
+    r"|(?:hundred|thousand|milli(?:on|ard)|billi?on|trilli?on|lakh|crore|dozen|gross|score|pair|couple|half|halve"
+    r"|third|quarter|fourth|fifth|sixth|seventh|eighth|ninth|tenth|twelfth|double|triple|percent|permil|infinit"
+    r"|approx|root|factorial|square[dr]|cube[dr])\w*|twice|thrice|fold|grand|basis|bps|pct|mille|divided|multiplied"
+    r"|negative|wrong|incorrect|false|about|around|roughly|nearly|almost|below|above|under|down|less|fewer|lower"
+    r"|or|and|nor|not|but|if|when|where|because|since|is|are|plus|minus|times|over|mod|modulo|choose|than|least"
+    r"|most|odd|even|(?:a|arc)?(?:sin|cos|tan|sec|csc|cot)h?|sqrt|log|exp|alpha|beta|gamma|delta|epsilon|theta"
+    r"|lambda|sigma|omega|prime"
 )
 
 

@@ -1,0 +1,158 @@
+"""Texts against a ground truth: the same words, some of them, or the letter of the same choice."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, Literal
+
+import regex
+
+from rewardkit.primitives.extract.letters import read_choice
+from rewardkit.primitives.factories import one_of, true_or_false
+from rewardkit.primitives.texts import is_missing, normal_form, normal_text, plain_quotes, standing, words
+from rewardkit.primitives.verify.numbers import read_number
+
+__all__ = ["choice_equal", "contains", "f1", "matches"]
+
+
+def matches(
+    prediction: Any,
+    ground_truth: Any,
+    *,
+    exact: bool = False,
+    case: bool = False,
+    white_space: bool = False,
+    punctuation: bool = False,
+    unicode_form: Literal["NFC", "NFKC", None] = "NFC",
+) -> bool | None:
+    """Whether two texts are the same after normalisation; each option says that the difference *counts*.
+
+    By default case, white space (runs become one space), the shape of quotes and punctuation at the ends do
+    not count, and composed and decomposed letters are the same; ``unicode_form="NFKC"`` also folds full-width
+    forms (in texts up to 100,000 characters). ``exact=True`` is all of them at once: the same characters.
+
+    Punctuation that is a part of what it stands at is kept: C#, @home, .NET, -5, .5, 5%. Beside a digit or a
+    lone letter only stops, question marks and what encloses one word go ("5." and "(B)", not "5!", "!x",
+    "*p", "x'", "0.3...", "(1, 2]"). A minus before digits is one in any font; and without ``case=True``
+    letters that only lower case has are written out (\u00df is ss, the ligature \ufb01 is fi). A prediction
+    of ``None`` is wrong, a missing truth is not judged. ValueError: an option that is no bool, unknown
+    `unicode_form`, or NFKC beside `exact`.
+
+    >>> matches(" Paris. ", "paris"), matches("Paris", "paris", case=True), matches("in Paris", "Paris")
+    (True, False, False)
+    >>> matches("C#", "C"), matches("5!", "5"), matches("Paris!", "Paris"), matches("(B).", "B")
+    (False, False, True, True)
+    """
+    true_or_false(exact=exact, case=case, white_space=white_space, punctuation=punctuation)
+    one_of("unicode_form", unicode_form, ("NFC", "NFKC", None))
+    if exact and unicode_form == "NFKC":
+        raise ValueError("exact=True and unicode_form='NFKC' exclude each other: exact texts are not folded")
+    if is_missing(ground_truth):
+        return None
+    if prediction is None:
+        return False
+    if exact:
+        return str(prediction) == str(ground_truth)
+    options: dict[str, Any] = {"case": case, "white_space": white_space, "punctuation": punctuation}
+    found, expected = (
+        normal_text(str(value), unicode_form=unicode_form, **options) for value in (prediction, ground_truth)
+    )
+    return found == expected
+
+
+def contains(prediction: Any, ground_truth: Any, *, case: bool = False) -> bool | None:
+    """Whether the truth stands in the prediction as words of its own.
+
+    A hole, where a policy is trained on it: a completion that lists every candidate, or restates the
+    question, earns full credit. Use it to look at data, or behind an extractor that leaves no room for a
+    list.
+
+    "5" is not in "15", "5.2", "1,500", "-5", "1/5" or "5%". Case (unless ``case=True``), the kind of white
+    space and the shape of quotes do not count; between Chinese or Japanese characters there are no borders of
+    words, so there any place counts. A prediction of ``None`` is wrong, a missing or empty truth is not
+    judged. ValueError: `case` is no bool.
+
+    >>> contains("It is Paris.", "paris"), contains("15", "5"), contains("Rome or Paris or Oslo", "Paris")
+    (True, False, True)
+    """
+    true_or_false(case=case)
+    if is_missing(ground_truth):
+        return None
+    truth = plain_quotes(normal_text(str(ground_truth), case=case, punctuation=True))
+    if not truth:
+        return None
+    if prediction is None:
+        return False
+    text = plain_quotes(normal_text(str(prediction), case=case, punctuation=True))
+    return next(standing(truth, text), None) is not None
+
+
+def f1(prediction: Any, ground_truth: Any) -> float | None:
+    """Share of words that prediction and truth have in common: F1 over bags of words, as SQuAD has it.
+
+    Texts are put in lower case, "a", "an" and "the" are left out, and so is punctuation at the ends of a word
+    and between its letters; each Chinese or Japanese character is a word. Unlike SQuAD's, a word that is a
+    number counts by its value ("1,500" is "1500.0", but "-5" and "1.5" are not "5" and "15"), what `matches`
+    keeps is kept ("C#" is not "C"), and a sign that stands alone is a word ("x > 5" is not "x < 5"), but for
+    the mark of a list before a word at the start of a line. Where nothing is left of a text, 1.0 if the two
+    match as `matches` has it and 0.0 otherwise. A prediction of ``None`` earns 0.0, a missing truth is not
+    judged.
+
+    >>> f1("the red house", "A house, red."), f1("red", "the red house"), f1("", "")
+    (1.0, 0.6666666666666666, 1.0)
+    >>> f1("in 1.5 hours", "in 15 hours"), f1("$1,500.00", "1500")
+    (0.6666666666666666, 1.0)
+    """
+    if is_missing(ground_truth):
+        return None
+    if prediction is None:
+        return 0.0
+    found, expected = _bag(str(prediction)), _bag(str(ground_truth))
+    if not found or not expected:
+        return float(matches(prediction, ground_truth) or False)
+    return 2.0 * (found & expected).total() / (found.total() + expected.total())
+
+
+_BETWEEN_LETTERS = regex.compile(r"(?<=[\p{L}\p{M}])[\p{P}$`|~]+(?=\p{L})")
+_SPACED_PERCENT = regex.compile(r"(?<=\d)\s+(?=[%\u066a\ufe6a\uff05])")
+_SIGNS = regex.compile(r"[-+<>=*/^\u00ac\u00b1\u00d7\u00f7\u2212\u2208-\u220b\u2227\u2228\u2260-\u226b]{1,2}")
+_LIST_MARK = regex.compile(r"^[^\S\n]*+[-*+](?=[^\S\n]++(?:an? )?\p{L}{2})", regex.MULTILINE)
+_ARTICLES = frozenset(("a", "an", "the"))
+
+
+def _bag(text: str) -> Counter[Any]:
+    """How often each word of a text stands in it, as `f1` counts them."""
+    bag: Counter[Any] = Counter()
+    text = _SPACED_PERCENT.sub("", _LIST_MARK.sub("", normal_form(text, "NFC").lower().replace("`", "")))
+    for word, count in Counter(words(text)).items():
+        key = word if word.isalpha() else _bare(word)
+        if key != "" and key not in _ARTICLES:
+            bag[key] += count
+    return bag
+
+
+def _bare(word: str) -> Any:
+    """A word without punctuation, a sign, or the number that it is; "" where nothing is left of it."""
+    if _SIGNS.fullmatch(word):
+        return word.replace("\u2212", "-")
+    word = normal_text(word, case=True)
+    if any(map(str.isdigit, word)):
+        number = read_number(word)
+        return word if number is None else number
+    return _BETWEEN_LETTERS.sub("", word) if any(map(str.isalnum, word)) else ""
+
+
+def choice_equal(prediction: Any, ground_truth: Any, *, options: str = "ABCD") -> bool | None:
+    """Whether two texts name the same choice: "(B)", "B.", "b", "option B", "B) Paris" beside "B".
+
+    Letters are named as `letters.named_letters` has it, in any case, or all there is: a letter that is denied
+    ("not B", "B is wrong") is none, and "A" is a letter before words that cannot follow an article. A
+    prediction that names no letter, or several, is wrong; a truth that is not one of the options is not
+    judged. For the answer of a whole solution put `extract.choice` before it. ValueError: fewer than two
+    options.
+
+    >>> choice_equal("(b)", "B"), choice_equal("A or B", "B"), choice_equal("B", "E")
+    (True, False, None)
+    """
+    truth, found = read_choice(ground_truth, options), read_choice(prediction, options)
+    return None if truth is None else found == truth
