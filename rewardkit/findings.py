@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from itertools import islice
 from typing import Any
 
 __all__ = ["SENTENCES", "SEVERITIES", "Example", "Finding", "as_code", "counted", "percent"]
@@ -50,44 +51,31 @@ class Example:
         """What right and wrong earn, in words; empty where nothing is held against them."""
         if math.isnan(self.right):
             return ""
-        best, least = (
-            ("the best rollout", "the least") if self.of_rollouts else ("a right answer", "a wrong one")
-        )
+        best, least = ("a right answer", "a wrong one")
+        if self.of_rollouts:
+            best, least = ("the best rollout", "the least")
         return f"{best} earns {self.right:.6g}, {least} {self.wrong:.6g}"
 
     @property
     def snippet(self) -> str:
         """Lines of Python that show it; `reward` is the reward that was probed."""
         arguments = ", ".join(f"{name}={as_code(value)}" for name, value in self.columns.items())
-        got = self.said or f"{self.reward:.6g}"
-        told = f"; {self.scale}" if self.scale else ""
-        return f"reward({arguments}).reward  # {got}{told}"
+        scale = f"; {self.scale}" if self.scale else ""
+        return f"reward({arguments}).reward  # {self.said or f'{self.reward:.6g}'}{scale}"
 
     def case(self, why: str) -> dict[str, Any] | None:
         """The case to add to a case file; ``None`` where no reward can be expected of it."""
         if self.expected is None:
             return None
-        low, high = (round(value, 6) for value in self.expected)
-        return {
-            "name": f"{self.probe} ({self.rollout_id})",
-            **self.columns,
-            "reward": [low, high],
-            "why": why,
-        }
+        reward = [round(value, 6) for value in self.expected]
+        return {"name": f"{self.probe} ({self.rollout_id})", **self.columns, "reward": reward, "why": why}
 
     def record(self) -> dict[str, Any]:
         """The example as plain data."""
-        return {
-            "rollout_id": self.rollout_id,
-            "columns": {name: _cut(value) for name, value in self.columns.items()},
-            "reward": self.reward,
-            "expected": list(self.expected) if self.expected else None,
-            "right": self.right,
-            "wrong": self.wrong,
-            "probe": self.probe,
-            "said": self.said,
-            "snippet": self.snippet,
-        }
+        plain = {item.name: getattr(self, item.name) for item in fields(self) if item.name != "of_rollouts"}
+        plain["columns"] = {name: _cut(value) for name, value in self.columns.items()}
+        plain["expected"] = list(self.expected) if self.expected else None
+        return {**plain, "snippet": self.snippet}
 
 
 @dataclass(frozen=True)
@@ -126,9 +114,7 @@ class Finding:
     def sentence(self) -> str:
         """What was found and what it does to training, in one sentence."""
         who = f"component {self.component!r}" if self.component else "the reward"
-        text = f"{who} {self._says}"
-        if self.part:
-            text = f"[{self.part}] {text}"
+        text = f"[{self.part}] " * bool(self.part) + f"{who} {self._says}"
         return f"{text[0].upper()}{text[1:]}{self._inconclusive}"
 
     @property
@@ -147,11 +133,8 @@ class Finding:
         if few := self.evidence.get("too_few"):
             are = "is" if few == 1 else "are"
             return f" (inconclusive: {counted(few, 'group')} {are} too few for a verdict)"
-        reaching = self.evidence.get("compared_interval")
-        what = "the interval"
-        if reaching:
-            what = f"what was compared, {percent(reaching[0])} to {percent(reaching[1])},"
-        needed = self.evidence.get("n_needed")
+        low_high, needed = self.evidence.get("compared_interval"), self.evidence.get("n_needed")
+        what = "what was compared, {} to {},".format(*map(percent, low_high)) if low_high else "the interval"
         more = f"; about {float(f'{needed:.2g}'):,.0f} prompts would decide" if needed else ""
         return f" (inconclusive: {what} reaches across the threshold of {self.threshold:g}{more})"
 
@@ -176,31 +159,19 @@ class Finding:
     @property
     def cases(self) -> list[dict[str, Any]]:
         """The cases to add to a case file."""
-        made = [item.case(f"found by probing: {self.sentence}") for item in self.examples]
-        return [case for case in made if case is not None]
+        why = f"found by probing: {self.sentence}"
+        return [case for item in self.examples if (case := item.case(why)) is not None]
 
     def record(self) -> dict[str, Any]:
         """The finding as plain data."""
-        common = {
-            "code": self.code,
-            "severity": self.severity,
-            "component": self.component,
-            "part": self.part,
-            "sentence": self.sentence,
-            "evidence": dict(self.evidence),
-            "n": self.n,
-            "threshold": self.threshold,
-            "rollout_ids": list(self.rollout_ids),
-        }
+        names = ("code", "severity", "component", "part", "sentence", "evidence", "n", "threshold")
+        common = {name: getattr(self, name) for name in names}
+        common |= {"evidence": dict(self.evidence), "rollout_ids": list(self.rollout_ids)}
         if not self.family:
             return {**common, "suggestions": list(self.suggestions)}
-        return {
-            **common,
-            "family": self.family,
-            "examples": [item.record() for item in self.examples],
-            "cases": self.cases,
-            "accepted": self.accepted,
-        }
+        examples = [item.record() for item in self.examples]
+        own = {"family": self.family, "examples": examples, "cases": self.cases, "accepted": self.accepted}
+        return {**common, **own}
 
 
 def counted(number: int, what: str) -> str:
@@ -230,16 +201,12 @@ def as_code(value: Any, longest: int = 400) -> str:
     """
     if not isinstance(value, str) or len(value) <= longest:
         return repr(value)
-    pieces: list[str] = []
-    rest, plain = value, ""
-    for _ in range(12):
-        found = re.search(r"(.{1,12}?)\1{19,}", rest, re.DOTALL)
-        if not found:
-            break
-        plain, unit = rest[: found.start()], found[1]
-        pieces += [repr(plain)] * bool(plain) + [f"{unit!r} * {len(found[0]) // len(unit)}"]
-        rest = rest[found.end() :]
-    return " + ".join([*pieces, *([repr(rest)] if rest else [])])
+    pieces, end = [], 0
+    for run in islice(re.finditer(r"(.{1,12}?)\1{19,}", value, re.DOTALL), 12):
+        pieces += [repr(value[end : run.start()])] * (run.start() > end)
+        pieces += [f"{run[1]!r} * {len(run[0]) // len(run[1])}"]
+        end = run.end()
+    return " + ".join([*pieces, *([repr(value[end:])] if end < len(value) else [])])
 
 
 def _cut(value: Any, longest: int = 6000) -> Any:

@@ -267,16 +267,6 @@ def test_a_trainers_async_function_is_a_loss_where_nothing_is_awaited(tmp_path):
     assert again.count("async def compute_score(") == 2 and "await asyncio.to_thread" in again
 
 
-def test_an_old_export_is_kept_where_the_new_one_is_refused(tmp_path):
-    made = export(arithmetic(), to="trl", path=tmp_path / "mine.py")
-    before = made.path.read_text()
-    with pytest.raises(rk.RewardError):
-        export(
-            rk.Reward("l", components=[rk.Component("c", lambda completion: 1.0)]), to="trl", path=made.path
-        )
-    assert made.path.read_text() == before
-
-
 def test_a_transform_is_left_out_where_completions_are_scored_alone_and_that_is_said(tmp_path):
     reward = replace(arithmetic(), transform=rk.weigh.standardise())
     made = export(reward, to="verl", path=tmp_path / "mine.py")
@@ -360,21 +350,6 @@ def test_a_proof_without_the_trainer_says_what_to_install(tmp_path):
     with pytest.raises(rk.RewardError, match=r"runs verl's own code; missing here: verl, .*; install that"):
         export(arithmetic(), to="verl", path=tmp_path / "mine.py", verify=ROWS)
     assert (tmp_path / "mine.py").is_file()
-
-
-def test_a_name_that_is_bound_twice_in_a_file_is_the_function_that_was_meant(tmp_path):
-    source = """
-def f(solution_str, ground_truth, **kwargs):
-    return len(solution_str)
-first = f
-def f(solution_str, ground_truth, **kwargs):
-    return 2 * len(solution_str)
-"""
-    (tmp_path / "mine.py").write_text(source)
-    for name, expected in (("first", 3.0), ("f", 6.0)):
-        reward = rk.load_reward(f"{tmp_path / 'mine.py'}:{name}")
-        made = export(reward, to="verl", path=tmp_path / f"out_{name}.py")
-        assert module_of(made.path).compute_score(solution_str="abc", ground_truth="")["score"] == expected
 
 
 def test_a_record_is_plain_data(tmp_path):

@@ -188,6 +188,7 @@ def test_a_result_shows_a_row_a_component_with_the_weight_that_is_for_it(records
     text = shown(records["reward"](completion="<answer>1</answer>", ground_truth="1"))
     assert text.startswith("Reward 1component")
     assert "ValueError" in text and "seen" in text and "0.1" in text
+    assert "predictionnot found" in shown(records["reward"](completion="none", ground_truth="1"))
     heavy = rk.Reward("b", components=[rk.Component("odd", odd, weight=7.0)])
     light = rk.Reward("a", components=[rk.Component("odd", odd, weight=3.0), rk.Component("more", odd)])
     result = rk.Route("data_source", {"b": heavy, "a": light})(completion="x", data_source="b")
@@ -274,7 +275,9 @@ def test_the_histogram_has_a_bar_for_every_value_however_large_or_near(values):
 
 def test_a_table_scrolls_by_itself_and_counts_the_rows_that_it_leaves_out():
     shown = markup.table(("a",), [(1,), (2,), (3,)], most=2, limit=4)
-    assert shown.startswith('<div style="overflow-x:auto"><table') and shown.endswith("<p>and 1 more</p>")
+    assert shown.startswith('<div style="overflow-x:auto;margin:0 1em .6em 0"><table') and shown.endswith(
+        "<p>and 1 more</p>"
+    )
     assert "more" not in markup.table(("a",), [(1,)], most=1)
     assert Page(markup.table(("a",), [("abcdef",)], limit=4)).text == "aabcd ... 2 more characters"
 

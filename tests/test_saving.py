@@ -90,14 +90,6 @@ def test_a_saved_reward_is_the_same_reward_when_it_is_loaded(kind, tmp_path):
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_a_saved_reward_scores_the_same(tmp_path):
-    for name in ("arithmetic", "mixed"):
-        original = rk.load_reward(f"gallery:{name}")
-        rollouts = rk.load_rollouts(f"gallery:{name}").select(range(64))
-        again = rk.load_reward(str(rk.save_reward(original, tmp_path / "saved.py")))
-        assert rk.score(again, rollouts).table.equals(rk.score(original, rollouts).table)
-
-
 COPIED = '''
 import rewardkit as rk
 
@@ -135,18 +127,10 @@ def test_a_function_of_an_importable_module_is_imported(tmp_path):
 FILE = "import rewardkit as rk\nimport math\n{}\nreward = rk.Reward('r', components=[rk.Component('f', f)])\n"
 
 WITH_WHAT_IT_USES = {
-    "module": "def f(completion):\n    return math.cos(0)",
-    "inner function": "def f(completion):\n    def inner():\n        return math.cos(0)\n    return inner()",
-    "generator": "def f(completion):\n    return max(math.cos(0) for _ in completion)",
-    "default": "def f(completion, k=math.cos(0)):\n    return k",
+    "its module": "def f(completion):\n    return math.cos(0)",
     "decorator": "import functools\ndef deco(g):\n"
     "    return functools.wraps(g)(lambda completion: g(completion))\n"
     "@deco\n@deco\ndef f(completion):\n    return 1.0",
-    "constants": "LOW, HIGH = 0.25, 4\ndef g():\n    return LOW * HIGH\ndef f(completion):\n    return g()",
-    "pattern": "import re\nDIGIT = re.compile(r'x')\ndef f(completion):\n"
-    "    return bool(DIGIT.match(completion))",
-    "bound twice": "try:\n    import nothing_here as found\nexcept ImportError:\n    found = None\n"
-    "def f(completion):\n    return found is None",
     "class": "class Base:\n    worth = 1.0\nclass F(Base):\n    def __call__(self, completion):\n"
     "        return self.worth\nf = F()",
     "tokenizer": "class T:\n    def encode(self, text):\n        return text.split()\n"
@@ -156,14 +140,6 @@ WITH_WHAT_IT_USES = {
     "    def __call__(self, completion):\n        return self.k\nf = F(1.0)",
     "closure": "def made(k):\n    def f(completion):\n        return k\n    return f\nf = made(1.0)",
     "typed": "from typing import Any\ndef f(completion: Any) -> float:\n    return 1.0",
-    "recursive": "def even(n):\n    return n == 0 or odd(n - 1)\n"
-    "def odd(n):\n    return n > 0 and even(n - 1)\n"
-    "def f(completion):\n    return even(4)",
-    "a decorator that registers": "REG = {}\ndef register(g):\n    REG[g.__name__] = g\n    return g\n"
-    "@register\ndef part(c):\n    return 1.0\n"
-    "def f(completion):\n    return sum(g(completion) for g in REG.values())",
-    "a value changed later": "W = 4.0\ndef set_w():\n    global W\n    W = 1.0\nset_w()\n"
-    "def f(completion):\n    return W",
     "a name bound again later": "def helper():\n    return 1.0\ndef f(completion):\n    return helper()\n"
     "first = f\ndef f(completion):\n    return 0.0\nfirst, f = f, first",
 }
@@ -191,14 +167,6 @@ def test_a_saved_file_runs_in_plain_python_and_its_reward_can_be_pickled(tmp_pat
     assert done.stdout.strip() == "r", done.stderr
 
 
-def test_future_imports_of_the_file_come_first(tmp_path):
-    source = "from __future__ import annotations\n" + FILE.format(
-        "def f(completion: Missing):\n    return 1.0"
-    )
-    path = rk.save_reward(written(tmp_path, source), tmp_path / "out" / "saved.py")
-    assert rk.load_reward(str(path))(completion="x").reward == 1.0
-
-
 def test_what_is_imported_from_beside_the_file_can_be_saved_beside_it_only(tmp_path):
     (tmp_path / "helper_beside.py").write_text("def half():\n    return 0.5\n")
     source = FILE.format("from helper_beside import half\ndef f(completion):\n    return half()")
@@ -211,36 +179,15 @@ def test_what_is_imported_from_beside_the_file_can_be_saved_beside_it_only(tmp_p
     assert rk.load_reward(str(path))(completion="x").reward == 0.5
 
 
-def test_names_that_two_files_and_the_new_one_have_are_kept_apart(tmp_path):
-    functions = []
-    for number, value in enumerate((1.0, 0.25)):
-        path = tmp_path / f"part{number}.py"
-        path.write_text(
-            f"import math\ndef reward():\n    return {value}\n\ndef f(completion):\n    return reward()\n"
-        )
-        functions.append(rk.load_reward(f"{path}:f").components[0].function)
-    original = rk.Reward("r", components=[rk.Component(f"c{i}", f) for i, f in enumerate(functions)])
-    path = rk.save_reward(original, tmp_path / "out" / "saved.py")
-    assert rk.load_reward(str(path))(completion="x").scores == {"c0": 1.0, "c1": 0.25}
-
-
 AWKWARD = {  # a file, of which a second one has every name, too
-    "a name that classes mangle": "def _clean():\n    return WORTH\nclass C:\n    def get(self):\n"
-    "        return _clean()\ndef f(completion):\n    return C().get()",
+    "names of the new file": "reward = WORTH\ndef f(completion):\n    return reward",
     "a value that is made when it is first asked for": "FOUND = None\ndef f(completion):\n    global FOUND\n"
     "    if FOUND is None:\n        FOUND = WORTH\n    return FOUND",
-    "braces of an f-string": "boxed = WORTH\ndef f(completion):\n"
-    "    return boxed * (f'{{boxed}}{boxed:.2f}'[:7] == '{boxed}')",
-    "an attribute of a class": "SCALE = 8\nclass O:\n    SCALE = WORTH\n    half = SCALE / 2\n"
-    "def f(completion):\n    return 2 * O.half",
     "a name in a string": "worth = WORTH\ndef f(completion):\n    return globals()['worth']",
     "quotes of all kinds": 'a = """it\'s \'\'\' \\\\ \u2028"""\n'
     "def f(completion):\n    return WORTH * (a.count(\"'\") == 4 and '\u2028' in a)",
-    "a line in a text that reads like an import": "a = '''\nfrom __future__ import nothing\n'''\n"
-    "def f(completion):\n    return WORTH * ('nothing' in a)",
-    "future imports in brackets": "from __future__ import (\n    annotations,\n)\n"
+    "future imports": "from __future__ import (\n    annotations,\n)\n"
     "def f(completion: Missing):\n    return WORTH",
-    "star imports": "from math import *\ndef f(completion):\n    return WORTH * cos(0)",
 }
 
 
@@ -325,12 +272,6 @@ def test_a_function_that_cannot_be_written_is_refused_and_no_file_is_left(source
 def test_any_name_of_a_reward_can_be_saved(name, tmp_path):
     path = rk.save_reward(rk.Reward(name, PREDICTION, [correct()]), tmp_path / "saved.py")
     assert rk.load_reward(str(path)).name == name
-
-
-def test_a_range_without_an_upper_end_can_be_saved(tmp_path):
-    original = reward(rk.Component("c", rk.verify.numbers_equal, range=(0.0, float("inf"))))
-    path = rk.save_reward(original, tmp_path / "saved.py")
-    assert rk.load_reward(str(path)).components[0].range == (0.0, float("inf"))
 
 
 def test_a_refusal_leaves_the_old_file_as_it_was(tmp_path):

@@ -29,36 +29,27 @@ WIDTH, HEIGHT = 420, 120  # of a histogram
 
 def reward(about: Plain) -> str:
     """A reward, as its record has it: fields, components, options; of a route what is paid for each value."""
-    if "route" not in about:
-        components = [
-            (
-                item["name"],
-                item["function"],
-                f"{item['weight']:g}",
-                item["gate"] or "",
-                " to ".join(f"{float(end):g}" for end in item["range"] or ()) or "unbounded",
-                item["why"],
-            )
-            for item in about["components"]
+    if route := about.get("route"):
+        inner = [(item["value"], item["reward"]) for item in route["rewards"]]
+        inner += [("(any other)", route["default"])] if route["default"] else []
+        weights = [", ".join(f"{name} {w:g}" for name, w in one["weights"].items()) for _, one in inner]
+        rows: list[tuple[Any, ...]] = [
+            (value, one["name"], paid, one["aggregation"])
+            for (value, one), paid in zip(inner, weights, strict=True)
         ]
-        names = {"gate": "gate of the whole reward", "on_missing": "on missing"}
-        options = [
-            (names.get(key, key), about[key])
-            for key in ("aggregation", "on_missing", "origin", "gate", "transform")
-        ]
-        return render("reward", about=about, components=components, options=options)
-    inner = [(item["value"], item["reward"]) for item in about["route"]["rewards"]]
-    inner += [("(any other)", about["route"]["default"])] if about["route"]["default"] else []
-    parts = [
+        return render("reward", about=about, rows=rows)
+    rows = [
         (
-            value,
-            one["name"],
-            ", ".join(f"{name} {weight:g}" for name, weight in one["weights"].items()),
-            one["aggregation"],
+            item["name"],
+            item["function"],
+            f"{item['weight']:g}",
+            item["gate"] or "",
+            " to ".join(f"{float(end):g}" for end in item["range"] or ()) or "unbounded",
+            item["why"],
         )
-        for value, one in inner
+        for item in about["components"]
     ]
-    return render("reward", about=about, parts=parts)
+    return render("reward", about=about, rows=rows)
 
 
 def rollouts(about: Plain, columns: Sequence[str], first: Sequence[Plain]) -> str:
@@ -66,8 +57,9 @@ def rollouts(about: Plain, columns: Sequence[str], first: Sequence[Plain]) -> st
 
     Without `first` no text of theirs is in it.
     """
-    names, rows = _first_rows(first, about["group_key"], None)
-    return render("rollouts", about=about, facts=facts(about, columns), names=names, rows=rows)
+    rows = html_of(first_rows(first, about["group_key"], limit=TEXT) if first else "")
+    left = about["rows"] - len(first) if first else 0
+    return render("rollouts", about=about, facts=facts(about, columns), first=rows, left_out=left)
 
 
 def facts(about: Plain, columns: Sequence[str] = ()) -> list[tuple[str, str]]:
@@ -95,22 +87,19 @@ def facts(about: Plain, columns: Sequence[str] = ()) -> list[tuple[str, str]]:
 
 
 def first_rows(
-    rows: Sequence[Plain], group_key: Sequence[str], *, text: Callable[[Any], str] | None = None
+    rows: Sequence[Plain],
+    group_key: Sequence[str],
+    *,
+    text: Callable[[Any], str] | None = None,
+    limit: int = LONGEST_SHOWN,
 ) -> str:
     """Rollouts as a table: id, what makes their group, texts; a prompt that stands above is not said again.
 
     `text` stands for texts where they are not to be shown; prompts are then left out.
     """
-    return table(*_first_rows(rows, group_key, text))
-
-
-def _first_rows(
-    rows: Sequence[Plain], group_key: Sequence[str], text: Callable[[Any], str] | None
-) -> tuple[list[str], list[list[Any]]]:
     texts = ("prompt", "completion", "ground_truth")
-    wanted = dict.fromkeys(["rollout_id", *group_key, *texts])
-    there = {name for row in rows for name in row}
-    names = [name for name in wanted if name in there and not (text and name == "prompt")]
+    there = {name for row in rows for name in row if not (text and name == "prompt")}
+    names = [name for name in dict.fromkeys(["rollout_id", *group_key, *texts]) if name in there]
 
     def cell(row: Plain, name: str, above: Plain) -> Any:
         if name == "prompt" and above and row[name] == above[name]:
@@ -118,9 +107,8 @@ def _first_rows(
         shown = text(row[name]) if text and name in texts else row[name]
         return "-" if shown is None else shown
 
-    return names, [
-        [cell(row, name, above) for name in names] for above, row in zip([{}, *rows], rows, strict=False)
-    ]
+    pairs = zip([{}, *rows], rows, strict=False)
+    return table(names, [[cell(row, name, above) for name in names] for above, row in pairs], limit=limit)
 
 
 @dataclass(frozen=True)
@@ -170,10 +158,9 @@ def histogram(values: NDArray[Any]) -> str:
     if len(known) == 0:
         return render("histogram", bars=[])
     low, high = float(known.min()), float(known.max())
-    places = np.full(len(known), BINS // 2)
-    if (span := high / 2 - low / 2) > 0:  # halves: the whole of a huge span is inf
-        places = np.minimum(((known / 2 - low / 2) / span * BINS).astype(int), BINS - 1)
-    counts = np.bincount(places, minlength=BINS)
+    with np.errstate(invalid="ignore"):  # halves, as the whole of a huge span is inf; 0 / 0 is the middle
+        share = np.nan_to_num((known / 2 - low / 2) / np.float64(high / 2 - low / 2), nan=0.5)
+    counts = np.bincount(np.minimum((share * BINS).astype(int), BINS - 1), minlength=BINS)
     reach = f"reward from {low:.3g} to {high:.3g}" if high > low else f"reward {low:.3g}"
     return render(
         "histogram",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import html
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -56,21 +57,19 @@ def escaped(text: object, *, limit: int | None = LONGEST_SHOWN) -> str:
     """
     shown = str(text)
     left = len(shown) - limit if limit is not None else 0
-    shown = shown[:limit] if left > 0 else shown
-    visible = "".join(_visible(character) for character in shown)
-    return html.escape(visible) + (f"<em> ... {left:,} more characters</em>" if left > 0 else "")
+    shown = _INVISIBLE.sub(_visible, shown[:limit] if left > 0 else shown)
+    return html.escape(shown) + (f"<em> ... {left:,} more characters</em>" if left > 0 else "")
 
 
-def _visible(character: str) -> str:
-    code = ord(character)
-    if code < 0x20 and character not in "\n\t":
-        return chr(0x2400 + code)
-    if code == 0x7F or 0x80 <= code < 0xA0 or 0xD800 <= code < 0xE000 or code in _BIDI:
-        return f"\u27e8U+{code:04X}\u27e9"
-    return character
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff"
+    "\u200e\u200f\u202a-\u202e\u2066-\u2069]"  # would reorder what stands around
+)
 
 
-_BIDI = {0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)}  # would reorder what stands around
+def _visible(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return chr(0x2400 + code) if code < 0x20 else f"\u27e8U+{code:04X}\u27e9"
 
 
 def number(value: float) -> str:
@@ -198,20 +197,15 @@ def marked(text: str, spans: Mapping[str, Sequence[tuple[int, int]]], *, limit: 
     One that begins inside another is named behind it.
     """
     shown = text[:limit]
-    edges = [
-        (start, min(end, limit), name)
-        for name, found in spans.items()
-        for start, end in found
-        if start < limit
-    ]
     colours = {name: COLOURS[place % len(COLOURS)] for place, name in enumerate(spans)}
+    edges = [(start, -end, name) for name, found in spans.items() for start, end in found if start < limit]
     pieces: list[tuple[str | None, str, str]] = []
     position = 0
-    for start, end, name in sorted(edges, key=lambda edge: (edge[0], -edge[1])):
+    for start, end, name in sorted(edges):
         if start < position:
             pieces.append((None, name, colours[name]))
             continue
-        pieces += [(shown[position:start], "", ""), (shown[start:end], name, colours[name])]
-        position = end
+        pieces += [(shown[position:start], "", ""), (shown[start:-end], name, colours[name])]
+        position = min(-end, limit)
     pieces.append((shown[position:], "", ""))
     return _part("marked", pieces, len(text) - len(shown))

@@ -23,7 +23,6 @@ from rewardkit.primitives.gates import Gate
 
 __all__ = [
     "Recorded",
-    "SourceHash",
     "describe",
     "fingerprint",
     "of_rewardkit",
@@ -34,20 +33,13 @@ __all__ = [
 ]
 
 SOURCE_HASH = "__rewardkit_source_hash__"
-"""Under this name a module that `load_reward` ran holds the `SourceHash` of the text it was made from."""
+"""Under this name a module that `load_reward` ran holds the hash of the text it was made from."""
 
 HOLDERS = ("rewardkit.primitives.", "rewardkit.targets.", "rewardkit.probes.placing")
 """Where rewardkit's callables that may hold a user's function are defined."""
 
-_SEEN: WeakKeyDictionary[Any, tuple[str, SourceHash]] = WeakKeyDictionary()
+_SEEN: WeakKeyDictionary[Any, tuple[str, str]] = WeakKeyDictionary()
 """Function or class -> name and hash of its source file when it was first asked for."""
-
-
-@dataclass
-class SourceHash:
-    """The hash of a source file; of one being run it is complete, with the modules beside it, in the end."""
-
-    hash: str
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,7 +49,7 @@ class Recorded:
     text: str
     asked_for: tuple[str, ...] = ()
 
-    def __call__(self) -> Any:
+    def __call__(self, *_: Any) -> Any:
         """RewardError: it cannot be run."""
         raise RewardError(f"{self.text} was read from a run record and cannot be run; load the reward itself")
 
@@ -103,36 +95,37 @@ def sources(functions: Iterable[Any]) -> dict[str, str]:
     As they were when the functions were first seen; a function without source is "unknown".
     """
     found: dict[str, dict[str, None]] = {}  # hashes in order, each once
-    for part, (name, source) in sources_seen(functions):
-        found.setdefault(name, {})[source.hash + _captured(part)] = None
+    for part, name, hashed in sources_seen(functions):
+        found.setdefault(name, {})[hashed + _captured(part)] = None
     return {name: " ".join(hashes) for name, hashes in sorted(found.items())}
 
 
-def sources_seen(functions: Iterable[Any]) -> list[tuple[Any, tuple[str, SourceHash]]]:
+def sources_seen(functions: Iterable[Any]) -> list[tuple[Any, str, str]]:
     """Each piece of users' code in these functions, with name and hash of its file when it was first seen."""
-    found = []
-    for part in (part for function in functions for part in user_code(function)):
-        code = part if hasattr(part, "__qualname__") else type(part)
-        try:
-            found.append((part, _SEEN.get(code) or _SEEN.setdefault(code, _source(code))))
-        except TypeError:  # a built-in function cannot be remembered, and has no source
-            found.append((part, (describe(part), SourceHash("unknown"))))
-    return found
+    return [(part, *_source(part)) for function in functions for part in user_code(function)]
 
 
-def _source(part: Any) -> tuple[str, SourceHash]:
-    """Name and hash of the file that a function or class comes from."""
+def _source(part: Any) -> tuple[str, str]:
+    code = part if hasattr(part, "__qualname__") else type(part)
+    if loaded := getattr(code, "__globals__", {}).get(SOURCE_HASH):  # of the run that made it
+        return Path(code.__code__.co_filename).name, loaded
     try:
-        file = inspect.getsourcefile(part)
+        return _SEEN.get(code) or _SEEN.setdefault(code, _read(code))
+    except TypeError:  # a built-in function cannot be remembered, and has no source
+        return describe(part), "unknown"
+
+
+def _read(code: Any) -> tuple[str, str]:
+    """Name and hash of the file that a function or class comes from, as it is now."""
+    try:
+        file = inspect.getsourcefile(code)
         if file in ("<string>", "<stdin>"):  # Python 3.13 would give the text of whatever ran last
             raise OSError
-        if file and (loaded := getattr(part, "__globals__", {}).get(SOURCE_HASH)):
-            return Path(file).name, loaded
         whole = file and Path(file).is_file()
-        text = Path(str(file)).read_bytes() if whole else inspect.getsource(part).encode("utf-8", "replace")
-        return Path(file).name if file else describe(part), SourceHash(source_hash(text))
+        text = Path(str(file)).read_bytes() if whole else inspect.getsource(code).encode("utf-8", "replace")
+        return Path(file).name if file else describe(code), source_hash(text)
     except (OSError, TypeError):
-        return describe(part), SourceHash("unknown")
+        return describe(code), "unknown"
 
 
 def _captured(part: Any) -> str:

@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from rewardkit.errors import CAUGHT, InputError, RewardError, describe_error, did_you_mean
-from rewardkit.rewards.fingerprint import SOURCE_HASH, SourceHash, source_hash
+from rewardkit.rewards.fingerprint import SOURCE_HASH, source_hash
 from rewardkit.rewards.reward import Reward
 from rewardkit.workers.pool import MODULE_SOURCE
 
@@ -100,7 +100,7 @@ def run_file(path: Path) -> ModuleType:
         helpers = {name: file for name, file in _beside(path).items() if name not in known}
         _HELPERS.update(helpers)  # of a run that failed, too
     texts = (file.read_bytes() for file in helpers.values())
-    vars(module)[SOURCE_HASH].hash = source_hash(content + b"".join(texts))
+    vars(module)[SOURCE_HASH] = source_hash(content + b"".join(texts))
     return module
 
 
@@ -124,7 +124,7 @@ def _name(stem: str, what: bytes) -> str:
 def _run(name: str, place: str, text: str | bytes, content: bytes) -> ModuleType:
     """The module that a text makes: its functions are pickled under this name, by what it is made from."""
     before, module = sys.modules.get(name), ModuleType(name)
-    source = {MODULE_SOURCE: content, SOURCE_HASH: SourceHash(source_hash(content))}
+    source = {MODULE_SOURCE: content, SOURCE_HASH: source_hash(content)}
     vars(module).update({"__file__": place, **source})
     sys.modules[name] = module
     try:

@@ -41,7 +41,9 @@ class RewardResult:
                 (name, self.status[name], number(score), weights.get(name, "-"), self.errors.get(name, ""))
                 for name, score in self.scores.items()
             ],
-            fields=[(name, repr(value)) for name, value in self.fields.items()],
+            fields=[
+                (name, "not found" if value is None else repr(value)) for name, value in self.fields.items()
+            ],
             notes=[(name, repr(value)) for name, value in self.notes.items()],
         )
 
