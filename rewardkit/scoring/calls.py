@@ -33,7 +33,6 @@ __all__ = [
     "as_score",
     "guarded",
     "line_of",
-    "score_problem",
 ]
 
 CONCURRENT_CALLS = 16
@@ -228,37 +227,27 @@ def as_decision(answer: Any) -> bool | Failure | None:
     return Failure(f"its predicate returned {preview(answer)}; a predicate returns True, False or None")
 
 
-PLAIN_SCORES = {float, int, bool, type(None), Failure}
-
-
-def as_score(value: Any) -> Any:
-    """A result as the plain number it is, ``None``, or a Failure that says why it is no score."""
-    if type(value) in PLAIN_SCORES:
-        return value
-    why = score_problem(value, None)
-    return Failure(why) if why else float(value)
-
-
-def score_problem(value: Any, allowed: tuple[float, float] | None) -> str | None:
-    """Why a result is no score, or ``None``."""
-    if value is None or isinstance(value, Failure):
-        return value.message if value else None
-    if not isinstance(value, bool | int | float | np.bool_ | np.integer | np.floating):
-        return (
-            f"returned {preview(value)} of type {type(value).__name__}; a component returns a number, a "
+def as_score(answer: Any) -> float | Failure | None:
+    """A finite number, ``None``, or a Failure that says why the answer is no score."""
+    if answer is None or isinstance(answer, Failure):
+        return answer
+    if type(answer) is not float and not isinstance(answer, NUMBERS):
+        return Failure(
+            f"returned {preview(answer)} of type {type(answer).__name__}; a component returns a number, a "
             "bool or None"
         )
     try:
-        number = float(value)
+        number = float(answer)
     except OverflowError:
         number = math.inf
     except CAUGHT as error:  # a subclass of float may do anything
-        return describe_error(error)
-    if not math.isfinite(number):
-        return f"returned {number!r}; a score must be finite (return None for 'not judged')"
-    if allowed and not allowed[0] <= number <= allowed[1]:
-        return f"{OUT_OF_RANGE}returned {number!r}; its range is {allowed}"
-    return None
+        return Failure(describe_error(error))
+    if math.isfinite(number):
+        return number
+    return Failure(f"returned {number!r}; a score must be finite (return None for 'not judged')")
+
+
+NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
 
 
 def line_of(error: BaseException, file: str) -> int | None:

@@ -21,6 +21,7 @@ from rewardkit.rewards.plan import ROLLOUT, Columns, Part, Plan, Rows
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.signature import Call
 from rewardkit.scoring.calls import (
+    OUT_OF_RANGE,
     Calls,
     Failure,
     as_decision,
@@ -28,14 +29,13 @@ from rewardkit.scoring.calls import (
     as_list,
     as_score,
     guarded,
-    score_problem,
 )
 from rewardkit.scoring.deadlines import TimeLimit, answers_of
 from rewardkit.scoring.outcomes import ABSTAINED, ERROR, GATED, SCORED, Outcome, Outcomes
 
 __all__ = ["at_rows", "check_reward", "evaluate"]
 
-LISTS = {as_score: partial(as_list, settle=as_score, what="scores"),
+LISTS: dict[Any, Any] = {as_score: partial(as_list, settle=as_score, what="scores"),
          as_field: partial(as_list, settle=as_field, what="values")}  # fmt: skip
 """How the answer of a call for several rows is settled, by how one value is."""
 
@@ -265,10 +265,13 @@ def _take(results: Sequence[Any], rows: Rows, allowed: tuple[float, float] | Non
         except OverflowError:  # an int beyond any float
             pass
     for at in left:
-        row, value = int(rows[at]), results[at]
-        if value is None:
+        row, score = int(rows[at]), as_score(results[at])
+        if score is None:
             outcome.status[row], outcome.reasons[row] = ABSTAINED, "returned None"
-        elif why := score_problem(value, allowed):
-            outcome.status[row], outcome.reasons[row] = ERROR, why
+        elif isinstance(score, Failure):
+            outcome.status[row], outcome.reasons[row] = ERROR, score.message
+        elif low <= score <= high:
+            outcome.scores[row] = score
         else:
-            outcome.scores[row] = float(value)
+            why = f"{OUT_OF_RANGE}returned {score!r}; its range is {allowed}"
+            outcome.status[row], outcome.reasons[row] = ERROR, why

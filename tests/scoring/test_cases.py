@@ -85,10 +85,9 @@ def test_an_unscored_miss_tells_the_reason():
     assert value.got.startswith("error (ValueError: could not convert")
 
 
-def test_a_case_that_misses_twice_fails_once():
-    result = rk.check(
-        REWARD, rk.load_cases([case("0.25", reward=1, scores={"value": 1}), case("1", reward=1.5)])
-    )
+def test_a_case_that_misses_twice_fails_once_and_all_passed_is_an_empty_table_with_its_columns():
+    cases = [case("0.25", reward=1, scores={"value": 1}), case("1", reward=1.5)]
+    result = rk.check(REWARD, cases)
     assert (len(result.misses), result.failed, result.passed) == (2, 1, 1)
     record = result.record()
     assert (record["passed"], record["failed"]) == (1, 1)
@@ -98,10 +97,7 @@ def test_a_case_that_misses_twice_fails_once():
     assert repr(result).startswith(
         "1 of 2 cases passed for 'r'\n  case 'line 1': reward expected 1, got 0.25"
     )
-
-
-def test_all_passed_is_an_empty_table_with_its_columns():
-    result = rk.check(REWARD, rk.load_cases([case("1", reward=1.5)]))
+    result = rk.check(REWARD, cases[1:])
     assert (result.passed, result.failed, len(result.table)) == (1, 0, 0)
     assert list(result.table)[:4] == ["case", "what", "expected", "got"]
 
@@ -130,14 +126,28 @@ def test_ignored_components_are_left_out_where_the_reward_lacks_them_and_are_cou
         case("1", scores={"old": 0}),
         case("1", scores={"value": 0}),
     ]
-    result = rk.check(REWARD, rk.load_cases(raws), ignore=["old", "value"])
+    result = rk.check(REWARD, raws, ignore=["old", "value"])
     assert [miss.what for miss in result.misses] == ["value"]
     assert (len(result.cases), result.left_out) == (2, {"old": 2})
-
-
-def test_a_check_of_which_nothing_is_left_passes_nothing_and_fails_nothing():
-    result = rk.check(REWARD, rk.load_cases([case("1", scores={"old": 0})]), ignore=["old"])
+    result = rk.check(REWARD, raws[1:2], ignore=["old"])  # nothing is left to pass or fail
     assert (result.passed, result.failed, result.left_out) == (0, 0, {"old": 1})
+
+
+@pytest.mark.parametrize(
+    ("reward", "cases", "ignore", "said"),
+    [
+        (3, [], (), "check takes a Reward, not 3"),
+        (REWARD, 3, (), "cases=3 are no cases; give a list of them, or the path of a case file"),
+        (REWARD, {"completion": "x"}, (), "are no cases"),
+        (REWARD, [case("1", reward=1), 3], (), "case 2 is 3; a case is an object"),
+        (REWARD, [case("1", reward=1)], "value", "ignore='value' is not a list of names of components"),
+        (REWARD, [case("1", reward=1)], 3, "ignore=3 is not a list"),
+    ],
+)
+def test_what_cannot_be_checked_is_said_in_a_sentence(reward, cases, ignore, said):
+    with pytest.raises(rk.InputError) as raised:
+        rk.check(reward, cases, ignore=ignore)
+    assert said in str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -149,14 +159,11 @@ def test_a_case_that_lacks_a_column_that_is_asked_for_is_an_error(others):
         misses(case("1", reward=1), *others, reward=reward)
 
 
-def test_a_case_column_named_like_a_component_is_an_error():
-    with pytest.raises(rk.RewardError, match="also a column"):
-        misses(case("1", reward=1, value=3))
-
-
-def test_any_column_may_stand_in_a_case():
+def test_any_column_may_stand_in_a_case_but_one_named_like_a_component():
     reward = rk.Reward("r", components=[rk.Component("c", lambda ground_truth, level: level == ground_truth)])
     assert misses(case("x", ground_truth=3, level=3, reward=1), reward=reward) == ()
+    with pytest.raises(rk.RewardError, match="also a column"):
+        misses(case("1", reward=1, value=3))
 
 
 def test_cases_of_a_route_go_to_their_part():
@@ -197,9 +204,13 @@ def test_a_case_that_cannot_be_read_is_an_error_that_says_which(raw, said, tmp_p
     assert str(raised.value).startswith(f"{path}:3") and said in str(raised.value)
 
 
-@pytest.mark.parametrize("raw", [1, "text", ["completion"], None])
-def test_something_else_than_an_object_is_no_case(raw):
-    with pytest.raises(rk.CasesError):
+@pytest.mark.parametrize(
+    "raw", [1, "text", ["completion"], None, {1: 2, "scroes": {"value": 1}, "completion": "x"}]
+)
+def test_something_else_than_an_object_with_known_keys_is_no_case(raw):
+    with pytest.raises(
+        rk.CasesError, match=r"^case 2( is|: 'scroes' is not a key of a case; did you mean 'scores'\?)"
+    ):
         rk.load_cases([case("fine", reward=1), raw])
 
 
@@ -216,23 +227,20 @@ def test_a_case_file_that_cannot_be_read_is_an_error_with_its_line(content, said
     assert said in str(raised.value) and "cases.jsonl" in str(raised.value)
 
 
-def test_no_cases_and_no_file_are_errors(tmp_path):
-    with pytest.raises(rk.CasesError, match="has no cases"):
-        rk.load_cases([])
+def test_no_cases_no_file_and_two_of_one_name_are_errors_and_names_are_by_line(tmp_path):
+    for source in ([], iter(())):
+        with pytest.raises(rk.CasesError, match="has no cases"):
+            rk.load_cases(source)
+    for source in (3, None):
+        with pytest.raises(rk.CasesError, match=f"cases={source} are no cases"):
+            rk.load_cases(source)
     with pytest.raises(rk.CasesError, match="there is no case file"):
         rk.load_cases(tmp_path / "no.jsonl")
-
-
-def test_two_cases_of_one_name_are_an_error():
     with pytest.raises(rk.CasesError, match="two cases are called 'twin'"):
         rk.load_cases([case("a", reward=1, name="twin"), case("b", reward=1, name="twin")])
-
-
-def test_cases_without_a_name_are_called_by_their_line():
-    assert [item.name for item in rk.load_cases([case("a", reward=1), case("b", reward=1)])] == [
-        "line 1",
-        "line 2",
-    ]
+    named = rk.load_cases([case("a", reward=1), case("b", reward=1)])
+    assert [item.name for item in named] == ["line 1", "line 2"]
+    assert rk.load_cases(named) == named
 
 
 def test_the_callers_dicts_are_not_changed():

@@ -5,6 +5,7 @@ import math
 import pytest
 
 import rewardkit as rk
+from rewardkit.scoring.explain import explained
 
 
 def long(completion):
@@ -23,47 +24,46 @@ REWARD = rk.Reward(
     ],
 )
 RIGHT = {"completion": "<answer>4</answer>", "ground_truth": "4", "unused": object()}
+WRONG = {**RIGHT, "completion": "<answer>5</answer>"}
+ROUTE = rk.Route("data_source", {"x": REWARD})
 
 
-def lines(explanation):
-    return {line.component: line for line in explanation.lines}
+def of_scores(reward, rollout):
+    """The explanation of what scoring left."""
+    return explained(rk.score(reward, [{**rollout, "unused": 1}], notes=True), 0)
 
 
-def test_every_component_has_a_line_with_what_it_added():
-    explanation = rk.explain(REWARD, RIGHT)
-    assert explanation.result.reward == 2.75
-    found = lines(explanation)
-    assert [found[name].contribution for name in ("correct", "long", "extra")] == [2.0, -0.25, 1.0]
-    assert math.isnan(found["judge"].contribution)
-    assert (found["judge"].status, found["judge"].reason) == ("abstained", "returned None")
-    assert (found["correct"].why, found["extra"].gate) == ("the task", "gate('correct', at_least=1.0)")
-
-
-def test_the_lines_add_up_to_the_reward_of_a_weighted_sum():
-    explanation = rk.explain(REWARD, RIGHT)
-    assert sum(line.contribution for line in explanation.lines if line.weight) == explanation.result.reward
-
-
-def test_a_gated_component_added_nothing():
-    wrong = {**RIGHT, "completion": "<answer>5</answer>"}
-    extra = lines(rk.explain(REWARD, wrong))["extra"]
-    assert (extra.status, extra.contribution) == ("gated", 0.0)
-
-
-def test_spans_are_those_of_the_extractors():
-    explanation = rk.explain(REWARD, RIGHT)
+@pytest.mark.parametrize("explain", [rk.explain, of_scores])
+@pytest.mark.parametrize("reward", [REWARD, ROUTE])
+def test_every_component_has_a_line_with_what_it_added_and_the_lines_add_up(explain, reward):
+    of_x = {"data_source": "x"}
+    explanation = explain(reward, RIGHT | of_x)
+    lines = {line.component: line for line in explanation.lines}
+    assert (explanation.reward, explanation.result.reward) == ("r", 2.75)
+    assert [lines[name].contribution for name in ("correct", "long", "extra")] == [2.0, -0.25, 1.0]
+    assert math.isnan(lines["judge"].contribution)
+    assert (lines["judge"].status, lines["judge"].reason) == ("abstained", "returned None")
+    assert (lines["correct"].why, lines["extra"].gate) == ("the task", "gate('correct', at_least=1.0)")
     assert explanation.spans == {"prediction": [(8, 9)]}
     assert explanation.result.fields == {"prediction": "4", "size": 18}
+    assert explanation.result.notes == {"words": 1}
+    gated = {line.component: line for line in explain(reward, WRONG | of_x).lines}["extra"]
+    assert (gated.status, gated.contribution) == ("gated", 0.0)
 
 
-def test_other_aggregations_have_no_contributions():
-    reward = rk.Reward("r", components=[rk.Component("c", long)], aggregation="minimum")
-    assert math.isnan(rk.explain(reward, RIGHT).lines[0].contribution)
+def test_a_scored_rollout_is_explained_without_calling_anything_again():
+    made = []
+    reward = rk.Reward("r", components=[rk.Component("c", lambda completion: made.append(1) or 1 / 0)])
+    scores = rk.score(reward, [{"completion": "a"}])
+    (line,) = explained(scores, 0).lines
+    assert (line.status, line.reason, made) == ("error", "ZeroDivisionError: division by zero", [1])
 
 
-def test_it_speaks_of_the_reward_before_the_transform():
+def test_it_speaks_of_the_reward_before_the_transform_and_other_aggregations_have_no_contributions():
     reward = rk.Reward("r", components=[rk.Component("c", long, weight=3)], transform=rk.weigh.standardise())
     assert rk.explain(reward, RIGHT).result.reward == 1.5
+    reward = rk.Reward("r", components=[rk.Component("c", long)], aggregation="minimum")
+    assert math.isnan(rk.explain(reward, RIGHT).lines[0].contribution)
 
 
 def test_a_row_of_rollouts_may_have_a_column_named_like_a_component_when_it_is_explained():
@@ -71,31 +71,28 @@ def test_a_row_of_rollouts_may_have_a_column_named_like_a_component_when_it_is_e
     assert rk.explain(REWARD, rollouts[0]).result.reward == 2.75
 
 
-def test_a_missing_column_is_an_error():
-    with pytest.raises(rk.RewardError, match="asks for 'ground_truth'"):
-        rk.explain(REWARD, {"completion": "x"})
-
-
-def test_a_route_is_explained_by_the_part_of_the_row():
-    route = rk.Route("data_source", {"x": REWARD})
-    explanation = rk.explain(route, {**RIGHT, "data_source": "x"})
-    assert (explanation.reward, explanation.result.reward) == ("r", 2.75)
-    with pytest.raises(rk.RewardError, match="nothing to explain"):
-        rk.explain(route, {**RIGHT, "data_source": "y"})
-    with pytest.raises(rk.RewardError, match="asks for 'data_source'"):
-        rk.explain(route, RIGHT)
+@pytest.mark.parametrize(
+    ("reward", "rollout", "said"),
+    [
+        (REWARD, {"completion": "x"}, "asks for 'ground_truth'"),
+        (ROUTE, {**RIGHT, "data_source": "y"}, "nothing to explain"),
+        (ROUTE, RIGHT, "asks for 'data_source'"),
+        (None, RIGHT, "explain takes a Reward, not None"),
+        (REWARD, 3, r"explain takes one rollout, a dict of columns such as rollouts\[0\], not 3"),
+        (REWARD, "text", "explain takes one rollout"),
+    ],
+)
+def test_what_cannot_be_explained_is_said_in_a_sentence(reward, rollout, said):
+    with pytest.raises(rk.InputError, match=said):
+        rk.explain(reward, rollout)
 
 
 def test_as_text_it_shows_reward_fields_spans_components_and_notes():
     text = str(rk.explain(REWARD, RIGHT))
     for said in (
-        "reward 'r': 2.75",
-        "field prediction = '4' (characters 8-9)",
-        "field size = 18",
-        "note words = 1",
-        "the task",
-        "returned None",
-    ):
+        "reward 'r': 2.75", "field prediction = '4' (characters 8-9)", "field size = 18", "note words = 1",
+        "the task", "returned None",
+    ):  # fmt: skip
         assert said in text
 
 

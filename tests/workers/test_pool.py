@@ -54,6 +54,8 @@ def awkward(call):
         os.kill(os.getpid(), signal.SIGSEGV)
     if call == "raise":
         raise KeyError("no such thing")
+    if call == "interrupt":
+        raise KeyboardInterrupt
     return call
 
 
@@ -68,24 +70,23 @@ def test_a_call_that_takes_too_long_ends_within_twice_its_deadline_and_the_next_
 
 
 def test_the_other_calls_of_a_pass_are_unharmed_and_each_is_told_how_it_ended(workers):
-    calls = ["a", "sleep", "b", "exit", "raise", "c", "crash", "leave", "d"]
+    calls = ["a", "sleep", "b", "exit", "raise", "interrupt", "c", "crash", "leave", "d"]
     found = dict(workers.map(awkward, [(call,) for call in calls]))
-    assert sorted(found) == list(range(9))
-    assert [found[place] for place in (0, 2, 5, 8)] == ["a", "b", "c", "d"]
-    assert isinstance(found[1].error, DeadlinePassed) and isinstance(found[4].error, KeyError)
-    for place, said in ((3, "exit status 7"), (6, "signal SIGSEGV"), (7, "exit status 3")):
+    assert sorted(found) == list(range(10))
+    assert [found[place] for place in (0, 2, 6, 9)] == ["a", "b", "c", "d"]
+    kinds = {1: DeadlinePassed, 4: KeyError, 5: KeyboardInterrupt}
+    assert all(isinstance(found[place].error, kind) for place, kind in kinds.items())
+    for place, said in ((3, "exit status 7"), (7, "signal SIGSEGV"), (8, "exit status 3")):
         assert isinstance(found[place].error, WorkerEnded)
         assert f"ended its process ({said})" in str(found[place].error)
 
 
-def test_what_one_call_fails_with_is_raised_here(workers):
+def test_a_function_that_cannot_be_sent_or_loaded_is_an_error_of_the_pass(workers):
     lock = threading.Lock()
     with pytest.raises(CannotSend, match="it cannot be pickled"):
         call(workers, lambda: lock)
-    with pytest.raises(KeyError, match="no such thing"):
-        call(workers, awkward, "raise")
-    with pytest.raises(WorkerEnded, match=re.escape("ended its process (exit status 7)")):
-        call(workers, awkward, "exit")
+    with pytest.raises(CannotSend, match="it cannot be loaded there: ValueError: invalid literal"):
+        call(workers, Unreadable())
 
 
 def test_each_call_is_made_once_and_answered_in_its_own_place():
@@ -152,6 +153,9 @@ class Unprintable:
 
 
 class Unreadable:
+    def __call__(self):
+        return None
+
     def __reduce__(self):
         return int, ("not a number",)
 
