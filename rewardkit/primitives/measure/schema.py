@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
@@ -80,16 +81,15 @@ class json_schema(OfText):
         text = json_value(which=self.which)(completion)
         value = MISSING if text is None or depth(text) > DEEPEST else read_json(text)
         value = value_at(value, self.path)
-        until = time.monotonic() + self.timeout
-        token = _until.set(until)
+        token = _until.set(time.monotonic() + self.timeout)
         try:
             share, faults = self._judged(value) if value is not MISSING else (0.0, ["no JSON"])
-        except UnicodeEncodeError:  # half a character, which no JSON text can hold
+            if _until.get() == TOO_LATE:
+                raise TimeoutError(f"the patterns of the schema took longer than {self.timeout:g} s")
+        except UnicodeEncodeError:  # half a character in a key, which no JSON text can hold
             share, faults = 0.0, ["no JSON"]
         finally:
             _until.reset(token)
-        if time.monotonic() > until:
-            raise TimeoutError(f"the patterns of the schema took longer than {self.timeout:g} s")
         note("json_schema", faults[:5] or "fits")
         return share
 
@@ -118,8 +118,9 @@ def _short(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)[:80]
 
 
+TOO_LATE = -math.inf
 _until: ContextVar[float] = ContextVar("rewardkit_schema_until")
-"""The moment by which the patterns of a schema must be through with a text."""
+"""The moment by which the patterns of a schema must be through with a text; `TOO_LATE` where one was not."""
 
 
 class _Pattern:
@@ -130,8 +131,12 @@ class _Pattern:
 
     def validate(self, value: Any) -> None:
         left = max(_until.get() - time.monotonic(), 1e-9)
-        if isinstance(value, str) and not self.pattern.search(value, timeout=left):
-            raise ValueError("does not match")
+        try:
+            if isinstance(value, str) and not self.pattern.search(value, timeout=left):
+                raise ValueError("does not match")
+        except TimeoutError:
+            _until.set(TOO_LATE)
+            raise
 
 
 @lru_cache(maxsize=64)
