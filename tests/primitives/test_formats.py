@@ -159,6 +159,7 @@ KEYWORDS = (
     ({"propertyNames": {"pattern": r"^\p{Lu}+$"}}, '{"ÄÖ": 1}', 1.0, "a pattern with a Unicode class"),
     (NAMED, '{"b": 1}', 0.0, "not named"),
     (TREE, "[[[]], [[], [], []]]", 0.0, "a reference to itself, three deep"),
+    ({"$schema": DRAFT_7, "items": {"format": "email"}}, '["x"]', 1.0, "draft 7, where a format would count"),
     ({"$schema": DRAFT_4, "items": EXCLUSIVE}, "[1]", 0.0, "draft 4, where exclusiveMinimum is a bool"),
 )
 PATHS = (

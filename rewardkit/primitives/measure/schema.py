@@ -148,6 +148,7 @@ def _validators(written: str) -> tuple[Any, Any, Any]:
     import jsonschema_rs
 
     schema = json.loads(written)
+    draft = {"$schema": schema["$schema"]} if "$schema" in schema else {}
 
     def retrieve(uri: str) -> Any:
         if uri != WHOLE:
@@ -156,10 +157,11 @@ def _validators(written: str) -> tuple[Any, Any, Any]:
 
     def validator(part: dict[str, Any]) -> Any:
         return jsonschema_rs.validator_for(
-            part | {name: schema[name] for name in ("$schema",) if name in schema},
+            part | draft,
             keywords={"pattern": _Pattern},
             pattern_options=jsonschema_rs.RegexOptions(),
             retriever=retrieve,
+            validate_formats=False,
         )
 
     try:
