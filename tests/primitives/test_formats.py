@@ -172,6 +172,7 @@ IN_PART = (
     (A_AND_B, '{"a": 1, "b": 2}', 1.0, "one required, one described"),
     (A_AND_B, '{"b": 2}', 0.5, "the one required is not there"),
     ({"maxProperties": 1, "required": ["a"]}, '{"a": 1, "b": 2}', 0.0, "a fault of the whole"),
+    ({**A_AND_B, "maxProperties": 1}, '{"a": 1, "b": "x"}', 0.0, "beside a wrong key"),
     (INTEGERS, '[1, "x"]', 0.0, "a list is right or wrong"),
     ({"minProperties": 0}, "{}", 1.0, "nothing asked for, nothing there"),
 )
