@@ -5,7 +5,6 @@ Arrays only.
 
 from __future__ import annotations
 
-import ast
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
@@ -159,22 +158,3 @@ class rank(Transform):
 def _divided(away: Floats, spread: Floats, size: NDArray[np.intp]) -> Floats:
     """Rewards of each group by its spread; 0 where nothing varies."""
     return np.asarray(away / np.repeat(np.where(spread > 1e-8, spread, np.inf), size), dtype=float)
-
-
-def read_transform(text: str) -> Transform:
-    """The transform that prints as `text`. ValueError: it is none of rewardkit's own."""
-    try:
-        call = ast.parse(text, mode="eval").body
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and not call.args:
-            options = {str(item.arg): ast.literal_eval(item.value) for item in call.keywords}
-            transforms: dict[str, type[Transform]] = {
-                "standardise": standardise,
-                "min_max": min_max,
-                "rank": rank,
-            }
-            return transforms[call.func.id](**options)
-    except (SyntaxError, KeyError, TypeError, ValueError):
-        pass
-    raise ValueError(
-        f"{text} is not one of rewardkit's transforms, so its rewards cannot be computed again from a record"
-    )

@@ -24,6 +24,7 @@ EXTRACTORS = refused(
     (lambda: extract.tag("a", unclosed=1), "unclosed=1", "True or False"),
     (lambda: extract.tag("a", prefilled="no"), "prefilled='no'", "True or False"),
     (lambda: extract.after(" \n"), "marker=' \\n'", "empty"),
+    (lambda: extract.after(3), "marker=3", "no text"),
     (lambda: extract.after("#", until="word"), "until='word'", "'line'"),
     (lambda: extract.pattern("("), "pattern '(' does not compile"),
     (lambda: extract.pattern(None), "pattern None does not compile"),

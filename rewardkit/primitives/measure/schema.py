@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import time
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
@@ -81,15 +80,16 @@ class json_schema(OfText):
         text = json_value(which=self.which)(completion)
         value = MISSING if text is None or depth(text) > DEEPEST else read_json(text)
         value = value_at(value, self.path)
-        token = _until.set(time.monotonic() + self.timeout)
+        limit = _Time(time.monotonic() + self.timeout)
+        token = _time.set(limit)
         try:
             share, faults = self._judged(value) if value is not MISSING else (0.0, ["no JSON"])
-            if _until.get() == TOO_LATE:
-                raise TimeoutError(f"the patterns of the schema took longer than {self.timeout:g} s")
         except UnicodeEncodeError:  # half a character in a key, which no JSON text can hold
             share, faults = 0.0, ["no JSON"]
         finally:
-            _until.reset(token)
+            _time.reset(token)
+        if limit.is_up:
+            raise TimeoutError(f"the patterns of the schema took longer than {self.timeout:g} s")
         note("json_schema", faults[:5] or "fits")
         return share
 
@@ -118,9 +118,15 @@ def _short(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)[:80]
 
 
-TOO_LATE = -math.inf
-_until: ContextVar[float] = ContextVar("rewardkit_schema_until")
-"""The moment by which the patterns of a schema must be through with a text; `TOO_LATE` where one was not."""
+@dataclass
+class _Time:
+    """The moment by which the patterns of a schema must be through with a text, and whether one was not."""
+
+    until: float
+    is_up: bool = False
+
+
+_time: ContextVar[_Time] = ContextVar("rewardkit_schema_time")
 
 
 class _Pattern:
@@ -130,13 +136,16 @@ class _Pattern:
         self.pattern = compiled(expression)
 
     def validate(self, value: Any) -> None:
-        left = max(_until.get() - time.monotonic(), 1e-9)
+        if not isinstance(value, str):
+            return
+        limit = _time.get()
         try:
-            if isinstance(value, str) and not self.pattern.search(value, timeout=left):
-                raise ValueError("does not match")
+            matches = self.pattern.search(value, timeout=max(limit.until - time.monotonic(), 1e-9))
         except TimeoutError:
-            _until.set(TOO_LATE)
+            limit.is_up = True
             raise
+        if not matches:
+            raise ValueError("does not match")
 
 
 @lru_cache(maxsize=64)
