@@ -159,6 +159,7 @@ KEYWORDS = (
     ({"propertyNames": {"pattern": r"^\p{Lu}+$"}}, '{"ÄÖ": 1}', 1.0, "a pattern with a Unicode class"),
     (NAMED, '{"b": 1}', 0.0, "not named"),
     (TREE, "[[[]], [[], [], []]]", 0.0, "a reference to itself, three deep"),
+    ({"$schema": DRAFT_7, "items": {"format": "email"}}, '["x"]', 1.0, "draft 7, where a format would count"),
     ({"$schema": DRAFT_4, "items": EXCLUSIVE}, "[1]", 0.0, "draft 4, where exclusiveMinimum is a bool"),
 )
 PATHS = (
@@ -171,6 +172,7 @@ IN_PART = (
     (A_AND_B, '{"a": 1, "b": 2}', 1.0, "one required, one described"),
     (A_AND_B, '{"b": 2}', 0.5, "the one required is not there"),
     ({"maxProperties": 1, "required": ["a"]}, '{"a": 1, "b": 2}', 0.0, "a fault of the whole"),
+    ({**A_AND_B, "maxProperties": 1}, '{"a": 1, "b": "x"}', 0.0, "beside a wrong key"),
     (INTEGERS, '[1, "x"]', 0.0, "a list is right or wrong"),
     ({"minProperties": 0}, "{}", 1.0, "nothing asked for, nothing there"),
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import json
 import pickle
 import re
 
@@ -160,53 +159,3 @@ def test_what_is_no_list_of_messages_is_not_judged(made):
     assert list(inspect.signature(made).parameters) == ["messages"]
     for missing in (None, float("nan"), 5, {"role": "assistant"}, b""):
         assert made(missing) is None, missing
-
-
-def said(content, **more):
-    return {"role": "assistant", "content": content, **more}
-
-
-def calling(*calls):
-    made = [{"function": {"name": name, "arguments": given}} for name, given in calls]
-    return said(None, tool_calls=made)
-
-
-def result(content):
-    return {"role": "tool", "content": content}
-
-
-WRITTEN = '<tool_call>{"name": "search"}</tool_call><tool_call>{</tool_call>'
-ARGUMENTS = st.sampled_from([{}, {"a": 1, "b": 2}, {"b": 2, "a": 1}, '{"a": 1}', "{", None])
-CALLS = st.lists(st.tuples(st.sampled_from(["search", "read", "", None]), ARGUMENTS), max_size=3)
-MESSAGES = st.lists(
-    CALLS.map(lambda calls: calling(*calls))
-    | st.sampled_from(
-        [said("Hi."), said(WRITTEN), result("ok"), result("Error: no"), None, {"role": "user"}]
-    ),
-    max_size=8,
-)
-
-
-def reordered(messages):
-    """The messages with the keys of all arguments the other way round, and as text."""
-
-    def one(given):
-        return json.dumps(dict(reversed(given.items()))) if isinstance(given, dict) else given
-
-    return [
-        calling(
-            *((each["function"]["name"], one(each["function"]["arguments"])) for each in item["tool_calls"])
-        )
-        if item and "tool_calls" in item
-        else item
-        for item in messages
-    ]
-
-
-@given(messages=MESSAGES)
-def test_a_measure_of_messages_is_a_score_in_which_the_order_of_keys_does_not_count(messages):
-    for made in OF_MESSAGES:
-        score = made(messages)
-        if name_of(made) != "grounding" or score is not None:
-            assert 0.0 <= score <= 1.0, made
-        assert made(reordered(messages)) == score, made

@@ -84,7 +84,7 @@ class json_schema(OfText):
         token = _time.set(limit)
         try:
             share, faults = self._judged(value) if value is not MISSING else (0.0, ["no JSON"])
-        except UnicodeEncodeError:  # half a character, which no JSON text can hold
+        except UnicodeEncodeError:  # half a character in a key, which no JSON text can hold
             share, faults = 0.0, ["no JSON"]
         finally:
             _time.reset(token)
@@ -157,6 +157,7 @@ def _validators(written: str) -> tuple[Any, Any, Any]:
     import jsonschema_rs
 
     schema = json.loads(written)
+    draft = {"$schema": schema["$schema"]} if "$schema" in schema else {}
 
     def retrieve(uri: str) -> Any:
         if uri != WHOLE:
@@ -165,10 +166,11 @@ def _validators(written: str) -> tuple[Any, Any, Any]:
 
     def validator(part: dict[str, Any]) -> Any:
         return jsonschema_rs.validator_for(
-            part | {name: schema[name] for name in ("$schema",) if name in schema},
+            part | draft,
             keywords={"pattern": _Pattern},
             pattern_options=jsonschema_rs.RegexOptions(),
             retriever=retrieve,
+            validate_formats=False,
         )
 
     try:
