@@ -164,7 +164,7 @@ PHRASES = (
     ("The answer is true, notably for 1.", "true, notably for 1", "a word that begins like not"),
     ("answer: 15 (fifteen)", "15", "found by a stranger: a remark in brackets"),
     ("The answer is $3$ (three).", "$3$", "behind a formula"),
-    ("The answer is 3 (mod 7)", "3 (mod 7)", "what belongs to the number"),
+    ("The answer is 3 (mod n)", "3 (mod n)", "what belongs to the number"),
     ("The answer is f (x)", "f (x)", "brackets behind a word"),
     ("If so, the answer is 20.", "20", "a condition of something else"),
 )
@@ -387,6 +387,12 @@ def test_gsm8k_gives_the_number_behind_the_last_mark(completion, strict, flexibl
         (boxed(), r"\boxed{1 \boxed{2}} \boxed{3}", [r"1 \boxed{2}", "2", "3"], "a box in a box"),
         (within(tag("a"), number()), "1 <a>2 3</a>", ["2", "3"], "all in the last pair"),
         (within(tag("a"), number()), "1", [], "no pair"),
+        (
+            within(tag("a"), tag("b"), number()),
+            "<a><b>1</b><b>2 3</b></a>",
+            ["2", "3"],
+            "all in the innermost",
+        ),
         (number(), None, None, "no completion"),
     ),
 )
