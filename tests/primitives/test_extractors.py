@@ -187,6 +187,7 @@ CITATIONS = (
 JSON = (
     (None, 'Here: {"a": 1}.', '{"a": 1}', "an object in prose, as it is written"),
     (None, 'x [1,  "]"] y', '[1,  "]"]', "an array, with a bracket in a string"),
+    (None, 'It is "[1]".', "[1]", "an array in quotes"),
     (None, '{"a": 1} {"a": 2}', '{"a": 2}', "of several the last"),
     (None, '{"a": {"b": [1]}}', '{"a": {"b": [1]}}', "what is inside does not count by itself"),
     (None, "{'a': 1}", None, "single quotes are not JSON"),
@@ -383,7 +384,7 @@ def test_gsm8k_gives_the_number_behind_the_last_mark(completion, strict, flexibl
         (citation(), "[Source: a] x [Source: b; c]", ["a", "b", "c"], "all citations"),
         (number(which="first"), "1, 2", ["1", "2"], "whichever would have counted"),
         (choice(), "(A) or (B)", [], "a hedge"),
-        (first_of(tag("a"), number()), "1 <a>2</a> 3", ["2"], "all of the first that finds one"),
+        (first_of(tag("a"), number()), "1 <a>2</a> <a>3</a>", ["2", "3"], "all of the first"),
         (boxed(), r"\boxed{1 \boxed{2}} \boxed{3}", [r"1 \boxed{2}", "2", "3"], "a box in a box"),
         (within(tag("a"), number()), "1 <a>2 3</a>", ["2", "3"], "all in the last pair"),
         (within(tag("a"), number()), "1", [], "no pair"),
