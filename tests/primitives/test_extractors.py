@@ -213,6 +213,7 @@ REPAIRED = (
     ("a", "{\"b\": 1} {'a': 2}", "2", "a path that leads nowhere in what is strict"),
     (None, r"\frac{1}{2}", None, "LaTeX"),
     (None, "{'a': '" + "x" * 5000 + "'}", None, "more than the library is given"),
+    (None, "{'a': '" + "x" * 5000 + '\', {"b": 1}', '{"b": 1}', "a whole part of what is too long"),
     (None, "[" * 30 + "'a'", None, "brackets deeper than the library is given"),
     (None, "{'a': '\ud800'}", '{"a": "\ud800"}', "a lone surrogate"),
 )
