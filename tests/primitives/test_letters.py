@@ -26,7 +26,7 @@ def table(*groups):
             "in a sentence",
             "The answer is B|The answer is B, A and C are wrong.|B. A and C are too small.",
         ),
-        ("B", "beside what is no option", "B) vitamin C|B instead of C or D"),
+        ("B", "beside what is no option", "B) vitamin C|B instead of C or D|❌ A\n✅ B"),
         (
             "A",
             "the letter and not the article",
