@@ -164,7 +164,7 @@ PHRASES = (
     ("The answer is true, notably for 1.", "true, notably for 1", "a word that begins like not"),
     ("answer: 15 (fifteen)", "15", "found by a stranger: a remark in brackets"),
     ("The answer is $3$ (three).", "$3$", "behind a formula"),
-    ("The answer is 3 (mod 7)", "3 (mod 7)", "what belongs to the number"),
+    ("The answer is 3 (mod n)", "3 (mod n)", "what belongs to the number"),
     ("The answer is f (x)", "f (x)", "brackets behind a word"),
     ("If so, the answer is 20.", "20", "a condition of something else"),
 )
@@ -187,6 +187,7 @@ CITATIONS = (
 JSON = (
     (None, 'Here: {"a": 1}.', '{"a": 1}', "an object in prose, as it is written"),
     (None, 'x [1,  "]"] y', '[1,  "]"]', "an array, with a bracket in a string"),
+    (None, 'It is "[1]".', "[1]", "an array in quotes"),
     (None, '{"a": 1} {"a": 2}', '{"a": 2}', "of several the last"),
     (None, '{"a": {"b": [1]}}', '{"a": {"b": [1]}}', "what is inside does not count by itself"),
     (None, "{'a': 1}", None, "single quotes are not JSON"),
@@ -212,6 +213,7 @@ REPAIRED = (
     ("a", "{\"b\": 1} {'a': 2}", "2", "a path that leads nowhere in what is strict"),
     (None, r"\frac{1}{2}", None, "LaTeX"),
     (None, "{'a': '" + "x" * 5000 + "'}", None, "more than the library is given"),
+    (None, "{'a': '" + "x" * 5000 + '\', {"b": 1}', '{"b": 1}', "a whole part of what is too long"),
     (None, "[" * 30 + "'a'", None, "brackets deeper than the library is given"),
     (None, "{'a': '\ud800'}", '{"a": "\ud800"}', "a lone surrogate"),
 )
@@ -383,10 +385,16 @@ def test_gsm8k_gives_the_number_behind_the_last_mark(completion, strict, flexibl
         (citation(), "[Source: a] x [Source: b; c]", ["a", "b", "c"], "all citations"),
         (number(which="first"), "1, 2", ["1", "2"], "whichever would have counted"),
         (choice(), "(A) or (B)", [], "a hedge"),
-        (first_of(tag("a"), number()), "1 <a>2</a> 3", ["2"], "all of the first that finds one"),
+        (first_of(tag("a"), number()), "1 <a>2</a> <a>3</a>", ["2", "3"], "all of the first"),
         (boxed(), r"\boxed{1 \boxed{2}} \boxed{3}", [r"1 \boxed{2}", "2", "3"], "a box in a box"),
         (within(tag("a"), number()), "1 <a>2 3</a>", ["2", "3"], "all in the last pair"),
         (within(tag("a"), number()), "1", [], "no pair"),
+        (
+            within(tag("a"), tag("b"), number()),
+            "<a><b>1</b><b>2 3</b></a>",
+            ["2", "3"],
+            "all in the innermost",
+        ),
         (number(), None, None, "no completion"),
     ),
 )

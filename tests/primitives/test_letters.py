@@ -26,7 +26,7 @@ def table(*groups):
             "in a sentence",
             "The answer is B|The answer is B, A and C are wrong.|B. A and C are too small.",
         ),
-        ("B", "beside what is no option", "B) vitamin C|B instead of C or D"),
+        ("B", "beside what is no option", "B) vitamin C|B instead of C or D|❌ A\n✅ B"),
         (
             "A",
             "the letter and not the article",
@@ -65,6 +65,7 @@ def test_options_are_letters_or_digits_of_any_script():
         (choice(case=False), "it is b.", None),
         (choice(case=False), "The answer is a small number", None),
         (choice("ABCDE"), "A) 1 B) 2 C) 3 D) 4 E) 5", None),
+        (choice("ABCDE"), "A) 1 B) 2 C) 3 D) 4", None),
         (choice("ABCDE"), "A) 1 B) 2 C) 3 D) 4 Answer: E) 5", "E"),
     ],
 )
@@ -106,7 +107,7 @@ SIGNED = (
     "✅ B|B ✅|A ❌\nB ✅\nC ❌|A ❌ B ✅|❌ A\n✅ B|[x] B|[ ] A\n[x] B\n[ ] C|~~A~~ **B**"
     "|A) Rome ❌\nB) Paris ✅"
 )
-CONDITION = "If the answer is B then so be it|$B$ is a matrix|A small one is larger"
+CONDITION = "If the answer is B then so be it|$B$ is a matrix|A small one is larger|x</answer>B."
 LONGER = "The answer is C++.|The answer is C#.|The answer is B-cells|Vitamin C is correct."
 PLAIN = "It's B.|It’s B.|A) 1\nB) 2\nC) 3\nD) 4\n\nB|B because it is larger|Answer: B (Paris)|\\text{B}"
 PLAINEST = (
@@ -128,7 +129,7 @@ LAST = "A) 1 B) 2 C) 3 Answer: D) 4|(A) no. (B) big. (C) old. (D) is correct.|(A
             (None, "several", SEVERAL),
             (None, "a list of the options", LISTS),
             (None, "a longer word", LONGER),
-            (None, "a condition, a matrix, an article", CONDITION),
+            (None, "a condition, a matrix, an article, behind a tag", CONDITION),
             ("B", "confirmed", CONFIRMED),
             ("B", "another one is denied", CORRECTED),
             ("B", "in Chinese", IN_CHINESE),

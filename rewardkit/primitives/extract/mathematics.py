@@ -34,7 +34,7 @@ _UNIT = re.compile(
 _NOT = re.compile(r"\b(?:not|than)\s+\Z")
 _RELATION = re.compile(r"(?<![<>!:\\=])=(?!=)|\\approx|\\implies|\\Rightarrow")
 _SEPARATOR = re.compile(r"[,，;]|\\q?quad|\\text\s?\{\s*(?:and|or)\s*\}")
-_EQUATION = re.compile(r"[\s$\\(\[]*[A-Za-z](?:_?\{?\w{1,3}\}?)?'?\s*=[^=]+")
+_EQUATION = re.compile(r"[\s$\\(\[]*[A-Za-z](?:_?\{?\w{1,3}\}?)?'?\s*=")
 
 
 @dataclass(frozen=True, repr=False)
@@ -140,7 +140,7 @@ def _value(text: str, start: int, end: int) -> Span:
     if not signs or (len(signs) == 1 and re.search(r"(?<!\\)\b[A-Za-z]", text[start : signs[0].start()])):
         return start, end
     equations = _SEPARATOR.split(text[start:end])
-    if len(equations) == len(signs) and all(map(_EQUATION.fullmatch, equations)):
+    if len(equations) == len(signs) and all(map(_EQUATION.match, equations)):
         return start, end
     close = 2 if text.endswith(("$$", "\\)", "\\]"), start, end) else 1
     return trim(text, signs[-1].end(), end - close)
