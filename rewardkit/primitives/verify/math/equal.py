@@ -29,6 +29,9 @@ LONGEST_SOLUTION = 100_000
 MEMORY = 1 << 30
 """Bytes that a worker may take beyond what it starts with. Our choice."""
 
+REMEMBERED = 1 << 13
+"""Pairs of which the verdict is remembered: some 30 MB where all are as long as they may be. Our choice."""
+
 
 def math_equal(
     prediction: Any, ground_truth: Any, *, absolute: float = 0.0, relative: float = 0.0
@@ -76,8 +79,7 @@ def math_equal(
     expected, given = _text(ground_truth), _text(prediction) or ""
     if expected is None:
         return None
-    cached = _short if len(given) + len(expected) <= SHORT else _long
-    verdict, why = cached(given, expected, float(absolute), float(relative))
+    verdict, why = _judge(given, expected, float(absolute), float(relative))
     if why:
         note("math_equal", why)
     return verdict
@@ -108,6 +110,7 @@ def _text(value: Any) -> str | None:
 _DIGITS_GO_ON = re.compile(r"^([-+]?\d+\.\d+)\s*\\ldots$")
 
 
+@lru_cache(maxsize=REMEMBERED)
 def _judge(given: str, expected: str, absolute: float, relative: float) -> tuple[Verdict, str | None]:
     """The verdict on two texts, and why there is no better one."""
     prediction, truth = normal_form(given), normal_form(expected)
@@ -133,13 +136,6 @@ class _LeftToTheWorker(Exception):
 
 def _leave(*_: Any) -> Verdict:
     raise _LeftToTheWorker
-
-
-SHORT = 200
-"""Characters of a pair, of which many are remembered; of longer ones a few, to keep little."""
-
-_short = lru_cache(maxsize=1 << 15)(_judge)
-_long = lru_cache(maxsize=1 << 8)(_judge)
 
 
 def _ask(prediction: str, truth: str, absolute: float, relative: float) -> Any:
