@@ -72,8 +72,7 @@ def theirs(pairs: Sequence[Pair]) -> list[bool]:
 
 def ours(pairs: Sequence[Pair]) -> list[bool | None]:
     """The verdicts of `math_equal`, which remembers none from before."""
-    mathematics._short.cache_clear()
-    mathematics._long.cache_clear()
+    mathematics._judge.cache_clear()
     return [rk.verify.math_equal(prediction, truth) for prediction, truth in pairs]
 
 

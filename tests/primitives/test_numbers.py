@@ -81,6 +81,7 @@ def table(*cases):
         ("1/0", None, "a division by zero"),
         ("1 3/2", None, "a mixed number with more than one in its fraction"),
         ("1 2/2", None, "nor may it be one"),
+        ("½ 100", None, "a fraction sign and a whole number"),
         (r"\frac{1 1}{2}", None, "two numbers above"),
         ("10^3/2", None, "a fraction of a power of ten"),
         ("2^10", None, "a power of two"),

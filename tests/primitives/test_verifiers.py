@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rewardkit.primitives.notes import listen
@@ -305,6 +305,8 @@ def test_however_it_is_written_it_is_the_same_list(written):
     ("prediction", "ground_truth", "sets", "lists", "jaccard", "places"),
     table(
         ("1, 2, 3", "1, 2, 3", 1.0, 1.0, 1.0, 1.0, "the same"),
+        ("[1, and 2]", "1, 2", 1.0, 1.0, 1.0, 1.0, "a comma and the word, in brackets"),
+        ("0.33...", "0.33", 0.0, 0.0, 0.0, 0.0, "digits that go on"),
         ("3, 1, 2", "1, 2, 3", 1.0, 0.0, 1.0, 0.0, "another order"),
         ("1, 2, 2", "1, 2", 1.0, 0.0, 1.0, 2 / 3, "a duplicate"),
         ("2, 3", "1, 2, 3", 0.0, 0.0, 2 / 3, 0.0, "one missing at the beginning moves the others"),
@@ -348,16 +350,15 @@ def test_sets_and_lists_and_their_partial_credit(prediction, ground_truth, sets,
     assert lists_equal(prediction, ground_truth, partial=True) == places
 
 
-@pytest.mark.parametrize(
-    ("prediction", "noted"),
-    table(
-        ('{"a": 1, "b": 2}', [], "nothing is wrong"),
-    ),
-)
-def test_the_wrong_keys_are_noted(prediction, noted):
-    with listen() as notes:
-        json_equal(prediction, {"a": 1, "b": 2}, partial=True)
-    assert notes == {"wrong_keys": noted}
+def test_the_wrong_keys_are_noted():
+    for prediction, wrong in (
+        ('{"a": 1, "b": 2}', []),
+        ('{"a": 1, "b": [2], "c": 0}', ["b", "c"]),
+        ("5", ["a", "b"]),
+    ):
+        with listen() as notes:
+            json_equal(prediction, {"a": 1, "b": 2}, partial=True)
+        assert notes == {"wrong_keys": wrong}
 
 
 EXTREMES = st.sampled_from([Decimal(0), Decimal("1e-30"), Decimal("-1e40")])
@@ -402,12 +403,6 @@ def test_a_verdict_is_symmetric_in_range_and_full_for_the_same(name, data):
     assert one == other or (None in (one, other) and not one and not other)
     assert 0.0 <= (one or 0.0) <= 1.0
     assert verify(a, a) in (1.0, None)
-
-
-@given(truth=st.integers(-9999, 9999), digit=st.integers(0, 9))
-def test_a_digit_more_is_another_number(truth, digit):
-    assume((truth, digit) != (0, 0))
-    assert numbers_equal(f"{truth}{digit}", str(truth)) is False
 
 
 @given(a=NUMBERS, b=NUMBERS, tolerance=st.decimals(0, 2, places=2))

@@ -12,7 +12,7 @@ from rewardkit.primitives.factories import true_or_false
 from rewardkit.primitives.texts import is_missing, normal_text
 from rewardkit.primitives.verify.enumerations import between, separators
 from rewardkit.primitives.verify.json_values import MISSING, json_of
-from rewardkit.primitives.verify.numbers import read_number
+from rewardkit.primitives.verify.numbers import read_number, undressed
 
 __all__ = ["lists_equal", "sets_equal"]
 
@@ -116,14 +116,11 @@ _LATEX = {
     re.compile(r"\\([{}])"): r"\1",
     re.compile(r"\\(?:emptyset|varnothing)(?![a-zA-Z])|∅|\A\s*(?:frozen)?set\(\)\s*\Z"): "{}",
 }
-_DOLLARS = re.compile(r"\$\$([^$]*)\$\$|\$([^$]*)\$|\\\((.*)\\\)|\\\[(.*)\\\]", re.DOTALL)
 
 
 def _undressed(text: str) -> str:
-    """Without mathematics around it and a full stop behind it."""
-    text = text.strip().rstrip(".。").rstrip()
-    dressed = _DOLLARS.fullmatch(text)
-    text = text if dressed is None else dressed[dressed.lastindex or 0].strip()
+    """In plain text, without mathematics around it."""
+    text = undressed(text)
     for pattern, plain in _LATEX.items():
         text = pattern.sub(plain, text)
     return text

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from decimal import Context, Decimal, InvalidOperation
+from decimal import Context, Decimal
 from fractions import Fraction
-from numbers import Rational
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
-__all__ = ["CONTEXT", "LONGEST", "PLAIN_SIGNS", "Number", "as_decimal", "distance", "read_number"]
+__all__ = ["CONTEXT", "PLAIN_SIGNS", "Number", "as_decimal", "distance", "read_number", "undressed"]
 
 Number = Decimal | Fraction
 
@@ -34,19 +34,12 @@ def read_number(value: Any) -> Number | None:
     >>> read_number("$1,234.50."), read_number("50%"), read_number("1 1/2"), read_number("1,23")
     (Decimal('1234.50'), Decimal('0.50'), Fraction(3, 2), None)
     """
-    if isinstance(value, str):
-        number = _read_text(value)
-    elif isinstance(value, bool | np.bool_ | bytes | bytearray) or value is None:
+    if isinstance(value, bool | np.bool_ | bytes | bytearray) or value is None:
         return None
-    elif isinstance(value, Rational):  # int, numpy integers, Fraction
-        number = Fraction(int(value.numerator), int(value.denominator))
-        number = Decimal(number.numerator) if number.denominator == 1 else number
-    else:
-        try:
-            written = value if isinstance(value, Decimal | np.floating) else float(value)
-            number = Decimal(str(written))
-        except (TypeError, ValueError, OverflowError, InvalidOperation):
-            return None
+    try:
+        number = _read_text(str(value if isinstance(value, str | Real | Decimal) else float(value)))
+    except (TypeError, ValueError, OverflowError):
+        return None
     if isinstance(number, Decimal) and (not number.is_finite() or abs(number.adjusted()) > LONGEST):
         return None
     return number
@@ -103,7 +96,9 @@ def _decimal(text: str, shift: int = 0) -> Decimal:
 
 
 _STOPS = ".。．"
-_MATHEMATICS = re.compile(r"\$\$(.+)\$\$|\$(.+)\$|\\\((.+)\\\)|\\\[(.+)\\\]", re.DOTALL)
+_MATHEMATICS = re.compile(
+    r"\$\$((?:[^$\\]|\\.)*)\$\$|\$((?:[^$\\]|\\.)*)\$|\\\((.*)\\\)|\\\[(.*)\\\]", re.DOTALL
+)
 _RAISED = str.maketrans("⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "+-0123456789")
 _VULGAR = {sign: unicodedata.normalize("NFKC", sign).split("\u2044") for sign in "¼½¾⅐⅑⅒⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞↉"}
 PLAIN_SIGNS = str.maketrans(
@@ -130,9 +125,7 @@ _POWER = re.compile(
 
 def _plainly(text: str) -> str:
     r"""A number as it is written -> in plain ASCII: 2½ as 2\frac{1}{2}, ``3 \times 10^{5}`` as 3e5."""
-    text = _without_stop(text)
-    if found := _MATHEMATICS.fullmatch(text):
-        text = _without_stop(found[found.lastindex or 0])
+    text = undressed(text)
     if not text.isascii():
         text = _RAISED_POWER.sub(lambda found: "^" + found[0].translate(_RAISED), text).translate(PLAIN_SIGNS)
         text = "".join(str(unicodedata.decimal(sign, sign)) for sign in text)
@@ -142,11 +135,15 @@ def _plainly(text: str) -> str:
     return text
 
 
-def _without_stop(text: str) -> str:
-    """The text without a full stop behind it; 0.333... goes on, and is no number as it stands."""
-    text = text.strip()
-    kept = text.rstrip(_STOPS).rstrip()
-    return text if text.endswith("..") and "." in kept else kept
+def undressed(text: str) -> str:
+    """Without mathematics around it and a full stop behind it; but in 0.333... digits go on."""
+    for _ in range(2):
+        text = text.strip()
+        kept = text.rstrip(_STOPS).rstrip()
+        text = text if text.endswith("..") and "." in kept else kept
+        if found := _MATHEMATICS.fullmatch(text):
+            text = found[found.lastindex or 0]
+    return text
 
 
 def distance(a: Number, b: Number) -> Decimal:

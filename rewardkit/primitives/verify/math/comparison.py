@@ -16,7 +16,7 @@ from rewardkit.primitives.verify.math.units import TEXT, without_unit
 from rewardkit.primitives.verify.numbers import Number, read_number
 from rewardkit.primitives.verify.tolerances import alike
 
-__all__ = ["EXACT", "Tolerance", "Verdict", "compare", "is_known", "members_equal", "plain_number", "words"]
+__all__ = ["EXACT", "Verdict", "all_of", "compare", "is_known", "members_equal", "plain_number"]
 
 Verdict = bool | None
 Tolerance = tuple[float, float]
@@ -55,7 +55,7 @@ def compare(
             if max(len(items), len(truths)) <= LARGEST_SET:
                 return members_equal(items, truths, same)
         elif len(items) == len(truths) and (brackets == others or {brackets, others} == {"", "()"}):
-            return _all(map(same, items, truths))
+            return all_of(map(same, items, truths))
     (name, result), (other, wanted) = _named(given, same), _named(expected, same)
     if name and other and _plainest(name) == _plainest(other):
         return same(result, wanted)
@@ -65,8 +65,7 @@ def compare(
         return same(result, wanted)
     if given.endswith(r"\%") or expected.endswith(r"\%"):  # 50% is 50 to one, and a half to another
         shares = [text.removesuffix(r"\%") for text in (given, expected)]
-        texts = zip((given, expected), shares, strict=True)
-        hundredths = [text if text == share else rf"\frac{{{share}}}{{100}}" for text, share in texts]
+        hundredths = [re.sub(r"(.*)\\%", r"\\frac{\1}{100}", text) for text in (given, expected)]
         return same(*shares) or same(*hundredths)
     verdict = expressions(given, expected, tolerance)
     return False if verdict is None and is_known(expected) else verdict
@@ -81,19 +80,15 @@ def is_known(text: str) -> bool:
 def members_equal(given: Sequence[Any], expected: Sequence[Any], same: Same) -> Verdict:
     """Whether each element has its like on the other side, in any order."""
     table = [[same(one, other) for other in expected] for one in given]
-    return _all(_any(row) for row in (*table, *zip(*table, strict=True)))
+    return all_of(max(row, key=_CERTAINTY, default=False) for row in (*table, *zip(*table, strict=True)))
 
 
-def _all(verdicts: Iterable[Verdict]) -> Verdict:
-    known = list(verdicts)
-    return False if False in known else None if None in known else True
+def all_of(verdicts: Iterable[Verdict]) -> Verdict:
+    """False where one is, else ``None`` where one is."""
+    return min(verdicts, key=_CERTAINTY, default=True)
 
 
-def _any(verdicts: Iterable[Verdict]) -> Verdict:
-    known = list(verdicts)
-    return True if True in known else None if None in known else False
-
-
+_CERTAINTY = {False: 0, None: 1, True: 2}.__getitem__
 _IDLE_SPACE = re.compile(r"\s+(?![A-Za-z0-9])|(?<![A-Za-z0-9])\s+|(?<=[A-Za-z])\s+(?=\d)")
 
 

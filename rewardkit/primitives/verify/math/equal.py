@@ -15,6 +15,8 @@ from rewardkit.primitives.verify.math.latex import LONGEST, normal_form
 from rewardkit.primitives.verify.tolerances import alike, check_tolerances
 from rewardkit.workers.pool import Lost, WorkerEnded, Workers
 
+__all__ = ["math_equal"]
+
 CPU_SECONDS = 5.0
 """Of its own work that a pair may take. math-verify's own default, for each of its steps."""
 
@@ -27,6 +29,9 @@ LONGEST_SOLUTION = 100_000
 MEMORY = 1 << 30
 """Bytes that a worker may take beyond what it starts with. Our choice."""
 
+REMEMBERED = 1 << 13
+"""Pairs of which the verdict is remembered: some 30 MB where all are as long as they may be. Our choice."""
+
 
 def math_equal(
     prediction: Any, ground_truth: Any, *, absolute: float = 0.0, relative: float = 0.0
@@ -36,22 +41,21 @@ def math_equal(
     Of what has words, lines or a box in it the final answer is taken on either side, as
     `rk.extract.math_answer` finds it: "The largest $n$ is 34." is 34.
 
-    Plain numbers, words and lists of them are compared exactly, as in `numbers_equal`. Of all else
-    math-verify is asked, once for each pair, and overruled where it can be shown to be wrong: constants are
-    compared by their exact difference, letters by values put in for them, equations up to a factor, sets and
-    tuples by their elements, sequences with an ellipsis as texts; and what it cannot read is not equal to
-    a number found in it. Other kinds (percent, matrices, an inequality beside an interval) are math-verify's
-    to decide, and equal only if it says so in both orders.
+    Numbers and words are compared exactly, as in `numbers_equal`, lists and sets by their elements, named
+    values by what they are. Expressions are equal where their values are, of letters for some numbers put in
+    for them; equations and inequalities where the differences of their sides are proportional; sequences with
+    an ellipsis as texts. Other kinds (matrices, unions, an inequality beside an interval) are left to
+    math-verify, and equal only if it says so in both orders.
 
-    - Case counts in letters (R is not r), but not in words of three letters or more, nor in No. Letters alone
-      are a word (``no`` is not ``on``, ``ab`` not ``ba``); in ``2ab`` they commute.
+    - Case counts in letters (R is not r), but not in words of three letters or more, nor in No. Two letters
+      alone are a product (``ab`` is ``ba``), but capitals and longer ones a word; in ``2AB`` they commute.
     - Units do not count, whichever they are: words set as text behind a value (``5\text{ m}``), and bare ones
       of four letters (``5 apples``) or short known ones (``5 cm``). Bare letters are letters: ``5 m`` is 5
       times m. Number words count: ``5 million`` is 5000000, ``5 dozen`` 60; ``5 or more`` is not 5.
       Words that say another value are no units (``5 permille``, ``5 grand``, ``5 twice``, ``3 below``); the
-      list of them is ours, and may lack some.
-    - A base or index behind a number (``101_2``), a transpose and the prime of ``5'`` are told from none. A
-      tilde in front is "about", and no truth that can be judged; ``\approx`` is left out.
+      list of them is ours, and may lack some. ``50\%`` is 50 to one and a half to another: equal to both.
+    - A base or index behind a number (``101_2``), a transpose and the prime of ``5'`` are told from none;
+      what says "about" in front (``\approx``, a tilde) is left out.
     - ``{1,2}`` is equal to ``(1,2)``: bare braces are often LaTeX's. Groups of three digits parted by spaces
       are one number.
     - ``x=5``, ``f(x)=2x`` and ``P(X=1)=0.5`` are equal to the value alone. Of two equations the names count,
@@ -75,8 +79,7 @@ def math_equal(
     expected, given = _text(ground_truth), _text(prediction) or ""
     if expected is None:
         return None
-    cached = _short if len(given) + len(expected) <= SHORT else _long
-    verdict, why = cached(given, expected, float(absolute), float(relative))
+    verdict, why = _judge(given, expected, float(absolute), float(relative))
     if why:
         note("math_equal", why)
     return verdict
@@ -89,11 +92,6 @@ _PROSE = re.compile(
 """What only sentences and solutions have."""
 
 _ANSWER = math_answer()
-_MAGNITUDE = re.compile(r"(\d)\s*([万亿])")
-_CHINESE_UNIT = re.compile(
-    r"(?<=[\d}%π])\s*(?:平方|立方)?(?:千米|厘米|毫米|千克|公里|公斤|小时|分钟|[元米克天岁个只人本页度次种])(?=\s*$)"
-)
-_EUROPEAN = re.compile(r"\A\s*[-+]?\d{1,3}(?:\.\d{3})+,\d+\s*\Z")
 
 
 def _text(value: Any) -> str | None:
@@ -106,17 +104,13 @@ def _text(value: Any) -> str | None:
         return None
     if len(text) <= LONGEST_SOLUTION and _PROSE.search(text):
         text = _ANSWER(text) or text
-    if len(text) > LONGEST:
-        return None
-    if not text.isascii():
-        text = _MAGNITUDE.sub(lambda found: f"{found[1]} \\times 10^{{{8 if found[2] == '亿' else 4}}}", text)
-        text = _CHINESE_UNIT.sub("", text)
-    return _EUROPEAN.sub(lambda found: found[0].replace(".", "").replace(",", "."), text)
+    return text if len(text) <= LONGEST else None
 
 
 _DIGITS_GO_ON = re.compile(r"^([-+]?\d+\.\d+)\s*\\ldots$")
 
 
+@lru_cache(maxsize=REMEMBERED)
 def _judge(given: str, expected: str, absolute: float, relative: float) -> tuple[Verdict, str | None]:
     """The verdict on two texts, and why there is no better one."""
     prediction, truth = normal_form(given), normal_form(expected)
@@ -142,13 +136,6 @@ class _LeftToTheWorker(Exception):
 
 def _leave(*_: Any) -> Verdict:
     raise _LeftToTheWorker
-
-
-SHORT = 200
-"""Characters of a pair, of which many are remembered; of longer ones a few, to keep little."""
-
-_short = lru_cache(maxsize=1 << 15)(_judge)
-_long = lru_cache(maxsize=1 << 8)(_judge)
 
 
 def _ask(prediction: str, truth: str, absolute: float, relative: float) -> Any:

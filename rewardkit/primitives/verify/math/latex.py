@@ -139,6 +139,13 @@ _SPELLINGS: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] =
         (r":=", "="),
         (rf"(?:^|\{{)({_FLAT})\s*\\choose(?![A-Za-z])\s*({_FLAT})(?:\}}|$)", r"\\binom{\1}{\2}"),
         (rf"\^\s*\{{?\s*{_TEXT_COMMAND}\s*\{{\s*(?:st|nd|rd|th)\s*\}}\s*\}}?", ""),
+        (r"(?<=\d)\s*万", r" \\times 10^{4}"),
+        (r"(?<=\d)\s*亿", r" \\times 10^{8}"),
+        (
+            r"(?<=[\d}%π])\s*(?:平方|立方)?(?:千米|厘米|毫米|千克|公里|公斤|小时|分钟|[元米克天岁个只人本页度次种])$",
+            "",
+        ),
+        (r"^[-+]?\d{1,3}(?:\.\d{3})+,\d+$", lambda match: match[0].replace(".", "").replace(",", ".")),
         # 0.1666..., 0.1\overline{6}
         (r"(?<![\w.}])(\d{0,100})\.(\d{0,100}?)(\d{2,6}|(\d)(?=\4\4))\3+\s*\\ldots$", _recurring),
         (r"(?<![\w.}])(\d{0,100})\.(\d{0,100})\\overline\s*\{\s*(\d{1,100})\s*\}", _recurring),

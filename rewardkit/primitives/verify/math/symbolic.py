@@ -10,6 +10,7 @@ import logging
 import os
 import warnings
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,13 @@ from sympy.core.evalf import PrecisionExhausted
 from sympy.core.function import AppliedUndef
 from sympy.core.relational import Relational
 
-from rewardkit.primitives.verify.math.comparison import EXACT, Tolerance, Verdict, compare, members_equal
+from rewardkit.primitives.verify.math.comparison import EXACT, Verdict, all_of, compare, members_equal
 from rewardkit.primitives.verify.math.parsing import read
+from rewardkit.primitives.verify.tolerances import alike
 
 __all__ = ["decide", "worker"]
+
+Tolerance = tuple[float, float]
 
 DIGITS = 1000
 """To which two numbers are told apart. Our choice: two that agree this far and differ nobody writes."""
@@ -79,9 +83,10 @@ def _expressions(given: str, expected: str, tolerance: Tolerance) -> Verdict:
     if max(_bits(a), _bits(b)) > LARGEST:
         return bool(a == b)
     try:
-        if _is_relation(a) and _is_relation(b):
-            return members_equal(_chain(a), _chain(b), _relation)
-        verdict = _scalars(a, b, tolerance) if isinstance(a, Expr) and isinstance(b, Expr) else None
+        if _chain(a) and _chain(b):
+            verdict = members_equal(_chain(a), _chain(b), _relation)
+        else:
+            verdict = _scalars(a, b, tolerance) if isinstance(a, Expr) and isinstance(b, Expr) else None
     except Exception:  # whatever sympy raises where it is asked for what it cannot do
         verdict = None
     if verdict is not None:
@@ -102,12 +107,10 @@ def _bits(node: Any) -> float:
     return sum(parts) if isinstance(node, Mul) else max(parts, default=1.0)
 
 
-def _is_relation(a: Any) -> bool:
-    return isinstance(a, Relational) or (isinstance(a, And) and all(map(_is_relation, a.args)))
-
-
-def _chain(a: Any) -> Any:
-    return a.args if isinstance(a, And) else (a,)
+def _chain(a: Any) -> tuple[Any, ...]:
+    """The relations of 1 < x < 2; none where there are others than relations."""
+    parts = a.args if isinstance(a, And) else (a,)
+    return parts if all(isinstance(part, Relational) for part in parts) else ()
 
 
 def _relation(a: Any, b: Any) -> Verdict:
@@ -122,8 +125,7 @@ def _relation(a: Any, b: Any) -> Verdict:
     factor = values[0][0] / values[0][1] if x.free_symbols | y.free_symbols else sympy.S.One
     if not isinstance(a, Eq | sympy.Ne) and not factor.is_positive:
         return False
-    verdicts = [_numbers_equal(one, factor * other) for one, other in values]
-    return False if False in verdicts else None if None in verdicts else True
+    return all_of(_numbers_equal(one, factor * other) for one, other in values)
 
 
 def _scalars(a: Expr, b: Expr, tolerance: Tolerance) -> Verdict:
@@ -134,9 +136,8 @@ def _scalars(a: Expr, b: Expr, tolerance: Tolerance) -> Verdict:
     if x.has(*_ENDLESS) or y.has(*_ENDLESS):
         return None
     *positive, negative = (_numbers_equal(*values) for values in _values(x, y))
-    if False in positive:
-        return False
-    return True if None not in positive and negative else None  # or a law of roots or logarithms
+    verdict = all_of(positive)
+    return verdict if verdict is not True or negative else None  # it may be a law of roots or logarithms
 
 
 def _plain(a: Expr) -> Expr:
@@ -162,8 +163,10 @@ def _numbers_equal(x: Expr, y: Expr, tolerance: Tolerance = EXACT, digits: int =
     """Of two exact numbers: by their difference, to so many digits of it."""
     if x.has(*_ENDLESS) or y.has(*_ENDLESS):
         return True if x == y and not x.has(sympy.nan, sympy.zoo) else None
+    if tolerance != EXACT and x.is_real and y.is_real:
+        return alike(Decimal(str(x.evalf(60))), Decimal(str(y.evalf(60))), *tolerance)
     difference = x - y
-    if difference == 0 or (tolerance != EXACT and _near(x, y, tolerance)):
+    if difference == 0:
         return True
     if isinstance(difference, Rational):
         return False
@@ -172,12 +175,3 @@ def _numbers_equal(x: Expr, y: Expr, tolerance: Tolerance = EXACT, digits: int =
     except PrecisionExhausted:
         return True
     return False if value.is_number and value.is_finite and value != 0 else None
-
-
-def _near(x: Expr, y: Expr, tolerance: Tolerance) -> bool:
-    absolute, relative = (Rational(repr(share)) for share in tolerance)
-    if not (x.is_real and y.is_real):
-        return False
-    if not (isinstance(x, Rational) and isinstance(y, Rational)):
-        x, y = x.evalf(60), y.evalf(60)
-    return bool(abs(x - y) <= max(absolute, relative * max(abs(x), abs(y))))

@@ -19,14 +19,8 @@ _UNIT = re.compile(f"{TEXT}|{_BARE}")
 _BEHIND = re.compile(
     rf"(?:(?<=[\d)}}!])|(?<=\\pi))(?:\s*\^\\circ)?(?:[\s/]*+(?:{TEXT}|{_BARE}){_POWER})*+\s*$"
 )
-_FACTORS = {
-    "hundred": r" \times 10^{2}",
-    "dozen": r" \cdot 12",
-    "thousand": r" \times 10^{3}",
-    "million": r" \times 10^{6}",
-    "billion": r" \times 10^{9}",
-    "trillion": r" \times 10^{12}",
-}
+_POWERS = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
+_FACTORS = {"dozen": r" \cdot 12"} | {word: rf" \times 10^{{{power}}}" for word, power in _POWERS.items()}
 _PERCENT = frozenset(("percent", "percentage", "pct"))
 _SHORT_UNITS = frozenset(
     "cm mm km kg ft lb lbs oz mph kph hr hrs min mins sec secs deg day yr cup men way per th st nd rd".split()
