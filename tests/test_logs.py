@@ -6,6 +6,7 @@ from pathlib import Path
 from runpy import run_path
 from types import ModuleType, SimpleNamespace
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -274,8 +275,6 @@ def verl(**columns):
         (trl(note="text"), {"right": 1.0, "brief": 1.0}, None, "text is no score"),
         (trl(brief=None), {"right": 1.0, "brief": 1.0}, None, "a function that judged nothing is a score"),
         (trl("brief"), {"right": 1.0}, "logged/right", "the only reward function is the reward"),
-        ([*verl(), {**made.verl_rows()[0], "output": 3, "bonus": 1.0}], {"score": 1.0, "acc": 0.0},
-         "logged/score", "a score that only a row kept out had is none"),
         ([{"completion": "a", "reward": 0.5}], {"reward": 1.0}, "logged/reward", "any table with a reward"),
         ([{"completion": "a", "reward": "good"}], {}, None, "a reward that is no number is no score"),
         ([{"completion": "a", "score": 0.5, "level": 3}], {}, None, "other numbers stay what they were"),
@@ -331,10 +330,9 @@ def test_the_callers_rows_are_never_changed():
 def test_a_saved_data_set_is_read_in_the_order_of_its_shards_and_a_log_in_it_is_recognised(tmp_path):
     rows = [{"prompt": "p", "completion": text} for text in "abc"]
     rollouts = rk.load_rollouts(made.write_saved_dataset(tmp_path / "set", rows[:1], rows[1:]))
-    assert rollouts.kind == "rollouts in a saved data set"
     assert values(rollouts, "completion") == ["a", "b", "c"]
     log = rk.load_rollouts(made.write_saved_dataset(tmp_path / "log", made.trl_rows()))
-    assert log.kind == "TRL completions in a saved data set"
+    assert log.kind == "TRL completions"
 
 
 def test_the_splits_of_a_saved_data_set_stand_in_a_column(tmp_path):
@@ -391,8 +389,8 @@ def test_rows_kept_out_of_a_folder_are_listed_with_their_file(tmp_path):
          ["hold different things", "'a.jsonl' has ['completion'], 'b.jsonl' has"]),
         ({"a.jsonl": made.verl_rows(), "b.jsonl": made.trl_rows()},
          ["several forms (verl rollout dump, TRL completions)"]),
-        ({"log.json": "{"}, ["is not a JSON file that can be read"]),
-        ({"log.json": '{"a": 1}'}, ["holds one JSON dict"]),
+        ({"log.json": "{"}, ["no usable row; line 1: broken JSON"]),
+        ({"log.json": '{"a": 1}'}, ["no column holds the completions; the rollouts have ['a']"]),
         ({"train.parquet": made.training_rows()}, ["set of verl or siiRL", "no completions", "join"]),
     ],
     ids=["nothing there", "kinds", "columns", "forms", "broken JSON", "one dict", "training set"],
@@ -403,3 +401,39 @@ def test_what_is_no_log_is_one_sentence(tmp_path, files, said):
         rk.load_rollouts(tmp_path / next(iter(files)) if len(files) == 1 else tmp_path)
     assert [words for words in said if words not in str(raised.value)] == []
     assert "\n" not in str(raised.value)
+
+
+def trl_log(*, weights=(1.0, 1.0), scaled=True, **extras):
+    """Two reward functions and what log_extra brought, as floats; advantages as TRL computes them."""
+    draw = np.random.default_rng(0)
+    rows = []
+    for prompt in range(6):
+        rewards = draw.random((4, 2)).astype(np.float32)
+        total = rewards @ np.array(weights)
+        advantages = (total - total.mean()) / (total.std(ddof=1) + 1e-4 if scaled else 1.0)
+        for at in range(4):
+            own = {name: float(np.float32(make(prompt, at, draw))) for name, make in extras.items()}
+            judged = {"accuracy_reward": float(rewards[at, 0]), "style": float(rewards[at, 1])}
+            head = {"step": 1, "prompt": f"p{prompt}", "completion": f"c{at}"}
+            rows.append({**head, **judged, **own, "advantage": float(np.float32(advantages[at]))})
+    return rows
+
+
+EXTRAS = {
+    "difficulty": lambda prompt, at, draw: prompt,
+    "num_tokens": lambda prompt, at, draw: draw.integers(500),
+}
+
+
+@pytest.mark.parametrize("scaled", [True, False])
+@pytest.mark.parametrize("extras", [{}, EXTRAS, {"difficulty": EXTRAS["difficulty"]}], ids=list)
+def test_numbers_that_trl_logged_beside_the_rewards_are_no_rewards(scaled, extras):
+    logged = rk.load_rollouts(trl_log(scaled=scaled, **extras)).logged
+    assert logged.weights == {"accuracy_reward": 1.0, "style": 1.0, **dict.fromkeys(extras, 0.0)}
+
+
+def test_where_the_advantages_do_not_tell_which_are_rewards_that_is_said():
+    rollouts = rk.load_rollouts(trl_log(weights=(1.0, 0.2), **EXTRAS))
+    assert set(rollouts.logged.weights.values()) == {1.0}
+    (said,) = [text for text in rollouts.warnings if "cannot be told from the advantages" in text]
+    assert "'num_tokens'" in said
