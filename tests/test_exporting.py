@@ -45,7 +45,8 @@ def siblings(completion):
 
 
 @pytest.mark.parametrize("target", SEVEN)
-def test_a_file_says_what_it_is_how_it_is_used_and_what_is_lost(target, tmp_path):
+def test_a_file_says_what_it_is_how_it_is_used_and_what_is_lost(target, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)  # no bytecode is left beside it, either
     made = export(arithmetic(), to=target, path=tmp_path / "deep" / "mine.py")
     text = made.path.read_text()
     prints = arithmetic().record()["fingerprints"]
@@ -53,7 +54,7 @@ def test_a_file_says_what_it_is_how_it_is_used_and_what_is_lost(target, tmp_path
     flat = " ".join(text.replace("#", " ").split())
     for sentence in (*made.losses, *made.usage.splitlines()):
         assert " ".join(sentence.replace("#", " ").split()) in flat
-    assert list(made.path.parent.iterdir()) == [made.path]
+    assert list(made.path.parent.iterdir()) == [made.path] and sys.dont_write_bytecode is False
     assert str(made.path) in repr(made) and made.record()["target"] == target
 
 
@@ -110,18 +111,14 @@ def share_of_group(completion):
     return [1 / len(completion)] * len(completion)
 
 
-def test_an_error_is_no_score_and_is_logged(caplog):
+def test_an_error_is_no_score_and_is_logged_and_what_abstains_is_not(caplog):
+    reward = rk.Reward("a", components=[rk.Component("abstains", abstains)])
+    assert trl.functions(reward)[0](prompts=["p"], completions=["x"]) == [None] and caplog.text == ""
     reward = rk.Reward("e", components=[rk.Component("fails", fails, range=None)])
     assert trl.functions(reward)[0](prompts=["p"] * 2, completions=["ab", ""]) == [0.5, None]
     assert "component 'fails' failed: ZeroDivisionError: division by zero" in caplog.text
     assert verl.functions(reward)("s", "", "t") == {"score": 0.0, "judged": 0.0, "fails": 0.0}
     assert verl.functions(reward, missing=-2.0)("s", "", "t") == {"score": -2.0, "judged": 0.0, "fails": -2.0}
-
-
-def test_what_abstains_is_not_logged(caplog):
-    reward = rk.Reward("a", components=[rk.Component("abstains", abstains)])
-    assert trl.functions(reward)[0](prompts=["p"], completions=["x"]) == [None]
-    assert caplog.text == ""
 
 
 def test_verl_finds_columns_in_extra_info_and_gated_components_count_nothing():
@@ -247,12 +244,6 @@ def test_a_file_of_the_users_is_never_written_over(tmp_path):
         .path.read_text()
         .startswith("# Reward 'arithmetic-v1' for TRL")
     )
-
-
-def test_nothing_is_left_beside_the_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(sys, "dont_write_bytecode", False)
-    export(arithmetic(), to="verl", path=tmp_path / "mine.py")
-    assert [path.name for path in tmp_path.iterdir()] == ["mine.py"] and sys.dont_write_bytecode is False
 
 
 def test_a_trainers_async_function_is_a_loss_where_nothing_is_awaited(tmp_path):

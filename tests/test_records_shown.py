@@ -6,6 +6,8 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import rewardkit as rk
 from rewardkit.analysis.rendering import SEVERITY_MARKS
@@ -30,12 +32,14 @@ class Page(HTMLParser):
     def __init__(self, text):
         super().__init__()
         self.open, self.tags, self.attributes, self.text, self.colours = [], [], set(), "", []
+        self.marks, self.unlabelled = [], ""  # marked texts; the text without the labels of marks
         self.feed(text)
         self.close()
         assert self.open == []
 
     def handle_starttag(self, tag, attrs):
         self.tags.append(tag)
+        self.marks += [""] * (tag == "mark")
         self.attributes |= {name for name, _ in attrs}
         self.colours += [found for _, value in attrs for found in COLOUR.findall(value or "")]
         if tag not in VOID:
@@ -51,6 +55,10 @@ class Page(HTMLParser):
 
     def handle_data(self, data):
         self.text += data
+        if "sup" not in self.open:
+            self.unlabelled += data
+        if "mark" in self.open:
+            self.marks[-1] += data
 
 
 def fails(completion):
@@ -287,3 +295,80 @@ def test_a_text_that_is_indented_becomes_a_list_in_a_list_and_its_end_is_counted
     assert Page(shown).text == "Titledeep at onceupdownflat" and shown.count("<ul>") == 2
     long = markup.outlined("\n  ".join(["title", *("<i>" for _ in range(100))]))
     assert "and 40 more" in Page(long).text and Page(long).text.count("<i>") == 60
+
+
+# texts and marks
+
+LONGEST = markup.LONGEST_SHOWN
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "shown"),
+    [
+        ("<script>alert(1)</script>", {}, "&lt;script&gt;alert(1)&lt;/script&gt;"),
+        ("\" onload='x' &amp;", {}, "&quot; onload=&#x27;x&#x27; &amp;amp;"),
+        ("a\0b\x1b[31m\r", {}, "a\u2400b\u241b[31m\u240d"),
+        ("\ud800\u202egnp.exe", {}, "\u27e8U+D800\u27e9\u27e8U+202E\u27e9gnp.exe"),
+        ("\x7f\x85", {}, "\u27e8U+007F\u27e9\u27e8U+0085\u27e9"),
+        ("line\n\tkept Größe 🤖", {}, "line\n\tkept Größe 🤖"),
+        (3.5, {}, "3.5"),
+        (None, {}, "None"),
+        (
+            "x" * (markup.LONGEST_SHOWN + 1234),
+            {},
+            "x" * markup.LONGEST_SHOWN + "<em> ... 1,234 more characters</em>",
+        ),
+        ("x" * markup.LONGEST_SHOWN, {}, "x" * markup.LONGEST_SHOWN),
+        ("x" * 9000, {"limit": None}, "x" * 9000),
+        ("<<<", {"limit": 1}, "&lt;<em> ... 2 more characters</em>"),
+    ],
+    ids=lambda value: "" if isinstance(value, dict) else repr(value)[:30],
+)
+def test_text_is_escaped_what_cannot_be_seen_is_made_visible_and_what_is_long_is_cut(text, options, shown):
+    assert markup.escaped(text, **options) == shown
+
+
+@settings(max_examples=15)
+@given(st.text())
+def test_no_text_makes_a_tag_or_cannot_be_written_as_utf_8(text):
+    shown = markup.escaped(text, limit=None)
+    assert not re.search("[<>\"']", shown)
+    assert shown.encode("utf-8").decode("utf-8") == shown
+
+
+SPANS_THAT_MEET = {"wide": [(0, 4)], "inner": [(1, 3)], "over": [(3, 6)]}
+
+
+@pytest.mark.parametrize(
+    ("text", "spans", "limit", "marks", "labels"),
+    [
+        ("a <answer>4</answer>", {"prediction": [(10, 11)]}, None, ["4"], ["prediction"]),
+        ("abcdef", SPANS_THAT_MEET, None, ["abcd"], ["wide", "inner", "over"]),
+        ("<answer></answer>", {"empty": [(8, 8)]}, None, ["\u2205"], ["empty"]),
+        ("abcdef", {"over": [(2, 6)], "behind": [(5, 6)]}, 4, ["cd"], ["over"]),
+        ("x", {"<b>": [(0, 1)]}, None, ["x"], ["&lt;b&gt;"]),
+    ],
+)
+def test_spans_are_marked_in_place_and_labelled_and_never_nested(text, spans, limit, marks, labels):
+    shown = markup.marked(text, spans, **({"limit": limit} if limit else {}))
+    assert Page(shown).marks == marks
+    assert [one for one in labels if f">{one}</sup>" not in shown] == []
+    rest = f" ... {len(text) - limit} more characters" if limit else ""
+    assert Page(shown).unlabelled.replace("\u2205", "") == text[:limit] + rest
+    assert "behind" not in shown
+
+
+@given(
+    st.text(alphabet="ab<&\n", max_size=12),
+    st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), max_size=4),
+)
+def test_marking_never_loses_or_repeats_text(text, edges):
+    spans = [(min(edge), min(max(edge), len(text))) for edge in edges if min(edge) <= len(text)]
+    assert Page(markup.marked(text, {"f": spans})).unlabelled.replace("\u2205", "") == text
+
+
+def test_cells_are_escaped_and_numeric_columns_stand_flush_right():
+    shown = markup.table(("<i>", "name"), [("<b>bold</b>", 1), (3, "x")], numeric=("<i>",))
+    assert {"i", "b"}.isdisjoint(Page(shown).tags)
+    assert Page(shown).unlabelled == "<i>name<b>bold</b>13x"
+    assert re.findall(r"<t[hd] style=\"text-align:(\w+)", shown) == ["right", "left"] * 3

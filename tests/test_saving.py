@@ -327,9 +327,13 @@ def test_a_value_that_has_no_expression_is_refused_by_its_own_name(value, tmp_pa
 
 
 def test_a_transform_of_a_users_file_is_copied(tmp_path):
-    source = "import rewardkit as rk\ndef twice(rewards, groups):\n    return 2 * rewards\n"
-    source += "reward = rk.Reward('r', components=[rk.Component('c', rk.verify.matches)], transform=twice)\n"
-    path = rk.save_reward(written(tmp_path, source), tmp_path / "out" / "saved.py")
+    source = "def f(completion):\n    return 1.0\ndef twice(rewards, groups):\n    return 2 * rewards\n"
+    (tmp_path / "mine.py").write_text(source)
+    function = rk.load_reward(f"{tmp_path}/mine.py:f").components[0].function
+    original = rk.Reward(
+        "r", components=[rk.Component("f", function)], transform=function.__globals__["twice"]
+    )
+    path = rk.save_reward(original, tmp_path / "out" / "saved.py")
     assert rk.load_reward(str(path)).transform.__name__ == "twice"
 
 

@@ -165,12 +165,8 @@ def failed(place: str, error: BaseException) -> str:
     """One sentence on an error in the user's code: file, line, what."""
     if isinstance(error, SyntaxError):
         return f"{error.filename or place}:{error.lineno}: {type(error).__name__}: {error.msg}"
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [
-        frame
-        for frame in frames
-        if frame.filename == place or frame.filename.endswith(place.replace(".", "/") + ".py")
-    ]
+    ends = (place, place.replace(".", "/") + ".py")
+    own = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.endswith(ends)]
     where = f"{own[-1].filename}:{own[-1].lineno}" if own else place
     text = str(error) if isinstance(error, InputError) else describe_error(error)
     return f"{where}: {' '.join(text.split())}"
@@ -180,10 +176,8 @@ def hides_module(path: Path) -> bool:
     """Whether Python would import a file at this path in place of another module of its name."""
     try:
         found = importlib.util.find_spec(path.stem)
-    except ImportError:  # a.b.py, where there is no a
-        return False
-    except ValueError:  # a module without a specification: __main__
-        return True
-    return found is not None and (
-        not found.has_location or Path(str(found.origin)).resolve() != path.resolve()
+    except (ImportError, ValueError) as error:  # a.b.py, where there is no a; __main__, which has none
+        return isinstance(error, ValueError)
+    return found is not None and not (
+        found.has_location and Path(str(found.origin)).resolve() == path.resolve()
     )

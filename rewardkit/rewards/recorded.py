@@ -9,7 +9,7 @@ from rewardkit.errors import RewardError, did_you_mean
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.fingerprint import describe
 from rewardkit.rewards.reward import Reward
-from rewardkit.rollouts.logs.log import Logged, identifier, numeric
+from rewardkit.rollouts.logs.log import identifier, numeric
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import column_values
 
@@ -32,40 +32,39 @@ def recorded(rollouts: Rollouts, weights: Mapping[str, float] | None = None) -> 
     >>> recorded(load_rollouts(dump)).weights
     {'score': 1.0, 'acc': 0.0}
     """
-    given = dict(weights or {})
-    columns = dict(rollouts.logged.components)
-    for name in list(given):
-        if name not in columns:
-            numbers = _numbers(rollouts)
-            if name not in numbers:
-                known = list(dict.fromkeys([*rollouts.logged.components, *numbers]))
-                raise RewardError(
-                    f"weights= names {name!r}; the scores and columns of numbers in {rollouts.source} are "
-                    f"{known}{did_you_mean(name, known)}"
-                )
-            own = f"logged_{identifier(name)}"  # a component cannot be called as the column it asks for
-            columns[own], given[own] = name, given[name]
+    logged, given = rollouts.logged, dict(weights or {})
+    columns = dict(logged.components)
+    for name in [name for name in given if name not in columns]:
+        numbers = _numbers(rollouts)
+        if name not in numbers:
+            known = [*logged.components, *(number for number in numbers if number not in logged.components)]
+            raise RewardError(
+                f"weights= names {name!r}; the scores and columns of numbers in {rollouts.source} are "
+                f"{known}{did_you_mean(name, known)}"
+            )
+        own = f"logged_{identifier(name)}"  # a component cannot be called as the column it asks for
+        columns[own], given[own] = name, given[name]
     if not columns:
         raise RewardError(
             f"{rollouts.source} holds no scores of a trainer; its columns of numbers are "
             f"{_numbers(rollouts)}: name those to take with weights={{...}}, or give a reward"
         )
-    logged = rollouts.logged
-    return Reward(
-        LOGGED_REWARD,
-        components=[
-            Component(
-                name,
-                as_logged,
-                weight=given[name] if name in given else logged.weights[name],
-                why=_why(name, column, logged),
-                columns={"value": column},
-                range=None,
-            )
-            for name, column in columns.items()
-        ],
-        on_missing=logged.on_missing,
-    )
+    why = {name: "a score in the log" for name, weight in logged.weights.items() if weight}
+    why |= {name: "the reward in the log" for name, column in columns.items() if column == logged.total}
+    components = [
+        Component(
+            name,
+            as_logged,
+            weight=given[name] if name in given else logged.weights[name],
+            why="the reward in the log"
+            if column == logged.total
+            else why.get(name, "in the log, recorded only"),
+            columns={"value": column},
+            range=None,
+        )
+        for name, column in columns.items()
+    ]
+    return Reward(LOGGED_REWARD, components=components, on_missing=logged.on_missing)
 
 
 def as_logged(value: Any) -> Any:
@@ -76,12 +75,6 @@ def as_logged(value: Any) -> Any:
 def is_recorded(reward: Reward) -> bool:
     """Whether a reward is one that `recorded` made, or the record of one."""
     return all(describe(item.function) == describe(as_logged) for item in reward.components)
-
-
-def _why(name: str, column: str, logged: Logged) -> str:
-    if column == logged.total:
-        return "the reward in the log"
-    return "a score in the log" if logged.weights.get(name) else "in the log, recorded only"
 
 
 def _numbers(rollouts: Rollouts) -> Sequence[str]:

@@ -9,20 +9,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from rewardkit.errors import RewardError
-from rewardkit.primitives import weights as transforms
 from rewardkit.primitives.gates import Gate, gate
+from rewardkit.primitives.weights import min_max, rank, standardise
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.fingerprint import Recorded
 from rewardkit.rewards.reward import Reward, Route
 
 __all__ = ["reward_from_record"]
 
-MAKERS: Mapping[str, Any] = {
-    "gate": gate,
-    "standardise": transforms.standardise,
-    "min_max": transforms.min_max,
-    "rank": transforms.rank,
-}
+MAKERS: Mapping[str, Any] = {make.__name__: make for make in (gate, standardise, min_max, rank)}
 """What a record names by the call that made it, and has its options in that."""
 
 
@@ -70,7 +65,7 @@ def _component(item: Mapping[str, Any]) -> Component:
         why=item["why"],
         gate=_gate(item["gate"]),
         columns=item["columns"],
-        range=(float(item["range"][0]), float(item["range"][1])) if item["range"] else None,
+        range=tuple(map(float, item["range"])) if item["range"] else None,  # type: ignore[arg-type]
         batch="group" if item["kind"] == "batch by group" else item["kind"] == "batch",
         group=item["kind"] == "group",
         primary=item["primary"],

@@ -115,22 +115,15 @@ def test_who_asks_for_the_rollout_gets_the_whole_row_unless_a_column_is_called_s
     assert reward(completion="x", rollout="mine").reward == 4
 
 
+# every combination stands in tests/primitives/test_weights_and_gates.py
 # weights 2 and 1; scores 1 and 0.5 | abstained and 1 | gated and 1 | both abstained | an error and 1
 @pytest.mark.parametrize(
     ("aggregation", "on_missing", "both", "one_missing", "one_gated", "none"),
     [
         ("weighted_sum", "nan", 2.5, None, 1.0, None),
-        ("weighted_sum", "zero", 2.5, 1.0, 1.0, 0.0),
-        ("weighted_sum", "skip", 2.5, 1.0, 1.0, None),
-        ("weighted_mean", "nan", 2.5 / 3, None, 1 / 3, None),
         ("weighted_mean", "zero", 2.5 / 3, 1 / 3, 1 / 3, 0.0),
-        ("weighted_mean", "skip", 2.5 / 3, 1.0, 1 / 3, None),
-        ("product", "nan", 0.5, None, 1.0, None),
-        ("product", "zero", 0.5, 0.0, 1.0, 0.0),
         ("product", "skip", 0.5, 1.0, 1.0, None),
-        ("minimum", "nan", 0.5, None, 1.0, None),
         ("minimum", "zero", 0.5, 0.0, 1.0, 0.0),
-        ("minimum", "skip", 0.5, 1.0, 1.0, None),
     ],
 )
 def test_aggregations_and_missing_scores(aggregation, on_missing, both, one_missing, one_gated, none):
