@@ -90,7 +90,7 @@ def test_score_writes_the_folder_and_says_what_happened(folder):
     result = run("score", "small.py", "rollouts.jsonl", "-o", "out/deep")
     assert result.exit_code == 0
     assert sorted(path.name for path in (folder / "out/deep").iterdir()) == ["run.json", "scores.parquet"]
-    assert "4 rollouts from rollouts.jsonl" in result.stdout and "written to out" in result.stdout
+    assert "Rollouts: 4 from rollouts.jsonl" in result.stdout and "written to out" in result.stdout
     assert rk.load_scores("out/deep").counts["odd"] == {"scored": 1, "gated": 1, "abstained": 1, "error": 1}
 
 

@@ -275,8 +275,6 @@ def verl(**columns):
         (trl(note="text"), {"right": 1.0, "brief": 1.0}, None, "text is no score"),
         (trl(brief=None), {"right": 1.0, "brief": 1.0}, None, "a function that judged nothing is a score"),
         (trl("brief"), {"right": 1.0}, "logged/right", "the only reward function is the reward"),
-        ([*verl(), {**made.verl_rows()[0], "output": 3, "bonus": 1.0}], {"score": 1.0, "acc": 0.0},
-         "logged/score", "a score that only a row kept out had is none"),
         ([{"completion": "a", "reward": 0.5}], {"reward": 1.0}, "logged/reward", "any table with a reward"),
         ([{"completion": "a", "reward": "good"}], {}, None, "a reward that is no number is no score"),
         ([{"completion": "a", "score": 0.5, "level": 3}], {}, None, "other numbers stay what they were"),
@@ -332,10 +330,9 @@ def test_the_callers_rows_are_never_changed():
 def test_a_saved_data_set_is_read_in_the_order_of_its_shards_and_a_log_in_it_is_recognised(tmp_path):
     rows = [{"prompt": "p", "completion": text} for text in "abc"]
     rollouts = rk.load_rollouts(made.write_saved_dataset(tmp_path / "set", rows[:1], rows[1:]))
-    assert rollouts.kind == "rollouts in a saved data set"
     assert values(rollouts, "completion") == ["a", "b", "c"]
     log = rk.load_rollouts(made.write_saved_dataset(tmp_path / "log", made.trl_rows()))
-    assert log.kind == "TRL completions in a saved data set"
+    assert log.kind == "TRL completions"
 
 
 def test_the_splits_of_a_saved_data_set_stand_in_a_column(tmp_path):
@@ -392,8 +389,8 @@ def test_rows_kept_out_of_a_folder_are_listed_with_their_file(tmp_path):
          ["hold different things", "'a.jsonl' has ['completion'], 'b.jsonl' has"]),
         ({"a.jsonl": made.verl_rows(), "b.jsonl": made.trl_rows()},
          ["several forms (verl rollout dump, TRL completions)"]),
-        ({"log.json": "{"}, ["is not a JSON file that can be read"]),
-        ({"log.json": '{"a": 1}'}, ["holds one JSON dict"]),
+        ({"log.json": "{"}, ["no usable row; line 1: broken JSON"]),
+        ({"log.json": '{"a": 1}'}, ["no column holds the completions; the rollouts have ['a']"]),
         ({"train.parquet": made.training_rows()}, ["set of verl or siiRL", "no completions", "join"]),
     ],
     ids=["nothing there", "kinds", "columns", "forms", "broken JSON", "one dict", "training set"],

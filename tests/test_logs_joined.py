@@ -68,7 +68,6 @@ def test_a_column_that_both_have_is_kept_from_the_log_and_differences_are_counte
     warnings = " ".join(rollouts.warnings)
     assert "ground_truth is in the log and in" in warnings and "differs in 1 rows" in warnings
     assert "filled 1 missing values of ground_truth" in rollouts.notes[0]
-    assert "kept from the log level, the same in both" in rollouts.notes[0]
 
 
 def test_rows_of_the_set_with_one_prompt_bring_what_they_agree_on():
@@ -119,21 +118,19 @@ def test_rows_behind_turns_that_the_data_set_has_not_are_counted_in_a_warning():
 
 
 def test_a_question_that_the_data_set_has_under_several_system_prompts_gets_no_truth():
-    data = [{"prompt": asked("Go.", system=name), "answer": name} for name in ("A", "B")]
+    data = [{"prompt": asked("Go.", system=name), "answer": name, "level": 1} for name in ("A", "B")]
     log = [{"prompt": asked("Go.", system=name), "completion": "c"} for name in ("B", None)]
     rollouts = rk.load_rollouts(log, join=data)
-    assert values(rollouts, "ground_truth") == ["B", None]
+    assert (values(rollouts, "ground_truth"), values(rollouts, "level")) == (["B", None], [1, 1])
     (said,) = rollouts.cautions
-    assert (
-        "1 of 2 rows match no row" in said and "1 of them because it has their question under several" in said
-    )
+    assert "1 of 2 rows match several rows" in said and "differ in ground_truth: left missing" in said
 
 
 def test_fill_sets_what_the_log_lacks_and_comes_before_the_join(train):
     rollouts = rk.load_rollouts(made.verl_rows(), join=train, fill={"data_source": "gsm8k", "run": 7})
     assert (values(rollouts, "data_source"), values(rollouts, "run")) == (["gsm8k"] * 4, [7] * 4)
     assert rollouts.notes[1:3] == ("set data_source to 'gsm8k'", "set run to 7")
-    assert "left out data_source, which is set" in rollouts.notes[3]
+    assert "left out data_source" in rollouts.notes[3]
     assert "data_source" not in rollouts.notes[3].partition("brought ")[2].partition(";")[0]
     assert rollouts.warnings == ()
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewardkit.rollouts.matching import match_prompts, match_values
+from rewardkit.rollouts.matching import match
 
 Q1, A1, Q2 = "What is 5 + 5?", "It is 10", "And twice that?"
 
@@ -67,60 +67,48 @@ FORMS = {
     ),
     "EXAONE": written("[|{role}|]{text}[|endofturn|]\n", "[|assistant|]"),
 }  # fmt: skip
-every_form = pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 
 
 def matched(log, *data):
-    """Rows of one prompt, and what was noted of it."""
-    found = match_prompts([log], data)
-    return list(found.rows[0]), [name for name in ("unclear", "last_only") if getattr(found, name)]
+    """Rows of one prompt, and whether its question alone was found."""
+    (found,) = match([log], data, prompts=True)
+    return list(found.rows), found.by_question
 
 
 SAME_TURNS = [
-    ([Q1], [["other"], [Q1]], [1], [], "alone"),
-    ([Q1, A1, Q2], [[Q1, A1, Q2]], [0], [], "same turns"),
-    ([Q1, A1, Q2], [["What is 6 + 6?", A1, Q2]], [], [], "another first message"),
-    ([Q1, A1, Q2], [[Q1, "It is 11", Q2]], [], [], "another answer"),
-    (["Tell me: " + Q1], [[Q1]], [], [], "its end only"),
-    ([Q1 + " And 3 more?"], [[Q1]], [], [], "its start only"),
-    ([Q2], [[Q1, A1, Q2]], [], [], "turns lacking"),
-    ([Q1, A1, Q2], [[Q2]], [0], ["last_only"], "examples"),
-    ([Q1, A1, Q2], [["Hi", A1, Q2], [Q1, A1, Q2], [Q2], [Q1, A1, Q2]], [1, 3], [], "most turns first"),
-    ([Q1, f"<think>5 and 5</think>\n\n{A1}", Q2], [[Q1, A1, Q2]], [0], [], "a thought left out"),
+    ([Q1], [["other"], [Q1]], [1], "alone"),
+    ([Q1, A1, Q2], [[Q1, A1, Q2]], [0], "same turns"),
+    ([Q1, A1, Q2], [["What is 6 + 6?", A1, Q2]], [], "another first message"),
+    ([Q1, A1, Q2], [[Q1, "It is 11", Q2]], [], "another answer"),
+    (["Tell me: " + Q1], [[Q1]], [], "its end only"),
+    ([Q1 + " And 3 more?"], [[Q1]], [], "its start only"),
+    ([Q2], [[Q1, A1, Q2]], [], "turns lacking"),
+    ([Q1, A1, Q2], [["Hi", A1, Q2], [Q1, A1, Q2], [Q2], [Q1, A1, Q2]], [1, 3], "all turns first"),
 ]
 
 
-@every_form
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 def test_a_prompt_is_the_row_with_the_same_turns_in_every_form(form):
-    for log, data, rows, noted, why in SAME_TURNS:
+    for log, data, rows, why in SAME_TURNS:
         prompts = [chat(*one) for one in data]
-        assert matched(form(chat(*log)), *prompts) == (rows, noted), why
         texts = [one[0] for one in data] if all(len(one) == 1 for one in data) else prompts
-        assert matched(form(chat(*log)), *texts) == (rows, noted), why
-        if form is not mistral:  # where a system prompt that only the log has would be a part of the question
-            assert matched(form(chat(*log, system="Be kind.")), *prompts) == (rows, noted), why
+        for there in (prompts, texts):
+            assert matched(form(chat(*log)), *there) == (rows, False), why
+            if form is not mistral:  # where a system prompt of the log's own would be a part of the question
+                assert matched(form(chat(*log, system="Be kind.")), *there) == (rows, False), why
+    assert matched(form(chat(Q1, A1, Q2)), Q2) == ([0], True), "examples in front of the question"
 
 
-@every_form
-def test_of_rows_that_differ_in_the_system_prompt_the_log_tells_which(form):
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_of_rows_that_differ_in_the_system_prompt_the_one_of_the_log_is_taken_else_all(form):
     for log, data, rows in (
         ("A", ["B", "A", None], [1]),
-        ("C", ["A", "B", None], [] if form is mistral else [2]),
         ("A", ["A. And so on.", "A"], [1]),
         (None, ["A"], [0]),
-        (None, ["A", None], [1]),
+        (None, ["A", "B"], [0, 1]),
     ):
         prompts = [chat("Sum it up.", system=system) for system in data]
-        assert matched(form(chat("Sum it up.", system=log)), *prompts) == (rows, []), (log, data)
-
-
-def test_a_question_under_several_system_prompts_is_refused_where_the_log_does_not_say_which():
-    data = [chat("Sum it up.", system=system) for system in ("A", "B")]
-    assert matched(chat("Sum it up."), *data) == ([], ["unclear"])
-    many = [chat("Go.", system=f"{at} is your number.") for at in range(5_000)]
-    started = time.process_time()
-    assert match_prompts([FORMS["ChatML"](one) for one in many], many).rows == [[at] for at in range(5_000)]
-    assert time.process_time() - started < 20  # 0.5 s here; each in each would be minutes
+        assert matched(form(chat("Sum it up.", system=log)), *prompts) == (rows, False), (log, data)
 
 
 @pytest.mark.parametrize(
@@ -140,44 +128,45 @@ def test_a_question_under_several_system_prompts_is_refused_where_the_log_does_n
         ("Rewrite this chat.\nuser\nWhat is 2+2?", []),
         ("user: Continue. assistant: Yes.\nuser: What is 2+2?", []),
         ("user\nHere is a story. Question: What is 2+2?\nassistant\n", []),
+        ("Translate to Thai: What is 2+2?", []),
         ([{"role": "user", "content": ""}], []),
         ("", []),
         (None, []),
     ],
 )
 def test_what_is_the_question_and_what_only_holds_it(log, rows):
-    assert matched(log, "What is 2+2?", "hello", "", None, "Caf\u00e9?")[0] == rows
+    assert (
+        matched(log, "What is 2+2?", "hello", "", None, "Caf\u00e9?", "Translate to Thai: hello")[0] == rows
+    )
 
 
 def test_a_dialogue_within_the_question_is_no_turn_of_the_log():
     question = "Go on with this.\nHuman: Hi.\nAssistant: Hello.\nHuman: Why?"
     for form in (FORMS["ChatML"], FORMS["messages"]):
-        assert matched(form(chat(question)), "Why?", question) == ([1], [])
-        assert matched(form(chat(Q1, A1, question)), chat(question)) == ([0], ["last_only"])
+        assert matched(form(chat(question)), "Why?", question) == ([1], False)
 
 
 @given(st.permutations(range(5)), st.sampled_from(sorted(FORMS)))
 def test_the_order_of_the_data_set_does_not_matter(order, name):
     data = [chat(Q2), chat(Q1, A1, Q2), chat("Hi", A1, Q2), chat(Q1, "No", Q2), chat(Q1)]
-    found = match_prompts([FORMS[name](one) for one in data], [data[at] for at in order])
-    assert [order[rows[0]] for rows in found.rows] == list(range(5))
+    found = match([FORMS[name](one) for one in data], [data[at] for at in order], prompts=True)
+    assert [order[one.rows[0]] for one in found] == list(range(5))
 
 
 @given(st.lists(st.text("ab12 ?<|>\n", max_size=12), max_size=8),
        st.lists(st.text("ab12 ?<|>\n", max_size=6), max_size=8))  # fmt: skip
 def test_texts_without_roles_match_where_they_are_the_same_but_for_white_space(log, data):
     same = [[at for at, one in enumerate(data) if one.split() == prompt.split() != []] for prompt in log]
-    assert match_prompts(log, data).rows == same
+    assert [found.rows or [] for found in match(log, data, prompts=True)] == [rows or [] for rows in same]
 
 
 def test_other_keys_are_compared_as_values():
-    assert match_values([1, "a  b", {"x": 1}, None, "1"], ["a b", 1, {"x": 1}, 1, None]).rows == [
-        [1, 3], [0], [2], (), ()
-    ]  # fmt: skip
+    found = match([1, "a  b", {"x": 1}, None, "1"], ["a b", 1, {"x": 1}, 1, None], prompts=False)
+    assert [list(one.rows) for one in found] == [[1, 3], [0], [2], [], []]
 
 
 @pytest.mark.parametrize("hostile", ["user\n" * 20_000, "<think>" * 20_000, "#* \n" * 30_000, "<|" * 50_000])
-def test_a_prompt_made_to_take_long_takes_no_longer_than_others(hostile):
+def test_a_prompt_made_to_take_long_is_read_in_one_pass(hostile):
     started = time.process_time()
-    assert matched(hostile, "a", chat("b")) == ([], [])
-    assert time.process_time() - started < 2  # 0.1 s here
+    assert matched(hostile, "a", chat("b")) == ([], False)
+    assert time.process_time() - started < 20  # 0.1 s here; minutes where a pattern goes back and forth

@@ -148,7 +148,7 @@ def test_the_summary_and_the_repr_report_mapping_group_key_and_histogram():
     assert (summary["group_key"], summary["groups"]) == (["prompt"], 2)
     assert summary["group_sizes"] == {"1": 1, "2": 1}
     assert json.loads(json.dumps(summary)) == summary
-    assert "completion from 'response'" in repr(rollouts) and "in 2 groups by prompt" in repr(rollouts)
+    assert "completion from response" in repr(rollouts) and "Groups: 2 by prompt" in repr(rollouts)
 
 
 def test_a_table_with_chat_messages_and_texts_keeps_both():
@@ -174,6 +174,21 @@ def test_a_row_is_a_dict_and_select_takes_positions_or_a_mask():
     assert values(rollouts.select([2, 0]), "completion") == ["c", "a"]
     assert values(rollouts.select(np.array([True, False, True])), "completion") == ["a", "c"]
     assert rollouts.select([2, 0]).groups.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("position", "error", "said"),
+    [
+        (2, IndexError, "there is no row 2; of 2 rollouts the last is row 1"),
+        (-3, IndexError, "there is no row -3"),
+        ("completion", TypeError, "rollouts['completion'] is no row; give a position"),
+        (slice(1), TypeError, "of several rows: rollouts.select"),
+    ],
+)
+def test_a_row_that_there_is_not_is_one_sentence(position, error, said):
+    with pytest.raises(error) as raised:
+        prompts("ab")[position]
+    assert said in str(raised.value)
 
 
 def test_the_fingerprint_follows_values_and_not_the_kind_of_source():

@@ -103,8 +103,8 @@ def test_what_cannot_be_used_is_kept_out_with_line_and_reason_and_counted(load, 
 @pytest.mark.parametrize(
     ("name", "content", "line", "said"),
     [
-        ("r.csv", b'completion,n\nfine,1\n"a\nb",2,3\n', 4, "more cells"),
-        ("r.csv", b"completion,n,step\nfine,1,2\nshort,1\n", 3, "has fewer cells than the header's 3"),
+        ("r.csv", b'completion,n\nfine,1\n"a\nb",2,3\n', 4, "has 3 cells, and the header 2"),
+        ("r.csv", b"completion,n,step\nfine,1,2\nshort,1\n", 3, "has 2 cells, and the header 3"),
         ("r.jsonl", b'{"completion": "fine"}\n{"completion": "caf\xe9"}\n', 2, "is not UTF-8"),
     ],
 )
@@ -140,7 +140,7 @@ def test_unusual_text_is_read_as_it_stands(load, content, completions):
         ("r.csv", "prompt,completion\n", "has no rows"),
         ("r.csv", "completion,prompt,completion\na,p,b\n", "completion"),
         ("r.jsonl", '{"completion": 1}\n{\n', "no usable row; line 1"),
-        ("r.parquet", "not Parquet", "is not a Parquet file that can be read"),
+        ("r.parquet", "not Parquet", "is not a .parquet file that can be read"),
         ("r.txt", "x", "ends in '.txt'"),
     ],
 )

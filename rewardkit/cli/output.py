@@ -28,8 +28,15 @@ LINE = 110
 
 
 def recognised(origin: str | None) -> list[str]:
-    """What a function was taken for, a line each; the whole of it is "origin" with ``--json``."""
-    return [line if len(line) <= LINE else f"{line[: LINE - 4]} ..." for line in (origin or "").splitlines()]
+    """What a function was taken for, a line each, cut between words; all of it is "origin" with ``--json``.
+
+    >>> recognised("recognised " * 20)[0].endswith(" recognised ...")
+    True
+    """
+    return [
+        line if len(line) <= LINE else f"{line[: LINE - 4].rpartition(' ')[0] or line[: LINE - 4]} ..."
+        for line in (origin or "").splitlines()
+    ]
 
 
 def plain(value: Any) -> Any:

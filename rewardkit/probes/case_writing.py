@@ -10,7 +10,7 @@ from typing import Any
 
 from rewardkit.errors import CasesError, preview
 from rewardkit.rollouts.bundle import GALLERY
-from rewardkit.rollouts.files import read_jsonl
+from rewardkit.rollouts.files import json_lines
 from rewardkit.rollouts.write import write_whole
 from rewardkit.scoring.cases import load_cases
 
@@ -47,7 +47,7 @@ def append_cases(path: str | Path, cases: Iterable[Mapping[str, Any]]) -> int:
         raise CasesError(f"there is no folder {str(file.parent)!r} to write {file.name!r} to; make it first")
     before = file.read_bytes() if file.is_file() else b""
     names = {case.name for case in load_cases(file)} if before.strip() else set()
-    asked = {_asked(row.values) for row in read_jsonl(file).rows} if before.strip() else set()
+    asked = {_asked(case) for _, case in json_lines(file)} if before.strip() else set()
     lines: list[str] = []
     for case in cases:
         load_cases([case])

@@ -6,7 +6,9 @@ import json
 import os
 import time
 from collections.abc import Generator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from multiprocessing.pool import ThreadPool
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -32,17 +34,19 @@ REACH_SECONDS = 10.0
 """For the first word from the server. Our choice; one that is silent so long is asked nevertheless."""
 
 KEY = "OPENAI_API_KEY"
-NO_KEY = "none"
+NO_KEY = "no-key"
 """What a server gets that needs no key: the client wants one."""
 
 REASON_LENGTH = 300
 FATAL: dict[Any, tuple[str, str]] = {
+    "unreachable": ("does not answer", "; start it, or correct the base URL"),
+    "insufficient_quota": ("has no quota left", ""),
     401: ("refuses the key", f"; set {KEY}"),
     402: ("asks for payment", ""),
+    403: ("refuses access", f"; see what the {KEY} may do"),
     404: ("does not know the model or the address", "; most base URLs end in /v1"),
-    "insufficient_quota": ("has no quota left", ""),
 }
-"""Statuses and codes by which a server says that no request will be answered, and what to do."""
+"""Codes and statuses by which a server says that no request will be answered, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -58,22 +62,19 @@ class Server:
     retries: int = RETRIES
 
     def __post_init__(self) -> None:
-        try:
-            import openai  # noqa: F401
-        except ModuleNotFoundError as error:
+        if find_spec("openai") is None:
             raise ModuleNotFoundError(
-                f"sampling needs {error.name}, which the extra 'sample' brings: pip install "
-                "'reward-workbench[sample]'",
-                name=error.name,
-            ) from None
+                "sampling needs openai, of the extra 'sample': pip install 'reward-workbench[sample]'",
+                name="openai",
+            )
         try:
-            parts = urlsplit(self.base_url)
+            parts = urlsplit(str(self.base_url))
             sound = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-        except (ValueError, TypeError, AttributeError):
+        except ValueError:
             sound = False
         if not sound:
             raise InputError(f"base_url is {self.base_url!r}; give one such as 'http://localhost:8000/v1'")
-        if not isinstance(self.model, str) or not self.model:
+        if not self.model:
             raise InputError(f"model is {self.model!r}; give the name by which the server knows it")
         if not (self.key.isascii() and self.key.isprintable()):
             raise InputError(f"{KEY} holds characters that no key has; set it anew")
@@ -99,62 +100,57 @@ class Server:
 
     def answer(self, client: openai.OpenAI, request: Mapping[str, Any]) -> dict[str, Any]:
         """An answer; the client asks again where there is none, we do where it cannot be read."""
-        left = self.retries
-        while True:
-            raw = client.chat.completions.with_raw_response.create(**request)
-            try:
-                return read_answer(raw.http_response.text)
-            except ValueError:
-                left -= 1
-                if left < 0:
-                    raise
+        for _ in range(self.retries):
+            with suppress(ValueError):
+                return self._once(client, request)
+        return self._once(client, request)
+
+    def _once(self, client: openai.OpenAI, request: Mapping[str, Any]) -> dict[str, Any]:
+        raw = client.chat.completions.with_raw_response.create(**request)
+        return read_answer(raw.http_response.text)
 
     def models(self, client: openai.OpenAI) -> list[str]:
         """The models that it lists, if it does; InputError where no server is there.
 
         This is asked once and at once, where the client would try for a minute to reach what is not there.
         """
-        import openai
-
-        one_try = client.with_options(max_retries=0, timeout=min(REACH_SECONDS, self.timeout))
+        once = client.with_options(max_retries=0, timeout=min(REACH_SECONDS, self.timeout))
         try:
-            raw = one_try.models.with_raw_response.list()
-            return [str(model["id"]) for model in json.loads(raw.http_response.text)["data"]]
-        except (openai.APIError, ValueError, TypeError, KeyError) as error:
-            if isinstance(error, openai.APIConnectionError) and (gone := self.fatal(error, [])):
-                raise gone from None
+            return [str(model.id) for model in once.models.list().data]
+        except Exception as error:  # whatever it answers in place of a list: it is there
+            if _code(error) == "unreachable":
+                raise self.fatal(error, []) or error from None
             return []
 
     def reason(self, error: Exception) -> str:
         """Why a request failed, in one phrase, never with the key in it."""
-        text = " ".join(f"{error} {error.__cause__ or ''}".split())
-        if self.key != NO_KEY:
-            text = text.replace(self.key, "***")
+        text = " ".join(f"{error} {error.__cause__ or ''}".replace(self.key, "***").split())
         return text if len(text) <= REASON_LENGTH else text[: REASON_LENGTH - 3] + "..."
 
-    def fatal(self, error: Exception, models: list[str]) -> InputError | None:
+    def fatal(self, error: Exception, models: Sequence[str]) -> InputError | None:
         """What to say where an error means that no request will be answered, else ``None``."""
-        import openai
-
-        if isinstance(error, openai.APIConnectionError):
-            late = isinstance(error, openai.APITimeoutError)
-            if late and type(error.__cause__).__name__ != "ConnectTimeout":
-                return None  # it is there, and slow
-            return InputError(
-                f"no server answers at {self.address!r} ({self.reason(error)}); start it, or correct the "
-                "base URL"
-            )
-        status, code = getattr(error, "status_code", None), getattr(error, "code", None)
-        said = FATAL.get(code) or FATAL.get(status)
-        if said is None:
+        code = next(
+            (code for code in (_code(error), getattr(error, "status_code", None)) if code in FATAL), 0
+        )
+        if not code:
             return None
-        what, hint = said
-        if status == 404 and models and self.model not in models:
+        what, hint = FATAL[code]
+        if code == 404 and models and self.model not in models:
             shown = ", ".join(map(repr, models[:5])) + (", ..." if len(models) > 5 else "")
             hint = f"; it has {shown}{did_you_mean(self.model, models)}"
         return InputError(
             f"the server at {self.address!r} {what} (model {self.model!r}: {self.reason(error)}){hint}"
         )
+
+
+def _code(error: Exception) -> str | None:
+    """The code of an error, "unreachable" where no server is there; one that is there may be slow."""
+    import openai
+
+    late = isinstance(error, openai.APITimeoutError) and type(error.__cause__).__name__ != "ConnectTimeout"
+    if isinstance(error, openai.APIConnectionError) and not late:
+        return "unreachable"
+    return getattr(error, "code", None)
 
 
 def ask_all(
@@ -169,30 +165,22 @@ def ask_all(
         return
     client = server.client()
     models = server.models(client)
-    ended: list[InputError] = []
 
     def ask(item: tuple[int, Mapping[str, Any]]) -> tuple[int, dict[str, Any] | Exception]:
         at, request = item
-        if ended:
-            return at, ended[0]
         started = time.perf_counter()
         try:
             answer = server.answer(client, request)
         except Exception as error:  # also what the client does not expect: it is this request's failure
             if fatal := server.fatal(error, models):
-                ended.append(fatal)
+                raise fatal from None
             return at, error
         return at, {**answer, "seconds": round(time.perf_counter() - started, 3)}
 
-    pool = ThreadPool(min(concurrency, len(requests)))
     try:
-        for outcome in pool.imap_unordered(ask, enumerate(requests)):
-            if ended:
-                raise ended[0]
-            yield outcome
+        with ThreadPool(min(concurrency, len(requests))) as pool:
+            yield from pool.imap_unordered(ask, enumerate(requests))
     finally:
-        ended.append(InputError("the run has ended"))
-        pool.terminate()
         client.close()
 
 
@@ -209,26 +197,24 @@ def read_answer(body: str) -> dict[str, Any]:
     """
     try:
         answer = json.loads(body)
-    except (ValueError, RecursionError):
-        answer = None
-    choices = answer.get("choices") if isinstance(answer, dict) else None
-    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
-    message = choice.get("message")
-    if not isinstance(message, dict) or choice.get("finish_reason") == "error":  # so OpenRouter says it
-        raise ValueError(f"the answer is no chat completion: {preview(body)}")
+        choice = answer["choices"][0]
+        message = dict(choice["message"])
+        if choice.get("finish_reason") == "error":  # so OpenRouter says it
+            raise ValueError(choice)
+    except (ValueError, LookupError, TypeError, RecursionError):
+        raise ValueError(f"the answer is no chat completion: {preview(body)}") from None
     content = message.get("content")
-    text = content if isinstance(content, str) else content_text(content) if content is not None else None
+    text = None if content is None else content_text(content)
     instead = {
         "reasoning_content": message.get("reasoning_content") or message.get("reasoning"),  # vLLM renamed it
         "refusal": message.get("refusal"),
         "tool_calls": message.get("tool_calls"),
     }
     instead = {name: value for name, value in instead.items() if value}
-    usage = answer.get("usage")
-    counts = usage if isinstance(usage, dict) else {}
+    usage = answer.get("usage") or {}
     return {
         "completion": text or (None if instead else text),
         "finish_reason": choice.get("finish_reason"),
-        **{name: counts.get(name) for name in ("prompt_tokens", "completion_tokens")},
+        **{name: usage.get(name) for name in ("prompt_tokens", "completion_tokens")},
         **instead,
     }

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Mapping
 
 from rewardkit.errors import RolloutsError, did_you_mean
 
-__all__ = ["ALIASES", "TEXTS", "known_names", "mapped", "names_of"]
+__all__ = ["ALIASES", "TEXTS", "known_names", "mapped"]
 
 log = logging.getLogger(__name__)
 
@@ -33,13 +32,10 @@ def known_names(canonical: str, wanted: Mapping[str, str]) -> set[str]:
     return {*ALIASES[canonical], wanted.get(canonical, canonical)}
 
 
-def mapped(
-    names: Sequence[str], wanted: Mapping[str, str], usual: Mapping[str, str] | None = None
-) -> dict[str, str]:
+def mapped(names: Collection[str], wanted: Mapping[str, str]) -> dict[str, str]:
     """Canonical column -> the source's name for it, for the columns that are there.
 
-    `wanted` is what a person asked for, `usual` what the trainer that wrote the source calls them; both come
-    before `ALIASES`. RolloutsError: `wanted` names what there is not.
+    What is `wanted` comes before `ALIASES`. RolloutsError: it names what there is not.
     """
     for canonical, name in wanted.items():
         if canonical not in ALIASES:
@@ -51,25 +47,16 @@ def mapped(
             raise RolloutsError(
                 f"columns= asks for {name!r}; the columns are {list(names)}{did_you_mean(name, names)}"
             )
-    usual = {canonical: name for canonical, name in (usual or {}).items() if name in names}
-    taken = {*wanted.values(), *(name for canonical, name in usual.items() if canonical not in wanted)}
-    mapping = {}
-    for canonical, aliases in ALIASES.items():
-        found = wanted.get(canonical) or usual.get(canonical)
-        found = found or next((name for name in aliases if name in names and name not in taken), None)
-        if found is not None:
-            mapping[canonical] = found
-    for canonical in wanted:
-        if canonical in names and wanted[canonical] != canonical:
+        if canonical in names and name != canonical:
             log.warning(
                 "columns= takes %r from %r, so the column that was called %r is left out",
                 canonical,
-                wanted[canonical],
+                name,
                 canonical,
             )
+    mapping = {}
+    for canonical, aliases in ALIASES.items():
+        free = (name for name in aliases if name in names and name not in wanted.values())
+        if taken := wanted.get(canonical) or next(free, None):
+            mapping[canonical] = taken
     return mapping
-
-
-def names_of(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """The columns in order of first appearance."""
-    return list(dict.fromkeys(name for row in rows for name in row))

@@ -7,8 +7,8 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,79 +19,20 @@ import pyarrow.parquet as pq
 
 from rewardkit.errors import RolloutsError
 from rewardkit.rollouts.bundle import resolve
-from rewardkit.rollouts.columns import TEXTS, known_names, names_of
+from rewardkit.rollouts.columns import TEXTS, known_names
 from rewardkit.rollouts.logs.inspect import is_inspect_log, read_inspect_log
-from rewardkit.rollouts.values import column_values
+from rewardkit.rollouts.source import Columns, Place, Source
 
-__all__ = ["Rejected", "Row", "Source", "cell_number", "read_jsonl", "read_source"]
-
-
-@dataclass(frozen=True)
-class Rejected:
-    """A row that was kept out: its line (or its position from 1, where there are no lines) and why.
-
-    `file` is the file's name where there are several.
-    """
-
-    line: int
-    reason: str
-    file: str = ""
-
-    @property
-    def place(self) -> str:
-        """Where it stands: ``line 3``, or ``line 3 of 10.jsonl``."""
-        return f"line {self.line}" + (f" of {self.file}" if self.file else "")
-
-
-@dataclass
-class Row:
-    """A row of a source, its `values` a dict of our own, to be changed as the form of the log asks."""
-
-    file: str
-    line: int
-    values: dict[str, Any]
-
-    def rejected(self, reason: str) -> Rejected:
-        """The row as one that is kept out."""
-        return Rejected(self.line, reason, self.file)
-
-
-@dataclass
-class Source:
-    """The rows of one source in order, what was kept out, and its files ("" where it is no folder).
-
-    `form` is what the reader of the files knows of their form, "" where the columns have to say.
-    """
-
-    rows: list[Row]
-    rejected: list[Rejected]
-    files: list[str]
-    form: str = ""
-
-    @property
-    def names(self) -> list[str]:
-        """The columns in order of first appearance."""
-        return names_of(row.values for row in self.rows)
-
-    def reject(self, more: Iterable[Rejected]) -> None:
-        """Add rows that are kept out, in the order of files and lines."""
-        order = {file: at for at, file in enumerate(self.files)}
-        self.rejected = sorted([*self.rejected, *more], key=lambda item: (order[item.file], item.line))
-
-
-Numbered = Iterable[tuple[int, Any]]
-"""Rows by their lines; a ValueError in place of a row says why it is none."""
+__all__ = ["cell_number", "json_lines", "read_files"]
 
 LONGEST_CELL = 2**31 - 1
 """Characters of a cell in CSV: the most that every system takes."""
 
-SAVED, INSPECT = "saved data set", "Inspect log"
-KINDS = (".jsonl", ".ndjson", ".csv", ".parquet", ".json", ".arrow", ".eval")
 SUBFOLDERS = ("completions", "data")
 """Where the files lie when a folder itself holds none: of TRL's output folder, of a data set's repository."""
 
 
-def read_source(source: Any, wanted: Mapping[str, str]) -> Source:
+def read_files(source: Any, wanted: Mapping[str, str]) -> list[Source]:
     """The rows of a file, of each file of a folder in the order of their numbers, or of a table in memory.
 
     `wanted` names canonical columns otherwise. In CSV, cells of columns of text are never read as numbers,
@@ -99,59 +40,27 @@ def read_source(source: Any, wanted: Mapping[str, str]) -> Source:
     ``reward_model`` becomes a column. RolloutsError: no such file, another kind of file, an empty one, a
     folder with files of several kinds.
     """
-    read = Source([], [], [])
     if isinstance(source, pd.DataFrame):
-        _unique([str(name) for name in source.columns], "the DataFrame")
-        columns = {str(name): column_values(source[name]) for name in source.columns}
-        rows = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
-        _add(read, "", enumerate(rows, start=1))
-    elif isinstance(source, Mapping) or not isinstance(source, str | Path | Iterable):
+        _check_unique([str(name) for name in source.columns], "the DataFrame")
+        parts = [Source.of_columns({name: source[name].tolist() for name in source.columns})]
+    elif isinstance(source, str | Path):
+        path = resolve(source, "rollouts.jsonl")
+        parts = _read_folder(path, wanted) if path.is_dir() else [_read_file(_checked(path), wanted)]
+    elif isinstance(source, Iterable) and not isinstance(source, Mapping):
+        parts = [_numbered(source)]
+    else:
         kind = type(source).__name__
         raise RolloutsError(f"rollouts are a file, a folder, a DataFrame or a list of dicts, not {kind}")
-    elif not isinstance(source, str | Path):
-        _add(read, "", enumerate(source, start=1))
-    else:
-        path = resolve(source, "rollouts.jsonl")
-        for file, part, split in _files_of_folder(path) if path.is_dir() else [("", _checked(path), "")]:
-            first = len(read.rows)
-            if file and not part.stat().st_size:
-                _add(read, file, [(0, ValueError("is empty"))])
-                continue
-            read.form, numbered = _read_file(part, wanted)
-            _add(read, file, numbered)
-            for row in read.rows[first:] if split else ():
-                row.values = {"split": split, **row.values}
-            if (part.parent / "state.json").is_file() and file:
-                read.form = SAVED
-    _lift_truth(read.rows)
-    return read
+    return [replace(part, columns=_with_truth(part.columns)) for part in parts]
 
 
-def _lift_truth(rows: list[Row]) -> None:
-    """Make a column of the ``ground_truth`` that verl and siiRL keep inside ``reward_model``."""
-    if any("ground_truth" in row.values for row in rows):
-        return
-    for row in rows:
-        inner = row.values.get("reward_model")
-        if isinstance(inner, Mapping) and inner.get("ground_truth") is not None:
-            row.values = {"ground_truth": inner["ground_truth"], **row.values}
-
-
-def read_jsonl(path: Path) -> Source:
-    """The objects of a JSONL file, and the lines that hold none; blank lines are passed over."""
-    read = Source([], [], [])
-    _add(read, "", _json_lines(path))
-    return read
-
-
-def _add(read: Source, file: str, numbered: Numbered) -> None:
-    read.files.append(file)
-    for line, value in numbered:
-        if isinstance(value, Mapping):
-            read.rows.append(Row(file, line, {str(name): cell for name, cell in value.items()}))
-        else:
-            wrong = f"a row is an object with columns, not {type(value).__name__}"
-            read.rejected.append(Rejected(line, str(value) if isinstance(value, ValueError) else wrong, file))
+def _with_truth(columns: Columns) -> Columns:
+    """The columns with the ``ground_truth`` that verl and siiRL keep inside ``reward_model``."""
+    models = [cell if isinstance(cell, Mapping) else {} for cell in columns.get("reward_model", ())]
+    truths = [model.get("ground_truth") for model in models]
+    if "ground_truth" in columns or not any(truth is not None for truth in truths):
+        return columns
+    return {"ground_truth": truths, **columns}
 
 
 def _checked(path: Path) -> Path:
@@ -161,21 +70,28 @@ def _checked(path: Path) -> Path:
             f"there is no file {str(path)!r}; give a JSONL, Parquet or CSV file of rollouts, or a folder of "
             "them"
         )
-    if path.suffix.lower() not in KINDS:
+    if path.suffix.lower() not in READERS:
         raise RolloutsError(
-            f"{str(path)!r} ends in {path.suffix.lower()!r}; rollouts are read from {', '.join(KINDS)}"
+            f"{str(path)!r} ends in {path.suffix.lower()!r}; rollouts are read from {', '.join(READERS)}"
         )
     if path.stat().st_size == 0:
         raise RolloutsError(f"{str(path)!r} is empty; a rollout file has one completion a row")
     return path
 
 
-def _files_of_folder(folder: Path) -> Iterator[tuple[str, Path, str]]:
-    """The name, path and split of each file, of a plain folder or of a data set that `datasets` saved."""
+def _read_folder(folder: Path, wanted: Mapping[str, str]) -> list[Source]:
+    """The rows of each file, with a column for the splits of a data set that `datasets` saved."""
     saved = folder / "dataset_dict.json"
+    parts = []
     for split in json.loads(saved.read_bytes())["splits"] if saved.is_file() else [""]:
         for path in _files_of_one_kind(folder / split):
-            yield f"{split}/{path.name}" if split else path.name, path, split
+            empty = not path.stat().st_size
+            part = Source({}, [Place(0, "is empty")]) if empty else _read_file(path, wanted)
+            name = f"{split}/{path.name}" if split else path.name
+            places = [replace(place, file=name) for place in part.places]
+            own = {"split": [split] * len(places)} if split else {}
+            parts.append(replace(part, columns={**own, **part.columns}, places=places))
+    return parts
 
 
 def _files_of_one_kind(folder: Path) -> list[Path]:
@@ -187,7 +103,7 @@ def _files_of_one_kind(folder: Path) -> list[Path]:
         found = [
             path
             for path in (place.iterdir() if place.is_dir() else ())
-            if path.is_file() and path.suffix.lower() in KINDS and not path.name.startswith((".", "cache-"))
+            if path.is_file() and path.suffix.lower() in READERS and not path.name.startswith((".", "cache-"))
         ]
         found = [path for path in found if path.suffix.lower() != ".json"] or found
         kinds = Counter(path.suffix.lower() for path in found)
@@ -200,116 +116,102 @@ def _files_of_one_kind(folder: Path) -> list[Path]:
         if found:
             return sorted(found, key=_in_order)
     raise RolloutsError(
-        f"there is no file of rollouts in the folder {str(folder)!r}; they are read from {', '.join(KINDS)}"
+        f"there is no file of rollouts in the folder {str(folder)!r}; they are read from {', '.join(READERS)}"
     )
 
 
-def _in_order(path: Path) -> list[tuple[int, int, str]]:
+def _in_order(path: Path) -> list[tuple[int, str]]:
     """A key that puts 2.jsonl before 10.jsonl."""
-    parts = re.findall(r"\d+|\D+", path.name)
-    return [(0, int(part), "") if part.isdecimal() and part.isascii() else (1, 0, part) for part in parts]
+    return [(int(number or -1), text) for number, text in re.findall(r"([0-9]+)|([^0-9]+)", path.name)]
 
 
-def _unique(names: list[str], where: str) -> None:
+def _check_unique(names: list[str], where: str) -> None:
     """RolloutsError where two columns have one name."""
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise RolloutsError(f"{where} has two columns of one name: {twice}; rename one of each")
 
 
-def _read_file(path: Path, wanted: Mapping[str, str]) -> tuple[str, Numbered]:
-    """The form of one file, where it says one, and its rows; read as the end of its name says."""
+def _read_file(path: Path, wanted: Mapping[str, str]) -> Source:
     kind = path.suffix.lower()
-    if kind == ".eval":
-        return INSPECT, read_inspect_log(path)
-    if kind == ".json":
-        return _read_json(path)
-    if kind == ".csv":
-        return "", _read_csv(path, wanted)
-    if kind in (".parquet", ".arrow"):
-        return "", _read_columns(path, kind)
-    return "", _json_lines(path)
+    try:
+        return READERS[kind](path, wanted)
+    except (pa.ArrowInvalid, csv.Error, UnicodeDecodeError, OSError) as error:
+        raise RolloutsError(f"{str(path)!r} is not a {kind} file that can be read: {error}") from None
 
 
-def _json_lines(path: Path) -> Numbered:
+def json_lines(path: Path) -> Iterator[tuple[Place, Any]]:
+    """The value on each line of a file, a ValueError where there is none; blank lines are passed over."""
     with path.open("rb") as lines:
         for line, text in enumerate(lines, start=1):
             if text.strip():
                 try:
-                    yield line, json.loads(text.decode("utf-8-sig"))
+                    yield Place(line), json.loads(text.decode("utf-8-sig"))
                 except UnicodeDecodeError as error:
-                    yield line, ValueError(f"is not UTF-8 ({error.reason} at byte {error.start + 1})")
+                    yield Place(line), ValueError(f"is not UTF-8 ({error.reason} at byte {error.start + 1})")
                 except (ValueError, RecursionError) as error:
-                    yield line, ValueError(f"broken JSON: {error}")
+                    yield Place(line), ValueError(f"broken JSON: {error}")
 
 
-def _read_json(path: Path) -> tuple[str, Numbered]:
-    """A JSON array of objects, an Inspect log, or lines of JSON under that name."""
+def _read_lines(path: Path, wanted: Mapping[str, str]) -> Source:
+    return Source.of_rows(json_lines(path))
+
+
+def _read_json(path: Path, wanted: Mapping[str, str]) -> Source:
+    """A JSON array of objects, a log of Inspect, or lines of JSON under that name."""
     try:
         content = json.loads(path.read_bytes().decode("utf-8-sig"))
-    except (UnicodeDecodeError, ValueError, RecursionError) as error:
-        lines = list(_json_lines(path))
-        if any(isinstance(value, Mapping) for _, value in lines):
-            return "", lines
-        raise RolloutsError(f"{str(path)!r} is not a JSON file that can be read: {error}") from None
+    except (ValueError, RecursionError):
+        content = None
     if is_inspect_log(content):
-        return INSPECT, read_inspect_log(path)
-    if isinstance(content, dict) and {"prompt", "completion", "messages"} & set(content):
-        content = [content]  # JSON lines, of which there is one
-    if not isinstance(content, list):
-        raise RolloutsError(
-            f"{str(path)!r} holds one JSON {type(content).__name__}; rollouts are an array of objects, or "
-            "one a line"
-        )
-    return "", enumerate(content, start=1)
+        return read_inspect_log(path)
+    return _numbered(content) if isinstance(content, list) else _read_lines(path, wanted)
 
 
-def _read_columns(path: Path, kind: str) -> Numbered:
-    """Rows of Parquet, or of Arrow in the streaming form of `datasets` or in the form with a footer."""
-    try:
-        if kind == ".parquet":
-            table = pq.ParquetFile(path).read()  # the file alone: no columns out of the names of its folders
-        else:
-            with pa.memory_map(str(path)) as file:
-                footer = file.read(6) == b"ARROW1"
-                file.seek(0)
-                table = (ipc.open_file if footer else ipc.open_stream)(file).read_all()
-        return enumerate(table.to_pylist(), start=1)
-    except (pa.ArrowInvalid, OSError) as error:
-        name = {".parquet": "a Parquet", ".arrow": "an Arrow"}[kind]
-        raise RolloutsError(f"{str(path)!r} is not {name} file that can be read: {error}") from None
+def _numbered(rows: Iterable[Any]) -> Source:
+    return Source.of_rows((Place(at), row) for at, row in enumerate(rows, start=1))
 
 
-def _read_csv(path: Path, wanted: Mapping[str, str]) -> Numbered:
+def _read_parquet(path: Path, wanted: Mapping[str, str]) -> Source:
+    return Source.of_columns(pq.ParquetFile(path).read().to_pydict())  # no columns out of names of folders
+
+
+def _read_arrow(path: Path, wanted: Mapping[str, str]) -> Source:
+    """Arrow with a footer, or the stream that `datasets` writes."""
+    data = path.read_bytes()
+    opened = (ipc.open_file if data.startswith(b"ARROW1") else ipc.open_stream)(pa.py_buffer(data))
+    return Source.of_columns(opened.read_all().to_pydict())
+
+
+def _read_csv(path: Path, wanted: Mapping[str, str]) -> Source:
     """Rows of text; columns that are not known to hold texts become numbers where every cell is one."""
-    texts = {known for canonical in TEXTS for known in known_names(canonical, wanted)}
-    completions = known_names("completion", wanted)
     if csv.field_size_limit() < LONGEST_CELL:  # of the process: raised and left, as others may be reading
         csv.field_size_limit(LONGEST_CELL)
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file)
-            names = list(reader.fieldnames or [])
-            _unique(names, repr(str(path)))
-            numbered: list[tuple[int, Any]] = [(reader.line_num, row) for row in reader]
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise RolloutsError(f"{str(path)!r} is not a CSV file that can be read: {error}") from None
-    for at, (line, row) in enumerate(numbered):
-        if None in row or None in row.values():
-            what = "more" if None in row else "fewer"
-            numbered[at] = line, ValueError(f"has {what} cells than the header's {len(names)}")
-    rows = [row for _, row in numbered if isinstance(row, dict)]
-    for name in names:
-        numbers = [cell_number(row[name]) if name not in texts else None for row in rows]
-        numeric = name not in texts and all(
-            number is not None or not row[name] for row, number in zip(rows, numbers, strict=True)
-        )
-        for row, number in zip(rows, numbers, strict=True):
-            if numeric:
-                row[name] = number
-            elif row[name] == "" and name not in completions:
-                row[name] = None
-    return numbered
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        reader = csv.reader(file)
+        names = next(reader, [])
+        _check_unique(names, repr(str(path)))
+        read = Source.of_rows((Place(reader.line_num), _csv_row(names, cells)) for cells in reader if cells)
+    texts = {known for canonical in TEXTS for known in known_names(canonical, wanted)}
+    completions = known_names("completion", wanted)
+    for name, cells in read.columns.items():
+        numbers = [cell_number(cell) for cell in cells]
+        holds_texts = name in texts or any(map(_is_text, cells, numbers))
+        if not holds_texts:
+            read.columns[name] = numbers
+        elif name not in completions:
+            read.columns[name] = [cell or None for cell in cells]
+    return read
+
+
+def _csv_row(names: list[str], cells: list[str]) -> dict[str, str] | ValueError:
+    if len(cells) != len(names):
+        return ValueError(f"has {len(cells)} cells, and the header {len(names)}")
+    return dict(zip(names, cells, strict=True))
+
+
+def _is_text(cell: str | None, number: float | None) -> bool:
+    return bool(cell) and number is None
 
 
 def cell_number(cell: str | None) -> int | float | None:
@@ -318,3 +220,15 @@ def cell_number(cell: str | None) -> int | float | None:
         return None
     number = float(str(cell))
     return int(str(cell)) if str(cell).lstrip("-").isdigit() else number if math.isfinite(number) else None
+
+
+READERS: dict[str, Callable[[Path, Mapping[str, str]], Source]] = {
+    ".jsonl": _read_lines,
+    ".ndjson": _read_lines,
+    ".csv": _read_csv,
+    ".parquet": _read_parquet,
+    ".json": _read_json,
+    ".arrow": _read_arrow,
+    ".eval": lambda path, wanted: read_inspect_log(path),
+}
+"""What reads a file, by the end of its name."""

@@ -1,55 +1,30 @@
-"""Prompts out of a data set: one row a prompt, with an id that stays and the columns it brings along."""
+"""Prompts out of a data set: a row a prompt, with an id that stays and the columns it brings along."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from datetime import date, time
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import numpy as np
 import pandas as pd
 
 from rewardkit.errors import RolloutsError
 from rewardkit.primitives.messages import as_list
 from rewardkit.rollouts.columns import ALIASES, mapped
-from rewardkit.rollouts.files import Rejected, read_source
+from rewardkit.rollouts.files import read_files
+from rewardkit.rollouts.source import Columns, Place, Source
 from rewardkit.rollouts.values import present
 
-__all__ = ["Prompt", "Prompts", "read_prompts"]
+__all__ = ["as_messages", "read_prompts"]
 
 Messages = list[dict[str, Any]]
-
-
-@dataclass(frozen=True)
-class Prompt:
-    """A prompt as it is sent, text or chat messages; `columns` are the row's others, in JSON's types."""
-
-    prompt_id: str | int
-    prompt: str | Messages
-    columns: dict[str, Any]
-
-    @property
-    def messages(self) -> Messages:
-        """The prompt as chat messages."""
-        return _as_messages(self.prompt)
-
-
-def _as_messages(prompt: str | Messages) -> Messages:
-    return [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
-
-
-@dataclass(frozen=True)
-class Prompts:
-    """The prompts of a data set, what was kept out, and what a person should know, a sentence each."""
-
-    items: tuple[Prompt, ...]
-    rejected: tuple[Rejected, ...]
-    warnings: tuple[str, ...]
 
 
 def read_prompts(
@@ -58,67 +33,63 @@ def read_prompts(
     columns: Mapping[str, str] | None = None,
     system: str | None = None,
     reserved: Collection[str] = (),
-) -> Prompts:
-    """Prompts of a data set, a row a prompt, under the names that `load_rollouts` knows.
+) -> tuple[list[dict[str, Any]], tuple[Place, ...], list[str]]:
+    """Prompts of a data set, a row a prompt; the rows that were kept out; what a person should know.
 
-    `columns` names them otherwise ({"prompt": "text"}); `system` is put in front of each. Columns called as
-    the `reserved` ones, and those that JSON cannot hold, are left out and said so; the others go along, a
-    `ground_truth` inside `reward_model` (verl, siiRL) as a column of its own. A row without `prompt_id` gets
-    a hash of its prompt, the same wherever it stands. Rows without a prompt are kept out and listed; a prompt
-    that comes again counts once. RolloutsError: no prompts, one id for two prompts.
+    Columns have the names that `load_rollouts` knows, or those of `columns` ({"prompt": "text"}); `system` is
+    put in front of each prompt. Columns called as the `reserved` ones, and those that JSON cannot hold, are
+    left out and said so; the others go along, a `ground_truth` inside `reward_model` (verl, siiRL) as a
+    column of its own. A row without `prompt_id` gets a hash of its prompt, the same wherever it stands. Rows
+    without a prompt are kept out; a prompt that comes again counts once. RolloutsError: no prompts, one id
+    for two prompts.
 
-    >>> read_prompts([{"question": "2+2?", "answer": "4"}, {"question": "2+2?", "answer": "5"}]).items
-    (Prompt(prompt_id='p-ab8c9f78ab2d', prompt='2+2?', columns={'answer': '4'}),)
+    >>> read_prompts([{"question": "2+2?", "answer": "4"}, {"question": "2+2?", "answer": "5"}])[0]
+    [{'prompt_id': 'p-ab8c9f78ab2d', 'prompt': '2+2?', 'answer': '4'}]
     """
     name = str(source) if isinstance(source, str | Path) else "memory"
     wanted = dict(columns or {})
-    read = read_source(source, wanted)
-    rows = len(read.rows) + len(read.rejected)
-    prompt_name, id_name = _names(read.names, wanted, name)
-    kept: dict[str, tuple[Prompt, str]] = {}  # by id, with its place
-    rejected, repeats, differing = [], [], 0
-    unusable: dict[str, str] = {}
-    for row in read.rows:
-        try:
-            given = _prompt(present(row.values.pop(prompt_name, None)))
-            prompt_id = _prompt_id(present(row.values.pop(id_name, None)), given)
-            sent = _with_system(given, system)
-        except ValueError as error:
-            rejected.append(row.rejected(str(error)))
+    read = Source.joined(read_files(source, wanted))
+    prompt_name, id_name = _names(read.columns, wanted, name)
+    others, warnings = _others(read.columns, {prompt_name, id_name}, reserved)
+    nothing = [None] * len(read.places)
+    given = zip(read.columns.get(prompt_name, nothing), read.columns.get(id_name, nothing), strict=True)
+    places, repeats = list(read.places), []
+    kept: dict[str, tuple[dict[str, Any], str]] = {}  # by id, with its place
+    for row, (value, given_id) in enumerate(given):
+        place = places[row].place
+        if places[row].reason:
             continue
-        place = row.rejected("").place
-        prompt = Prompt(prompt_id, sent, _others(row.values, reserved, unusable))
-        known, before = kept.setdefault(str(prompt_id), (prompt, place))
-        if known.prompt != sent:
+        try:
+            bare = _prompt(value)
+            own = {"prompt_id": _prompt_id(given_id, bare), "prompt": _with_system(bare, system)}
+        except ValueError as error:
+            places[row] = replace(places[row], reason=str(error))
+            continue
+        known, before = kept.setdefault(
+            str(own["prompt_id"]), (own | {column: cells[row] for column, cells in others.items()}, place)
+        )
+        if known["prompt"] != own["prompt"]:
             raise RolloutsError(
-                f"{name} has prompt_id {prompt_id!r} for two prompts ({before} and {place}); "
-                "give each an id of its own, or leave that column out"
+                f"{name} has prompt_id {own['prompt_id']!r} for two prompts ({before} and {place}); give "
+                "each an id of its own, or leave that column out"
             )
-        if known is not prompt:
+        if before != place:
             repeats.append(f"{place} repeats {before}")
-            differing += known.columns != prompt.columns
-    read.reject(rejected)
-    first = f"{read.rejected[0].place}: {read.rejected[0].reason}" if read.rejected else ""
+    rejected = [place for place in places if place.reason]
+    why = f"{rejected[0].place}: {rejected[0].reason}" if rejected else "it has no rows"
     if not kept:
-        why = f"; {first}" if first else ""
-        raise RolloutsError(f"{name} has no usable prompt{why}; a file of prompts has one a row")
-    for prompt, _ in kept.values():
-        for column in unusable.keys() & prompt.columns.keys():
-            del prompt.columns[column]
-    warnings = [f"column {column!r} of the prompts is left out: {why}" for column, why in unusable.items()]
-    if first:
-        warnings.append(f"{len(read.rejected)} of {rows} rows kept out (the first is {first})")
+        raise RolloutsError(f"{name} has no usable prompt; {why}; a file of prompts has one a row")
+    if rejected:
+        warnings.append(f"{len(rejected)} of {len(places)} rows kept out (the first is {why})")
     if repeats:
         warnings.append(
             f"{len(repeats)} rows repeat a prompt, which is sampled once, with the columns of its first row "
             f"({repeats[0]})"
         )
-    if differing:
-        warnings.append(f"{differing} of the repeated prompts have other values in other columns")
-    return Prompts(tuple(prompt for prompt, _ in kept.values()), tuple(read.rejected), tuple(warnings))
+    return [row for row, _ in kept.values()], tuple(rejected), warnings
 
 
-def _names(names: Sequence[str], wanted: Mapping[str, str], source: str) -> tuple[str, str]:
+def _names(names: Collection[str], wanted: Mapping[str, str], source: str) -> tuple[str, str]:
     """The columns of the prompts and of their ids, "prompt_id" where there is none."""
     if other := wanted.keys() - {"prompt", "prompt_id"}:
         raise RolloutsError(f"columns= maps {min(other)!r}; of prompts it maps 'prompt' and 'prompt_id'")
@@ -131,33 +102,47 @@ def _names(names: Sequence[str], wanted: Mapping[str, str], source: str) -> tupl
     return mapping["prompt"], mapping.get("prompt_id", "prompt_id")
 
 
+def _others(columns: Columns, taken: Collection[str], reserved: Collection[str]) -> tuple[Columns, list[str]]:
+    """The columns that go along, in JSON's types; a warning of each that cannot."""
+    others, warnings = {}, []
+    for name in [name for name in columns if name not in taken]:
+        try:
+            if name in reserved:
+                raise ValueError("the log has a column of that name for itself")
+            others[name] = _plain(columns[name])
+        except (TypeError, ValueError, RecursionError) as error:
+            warnings.append(f"column {name!r} of the prompts is left out: {error}")
+    return others, warnings
+
+
+def _plain(value: Any) -> Any:
+    """The value in JSON's own types, missing numbers as ``None``; TypeError where JSON cannot hold it."""
+
+    def as_json(value: Any) -> Any:
+        if isinstance(value, date | time | Decimal | UUID):
+            return str(value)
+        if isinstance(value, np.generic | np.ndarray) or value is pd.NA:
+            return present(value)
+        raise TypeError(f"JSON cannot hold {type(value).__name__}")
+
+    return json.loads(json.dumps(value, default=as_json), parse_constant=lambda constant: None)
+
+
 def _prompt(value: Any) -> str | Messages:
-    """The prompt, text or messages; ValueError says why it is none."""
+    """The prompt, text or messages without the empty entries that Parquet adds; ValueError: it is none."""
     if value is None or (isinstance(value, str) and not value.strip()):
         raise ValueError("has no prompt")
-    return value if isinstance(value, str) else _messages(value)
-
-
-def _messages(value: Any) -> Messages:
-    """Chat messages without the empty entries that Parquet fills in; ValueError where they are none."""
-    items = as_list(value)
-    if not items or not all(
-        isinstance(item, Mapping)
-        and isinstance(item.get("role"), str)
-        and isinstance(item.get("content"), str | list | None)
-        for item in items
-    ):
+    if isinstance(value, str):
+        return value
+    items = as_list(value) or [None]
+    if not all(isinstance(item, Mapping) and isinstance(item.get("role"), str) for item in items):
         raise ValueError(
             f"has a prompt of type {type(value).__name__} that is neither text nor chat messages "
             "({'role': ..., 'content': ...})"
         )
     return [
-        {
-            str(key): _plain(inner)
-            for key, inner in item.items()
-            if present(inner) is not None or key == "content"
-        }
-        for item in items
+        {key: inner for key, inner in item.items() if inner is not None or key == "content"}
+        for item in _plain(items)
     ]
 
 
@@ -173,38 +158,15 @@ def _prompt_id(given: Any, prompt: str | Messages) -> str | int:
     return given
 
 
+def as_messages(prompt: str | Messages) -> Messages:
+    """A prompt as chat messages."""
+    return [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
+
+
 def _with_system(prompt: str | Messages, system: str | None) -> str | Messages:
     if system is None:
         return prompt
-    messages = _as_messages(prompt)
+    messages = as_messages(prompt)
     if messages[0]["role"] in ("system", "developer"):
         raise ValueError("has a system message of its own, beside the system prompt that was given")
     return [{"role": "system", "content": system}, *messages]
-
-
-def _others(row: Mapping[str, Any], reserved: Collection[str], unusable: dict[str, str]) -> dict[str, Any]:
-    """The columns that go along, in JSON's types; `unusable` notes those that cannot, and why."""
-    columns = {}
-    for name, value in row.items():
-        if name in reserved:
-            unusable.setdefault(name, "the log has a column of that name for itself")
-            continue
-        try:
-            columns[name] = _plain(value)
-        except TypeError as error:
-            unusable.setdefault(name, str(error))
-    return columns
-
-
-def _plain(value: Any) -> Any:
-    """The value in JSON's own types, dates and decimals as text; TypeError where JSON cannot hold it."""
-    value = present(value)
-    if value is None or isinstance(value, str | int | float):
-        return value
-    if isinstance(value, Mapping):
-        return {str(key): _plain(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
-    if isinstance(value, date | time | Decimal | UUID):
-        return str(value)
-    raise TypeError(f"JSON cannot hold {type(value).__name__}")

@@ -6,7 +6,7 @@ import hashlib
 import json
 import sys
 import time
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,9 +18,9 @@ from tqdm.auto import tqdm
 from rewardkit.errors import InputError, RolloutsError, preview
 from rewardkit.rollouts.chat import CONCURRENCY, RETRIES, TIMEOUT, Server, ask_all
 from rewardkit.rollouts.columns import ALIASES
-from rewardkit.rollouts.files import Rejected
-from rewardkit.rollouts.prompts import Prompt, Prompts, read_prompts
+from rewardkit.rollouts.prompts import as_messages, read_prompts
 from rewardkit.rollouts.sample_log import append, mend, read_log
+from rewardkit.rollouts.source import Place
 
 __all__ = ["Sampled", "sample"]
 
@@ -43,16 +43,23 @@ RESERVED = (
 )  # fmt: skip
 """Columns that the log has for itself, which those of the prompts cannot be."""
 
-WHOLE = {"n": 1, "concurrency": 1, "retries": 0, "seed": 0, "limit": 1, "max_tokens": 1}
-"""Options that are whole numbers, and their least."""
-
+COUNT = (int, 1, sys.maxsize, "a whole number from 1")
+WHOLE = (int, 0, sys.maxsize, "a whole number from 0")
 TINY, HUGE = sys.float_info.min, sys.float_info.max
-BOUNDS = {
-    "temperature": (0.0, HUGE, "a number from 0"),
-    "top_p": (TINY, 1.0, "a number above 0, up to 1"),
-    "timeout": (TINY, HUGE, "a number of seconds above 0"),
+OPTIONS: dict[str, tuple[type, float, float, str]] = {
+    "n": COUNT,
+    "limit": COUNT,
+    "max_tokens": COUNT,
+    "concurrency": COUNT,
+    "retries": WHOLE,
+    "seed": WHOLE,
+    "temperature": (float, 0, HUGE, "a number from 0"),
+    "top_p": (float, TINY, 1, "a number above 0, up to 1"),
+    "timeout": (float, TINY, HUGE, "a number of seconds above 0"),
 }
-NOT_EXTRA = ("messages", "n", "stream", "model", "temperature", "top_p", "max_tokens", "seed")
+"""Options that are numbers: their type, the least and the largest."""
+
+NOT_EXTRA = {"messages", "n", "stream", "model", "temperature", "top_p", "max_tokens", "seed"}
 
 
 @dataclass(frozen=True)
@@ -79,7 +86,7 @@ class Sampled:
     prompts: int
     n: int
     failed: tuple[Failed, ...]
-    rejected: tuple[Rejected, ...]
+    rejected: tuple[Place, ...]
     warnings: tuple[str, ...]
     truncated: int
     without_text: int
@@ -89,16 +96,16 @@ class Sampled:
 
     def record(self) -> dict[str, Any]:
         """The same for JSON."""
-        same = ("rows", "prompts", "n", "sampled", "kept", "truncated", "without_text")
+        record = asdict(self)
+        failures = record.pop("failed")
+        tokens = {"prompt": record.pop("prompt_tokens"), "completion": record.pop("completion_tokens")}
         return {
-            **{name: getattr(self, name) for name in same},
-            "failed": len(self.failed),
-            "seconds": round(self.seconds, 3),
-            "tokens": {"prompt": self.prompt_tokens, "completion": self.completion_tokens},
+            **record,
             "output": str(self.output),
-            "failures": [asdict(item) for item in self.failed],
-            "rejected": [{"line": item.line, "reason": item.reason} for item in self.rejected],
-            "warnings": list(self.warnings),
+            "seconds": round(self.seconds, 3),
+            "failed": len(failures),
+            "failures": failures,
+            "tokens": tokens,
         }
 
     def __repr__(self) -> str:
@@ -157,33 +164,61 @@ def sample(
     settings. InputError: an option that cannot be; a server that is not there, refuses the key, has no such
     model or is gone; the rows it gave are kept.
     """
-    whole = {"n": n, "limit": limit, "max_tokens": max_tokens, "concurrency": concurrency, "retries": retries}
-    _check_numbers(whole | {"seed": seed, "temperature": temperature, "top_p": top_p, "timeout": timeout})
+    numbers: dict[str, float | None] = {
+        "n": n,
+        "limit": limit,
+        "max_tokens": max_tokens,
+        "concurrency": concurrency,
+        "seed": seed,
+    }
+    numbers |= {"retries": retries, "temperature": temperature, "top_p": top_p, "timeout": timeout}
+    for name, value in numbers.items():
+        kind, low, high, what = OPTIONS[name]
+        if value is not None and (type(value) not in (int, kind) or not low <= value <= high):
+            raise InputError(f"{name} is {value!r}; it is {what}")
     started = time.perf_counter()
     server = Server(base_url, model, timeout, retries)
     body = _checked_body(extra_body)
-    settings = {"temperature": temperature, "top_p": top_p, "max_tokens": max_tokens, "extra_body": body}
-    read = read_prompts(prompts, columns=columns, system=system, reserved=RESERVED)
-    path, chosen = Path(output), read.items[:limit]
+    every, rejected, warnings = read_prompts(prompts, columns=columns, system=system, reserved=RESERVED)
+    path, chosen = Path(output), every[:limit]
     rows, broken = read_log(path)
-    plan = _Plan(
-        policy or model,
-        model,
-        seed,
-        {name: value for name, value in settings.items() if value is not None},
-        plain_ids=not rows or rows[0]["policy"] == (policy or model),
-    )
-    there = _there(plan, path, rows, read, add)
-    wanted = [(prompt, k) for prompt in chosen for k in range(n)]
-    asks = [(prompt, plan.row(prompt, k)) for prompt, k in wanted if (str(prompt.prompt_id), k) not in there]
+    policy = policy or model
+    settings = {"temperature": temperature, "top_p": top_p, "max_tokens": max_tokens, "extra_body": body}
+    run = _Run(policy, model, seed, settings, plain_ids=not rows or rows[0]["policy"] == policy)
+    there = _there(run, path, rows, every, add)
+    wanted = [run.row(prompt, k) for prompt in chosen for k in range(n)]
+    asked = [row for row in wanted if row["rollout_id"] not in there]
+    requests = [
+        {"model": model, "messages": as_messages(row["prompt"])}
+        | {name: row[name] for name in (*SETTINGS, "seed") if name in row}
+        for row in asked
+    ]
+    if broken:
+        warnings.insert(0, f"the last line of {str(path)!r} was broken off and is cut off ({broken} bytes)")
     mend(path, broken)
-    with tqdm(desc="sampling", unit="completion", total=len(wanted), disable=not progress) as bar:
-        bar.update(len(wanted) - len(asks))
-        outcomes = ask_all(
-            server, [plan.request(prompt, row) for prompt, row in asks], concurrency=concurrency
-        )
-        answers, failed = _written(path, server, [row for _, row in asks], outcomes, bar)
-    mended = f"the last line of {str(path)!r} was broken off and is cut off ({len(broken)} bytes)"
+    answers: list[dict[str, Any]] = []
+    failed: list[Failed] = []
+    try:
+        with (
+            tqdm(desc="sampling", unit="completion", total=len(wanted), disable=not progress) as bar,
+            closing(ask_all(server, requests, concurrency=concurrency)) as outcomes,
+        ):
+            bar.update(len(wanted) - len(asked))
+            for at, outcome in outcomes:
+                bar.update()
+                if isinstance(outcome, dict):
+                    append(path, {**asked[at], **outcome})
+                    answers.append(outcome)
+                else:
+                    failed.append(Failed(asked[at]["rollout_id"], server.reason(outcome)))
+                    bar.set_postfix(failed=len(failed))
+    except (InputError, KeyboardInterrupt) as error:
+        if isinstance(error, InputError) and not answers:
+            raise
+        raise type(error)(
+            f"{str(error) or 'interrupted'}; {len(answers)} of the {len(asked)} completions that were to be "
+            f"sampled are in {str(path)!r}, and the same again samples the others"
+        ) from None
     return Sampled(
         output=path,
         rows=len(rows) + len(answers),
@@ -191,53 +226,19 @@ def sample(
         sampled=len(answers),
         prompts=len(chosen),
         n=n,
-        failed=tuple(Failed(asks[at][1]["rollout_id"], reason) for at, reason in sorted(failed.items())),
-        rejected=read.rejected,
-        warnings=(*([mended] if broken else []), *read.warnings),
+        failed=tuple(sorted(failed, key=lambda item: item.rollout_id)),
+        rejected=rejected,
+        warnings=tuple(warnings),
         truncated=sum(answer["finish_reason"] == "length" for answer in answers),
         without_text=sum(answer["completion"] is None for answer in answers),
-        prompt_tokens=_total(answers, "prompt_tokens"),
-        completion_tokens=_total(answers, "completion_tokens"),
+        prompt_tokens=sum(answer["prompt_tokens"] or 0 for answer in answers),
+        completion_tokens=sum(answer["completion_tokens"] or 0 for answer in answers),
         seconds=time.perf_counter() - started,
     )
 
 
-def _total(answers: Sequence[Mapping[str, Any]], name: str) -> int:
-    return sum(answer[name] for answer in answers if isinstance(answer[name], int))
-
-
-def _written(
-    path: Path,
-    server: Server,
-    rows: Sequence[Mapping[str, Any]],
-    outcomes: Generator[tuple[int, dict[str, Any] | Exception], None, None],
-    bar: Any,
-) -> tuple[list[dict[str, Any]], dict[int, str]]:
-    """The answers, each in the log as it comes, and why others failed, by their positions among the rows."""
-    answers: list[dict[str, Any]] = []
-    failed: dict[int, str] = {}
-    try:
-        with closing(outcomes):
-            for at, outcome in outcomes:
-                bar.update()
-                if isinstance(outcome, dict):
-                    append(path, {**rows[at], **outcome})
-                    answers.append(outcome)
-                else:
-                    failed[at] = server.reason(outcome)
-                    bar.set_postfix(failed=len(failed))
-    except (InputError, KeyboardInterrupt) as error:
-        if isinstance(error, InputError) and not answers:
-            raise
-        raise type(error)(
-            f"{str(error) or 'interrupted'}; {len(answers)} of the {len(rows)} completions that were to be "
-            f"sampled are in {str(path)!r}, and the same again samples the others"
-        ) from None
-    return answers, failed
-
-
 @dataclass(frozen=True)
-class _Plan:
+class _Run:
     """How completions are asked for: what stands in every row and every request."""
 
     policy: str
@@ -246,90 +247,70 @@ class _Plan:
     settings: dict[str, Any]
     plain_ids: bool  # not where another policy's rows have taken them
 
-    def request(self, prompt: Prompt, row: Mapping[str, Any]) -> dict[str, Any]:
-        """The request for what will be a row."""
-        given = {name: row[name] for name in (*SETTINGS, "seed") if name in row}
-        return {"model": self.model, "messages": prompt.messages, **given}
-
-    def row(self, prompt: Prompt, k: int) -> dict[str, Any]:
+    def row(self, prompt: Mapping[str, Any], k: int) -> dict[str, Any]:
         """What the row of completion `k` of a prompt holds before the server has answered."""
-        rollout_id = f"{'' if self.plain_ids else self.policy + ':'}{prompt.prompt_id}#{k}"
-        row = {
-            "rollout_id": rollout_id,
-            "prompt_id": prompt.prompt_id,
+        rollout_id = f"{'' if self.plain_ids else self.policy + ':'}{prompt['prompt_id']}#{k}"
+        # siblings have different seeds, whatever the order and whatever failed before; servers take 31 bits
+        digest = hashlib.sha256(f"{self.seed}:{rollout_id}".encode()).digest()
+        own = {
             "generation": k,
             "policy": self.policy,
-            "prompt": prompt.prompt,
+            "model": None if self.policy == self.model else self.model,
+            "seed": None if self.seed is None else int.from_bytes(digest[:4]) >> 1,
+            **self.settings,
         }
-        if self.policy != self.model:
-            row["model"] = self.model
-        if self.seed is not None:  # siblings differ, and neither order nor what failed before changes it
-            digest = hashlib.sha256(f"{self.seed}:{rollout_id}".encode()).digest()
-            row["seed"] = int.from_bytes(digest[:4]) >> 1  # servers take 31 bits
-        return {**row, **self.settings, **prompt.columns}
+        given = {name: value for name, value in own.items() if value is not None}
+        return {"rollout_id": rollout_id, **given, **prompt}
 
 
 def _there(
-    plan: _Plan, path: Path, rows: Sequence[Mapping[str, Any]], read: Prompts, add: bool
-) -> set[tuple[str, int]]:
-    """The completions (prompt_id, k) of this policy that stand in the log.
+    run: _Run,
+    path: Path,
+    rows: Sequence[Mapping[str, Any]],
+    prompts: Sequence[Mapping[str, Any]],
+    add: bool,
+) -> set[str]:
+    """The ids of the rows of this policy and these prompts that stand in the log.
 
     RolloutsError: it was made with other settings or of a prompt that has changed, or it has other policies
     or prompts and `add` is not set.
     """
-    prompts = {str(item.prompt_id): item for item in read.items}
+    by_id = {str(prompt["prompt_id"]): prompt for prompt in prompts}
     there = set()
     for row in rows:
-        prompt, other = prompts.get(str(row["prompt_id"])), row["policy"] != plan.policy
-        if (prompt is None or other) and not add:
-            what = (
-                f"policy {row['policy']!r}, and this run samples {plan.policy!r}"
-                if other
-                else f"prompt {row['prompt_id']!r}, which is not among the {len(prompts)} of this run"
-            )
-            raise RolloutsError(
-                f"{str(path)!r} has completions of {what}; name another log, or let this one be added to "
-                "(--add, add=True)"
-            )
-        if other:
-            continue
-        there.add((str(row["prompt_id"]), row["generation"]))
-        expected = plan.row(prompt, row["generation"]) if prompt else row
-        for name in [*expected, *(name for name in row if name not in ANSWERED)]:
-            if row.get(name) != expected.get(name):
-                what = f"{name} {preview(row.get(name))}, and this run {preview(expected.get(name))}"
+        prompt = by_id.get(str(row["prompt_id"]))
+        if row["policy"] != run.policy or prompt is None:
+            if not add:
                 raise RolloutsError(
-                    f"{str(path)!r} was made otherwise: {row['rollout_id']} has "
-                    f"{'another seed' if name == 'seed' else what}; name another log, or add this run as "
-                    "another policy (--policy NAME --add)"
+                    f"{str(path)!r} has completions of prompt {row['prompt_id']!r} and policy "
+                    f"{row['policy']!r}; this run samples {run.policy!r} on {len(prompts)} prompts: name "
+                    "another log, or let this one be added to (--add, add=True)"
                 )
-    return there
-
-
-def _check_numbers(numbers: Mapping[str, Any]) -> None:
-    """InputError for an option that cannot be."""
-    for name, value in numbers.items():
-        if value is None and name in ("limit", "max_tokens", "seed", "top_p"):
             continue
-        kinds: tuple[type, ...] = (int,) if name in WHOLE else (int, float)
-        low, high, what = BOUNDS.get(name) or (WHOLE[name], HUGE, f"a whole number from {WHOLE[name]}")
-        if type(value) not in kinds or not low <= value <= high:
-            raise InputError(f"{name} is {value!r}; it is {what}")
+        expected = run.row(prompt, row["generation"])
+        for name in dict.fromkeys([*expected, *row]):
+            if name not in ANSWERED and row.get(name) != expected.get(name):
+                raise RolloutsError(
+                    f"{str(path)!r} was made otherwise: {row['rollout_id']} has {name} "
+                    f"{preview(row.get(name))}, and this run {preview(expected.get(name))}; name another "
+                    "log, or add this run as another policy (--policy NAME --add)"
+                )
+        there.add(row["rollout_id"])
+    return there
 
 
 def _checked_body(extra_body: dict[str, Any] | None) -> dict[str, Any] | None:
     """A copy of the further fields of a request; InputError where they cannot be."""
     try:
-        body = json.loads(json.dumps(extra_body))
+        body = json.loads(json.dumps(extra_body or {}))
     except (TypeError, ValueError, RecursionError):
-        body = ()
-    if not isinstance(body, dict | None):
+        body = None
+    if not isinstance(body, dict):
         raise InputError(
             f"extra_body is {preview(extra_body)}; it is a JSON object with fields of the request"
         )
-    for name in NOT_EXTRA:
-        if name in (body or {}):
-            raise InputError(
-                f"extra_body has {name!r}, which sample sets itself; leave it out, or use its option"
-            )
+    if taken := NOT_EXTRA & body.keys():
+        raise InputError(
+            f"extra_body has {min(taken)!r}, which sample sets itself; leave it out, or use its option"
+        )
     return body or None

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import operator
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,15 +21,16 @@ from rewardkit.errors import RolloutsError, did_you_mean
 from rewardkit.html import cards
 from rewardkit.primitives.messages import assistant_text
 from rewardkit.rollouts.columns import ALIASES, TEXTS, mapped
-from rewardkit.rollouts.files import Rejected, Row, Source, read_source
+from rewardkit.rollouts.files import read_files
 from rewardkit.rollouts.join import fill_columns, join_columns
 from rewardkit.rollouts.logs.forms import read_log
 from rewardkit.rollouts.logs.log import Logged
+from rewardkit.rollouts.source import Place, Source
 from rewardkit.rollouts.values import as_column, column_values, present
 
-__all__ = ["ALIASES", "TEXTS", "Rejected", "Rollouts", "load_rollouts"]
+__all__ = ["ALIASES", "TEXTS", "Rollouts", "load_rollouts"]
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 GROUP_WITH = ("policy", "step", "data_source")
 REJECTED_SHOWN = 3
@@ -50,7 +52,7 @@ class Rollouts:
     table: pd.DataFrame
     mapping: dict[str, str]
     group_key: tuple[str, ...]
-    rejected: tuple[Rejected, ...] = ()
+    rejected: tuple[Place, ...] = ()
     source: str = "memory"
     kind: str = "rollouts"
     logged: Logged = NOT_LOGGED
@@ -61,7 +63,17 @@ class Rollouts:
         return len(self.table)
 
     def __getitem__(self, position: int) -> dict[str, Any]:
-        row = self.table.iloc[position]
+        try:
+            row = self.table.iloc[operator.index(position)]
+        except TypeError:
+            raise TypeError(
+                f"rollouts[{position!r}] is no row; give a position, such as rollouts[0] (of a column: "
+                "rollouts.table, of several rows: rollouts.select)"
+            ) from None
+        except IndexError:
+            raise IndexError(
+                f"there is no row {position}; of {len(self)} rollouts the last is row {len(self) - 1}"
+            ) from None
         return {str(name): present(row[name]) for name in self.table.columns}
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
@@ -161,15 +173,12 @@ class Rollouts:
             "source": self.source,
             "kind": self.kind,
             "rows": len(self),
-            "rejected": [
-                {"line": item.line, "reason": item.reason} | ({"file": item.file} if item.file else {})
-                for item in self.rejected
-            ],
+            "rejected": list(map(asdict, self.rejected)),
             "mapping": self.mapping,
             "group_key": list(self.group_key),
             "groups": int(self.groups.max(initial=-1)) + 1,
             "group_sizes": {str(size): count for size, count in self.group_sizes.items()},
-            "logged": self.logged.record(),
+            "logged": asdict(self.logged),
             "notes": list(self.notes),
             "warnings": list(self.warnings),
         }
@@ -179,20 +188,8 @@ class Rollouts:
         return cards.rollouts(self.summary(), list(map(str, self.table.columns)), first)
 
     def __repr__(self) -> str:
-        renamed = ", ".join(
-            f"{name} from {source!r}" for name, source in self.mapping.items() if name != source
-        )
-        groups = int(self.groups.max(initial=-1)) + 1
-        sizes = f" of {min(self.group_sizes)}" if len(self.group_sizes) == 1 else ""  # else a warning says
-        kind = f" ({self.kind})" if self.kind != "rollouts" else ""
-        lines = [
-            f"{len(self)} rollouts from {self.source}{kind} in {groups} groups{sizes} "
-            f"by {', '.join(self.group_key) or 'row'}",
-            f"columns: {', '.join(map(str, self.table.columns))}" + (f" ({renamed})" if renamed else ""),
-            *self.notes,
-            *(f"note: {sentence}" for sentence in self.warnings),
-        ]
-        return "\n".join(lines)
+        facts = cards.facts(self.summary(), list(map(str, self.table.columns)))
+        return "\n".join(f"{name}: {text}" for name, text in facts)
 
 
 def load_rollouts(
@@ -225,45 +222,46 @@ def load_rollouts(
     """
     name = str(source) if isinstance(source, str | Path) else "memory"
     wanted = dict(columns or {})
-    read = read_source(source, wanted)
-    logged = read_log(read, keep=set(wanted.values()))
-    mapping = _mapping(read.names, wanted, logged.usual) if read.rows else {}
-    rows = _validate(read, mapping)
-    if not rows:
-        first = read.rejected[0] if read.rejected else None
+    kind, log, logged = read_log(read_files(source, wanted), keep=set(wanted.values()))
+    mapping = _mapping(log.source.columns, wanted) if log.source.columns else {}
+    read = _validated(log.source, mapping)
+    rejected = tuple(read.rejected)
+    if len(rejected) == len(read.places):
+        count = len(rejected)
         raise RolloutsError(
-            f"{name} has no usable row; {first.place}: {first.reason} ({len(read.rejected)} rows kept out)"
-            if first
+            f"{name} has no usable row; {rejected[0].place}: {rejected[0].reason} ({count} rows kept out)"
+            if rejected
             else f"{name} has no rows; a rollout file has one completion a row"
         )
-    notes, cautions = [*logged.notes], [*logged.warnings]
+    values = read.keep([not place.reason for place in read.places]).columns
+    notes, cautions = [*log.notes], [*log.warnings]
     if fill:
-        rows, filled = fill_columns(rows, fill)
+        values, filled = fill_columns(values, fill)
         notes += filled
     if join is not None:
-        rows, done, warnings = join_columns(rows, join, on=on, without=fill or ())
+        values, done, warnings = join_columns(values, join, on=on, without=fill or ())
         notes.append(done)
         cautions += warnings
-    table = _table(rows)
+    order = [name for name in ALIASES if name in values] + [name for name in values if name not in ALIASES]
     rollouts = Rollouts(
-        table,
+        pd.DataFrame({name: as_column(values[name]) for name in order}),
         mapping,
-        _group_key(list(table.columns), group),
-        tuple(read.rejected),
+        _group_key(order, group),
+        rejected,
         name,
-        logged.kind,
-        logged.logged.among(set(table.columns)),
+        kind,
+        logged,
         tuple(notes),
         tuple(cautions),
     )
     for sentence in rollouts.warnings:
-        log.warning("%s: %s", name, sentence)
+        logger.warning("%s: %s", name, sentence)
     return rollouts
 
 
-def _mapping(names: Sequence[str], wanted: Mapping[str, str], usual: Mapping[str, str]) -> dict[str, str]:
+def _mapping(names: Collection[str], wanted: Mapping[str, str]) -> dict[str, str]:
     """Canonical column -> the source's name for it; RolloutsError where none holds the completions."""
-    mapping = mapped(names, wanted, usual)
+    mapping = mapped(names, wanted)
     if "completion" not in mapping and "messages" not in mapping:
         raise RolloutsError(
             f"no column holds the completions; the rollouts have {list(names)}: "
@@ -272,56 +270,52 @@ def _mapping(names: Sequence[str], wanted: Mapping[str, str], usual: Mapping[str
     return mapping
 
 
-def _validate(read: Source, mapping: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Rows under canonical names with a text as completion and an id of their own; `read` rejects others."""
-    rows, rejected = [], []
-    seen: dict[Any, str] = {}
+def _validated(read: Source, mapping: Mapping[str, str]) -> Source:
+    """The rows under canonical names, with texts as completions and an id each; why others are kept out."""
     taken = {*mapping, *mapping.values()}
-    for item, rollout_id in zip(read.rows, _ids(read.rows, mapping.get("rollout_id", "")), strict=True):
-        raw = item.values
-        row = {canonical: present(raw[source]) for canonical, source in mapping.items() if source in raw}
-        row |= {name: present(value) for name, value in raw.items() if name not in taken}
-        given = row.get("completion") if row.get("completion") is not None else row.get("messages")
-        completion = assistant_text(given)
-        if given is None:
+    columns = {canonical: read.columns[own] for canonical, own in mapping.items()}
+    columns |= {name: cells for name, cells in read.columns.items() if name not in taken}
+    nothing = [None] * len(read.places)
+    both = zip(columns.get("completion", nothing), columns.get("messages", nothing), strict=True)
+    given = [messages if completion is None else completion for completion, messages in both]
+    columns["completion"] = list(map(assistant_text, given))
+    columns["rollout_id"] = _ids(read, columns.get("rollout_id", nothing))
+    places, seen = list(read.places), dict[Any, Place]()
+    each = zip(read.places, given, columns["completion"], columns["rollout_id"], strict=True)
+    for row, (place, value, completion, rollout_id) in enumerate(each):
+        reason = place.reason
+        if reason:
+            pass
+        elif value is None:
             reason = "has no completion"
         elif completion is None:
-            reason = f"has a completion of type {type(given).__name__}, not text or chat messages"
+            reason = f"has a completion of type {type(value).__name__}, not text or chat messages"
         elif not isinstance(rollout_id, str | int | float):
             reason = f"has a rollout_id of type {type(rollout_id).__name__}, not text or a number"
-        elif rollout_id in seen:
-            reason = f"repeats rollout_id {rollout_id!r} of {seen[rollout_id]}"
-        else:
-            seen[rollout_id] = item.rejected("").place
-            rows.append({**row, "rollout_id": rollout_id, "completion": completion})
-            continue
-        rejected.append(item.rejected(reason))
-    read.reject(rejected)
-    return rows
+        elif seen.setdefault(rollout_id, place) is not place:
+            reason = f"repeats rollout_id {rollout_id!r} of {seen[rollout_id].place}"
+        places[row] = replace(place, reason=reason)
+    return replace(read, columns=columns, places=places)
 
 
-def _ids(rows: Sequence[Row], name: str) -> Iterator[Any]:
+def _ids(read: Source, given: Sequence[Any]) -> list[Any]:
     """What each row is called: as it calls itself, else by its line, which no other row is called.
 
     In a folder the file's name stands before the line, and before own ids where one comes in several files.
     """
-    given = [present(row.values.get(name)) for row in rows]
-    named = [(one, row.file) for one, row in zip(given, rows, strict=True) if isinstance(one, int | str)]
-    own = {one for one, _ in named}
-    repeated = len(set(named)) > len(own)
-    for row, one in zip(rows, given, strict=True):
-        inside = f"{row.file.rpartition('.')[0]}:" if row.file else ""
-        line = f"{inside}{row.line}" if row.file else row.line
+    own = {
+        (place.file, one) for place, one in zip(read.places, given, strict=True) if isinstance(one, int | str)
+    }
+    known = {one for _, one in own}
+    ids: list[Any] = []
+    for place, one in zip(read.places, given, strict=True):
+        inside = f"{place.file.rpartition('.')[0]}:" if place.file else ""
+        line = f"{inside}{place.line}" if inside else place.line
         if one is None:
-            yield f"line-{line}" if line in own else line
+            ids.append(f"line-{line}" if line in known else line)
         else:
-            yield f"{inside}{one}" if repeated and isinstance(one, int | str) else one
-
-
-def _table(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
-    names = dict.fromkeys(name for row in rows for name in row)
-    ordered = [name for name in ALIASES if name in names] + [name for name in names if name not in ALIASES]
-    return pd.DataFrame({name: as_column([row.get(name) for row in rows]) for name in ordered})
+            ids.append(f"{inside}{one}" if len(own) > len(known) and isinstance(one, int | str) else one)
+    return ids
 
 
 def _group_key(names: Sequence[str], group: str | Sequence[str] | None) -> tuple[str, ...]:

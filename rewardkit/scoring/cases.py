@@ -18,7 +18,7 @@ from rewardkit.html import cards
 from rewardkit.primitives.messages import assistant_text
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.bundle import resolve
-from rewardkit.rollouts.files import read_jsonl
+from rewardkit.rollouts.files import json_lines
 from rewardkit.scoring.deadlines import time_limit
 from rewardkit.scoring.evaluate import check_reward, evaluate
 from rewardkit.scoring.outcomes import STATUSES, Outcomes
@@ -173,11 +173,12 @@ def load_cases(source: CaseSource) -> list[Case]:
         path = resolve(source, "cases.jsonl")
         if not path.is_file():
             raise CasesError(f"there is no case file {str(path)!r}; give a JSONL file with one case a line")
-        read = read_jsonl(path)
-        if read.rejected:
-            lost = read.rejected[0]
-            raise CasesError(f"{path}:{lost.line}: {lost.reason}; each line is one case as a JSON object")
-        cases = [_case(row.values, f"{path}:{row.line}", row.line) for row in read.rows]
+        cases = []
+        for place, raw in json_lines(path):
+            if not isinstance(raw, Mapping):
+                why = raw if isinstance(raw, ValueError) else f"a row is an object, not {preview(raw)}"
+                raise CasesError(f"{path}:{place.line}: {why}; each line is one case as a JSON object")
+            cases.append(_case(raw, f"{path}:{place.line}", place.line))
     else:
         path = None
         cases = [_case(raw, f"case {line}", line) for line, raw in enumerate(_several(source), start=1)]

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from rewardkit.errors import RolloutsError, preview
 from rewardkit.html import cards
 from rewardkit.rewards.plan import Floats, Plan
-from rewardkit.rewards.record import reward_from_record
 from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.run_record import reward_from_record
 from rewardkit.rollouts.logs.log import Logged
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import as_column, column_values

@@ -64,6 +64,7 @@ def test_a_prompt_that_always_fails_costs_its_own_siblings_and_is_asked_for_in_t
     [
         pytest.param(error(401, "bad key"), "refuses the key .*bad key.*; set OPENAI_API_KEY", id="401"),
         pytest.param(error(402, "pay"), "asks for payment", id="402"),
+        pytest.param(error(403, "not yours"), "refuses access .*not yours", id="403"),
         pytest.param(
             error(404, "no such model"), "does not know the model.*'tinni'.*did you mean 'tiny'", id="404"
         ),
@@ -74,7 +75,7 @@ def test_what_no_request_will_change_stops_at_once_and_leaves_no_file(serve, rep
     server = serve(lambda *_: reply)
     with pytest.raises(rk.InputError, match=expected):
         run(server, n=50, model="tinni", concurrency=2, retries=0)
-    assert len(server.asked) <= 2
+    assert len(server.asked) < 10  # of 150
     assert not Path("log.jsonl").exists()
 
 
@@ -82,7 +83,7 @@ def test_a_server_that_is_not_there_is_said_at_once(serve):
     server = serve()
     server.close()
     started = time.perf_counter()
-    with pytest.raises(rk.InputError, match=r"no server answers at 'http://127\.0\.0\.1:\d+/v1'"):
+    with pytest.raises(rk.InputError, match=r"the server at 'http://127\.0\.0\.1:\d+/v1' does not answer"):
         run(server, retries=10)
     assert time.perf_counter() - started < 3
     assert not Path("log.jsonl").exists()
@@ -107,7 +108,7 @@ def test_a_server_that_is_gone_ends_the_run_and_what_it_gave_is_kept(serve):
     many = [{"prompt": f"{i}?"} for i in range(40)]
     gone = Reply(said("4").body, cut=True)
     server = serve(lambda text, attempt: four(text, 0) if int(text[:-1]) < 5 else gone)
-    with pytest.raises(rk.InputError, match=r"no server answers at .*10 of the 80 completions"):
+    with pytest.raises(rk.InputError, match=r"does not answer .*10 of the 80 completions"):
         run(server, many, concurrency=1, retries=1)
     assert len(server.asked) <= 10 + 4
     assert len(rows()) == 10
@@ -175,7 +176,7 @@ def test_the_key_is_sent_and_never_shown(serve, monkeypatch):
 def test_a_local_server_needs_no_key(serve):
     server = serve()
     run(server)
-    assert set(server.keys) == {"Bearer none"}
+    assert set(server.keys) == {"Bearer no-key"}
 
 
 def test_a_password_in_the_address_is_not_shown():

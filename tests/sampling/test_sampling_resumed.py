@@ -45,12 +45,12 @@ def test_a_larger_group_and_more_prompts_add_to_the_log(serve):
     [
         pytest.param({"temperature": 0.7}, "q0#. has temperature 1.0, and this run 0.7", id="temperature"),
         pytest.param({"max_tokens": 9}, "has max_tokens None, and this run 9", id="max_tokens"),
-        pytest.param({"seed": 4}, "has another seed", id="seed"),
+        pytest.param({"seed": 4}, "has seed None, and this run", id="seed"),
         pytest.param({"system": "Hi"}, "has prompt '0.2.', and this run .*system", id="system"),
         pytest.param({"extra_body": {"top_k": 1}}, "has extra_body None", id="extra_body"),
         pytest.param({"policy": "tiny", "model": "tiny-2"}, "has model None, .* 'tiny-2'", id="model"),
-        pytest.param({"model": "tiny-2"}, "of policy 'tiny', .* samples 'tiny-2'.*--add", id="policy"),
-        pytest.param({"prompts": PROMPTS[1:]}, "of prompt 'q0', which is not among", id="fewer prompts"),
+        pytest.param({"model": "tiny-2"}, "policy 'tiny'; this run samples 'tiny-2'.*--add", id="policy"),
+        pytest.param({"prompts": PROMPTS[1:]}, "of prompt 'q0' .* on 2 prompts", id="fewer prompts"),
         pytest.param(
             {"prompts": [{**PROMPTS[0], "prompt": "9?"}, *PROMPTS[1:]]}, "has prompt '0.2.'", id="another one"
         ),

@@ -1,15 +1,17 @@
-"""Rows out of an evaluation log of Inspect, by its own reader: a sample (of one epoch) is a rollout."""
+"""Evaluation logs of Inspect, read by its own reader: a sample (of one epoch) is a rollout."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import RolloutsError
+from rewardkit.rollouts.logs.log import LOGGED, Form, Log
+from rewardkit.rollouts.source import Place, Source
 
-__all__ = ["is_inspect_log", "number_of", "read_inspect_log"]
+__all__ = ["LOG", "is_inspect_log", "number_of", "read_inspect_log"]
 
 LETTERS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 """What Inspect's `value_to_float` takes its grades for: correct, incorrect, partial, no answer."""
@@ -20,11 +22,11 @@ def is_inspect_log(content: Any) -> bool:
     return isinstance(content, dict) and isinstance(content.get("eval"), dict) and "status" in content
 
 
-def read_inspect_log(path: Path) -> list[tuple[int, dict[str, Any] | ValueError]]:
-    """The samples of a log as numbered rows; scores as ``logged/<scorer>``, missing where they are no number.
+def read_inspect_log(path: Path) -> Source:
+    """The samples of a log as rows; scores as ``logged/<scorer>``, missing where they are no number.
 
-    A sample that ended in an error before there was an output is a ValueError with it. RolloutsError:
-    inspect_ai is not installed, or cannot read the file.
+    A sample that ended in an error before there was an output is kept out. RolloutsError: inspect_ai is not
+    installed, or cannot read the file.
     """
     try:
         from inspect_ai.log import read_eval_log
@@ -38,7 +40,8 @@ def read_inspect_log(path: Path) -> list[tuple[int, dict[str, Any] | ValueError]
         raise RolloutsError(
             f"{str(path)!r} is not a log that Inspect can read: {type(error).__name__}: {error}"
         ) from None
-    return [(at, _row(sample, log.eval)) for at, sample in enumerate(log.samples or (), start=1)]
+    samples = enumerate(log.samples or (), start=1)
+    return Source.of_rows(((Place(at), _row(sample, log.eval)) for at, sample in samples), form=LOG.name)
 
 
 def _row(sample: Any, about: Any) -> dict[str, Any] | ValueError:
@@ -61,8 +64,8 @@ def _row(sample: Any, about: Any) -> dict[str, Any] | ValueError:
     for scorer, score in (sample.scores or {}).items():
         values = score.value if isinstance(score.value, Mapping) else {"": score.value}
         for key, value in values.items():
-            row[f"logged/{scorer}{'_' if key else ''}{key}"] = number_of(value)
-    return {name: value for name, value in row.items() if value is not None or name.startswith("logged/")}
+            row[f"{LOGGED}{scorer}{'_' if key else ''}{key}"] = number_of(value)
+    return row
 
 
 def _plain(message: Any) -> dict[str, Any]:
@@ -90,3 +93,12 @@ def number_of(value: Any) -> float | None:
     if not isinstance(value, bool | int | float) or not math.isfinite(value):
         return None
     return float(value)
+
+
+def _read(source: Source, keep: Collection[str]) -> Log:
+    scores = [name for name in source.columns if name.startswith(LOGGED)]
+    total = scores[0] if len(scores) == 1 else None
+    return Log(source, dict.fromkeys(scores, 1.0), total=total, on_missing="skip")
+
+
+LOG = Form("Inspect log", lambda columns: False, _read)  # known by its file, not by its columns

@@ -1,17 +1,21 @@
-"""What a log says of itself: its form, which scores stand in it, and what its columns are taken for."""
+"""A form of log: how it is recognised, and what is read from it: rollouts, and the scores in it."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rewardkit.rollouts.files import Row
-from rewardkit.rollouts.logs.verifiers import LOGGED
+from rewardkit.rollouts.source import Columns, Source
 
-__all__ = ["LOGGED", "Log", "Logged", "clear_texts", "identifier", "listed", "numeric", "rename", "values_of"]
+__all__ = ["LOGGED", "Form", "Log", "Logged", "first", "identifier", "listed", "numeric", "take_scores"]
+
+LOGGED = "logged/"
+"""Columns with scores of a log are called so.
+
+No reward can have a component of such a name, and a scored table has no such column of its own.
+"""
 
 
 @dataclass(frozen=True)
@@ -31,47 +35,70 @@ class Logged:
     def __bool__(self) -> bool:
         return bool(self.components)
 
-    def among(self, columns: Collection[str]) -> Logged:
-        """Those of these columns."""
-        there = {name: column for name, column in self.components.items() if column in columns}
-        weights = {name: self.weights[name] for name in there}
-        return replace(
-            self, components=there, weights=weights, total=self.total if self.total in columns else None
-        )
-
-    def record(self) -> dict[str, Any]:
-        """The same as plain data, of which ``Logged(**record)`` makes it again."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class Log:
-    """What a form makes of the rows of a source.
+    """What was read from a log.
 
-    `scores` are columns under ``logged/`` names with their weights; `usual` says which columns are the
-    canonical ones; `notes` are sentences on what was taken for what, `warnings` on what to be careful with.
+    `source` are its rows as rollouts, `weights` the columns with scores and what each counts, `beside` what
+    else is no column of a rollout; `total` and `on_missing` as in `Logged`.
+    `notes` are sentences on what was taken for what, `warnings` on what to be careful with.
     """
 
-    kind: str
-    usual: Mapping[str, str] = field(default_factory=dict)
-    scores: Mapping[str, float] = field(default_factory=dict)  # column -> weight
+    source: Source
+    weights: Mapping[str, float] = field(default_factory=dict)
+    beside: Collection[str] = ()
     total: str | None = None
     on_missing: str = "nan"
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
-    @property
-    def logged(self) -> Logged:
-        """Its scores by names that components can have."""
-        components: dict[str, str] = {}
-        for column in self.scores:
-            base = identifier(column.removeprefix(LOGGED))
-            name, number = base, 2
-            while name in components:
-                name, number = f"{base}_{number}", number + 1
-            components[name] = column
-        weights = {name: self.scores[column] for name, column in components.items()}
-        return Logged(components, weights, self.total, self.on_missing)
+
+@dataclass(frozen=True)
+class Form:
+    """A form of log. A new one is a module with one of these, and its line in `forms.FORMS`.
+
+    `fits` says whether the columns of a file are those of this form; `read` makes rollouts of the rows. It
+    also gets the columns that a person gave a meaning: they are no scores.
+    """
+
+    name: str
+    fits: Callable[[Columns], bool]
+    read: Callable[[Source, Collection[str]], Log]
+
+
+def take_scores(log: Log) -> tuple[Log, Logged]:
+    """The log with its scores, and what stands beside them, under ``logged/`` names; what they are.
+
+    What is no number among them is missing, and a warning counts it; a note says what was taken.
+    """
+    new = {name: LOGGED + name.removeprefix(LOGGED) for name in (*log.weights, *log.beside)}
+    columns = {new.get(name, name): cells for name, cells in log.source.columns.items()}
+    components: dict[str, str] = {}
+    warnings = list(log.warnings)
+    for name in log.weights:
+        cells = columns[new[name]]
+        columns[new[name]] = [cell if isinstance(cell, int | float) else None for cell in cells]
+        if wrong := columns[new[name]].count(None) - cells.count(None):
+            warnings.append(f"{wrong} values of {new[name]} are no numbers: taken as missing")
+        base = identifier(name.removeprefix(LOGGED))
+        component, number = base, 2
+        while component in components:
+            component, number = f"{base}_{number}", number + 1
+        components[component] = new[name]
+    weights = dict(zip(components, log.weights.values(), strict=True))
+    total = new[log.total] if log.total else None
+    paid = listed(name.removeprefix(LOGGED) for name, weight in log.weights.items() if weight)
+    recorded = listed(name.removeprefix(LOGGED) for name, weight in log.weights.items() if not weight)
+    note = f"took {paid or 'nothing'} for the reward" + (
+        f", recorded beside it {recorded}" if recorded else ""
+    )
+    return replace(
+        log,
+        source=replace(log.source, columns=columns),
+        notes=(*([note] if weights else []), *log.notes),
+        warnings=tuple(warnings),
+    ), Logged(components, weights, total, log.on_missing)
 
 
 def numeric(values: Iterable[Any]) -> bool:
@@ -80,34 +107,14 @@ def numeric(values: Iterable[Any]) -> bool:
     return bool(kinds) and kinds <= {int, float, bool}
 
 
-def values_of(rows: Sequence[Row], name: str) -> list[Any]:
-    """The values of a column, ``None`` where a row has none."""
-    return [row.values.get(name) for row in rows]
-
-
-def rename(rows: Sequence[Row], names: Collection[str]) -> None:
-    """Give these columns their ``logged/`` names."""
-    new = {name: LOGGED + name for name in names if not name.startswith(LOGGED)}
-    for row in rows:
-        row.values = {new.get(name, name): value for name, value in row.values.items()}
-
-
-def clear_texts(rows: Sequence[Row], scores: Collection[str]) -> tuple[str, ...]:
-    """Make missing what is no number among the scores; a sentence a score on how many that were."""
-    wrong: Counter[str] = Counter()
-    for row in rows:
-        for name in scores:
-            if not isinstance(row.values.get(name), int | float | None):
-                row.values[name] = None
-                wrong[name] += 1
-    return tuple(
-        f"{count} values of {name} are no numbers: taken as missing" for name, count in wrong.items()
-    )
+def first(cells: Iterable[Any]) -> Any:
+    """The first value that there is in a column, ``None`` where there is none."""
+    return next((cell for cell in cells if cell is not None), None)
 
 
 def listed(names: Iterable[str]) -> str:
     """Names as a sentence has them."""
-    return ", ".join(repr(name) for name in names)
+    return ", ".join(map(repr, names))
 
 
 def identifier(name: str) -> str:

@@ -1,0 +1,121 @@
+"""Completions of TRL: a file a step, as GRPOTrainer.log and RLOOTrainer.log write them (TRL 1.16).
+
+Columns are step, prompt, completion, one a reward function (under the name of `get_callable_name`), those of
+log_extra in alphabetical order, advantage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from itertools import pairwise, takewhile
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from rewardkit.rollouts.columns import ALIASES
+from rewardkit.rollouts.logs.log import Form, Log, first, listed, numeric
+from rewardkit.rollouts.source import Columns, Source
+
+__all__ = ["COMPLETIONS"]
+
+KNOWN = {alias for aliases in ALIASES.values() for alias in aliases}
+
+NOISE = 1e-3
+"""Below which differences of advantages and of rewards that were scaled alike are rounding. Our choice."""
+
+
+def _fits(columns: Columns) -> bool:
+    between = _between(columns)
+    return (
+        {"step", "prompt", "completion"} <= columns.keys()
+        and bool(between)
+        and isinstance(first(columns[between[0]]), float | int | None)
+    )
+
+
+def _between(columns: Columns) -> list[str]:
+    """The columns between completion and advantage: scores, then what log_extra brought."""
+    order = list(columns)
+    if not {"completion", "advantage"} <= columns.keys():
+        return []
+    return order[order.index("completion") + 1 : order.index("advantage")]
+
+
+def _read(source: Source, keep: Collection[str]) -> Log:
+    source, warnings = _without_repeats(source)
+    columns, known = source.columns, KNOWN | set(keep)
+    between = _between(columns)
+    may_be = takewhile(lambda name: name not in known and _is_float32(columns[name]), between[1:])
+    rewards = [between[0], *may_be]
+    paid = _count_paid(columns, rewards)
+    rewards = rewards[:paid]
+    extras = [name for name in between if name not in {*rewards, *known} and numeric(columns[name])]
+    if len(rewards) > 1 and paid is None:
+        warnings += (
+            f"which of {listed(rewards)} are reward functions cannot be told from the advantages "
+            "(reward_weights may differ): all are taken for such; give weights to say otherwise",
+        )
+    unweighted = (
+        "TRL logs no reward_weights: each counts 1 in a diagnosis of the log unless weights are given"
+    )
+    return Log(
+        source,
+        {**dict.fromkeys(rewards, 1.0), **dict.fromkeys(extras, 0.0)},
+        total=rewards[0] if len(rewards) == 1 else None,
+        on_missing="skip",  # nansum: what a function did not judge is left out of the sum
+        notes=(unweighted,) if len(rewards) > 1 else (),
+        warnings=warnings,
+    )
+
+
+def _is_float32(cells: Sequence[Any]) -> bool:
+    """Whether a column can be a reward: TRL holds them as float32, and they are written as floats."""
+    if not set(map(type, cells)) <= {float, type(None)}:
+        return False
+    values = np.array(cells, dtype=float)
+    with np.errstate(over="ignore"):
+        return np.array_equal(values.astype(np.float32), values, equal_nan=True)
+
+
+def _count_paid(columns: Columns, names: Sequence[str]) -> int | None:
+    """How many of the columns are reward functions: those whose sum the advantages follow in each group.
+
+    Whatever advantages are divided by, within a group they differ as the rewards do. Of the last columns
+    those that never differ within a group could be anything: they count where they are called a reward.
+    ``None`` where no sum fits, as with weights.
+    """
+    pairs = list(map(repr, zip(columns["step"], columns["prompt"], strict=True)))
+    groups = pd.factorize(np.array(pairs, dtype=object))[0]
+    table = pd.DataFrame({name: columns[name] for name in [*names, "advantage"]}, dtype=float)
+    filled = table.fillna(0.0)
+    centred = filled - filled.groupby(groups).transform("mean")
+    sums = centred.assign(**centred[names].cumsum(axis=1))
+    largest = sums.abs().groupby(groups).transform("max")
+    scaled = (sums / largest)[largest["advantage"] > NOISE]  # NaN: a sum that is the same in a whole group
+    off = scaled[names].sub(scaled["advantage"], axis=0).abs().max(skipna=False)
+    fitting = [count for count, name in enumerate(names, start=1) if off[name] < NOISE]
+    paid = fitting[-1] if fitting else None
+    while paid and paid > fitting[0] and "reward" not in names[paid - 1].lower():
+        if table[names[paid - 1]].isna().any() or centred[names[paid - 1]].abs().max() > NOISE:
+            break  # a reward function: it did not judge some, or it told completions of a group apart
+        paid -= 1
+    return paid
+
+
+def _without_repeats(source: Source) -> tuple[Source, tuple[str, ...]]:
+    """Without the files that repeat the one before: TRL logs a batch at each step it trains on it."""
+    files: dict[str, list[Any]] = {}
+    for place, row in zip(source.places, source.rows(), strict=True):
+        files.setdefault(place.file, []).append({**row, "step": None})
+    repeats = [file for before, file in pairwise(files) if files[before] == files[file]]
+    if not repeats:
+        return source, ()
+    shown = ", ".join(repeats[:3]) + (" ..." if len(repeats) > 3 else "")
+    return source.keep([place.file not in repeats for place in source.places]), (
+        f"{len(repeats)} of {len(files)} files left out that repeat the rows of the one before them, as TRL "
+        f"logs a batch at each step it trains on it ({shown})",
+    )
+
+
+COMPLETIONS = Form("TRL completions", _fits, _read)
