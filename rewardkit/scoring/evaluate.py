@@ -146,7 +146,7 @@ class _Evaluation:
         answers: Iterable[Any]
         if callable(gate.on):
             answers = self.values(call, rows, as_decision)
-        elif gate.on in self.out.components:  # without a Python loop over the rows
+        elif gate.on in self.reward.names:  # without a Python loop over the rows
             scores = self.done[gate.on].scores[rows]
             out.mark(rows[~_between(scores, gate)], GATED)
             return out
@@ -165,7 +165,7 @@ class _Evaluation:
         A failed field is an error; what asks for a component that its gate kept from running is gated, too.
         """
         for name in call.asks_for:
-            if name in self.out.fields:
+            if name in self.reward.fields:
                 rows = _passed(rows, self.done[name], outcome, "", f"field {name!r}")
             elif name in self.done:
                 rows = _passed(

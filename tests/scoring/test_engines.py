@@ -1,5 +1,6 @@
 """Runs in shards: here and in workers, to the same bit; interrupted, and after a worker's death."""
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -105,6 +106,19 @@ def test_an_interrupt_keeps_what_is_done_and_one_before_anything_is_done_is_the_
     with pytest.raises(KeyboardInterrupt) as raised:
         score(interrupted, rows=[{"completion": "x", "n": 215}])
     assert not isinstance(raised.value, rk.Interrupted)
+
+
+def test_an_interrupt_does_not_wait_for_the_coroutines_that_still_run():
+    async def waits(completion):
+        await asyncio.sleep(10**6)
+
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.5)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            score(waits)
+    finally:
+        signal.signal(signal.SIGALRM, before)
 
 
 COMMAND = """

@@ -236,3 +236,17 @@ def test_column_by_column_equals_row_by_row_and_no_row_hangs_on_its_neighbours(c
         assert statuses(scores, name) == [result.status[name] for result in alone]
         assert reasons(scores, name) == [result.errors.get(name) for result in alone]
     np.testing.assert_array_equal(scores.rewards, [result.reward for result in alone])
+
+
+def test_the_rewards_of_a_route_know_their_own_fields_and_components_alone():
+    """What is a field or a component of one is for the other a column of that name."""
+    own = rk.Reward("own", {"size": lambda completion: 9}, [rk.Component("right", lambda completion: 1.0)])
+    gated = rk.Component("c", lambda size: size / 10, gate=rk.gate("right", at_least=0.5))
+    route = rk.Route("data_source", {"x": own, "y": rk.Reward("other", components=[gated])})
+    columns = {"completion": "a", "size": 3}
+    rows = [
+        {**columns, "data_source": source, "right": right} for source, right in (("x", 0), ("y", 1), ("y", 0))
+    ]
+    scores = rk.score(route, rows)
+    assert statuses(scores) == ["gated", "scored", "gated"] and scores.score("c")[1] == 0.3
+    assert statuses(scores, "right") == ["scored", "gated", "gated"]
