@@ -188,8 +188,8 @@ def _read_csv(path: Path, wanted: Mapping[str, str]) -> Source:
     completions = known_names("completion", wanted)
     for name, cells in read.columns.items():
         numbers = [cell_number(cell) for cell in cells]
-        holds_texts = name in texts or any(map(_is_text, cells, numbers))
-        if not holds_texts:
+        empty = sum(not cell for cell in cells)
+        if name not in texts and numbers.count(None) == empty:
             read.columns[name] = numbers
         elif name not in completions:
             read.columns[name] = [cell or None for cell in cells]
@@ -200,10 +200,6 @@ def _csv_row(names: list[str], cells: list[str]) -> dict[str, str] | ValueError:
     if len(cells) != len(names):
         return ValueError(f"has {len(cells)} cells, and the header {len(names)}")
     return dict(zip(names, cells, strict=True))
-
-
-def _is_text(cell: str | None, number: float | None) -> bool:
-    return bool(cell) and number is None
 
 
 def cell_number(cell: str | None) -> int | float | None:
