@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 import rewardkit as rk
+from rewardkit.rewards.plan import add_up
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.scores import status_column
 
@@ -64,7 +65,7 @@ def scored(rows: int) -> rk.Scores:
         table[f"status/{name}"] = status_column(np.isnan(values).astype(np.int8))
         table[f"error/{name}"] = pd.Series(np.full(rows, None, dtype=object))
     gated = {name: np.isnan(values) for name, values in columns.items()}
-    table["reward"] = table["reward_raw"] = reward.add_up(columns, gated, np.ones(rows))
+    table["reward"] = table["reward_raw"] = add_up(reward, columns, gated, np.ones(rows))
     return rk.Scores(table, reward, Rollouts(own, {}, ("prompt_id",)))
 
 

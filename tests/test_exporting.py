@@ -191,6 +191,7 @@ def test_functions_of_a_file_survive_pickling_into_another_process(how, tmp_path
 
 
 REFUSED = {
+    "no reward": (dict(to="trl", reward=None), "None is no Reward; make one with rk.Reward"),
     "unknown target": (dict(to="tlr"), "there is no target 'tlr'; known are .* did you mean 'trl'"),
     "only read": (dict(to="plain"), "is a target to read only"),
     "no module name": (dict(to="trl", path="my-reward.py"), "is not the name of a Python module"),
@@ -205,7 +206,7 @@ def test_what_cannot_be_exported_is_one_sentence_and_no_file(kind, tmp_path):
     options, said = REFUSED[kind]
     options = {**options, "path": tmp_path / options.get("path", "mine.py")}
     with pytest.raises(rk.RewardError, match=said):
-        export(arithmetic(), **options)
+        export(options.pop("reward", arithmetic()), **options)
     assert list(tmp_path.iterdir()) == []
 
 

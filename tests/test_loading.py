@@ -101,7 +101,7 @@ def test_modules_and_the_gallery_have_names_too(given, name):
         ("{file}:makes_nothing", ["returned 7, not a Reward"]),
         ("{file}:raises", [f"my_reward.py:{INSIDE}: KeyError: 'inside'"]),
         ("{file}:leaves", ["SystemExit: 3"]),
-        ("{file}:a b", ["does not name a reward"]),
+        ("{file}:a b", ["neither a Python file"]),
         ("nowhere.py", ["there is no reward file 'nowhere.py'"]),
         ("nowhere.py:f", ["there is no reward file 'nowhere.py'"]),
         ("no_such_module_of_anyone:f", ["there is no module 'no_such_module_of_anyone'"]),

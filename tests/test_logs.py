@@ -6,6 +6,7 @@ from pathlib import Path
 from runpy import run_path
 from types import ModuleType, SimpleNamespace
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -432,3 +433,39 @@ def test_what_is_no_log_is_one_sentence(tmp_path, files, said):
         rk.load_rollouts(tmp_path / next(iter(files)) if len(files) == 1 else tmp_path)
     assert [words for words in said if words not in str(raised.value)] == []
     assert "\n" not in str(raised.value)
+
+
+def trl_log(*, weights=(1.0, 1.0), scaled=True, **extras):
+    """Two reward functions and what log_extra brought, as floats; advantages as TRL computes them."""
+    draw = np.random.default_rng(0)
+    rows = []
+    for prompt in range(6):
+        rewards = draw.random((4, 2)).astype(np.float32)
+        total = rewards @ np.array(weights)
+        advantages = (total - total.mean()) / (total.std(ddof=1) + 1e-4 if scaled else 1.0)
+        for at in range(4):
+            own = {name: float(np.float32(make(prompt, at, draw))) for name, make in extras.items()}
+            judged = {"accuracy_reward": float(rewards[at, 0]), "style": float(rewards[at, 1])}
+            head = {"step": 1, "prompt": f"p{prompt}", "completion": f"c{at}"}
+            rows.append({**head, **judged, **own, "advantage": float(np.float32(advantages[at]))})
+    return rows
+
+
+EXTRAS = {
+    "difficulty": lambda prompt, at, draw: prompt,
+    "num_tokens": lambda prompt, at, draw: draw.integers(500),
+}
+
+
+@pytest.mark.parametrize("scaled", [True, False])
+@pytest.mark.parametrize("extras", [{}, EXTRAS, {"difficulty": EXTRAS["difficulty"]}], ids=list)
+def test_numbers_that_trl_logged_beside_the_rewards_are_no_rewards(scaled, extras):
+    logged = rk.load_rollouts(trl_log(scaled=scaled, **extras)).logged
+    assert logged.weights == {"accuracy_reward": 1.0, "style": 1.0, **dict.fromkeys(extras, 0.0)}
+
+
+def test_where_the_advantages_do_not_tell_which_are_rewards_that_is_said():
+    rollouts = rk.load_rollouts(trl_log(weights=(1.0, 0.2), **EXTRAS))
+    assert set(rollouts.logged.weights.values()) == {1.0}
+    (said,) = [text for text in rollouts.warnings if "cannot be told from the advantages" in text]
+    assert "'num_tokens'" in said

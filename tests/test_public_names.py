@@ -43,7 +43,7 @@ def test_a_reward_in_a_trainer_does_not_wait_for_pandas():
     asked = (
         "rk.Reward, rk.Component, rk.extract, rk.verify, rk.measure, rk.weigh, rk.gate, rk.Route, rk.targets"
     )
-    heavy = "{'pandas', 'pyarrow', 'matplotlib', 'jsonschema', 'openai'}"
+    heavy = "{'pandas', 'pyarrow', 'matplotlib', 'jsonschema_rs', 'openai'}"
     assert run(f"import sys, rewardkit as rk; {asked}; print({heavy} & set(sys.modules))") == "set()"
 
 

@@ -1,5 +1,6 @@
 """Files of rollouts: JSONL, CSV and Parquet say the same, and broken ones say where."""
 
+import csv
 import json
 
 import pandas as pd
@@ -173,3 +174,14 @@ def test_a_row_without_an_id_gets_one_that_no_other_row_has():
     rollouts = rk.load_rollouts([{"completion": "a", "rollout_id": 2}, {"completion": "b"}])
     assert rollouts.columns()["rollout_id"] == [2, "line-2"]
     assert rollouts.rejected == ()
+
+
+def test_reading_csv_never_lowers_a_limit_that_others_read_under(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text("completion,prompt\n" + "x" * 200_000 + ",p\n")
+    before = csv.field_size_limit(131_072)
+    try:
+        assert len(rk.load_rollouts(path).columns()["completion"][0]) == 200_000
+        assert csv.field_size_limit() >= 200_000
+    finally:
+        csv.field_size_limit(before)

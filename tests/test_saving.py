@@ -1,11 +1,15 @@
 """save_reward(): a file that gives the same reward again, or a refusal and no file."""
 
 import importlib.util
+import inspect
 import linecache
+import re
 import subprocess
 import sys
+from decimal import Decimal
 from functools import partial
 
+import numpy as np
 import pytest
 
 import rewardkit as rk
@@ -124,7 +128,8 @@ def test_functions_of_a_file_are_copied_once_and_do_the_same_without_it(tmp_path
 
 def test_a_function_of_an_importable_module_is_imported(tmp_path):
     path = rk.save_reward(rk.load_reward("gallery:arithmetic.flawed"), tmp_path / "saved.py")
-    assert "from rewardkit.gallery.arithmetic import float_equal" in path.read_text()
+    text = path.read_text()
+    assert "import rewardkit.gallery.arithmetic as arithmetic" in text and "arithmetic.float_equal" in text
 
 
 FILE = "import rewardkit as rk\nimport math\n{}\nreward = rk.Reward('r', components=[rk.Component('f', f)])\n"
@@ -259,6 +264,18 @@ def test_two_files_in_one_do_what_they_did(kind, tmp_path):
     assert done.stdout.strip() == "{'c0': 0.25, 'c1': 0.75}", done.stderr
 
 
+def test_two_files_of_one_name_in_one_have_lines_of_their_own(tmp_path):
+    components = []
+    for folder, worth in (("a", 0.25), ("b", 0.75)):
+        (tmp_path / folder).mkdir()
+        path = tmp_path / folder / "same.py"
+        path.write_text(f"reward = 0\ndef f(completion):\n    return {worth}\n")
+        components.append(rk.Component(folder, rk.load_reward(f"{path}:f").components[0].function))
+    path = rk.save_reward(rk.Reward("two", components=components), tmp_path / "saved.py")
+    lines = [inspect.getsource(item.function).split()[-1] for item in rk.load_reward(str(path)).components]
+    assert lines == ["0.25", "0.75"]
+
+
 def test_a_file_in_another_encoding_is_copied(tmp_path):
     text = "# -*- coding: latin-1 -*-\ndef f(completion):\n    return float(completion == 'gr\u00fcn')\n"
     (tmp_path / "mine.py").write_bytes(text.encode("latin-1"))
@@ -285,7 +302,7 @@ def test_a_function_of_a_notebook_cell_is_copied_if_it_uses_nothing_else(tmp_pat
             "class T:\n    def __init__(self):\n        self.seen = object()\n    def encode(self, text):\n"
             "        return text.split()\n"
             "f = rk.measure.length(full_until=3, zero_from=6, unit='tokens', tokenizer=T())",
-            "holds <",
+            "uses <",
         ),
         ("g = [lambda completion: 1.0]\n\ndef made():\n    return g[0]\n\nf = None", "no name to write"),
     ],
@@ -331,17 +348,18 @@ def test_a_transform_of_ones_own_without_a_name_is_refused(tmp_path):
 
 
 def test_a_file_that_would_say_something_else_is_not_written(tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        "rewardkit.rewards.save.Writer.component", lambda *_: "rk.Component('c', rk.verify.matches)"
-    )
+    other = "rk.Reward('saved', components=[rk.Component('c', rk.verify.matches)])"
+    monkeypatch.setattr("rewardkit.rewards.save.Writer.reward", lambda *_: other)
     with pytest.raises(rk.RewardError, match="differs"):
         rk.save_reward(reward(correct()), tmp_path / "saved.py")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_only_python_files_are_written(tmp_path):
+def test_only_rewards_and_only_python_files_are_written(tmp_path):
     with pytest.raises(rk.RewardError, match=r"does not end in \.py"):
         rk.save_reward(reward(correct()), tmp_path / "saved.txt")
+    with pytest.raises(rk.RewardError, match="None is no Reward; make one with"):
+        rk.save_reward(None, tmp_path / "saved.py")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -350,6 +368,40 @@ def test_the_reward_of_loaded_scores_cannot_be_saved(tmp_path):
     loaded = rk.load_scores(scores.save(tmp_path / "scores"))
     with pytest.raises(rk.RewardError):
         rk.save_reward(loaded.reward, tmp_path / "saved.py")
+
+
+def test_numbers_of_numpy_and_values_without_a_literal_are_written(tmp_path):
+    bound = partial(rk.verify.numbers_equal, absolute=np.float64(0.5), relative=np.float32(0.25))
+    original = reward(rk.Component("c", bound, weight=np.float64(0.75), range=(-np.inf, np.inf)))
+    path = rk.save_reward(original, tmp_path / "saved.py")
+    assert "absolute=0.5, relative=0.25" in path.read_text() and "weight=0.75" in path.read_text()
+    assert definition(rk.load_reward(str(path)).record())["weights"] == {"c": 0.75}
+
+
+@pytest.mark.parametrize("value", [re.compile("x"), np.zeros(2), Decimal(1)], ids=repr)
+def test_a_value_that_has_no_expression_is_refused_by_its_own_name(value, tmp_path):
+    bound = partial(rk.verify.numbers_equal, absolute=value)
+    with pytest.raises(rk.RewardError, match=r"'c' uses .*, which has no name to write; give"):
+        rk.save_reward(reward(rk.Component("c", bound)), tmp_path / "saved.py")
+
+
+def test_a_transform_of_a_users_file_is_copied(tmp_path):
+    source = "import rewardkit as rk\ndef twice(rewards, groups):\n    return 2 * rewards\n"
+    source += "reward = rk.Reward('r', components=[rk.Component('c', rk.verify.matches)], transform=twice)\n"
+    path = rk.save_reward(written(tmp_path, source), tmp_path / "out" / "saved.py")
+    assert rk.load_reward(str(path)).transform.__name__ == "twice"
+
+
+def test_a_script_that_would_write_a_copy_of_itself_again_is_told_what_to_do(tmp_path):
+    lines = [
+        "import rewardkit as rk", "def f(completion):", "    return 1.0",
+        "reward = rk.Reward('r', components=[rk.Component('f', f)])", "rk.save_reward(reward, 'saved.py')",
+    ]  # fmt: skip
+    for begin, said in (("", "write it under if __name__ == '__main__'"), ("if __name__ == '__main__':", "")):
+        (tmp_path / "script.py").write_text("\n".join([*lines[:-1], f"{begin} {lines[-1]}".strip()]))
+        command = [sys.executable, "script.py"]
+        done = subprocess.run(command, cwd=tmp_path, timeout=60, capture_output=True, text=True)
+        assert said in done.stderr and (tmp_path / "saved.py").exists() == (not said), done.stderr
 
 
 def test_trying_the_file_leaves_no_module_behind(tmp_path):

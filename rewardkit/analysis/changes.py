@@ -53,21 +53,8 @@ class Change:
             )
         items = [replace(item, **self.components.get(item.name, {})) for item in reward.components]
         changed = [*_behind_their_gates(items), *self.added]
-        recorded = reward.recorded
-        if recorded is not None:
-            recorded = {**recorded, "components": self._records(recorded["components"], changed)}
         fields = {**reward.fields, **self.fields}
-        return replace(reward, fields=fields, components=changed, recorded=recorded).reweigh(self.weights)
-
-    def _records(self, before: Sequence[Mapping[str, Any]], now: Sequence[Component]) -> list[dict[str, Any]]:
-        """What a reward from a run record says of its components, with the change."""
-        told = {part["name"]: part for part in before}
-        records = []
-        for item in now:
-            whole = item.scoring_record()
-            changed = {"gate": whole["gate"]} if "gate" in self.components.get(item.name, {}) else {}
-            records.append({**told.get(item.name, whole), **changed})
-        return records
+        return replace(reward, fields=fields, components=changed).reweigh(self.weights)
 
     @property
     def touched(self) -> set[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Collection
 
 from rewardkit.primitives.gates import Gate
@@ -11,33 +10,12 @@ from rewardkit.rewards.fingerprint import Recorded
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.signature import gate_asks_for
 
-__all__ = ["gate_on", "moved_by", "of_several", "only_run"]
+__all__ = ["gate_on", "moved_by", "only_run"]
 
 
 def gate_on(gate: Gate | None) -> Gate | None:
-    """The gate itself, of one from a run record as well, where it is on a column by name; else None."""
-    if gate is None or isinstance(gate.on, str):
-        return gate
-    return _read(gate.on.text) if isinstance(gate.on, Recorded) else None
-
-
-def _read(text: str) -> Gate | None:
-    """The gate on a column that prints so."""
-    try:
-        call = ast.parse(text, mode="eval").body
-        assert isinstance(call, ast.Call)
-        (on,), limits = call.args, call.keywords
-        return Gate(ast.literal_eval(on), **{str(item.arg): ast.literal_eval(item.value) for item in limits})
-    except (SyntaxError, ValueError, TypeError, AssertionError):  # a predicate
-        return None
-
-
-def of_several(reward: Reward, item: Component) -> bool:
-    """Whether a component is scored from several rows at once, so that a score may hang on other rows."""
-    if reward.recorded is None:
-        return bool(item.group or item.batch)
-    kinds = {part["name"]: part["kind"] for part in reward.recorded["components"]}
-    return bool(kinds[item.name] != "row")
+    """The gate itself where it is on a column by name; else None."""
+    return gate if gate is not None and isinstance(gate.on, str) else None
 
 
 def moved_by(reward: Reward, names: Collection[str]) -> set[str]:
@@ -62,7 +40,7 @@ def only_run(reward: Reward, names: Collection[str]) -> str:
             return f"{item.name!r} asks for the score of {on[0]!r}"
         if item.gate is not None and (on := _asked(item.gate, item, earlier, moved)):
             return f"the gate of {item.name!r} is a predicate that asks for {on[0]!r}, or may"
-        if item.name in moved and of_several(reward, item):
+        if item.name in moved and (item.group or item.batch):
             return f"{item.name!r} is scored from several rows at once, and would see others"
         earlier.append(item.name)
     gate = gate_on(reward.gate)

@@ -14,7 +14,6 @@ from rewardkit.analysis.diagnosis import Diagnosis, diagnose
 from rewardkit.analysis.gates import put_gate
 from rewardkit.errors import InputError, RewardError, did_you_mean, preview
 from rewardkit.primitives.gates import Gate
-from rewardkit.rewards.fingerprint import describe
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.scores import Scores
 
@@ -183,7 +182,7 @@ def _behind(reward: Reward, gates: Mapping[str, Gate | None]) -> Reward:
     items = [
         replace(item, gate=gates[item.name]) if item.name in gates else item for item in reward.components
     ]
-    return replace(reward, components=items, recorded=_recorded(reward, gates))
+    return replace(reward, components=items)
 
 
 def _closed(
@@ -198,16 +197,3 @@ def _closed(
             if count:
                 to_score[item.name] = count
     return Scores(table, scores.reward, scores.rollouts, scores.run).under(reward), to_score
-
-
-def _recorded(reward: Reward, gates: Mapping[str, Gate | None]) -> Any:
-    """What a reward from a record says of itself, with the other gates."""
-    if reward.recorded is None:
-        return None
-    parts = [
-        {**part, "gate": describe(gate) if (gate := gates[part["name"]]) is not None else None}
-        if part["name"] in gates
-        else part
-        for part in reward.recorded["components"]
-    ]
-    return {**reward.recorded, "components": parts}

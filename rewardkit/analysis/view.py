@@ -19,6 +19,7 @@ from rewardkit.analysis.influence import group_shares, shapley, squared
 from rewardkit.analysis.thresholds import FEWEST_GROUPS, deciding_end
 from rewardkit.findings import Finding
 from rewardkit.rewards.component import Component
+from rewardkit.rewards.plan import add_up, transformed
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
 from rewardkit.scoring.outcomes import GATED, STATUSES
@@ -219,8 +220,8 @@ class View:
 
     def under(self, reward: Reward) -> View:
         """The view of the same scores under other weights, gates or transform of the reward as a whole."""
-        rewards = reward.add_up(self.scores, self.gated, self.gate)
-        return replace(self, reward=reward, rewards=reward.transformed(rewards, self.groups))
+        rewards = add_up(reward, self.scores, self.gated, self.gate)
+        return replace(self, reward=reward, rewards=transformed(reward, rewards, self.groups))
 
     @cached_property
     def sign_influence(self) -> dict[str, float]:

@@ -16,6 +16,7 @@ from rewardkit.cli.group import INTERRUPTED, main
 from rewardkit.cli.options import REWARD, as_option, json_option, limit_for, rollout_options, timeout_option
 from rewardkit.cli.output import emit, printable, recognised
 from rewardkit.scoring.outcomes import STATUSES
+from rewardkit.scoring.scores import folder_for
 from rewardkit.targets.load import reward_named
 
 
@@ -39,7 +40,10 @@ def _most_often(scores: rk.Scores) -> str:
 @rollout_options
 @timeout_option
 @click.option(
-    "--workers", type=click.IntRange(1), help="Processes that score, groups kept together; default: this one."
+    "--workers",
+    type=int,
+    metavar="NUMBER",
+    help="Processes that score, groups kept together; default: this one.",
 )
 @json_option
 @click.pass_context
@@ -61,6 +65,7 @@ def score_command(
     1 where no completion has a reward, 130 where scoring was interrupted: what was done is written then.
     """
     interrupted = None
+    folder = folder_for(output) if output else None  # known before the work is done
     with redirect_stdout(sys.stderr):  # what the user's code prints is not the result
         read = rk.load_rollouts(rollouts, **reading)
         loaded = reward_named(reward, read, as_=as_)
@@ -72,7 +77,8 @@ def score_command(
         except rk.Interrupted as error:
             scores, interrupted = error.scores, error
         seconds = time.perf_counter() - started
-    folder = scores.save(output) if output else None
+    if folder:
+        scores.save(folder)
     totals = {status: sum(counts[status] for counts in scores.counts.values()) for status in STATUSES}
     record = {
         "rows": len(scores),

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rewardkit.html.markup import LONGEST_SHOWN, html_of, number, render, table
 
-__all__ = ["Scored", "check", "facts", "first_rows", "histogram", "misses", "rollouts", "scores"]
+__all__ = ["Scored", "check", "facts", "first_rows", "histogram", "misses", "reward", "rollouts", "scores"]
 
 Plain = Mapping[str, Any]
 
@@ -25,6 +25,40 @@ MISSES = 12  # rows of missed expectations that are open
 FIGURES = ("weight", "mean", "std", "lowest", "highest")
 BINS = 40
 WIDTH, HEIGHT = 420, 120  # of a histogram
+
+
+def reward(about: Plain) -> str:
+    """A reward, as its record has it: fields, components, options; of a route what is paid for each value."""
+    if "route" not in about:
+        components = [
+            (
+                item["name"],
+                item["function"],
+                f"{item['weight']:g}",
+                item["gate"] or "",
+                " to ".join(f"{float(end):g}" for end in item["range"] or ()) or "unbounded",
+                item["why"],
+            )
+            for item in about["components"]
+        ]
+        names = {"gate": "gate of the whole reward", "on_missing": "on missing"}
+        options = [
+            (names.get(key, key), about[key])
+            for key in ("aggregation", "on_missing", "origin", "gate", "transform")
+        ]
+        return render("reward", about=about, components=components, options=options)
+    inner = [(item["value"], item["reward"]) for item in about["route"]["rewards"]]
+    inner += [("(any other)", about["route"]["default"])] if about["route"]["default"] else []
+    parts = [
+        (
+            value,
+            one["name"],
+            ", ".join(f"{name} {weight:g}" for name, weight in one["weights"].items()),
+            one["aggregation"],
+        )
+        for value, one in inner
+    ]
+    return render("reward", about=about, parts=parts)
 
 
 def rollouts(about: Plain, columns: Sequence[str], first: Sequence[Plain]) -> str:

@@ -17,6 +17,7 @@ from rewardkit.probes.scales import Scale
 from rewardkit.probes.sentences import components_at_fault
 from rewardkit.probes.trying import Outcome, Tries, Variants
 from rewardkit.probes.verdicts import FULL
+from rewardkit.rewards.plan import add_up
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.outcomes import GATED, STATUSES
 
@@ -162,7 +163,8 @@ class Gains:
             if math.isnan(old) or (not math.isnan(new) and sign * new > sign * old):
                 scores[name], statuses[name] = old, before.statuses.get(name, statuses[name])
         names = inner.names
-        got = inner.add_up(
+        got = add_up(
+            inner,
             {name: np.array([scores.get(name, math.nan)]) for name in names},
             {name: np.array([statuses.get(name) == STATUSES[GATED]]) for name in names},
             np.ones(1),

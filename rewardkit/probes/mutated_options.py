@@ -10,9 +10,9 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from rewardkit.primitives import extract, measure, verify
 from rewardkit.primitives.extract import Extractor
-from rewardkit.primitives.factories import Made, Primitive
+from rewardkit.primitives.factories import Primitive
+from rewardkit.rewards.expression import expression
 from rewardkit.rewards.fingerprint import describe, of_rewardkit
-from rewardkit.rewards.save import ROOMS
 
 __all__ = ["Change", "option_changes", "primitive", "scaled", "written"]
 
@@ -88,21 +88,7 @@ def primitive(function: Any) -> bool:
 
 def written(function: Any) -> str:
     """A callable as a person writes it: ``rk.extract.tag('answer')``; a user's function by its name."""
-    if isinstance(function, functools.partial):
-        bound = [*map(_argument, function.args)]
-        bound += [f"{name}={_argument(value)}" for name, value in function.keywords.items()]
-        return f"partial({', '.join([written(function.func), *bound])})"
-    name = getattr(function, "__qualname__", "")
-    for room, public in ROOMS.items():
-        if name in public.__all__ and getattr(public, name) is function:
-            return f"{room}.{name}"
-        if isinstance(function, Made) and function.factory in public.__all__:
-            return f"{room}.{function.written(_argument)}"
-    return name or describe(function)
-
-
-def _argument(value: Any) -> str:
-    return written(value) if callable(value) else repr(value)
+    return expression(function, lambda value, _: getattr(value, "__qualname__", "") or describe(value))
 
 
 def _of_made(made: Any, *, every: bool = False) -> _Changes:
@@ -140,11 +126,11 @@ def _inside(made: extract.within) -> Extractor:
 def _of_parts(made: Any, parts: tuple[Any, ...], every: bool) -> _Changes:
     """Names, words or extractors: one fewer, two in the other order, one of them changed."""
     for at, part in enumerate(parts if len(parts) > 1 else ()):
-        yield "alternative", parts[:at] + parts[at + 1 :], f"leaves out {_argument(part)}"
+        yield "alternative", parts[:at] + parts[at + 1 :], f"leaves out {written(part)}"
     for at in range(len(parts) - 1) if isinstance(made, extract.first_of | measure.tags) else ():
         first, second = parts[at : at + 2]
         swapped = (*parts[:at], second, first, *parts[at + 2 :])
-        yield "alternative", swapped, f"has {_argument(second)} before {_argument(first)}"
+        yield "alternative", swapped, f"has {written(second)} before {written(first)}"
     for at, part in enumerate(parts):
         if isinstance(part, Extractor):
             last = isinstance(made, extract.first_of) or at == len(parts) - 1

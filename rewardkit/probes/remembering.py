@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -16,8 +16,8 @@ from rewardkit.probes.mutated_functions import Turned
 from rewardkit.probes.timed import TOOK, Timed
 from rewardkit.rewards.plan import ROLLOUT, Floats
 from rewardkit.rewards.reward import Reward
-from rewardkit.scoring.calls import CONCURRENT_CALLS, Failure, Notes, call_all
-from rewardkit.scoring.deadlines import LATE, TimeLimit
+from rewardkit.scoring.calls import CONCURRENT_CALLS, LATE, Calls, Failure, answered
+from rewardkit.scoring.deadlines import TimeLimit
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.outcomes import Outcomes
 from rewardkit.workers.pool import DeadlinePassed, Lost, Workers
@@ -116,102 +116,72 @@ class Remembered(TimeLimit):
         """Every call is remembered."""
         return True
 
-    def run(
-        self,
-        function: Callable[..., Any],
-        positional: Sequence[Sequence[Any]],
-        keywords: Mapping[str, Sequence[Any]],
-        count: int,
-        notes: Notes | None,
-        *,
-        settle: Callable[[Any], Any],
-        is_async: bool = False,
-    ) -> list[Any]:
-        """What the function returns for each of `count` rows, or a Failure; new calls only for new arguments.
+    def run(self, calls: Calls) -> list[Any]:
+        """What each call gives; new calls are only made for new arguments, and notes are not kept.
 
         Hangs: code that was changed took too long, where the original's did not. BudgetOver: see above.
         """
-        if isinstance(function, Turned):
-            inner = self.run(
-                function.function, positional, keywords, count, None, settle=settle, is_async=is_async
-            )
-            return [function.turned(value) for value in inner]
-        memory = self._memory.setdefault((id(function), settle), {})
-        rows = list(zip(*positional, *keywords.values(), strict=True)) or [()] * count
+        if isinstance(calls.function, Turned):
+            inner = self.run(replace(calls, function=calls.function.function))
+            return [calls.function.turned(value) for value in inner]
+        memory = self._memory.setdefault((id(calls.function), calls.settle), {})
+        rows = list(zip(*calls.positional, *calls.keywords.values(), strict=True)) or [()] * calls.count
         keys = [tuple(map(_key, row)) for row in rows]
         new = {key: place for place, key in enumerate(keys) if key not in memory}
         if new:
             places = list(new.values())
-            some = [[column[place] for place in places] for column in positional]
-            named = {name: [column[place] for place in places] for name, column in keywords.items()}
-            self._alive += [function, *(rows[place] for place in places)]
+            self._alive += [calls.function, *(rows[place] for place in places)]
             values: list[Any] = []
             try:
-                for value in self._called(function, some, named, len(places), settle, is_async):
+                for value in self._called(_at(calls, places)):
                     values.append(value)
             finally:  # what was found before the time was over stays known
                 memory.update(zip(new, values, strict=False))
         return [memory[key] for key in keys]
 
-    def _called(
-        self,
-        function: Callable[..., Any],
-        positional: list[list[Any]],
-        keywords: dict[str, list[Any]],
-        count: int,
-        settle: Callable[[Any], Any],
-        is_async: bool,
-    ) -> Iterator[Any]:
+    def _called(self, calls: Calls) -> Iterator[Any]:
         if self.left <= 0:
             raise BudgetOver
-        own, users = id(function) in self._own, TimeLimit.needed(function)
+        own, users = id(calls.function) in self._own, TimeLimit.needed(calls.function)
         if users and (self._always or not own):
-            yield from self._elsewhere(function, positional, keywords, count, settle, is_async, own)
+            yield from self._elsewhere(calls, own)
             return
-        if not users and not is_async:
-            yield from map(settle, call_all(function, positional, keywords, count))
+        if not users and not calls.is_async:
+            yield from answered(calls)
             return
-        size = CONCURRENT_CALLS if is_async else 1
+        size = CONCURRENT_CALLS if calls.is_async else 1
         seconds = 0.0
-        for start in range(0, count, size):
+        for start in range(0, calls.count, size):
             if self.left <= seconds * size / max(start, 1):  # not even as many as before would fit
                 raise BudgetOver
-            part, began = slice(start, start + size), time.perf_counter()
-            some = [column[part] for column in positional]
-            named = {name: column[part] for name, column in keywords.items()}
-            made = min(size, count - start)
-            yield from map(settle, call_all(function, some, named, made, is_async=is_async))
+            began = time.perf_counter()
+            yield from answered(_at(calls, range(calls.count)[start : start + size]))
             took = time.perf_counter() - began
             self.slowest, seconds = max(self.slowest, took), seconds + took
 
-    def _elsewhere(
-        self,
-        function: Callable[..., Any],
-        positional: list[list[Any]],
-        keywords: dict[str, list[Any]],
-        count: int,
-        settle: Callable[[Any], Any],
-        is_async: bool,
-        own: bool,
-    ) -> list[Any]:
+    def _elsewhere(self, calls: Calls, own: bool) -> list[Any]:
         """In worker processes; of changed code that is late nothing more is tried."""
-        heard: Notes | None = None
-        called = function
         self.seconds, self.patience = self._least, None
         if own:
-            called = self._timed.setdefault(id(function), Timed(function, is_async))
-            heard = [{} for _ in range(count)]
+            timed = self._timed.setdefault(id(calls.function), Timed(calls.function, calls.is_async))
+            calls = replace(calls, function=timed, notes=[{} for _ in range(calls.count)])
         else:
             self.seconds = max(self._least, MULTIPLE * self.slowest)
             self.patience = None if self._was_late else 1
         self._workers.seconds = self.seconds
-        values = super().run(called, positional, keywords, count, heard, settle=settle, is_async=is_async)
+        values = super().run(calls)
         late = any(isinstance(value, Failure) and value.late for value in values)
         if late and not own and not self._was_late:
             raise Hangs(f"a call took longer than {self.seconds:.3g} s")
         self._was_late = self._was_late or late
-        self.slowest = max([self.slowest, *(found.get(TOOK, 0.0) for found in heard or ())])
+        self.slowest = max([self.slowest, *(heard.get(TOOK, 0.0) for heard in calls.notes or ())])
         return values
+
+
+def _at(calls: Calls, places: Sequence[int]) -> Calls:
+    """Some of the calls."""
+    positional, keywords, count = calls.columns(places)
+    return replace(calls, positional=positional, keywords=keywords, count=count, notes=None)
 
 
 def _key(value: Any) -> Any:

@@ -19,9 +19,8 @@ from rewardkit.probes.likeness import ALIKE, RARE_TRAIT, likeness
 from rewardkit.rewards.plan import ROLLOUT
 from rewardkit.rewards.signature import Call
 from rewardkit.rollouts.values import column_values, present
-from rewardkit.scoring.calls import Failure
-from rewardkit.scoring.deadlines import UNTRIED, time_limit
-from rewardkit.scoring.evaluate import call_rows
+from rewardkit.scoring.calls import Calls, Failure
+from rewardkit.scoring.deadlines import UNTRIED, answers_of, time_limit
 from rewardkit.scoring.scores import Scores
 
 __all__ = ["Sought", "like", "with_pattern", "with_predicate"]
@@ -148,7 +147,7 @@ def with_predicate(scores: Scores, predicate: Callable[..., Any], timeout: float
     name = str(getattr(predicate, "__name__", "<"))
     name = "" if name.startswith("<") else f" {name!r}"
     with time_limit(timeout, patience=1) as limit:
-        answers = [_verdict(one) for one in call_rows(call, column, len(scores), limit, _verdict)]
+        answers = answers_of(Calls.of(call, column, len(scores), _verdict), limit)
     failed = [(row, answer) for row, answer in enumerate(answers) if isinstance(answer, Failure)]
     if failed:
         row, answer = min(failed, key=lambda item: UNTRIED in item[1].message)  # the first that was tried

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -49,30 +49,26 @@ class Component:
     expects_partial: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        owner = f"component {self.name!r}"
         check_name(self.name, "component")
-        if (
-            isinstance(self.weight, bool)
-            or not isinstance(self.weight, int | float)
-            or not math.isfinite(self.weight)
-        ):
-            raise RewardError(f"{owner}: weight={self.weight!r} is not a finite number")
-        if self.gate is not None and not isinstance(self.gate, Gate):
-            raise RewardError(f"{owner}: gate={self.gate!r} is not a gate; make one with rk.gate(...)")
-        if self.columns is not None and not isinstance(self.columns, Mapping):
-            raise RewardError(f"{owner}: columns={self.columns!r} is not a dict of parameter: column")
-        if self.range is not None and not _is_range(self.range):
-            raise RewardError(
-                f"{owner}: range={self.range!r} is not (low, high) with low below high; use None for "
-                "unbounded"
-            )
-        if self.batch not in (True, False, "group"):
-            raise RewardError(f"{owner}: batch={self.batch!r} is not known; use True, False or 'group'")
-        if self.batch and self.group:
-            raise RewardError(f"{owner}: batch and group exclude each other; group=True already gets lists")
-        self.call  # noqa: B018  read now, so that a bad signature is an error where the component is written
-        self.gate_call  # noqa: B018
+        for problem in self._problems():
+            raise RewardError(f"component {self.name!r}: {problem}")
+        self.calls  # noqa: B018  read now, so that a bad signature is an error where the component is written
         sources_seen(item for item in (self.function, self.gate) if item is not None)
+
+    def _problems(self) -> Iterator[str]:
+        weight, low_high = self.weight, self.range
+        if isinstance(weight, bool) or not isinstance(weight, int | float) or not math.isfinite(weight):
+            yield f"weight={weight!r} is not a finite number"
+        if self.gate is not None and not isinstance(self.gate, Gate):
+            yield f"gate={self.gate!r} is not a gate; make one with rk.gate(...)"
+        if self.columns is not None and not isinstance(self.columns, Mapping):
+            yield f"columns={self.columns!r} is not a dict of parameter: column"
+        if low_high is not None and not _is_range(low_high):
+            yield f"range={low_high!r} is not (low, high) with low below high; use None for unbounded"
+        if self.batch not in tuple(KINDS):
+            yield f"batch={self.batch!r} is not known; use True, False or 'group'"
+        if self.batch and self.group:
+            yield "batch and group exclude each other; group=True already gets lists"
 
     @cached_property
     def call(self) -> Call:
@@ -83,6 +79,11 @@ class Component:
     def gate_call(self) -> Call | None:
         """How its gate is asked whether it is open; ``None`` where there is none."""
         return read_gate(self.gate, f"component {self.name!r}")
+
+    @property
+    def calls(self) -> list[Call]:
+        """That of its function, and of its gate where there is one."""
+        return [self.call, *([self.gate_call] if self.gate_call else [])]
 
     @property
     def asks_for(self) -> tuple[str, ...]:
@@ -103,8 +104,8 @@ class Component:
 
     def paying_record(self) -> dict[str, Any]:
         """What it is paid and why, as plain data."""
-        said = {"expects_partial": True} if self.expects_partial else {}
-        return {"weight": self.weight, "why": self.why, "primary": self.primary, **said}
+        partial = {"expects_partial": True} if self.expects_partial else {}
+        return {"weight": self.weight, "why": self.why, "primary": self.primary, **partial}
 
 
 def _is_range(value: Any) -> bool:

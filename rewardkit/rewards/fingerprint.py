@@ -12,7 +12,7 @@ import inspect
 import json
 import operator
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -76,7 +76,7 @@ def describe(function: Any) -> str:
             bound.append(f"{name}={describe(value) if callable(value) else repr(value)}")
         return f"partial({', '.join([describe(function.func), *bound])})"
     if isinstance(function, Gate) and callable(function.on):
-        return function.on.text if isinstance(function.on, Recorded) else f"gate({describe(function.on)})"
+        return f"gate({describe(function.on)})"
     if hasattr(function, "__qualname__"):
         if not of_rewardkit(function):
             return str(function.__qualname__)
@@ -138,13 +138,13 @@ def _source(part: Any) -> tuple[str, SourceHash]:
 def _captured(part: Any) -> str:
     """What a function or object has besides its source, hashed: closure, defaults, place, state."""
     code = getattr(part, "__code__", None)
-    if code is None:
-        held = vars(part) if hasattr(part, "__dict__") and not isinstance(part, type) else {}
-    else:
-        cells = [_cell(cell) for cell in part.__closure__ or ()]
+    if code is not None:
         columns = (column for _, _, column, _ in code.co_positions() if column)
         place = (code.co_firstlineno, min(columns, default=0)) if "<lambda>" in part.__qualname__ else None
-        held = [item for item in (cells, part.__defaults__, part.__kwdefaults__, place) if item]
+        cells = [_cell(cell) for cell in part.__closure__ or ()]
+        held: Any = [item for item in (cells, part.__defaults__, part.__kwdefaults__, place) if item]
+    else:
+        held = vars(part) if hasattr(part, "__dict__") and not isinstance(part, type) else {}
     text = repr(held)
     return "" if not held else "/unknown" if " at 0x" in text else f"/{source_hash(text.encode())}"
 
@@ -169,23 +169,21 @@ def of_rewardkit(code: Any) -> bool:
 
 
 def user_code(function: Any) -> list[Any]:
-    """The functions or classes behind a callable that rewardkit's own code does not account for."""
-    if isinstance(function, functools.partial):
-        return _code_in((function.func, *function.args, *function.keywords.values()))
-    if isinstance(function, Gate):
-        return _code_in((function.on,))
+    """The functions or classes behind a callable that rewardkit's own code does not account for.
+
+    Tokenizers among what it holds count, which need not be callable.
+    """
     code = function if hasattr(function, "__qualname__") else type(function)
-    if not of_rewardkit(code) or not code.__module__.startswith(HOLDERS):
+    if isinstance(function, functools.partial):
+        held = [function.func, *function.args, *function.keywords.values()]
+    elif of_rewardkit(code) and code.__module__.startswith(HOLDERS):
+        values = [getattr(function, item.name) for item in fields(function)] if is_dataclass(function) else []
+        held = [inner for value in values for inner in (value if type(value) is tuple else (value,))]
+    else:
         return [function]
-    values = [getattr(function, item.name) for item in fields(function)] if is_dataclass(function) else []
-    return _code_in([inner for value in values for inner in (value if type(value) is tuple else (value,))])
-
-
-def _code_in(values: Sequence[Any]) -> list[Any]:
-    """The user's code among what a callable holds: functions, and tokenizers, which need not be callable."""
     return [
         part
-        for value in values
+        for value in held
         if callable(value) or (hasattr(value, "encode") and not isinstance(value, str))
         for part in user_code(value)
     ]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import importlib
 import importlib.util
-import inspect
 import linecache
 import os
+import pkgutil
 import re
 import sys
 import traceback
@@ -23,9 +23,8 @@ from rewardkit.workers.pool import MODULE_SOURCE
 __all__ = ["failed", "find_reward", "forget_beside", "hides_module", "run_file", "run_text"]
 
 GALLERY = "rewardkit.gallery"
-FILE_MODULE = (
-    "reward_file_"  # what the module that running a file makes is called, with the file's name behind
-)
+FILE_MODULE = "reward_file_"
+"""What the module that running a file makes is called, with the file's name behind."""
 
 
 def find_reward(name: str) -> tuple[Any, str]:
@@ -34,14 +33,19 @@ def find_reward(name: str) -> tuple[Any, str]:
     A file is run anew at each call. RewardError: no such file or name, or an error while it runs (with file
     and line).
     """
-    place, attribute = _split(str(name))
+    match = re.fullmatch(r"(.*?)(?::([\w.]*))?", str(name), re.DOTALL)  # a drive's colon is no such: C:\\r.py
+    place, attribute = match.groups("") if match else (name, "")
+    if place == "gallery":
+        module_name, _, attribute = attribute.partition(".")
+        place = f"{GALLERY}.{module_name}"
+    attribute = attribute or "reward"
     module = _module(place)
     if not hasattr(module, attribute):
         candidates = [
             key
             for key, value in vars(module).items()
             if isinstance(value, Reward)
-            or (inspect.isfunction(value) and value.__module__ == module.__name__)
+            or (callable(value) and getattr(value, "__module__", "") == module.__name__)
         ]
         raise RewardError(
             f"{place} has no {attribute!r}; it has "
@@ -50,31 +54,13 @@ def find_reward(name: str) -> tuple[Any, str]:
     return getattr(module, attribute), attribute
 
 
-def _split(name: str) -> tuple[str, str]:
-    place, colon, attribute = name.rpartition(":")
-    if place == "gallery":
-        module, _, attribute = attribute.partition(".")
-        place = f"{GALLERY}.{module}"
-    elif not colon or (
-        len(place) == 1 and attribute[:1] in "\\/"
-    ):  # no colon, or the one behind a drive letter
-        place, attribute = name, ""
-    attribute = attribute or "reward"
-    if not attribute.isidentifier():
-        raise RewardError(
-            f"{name!r} does not name a reward; write file.py:name, package.module:name or gallery:module"
-        )
-    return place, attribute
-
-
 def _module(place: str) -> ModuleType:
     if place.endswith(".py"):
-        path = Path(place)
-        if not path.is_file():
+        if not Path(place).is_file():
             raise RewardError(
                 f"there is no reward file {place!r}; give the path of a Python file, as file.py:name"
             )
-        return run_file(path)
+        return run_file(Path(place))
     if not re.fullmatch(r"\w+(\.\w+)*", place):
         raise RewardError(
             f"{place!r} is neither a Python file (ending in .py) nor a module; write file.py:name or "
@@ -84,54 +70,37 @@ def _module(place: str) -> ModuleType:
         return importlib.import_module(place)
     except CAUGHT as error:
         missing = error.name if isinstance(error, ModuleNotFoundError) else None
-        if missing and f"{place}.".startswith(f"{missing}."):
-            package, _, name = place.rpartition(".")
-            folder = Path(importlib.import_module(GALLERY).__file__ or "").parent
-            known = sorted(path.stem for path in folder.glob("*.py") if not path.stem.startswith("_"))
-            raise RewardError(
-                f"the gallery has no {name!r}; it has {known}{did_you_mean(name, known)}"
-                if package == GALLERY
-                else f"there is no module {place!r} to import; for a file write its path with .py"
-            ) from None
-        raise RewardError(failed(place, error)) from error
+        if not missing or not f"{place}.".startswith(f"{missing}."):
+            raise RewardError(failed(place, error)) from error
+    package, _, name = place.rpartition(".")
+    if package != GALLERY:
+        raise RewardError(f"there is no module {place!r} to import; for a file write its path with .py")
+    known = sorted(module.name for module in pkgutil.iter_modules(importlib.import_module(GALLERY).__path__))
+    raise RewardError(f"the gallery has no {name!r}; it has {known}{did_you_mean(name, known)}")
 
 
 def run_file(path: Path) -> ModuleType:
     """The module that running the file makes; its folder is importable while it runs."""
     path = path.resolve()
-    name = f"{FILE_MODULE}{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    before = sys.modules.get(name)
     for helper in _HELPERS & _beside(path).keys():  # which an earlier run imported: it may have changed
         del sys.modules[helper]
+    known = _beside(path)
     importlib.invalidate_caches()
-    known = set(_beside(path))
-    sys.modules[name] = module  # pickling a function of the file needs to find it there
     sys.path.insert(0, str(path.parent))
     # bytecode of modules beside it would take two edits of one second for one
     writes, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
-        text = path.read_bytes()
-        module.__dict__[SOURCE_HASH] = source = SourceHash(source_hash(text))
-        module.__dict__[MODULE_SOURCE] = text  # a worker process makes the module again
-        exec(compile(text, str(path), "exec", dont_inherit=True), module.__dict__)
-        helpers = _beside(path)
-        source.hash = source_hash(
-            text + b"".join(helpers[helper].read_bytes() for helper in helpers if helper not in known)
-        )
-    except BaseException as error:
-        del sys.modules[name]
-        if before:
-            sys.modules[name] = before
-        if not isinstance(error, CAUGHT):
-            raise
+        content = path.read_bytes()
+        module = _run(_name(path.stem, str(path).encode()), str(path), content, content)
+    except CAUGHT as error:
         raise RewardError(failed(str(path), error)) from error
     finally:
         sys.path.remove(str(path.parent))
         sys.dont_write_bytecode = writes
-        _HELPERS.update(_beside(path).keys() - known)  # of a run that failed, too
+        helpers = {name: file for name, file in _beside(path).items() if name not in known}
+        _HELPERS.update(helpers)  # of a run that failed, too
+    texts = (file.read_bytes() for file in helpers.values())
+    vars(module)[SOURCE_HASH].hash = source_hash(content + b"".join(texts))
     return module
 
 
@@ -141,21 +110,31 @@ def run_text(file: str, text: str) -> ModuleType:
     So its names are its own, whatever else the file holds that it stands in.
     """
     content = text.encode("utf-8", "surrogatepass")
-    name = f"{FILE_MODULE}{file.partition('.')[0]}_{hashlib.sha256(content).hexdigest()[:8]}"
-    if name not in sys.modules:
-        module = sys.modules[name] = ModuleType(name)
-        place = f"<{file}>"
-        lines = [f"{line}\n" for line in text.split("\n")]  # as Python counts them, not str.splitlines
-        linecache.cache[place] = len(text), None, lines, place
-        vars(module).update(
-            {"__file__": place, MODULE_SOURCE: content, SOURCE_HASH: SourceHash(source_hash(content))}
-        )
-        try:
-            exec(compile(text, place, "exec", dont_inherit=True), vars(module))
-        except BaseException:
-            del sys.modules[name]
-            raise
-    return sys.modules[name]
+    name = _name(file.partition(".")[0], content)
+    place = f"<{name[-8:]}>/{file}"  # two files of one name have lines of their own
+    lines = [f"{line}\n" for line in text.split("\n")]  # as Python counts them, not str.splitlines
+    linecache.cache[place] = len(text), None, lines, place
+    return sys.modules.get(name) or _run(name, place, text, content)
+
+
+def _name(stem: str, what: bytes) -> str:
+    return f"{FILE_MODULE}{stem}_{hashlib.sha256(what).hexdigest()[:8]}"
+
+
+def _run(name: str, place: str, text: str | bytes, content: bytes) -> ModuleType:
+    """The module that a text makes: its functions are pickled under this name, by what it is made from."""
+    before, module = sys.modules.get(name), ModuleType(name)
+    source = {MODULE_SOURCE: content, SOURCE_HASH: SourceHash(source_hash(content))}
+    vars(module).update({"__file__": place, **source})
+    sys.modules[name] = module
+    try:
+        exec(compile(text, place, "exec", dont_inherit=True), vars(module))
+    except BaseException:
+        del sys.modules[name]
+        if before:
+            sys.modules[name] = before
+        raise
+    return module
 
 
 _HELPERS: set[str] = set()
@@ -174,12 +153,12 @@ def forget_beside(path: Path) -> None:
 
 def _beside(path: Path) -> dict[str, Path]:
     """The imported modules whose files lie beside the file, by name, in order of their names."""
-    found, folder = {}, str(path.parent)
-    for name, module in sorted(sys.modules.items()):
-        file = getattr(module, "__file__", None)
-        if file and not name.startswith(FILE_MODULE) and os.path.dirname(file) == folder:
-            found[name] = Path(file)
-    return found
+    files = {name: getattr(module, "__file__", None) for name, module in sorted(sys.modules.items())}
+    return {
+        name: Path(file)
+        for name, file in files.items()
+        if file and not name.startswith(FILE_MODULE) and os.path.dirname(file) == str(path.parent)
+    }
 
 
 def failed(place: str, error: BaseException) -> str:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rewardkit.errors import CAUGHT, InputError, RewardError, describe_error, did_you_mean
-from rewardkit.html.markup import render
+from rewardkit.errors import RewardError, did_you_mean
+from rewardkit.html import cards
 from rewardkit.primitives.gates import Gate
-from rewardkit.primitives.weights import aggregate, check_weights
+from rewardkit.primitives.weights import check_weights
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.fingerprint import describe, fingerprint, sources, sources_seen
 from rewardkit.rewards.plan import ROLLOUT, Columns, Floats, Part, Plan, Routing, Rows
@@ -56,60 +55,57 @@ class Reward:
     origin: str = field(default="", kw_only=True, repr=False)
     """How `load_reward` read it, where it was a trainer's function and not a Reward."""
     recorded: Mapping[str, Any] | None = field(default=None, kw_only=True, repr=False)
-    """The scoring record of a reward that was read from a run record, whose functions are not at hand."""
+    """Of a reward that was read from a run record, whose functions are not at hand: the `sources` and
+    `transform_sources` that the record has."""
     routing: Routing | None = field(default=None, kw_only=True)
     """Where each row is judged by the reward of its source (see `Route`); fields and components are then
     those of all of them, each name once."""
 
     def __post_init__(self) -> None:
-        own = f"reward {self.name!r}"
-        if not isinstance(self.fields, Mapping):
-            raise RewardError(f"{own}: fields={self.fields!r} is not a dict of name: function")
-        if not isinstance(self.components, Sequence):
-            raise RewardError(f"{own}: components={self.components!r} is not a list of components")
-        object.__setattr__(self, "fields", dict(self.fields))
-        object.__setattr__(self, "components", tuple(self.components))
         if not isinstance(self.name, str) or not self.name.strip():
             raise RewardError(f"a reward needs a name, such as 'arithmetic-v1'; got {self.name!r}")
-        if not self.components:
-            raise RewardError(f"{own} has no components; add rk.Component(name, function)")
-        if wrong := [item for item in self.components if not isinstance(item, Component)]:
-            raise RewardError(
-                f"{own}: {wrong[0]!r} is not a component; wrap it in rk.Component(name, function)"
-            )
-        self._check_names()
-        if self.routing is not None:
-            return
-        self._check_order()
-        try:
-            check_weights(self._weights, aggregation=self.aggregation, on_missing=self.on_missing)
-        except ValueError as error:
-            raise RewardError(f"{own}: {error}") from None
-        if self.transform is not None and not callable(self.transform):
-            raise RewardError(f"{own}: transform={self.transform!r} is not a function of (rewards, groups)")
+        for problem in self._problems():
+            raise RewardError(f"reward {self.name!r}{problem}")
+        object.__setattr__(self, "fields", dict(self.fields))
+        object.__setattr__(self, "components", tuple(self.components))
         sources_seen(self.functions)
 
-    def _check_names(self) -> None:
-        taken: dict[str, str] = {}
-        for kind, names in (("field", self.fields), ("component", self.names)):
-            for name in names:
-                check_name(name, kind)
-                if name in taken:
-                    clash = f"{name!r} is the name of a {taken[name]} and of a {kind}"
-                    clash = f"two {kind}s are called {name!r}" if taken[name] == kind else clash
-                    raise RewardError(f"reward {self.name!r}: {clash}; rename one")
-                taken[name] = kind
-
-    def _check_order(self) -> None:
-        """No field, component or gate asks for what is declared after it."""
+    def _problems(self) -> Iterator[str]:
+        """What contradicts itself, behind the name of the reward."""
+        if not isinstance(self.fields, Mapping):
+            yield f": fields={self.fields!r} is not a dict of name: function"
+        if not isinstance(self.components, Sequence):
+            yield f": components={self.components!r} is not a list of components"
+        if not self.components:
+            yield " has no components; add rk.Component(name, function)"
+        for item in self.components:
+            if not isinstance(item, Component):
+                yield f": {item!r} is not a component; wrap it in rk.Component(name, function)"
+        for name in self.fields:
+            check_name(name, "field")
+            if name in self.names:
+                yield f": {name!r} is the name of a field and of a component; rename one"
+        for at, name in enumerate(self.names):
+            if name in self.names[:at]:
+                yield f": two components are called {name!r}; rename one"
+        if self.routing:
+            return
         order = [*self.fields, *self.names]
-        for name, call in self._calls:
+        for name, call in self.calls:
             later = order[order.index(name) :] if name else []
-            if wrong := [asked for asked in call.asks_for if asked in later]:
-                raise RewardError(
-                    f"reward {self.name!r}: {call.owner} asks for {wrong[0]!r}, which is not declared before "
-                    "it; move it up or ask for another"
-                )
+            for asked in call.asks_for:
+                if asked in later:
+                    yield (
+                        f": {call.owner} asks for {asked!r}, which is not declared before it; move it up or "
+                        "ask for another"
+                    )
+        weights = np.array([item.weight for item in self.components], dtype=float)
+        try:
+            check_weights(weights, aggregation=self.aggregation, on_missing=self.on_missing)
+        except ValueError as error:
+            yield f": {error}"
+        if self.transform is not None and not callable(self.transform):
+            yield f": transform={self.transform!r} is not a function of (rewards, groups)"
 
     # --- what it is made of
 
@@ -123,45 +119,17 @@ class Reward:
         """How the gate on the whole reward is asked whether it is open; ``None`` where there is none."""
         return read_gate(self.gate, f"reward {self.name!r}")
 
+    @cached_property
+    def calls(self) -> list[tuple[str, Call]]:
+        """Name and call of each field, and of each component and of its gate; the reward's, "", is last."""
+        steps = [*self.field_calls.items()]
+        steps += [(item.name, call) for item in self.components for call in item.calls]
+        return steps if self.gate_call is None else [*steps, ("", self.gate_call)]
+
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the components."""
         return tuple(item.name for item in self.components)
-
-    @property
-    def weights(self) -> dict[str, float]:
-        """Weight of each component; NaN where the rewards of a route give it different ones."""
-        found: dict[str, set[float]] = {}
-        for inner in self.inner:
-            for item in inner.components:
-                found.setdefault(item.name, set()).add(float(item.weight))
-        return {name: min(weights) if len(weights) == 1 else np.nan for name, weights in found.items()}
-
-    @property
-    def _weights(self) -> Floats:
-        return np.array([item.weight for item in self.components], dtype=float)
-
-    @property
-    def primary(self) -> str:
-        """Name of the component that is the task itself.
-
-        The one declared primary, else the one of the largest weight; of equal ones the first that reads the
-        ground truth, whatever their order otherwise.
-        """
-        return max(
-            self.components, key=lambda item: (item.primary, item.weight, self._reads_truth(item))
-        ).name
-
-    def _reads_truth(self, item: Component) -> bool:
-        names, seen = list(item.asks_for), set()
-        while names:
-            name = names.pop()
-            if name == "ground_truth":
-                return True
-            if name in self.fields and name not in seen:
-                seen.add(name)
-                names += self.field_calls[name].asks_for
-        return False
 
     @property
     def inner(self) -> list[Reward]:
@@ -173,13 +141,31 @@ class Reward:
         """Columns that decide which reward a row gets: none without a route."""
         return (self.routing.column,) if self.routing else ()
 
-    @cached_property
-    def _calls(self) -> list[tuple[str, Call]]:
-        """Name and call of each field and component and of its gate; the gate on the reward, "", is last."""
-        steps = list(self.field_calls.items())
-        for item in self.components:
-            steps += [(item.name, call) for call in (item.call, item.gate_call) if call is not None]
-        return steps if self.gate_call is None else [*steps, ("", self.gate_call)]
+    @property
+    def weights(self) -> dict[str, float]:
+        """Weight of each component; NaN where the rewards of a route give it different ones."""
+        weights: dict[str, float] = {}
+        for item in (item for inner in self.inner for item in inner.components):
+            if weights.setdefault(item.name, float(item.weight)) != item.weight:
+                weights[item.name] = np.nan
+        return weights
+
+    @property
+    def primary(self) -> str:
+        """Name of the component that is the task itself.
+
+        The one declared primary, else the one of the largest weight; of equal ones the first that reads the
+        ground truth, whatever their order otherwise.
+        """
+        truths = {"ground_truth"}  # and the fields that are made of it
+        for name, call in self.field_calls.items():
+            if truths & set(call.asks_for):
+                truths.add(name)
+
+        def importance(item: Component) -> tuple[bool, float, bool]:
+            return item.primary, item.weight, not truths.isdisjoint(item.asks_for)
+
+        return max(self.components, key=importance).name
 
     @cached_property
     def needs(self) -> tuple[str, ...]:
@@ -187,7 +173,7 @@ class Reward:
         names = list(self.split_by)
         for inner in self.inner:
             own = {*inner.fields, *inner.names}
-            names += [name for _, call in inner._calls for name in call.asks_for if name not in own]
+            names += [name for _, call in inner.calls for name in call.asks_for if name not in own]
         return tuple(dict.fromkeys(names))
 
     @property
@@ -195,8 +181,8 @@ class Reward:
         """What decides its scores: the functions of fields and components, and the gates."""
         if self.routing:
             return [function for inner in self.inner for function in inner.functions]
-        gates = [*(item.gate for item in self.components), self.gate]
         functions = [*self.fields.values(), *(item.function for item in self.components)]
+        gates = [*(item.gate for item in self.components), self.gate]
         return [*functions, *(gate for gate in gates if gate is not None)]
 
     # --- what is done with it
@@ -220,64 +206,26 @@ class Reward:
 
         Or where one that is asked for has the name of a field or component.
         """
-        for name in self.split_by:
-            if name not in available:
-                raise RewardError(
-                    f"the route asks for {name!r}; this table has "
-                    f"{sorted(available)}{did_you_mean(name, available)}"
-                )
         for inner in self.inner:
-            own = (*inner.fields, *inner.names)
-            known = {*available, *own}
-            for _, call in inner._calls:
-                for name in call.asks_for:
-                    if name in own and name in available:
-                        kind = "field" if name in inner.fields else "component"
-                        raise RewardError(
-                            f"reward {inner.name!r}: {name!r} is a {kind} and also a column of the rollouts; "
-                            f"rename the {kind}"
-                        )
-                    if name not in known and name != ROLLOUT:
-                        raise RewardError(
-                            f"{call.owner} asks for {name!r}; this table has {sorted(known)}"
-                            f"{did_you_mean(name, known) or '; add it, or map a column to it'}"
-                        )
+            own = {**dict.fromkeys(inner.fields, "field"), **dict.fromkeys(inner.names, "component")}
+            asked = [("the route", name) for name in self.split_by]
+            asked += [(call.owner, name) for _, call in inner.calls for name in call.asks_for]
+            for owner, name in asked:
+                if name in own and name in available:
+                    raise RewardError(
+                        f"reward {inner.name!r}: {name!r} is a {own[name]} and also a column of the "
+                        f"rollouts; rename the {own[name]}"
+                    )
+                if name not in (*available, *own, ROLLOUT):
+                    known = sorted({*available, *own})
+                    raise RewardError(
+                        f"{owner} asks for {name!r}; this table has {known}"
+                        f"{did_you_mean(name, known) or '; add it, or map a column to it'}"
+                    )
 
     def parts(self, columns: Columns, rows: int) -> list[Part]:
         """The rewards and the rows each is for: without a route one part with all rows."""
         return self.routing.parts(columns) if self.routing else [Part("", self, np.arange(rows))]
-
-    def add_up(
-        self, scores: Mapping[str, Floats], gated: Mapping[str, NDArray[np.bool_]], gate: Floats
-    ) -> Floats:
-        """Reward of each row before the transform, without a route; see `Plan.combine`."""
-        table = np.column_stack([scores[name] for name in self.names])  # (rows, components)
-        closed = np.column_stack([gated[name] for name in self.names])
-        reward = aggregate(
-            table, closed, self._weights, aggregation=self.aggregation, on_missing=self.on_missing
-        )
-        reward[gate == 0] = 0.0
-        if self.on_missing == "nan":
-            reward[np.isnan(gate)] = np.nan
-        return reward
-
-    def transformed(self, rewards: Floats, groups: Rows) -> Floats:
-        """The rewards after the transform, without a route; NaN stays NaN."""
-        if self.transform is None:
-            return rewards
-        try:
-            out = np.asarray(self.transform(rewards.copy(), groups), dtype=float)
-        except InputError:
-            raise
-        except CAUGHT as error:
-            raise RewardError(
-                f"reward {self.name!r}: its transform failed with {describe_error(error)}"
-            ) from error
-        if out.shape != rewards.shape:
-            raise RewardError(
-                f"reward {self.name!r}: its transform returned shape {out.shape} for {len(rewards)} rewards"
-            )
-        return out
 
     def map(self, change: Callable[[Reward], Reward]) -> Reward:
         """The same with `change` made to each reward of its route, or to itself where it has none."""
@@ -298,14 +246,12 @@ class Reward:
                     f"there is no component {name!r} to weigh; {'route' if self.routing else 'reward'} "
                     f"{self.name!r} has {list(self.names)}{did_you_mean(name, self.names)}"
                 )
-        return self.map(
-            lambda inner: replace(
-                inner,
-                components=[
-                    replace(item, weight=weights.get(item.name, item.weight)) for item in inner.components
-                ],
-            )
-        )
+
+        def weighed(inner: Reward) -> Reward:
+            items = [replace(item, weight=weights.get(item.name, item.weight)) for item in inner.components]
+            return replace(inner, components=items)
+
+        return self.map(weighed)
 
     def __call__(self, **columns: Any) -> RewardResult:
         """Reward of one completion given by its columns, before any transform.
@@ -317,37 +263,7 @@ class Reward:
         return result_of(self, columns)
 
     def _repr_html_(self) -> str:
-        options = {"aggregation": self.aggregation, "on missing": self.on_missing, "origin": self.origin}
-        for what, item in (("gate of the whole reward", self.gate), ("transform", self.transform)):
-            options[what] = describe(item) if item else ""
-        parts = {**self.routing.rewards, "(any other)": self.routing.default} if self.routing else {}
-        return render(
-            "reward",
-            reward=self,
-            fields=[(name, describe(function)) for name, function in self.fields.items()],
-            components=[
-                (
-                    item.name,
-                    describe(item.function),
-                    f"{item.weight:g}",
-                    describe(item.gate) if item.gate else "",
-                    " to ".join(f"{end:g}" for end in item.range) if item.range else "unbounded",
-                    item.why,
-                )
-                for item in self.components
-            ],
-            options=[(what, text) for what, text in options.items() if text],
-            parts=[
-                (
-                    value,
-                    inner.name,
-                    ", ".join(f"{name} {w:g}" for name, w in inner.weights.items()),
-                    inner.aggregation,
-                )
-                for value, inner in parts.items()
-                if inner is not None
-            ],
-        )
+        return cards.reward(self.record())
 
     # --- its record
 
@@ -358,22 +274,22 @@ class Reward:
         """
         if self.routing:
             return self._routing_record(self.routing)
-        scoring = dict(
-            self.recorded
-            or {
-                "fields": {name: describe(function) for name, function in self.fields.items()},
-                "components": [item.scoring_record() for item in self.components],
-                "gate": describe(self.gate) if self.gate else None,
-                "sources": sources(self.functions),
-                "transform_sources": sources([self.transform] if self.transform else []),
-            }
-        )
+        hashes = self.recorded or {
+            "sources": sources(self.functions),
+            "transform_sources": sources([self.transform] if self.transform else []),
+        }
+        scoring = {
+            "fields": {name: describe(function) for name, function in self.fields.items()},
+            "components": [item.scoring_record() for item in self.components],
+            "gate": describe(self.gate) if self.gate else None,
+            "sources": hashes["sources"],
+        }
         paying = {
             "weights": self.weights,
             "aggregation": self.aggregation,
             "on_missing": self.on_missing,
             "transform": describe(self.transform) if self.transform else None,
-            "transform_sources": scoring.pop("transform_sources"),
+            "transform_sources": hashes["transform_sources"],
         }
         return {
             "version": RECORD_VERSION,
@@ -381,10 +297,7 @@ class Reward:
             "origin": self.origin,
             **scoring,
             **paying,
-            "components": [
-                {**how, **item.paying_record()}
-                for how, item in zip(scoring["components"], self.components, strict=True)
-            ],
+            "components": [{**item.scoring_record(), **item.paying_record()} for item in self.components],
             "fingerprints": {"scoring": fingerprint(scoring), "reward": fingerprint({**scoring, **paying})},
         }
 
@@ -412,16 +325,19 @@ def Route(
     of the same name share a score column; for the rows of another reward they are ``gated``. RewardError: no
     rewards, a route in a route.
     """
-    inner = [*rewards.values(), *([default] if default is not None else [])]
-    if not inner:
-        raise RewardError(f"Route({column!r}, ...) has no rewards; give {{value: reward}}")
-    if wrong := [item for item in inner if not isinstance(item, Reward) or item.routing]:
-        raise RewardError(f"Route({column!r}, ...) takes rewards; got {wrong[0]!r}")
-    if odd := [key for key in rewards if not isinstance(key, str | int | float | None)]:
-        raise RewardError(f"Route({column!r}, ...) has the value {odd[0]!r}; give texts or numbers")
+    routing = Routing(column, dict(rewards), default)
+    own = f"Route({column!r}, ...)"
+    if not routing.inner:
+        raise RewardError(f"{own} has no rewards; give {{value: reward}}")
+    for item in routing.inner:
+        if not isinstance(item, Reward) or item.routing:
+            raise RewardError(f"{own} takes rewards; got {item!r}")
+    for value in rewards:
+        if not isinstance(value, str | int | float | None):
+            raise RewardError(f"{own} has the value {value!r}; give texts or numbers")
     return Reward(
-        name or "+".join(dict.fromkeys(item.name for item in inner)),
-        {key: value for item in inner for key, value in item.fields.items()},
-        tuple({item.name: item for reward in inner for item in reward.components}.values()),
-        routing=Routing(column, dict(rewards), default),
+        name or "+".join(dict.fromkeys(item.name for item in routing.inner)),
+        {key: value for item in routing.inner for key, value in item.fields.items()},
+        tuple({item.name: item for reward in routing.inner for item in reward.components}.values()),
+        routing=routing,
     )

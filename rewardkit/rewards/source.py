@@ -1,22 +1,21 @@
-"""What a file that rewardkit writes copies for a user's function: the whole file that it is from."""
+"""Source: the code that something of a user's is from, for a file that is to have it too."""
 
 from __future__ import annotations
 
 import ast
 import builtins
 import inspect
-import re
 import symtable
 import sys
 import textwrap
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import decode_source
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from rewardkit.errors import RewardError
+from rewardkit.errors import RewardError, preview
 from rewardkit.workers.pool import MODULE_SOURCE
 
 __all__ = ["Source", "name_at_the_top", "names_bound", "source_of"]
@@ -24,31 +23,45 @@ __all__ = ["Source", "name_at_the_top", "names_bound", "source_of"]
 
 @dataclass(frozen=True)
 class Source:
-    """The text to copy, what each name stands for that it binds at its top, and the name of its file.
+    """The code that something is from: a `module` to import by this name, a `file`, or a notebook's cell.
 
-    A statement of a notebook has no file: "".
+    Of a file or a cell `text` is what is copied, and `names` what stands under each name that it binds.
     """
 
-    text: str
-    names: Mapping[str, Any]
+    module: str = ""
     file: str = ""
+    text: str = ""
+    names: Mapping[str, Any] = field(default_factory=dict)
 
 
-def source_of(function: Any, name: str, owner: str, folder: Path) -> Source:
-    """What is copied for a function or class of this name: its file, or its statement in a notebook.
+def source_of(value: Any, owner: str, folder: Path) -> tuple[str, Source]:
+    """What a user's function, class or object is called, and where.
 
-    `folder` is where the copy will lie: what the file imports from beside itself can only be imported there.
-    RewardError: the source cannot be read; in a notebook, it uses names from outside itself.
+    `folder` is where a copy will lie: what a file imports from beside itself can only be imported there.
+    RewardError: it has no name at the top of a file or cell, its source cannot be read, or its cell needs
+    more than itself.
     """
-    module = inspect.getmodule(function)
-    text = _file_text(module, function)
+    name = name_at_the_top(value) or getattr(value, "__qualname__", "")
+    if not name.isidentifier():
+        raise RewardError(
+            f"{owner!r} uses {preview(value)}, which has no name to write; give it plain values, or a "
+            "function with a name at the top of a file or cell"
+        )
+    module = inspect.getmodule(value)
+    if module is not None and module.__name__ != "__main__" and MODULE_SOURCE not in vars(module):
+        if getattr(module, name, None) is value:
+            return name, Source(module.__name__)
+    text = _file_text(module, value)
     if module is None or text is None:
-        return Source(_statement(function, name, owner) + "\n", {name: function})
-    _check_imports(text, Path(str(module.__file__)).parent, folder, owner, name)
-    unset = object()
-    values = {bound: vars(module).get(bound, unset) for bound in names_bound(text)}
-    file = re.sub(r"[^\w.-]", "_", Path(str(module.__file__)).name)
-    return Source(text.rstrip() + "\n", values, file)
+        return name, Source(text=_statement(value, name, owner) + "\n", names={name: value})
+    path, unset = Path(str(module.__file__)), object()
+    if (folder := folder.resolve()) != path.parent and (beside := _imports_beside(text, path.parent)):
+        raise RewardError(
+            f"{owner!r} uses {name!r}, whose file imports {beside[0]!r} from beside itself; write the new "
+            f"file into {str(path.parent)!r}, too"
+        )
+    names = {bound: vars(module).get(bound, unset) for bound in names_bound(text)}
+    return name, Source(file=path.name, text=text.rstrip() + "\n", names=names)
 
 
 def names_bound(text: str) -> list[str]:
@@ -67,31 +80,29 @@ def name_at_the_top(value: Any) -> str:
     return next((name for name, item in names.items() if item is value and name.isidentifier()), "")
 
 
-def _file_text(module: ModuleType | None, function: Any) -> str | None:
+def _file_text(module: ModuleType | None, value: Any) -> str | None:
     """The text of the file that a module was made from; ``None`` for a notebook's cells."""
-    content = vars(module).get(MODULE_SOURCE) if module is not None else None
-    file = getattr(module, "__file__", None)
+    content, file = getattr(module, MODULE_SOURCE, None), getattr(module, "__file__", None)
     try:
-        if content is None:
-            if file is None or inspect.getsourcefile(function) != file:
-                return None
+        if content is None and file is not None and inspect.getsourcefile(value) == file:
             content = Path(file).read_bytes()
-        return decode_source(content)
+        return decode_source(content) if content is not None else None
     except (OSError, TypeError, SyntaxError, UnicodeDecodeError):
         return None
 
 
-def _statement(function: Any, name: str, owner: str) -> str:
+def _statement(value: Any, name: str, owner: str) -> str:
     """The statement of a notebook's cell that makes a function which needs nothing from around it."""
     try:
-        text = textwrap.dedent(inspect.getsource(function)).strip()
+        text = textwrap.dedent(inspect.getsource(value)).strip()
     except (OSError, TypeError):
         raise RewardError(
             f"{owner!r} uses {name!r}, whose source cannot be read; put it into a file and load that"
         ) from None
-    lost = _names_from_around(text)
-    if lost or getattr(function, "__closure__", None):
-        needs = lost or "names of the function around it"
+    needs = _names_from_around(text) or ["names of the function around it"] * bool(
+        getattr(value, "__closure__", None)
+    )
+    if needs:
         raise RewardError(
             f"{owner!r} uses {name!r}, which needs {needs}; put it into a file with them and load that"
         )
@@ -103,26 +114,20 @@ def _names_from_around(text: str) -> list[str]:
     top = symtable.symtable(text, "statement", "exec")
     used: set[str] = set()
     tables = [top]
-    while tables:
-        table = tables.pop()
+    for table in tables:
         tables += table.get_children()
-        used |= {
-            s.get_name() for s in table.get_symbols() if s.is_referenced() and (table is top or s.is_global())
-        }
+        symbols = (symbol for symbol in table.get_symbols() if table is top or symbol.is_global())
+        used |= {symbol.get_name() for symbol in symbols if symbol.is_referenced()}
     return sorted(used - set(names_bound(text)) - set(dir(builtins)) - {"rk", "__file__", "__name__"})
 
 
-def _check_imports(text: str, beside: Path, folder: Path, owner: str, name: str) -> None:
-    """RewardError where the file imports a module from beside itself, and the copy will lie elsewhere."""
-    if folder.resolve() == beside:
-        return
+def _imports_beside(text: str, folder: Path) -> list[str]:
+    """The modules that code imports from its own folder."""
+    imported = []
     for node in ast.walk(ast.parse(text)):
-        imported = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-        imported += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-        for module in imported:
-            file = getattr(sys.modules.get(module.partition(".")[0]), "__file__", None)
-            if file and beside in (Path(file).parent, Path(file).parent.parent):
-                raise RewardError(
-                    f"{owner!r} uses {name!r}, whose file imports {module!r} from beside itself; write the "
-                    f"new file into {str(beside)!r}, too"
-                )
+        if isinstance(node, ast.Import):
+            imported += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            imported += [node.module or ""]
+    tops = [(name, folder / name.partition(".")[0]) for name in imported if name]
+    return [name for name, top in tops if top.is_dir() or top.with_suffix(".py").is_file()]

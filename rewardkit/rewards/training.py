@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -169,28 +168,29 @@ class Training:
     @classmethod
     def _verl(cls, found: Mapping[str, Any]) -> Self:
         """Of verl's configuration, whose estimator is ``algorithm.adv_estimator``."""
-        algorithm = found["algorithm"]
-        estimator = str(algorithm.get("adv_estimator", "gae"))
+        estimator = str(_at(found, "algorithm.adv_estimator") or "gae")
         if estimator not in VERL_SUMS:
             raise InputError(
                 f"algorithm.adv_estimator={estimator!r} has no advantages of groups that are known here; "
                 f"known are {list(VERL_SUMS)}"
             )
-        filtered = _inner(algorithm, "filter_groups")
-        metric = filtered.get("metric") if filtered.get("enable") else None
-        actor = _inner(found, "actor_rollout_ref", "actor")
-        count = _inner(found, "actor_rollout_ref", "rollout").get("n")
-        penalty = _inner(algorithm, "kl_ctrl").get("kl_coef") if algorithm.get("use_kl_in_reward") else 0.0
+        filtered = _at(found, "algorithm.filter_groups.enable")
+        metric = _at(found, "algorithm.filter_groups.metric") if filtered else None
+        count, penalty = _at(found, "actor_rollout_ref.rollout.n"), ""
+        if _at(found, "actor_rollout_ref.actor.use_kl_loss"):
+            penalty = "actor_rollout_ref.actor.kl_loss_coef"
+        elif _at(found, "algorithm.use_kl_in_reward"):
+            penalty = "algorithm.kl_ctrl.kl_coef"
         return cls(
             trainer="verl",
             num_generations=None if count == 1 else _number(count),  # verl's default: the rollouts say it
-            prompts_per_batch=_number(_inner(found, "data").get("train_batch_size")),
-            scale_rewards="group" if algorithm.get("norm_adv_by_std_in_grpo", True) else "none",
+            prompts_per_batch=_number(_at(found, "data.train_batch_size")),
+            scale_rewards="none" if _at(found, "algorithm.norm_adv_by_std_in_grpo") is False else "group",
             multi_objective_aggregation="normalize_then_sum" if estimator == "gdpo" else "sum_then_normalize",
             estimator=VERL_SUMS[estimator],  # type: ignore[arg-type]
             filter_metric="reward" if metric in VERL_REWARD else metric,
-            loss_type=actor.get("loss_agg_mode"),
-            beta=_number(actor.get("kl_loss_coef") if actor.get("use_kl_loss") else penalty) or 0.0,
+            loss_type=_at(found, "actor_rollout_ref.actor.loss_agg_mode"),
+            beta=_number(_at(found, penalty)) or 0.0,
         )
 
 
@@ -204,10 +204,10 @@ def _number(value: Any) -> Any:
     return value
 
 
-def _inner(found: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
-    for name in names:
-        inner = found.get(name)
-        found = inner if isinstance(inner, Mapping) else {}
+def _at(found: Any, place: str) -> Any:
+    """What stands at ``a.b.c``; ``None`` where nothing does."""
+    for name in place.split("."):
+        found = found.get(name) if isinstance(found, Mapping) else None
     return found
 
 
@@ -216,17 +216,13 @@ def _loaded(path: Path) -> Mapping[str, Any]:
     try:
         import yaml
     except ImportError:
-        raise InputError(
-            "settings are read from YAML with PyYAML; install reward-workbench[notebook]"
-        ) from None
+        raise InputError("a YAML file is read with PyYAML; install reward-workbench[notebook]") from None
     try:
-        text = path.read_text(encoding="utf-8")
-        found = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
+        found = yaml.safe_load(path.read_text(encoding="utf-8"))  # JSON is YAML
     except OSError as error:
         raise InputError(f"the settings {str(path)!r} cannot be read: {error.strerror}") from None
     except (UnicodeDecodeError, ValueError, yaml.YAMLError) as error:
-        first = " ".join(str(error).split())
-        raise InputError(f"the settings {str(path)!r} are no YAML: {first}") from None
+        raise InputError(f"the settings {str(path)!r} are no YAML: {' '.join(str(error).split())}") from None
     if not isinstance(found, Mapping):
         raise InputError(f"the settings {str(path)!r} hold {type(found).__name__}, not names and values")
     return found

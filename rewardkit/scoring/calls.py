@@ -1,43 +1,46 @@
-"""Calls of users' functions: what they raise becomes a Failure, and which answers are scores.
+"""Calls of users' functions: what they raise becomes a Failure, and which answers are values.
 
-The one place, with `evaluate`, that catches what users' functions raise. No error ends a pass over the rows.
+The one place that catches what users' functions raise. No error ends a pass over the rows.
 """
 
 from __future__ import annotations
 
+import asyncio
 import math
+import os
+import threading
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping, MappingView, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
+from collections.abc import Callable, Coroutine, Iterator, Mapping, MappingView, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from rewardkit.errors import CAUGHT, describe_error, preview
 from rewardkit.primitives.notes import listen
+from rewardkit.rewards.signature import Call
 
 __all__ = [
+    "LATE",
+    "Calls",
     "Failure",
-    "as_batch",
+    "answered",
+    "as_decision",
     "as_field",
+    "as_list",
     "as_score",
-    "call_all",
-    "calls",
-    "decision",
-    "gathered",
     "guarded",
     "line_of",
     "score_problem",
 ]
 
-Notes = list[dict[str, Any]]
-OneCall = tuple[Callable[..., Any], Sequence[Any], Mapping[str, Any]]
-
 CONCURRENT_CALLS = 16
 """Of one async component. Our choice, about what a judge's endpoint takes from one client."""
 
+LATE = "took longer than"
+"""So the reason of a call begins that was ended."""
 
 OUT_OF_RANGE = "out of range: "
 """So the reason of a score begins that is a number outside the declared range."""
@@ -45,129 +48,157 @@ OUT_OF_RANGE = "out of range: "
 
 @dataclass(frozen=True)
 class Failure:
-    """What stands in place of a value that a user's function failed to give.
-
-    `late`: within its time; `several`: the call was for several rows.
-    """
+    """What stands in place of a value that a user's function failed to give, `late`: within its time."""
 
     message: str
     late: bool = False
-    several: bool = False
 
 
-def failed(error: BaseException) -> Failure:
-    """What stands in place of the answer of a call that raised.
+@dataclass(frozen=True, eq=False)
+class Calls:
+    """Calls of one function: for each of its parameters a column with the argument of every call.
 
-    That is any exception there is, as a panic of a Rust tokenizer is no `Exception`; only an interrupt from
-    the keyboard goes on.
+    `settle` makes a plain value of an answer, or a Failure, and leaves what it made as it is. What a call
+    notes goes into its dict of `notes`.
     """
-    if isinstance(error, KeyboardInterrupt):
-        raise error
-    return Failure(describe_error(error))
+
+    function: Callable[..., Any]
+    positional: Sequence[Sequence[Any]]
+    keywords: Mapping[str, Sequence[Any]]
+    count: int
+    settle: Callable[[Any], Any]
+    notes: Sequence[dict[str, Any]] | None = None
+    is_async: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        call: Call,
+        column: Callable[[str], Sequence[Any]],
+        count: int,
+        settle: Callable[[Any], Any],
+        notes: Sequence[dict[str, Any]] | None = None,
+    ) -> Calls:
+        """Calls that are filled as a signature says, from columns by their names."""
+        positional = [column(name) for name in call.positional]
+        keywords = {parameter: column(name) for parameter, name in call.keywords.items()}
+        return cls(call.function, positional, keywords, count, settle, notes, call.is_async)
+
+    def columns(self, rows: Sequence[int]) -> tuple[list[list[Any]], dict[str, list[Any]], int]:
+        """The arguments of some of the calls, and how many these are."""
+        positional = [[column[row] for row in rows] for column in self.positional]
+        keywords = {name: [column[row] for row in rows] for name, column in self.keywords.items()}
+        return positional, keywords, len(rows)
 
 
 def guarded(function: Callable[..., Any], *positional: Any, **keywords: Any) -> Any:
-    """What a call returns, or a Failure."""
+    """What a call returns, or a Failure.
+
+    That is for any exception there is, as a panic of a Rust tokenizer is no `Exception`; only an interrupt
+    from the keyboard goes on.
+    """
     try:
         return function(*positional, **keywords)
+    except KeyboardInterrupt:
+        raise
     except BaseException as error:
-        return failed(error)
+        return Failure(describe_error(error))
 
 
-async def awaited(one: OneCall) -> Any:
-    """What a call of a coroutine function returns, or a Failure."""
-    function, positional, keywords = one
-    try:
-        return await function(*positional, **keywords)
-    except BaseException as error:
-        return failed(error)
+def answered(calls: Calls, seconds: float | None = None) -> list[Any]:
+    """What each call gives, settled, but for scores, which their taker settles all at once.
+
+    The calls are made here: one after the other, or some of an async function at a time, each of which may
+    take so many `seconds`.
+    """
+    function, notes = calls.function, calls.notes
+
+    def one(row: int) -> Any:
+        keywords = {name: column[row] for name, column in calls.keywords.items()}
+        return function(*[column[row] for column in calls.positional], **keywords)
+
+    def noting(row: int) -> Any:
+        assert notes is not None
+        with listen() as heard:
+            try:
+                return one(row)
+            finally:
+                notes[row].update(heard)
+
+    if calls.is_async:
+        answers = _waited_for(_together(one, calls, seconds))
+    elif notes is None and calls.positional and not calls.keywords:
+        answers = _in_turn(map(function, *calls.positional), calls.count)
+    else:
+        answers = _in_turn(map(one if notes is None else noting, range(calls.count)), calls.count)
+    return answers if calls.settle is as_score else list(map(calls.settle, answers))
 
 
-def calls(
-    function: Callable[..., Any],
-    positional: Sequence[Sequence[Any]],
-    keywords: Mapping[str, Sequence[Any]],
-    count: int,
-) -> Iterator[OneCall]:
-    """One call a row, with its arguments."""
-    for row in range(count):
-        yield (
-            function,
-            [column[row] for column in positional],
-            {name: column[row] for name, column in keywords.items()},
-        )
-
-
-def call_all(
-    function: Callable[..., Any],
-    positional: Sequence[Sequence[Any]],
-    keywords: Mapping[str, Sequence[Any]],
-    count: int,
-    *,
-    notes: Notes | None = None,
-    is_async: bool = False,
-) -> list[Any]:
-    """What the function returns for each of `count` rows, or a Failure; what it notes goes to `notes`."""
-    every = calls(function, positional, keywords, count)
-    if is_async:
-        import asyncio  # slow to import, and seldom needed
-
-        # on a loop in a thread of its own, as a notebook's main thread has a running one
-        with ThreadPoolExecutor(max_workers=1, thread_name_prefix="rewardkit-async") as pool:
-            coroutine = gathered(every, notes is not None)
-            found = pool.submit(copy_context().run, asyncio.run, coroutine).result()
-        for heard, (_, own) in zip(notes or [], found, strict=False):
-            heard.update(own)
-        return [answer for answer, _ in found]
-    if notes is not None:
-        answers = []
-        for (_, arguments, named), heard in zip(every, notes, strict=True):
-            with listen() as own:
-                answers.append(guarded(function, *arguments, **named))
-            heard.update(own)
-        return answers
-    if keywords or not positional:
-        return [guarded(function, *arguments, **named) for _, arguments, named in every]
-    return _run_fast(function, positional, count)
-
-
-def _run_fast(function: Callable[..., Any], positional: Sequence[Sequence[Any]], count: int) -> list[Any]:
+def _in_turn(calls: Iterator[Any], count: int) -> list[Any]:
     """At the speed of a bare loop; a call that raises leaves a Failure and the pass goes on behind it."""
     results: list[Any] = []
-    rest = map(function, *positional)
     while len(results) < count:
         try:
-            results.extend(rest)  # keeps what came before a call that raised
+            results.extend(calls)  # keeps what came before a call that raised
+        except KeyboardInterrupt:
+            raise
         except BaseException as error:
-            results.append(failed(error))
+            results.append(Failure(describe_error(error)))
         else:
             if len(results) < count:  # the function raised StopIteration, which ends a map
                 results.append(Failure("StopIteration"))
     return results
 
 
-async def gathered(
-    every: Iterable[OneCall], listening: bool, seconds: float | None = None, late: Failure | None = None
-) -> list[tuple[Any, dict[str, Any]]]:
-    """What each call of a coroutine function gave and noted; a bounded number of them runs at a time.
-
-    One that takes longer than `seconds` is cancelled, and `late` is its answer.
-    """
-    import asyncio  # slow to import, and seldom needed
-
+async def _together(one: Callable[[int], Any], calls: Calls, seconds: float | None) -> list[Any]:
+    """What calls of an async function give: a bounded number at a time, each ended where it is late."""
     free = asyncio.Semaphore(CONCURRENT_CALLS)
 
-    async def when_free(one: OneCall) -> tuple[Any, dict[str, Any]]:
-        async with free:
-            with listen(listening) as heard:
-                task = asyncio.ensure_future(awaited(one))
-                done, _ = await asyncio.wait({task}, timeout=seconds)
-                if not done:
-                    task.cancel()
-                    return late, {}
-                return task.result(), heard
+    async def awaited(row: int) -> Any:
+        try:
+            return await one(row)
+        except BaseException as error:  # no interrupt of the keyboard, which the main thread gets
+            return Failure(describe_error(error))
 
-    return list(await asyncio.gather(*map(when_free, every)))
+    async def when_free(row: int) -> Any:
+        async with free:
+            with listen(calls.notes is not None) as heard:
+                task = asyncio.ensure_future(awaited(row))
+                done, _ = await asyncio.wait({task}, timeout=seconds)
+            if not done:
+                task.cancel()
+                return Failure(f"{LATE} {seconds:g} s", late=True)
+            if calls.notes is not None:
+                calls.notes[row].update(heard)
+            return task.result()
+
+    return list(await asyncio.gather(*map(when_free, range(calls.count))))
+
+
+def _waited_for(coroutine: Coroutine[Any, Any, list[Any]]) -> list[Any]:
+    """What a coroutine returns, on a loop in a thread of its own: a notebook's main thread has a running one.
+
+    The loop stays: a client that a function keeps belongs to the one it was first used in.
+    """
+    waiting = asyncio.run_coroutine_threadsafe(coroutine, _loop(os.getpid(), threading.get_ident()))
+    try:
+        return waiting.result()
+    finally:
+        waiting.cancel()  # where this thread was interrupted
+
+
+@lru_cache
+def _loop(process: int, thread: int) -> asyncio.AbstractEventLoop:
+    """The event loop for a thread that waits."""
+    loop = asyncio.new_event_loop()
+
+    def run() -> None:
+        while True:  # a function may stop it, or end it by an error
+            with suppress(BaseException):
+                loop.run_forever()
+
+    threading.Thread(target=run, name="rewardkit-async", daemon=True).start()
+    return loop
 
 
 def as_field(answer: Any) -> Any:
@@ -176,26 +207,19 @@ def as_field(answer: Any) -> Any:
     return guarded(list, answer) if once else answer
 
 
-def as_field_list(answer: Any) -> list[Any] | Failure:
-    """What a field gave for several rows, or a Failure that says what it is instead."""
-    if isinstance(answer, Failure | list):
-        return answer
-    return Failure(f"returned {preview(answer)}, not a list with a value for each completion")
-
-
-def as_batch(answer: Any) -> list[Any] | Failure:
-    """The answer of a batch as a list of scores, or a Failure that says what it is instead."""
+def as_list(answer: Any, settle: Callable[[Any], Any], what: str) -> list[Any] | Failure:
+    """The answer for several rows as a list of settled values, or a Failure that says what it is instead."""
     if isinstance(answer, Failure):
         return answer
     if isinstance(answer, str | bytes | Mapping):
-        return Failure(f"returned {preview(answer)}, not a list of scores")
-    try:
-        return [as_score(value) for value in answer]
-    except BaseException as error:
-        return Failure(f"returned {preview(answer)}, not a list of scores ({failed(error).message})")
+        return Failure(f"returned {preview(answer)}, not a list of {what}")
+    settled: list[Any] | Failure = guarded(lambda: [settle(value) for value in answer])
+    if isinstance(settled, Failure):
+        return Failure(f"returned {preview(answer)}, not a list of {what} ({settled.message})")
+    return settled
 
 
-def decision(answer: Any) -> bool | Failure | None:
+def as_decision(answer: Any) -> bool | Failure | None:
     """What a gate's predicate answered, which must be a bool, or None for "cannot tell"."""
     if answer is None or isinstance(answer, Failure):
         return answer

@@ -20,7 +20,7 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.files import json_lines
 from rewardkit.rollouts.package_data import resolve
 from rewardkit.scoring.deadlines import time_limit
-from rewardkit.scoring.evaluate import evaluate
+from rewardkit.scoring.evaluate import check_reward, evaluate
 from rewardkit.scoring.outcomes import STATUSES, Outcomes
 
 __all__ = ["Case", "CheckResult", "Expected", "Miss", "assert_cases", "check", "load_cases"]
@@ -155,7 +155,10 @@ class CheckResult:
         return "\n".join([*lines, *(f"  {miss}" for miss in self.misses)])
 
 
-def load_cases(source: str | Path | Iterable[Mapping[str, Any]]) -> list[Case]:
+CaseSource = str | Path | Iterable[Case | Mapping[str, Any]]
+
+
+def load_cases(source: CaseSource) -> list[Case]:
     """Cases from a JSONL file, dicts, or "gallery:arithmetic" for the bundled ones.
 
     Keys: any column (`completion`, `ground_truth` ...), `reward` and `scores` with what is expected (a
@@ -170,66 +173,60 @@ def load_cases(source: str | Path | Iterable[Mapping[str, Any]]) -> list[Case]:
         path = resolve(source, "cases.jsonl")
         if not path.is_file():
             raise CasesError(f"there is no case file {str(path)!r}; give a JSONL file with one case a line")
-        numbered, origin = [(place.line, raw) for place, raw in json_lines(path)], f"{path}:"
-        for line, raw in numbered:
+        cases = []
+        for place, raw in json_lines(path):
             if not isinstance(raw, Mapping):
                 why = raw if isinstance(raw, ValueError) else f"a row is an object, not {preview(raw)}"
-                raise CasesError(f"{path}:{line}: {why}; each line is one case as a JSON object")
+                raise CasesError(f"{path}:{place.line}: {why}; each line is one case as a JSON object")
+            cases.append(_case(raw, f"{path}:{place.line}", place.line))
     else:
-        numbered, origin = list(enumerate(source, start=1)), "case "
-        for line, raw in numbered:
-            if not isinstance(raw, Mapping):
-                raise CasesError(
-                    f"case {line} is {raw!r}; a case is an object with a completion and what is expected"
-                )
-    cases = [_case(raw, f"{origin}{line}", line) for line, raw in numbered]
+        path = None
+        cases = [_case(raw, f"case {line}", line) for line, raw in enumerate(_several(source), start=1)]
     if not cases:
         raise CasesError(f"{source!s} has no cases; give one a line")
-    for name, count in Counter(case.name for case in cases).items():
-        if count > 1:
-            raise CasesError(
-                f"{origin.rstrip(':')}: two cases are called {name!r}; give each a name of its own"
-            )
+    ((name, count),) = Counter(case.name for case in cases).most_common(1)
+    if count > 1:
+        raise CasesError(f"{path or 'case'}: two cases are called {name!r}; give each a name of its own")
     return cases
-
-
-CaseSource = str | Path | Iterable[Case | Mapping[str, Any]]
 
 
 def cases_of(source: CaseSource) -> list[Case]:
     """Cases as they may be given: those of a file, Case objects, or dicts. CasesError as in `load_cases`."""
-    if isinstance(source, str | Path):
-        return load_cases(source)
+    given = source if isinstance(source, str | Path) else _several(source)
+    if isinstance(given, list) and all(isinstance(case, Case) for case in given):
+        return given
+    return load_cases(given)
+
+
+def _several(source: Any) -> list[Any]:
     if isinstance(source, Mapping) or not isinstance(source, Iterable):
         raise CasesError(
             f"cases={preview(source)} are no cases; give a list of them, or the path of a case file"
         )
-    given = list(source)
-    known = [case for case in given if isinstance(case, Case)]
-    if len(known) == len(given):
-        return known
-    return load_cases(given)  # type: ignore[arg-type]  # which says what is wrong with one that is no dict
+    return list(source)
 
 
-def _case(raw: Mapping[str, Any], where: str, line: int) -> Case:
+def _case(raw: Any, where: str, line: int) -> Case:
+    if isinstance(raw, Case):
+        return raw
+    if not isinstance(raw, Mapping):
+        raise CasesError(f"{where} is {raw!r}; a case is an object with a completion and what is expected")
     for key in raw:
-        if key in (*OWN_KEYS, "score"):
-            continue
-        if near := get_close_matches(key, OWN_KEYS, n=1, cutoff=0.8):
+        near = get_close_matches(str(key), OWN_KEYS, n=1, cutoff=0.8)
+        if near and key not in (*OWN_KEYS, "score"):
             raise CasesError(f"{where}: {key!r} is not a key of a case; did you mean {near[0]!r}?")
-    tolerance = raw.get("tolerance", TOLERANCE)
+    tolerance, scores = raw.get("tolerance", TOLERANCE), raw.get("scores", {})
     if not _is_number(tolerance) or tolerance < 0:
         raise CasesError(f"{where}: tolerance={tolerance!r} is not a number from 0")
     if "completion" not in raw and "messages" not in raw:
         raise CasesError(f"{where}: a case needs a completion; this one has {list(raw)}")
-    scores = raw.get("scores", {})
     if not isinstance(scores, Mapping):
         raise CasesError(f"{where}: scores={scores!r} is not an object of component: expected")
     if "reward" not in raw and not scores:
         raise CasesError(
             f"{where}: a case needs an expectation, 'reward' or 'scores'; this one has {list(raw)}"
         )
-    columns = {key: value for key, value in raw.items() if key not in OWN_KEYS}
+    columns = {str(key): value for key, value in raw.items() if key not in OWN_KEYS}
     columns["completion"] = assistant_text(columns.get("completion", columns.get("messages")))
     return Case(
         name=str(raw.get("name", f"line {line}")),
@@ -257,6 +254,9 @@ def check(
     RewardError: a case lacks a column that the reward asks for; CasesError: one expects a score of a
     component that the reward does not have.
     """
+    check_reward(reward, "check")
+    if isinstance(ignore, str) or not isinstance(ignore, Collection):
+        raise CasesError(f"ignore={ignore!r} is not a list of names of components")
     cases, left_out = without(cases_of(cases), {name for name in ignore if name not in reward.names})
     for case in cases:
         for name in case.scores:
@@ -269,27 +269,27 @@ def check(
             reward.check_columns(list(case.columns))
         except RewardError as error:
             raise RewardError(f"case {case.name!r}: {error}") from None
-    names = list(dict.fromkeys(name for case in cases for name in case.columns))
-    columns = {name: [case.columns.get(name) for case in cases] for name in names}
     if not cases:
         return CheckResult(reward.name, (), (), left_out)
+    names = dict.fromkeys(name for case in cases for name in case.columns)
+    columns = {name: [case.columns.get(name) for case in cases] for name in names}
     with time_limit(timeout) as limit:
-        found = evaluate(reward.bind(columns, len(cases)), columns, limit=limit)
-    misses = [miss for row, case in enumerate(cases) for miss in _misses(case, row, found)]
+        outcomes = evaluate(reward.bind(columns, len(cases)), columns, limit=limit)
+    misses = [miss for row, case in enumerate(cases) for miss in _misses(case, row, outcomes)]
     return CheckResult(reward.name, tuple(cases), tuple(misses), left_out)
 
 
-def _misses(case: Case, row: int, found: Outcomes) -> Iterator[Miss]:
+def _misses(case: Case, row: int, outcomes: Outcomes) -> Iterator[Miss]:
     """What a case expects and its row did not give."""
-    status = {name: found.status(name, row) for name in found.components}
-    whole = [(None, case.reward)] if case.reward is not None else []  # no component: the reward
-    for name, expected in (*whole, *case.scores.items()):
-        value = float(found.rewards[row] if name is None else found.scores[name][row])
+    status = {name: outcomes.status(name, row) for name in outcomes.components}
+    whole = {} if case.reward is None else {"": case.reward}  # no component: the reward
+    for name, expected in (whole | dict(case.scores)).items():
+        value = float(outcomes.components[name].scores[row] if name else outcomes.rewards[row])
         how = status[name] if name else "unscored" if math.isnan(value) else "scored"
         if expected.met_by(value, how):
             continue
-        reasons = [found.reason(item, row) for item in ([name] if name else found.components)]
-        reason = next((text for text in reasons if text), None)
+        reasons = [outcomes.reason(item, row) for item in ([name] if name else status)]
+        reason = next(filter(None, reasons), None)
         yield Miss(
             case.name,
             name or "reward",
@@ -297,7 +297,7 @@ def _misses(case: Case, row: int, found: Outcomes) -> Iterator[Miss]:
             round(value, 6) if how == "scored" else f"{how} ({reason})" if reason else how,
             str(case.columns.get("completion", "")),
             case.columns.get("ground_truth"),
-            {name: values[row] for name, values in found.fields.items()},
+            {name: values[row] for name, values in outcomes.fields.items()},
             status,
             case.why,
         )

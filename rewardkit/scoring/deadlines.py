@@ -5,32 +5,27 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
-from rewardkit.errors import RewardError, preview, without_addresses
+from rewardkit.errors import RewardError, describe_error, preview, without_addresses
 from rewardkit.primitives.gates import Gate
-from rewardkit.primitives.notes import listen
 from rewardkit.rewards.fingerprint import describe, of_rewardkit, user_code
-from rewardkit.scoring.calls import CONCURRENT_CALLS, Failure, Notes, calls, gathered, guarded
-from rewardkit.scoring.printed import Printed, add_printed, caught_prints
+from rewardkit.scoring.calls import CONCURRENT_CALLS, LATE, Calls, Failure, answered
+from rewardkit.scoring.printed import Printed, caught_prints, print_here
 from rewardkit.workers.pool import CannotSend, DeadlinePassed, Lost, WorkerEnded, Workers, pickled
 
-__all__ = ["LATE", "UNTRIED", "CannotLimit", "TimeLimit", "cannot_limit", "time_limit"]
-
-LATE = "took longer than"
-"""So the reason of a call begins that was ended."""
+__all__ = ["LATE", "UNTRIED", "CannotLimit", "TimeLimit", "answers_of", "cannot_limit", "time_limit"]
 
 UNTRIED = "was not tried"
 """So the reason of a call begins that was not made, as others before it were late."""
 
+PROCESSES = 4
+"""At the most. Our choice: each holds the libraries that the functions import."""
+
 
 class CannotLimit(RewardError):
     """A function cannot be called in another process, and so not under a time limit."""
-
-
-PROCESSES = 4
-"""At the most. Our choice: each holds the libraries that the functions import."""
 
 
 def time_limit(
@@ -38,9 +33,11 @@ def time_limit(
 ) -> AbstractContextManager[TimeLimit | None]:
     """A time limit of so many seconds, or none; RewardError where that is no time."""
     try:
-        if timeout is None:
-            return nullcontext()
-        return TimeLimit(timeout, patience=patience, processes=processes)
+        return (
+            TimeLimit(timeout, patience=patience, processes=processes)
+            if timeout is not None
+            else nullcontext()
+        )
     except (ValueError, TypeError):
         raise RewardError(f"timeout={timeout!r} is not a time; give seconds above 0, or None") from None
 
@@ -57,8 +54,11 @@ def cannot_limit(functions: Sequence[Any]) -> str | None:
     return None
 
 
-Answer = tuple[Any, dict[str, Any], Printed]
-"""What a call gave, what it noted and what it printed."""
+def answers_of(calls: Calls, limit: TimeLimit | None) -> list[Any]:
+    """What each call gives, as `answered`, under the limit where there is one and the function needs it."""
+    if not calls.count:
+        return []
+    return limit.run(calls) if limit and limit.needed(calls.function) else answered(calls)
 
 
 class TimeLimit:
@@ -72,7 +72,7 @@ class TimeLimit:
     def __init__(self, seconds: float, *, patience: int | None = None, processes: int | None = None) -> None:
         self.seconds, self.patience = seconds, patience
         self._workers = Workers(seconds=seconds, count=processes or min(PROCESSES, os.cpu_count() or 1))
-        self._made: dict[Any, Callable[..., Any]] = {}
+        self._sent: dict[Any, Callable[..., Any]] = {}
 
     def __enter__(self) -> TimeLimit:
         return self
@@ -86,120 +86,92 @@ class TimeLimit:
         parts = [part if hasattr(part, "__qualname__") else type(part) for part in user_code(function)]
         return not all(map(of_rewardkit, parts))
 
-    def run(
-        self,
-        function: Callable[..., Any],
-        positional: Sequence[Sequence[Any]],
-        keywords: Mapping[str, Sequence[Any]],
-        count: int,
-        notes: Notes | None,
-        *,
-        settle: Callable[[Any], Any],
-        is_async: bool = False,
-    ) -> list[Any]:
-        """What the function returns for each of `count` rows, or a Failure; what it notes goes to `notes`.
+    def run(self, calls: Calls) -> list[Any]:
+        """What each call gives, settled over there, as going through a lazy list may take long, too.
 
-        `settle` makes plain values of them, over there: to go through a lazy list may take long, too.
-        CannotLimit: it cannot be sent to another process.
+        CannotLimit: the function cannot be sent to another process.
         """
-        rows = [one[1:] for one in calls(function, positional, keywords, count)]
-        answers = [_failed(f"{UNTRIED}, as calls before it {LATE} {self.seconds:g} s")] * count
-        several = partial(_several_awaited, self.seconds) if is_async else _one
-        key = (id(function), settle, notes is not None, self.seconds)  # so that it is sent once
-        made = self._made.setdefault(key, partial(several, function, settle, notes is not None))
+        answers: list[Any] = [
+            Failure(f"{UNTRIED}, as calls before it {LATE} {self.seconds:g} s")
+        ] * calls.count
+        printed: dict[int, Printed] = {}
         late = 0
         try:
-            for row, value in self._awaited(made, rows) if is_async else self._workers.map(made, rows):
-                answers[row] = self._failure(value) if isinstance(value, Lost) else value
-                late += isinstance(answers[row][0], Failure) and answers[row][0].late
+            for rows, values, notes, text in self._ended(calls):
+                printed[rows[0]] = text
+                for row, value, heard in zip(rows, values, notes, strict=True):
+                    answers[row] = value
+                    late += isinstance(value, Failure) and value.late
+                    if calls.notes is not None:
+                        calls.notes[row].update(heard)
                 if late and late == self.patience:
                     break
         except (CannotSend, WorkerEnded) as error:
             raise CannotLimit(
-                f"{describe(function)} cannot be called in another process, which a time limit needs: "
+                f"{describe(calls.function)} cannot be called in another process, which a time limit needs: "
                 f"{error}; make what it holds open (a client, a lock, a file) inside the call, or score "
                 "without timeout"
             ) from error
-        for row, (_, heard, printed) in enumerate(answers):
-            add_printed(printed)
-            if notes is not None:
-                notes[row].update(heard)
-        return [value for value, _, _ in answers]
+        for _, text in sorted(printed.items(), key=lambda item: item[0]):
+            print_here(text)
+        return answers
 
-    def _awaited(self, several: Callable[..., Any], rows: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-        """Some rows at a time in one process; where one of them has to be killed, each of them alone."""
-        batches = [
-            range(len(rows))[at : at + CONCURRENT_CALLS] for at in range(0, len(rows), CONCURRENT_CALLS)
-        ]
-        again: list[int] = []
-        calls = [([rows[row] for row in batch],) for batch in batches]
-        for at, found in self._workers.map(several, calls, extra=self.seconds):
-            if isinstance(found, Lost):
-                again += batches[at]
-            else:
-                yield from zip(batches[at], found, strict=True)
-        for at, found in self._workers.map(several, [([rows[row]],) for row in again]):
-            yield again[at], found if isinstance(found, Lost) else found[0]
+    def _ended(
+        self, calls: Calls
+    ) -> Iterator[tuple[Sequence[int], list[Any], list[dict[str, Any]], Printed]]:
+        """Some rows, their values and notes, and what was printed, in the order they end.
 
-    def _failure(self, lost: Lost) -> Answer:
-        if isinstance(lost.error, DeadlinePassed):
-            return _failed(f"{LATE} {self.seconds:g} s", late=True)
-        why = without_addresses(str(lost.error))
-        if isinstance(lost.error, CannotSend):
-            why = (
-                f"returned what cannot be sent from the process that a time limit needs ({why}); return "
-                "plain values, or score without timeout"
+        Calls of an async function are made some at a time in one process; where one of them has to be
+        killed, each of them alone.
+        """
+        how = (calls.function, calls.settle, calls.is_async, calls.notes is not None, self.seconds)
+        key = (id(calls.function), *how[1:])
+        made = self._sent.setdefault(key, partial(_made, *how))  # the same object, so that it is sent once
+        size, extra = (CONCURRENT_CALLS, self.seconds) if calls.is_async else (1, 0.0)
+        waiting = [range(calls.count)[start : start + size] for start in range(0, calls.count, size)]
+        while waiting:
+            batches, waiting = waiting, []
+            some = [calls.columns(rows) for rows in batches]
+            for at, answer in self._workers.map(made, some, extra=extra):
+                rows = batches[at]
+                if not isinstance(answer, Lost):
+                    yield rows, *answer
+                elif len(rows) > 1:
+                    waiting += [rows[at : at + 1] for at in range(len(rows))]
+                else:
+                    yield rows, [self._failure(answer.error)], [{}], Printed()
+            extra = 0.0
+
+    def _failure(self, error: BaseException) -> Failure:
+        if isinstance(error, DeadlinePassed):
+            return Failure(f"{LATE} {self.seconds:g} s", late=True)
+        if isinstance(error, CannotSend):
+            return Failure(
+                "returned what cannot be sent from the process that a time limit needs "
+                f"({without_addresses(str(error))}); return plain values, or score without timeout"
             )
-        return _failed(why)
+        return Failure(str(error) if isinstance(error, WorkerEnded) else describe_error(error))
 
 
-def _failed(message: str, *, late: bool = False) -> Answer:
-    return Failure(message, late), {}, Printed()
-
-
-def _one(
+def _made(
     function: Callable[..., Any],
     settle: Callable[[Any], Any],
+    is_async: bool,
     listening: bool,
-    positional: Sequence[Any],
-    keywords: Mapping[str, Any],
-) -> Answer:
-    """In the worker: one call."""
-    with caught_prints() as printed, listen(listening) as heard:
-        value = settle(guarded(function, *positional, **keywords))
-    return value, _sendable(heard), printed
-
-
-def _several_awaited(
     seconds: float,
-    function: Callable[..., Any],
-    settle: Callable[[Any], Any],
-    listening: bool,
-    rows: Sequence[tuple[Sequence[Any], Mapping[str, Any]]],
-) -> list[Answer]:
-    """In the worker: calls of a coroutine function, all at once, each of which may take so many seconds."""
-    every = [(function, *row) for row in rows]
-    late = Failure(f"{LATE} {seconds:g} s", late=True)
+    positional: Sequence[Sequence[Any]],
+    keywords: Mapping[str, Sequence[Any]],
+    count: int,
+) -> tuple[list[Any], list[dict[str, Any]], Printed]:
+    """In the worker: the values of some calls, what they noted and what they printed."""
+    notes: list[dict[str, Any]] = [{} for _ in range(count)]
+    calls = Calls(function, positional, keywords, count, settle, notes if listening else None, is_async)
     with caught_prints() as printed:
-        found = _loop().run(gathered(every, listening, seconds, late))
-        answers = [(settle(value), _sendable(heard), Printed()) for value, heard in found]
-    value, heard, _ = answers[0]
-    return [(value, heard, printed), *answers[1:]]
-
-
-@lru_cache(maxsize=1)
-def _loop() -> Any:
-    """One event loop a worker: a client that the function keeps belongs to the loop it was first used in."""
-    import asyncio
-
-    return asyncio.Runner()
-
-
-def _sendable(heard: dict[str, Any]) -> dict[str, Any]:
-    """Notes; one that cannot be sent as it prints."""
-    for name, value in heard.items():
-        try:
-            pickled((value,))
-        except CannotSend:
-            heard[name] = preview(value)
-    return heard
+        values = list(map(settle, answered(calls, seconds)))
+    for heard in notes:
+        for name, value in heard.items():
+            try:
+                pickled((value,))
+            except CannotSend:  # it is known by how it prints
+                heard[name] = preview(value)
+    return values, notes, printed

@@ -7,34 +7,39 @@ function does wrong becomes the status of its row.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rewardkit.errors import RewardError, preview
 from rewardkit.primitives.gates import Gate
 from rewardkit.rewards.component import Component
-from rewardkit.rewards.plan import ROLLOUT, Columns, Plan, Rows
+from rewardkit.rewards.plan import ROLLOUT, Columns, Part, Plan, Rows
 from rewardkit.rewards.reward import Reward
-from rewardkit.rewards.signature import Call, gate_asks_for
+from rewardkit.rewards.signature import Call
 from rewardkit.scoring.calls import (
+    Calls,
     Failure,
-    Notes,
-    as_batch,
+    as_decision,
     as_field,
-    as_field_list,
+    as_list,
     as_score,
-    call_all,
-    decision,
     guarded,
     score_problem,
 )
-from rewardkit.scoring.deadlines import TimeLimit
+from rewardkit.scoring.deadlines import TimeLimit, answers_of
 from rewardkit.scoring.outcomes import ABSTAINED, ERROR, GATED, SCORED, Outcome, Outcomes
 
-__all__ = ["call_rows", "evaluate"]
+__all__ = ["at_rows", "check_reward", "evaluate"]
+
+LISTS = {as_score: partial(as_list, settle=as_score, what="scores"),
+         as_field: partial(as_list, settle=as_field, what="values")}  # fmt: skip
+"""How the answer of a call for several rows is settled, by how one value is."""
+
+ALONE = "needs the siblings of its group"
 
 
 def evaluate(
@@ -45,145 +50,114 @@ def evaluate(
     ignore_gates: bool = False,
     notes: bool = False,
     limit: TimeLimit | None = None,
-    before: Callable[[str], None] | None = None,
 ) -> Outcomes:
     """What came of the plan for these columns, lists of `plan.rows` values.
 
     `groups` are group codes, (rows,); without them group components abstain. `limit` bounds the time of each
-    call of a user's function. `before` is called with each field's and component's name before its pass.
-    Never raises for what a component, field or gate does: that becomes its status.
+    call of a user's function. Never raises for what a component, field or gate does: that becomes its status.
     """
-
-    def part(reward: Reward, plan: Plan, columns: Columns, groups: Rows | None) -> Outcomes:
-        out = Outcomes.blank(plan, SCORED, notes=notes)
-        return _Evaluation(reward, columns, groups, ignore_gates, limit, before or _nothing, out).run()
-
-    if not plan.reward.routing:
-        return part(plan.reward, plan, columns, groups)
-    whole = Outcomes.blank(plan, GATED, notes=notes)
+    out = Outcomes.blank(plan, notes=notes)
     unmatched = np.ones(plan.rows, dtype=bool)
-    for one in plan.parts:
-        unmatched[one.rows] = False
-        places = one.rows.tolist()
-        some = {name: [values[row] for row in places] for name, values in columns.items()}
-        own = Plan(one.reward, len(places), ())
-        whole.put(one.rows, part(one.reward, own, some, None if groups is None else groups[one.rows]))
-    (column,) = plan.reward.split_by
+    for part in plan.parts:
+        unmatched[part.rows] = False
+        _Evaluation(part, columns, groups, limit, out).run(ignore_gates)
     for row in np.flatnonzero(unmatched).tolist():
-        for outcome in whole.components.values():
-            outcome.mark(np.array([row]), ABSTAINED, f"no reward for {column}={columns[column][row]!r}")
-    return whole
+        (column,) = plan.reward.split_by
+        for outcome in out.components.values():
+            outcome.mark([row], ABSTAINED, f"no reward for {column}={columns[column][row]!r}")
+    return out
 
 
-def call_rows(
-    call: Call,
-    column: Callable[[str], Sequence[Any]],
-    count: int,
-    limit: TimeLimit | None,
-    settle: Callable[[Any], Any],
-    notes: Notes | None = None,
-) -> list[Any]:
-    """What a function returns for each of `count` rows, or Failures; `column` gives a column by its name.
-
-    Under a time limit, where it is needed, `settle` makes plain values of what it returns over there.
-    """
-    if not count:
-        return []
-    positional = [column(name) for name in call.positional]
-    keywords = {parameter: column(name) for parameter, name in call.keywords.items()}
-    if limit and limit.needed(call.function):
-        return limit.run(
-            call.function, positional, keywords, count, notes, settle=settle, is_async=call.is_async
-        )
-    return call_all(call.function, positional, keywords, count, notes=notes, is_async=call.is_async)
+def check_reward(reward: Any, verb: str) -> None:
+    """RewardError unless it is a Reward, which `verb` takes."""
+    if not isinstance(reward, Reward):
+        raise RewardError(f"{verb} takes a Reward, not {preview(reward)}; load or make one first")
 
 
-def _nothing(name: str) -> None:
-    pass
+def at_rows(values: Sequence[Any], rows: Rows) -> Sequence[Any]:
+    """The values of these rows, in their order."""
+    if len(rows) and rows[-1] - rows[0] == len(rows) - 1 and (np.diff(rows) == 1).all():
+        return values if len(rows) == len(values) else values[rows[0] : rows[-1] + 1]
+    return [values[row] for row in rows.tolist()]
 
 
-@dataclass(eq=False)
 class _Evaluation:
-    """One reward over columns: what is known so far (columns, fields, scores) and what came of each step."""
+    """One reward over its rows: what is known so far, by name, and what came of each field and component."""
 
-    reward: Reward
-    columns: Columns
-    groups: Rows | None
-    ignore_gates: bool
-    limit: TimeLimit | None
-    before: Callable[[str], None]
-    out: Outcomes
+    def __init__(
+        self, part: Part, columns: Columns, groups: Rows | None, limit: TimeLimit | None, out: Outcomes
+    ) -> None:
+        self.reward, self.every = part.reward, part.rows
+        self.columns, self.groups, self.limit, self.out = columns, groups, limit, out
+        self.known: dict[str, Any] = dict(columns)
+        self.done: dict[str, Outcome] = {}
 
-    def __post_init__(self) -> None:
-        self.known: dict[str, Any] = dict(self.columns)
-        self.done: dict[str, Outcome] = {}  # of fields and components
-        self.rows = self.out.plan.rows
-        self.every = np.arange(self.rows)
-
-    def run(self) -> Outcomes:
-        reward = self.reward
-        self.out.gate = np.ones(self.rows)
-        for name, call in reward.field_calls.items():
-            self.before(name)
+    def run(self, ignore_gates: bool) -> None:
+        for name, call in self.reward.field_calls.items():
             self.field(name, call)
-        waiting = None if self.ignore_gates else reward.gate
-        for component in reward.components:
-            if waiting and self.known.keys() >= set(gate_asks_for(reward.gate_call)):
-                self.whole_gate(waiting)
-                waiting = None
-            self.before(component.name)
-            self.component(component)
+        whole = Outcome.blank(self.out.plan.rows)  # what the gate on the whole reward says, once it is asked
+        waiting = None if ignore_gates else self.reward.gate_call
+        for item in self.reward.components:
+            if waiting and self.known.keys() >= set(waiting.asks_for):
+                whole, waiting = self.gate(self.reward.gate, waiting, self.every), None
+            rows, outcome = self.every, self.out.components[item.name]
+            outcome.mark(rows, SCORED)
+            if not ignore_gates:
+                rows = _passed(rows, whole, outcome, "the gate on the whole reward has no value")
+                if item.gate_call:
+                    gate = self.gate(item.gate, item.gate_call, rows)
+                    asked = ", ".join(map(repr, item.gate_call.asks_for))
+                    rows = _passed(
+                        rows, gate, outcome, f"its gate needs {asked}, which is missing", "its gate"
+                    )
+            self.component(item, rows, outcome)
         if waiting:
-            self.whole_gate(waiting)
-        return self.out
-
-    # --- the three kinds of steps
+            whole = self.gate(self.reward.gate, waiting, self.every)
+        status = whole.status[self.every]
+        self.out.gate[self.every] = np.select([status == SCORED, status == GATED], [1.0, 0.0], np.nan)
 
     def field(self, name: str, call: Call) -> None:
-        outcome = Outcome.blank(self.rows)
+        outcome = self.done[name] = Outcome.blank(self.out.plan.rows)
         rows = self.ready(call, self.every, outcome)
-        values: list[Any] = [None] * self.rows
-        found = map(as_field, self.field_values(call, rows))
-        if len(rows) == self.rows:
-            values = list(found)
-        else:
-            for row, value in zip(rows.tolist(), found, strict=True):
+        together = getattr(call.function, "together", "")  # an adapter says itself how it is to be called
+        values = self.known[name] = self.out.fields[name]
+        for row, value in zip(rows.tolist(), self.values(call, rows, as_field, together), strict=True):
+            if type(value) is Failure:
+                outcome.mark([row], ERROR, value.message)
+            else:
                 values[row] = value
-        if Failure in set(map(type, values)):
-            for row, value in enumerate(values):
-                if isinstance(value, Failure):
-                    values[row] = None
-                    outcome.status[row], outcome.reasons[row] = ERROR, value.message
         if outcome.reasons:
-            self.out.failed[name] = outcome.reasons
-        self.known[name] = self.out.fields[name] = values
-        self.done[name] = outcome
+            self.out.failed.setdefault(name, {}).update(outcome.reasons)
 
-    def component(self, component: Component) -> None:
-        outcome = self.out.components[component.name]
-        rows = self.every
-        if not self.ignore_gates:
-            if not (self.out.gate == 1).all():
-                outcome.mark(np.flatnonzero(self.out.gate == 0), GATED)
-                unknown = np.flatnonzero(np.isnan(self.out.gate))
-                outcome.mark(unknown, ABSTAINED, "the gate on the whole reward has no value")
-                rows = np.flatnonzero(self.out.gate == 1)
-            if component.gate:
-                rows = self.admitted(component.gate, component.gate_call, rows, outcome)
-        rows = self.ready(component.call, rows, outcome)
-        if component.group and self.groups is None:
-            outcome.mark(rows, ABSTAINED, "needs the siblings of its group")
+    def component(self, item: Component, rows: Rows, outcome: Outcome) -> None:
+        rows = self.ready(item.call, rows, outcome)
+        if item.group and self.groups is None:
+            outcome.mark(rows, ABSTAINED, ALONE)
         else:
-            self.take(component, rows, self.scores(component, rows), outcome)
-        self.done[component.name] = outcome
-        self.known[component.name] = outcome.scores
+            together = "all" if item.batch is True else "batch" if item.batch else "group" * item.group
+            _take(self.values(item.call, rows, as_score, together), rows, item.range, outcome)
+        self.done[item.name], self.known[item.name] = outcome, outcome.scores
 
-    def whole_gate(self, gate: Gate) -> None:
-        outcome = Outcome.blank(self.rows)
-        self.admitted(gate, self.reward.gate_call, self.every, outcome)
-        self.out.gate = np.select([outcome.status == SCORED, outcome.status == GATED], [1.0, 0.0], np.nan)
-
-    # --- which rows a step is made for
+    def gate(self, gate: Gate | None, call: Call, rows: Rows) -> Outcome:
+        """What a gate says of these rows: it is open (scored), closed (gated), abstains or fails."""
+        assert gate is not None
+        out = Outcome.blank(self.out.plan.rows)
+        rows = self.ready(call, rows, out)
+        answers: Iterable[Any]
+        if callable(gate.on):
+            answers = self.values(call, rows, as_decision)
+        elif gate.on in self.out.components:  # without a Python loop over the rows
+            scores = self.done[gate.on].scores[rows]
+            out.mark(rows[~_between(scores, gate)], GATED)
+            return out
+        else:
+            answers = [guarded(gate.admits, value) for value in at_rows(self.column(gate.on), rows)]
+        for row, answer in zip(rows.tolist(), answers, strict=True):
+            if isinstance(answer, Failure):
+                out.mark([row], ERROR, answer.message)
+            elif not answer:
+                out.status[row] = ABSTAINED if answer is None else GATED
+        return out
 
     def ready(self, call: Call, rows: Rows, outcome: Outcome) -> Rows:
         """The rows where every field and score that is asked for has a value; the others get their status.
@@ -191,86 +165,13 @@ class _Evaluation:
         A failed field is an error; what asks for a component that its gate kept from running is gated, too.
         """
         for name in call.asks_for:
-            earlier = self.done.get(name)
-            if earlier is None or not earlier.status.any():
-                continue
-            missing = rows[earlier.status[rows] != SCORED]
             if name in self.out.fields:
-                for row in missing.tolist():
-                    outcome.status[row] = ERROR
-                    outcome.reasons[row] = f"field {name!r} failed: {earlier.reasons[row]}"
-            else:
-                gated = earlier.status[missing] == GATED
-                outcome.mark(missing[gated], GATED)
-                outcome.mark(missing[~gated], ABSTAINED, f"asks for the score of {name!r}, which is missing")
-            rows = rows[earlier.status[rows] == SCORED]
+                rows = _passed(rows, self.done[name], outcome, "", f"field {name!r}")
+            elif name in self.done:
+                rows = _passed(
+                    rows, self.done[name], outcome, f"asks for the score of {name!r}, which is missing"
+                )
         return rows
-
-    def admitted(self, gate: Gate, call: Call | None, rows: Rows, outcome: Outcome) -> Rows:
-        """The rows whose gate is open; the others get their status."""
-        assert call is not None
-        why_missing = f"its gate needs {', '.join(map(repr, call.asks_for))}, which is missing"
-        if isinstance(gate.on, str) and gate.on in self.out.components:  # without a Python loop over the rows
-            earlier = self.done[gate.on]
-            values = earlier.scores[rows]
-            low = -math.inf if gate.at_least is None else gate.at_least
-            high = math.inf if gate.at_most is None else gate.at_most
-            is_open: NDArray[np.bool_] = (values >= low) & (values <= high)
-            if gate.equals is not None:
-                is_open &= values == gate.equals
-            outcome.mark(rows[~is_open], GATED)
-            unknown = np.isnan(values) & (earlier.status[rows] != GATED)
-            outcome.mark(rows[unknown], ABSTAINED, why_missing)
-            return np.asarray(rows[is_open])
-        blocked = Outcome.blank(self.rows)
-        fit = self.ready(call, rows, blocked)
-        if callable(gate.on):
-            answers = [decision(answer) for answer in self.values(call, fit, decision)]
-        else:
-            column = self.known[gate.on]
-            answers = [guarded(gate.admits, column[row]) for row in fit.tolist()]
-        for row, answer in zip(fit.tolist(), answers, strict=True):
-            if isinstance(answer, Failure):
-                blocked.status[row], blocked.reasons[row] = ERROR, answer.message
-            elif not answer:
-                blocked.status[row] = ABSTAINED if answer is None else GATED
-        status = blocked.status[rows]
-        outcome.mark(rows[status == GATED], GATED)
-        outcome.mark(rows[status == ABSTAINED], ABSTAINED, why_missing)
-        for row in rows[status == ERROR].tolist():
-            outcome.status[row], outcome.reasons[row] = ERROR, f"its gate failed: {blocked.reasons[row]}"
-        return np.asarray(rows[status == SCORED])
-
-    # --- how a function is called for them
-
-    def field_values(self, call: Call, rows: Rows) -> list[Any]:
-        """The values of a field at these rows, or Failures; an adapter says itself how it is to be called."""
-        together = getattr(call.function, "together", "")
-        if together == "group" and self.groups is None:
-            return [Failure("needs the siblings of its group")] * len(rows)
-        if together in ("batch", "group"):
-            return self.by_group(call, rows, as_field_list, alone=together == "batch")
-        return self.values(call, rows, as_field)
-
-    def scores(self, component: Component, rows: Rows) -> list[Any]:
-        """What a component returns for these rows, in their order, or Failures."""
-        if component.batch is True:
-            return self.listed(component.call, [rows] if len(rows) else [], as_batch)
-        if component.batch or component.group:
-            return self.by_group(component.call, rows, as_batch, alone=component.batch == "group")
-        return self.values(component.call, rows, as_score)
-
-    def values(self, call: Call, rows: Rows, settle: Callable[[Any], Any]) -> list[Any]:
-        """What the function returns for each of these rows; `settle` makes plain values of it elsewhere."""
-        places = None if len(rows) == self.rows else rows.tolist()
-
-        def at_rows(name: str) -> Sequence[Any]:
-            column = self.column(name)
-            return column if places is None else [column[row] for row in places]
-
-        heard = self.out.notes
-        notes = None if heard is None else [heard[row] for row in rows.tolist()]
-        return call_rows(call, at_rows, len(rows), self.limit, settle, notes)
 
     def column(self, name: str) -> Sequence[Any]:
         """A column, field or score by name, as Python values."""
@@ -282,73 +183,92 @@ class _Evaluation:
             column = self.known[name] = column.tolist()
         return column
 
-    def by_group(
-        self, call: Call, rows: Rows, settle: Callable[[Any], list[Any] | Failure], *, alone: bool
-    ) -> list[Any]:
-        """What the function returns for these rows, called once a group.
+    def values(
+        self, call: Call, rows: Rows, settle: Callable[[Any], Any], together: str = ""
+    ) -> Sequence[Any]:
+        """What a function gives for each of these rows, or Failures.
 
-        Where it may be called for one `alone`, it is without groups, and for the rows of a call that failed.
+        It is called for each row, or with lists for several `together`: "all", those of a "group", or of a
+        "batch": a group where there are groups, and where that fails each of its rows alone.
         """
-        if not len(rows):
-            return []
-        if self.groups is None:
-            return self.listed(call, list(rows[:, None]), settle)
-        order = np.argsort(self.groups[rows], kind="stable")
-        ends = np.flatnonzero(np.diff(self.groups[rows][order])) + 1
-        batches = np.split(rows[order], ends)
-        answers = self.listed(call, batches, settle)
-        places = order.tolist()  # of each answer among the rows
-        if alone:
-            again = [at for at, value in enumerate(answers) if isinstance(value, Failure) and value.several]
-            singles = self.listed(call, [rows[places[at], None] for at in again], settle)
-            for at, answer in zip(again, singles, strict=True):
-                answers[at] = answer
-        found: list[Any] = [None] * len(rows)
-        for place, answer in zip(places, answers, strict=True):
-            found[place] = answer
-        return found
-
-    def listed(
-        self, call: Call, batches: list[Rows], settle: Callable[[Any], list[Any] | Failure]
-    ) -> list[Any]:
-        """What the function returned for the rows of each batch in turn, called once for each batch."""
-
-        def lists(name: str) -> list[list[Any]]:
-            column = self.column(name)
-            return [[column[row] for row in batch] for batch in batches]
-
-        # a note of a batch can only be heard where it means one row
         heard = self.out.notes
-        notes = None if heard is None else [heard[batch[0]] if len(batch) == 1 else {} for batch in batches]
-        answers = call_rows(call, lists, len(batches), self.limit, settle, notes)
-        results: list[Any] = []
-        for batch, answer in zip(batches, answers, strict=True):
-            values = settle(answer)
-            if isinstance(values, Failure):
-                values = [replace(values, several=len(batch) > 1)] * len(batch)
-            elif len(values) != len(batch):  # no fault of one row, so that none is tried alone
-                values = [Failure(f"returned {len(values)} values for {len(batch)} completions")] * len(batch)
-            results += values
-        return results
+        if not together:
+            notes = None if heard is None else at_rows(heard, rows)
+            calls = Calls.of(call, lambda name: at_rows(self.column(name), rows), len(rows), settle, notes)
+            return answers_of(calls, self.limit)
+        if together == "group" and self.groups is None:
+            return [Failure(ALONE)] * len(rows)
+        bundles: list[Rows] = [rows] if len(rows) else []
+        if together != "all" and len(rows):
+            codes = rows if self.groups is None else self.groups[rows]
+            order = np.argsort(codes, kind="stable")
+            bundles = np.split(rows[order], np.flatnonzero(np.diff(codes[order])) + 1)
+        values: dict[int, Any] = {}
+        while bundles:
+            # a note of several rows can only be heard where it means one
+            notes = None if heard is None else [heard[some[0]] if len(some) == 1 else {} for some in bundles]
+            lists = partial(self.lists, bundles=bundles)
+            answers = answers_of(Calls.of(call, lists, len(bundles), LISTS[settle], notes), self.limit)
+            again: list[Rows] = []
+            for some, answer in zip(bundles, answers, strict=True):
+                if isinstance(answer, Failure) and together == "batch" and len(some) > 1:
+                    again += list(some[:, None])
+                    continue
+                if not isinstance(answer, Failure) and len(answer) != len(some):
+                    answer = Failure(f"returned {len(answer)} values for {len(some)} completions")
+                several = [answer] * len(some) if isinstance(answer, Failure) else answer
+                values.update(zip(some.tolist(), several, strict=True))
+            bundles = again
+        return [values[row] for row in rows.tolist()]
 
-    @staticmethod
-    def take(component: Component, rows: Rows, results: list[Any], outcome: Outcome) -> None:
-        """Write the results that are scores; give the others their status and reason."""
-        low, high = component.range or (-math.inf, math.inf)
-        left: Sequence[int] = range(len(results))
-        if set(map(type, results)) <= {float, int, bool, np.float64}:
-            try:
-                values = np.fromiter(results, dtype=float, count=len(results))
-                fit = np.isfinite(values) & (values >= low) & (values <= high)
-                outcome.scores[rows[fit]] = values[fit]
-                left = np.flatnonzero(~fit).tolist()
-            except OverflowError:  # an int beyond any float
-                pass
-        for at in left:
-            row, value = int(rows[at]), results[at]
-            if value is None:
-                outcome.status[row], outcome.reasons[row] = ABSTAINED, "returned None"
-            elif why := score_problem(value, component.range):
-                outcome.status[row], outcome.reasons[row] = ERROR, why
-            else:
-                outcome.scores[row] = float(value)
+    def lists(self, name: str, bundles: list[Rows]) -> list[Sequence[Any]]:
+        """The values of a column for the rows of each bundle, as a list that is the function's own."""
+        return [list(at_rows(self.column(name), rows)) for rows in bundles]
+
+
+def _passed(rows: Rows, earlier: Outcome, outcome: Outcome, missing: str, failed: str = "") -> Rows:
+    """The rows that an earlier outcome lets through; the others are gated with it, or have no score.
+
+    The reason says what is `missing`, or for errors what `failed`, where that is given.
+    """
+    status = earlier.status[rows]
+    if not status.any():
+        return rows
+    outcome.mark(rows[status == GATED], GATED)
+    if failed:
+        for row in rows[status == ERROR].tolist():
+            outcome.mark([row], ERROR, f"{failed} failed: {earlier.reasons[row]}")
+        outcome.mark(rows[status == ABSTAINED], ABSTAINED, missing)
+    else:
+        outcome.mark(rows[status >= ABSTAINED], ABSTAINED, missing)
+    return np.asarray(rows[status == SCORED])
+
+
+def _between(scores: NDArray[np.float64], gate: Gate) -> NDArray[np.bool_]:
+    """Where a gate on scores is open: `Gate.admits` for all of them."""
+    low = -math.inf if gate.at_least is None else gate.at_least
+    high = math.inf if gate.at_most is None else gate.at_most
+    is_open: NDArray[np.bool_] = (scores >= low) & (scores <= high)
+    return is_open if gate.equals is None else is_open & (scores == gate.equals)
+
+
+def _take(results: Sequence[Any], rows: Rows, allowed: tuple[float, float] | None, outcome: Outcome) -> None:
+    """Write the results that are scores; give the others their status and reason."""
+    low, high = allowed or (-math.inf, math.inf)
+    left: Sequence[int] = range(len(results))
+    if set(map(type, results)) <= {float, int, bool, np.float64}:
+        try:
+            values = np.fromiter(results, dtype=float, count=len(results))
+            fit = np.isfinite(values) & (values >= low) & (values <= high)
+            outcome.scores[rows[fit]] = values[fit]
+            left = np.flatnonzero(~fit).tolist()
+        except OverflowError:  # an int beyond any float
+            pass
+    for at in left:
+        row, value = int(rows[at]), results[at]
+        if value is None:
+            outcome.status[row], outcome.reasons[row] = ABSTAINED, "returned None"
+        elif why := score_problem(value, allowed):
+            outcome.status[row], outcome.reasons[row] = ERROR, why
+        else:
+            outcome.scores[row] = float(value)

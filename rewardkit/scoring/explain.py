@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import pandas as pd
-
-from rewardkit.errors import RewardError
+from rewardkit.errors import RewardError, RolloutsError, preview
 from rewardkit.html.markup import aligned, html_of, marked, number, render
 from rewardkit.primitives.extract import Extractor, Span
 from rewardkit.rewards.fingerprint import describe
 from rewardkit.rewards.reward import Reward
+from rewardkit.rollouts.values import present
+from rewardkit.scoring.evaluate import check_reward
 from rewardkit.scoring.result import RewardResult
 from rewardkit.scoring.scores import Scores
 
@@ -91,17 +91,14 @@ def explain(reward: Reward, rollout: Mapping[str, Any]) -> Explanation:
     In a notebook it shows itself with the spans of every field marked. RewardError: it lacks a column that is
     asked for.
     """
+    check_reward(reward, "explain")
+    if not isinstance(rollout, Mapping):
+        raise RolloutsError(
+            f"explain takes one rollout, a dict of columns such as rollouts[0], not {preview(rollout)}"
+        )
     columns = {name: rollout[name] for name in rollout if name in reward.needs}
     result = reward(**columns) if set(reward.needs) <= set(columns) else reward(**dict(rollout))
-    return _explanation(_part_for(reward, rollout, "this rollout"), rollout, result)
-
-
-def _part_for(reward: Reward, rollout: Mapping[str, Any], what: str) -> Reward:
-    """The reward that judges a rollout. RewardError: none does."""
-    parts = reward.parts({name: [rollout[name]] for name in reward.split_by}, 1)
-    if not parts:
-        raise RewardError(f"reward {reward.name!r} has no part for {what}, so there is nothing to explain")
-    return parts[0].reward
+    return _explanation(reward, rollout, result, "this rollout")
 
 
 def explained(scores: Scores, row: int) -> Explanation:
@@ -111,31 +108,27 @@ def explained(scores: Scores, row: int) -> Explanation:
     or depends on siblings. RewardError: the reward has no part for this row.
     """
     reward, values = scores.reward, scores.table.iloc[row]
-    rollout = scores.rollouts[row]
-    part = _part_for(reward, rollout, f"row {row}")
+    errors = {name: present(values[f"error/{name}"]) for name in reward.names}
+    notes = {str(name): present(values[name]) for name in values.index if str(name).startswith("note/")}
     result = RewardResult(
         reward=float(values["reward_raw"]),
-        scores={name: float(values[f"score/{name}"]) for name in part.names},
-        status={name: str(values[f"status/{name}"]) for name in part.names},
-        errors={name: why for name in part.names if isinstance(why := values[f"error/{name}"], str)},
-        fields={name: _plain(values[f"field/{name}"]) for name in part.fields if f"field/{name}" in values},
-        notes={
-            str(name).removeprefix("note/"): value
-            for name, value in values.items()
-            if str(name).startswith("note/") and _plain(value) is not None
+        scores={name: float(values[f"score/{name}"]) for name in reward.names},
+        status={name: str(values[f"status/{name}"]) for name in reward.names},
+        errors={name: why for name, why in errors.items() if why is not None},
+        fields={
+            name: present(values[f"field/{name}"]) for name in reward.fields if f"field/{name}" in values
         },
+        notes={name.removeprefix("note/"): value for name, value in notes.items() if value is not None},
     )
-    return _explanation(part, rollout, result)
+    return _explanation(reward, scores.rollouts[row], result, f"row {row}")
 
 
-def _plain(value: Any) -> Any:
-    """A value of a table as it was; a missing one as None."""
-    missing = pd.isna(value) if not isinstance(value, list | dict | tuple | np.ndarray) else False
-    return None if missing else value
-
-
-def _explanation(part: Reward, rollout: Mapping[str, Any], result: RewardResult) -> Explanation:
+def _explanation(reward: Reward, rollout: Mapping[str, Any], result: RewardResult, what: str) -> Explanation:
     """The explanation of a result: where the fields stand, and what each component adds."""
+    parts = reward.parts({name: [rollout[name]] for name in reward.split_by}, 1)
+    if not parts:
+        raise RewardError(f"reward {reward.name!r} has no part for {what}, so there is nothing to explain")
+    part = parts[0].reward
     completion = rollout.get("completion")
     spans = {
         name: spans_of(function, completion)
@@ -147,7 +140,7 @@ def _explanation(part: Reward, rollout: Mapping[str, Any], result: RewardResult)
     lines = []
     for item in part.components:
         status, value = result.status[item.name], result.scores[item.name]
-        adds = np.nan
+        adds = math.nan
         if part.aggregation == "weighted_sum" and status in ("scored", "gated"):
             adds = item.weight * value if status == "scored" else 0.0
         gate = describe(item.gate) if item.gate else ""

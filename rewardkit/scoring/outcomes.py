@@ -31,11 +31,11 @@ class Outcome:
         """No score yet on any row, all of this status."""
         return cls(np.full(rows, np.nan), np.full(rows, status, dtype=np.int8))
 
-    def mark(self, rows: Rows, status: int, reason: str | None = None) -> None:
+    def mark(self, rows: Rows | list[int], status: int, reason: str | None = None) -> None:
         """Give these rows a status, and the reason."""
         self.status[rows] = status
         if reason is not None:
-            self.reasons.update(dict.fromkeys(rows.tolist(), reason))
+            self.reasons.update(dict.fromkeys(rows if isinstance(rows, list) else rows.tolist(), reason))
 
     def put(self, rows: Rows, other: Outcome) -> None:
         """Write another outcome, which is of these rows alone, into this one."""
@@ -61,13 +61,13 @@ class Outcomes:
     printed: Printed = field(default_factory=Printed)
 
     @classmethod
-    def blank(cls, plan: Plan, status: int, *, notes: bool = False) -> Outcomes:
-        """No outcome yet on any row, every component of this status."""
+    def blank(cls, plan: Plan, *, notes: bool = False) -> Outcomes:
+        """No outcome yet on any row: every component is gated."""
         reward, rows = plan.reward, plan.rows
         return cls(
             plan,
             {name: [None] * rows for name in reward.fields},
-            {name: Outcome.blank(rows, status) for name in reward.names},
+            {name: Outcome.blank(rows, GATED) for name in reward.names},
             np.full(rows, np.nan),
             [{} for _ in range(rows)] if notes else None,
         )
@@ -75,19 +75,16 @@ class Outcomes:
     def put(self, rows: Rows, other: Outcomes) -> None:
         """Write the outcomes of these rows alone, in their order, into these."""
         self.gate[rows] = other.gate
+        self.printed.add(other.printed)
         for name, outcome in other.components.items():
             self.components[name].put(rows, outcome)
-        self.printed.add(other.printed.lines, other.printed.text)
         places = rows.tolist()
-        for name, values in other.fields.items():
-            whole = self.fields[name]
-            for row, value in zip(places, values, strict=True):
-                whole[row] = value
         for name, reasons in other.failed.items():
             self.failed.setdefault(name, {}).update((places[at], why) for at, why in reasons.items())
-        if self.notes is not None and other.notes is not None:
-            for row, notes in zip(places, other.notes, strict=True):
-                self.notes[row] = notes
+        lists = [(self.fields[name], values) for name, values in other.fields.items()]
+        for whole, values in [*lists, (self.notes or [], other.notes or [])]:
+            for row, value in zip(places, values, strict=False):
+                whole[row] = value
 
     @property
     def scores(self) -> dict[str, Floats]:

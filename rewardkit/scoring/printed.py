@@ -6,10 +6,9 @@ import io
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Printed", "add_printed", "caught_prints"]
+__all__ = ["Printed", "caught_prints", "print_here"]
 
 KEPT = 10_000
 """Characters that are kept. Our choice: a few hundred lines, which a run record can hold."""
@@ -18,18 +17,27 @@ SHOWN = 3
 """Lines that are shown."""
 
 
-@dataclass
-class Printed:
-    """How many `lines` were printed, and the `text` of the first of them."""
+class Printed(io.TextIOBase):
+    """A stream that counts the `lines` that are printed to it, and keeps the `text` of the first."""
 
-    lines: int = 0
-    text: str = ""
+    def __init__(self, lines: int = 0, text: str = "") -> None:
+        self.lines, self.text = lines, text
 
-    def add(self, lines: int, text: str) -> None:
-        """Count lines and keep their text as far as there is room."""
-        self.lines += lines
-        if len(self.text) < KEPT:
-            self.text += text[: KEPT - len(self.text)]
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Printed, (self.lines, self.text)
+
+    def write(self, text: str) -> int:
+        """Count and keep a text."""
+        self.add(Printed(text.count("\n"), text))
+        return len(text)
+
+    def add(self, other: Printed) -> None:
+        """Count what was printed elsewhere, and keep its text as far as there is room."""
+        self.lines += other.lines
+        self.text += other.text[: max(0, KEPT - len(self.text))]
+
+    def close(self) -> None:
+        """Stay open: a user's function may close what it takes for standard output."""
 
     def __bool__(self) -> bool:
         return bool(self.text)
@@ -45,8 +53,8 @@ class Printed:
         shown = [line if len(line) <= 120 else f"{line[:117]}..." for line in first]
         kept = "" if len(self.text) < KEPT else f"the first {KEPT:,} characters "
         more = f"  ... {lines - len(shown):,} more, {kept}in the run record" if lines > len(shown) else ""
-        told = [f"the reward's functions printed {lines:,} line{'s' * (lines != 1)}:"]
-        return "\n".join([*told, *(f"  {line}" for line in shown), *([more] if more else [])])
+        head = f"the reward's functions printed {lines:,} line{'s' * (lines != 1)}:"
+        return "\n".join([head, *(f"  {line}" for line in shown), *([more] if more else [])])
 
 
 def _legible(text: str) -> str:
@@ -54,34 +62,17 @@ def _legible(text: str) -> str:
     return "".join(one if one.isprintable() or one == "\n" else ascii(one)[1:-1] for one in text)
 
 
-class _Catcher(io.TextIOBase):
-    """A stream that keeps what is written to it in a `Printed`."""
-
-    def __init__(self, printed: Printed) -> None:
-        self.printed = printed
-
-    def write(self, text: str) -> int:
-        self.printed.add(text.count("\n"), text)
-        return len(text)
-
-    def close(self) -> None:
-        """Stay open: a user's function may close what it takes for standard output."""
-
-
 @contextmanager
 def caught_prints() -> Iterator[Printed]:
     """What is printed in the block, by this process to ``sys.stdout`` and ``sys.stderr``, goes here."""
     printed = Printed()
-    catcher = _Catcher(printed)
-    with redirect_stdout(catcher), redirect_stderr(catcher):
+    with redirect_stdout(printed), redirect_stderr(printed):
         yield printed
 
 
-def add_printed(printed: Printed) -> None:
+def print_here(printed: Printed) -> None:
     """Let what was caught in another process count as printed here."""
-    if not printed:
-        return
-    if isinstance(sys.stdout, _Catcher):
-        sys.stdout.printed.add(printed.lines, printed.text)
+    if isinstance(sys.stdout, Printed):
+        sys.stdout.add(printed)
     else:
         print(_legible(printed.text), end="", file=sys.stderr)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterable, Mapping
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rewardkit.errors import Interrupted, RewardError, RolloutsError, preview
+from rewardkit.errors import Interrupted, RolloutsError
 from rewardkit.rewards.plan import ROLLOUT, Floats, Rows
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts, load_rollouts
 from rewardkit.rollouts.values import as_column, column_values
 from rewardkit.scoring import engines
-from rewardkit.scoring.outcomes import SCORED, Outcomes
+from rewardkit.scoring.evaluate import at_rows, check_reward
+from rewardkit.scoring.outcomes import Outcomes
 from rewardkit.scoring.scores import OWN_COLUMNS, OWN_PREFIXES, Scores, status_column, versions
 
 __all__ = ["score"]
@@ -54,8 +55,7 @@ def score(
     that cannot be sent to another process. Interrupted (a KeyboardInterrupt): its `scores` are those of the
     rollouts that were done.
     """
-    if not isinstance(reward, Reward):
-        raise RewardError(f"score takes a Reward, not {preview(reward)}; load or make one first")
+    check_reward(reward, "score")
     if not isinstance(rollouts, Rollouts):
         rollouts = load_rollouts(rollouts)
     names = [str(name) for name in rollouts.table.columns]
@@ -69,45 +69,35 @@ def score(
         columns = rollouts.as_logged()
     else:
         columns = {name: column_values(rollouts.table[name]) for name in reward.needs}
-    job = engines.Job(reward.bind(columns, len(rollouts)), columns, rollouts.groups, ignore_gates, notes)
-    shards = engines.run(job, timeout=timeout, patience=patience, workers=workers)
+    options = {"ignore_gates": ignore_gates, "notes": notes}
+    shards = engines.run(reward, columns, rollouts.groups, options, timeout, patience, workers)
+    bar: Any = nullcontext()
+    if progress:
+        from tqdm.auto import tqdm  # slow to import
+
+        bar = tqdm(total=len(rollouts), desc="scoring", unit=" rollouts", leave=False)
     done: list[tuple[Rows, Outcomes]] = []
-    run = {"versions": versions(), "ignore_gates": ignore_gates, "timeout": timeout}
+    interrupted = False
     try:
-        with closing(shards), _bar(len(rollouts), progress) as advance:
+        with closing(shards), bar:
             for rows, outcomes in shards:
                 done.append((rows, outcomes))
-                advance(len(rows))
+                if progress:
+                    bar.update(len(rows))
     except KeyboardInterrupt:
         if not done:
             raise
-        kept = np.sort(np.concatenate([rows for rows, _ in done]))
-        places = [(np.searchsorted(kept, rows), outcomes) for rows, outcomes in done]
-        scores = _scores(_joined(places, job.shard(kept)), rollouts.select(kept.tolist()), run)
-        raise Interrupted(scores, len(rollouts)) from None
-    return _scores(_joined(done, job), rollouts, run)
-
-
-def _joined(shards: Sequence[tuple[Rows, Outcomes]], job: engines.Job) -> Outcomes:
-    """The outcomes of a job, whose rows its shards have between them."""
-    if len(shards) == 1 and (np.diff(shards[0][0]) == 1).all():
-        return shards[0][1]
-    whole = Outcomes.blank(job.plan, SCORED, notes=job.notes)
-    for rows, outcomes in shards:
-        whole.put(rows, outcomes)
-    return whole
-
-
-@contextmanager
-def _bar(rows: int, shown: bool) -> Iterator[Callable[[int], object]]:
-    """What to call with the number of rollouts that were done: a bar with their rate, or nothing."""
-    if not shown:
-        yield lambda done: None
-        return
-    from tqdm.auto import tqdm  # slow to import
-
-    with tqdm(total=rows, desc="scoring", unit=" rollouts", leave=False) as bar:
-        yield bar.update
+        interrupted = True
+    kept = np.sort(np.concatenate([rows for rows, _ in done]))
+    plan = reward.bind({name: at_rows(values, kept) for name, values in columns.items()}, len(kept))
+    whole = Outcomes.blank(plan, notes=notes)
+    for rows, outcomes in done:
+        whole.put(np.searchsorted(kept, rows), outcomes)
+    run = {"versions": versions(), "ignore_gates": ignore_gates, "timeout": timeout}
+    scores = _scores(whole, rollouts.select(kept.tolist()) if interrupted else rollouts, run)
+    if interrupted:
+        raise Interrupted(scores, len(rollouts))
+    return scores
 
 
 def _scores(outcomes: Outcomes, rollouts: Rollouts, run: Mapping[str, Any]) -> Scores:
@@ -125,8 +115,7 @@ def _scores(outcomes: Outcomes, rollouts: Rollouts, run: Mapping[str, Any]) -> S
 def _result_columns(outcomes: Outcomes, raw: Floats, final: Floats) -> pd.DataFrame:
     def texts(reasons: Mapping[int, str]) -> pd.Series[Any]:
         column = np.full(len(raw), None, dtype=object)
-        for row, reason in reasons.items():
-            column[row] = reason
+        column[list(reasons)] = list(reasons.values())
         return pd.Series(column, dtype=object)
 
     columns: dict[str, Any] = {}

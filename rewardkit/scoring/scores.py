@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -20,18 +21,21 @@ from numpy.typing import NDArray
 from rewardkit.errors import RolloutsError, preview
 from rewardkit.html import cards
 from rewardkit.rewards.plan import Floats, Plan
-from rewardkit.rewards.record import reward_from_record
 from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.run_record import reward_from_record
 from rewardkit.rollouts.logs.log import Logged
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import as_column, column_values
 from rewardkit.rollouts.write import write_whole
-from rewardkit.scoring.outcomes import GATED, STATUSES
+from rewardkit.scoring.outcomes import ERROR, GATED, STATUSES
 
 __all__ = ["Scores", "load_scores"]
 
 OWN_PREFIXES = ("field/", "failed/", "score/", "status/", "error/", "note/", "gate/")
 OWN_COLUMNS = ("reward_raw", "reward")
+
+SHOWN = 100
+"""Characters of a reason in the text of scores."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +75,10 @@ class Scores:
         """The statuses of a component, as indices of `STATUSES`."""
         return np.asarray(self.table[f"status/{component}"].cat.codes, dtype=np.int8)
 
+    def errors(self, component: str) -> list[str]:
+        """Why the rows of a component are errors, of each row in turn."""
+        return list(self.table[f"error/{component}"][self.status(component) == ERROR])
+
     @property
     def unbounded(self) -> tuple[str, ...]:
         """Components without a declared range, whose observed one is shown."""
@@ -80,9 +88,7 @@ class Scores:
     def counts(self) -> dict[str, dict[str, int]]:
         """Component -> status -> number of rows."""
         return {
-            name: dict(
-                zip(STATUSES, np.bincount(self.status(name), minlength=len(STATUSES)).tolist(), strict=True)
-            )
+            name: {status: int((self.status(name) == code).sum()) for code, status in enumerate(STATUSES)}
             for name in self.reward.names
         }
 
@@ -127,8 +133,7 @@ class Scores:
 
         The record is in the Parquet file's metadata too, which is the one that `load_scores` reads.
         """
-        folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = folder_for(folder)
         table, as_json = _to_arrow(self.table)
         metadata = {b"rewardkit": json.dumps({"record": self.record, "json_columns": as_json}).encode()}
         table = table.replace_schema_metadata({**(table.schema.metadata or {}), **metadata})
@@ -143,15 +148,8 @@ class Scores:
 
     def card(self, reason: Callable[[str], str] = str) -> str:
         """What a notebook shows, as HTML; `reason` stands for reasons of errors that are not to be shown."""
-        failed = STATUSES.index("error")
         rows = [
-            cards.Scored(
-                name,
-                weight,
-                self.score(name),
-                self.counts[name],
-                [reason(text) for text in self.table[f"error/{name}"][self.status(name) == failed]],
-            )
+            cards.Scored(name, weight, self.score(name), self.counts[name], [*map(reason, self.errors(name))])
             for name, weight in self.reward.weights.items()
         ]
         return cards.scores(self.reward.name, self.rewards, rows)
@@ -166,12 +164,26 @@ class Scores:
         for name, counts in self.counts.items():
             scores = self.score(name)
             average = f"{np.nanmean(scores):.3f}" if counts["scored"] else "-"
-            others = ", ".join(f"{counts[status]} {status}" for status in STATUSES[1:] if counts[status])
             line = f"  {name:<20} mean {average:>6}  {counts['scored']} scored"
             if counts["scored"] and name in self.unbounded:
                 line += f", from {np.nanmin(scores):.4g} to {np.nanmax(scores):.4g}"
-            lines.append(line + (f", {others}" if others else ""))
+            line += "".join(f", {counts[status]} {status}" for status in STATUSES[1:] if counts[status])
+            for reason, count in Counter(self.errors(name)).most_common(1):
+                line += f", most often {' '.join(reason.split())[:SHOWN]} ({count} of {counts['error']})"
+            lines.append(line)
         return "\n".join(lines)
+
+
+def folder_for(path: str | Path) -> Path:
+    """A folder for scores, which is made where there is none; RolloutsError: it cannot be."""
+    try:
+        Path(path).mkdir(parents=True, exist_ok=True)
+    except (OSError, TypeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is no path"
+        raise RolloutsError(
+            f"no scores can be written to {str(path)!r}: {why}; give another folder"
+        ) from None
+    return Path(path)
 
 
 def status_column(codes: NDArray[Any]) -> pd.Categorical[Any]:
@@ -200,20 +212,18 @@ def _to_arrow(table: pd.DataFrame) -> tuple[pa.Table, list[str]]:
     Those with lists, dicts, mixed types or lone surrogates.
     """
     arrays, as_json = {}, []
-    for name in table.columns:
-        column = table[name]
+    for name, column in table.items():
         if column.dtype != object:
             arrays[name] = pa.array(column, from_pandas=not isinstance(column.dtype, np.dtype))
             continue
-        values = [None if value is None or value is pd.NA else value for value in column.tolist()]
+        values = [None if value is pd.NA else value for value in column.tolist()]
         try:
-            if not {type(value) for value in values} <= {str, type(None)}:
+            if bytes in map(type, values):  # which Arrow would take for text
                 raise TypeError
             arrays[name] = pa.array(values, type=pa.string())
         except (TypeError, UnicodeEncodeError, pa.ArrowInvalid):
             as_json.append(str(name))
-            values = [None if value is None else _as_json(value) for value in values]
-            arrays[name] = pa.array(values, type=pa.string())
+            arrays[name] = pa.array([None if value is None else _as_json(value) for value in values])
     return pa.table(arrays), as_json
 
 
@@ -223,6 +233,17 @@ def _as_json(value: Any) -> str:
         return json.dumps(value, default=preview)
     except (TypeError, ValueError, RecursionError):
         return json.dumps(preview(value))
+
+
+def _from_arrow(name: str, column: pa.ChunkedArray, as_json: bool) -> Any:
+    if name.startswith("status/"):
+        return pd.Categorical(column.to_pylist(), categories=list(STATUSES))
+    if pa.types.is_floating(column.type):
+        return column.to_numpy()
+    values = column.to_pylist()
+    if as_json:
+        values = [None if value is None else json.loads(value) for value in values]
+    return as_column(values)
 
 
 def is_scored(path: str | Path) -> bool:
@@ -259,18 +280,8 @@ def load_scores(path: str | Path) -> Scores:
             f"{str(file)!r} is not a scored table of this version of rewardkit; "
             "make one with 'rewardkit score ... -o FOLDER'"
         ) from None
-    columns: dict[str, Any] = {}
-    for name in read.column_names:
-        values = read.column(name).to_pylist()
-        if name in as_json:
-            values = [None if value is None else json.loads(value) for value in values]
-        if name.startswith("status/"):
-            columns[name] = pd.Categorical(values, categories=list(STATUSES))
-        elif name in OWN_COLUMNS or name.startswith(("score/", "gate/")):
-            columns[name] = np.array([np.nan if value is None else value for value in values], dtype=float)
-        else:
-            columns[name] = as_column(values)
-    table = pd.DataFrame(columns)
+    names = read.column_names
+    table = pd.DataFrame({name: _from_arrow(name, read.column(name), name in as_json) for name in names})
     own = [name for name in table.columns if name not in OWN_COLUMNS and not name.startswith(OWN_PREFIXES)]
     kind, logged = about.get("kind", "rollouts"), Logged(**about.get("logged", {}))
     rollouts = Rollouts(

@@ -6,16 +6,16 @@ import textwrap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from rewardkit.errors import RewardError
+from rewardkit.errors import RewardError, preview
 from rewardkit.rewards.reward import Reward
-from rewardkit.rewards.save import Writer, run_beside
+from rewardkit.rewards.save import Writer, write_module
 from rewardkit.rewards.source import names_bound
 from rewardkit.rollouts.table import Rollouts, load_rollouts
-from rewardkit.rollouts.write import write_whole
 from rewardkit.scoring.scores import versions
 from rewardkit.targets import named
 from rewardkit.targets import prove as proving
@@ -81,6 +81,8 @@ def export(
     written, a reward that the trainer cannot express.
     """
     target = named(to)
+    if not isinstance(reward, Reward):
+        raise RewardError(f"{preview(reward)} is no Reward; make one with rk.Reward(...) or rk.load_reward")
     if target.write is None:
         raise RewardError(f"{target.title} is a target to read only; nothing is written for it")
     path = Path(path)
@@ -104,8 +106,12 @@ def export(
     written = target.write(prepared)
     usage = written.usage.format(path=path, module=path.stem)
     text = _text(prepared, reward, target, written, usage, lost, path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, lambda temporary: _checked(temporary, text, target, written))
+
+    def check(module: ModuleType) -> None:
+        lacking = [name for name in written.functions if not hasattr(module, name)]
+        assert not lacking, f"{target.name} wrote no {lacking}"
+
+    write_module(path, text, f"the file for {target.title}", check)
     made = Exported(target.name, path, lost, usage, written.functions, plan=(prepared, written))
     return made if verify is None else prove(made, verify)
 
@@ -160,14 +166,6 @@ def _text(
 def _wrapped(paragraph: str) -> list[str]:
     """Sentences in lines of 100; what is to be pasted as it is."""
     return textwrap.wrap(paragraph, 100) if paragraph.endswith(".") else [paragraph]
-
-
-def _checked(temporary: Path, text: str, target: Target, written: Written) -> None:
-    """The file, once it has been seen that it runs and has what the trainer is pointed at."""
-    with run_beside(temporary, text, f"the file for {target.title}") as module:
-        missing = [name for name in written.functions if not hasattr(module, name)]
-        assert not missing, f"{target.name} wrote no {missing}"
-    temporary.write_text(text, encoding="utf-8")
 
 
 def prove(made: Exported, rollouts: Rollouts | str | Path | Iterable[Mapping[str, Any]]) -> Exported:

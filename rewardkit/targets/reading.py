@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rewardkit.rewards.signature import is_async
-from rewardkit.scoring.calls import Failure, call_all
+from rewardkit.scoring.calls import Calls, Failure, answered
 from rewardkit.scoring.deadlines import UNTRIED, CannotLimit, TimeLimit
 from rewardkit.targets.adapter import Adapter, Row, plain
 
@@ -226,11 +226,11 @@ def tried(
 
 def _answers(adapter: Adapter, handed: Sequence[Any], limit: TimeLimit) -> list[Any]:
     """What it gives for each, in another process where it can be sent there."""
-    waits = is_async(adapter)
+    calls = Calls(adapter, [handed], {}, len(handed), plain, is_async=is_async(adapter))
     try:
-        return limit.run(adapter, [handed], {}, len(handed), None, settle=plain, is_async=waits)
+        return limit.run(calls)
     except CannotLimit:
-        return [plain(answer) for answer in call_all(adapter, [handed], {}, len(handed), is_async=waits)]
+        return answered(calls)
 
 
 def _spread(answer: Any, count: int) -> list[Any]:

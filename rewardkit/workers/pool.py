@@ -13,7 +13,6 @@ has no ``if __name__ == "__main__"``, as most scripts that score a reward.
 
 from __future__ import annotations
 
-import atexit
 import os
 import pickle
 import queue
@@ -174,16 +173,15 @@ class Workers:
             raise ValueError(f"timeout={seconds!r} is not a time; give seconds above 0")
         self.seconds, self.cpu_seconds, self.count = seconds, cpu_seconds, count
         self._forget()
-        _ALL.add(self)
 
     def _forget(self) -> None:
         self._lock = threading.Lock()
         self._inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._processes: list[_Process] = []
-        self._functions: list[Callable[..., Any]] = []  # by their keys
-        self._sent: list[tuple[bytes, list[Any]]] = []
+        self._functions: dict[int, tuple[Callable[..., Any], Any]] = {}  # by their ids, with what is sent
         self._extra = 0.0
         self._pid = os.getpid()
+        weakref.finalize(self, _end, self._processes, self._pid)
 
     def __enter__(self) -> Workers:
         return self
@@ -193,10 +191,7 @@ class Workers:
 
     def close(self) -> None:
         """End the processes."""
-        if self._pid == os.getpid():  # not those of the process that this one is a fork of
-            for process in self._processes:
-                process.end()
-        self._processes = []
+        _end(self._processes, self._pid)
 
     def map(
         self,
@@ -217,7 +212,9 @@ class Workers:
         with self._lock:
             self._extra = extra
             try:
-                yield from self._run(self._key(function), calls, chunk)
+                if id(function) not in self._functions:
+                    self._functions[id(function)] = function, _sendable(function)
+                yield from self._run(id(function), calls, chunk)
             except BaseException:  # the caller has left, or was interrupted: nothing half-done stays behind
                 self.close()
                 raise
@@ -241,19 +238,10 @@ class Workers:
             elif answer[0] == "loaded":
                 process.starting = False
             elif answer[0] == "refused":
-                raise CannotSend(f"it cannot be loaded there: {answer[2]}")
+                raise CannotSend(f"it cannot be loaded there: {answer[1]}")
             else:
                 process.pending.remove(answer[1])
-                yield answer[1], _value(*answer[2:])
-
-    def _key(self, function: Callable[..., Any]) -> int:
-        """Under which the workers know the function; pickled once."""
-        for key, known in enumerate(self._functions):
-            if known is function:
-                return key
-        self._sent.append(_sendable(function))
-        self._functions.append(function)
-        return len(self._functions) - 1
+                yield answer[1], _value(answer[0], answer[2])
 
     def _employ(
         self, key: int, waiting: deque[int], calls: Sequence[Sequence[Any]], chunk: int
@@ -269,7 +257,7 @@ class Workers:
             if key not in process.known:
                 process.known.add(key)
                 process.starting = True
-                process.send(("load", key, *self._sent[key]))
+                process.send(("load", key, *self._functions[key][1]))
             some: list[tuple[int, bytes]] = []
             for index in [waiting.popleft() for _ in range(min(share, len(waiting)))]:
                 try:
@@ -307,36 +295,35 @@ class Workers:
         process.end()
         if error is None:
             status = process.popen.returncode
+            names = {-number: f"signal {number.name}" for number in signal.Signals}
+            how = names.get(status, f"exit status {status}")
             if process.starting:
-                raise WorkerEnded(f"a worker process ended before its first call ({_how(status)})")
-            error = WorkerEnded(f"ended its process ({_how(status)})")
-            if status == -getattr(signal, "SIGPROF", 0):
+                raise WorkerEnded(f"a worker process ended before its first call ({how})")
+            error = WorkerEnded(f"ended its process ({how})")
+            if how == "signal SIGPROF":
                 error = DeadlinePassed(f"took longer than {self._cpu:g} s of processor time")
         waiting.extendleft(list(process.pending)[:0:-1])
         if process.pending:
             yield process.pending[0], Lost(error)
 
 
-def _value(fine: bool | str, packed: bytes | None = None) -> Any:
+def _value(kind: str, packed: bytes) -> Any:
     """What a call returned, or `Lost`."""
-    if packed is None:  # unsendable, and why
-        return Lost(CannotSend(fine))
     try:
         value = pickle.loads(packed)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a class that is only known over there, or what an object does instead
         return Lost(CannotSend(f"{type(error).__name__}: {error}"))
-    return value if fine else Lost(value)
+    if kind == "returned":
+        return value
+    return Lost(value if kind == "raised" else CannotSend(value))
 
 
-_ALL: weakref.WeakSet[Workers] = weakref.WeakSet()
-
-
-@atexit.register
-def _close_all() -> None:
-    for workers in list(_ALL):
-        workers.close()
+def _end(processes: list[_Process], owner: int) -> None:
+    """End processes, but those of the process that this one is a fork of."""
+    while owner == os.getpid() and processes:
+        processes.pop().end()
 
 
 def _start(inbox: queue.SimpleQueue[Any]) -> _Process:
@@ -350,10 +337,3 @@ def _start(inbox: queue.SimpleQueue[Any]) -> _Process:
     threading.Thread(target=process.read, name="rewardkit-worker", daemon=True).start()
     process.send(list(sys.path))
     return process
-
-
-def _how(status: int) -> str:
-    try:
-        return f"signal {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
-    except ValueError:
-        return f"signal {-status}"

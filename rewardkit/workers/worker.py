@@ -3,8 +3,8 @@
 Run as a script by path, so that a worker starts without importing rewardkit; only the standard library here.
 Frames in both directions are a length and a pickle. To the worker: first its ``sys.path``, then
 ``("load", key, function, modules)`` and ``("run", key, [(index, arguments)], cpu_seconds)``. From it:
-``("loaded", key)`` or ``("refused", key, why)``, and for each call ``("done", index, fine, value)`` or
-``("unsendable", index, why)``.
+``("loaded",)`` or ``("refused", why)``, and for each call ``(kind, index, value)``: "returned", "raised", or
+"unsendable" with the reason.
 """
 
 from __future__ import annotations
@@ -48,33 +48,34 @@ def serve(requests: Iterable[Any], answers: BinaryIO) -> None:
                     _make_module(*module)
                 functions[key] = pickle.loads(rest[0])
             except BaseException as error:  # whatever the user's module raises while it is imported
-                write_frame(answers, ("refused", key, f"{type(error).__name__}: {error}"))
+                write_frame(answers, ("refused", f"{type(error).__name__}: {error}"))
             else:
-                write_frame(answers, ("loaded", key))
+                write_frame(answers, ("loaded",))
         elif key in functions:
             calls, cpu_seconds = rest
             for index, arguments in calls:
                 _cpu_timer(cpu_seconds)
-                answer = _answer(functions[key], arguments)
+                kind, value = _answer(functions[key], arguments)
                 _cpu_timer(0)
-                write_frame(answers, (answer[0], index, *answer[1:]))
+                write_frame(answers, (kind, index, value))
 
 
-def _answer(function: Callable[..., Any], arguments: bytes) -> tuple[Any, ...]:
-    """What a call gave, or raised, or why that cannot be sent."""
+def _answer(function: Callable[..., Any], arguments: bytes) -> tuple[str, bytes]:
+    """What a call returned or raised, or why that cannot be sent."""
     try:
-        fine, value = True, function(*pickle.loads(arguments))
-    except Exception as error:  # all else ends the process, which is what it means
-        fine, value = False, error
+        kind, value = "returned", function(*pickle.loads(arguments))
+    except (Exception, KeyboardInterrupt) as error:  # all else ends the process, which is what it means
+        kind, value = "raised", error
     try:
-        return "done", fine, pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+        return kind, pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
     except Exception:
         try:
             import cloudpickle  # can send what is of a class that was itself sent here
 
-            return "done", fine, cloudpickle.dumps(value)
+            return kind, cloudpickle.dumps(value)
         except Exception as error:
-            return "unsendable", str(error) if fine else f"what it raised is a {type(value).__name__}"
+            why = str(error) if kind == "returned" else f"what it raised is a {type(value).__name__}"
+            return "unsendable", pickle.dumps(why)
 
 
 def _cpu_timer(seconds: float) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import rewardkit as rk
+from rewardkit.analysis.changes import Change, applied
 
 COLUMNS = ("score/", "status/", "reward")
 
@@ -204,3 +205,19 @@ def test_what_is_awaited_is_not_run_again_to_try_another_extractor():
     advice = rk.suggest(rk.diagnose(rk.score(reward, list(rows_of()))))
     assert not [item for item in advice.changes if item.code == "looser_reading"]
     assert any("which is awaited" in note for note in advice.notes)
+
+
+def test_a_failed_field_behind_a_closed_gate_is_an_error_of_what_is_added_too():
+    def number(completion):
+        if completion == "bad":
+            raise ValueError("no number")
+        return 1.0
+
+    gated = rk.Component("gated", lambda number: number, gate=rk.gate("open", at_least=1.0))
+    opening = rk.Component("open", lambda completion: 0.0)
+    reward = rk.Reward("r", {"number": number}, [opening, gated])
+    scores = rk.score(reward, [{"completion": text, "prompt_id": "p"} for text in ("bad", "fine")])
+    added = Change(added=(rk.Component("new", lambda number: 0.5),))
+    changed = applied(added, scores)
+    assert changed.table["status/new"].tolist() == ["error", "scored"]
+    assert np.isnan(changed.score("new")[0]) and "no number" in changed.table["error/new"][0]

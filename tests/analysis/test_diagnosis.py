@@ -518,3 +518,19 @@ def test_progress_rises_to_all_of_the_work_and_ends_it_where_it_says_so():
     with pytest.raises(rk.Cancelled):
         rk.diagnose(scores, by=["task"], progress=lambda share: calls.append(share))
     assert len(calls) == 1
+
+
+def test_a_mean_of_one_component_and_a_penalty_shows_its_diagnosis():
+    parts = [
+        rk.Component("correct", rk.verify.matches, columns={"prediction": "completion"}),
+        rk.Component("style", lambda completion: len(completion) / 100, weight=-0.5),
+    ]
+    reward = rk.Reward("r", components=parts, aggregation="weighted_mean")
+    rows = [
+        {"prompt_id": f"p{at // 4}", "completion": "ab"[at % 2] * (1 + at % 3), "ground_truth": "a"}
+        for at in range(40)
+    ]
+    diagnosis = rk.diagnose(rk.score(reward, rows))
+    influence = diagnosis.components.set_index("component")["sign_influence"]
+    assert np.isnan(influence["correct"]) and influence["style"] >= 0
+    assert "correct" in diagnosis._repr_html_()

@@ -1,3 +1,5 @@
+import gc
+import weakref
 from itertools import combinations
 
 import numpy as np
@@ -177,3 +179,12 @@ def test_of_several_tests_each_interval_is_wider_and_there_are_resamples_beyond_
     assert many.interval(sums, prompts) == Bootstrap(prompts, resamples=5000).interval(
         sums, prompts, tests=25
     )
+
+
+def test_resamples_are_shared_while_one_has_them_and_then_let_go():
+    one, two = (Bootstrap(np.arange(50), resamples=20) for _ in range(2))
+    assert one.weights is two.weights
+    kept = weakref.ref(one.weights)
+    del one, two
+    gc.collect()
+    assert kept() is None

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from pathlib import Path
 
-from rewardkit.rewards.record import reward_from_record
+from rewardkit.rewards.run_record import reward_from_record
 
 spec = importlib.util.spec_from_file_location("tables", Path(__file__).with_name("tables.py"))
 tables = importlib.util.module_from_spec(spec)

@@ -143,7 +143,7 @@ def test_a_cell_that_cannot_be_imported_leaves_the_file_as_it_was_and_names_the_
         ("%%reward mine.py --rollouts rolouts", CELL, "to take rollouts from; did you mean 'rollouts'?"),
         ("%%reward mine.py --rollouts rk", CELL, "no variable and no file 'rk'"),
         ("%%reward mine.py --cases none.jsonl", CELL, "there is no case file 'none.jsonl'"),
-        ("%%reward mine.py --name 'a b'", CELL, "does not name a reward"),
+        ("%%reward mine.py --name 'a b'", CELL, "is neither a Python file"),
         ("%%reward mine.py", "# nothing yet\n", "no reward and no function; make one, reward = rk"),
         ("%%reward mine.py", CELL.replace("reward =", "a = b ="), "name the one that is meant with --name"),
         ("%%reward mine.py", "x = '\ud800'\n", "half a character"),

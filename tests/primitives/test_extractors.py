@@ -125,7 +125,7 @@ PHRASES = (
     ("The answer must be **42**.", "42", "must be"),
     ("The answer was 42.", "42", "was"),
     ("The answer could be 42.", None, "could be is no announcement"),
-    ("The answer is 10 a.m. So go.", "10 a.m.", "a time at the end"),
+    ("The answer is 10 a.m. today. So go.", "10 a.m. today", "a time"),
     ("The answer is Dr. Smith. So", "Dr. Smith", "a title"),
     ("\u56e0\u6b64\u7b54\u6848\u662f42\u3002\u8c22\u8c22", "42", "a Chinese sentence"),
     ("答案应该是 B，因为 C。", "B，因为 C", "up to the Chinese stop"),
@@ -157,6 +157,18 @@ PHRASES = (
     ("The answer is $$\n5", "$$", "found by a stranger: one that is never closed"),
     ("I have no answer to x. It is 4", None, "found by a stranger: no verb in the sentence"),
     ("An answer to it. Then x is 4", None, "found by a stranger: a stop in between"),
+    ("The answer is 15, not 20.", "15", "found by a stranger: what it is not"),
+    ("The answer is 15, rather than 20.", "15", "in other words"),
+    ("答案是15，而不是20。", "15", "in Chinese"),
+    ("The answer is true, notably for 1.", "true, notably for 1", "a word that begins like not"),
+    ("answer: 15 (fifteen)", "15", "found by a stranger: a remark in brackets"),
+    ("The answer is $3$ (three).", "$3$", "behind a formula"),
+    ("The answer is 3 (mod 7)", "3 (mod 7)", "what belongs to the number"),
+    ("The answer is f (x)", "f (x)", "brackets behind a word"),
+    ("If the answer is 20, then so be it", None, "found by a stranger: a condition announces nothing"),
+    ("Suppose that the final answer is 20.", None, "nor does what is supposed"),
+    ("如果答案是20，则", None, "nor in Chinese"),
+    ("If so, the answer is 20.", "20", "a condition of something else"),
 )
 LANGUAGES = "Answer: 4\n\u7b54\u6848\uff1a5\nanswer is 6"
 PHRASES_OF_A_LANGUAGE = (

@@ -234,7 +234,7 @@ def test_no_more_literals_are_read_than_time_allows(bounded):
     text = "[1] " * 100_000 + "[2]"
     assert extract.python_literal()(text) == "[2]"
     assert extract.python_literal(which="first")(text) == "[1]"
-    assert 1_000 < len(extract.every(extract.python_literal())(text)) < 5_000
+    assert len(extract.every(extract.python_literal())(text)) == 200_000 // len("[1]")
 
 
 def test_a_runaway_pattern_ends_in_a_timeout_error_with_its_name(bounded):
@@ -246,7 +246,7 @@ def test_a_runaway_pattern_ends_in_a_timeout_error_with_its_name(bounded):
     ):
         with pytest.raises(TimeoutError, match=r"'\(a\|aa\)\+.' took longer than 0\.2 s"):
             call(text)
-    with pytest.raises(TimeoutError, match=r"took too long; the last was '\(a\|aa\)\+\$'"):
+    with pytest.raises(TimeoutError, match=r"patterns of the schema took longer than 0\.2 s"):
         measure.json_schema({"items": {"pattern": "(a|aa)+$"}}, timeout=0.2)(f'["{text}"]')
 
 
@@ -270,11 +270,10 @@ SCHEMAS = {
     "brackets without end": (RECURSIVE, "[" * 100_000 + "]" * 100_000, 0.0),
     "as deep as it may be": (RECURSIVE, "[" * 90 + "]" * 90, 1.0),
     "two ways at every level": (DOUBLING, '{"x":' * 60 + "{}" + "}" * 60, 0.0),
-    "more elements than are checked": ({"items": {"type": "integer"}}, f"[{'1,' * 500_000}1]", 0.0),
-    "as many as are checked": ({"items": {"type": "integer"}}, f"[{'1,' * 20_000}1]", 1.0),
+    "a million numbers": ({"items": {"type": "integer"}}, f"[{'1,' * 500_000}1]", 1.0),
     "elements that cannot be sorted": ({"uniqueItems": True}, f"[{'{},' * 300_000}{{}}]", 0.0),
     "every key wrong": ({"additionalProperties": {"type": "string"}}, NUMBERED, 0.0),
-    "every key looked up in a list": (LOOKED_UP, NUMBERED, 0.0),
+    "every key looked up elsewhere": (LOOKED_UP, NUMBERED, 1.0),
     "a long text for a pattern": ({"items": {"pattern": "^a+$"}}, f'["{"a" * 1_000_000}b"]', 0.0),
     "4,000 digits": ({"items": {"multipleOf": 0.1, "maximum": 1}}, f"[{'1' * 4_000}]", 0.0),
     "more digits than Python reads": ({"items": {"type": "integer"}}, f"[{'1' * 5_000}]", 0.0),

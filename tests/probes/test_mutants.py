@@ -17,6 +17,7 @@ from rewardkit.probes.mutants import _drawn, mutants
 from rewardkit.probes.mutating import mutants_of
 from rewardkit.probes.proposing import fewest
 from rewardkit.probes.remembering import Remembered
+from rewardkit.scoring.calls import Calls
 
 extract, measure, verify = rk.extract, rk.measure, rk.verify
 
@@ -463,8 +464,8 @@ def test_calls_are_remembered_by_what_they_were_given_not_by_where_it_lay():
 
     memory = Remembered(None, [number])
     for at in range(50):  # each row dies, and the next one lies where it was
-        assert memory.run(number, [[{"n": at}]], {"factor": [1]}, 1, None, settle=float) == [at]
-    assert memory.run(str, [[1, 1.0, True, "1", [1], [1.0]]], {}, 6, None, settle=str) == [
+        assert memory.run(Calls(number, [[{"n": at}]], {"factor": [1]}, 1, float)) == [at]
+    assert memory.run(Calls(str, [[1, 1.0, True, "1", [1], [1.0]]], {}, 6, str)) == [
         *("1", "1.0", "True", "1"),
         *("[1]", "[1.0]"),
     ]

@@ -10,6 +10,7 @@ import pytest
 import rewardkit as rk
 from rewardkit.probes.mutants import mutants
 from rewardkit.probes.remembering import BudgetOver, Remembered
+from rewardkit.scoring.calls import Calls
 
 ROLLOUTS = [{"completion": str(at), "ground_truth": "4"} for at in range(400)]
 CASES = [
@@ -152,15 +153,15 @@ def test_after_the_budget_only_what_is_known_is_given():
         return len(text)
 
     memory = Remembered(None, [number])
-    assert memory.run(number, [["a", "bb"]], {}, 2, None, settle=int) == [1, 2]
+    assert memory.run(Calls(number, [["a", "bb"]], {}, 2, int)) == [1, 2]
     with memory.until(0):
-        assert memory.run(number, [["bb"]], {}, 1, None, settle=int) == [2]
+        assert memory.run(Calls(number, [["bb"]], {}, 1, int)) == [2]
         with pytest.raises(BudgetOver):
-            memory.run(number, [["ccc"]], {}, 1, None, settle=int)
-    assert memory.run(number, [["ccc"]], {}, 1, None, settle=int) == [3]
+            memory.run(Calls(number, [["ccc"]], {}, 1, int))
+    assert memory.run(Calls(number, [["ccc"]], {}, 1, int)) == [3]
     assert made == ["a", "bb", "ccc"]
     with memory.until(0), pytest.raises(BudgetOver):
-        memory.run(rk.measure.length(full_until=1, zero_from=2), [["a"]], {}, 1, None, settle=float)
+        memory.run(Calls(rk.measure.length(full_until=1, zero_from=2), [["a"]], {}, 1, float))
 
 
 # --- cases that miss already

@@ -1,6 +1,7 @@
 """Component: which columns a function is given, what is refused, and how it is recorded."""
 
 import functools
+import importlib
 import inspect
 import subprocess
 import sys
@@ -301,3 +302,19 @@ def test_an_extractor_of_a_users_own_is_a_field_like_others():
     reward = rk.Reward("own", {"prediction": LastWord()}, [correct])
     assert reward(completion="it is 4", ground_truth="4").reward == 1.0
     assert reward.record()["fields"] == {"prediction": "last_word()"} and HERE in reward.record()["sources"]
+
+
+def test_a_fingerprint_is_of_the_code_that_ran_though_its_file_is_edited_afterwards(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    file = tmp_path / "edited_after_scoring.py"
+    file.write_text("def paid(completion):\n    return 1.0\n")
+    module = importlib.import_module("edited_after_scoring")
+    reward = rk.Reward("r", components=[rk.Component("paid", module.paid)])
+    before = reward.record()["fingerprints"]
+    file.write_text("def paid(completion):\n    return 0.0\n")
+    assert rk.score(reward, [{"completion": "x"}]).rewards.tolist() == [1.0]
+    assert reward.reweigh({"paid": 2.0}).reweigh({"paid": 1.0}).record()["fingerprints"] == before
+    importlib.invalidate_caches()
+    sys.modules.pop("edited_after_scoring")
+    again = importlib.import_module("edited_after_scoring")
+    assert rk.Reward("r", components=[rk.Component("paid", again.paid)]).record()["fingerprints"] != before

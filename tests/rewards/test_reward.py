@@ -255,3 +255,23 @@ def test_other_weights_on_the_same_scores_equal_scoring_with_them(completions, o
     again = rk.score(reward(1.0, 1.0), rows).reweigh({"first": one, "second": two})
     for name in ("reward_raw", "reward"):
         np.testing.assert_array_equal(fresh.table[name], again.table[name])
+
+
+def style(completion):
+    return len(completion) / 100
+
+
+def right(completion, ground_truth):
+    return completion == ground_truth
+
+
+@pytest.mark.parametrize("names", [("correct", "style"), ("style", "correct")])
+def test_of_equal_weights_the_primary_reads_the_truth_in_whatever_order_they_stand(names):
+    made = {"correct": rk.Component("correct", right), "style": rk.Component("style", style)}
+    assert rk.Reward("r", components=[made[name] for name in names]).primary == "correct"
+
+
+def test_the_truth_may_be_read_by_a_field():
+    fields = {"prediction": rk.extract.number(), "distance": lambda prediction, ground_truth: 1.0}
+    near = rk.Component("near", lambda distance: distance)
+    assert rk.Reward("r", fields, [rk.Component("style", style), near]).primary == "near"

@@ -1,6 +1,7 @@
 """Route: every row gets the reward of its source, and nothing else does."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -144,3 +145,12 @@ def test_scores_of_a_route_can_be_saved_reweighed_and_diagnosed(tmp_path):
     scores = rk.score(by_number, [{"prompt": "p", "completion": "a", "step": step} for step in (1, 2, 3)])
     loaded = rk.load_scores(scores.save(tmp_path / "numbers"))
     np.testing.assert_array_equal(loaded.reweigh({"c": 2.0}).rewards, [2.0, 1.0, math.nan])
+
+
+def test_a_route_tells_weights_that_differ_as_not_one_and_can_be_replaced():
+    heavy, light = reward("a", ("c", 0.5, 2.0)), reward("b", ("c", 0.5, 0.5), ("d", 0.5, 1.0))
+    two = rk.Route("data_source", {"x": heavy, "y": light})
+    assert math.isnan(two.weights["c"]) and two.weights["d"] == 1.0
+    renamed = replace(two, name="other")
+    assert renamed.name == "other" and renamed.record()["route"] == two.record()["route"]
+    np.testing.assert_array_equal(rk.score(renamed, rows("x", "y", "z")).rewards, [1.0, 0.75, math.nan])

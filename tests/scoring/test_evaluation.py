@@ -1,4 +1,4 @@
-"""Evaluation: what a component's answer, or its failure, becomes; and who is run on which rows."""
+"""Evaluation: what a component's answer, or its failure, becomes; and what it is called with."""
 
 import asyncio
 import math
@@ -7,24 +7,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scored import outcome, reasons, score, statuses
 
 import rewardkit as rk
 
 
-def scored(*components, rows=("a", "bb", "ccc"), fields=None):
-    """Scores of these components on completions that share a prompt."""
-    table = [{"prompt": "p", "completion": row} if isinstance(row, str) else row for row in rows]
-    return rk.score(rk.Reward("r", fields or {}, components), table)
-
-
-def outcome(scores, name="c"):
-    """(score or None, status, reason) of each row."""
-    columns = [scores.table[f"{kind}/{name}"].tolist() for kind in ("score", "status", "error")]
-    return [(None if math.isnan(score) else score, *rest) for score, *rest in zip(*columns, strict=True)]
-
-
 def one(function, **options):
-    return outcome(scored(rk.Component("c", function, **options), rows=("a",)))[0]
+    return outcome(score(rk.Component("c", function, **options), rows=("a",)))[0]
+
+
+def giving(answer):
+    return lambda completion: answer
 
 
 def raising(error):
@@ -44,103 +37,117 @@ class ExitsOnPrint(Exception):
         raise SystemExit(3)
 
 
+class Panic(BaseException):
+    """As a Rust extension raises where it fails."""
+
+
 class NoRepr:
     def __repr__(self):
         raise ValueError("no repr")
 
 
 @pytest.mark.parametrize(
-    ("answer", "score"),
+    ("answer", "allowed", "score"),
     [
-        (0.5, 0.5),
-        (1, 1.0),
-        (True, 1.0),
-        (False, 0.0),
-        (np.float32(0.5), 0.5),
-        (np.int64(1), 1.0),
-        (np.bool_(True), 1.0),
+        (0.5, (0, 1), 0.5),
+        (1, (0, 1), 1.0),
+        (True, (0, 1), 1.0),
+        (False, (0, 1), 0.0),
+        (-0.0, (0, 1), 0.0),
+        (np.float32(0.5), (0, 1), 0.5),
+        (np.int64(1), (0, 1), 1.0),
+        (np.bool_(True), (0, 1), 1.0),
+        (99.0, None, 99.0),
+        (-3, None, -3.0),
+        (-1.0, (-1.0, 2.0), -1.0),
+        (2.0, (-1.0, 2.0), 2.0),
     ],
 )
-def test_finite_numbers_in_range_and_bools_are_scores(answer, score):
-    assert one(lambda completion: answer) == (score, "scored", None)
+def test_finite_numbers_in_range_and_bools_are_scores(answer, allowed, score):
+    assert one(giving(answer), range=allowed) == (score, "scored", None)
 
 
 @pytest.mark.parametrize(
-    ("function", "reason"),
+    ("function", "said"),
     [
         (raising(KeyError("x")), "KeyError: 'x'"),
         (raising(ValueError()), "ValueError"),
         (raising(StopIteration()), "StopIteration"),
         (raising(SystemExit(1)), "SystemExit: 1"),
-        (raising(RecursionError("deep")), "RecursionError: deep"),
+        (raising(Panic("no")), "Panic: no"),
+        (raising(GeneratorExit()), "GeneratorExit"),
+        (raising(asyncio.CancelledError()), "CancelledError"),
         (raising(Unprintable()), "Unprintable"),
         (raising(ExitsOnPrint()), "ExitsOnPrint"),
-        (raising(asyncio.CancelledError()), "CancelledError"),
-        (lambda completion: math.nan, "returned nan; a score must be finite"),
-        (lambda completion: math.inf, "returned inf; a score must be finite"),
-        (lambda completion: -math.inf, "returned -inf; a score must be finite"),
-        (lambda completion: 10**400, "returned inf; a score must be finite"),
-        (lambda completion: 1.5, "out of range: returned 1.5; its range is (0.0, 1.0)"),
-        (lambda completion: -0.1, "out of range: returned -0.1"),
-        (lambda completion: 2, "out of range: returned 2.0"),
-        (lambda completion: "1.0", "returned '1.0' of type str"),
-        (lambda completion: [1.0], "returned [1.0] of type list"),
-        (lambda completion: 1j, "of type complex"),
-        (lambda completion: np.array([1.0]), "of type ndarray"),
-        (lambda completion: "x" * 1000, "..."),
-        (lambda completion: NoRepr(), "of type NoRepr"),
+        (giving(math.nan), "returned nan; a score must be finite (return None for 'not judged')"),
+        (giving(math.inf), "returned inf; a score must be finite (return None for 'not judged')"),
+        (giving(10**400), "returned inf; a score must be finite (return None for 'not judged')"),
+        (giving(1.5), "out of range: returned 1.5; its range is (0.0, 1.0)"),
+        (giving(-0.1), "out of range: returned -0.1; its range is (0.0, 1.0)"),
+        (giving("1.0"), "returned '1.0' of type str; a component returns a number, a bool or None"),
+        (giving([1.0]), "returned [1.0] of type list; a component returns a number, a bool or None"),
+        (
+            giving("x" * 1000),
+            f"returned '{'x' * 76}... of type str; a component returns a number, a bool or None",
+        ),
+        (giving(1j), "returned 1j of type complex; a component returns a number, a bool or None"),
+        (
+            giving(NoRepr()),
+            "returned an object of type NoRepr of type NoRepr; a component returns a number, a bool or None",
+        ),
     ],
-)
-def test_whatever_goes_wrong_is_an_error_with_the_reason(function, reason):
-    score, status, said = one(function)
-    assert (score, status) == (None, "error")
-    assert reason in said
-    assert len(said) < 250
-
-
-def test_none_abstains():
-    assert one(lambda completion: None) == (None, "abstained", "returned None")
-
-
-def test_a_reason_holds_no_memory_address():
-    assert "0x" not in one(lambda completion: object())[2]
-
-
-def test_keyboard_interrupt_is_the_users_and_ends_the_scoring():
-    with pytest.raises(KeyboardInterrupt):
-        one(raising(KeyboardInterrupt()))
-
-
-@pytest.mark.parametrize(
-    ("allowed", "answer", "status"),
-    [(None, 99.0, "scored"), (None, -3, "scored"), (None, math.inf, "error"), ((-1.0, 2.0), -1.0, "scored"),
-     ((-1.0, 2.0), 2.0, "scored"), ((-1.0, 2.0), 2.1, "error"), ((0, 1), -0.0, "scored")],
 )  # fmt: skip
-def test_the_declared_range_is_what_counts(allowed, answer, status):
-    assert one(lambda completion: answer, range=allowed)[1] == status
+def test_whatever_goes_wrong_is_an_error_with_the_reason(function, said):
+    assert one(function) == (None, "error", said)
+
+
+def test_none_abstains_and_no_reason_holds_a_memory_address():
+    assert one(giving(None)) == (None, "abstained", "returned None")
+    assert "0x" not in one(giving(object()))[2]
 
 
 def test_a_failure_of_one_row_leaves_the_rows_around_it_alone():
-    answers = {"a": 1.0, "b": None, "c": math.nan, "d": 0.5}
+    answers = {"a": 1.0, "b": None, "c": math.nan, "d": 0.5, "h": 10**400}
 
     def f(completion):
         if completion == "e":
             raise StopIteration
         return answers[completion]
 
-    scores = scored(rk.Component("c", f), rows="eabcexd")
-    assert scores.table["status/c"].tolist() == "error scored abstained error error error scored".split()
+    scores = score(f, rows="eabcexhd")
+    assert statuses(scores) == "error scored abstained error error error error scored".split()
     assert outcome(scores)[1][0] == 1.0 and outcome(scores)[-1] == (0.5, "scored", None)
+    whole = score(
+        rk.Component("c", lambda completion: int(completion), range=None), rows=("3", "1" + "0" * 400)
+    )
+    assert outcome(whole)[0][:2] == (3.0, "scored") and statuses(whole)[1] == "error"
 
 
-@pytest.mark.parametrize("as_keyword", [False, True])
-def test_each_row_gets_its_own_columns(as_keyword):
+@pytest.mark.parametrize("columns", [{}, {"prompt": "prompt"}, {"prompt": "completion"}], ids=str)
+def test_each_row_gets_its_own_columns(columns):
     def f(completion, *, prompt="-"):
-        return float(f"{prompt}{completion}".endswith(completion)) * len(completion)
+        return len(completion) * 10 + len(prompt)
 
-    columns = {"prompt": "prompt"} if as_keyword else None
-    scores = scored(rk.Component("c", f, range=None, columns=columns))
-    assert scores.score("c").tolist() == [1.0, 2.0, 3.0]
+    scores = score(rk.Component("c", f, range=None, columns=columns), rows=("", "bb", "ccc"))
+    expected = [0, 2, 3] if columns.get("prompt") == "completion" else [1, 1, 1]
+    assert scores.score("c").tolist() == [expected[0], 20 + expected[1], 30 + expected[2]]
+
+
+def test_a_component_may_ask_for_nothing_and_for_the_whole_row():
+    table = [{"completion": "a", "n": n} for n in (1, None, 3)]
+    scores = score(
+        rk.Component("c", lambda: 0.5),
+        rk.Component("row", lambda rollout: rollout["n"], range=None),
+        rk.Component("whole", lambda n: n and isinstance(n, int)),
+        rows=table,
+    )
+    assert scores.score("c").tolist() == [0.5] * 3
+    assert statuses(scores, "row") == ["scored", "abstained", "scored"]
+    assert outcome(scores, "whole") == [
+        (1.0, "scored", None),
+        (None, "abstained", "returned None"),
+        (1.0, "scored", None),
+    ]
 
 
 def test_fields_are_computed_once_per_rollout_and_may_ask_for_earlier_fields():
@@ -150,9 +157,8 @@ def test_fields_are_computed_once_per_rollout_and_may_ask_for_earlier_fields():
         calls.append(completion)
         return len(completion)
 
-    fields = {"size": size, "double": lambda size: 2 * size}
     parts = [rk.Component(name, lambda double: double / 10) for name in ("c", "d")]
-    scores = scored(*parts, fields=fields)
+    scores = score(*parts, fields={"size": size, "double": lambda size: 2 * size})
     assert scores.table["field/double"].tolist() == [2, 4, 6]
     assert scores.score("c").tolist() == scores.score("d").tolist() == [0.2, 0.4, 0.6]
     assert calls == ["a", "bb", "ccc"]
@@ -164,16 +170,29 @@ def test_a_failing_field_makes_errors_only_of_the_components_that_ask_for_it():
             raise ValueError("no such thing")
         return completion
 
-    scores = scored(
-        rk.Component("asks", lambda f: True), rk.Component("other", lambda completion: True),
-        rk.Component("indirect", lambda g: True),
-        fields={"f": field, "g": lambda f: f},
-    )  # fmt: skip
-    assert scores.table["status/asks"].tolist() == ["scored", "error", "scored"]
-    assert outcome(scores, "asks")[1][2] == "field 'f' failed: ValueError: no such thing"
-    assert scores.table["status/indirect"].tolist() == ["scored", "error", "scored"]
-    assert scores.table["status/other"].tolist() == ["scored"] * 3
+    names = {"f": lambda f: True, "g": lambda g: True, "other": lambda completion: True}
+    parts = [rk.Component(f"asks_{name}", function) for name, function in names.items()]
+    scores = score(*parts, fields={"f": field, "g": lambda f: f})
+    failed = "field 'f' failed: ValueError: no such thing"
+    assert outcome(scores, "asks_f") == [
+        (1.0, "scored", None),
+        (None, "error", failed),
+        (1.0, "scored", None),
+    ]
+    assert reasons(scores, "asks_g") == [None, f"field 'g' failed: {failed}", None]
+    assert statuses(scores, "asks_other") == ["scored"] * 3
     assert scores.table["field/f"].tolist() == ["a", None, "ccc"]
+    assert scores.table["failed/f"].tolist() == [None, "ValueError: no such thing", None]
+
+
+@pytest.mark.parametrize("timeout", [None, 30.0])
+@pytest.mark.parametrize(
+    "give", [lambda text: (word for word in text.split()), lambda text: {1: text}.values()]
+)
+def test_a_field_that_can_be_gone_through_once_serves_all_that_ask_for_it(give, timeout):
+    parts = [rk.Component(name, lambda words: len(list(words)) / 4) for name in ("c", "d")]
+    scores = score(*parts, fields={"words": lambda completion: give(completion)}, timeout=timeout)
+    assert scores.score("c").tolist() == scores.score("d").tolist() == [0.25] * 3
 
 
 def test_the_score_of_an_earlier_component_is_an_argument_and_a_missing_one_abstains():
@@ -183,10 +202,11 @@ def test_the_score_of_an_earlier_component_is_an_argument_and_a_missing_one_abst
         seen.append(first)
         return first / 2
 
-    first = rk.Component("first", lambda completion: {"a": 1.0, "bb": None, "ccc": 0.0}[completion])
-    scores = scored(first, rk.Component("c", later))
+    answers = {"a": 1.0, "bb": None, "ccc": 0.0, "d": math.nan}
+    first = rk.Component("first", lambda completion: answers[completion])
+    scores = score(first, rk.Component("c", later), rows=answers)
     missing = (None, "abstained", "asks for the score of 'first', which is missing")
-    assert outcome(scores) == [(0.5, "scored", None), missing, (0.0, "scored", None)]
+    assert outcome(scores) == [(0.5, "scored", None), missing, (0.0, "scored", None), missing]
     assert seen == [1.0, 0.0] and {type(value) for value in seen} == {float}
 
 
@@ -208,26 +228,11 @@ texts = st.lists(st.text(alphabet="abx", max_size=8), min_size=1, max_size=12)
 @given(texts, st.randoms(use_true_random=False))
 def test_column_by_column_equals_row_by_row_and_no_row_hangs_on_its_neighbours(completions, random):
     reward = rk.Reward("r", components=PARTS)
+    random.shuffle(completions)
     alone = [reward(completion=text) for text in completions]
-    order = list(range(len(completions)))
-    random.shuffle(order)
-    scores = scored(*PARTS, rows=[completions[i] for i in order])
+    scores = score(*PARTS, rows=completions)
     for name in reward.names:
-        np.testing.assert_array_equal(scores.score(name), [alone[i].scores[name] for i in order])
-        assert scores.table[f"status/{name}"].tolist() == [alone[i].status[name] for i in order]
-        assert scores.table[f"error/{name}"].tolist() == [alone[i].errors.get(name) for i in order]
-    np.testing.assert_array_equal(scores.rewards, [alone[i].reward for i in order])
-
-
-@given(st.lists(st.tuples(st.sampled_from("pqr"), st.integers(0, 9)), min_size=1, max_size=12),
-       st.randoms(use_true_random=False))  # fmt: skip
-def test_shuffling_rows_shuffles_the_scores_of_group_components(pairs, random):
-    def share(completion):
-        return [sum(other <= text for other in completion) / len(completion) for text in completion]
-
-    rows = [{"prompt": prompt, "completion": str(n)} for prompt, n in pairs]
-    order = list(range(len(rows)))
-    random.shuffle(order)
-    part = rk.Component("c", share, group=True)
-    straight = scored(part, rows=rows).score("c")
-    assert scored(part, rows=[rows[i] for i in order]).score("c").tolist() == straight[order].tolist()
+        np.testing.assert_array_equal(scores.score(name), [result.scores[name] for result in alone])
+        assert statuses(scores, name) == [result.status[name] for result in alone]
+        assert reasons(scores, name) == [result.errors.get(name) for result in alone]
+    np.testing.assert_array_equal(scores.rewards, [result.reward for result in alone])

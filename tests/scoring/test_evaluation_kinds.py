@@ -1,133 +1,197 @@
-"""Batch, group and async components: what they are given, and what their answers become."""
+"""Kinds of calls: batches, groups, fields of several rows, coroutines; what they are given and give."""
 
 import asyncio
 import functools
-import math
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scored import Seen, outcome, reasons, score, statuses
 
 import rewardkit as rk
 from rewardkit.scoring.calls import CONCURRENT_CALLS
 
-
-def scored(*components, rows=("a", "bb", "ccc"), notes=False):
-    """Scores of these components on completions that share a prompt."""
-    table = [{"prompt": "p", "completion": row} if isinstance(row, str) else row for row in rows]
-    return rk.score(rk.Reward("r", components=components), table, notes=notes)
-
-
-def outcome(scores, name="c"):
-    """(score or None, status, reason) of each row."""
-    columns = [scores.table[f"{kind}/{name}"].tolist() for kind in ("score", "status", "error")]
-    return [(None if math.isnan(score) else score, *rest) for score, *rest in zip(*columns, strict=True)]
+GROUPS = [
+    {"prompt_id": at // 2, "prompt": "p", "completion": text}
+    for at, text in enumerate(["a", "bb", "", "dddd"])
+]
+CALLS = []
+MIXED = [GROUPS[at] for at in (2, 0, 3, 1)]
 
 
-class NoRepr:
-    def __repr__(self):
-        raise ValueError("no repr")
+@dataclass(frozen=True)
+class Together:
+    """Lengths, and how many there were in the call; `wrong` is what happens where one is empty."""
+
+    wrong: str = ""
+    together: str = ""
+
+    def __call__(self, completion):
+        CALLS.append(list(completion))
+        if "" in completion and self.wrong == "raises":
+            return [1 / len(text) for text in completion]
+        if "" in completion and self.wrong:
+            return {"too few": [1.0], "one value": [None] * 3, "dict": {0: 1}, "text": "1", "number": 0.5}[
+                self.wrong
+            ]
+        return [len(text) + len(completion) / 10 for text in completion]
 
 
-def test_a_batch_component_gets_columns_once_and_gives_a_list():
-    calls = []
+def both(kind, wrong="", rows=GROUPS, **options):
+    """What a component of this kind gives, and a field of it, if there is such; and the calls of one."""
+    CALLS.clear()
+    how = {"all": {"batch": True}, "batch": {"batch": "group"}, "group": {"group": True}}[kind]
+    scores = score(rk.Component("c", Together(wrong), range=None, **how), rows=rows, **options)
+    calls = list(CALLS)
+    if kind != "all":
+        CALLS.clear()
+        read = rk.Component("c", lambda field: field, range=None)
+        field = score(read, rows=rows, fields={"field": Together(wrong, kind)}, **options)
+        np.testing.assert_array_equal(field.score("c"), scores.score("c"))
+        assert CALLS == calls
+        assert reasons(field) == [
+            why and f"field 'field' failed: {why}".replace("scores", "values") for why in reasons(scores)
+        ]
+    return scores, calls
 
-    def f(completion, prompt):
-        calls.append((completion, prompt))
-        return [len(text) / 4 for text in completion]
 
-    scores = scored(rk.Component("c", f, batch=True))
-    assert scores.score("c").tolist() == [0.25, 0.5, 0.75]
-    assert calls == [(["a", "bb", "ccc"], ["p", "p", "p"])]
-
-
-@pytest.mark.parametrize("make", [np.array, iter, tuple])
-def test_a_batch_may_come_back_as_any_sequence(make):
-    scores = scored(rk.Component("c", lambda completion: make([0.0, 0.5, 1.0]), batch=True))
-    assert scores.score("c").tolist() == [0.0, 0.5, 1.0]
-
-
-@pytest.mark.parametrize("kind", ["batch", "group"])
 @pytest.mark.parametrize(
-    ("answer", "reason"),
-    [([1.0], "returned 1 values for 3 completions"), (0.5, "returned 0.5, not a list of scores"),
-     (None, "returned None, not a list of scores"), (NoRepr(), "not a list of scores")],
-)  # fmt: skip
-def test_a_list_of_another_length_is_an_error_for_all_rows(kind, answer, reason):
-    scores = scored(rk.Component("c", lambda completion: answer, **{kind: True}))
-    assert [(score, status) for score, status, _ in outcome(scores)] == [(None, "error")] * 3
-    assert all(reason in said for _, _, said in outcome(scores))
+    ("kind", "rows", "expected", "calls"),
+    [
+        ("all", GROUPS, [1.4, 2.4, 0.4, 4.4], [["a", "bb", "", "dddd"]]),
+        ("batch", GROUPS, [1.2, 2.2, 0.2, 4.2], [["a", "bb"], ["", "dddd"]]),
+        ("group", GROUPS, [1.2, 2.2, 0.2, 4.2], [["a", "bb"], ["", "dddd"]]),
+        ("all", MIXED, [0.4, 1.4, 4.4, 2.4], [["", "a", "dddd", "bb"]]),
+        ("batch", MIXED, [0.2, 1.2, 4.2, 2.2], [["", "dddd"], ["a", "bb"]]),
+        ("group", MIXED, [0.2, 1.2, 4.2, 2.2], [["", "dddd"], ["a", "bb"]]),
+    ],
+)
+def test_what_takes_several_rows_is_called_with_their_columns_and_gives_a_list(kind, rows, expected, calls):
+    scores, made = both(kind, rows=rows)
+    assert scores.score("c").tolist() == expected
+    if kind == "all" or rows is GROUPS:  # else in shards, whose order is that of the groups
+        assert made == calls
 
 
-def test_items_of_a_batch_are_judged_one_by_one():
-    scores = scored(rk.Component("c", lambda completion: [0.5, None, 7], batch=True))
-    assert scores.table["status/c"].tolist() == ["scored", "abstained", "error"]
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ("raises", "ZeroDivisionError: division by zero"),
+        ("too few", "returned 1 values for {} completions"),
+        ("dict", "returned {{0: 1}}, not a list of scores"),
+        ("text", "returned '1', not a list of scores"),
+        ("number", "returned 0.5, not a list of scores (TypeError: 'float' object is not iterable)"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["all", "batch", "group"])
+def test_a_call_that_fails_is_an_error_of_all_its_rows_but_those_of_a_batch_are_tried_alone(
+    kind, wrong, said
+):
+    scores, calls = both(kind, wrong)
+    lost = {"all": [0, 1, 2, 3], "batch": [2], "group": [2, 3]}[kind]
+    if kind == "batch" and wrong == "too few":
+        lost = [2, 3]  # no fault of one row
+    alone = kind == "batch" and wrong != "too few"
+    assert (
+        calls[1:]
+        == {"all": [], "batch": [["", "dddd"], [""], ["dddd"]], "group": [["", "dddd"]]}[kind][
+            : 3 if alone else 1
+        ]
+    )
+    size = 1 if alone else len(lost)
+    assert reasons(scores) == [said.format(size) if row in lost else None for row in range(4)]
 
 
-@pytest.mark.parametrize("kind", ["batch", "group"])
-def test_a_batch_or_group_that_raises_is_an_error_for_its_rows(kind):
-    rows = [{"prompt": p, "completion": c} for p, c in (("p", "a"), ("q", "bad"), ("p", "b"))]
-
-    def f(completion):
-        if "bad" in completion:
-            raise ValueError("bad")
-        return [1.0] * len(completion)
-
-    scores = scored(rk.Component("c", f, **{kind: True}), rows=rows)
-    expected = ["error"] * 3 if kind == "batch" else ["scored", "error", "scored"]
-    assert scores.table["status/c"].tolist() == expected
+def test_items_of_a_list_are_judged_one_by_one_and_any_sequence_will_do():
+    part = rk.Component("c", lambda completion: [0.5, None, 7, "x"], batch=True)
+    assert statuses(score(part, rows="abcd")) == ["scored", "abstained", "error", "error"]
+    for make in (np.array, iter, tuple, lambda values: dict(enumerate(values)).values()):
+        for timeout in (None, 30.0):
+            part = rk.Component("c", lambda completion, make=make: make([0.0, 0.5, 1.0]), batch=True)
+            assert score(part, timeout=timeout).score("c").tolist() == [0.0, 0.5, 1.0]
 
 
-def test_a_group_component_sees_the_siblings_of_one_group_only_in_their_order():
-    rows = [{"prompt": prompt, "completion": str(i)} for i, prompt in enumerate("abacb")]
-    seen = []
-
-    def f(completion):
-        seen.append(completion)
-        return [float(text) for text in completion]
-
-    scores = scored(rk.Component("c", f, group=True, range=None), rows=rows)
-    assert sorted(seen) == [["0", "2"], ["1", "4"], ["3"]]
-    assert scores.score("c").tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
-
-
-def test_a_group_component_sees_only_siblings_whose_gate_is_open():
-    seen = []
-
-    def share(completion):
-        seen.append(completion)
-        return [1.0] * len(completion)
-
-    gate = rk.gate(lambda completion: completion != "bb")
-    scores = scored(rk.Component("c", share, group=True, gate=gate))
-    assert seen == [["a", "ccc"]]
-    assert scores.table["status/c"].tolist() == ["scored", "gated", "scored"]
+@pytest.mark.parametrize("kind", [{"batch": True}, {"batch": "group"}, {"group": True}], ids=str)
+def test_only_rows_whose_gate_is_open_are_in_a_call_and_none_makes_no_call(kind):
+    seen = Seen()
+    part = rk.Component(
+        "c",
+        lambda completion: [seen(completion)] * len(completion),
+        gate=rk.gate(lambda completion: completion != "bb"),
+        **kind,
+    )
+    assert statuses(score(part)) == ["scored", "gated", "scored"]
+    assert seen.calls == [["a", "ccc"]]
+    assert statuses(score(part, rows=("bb",))) == ["gated"] and len(seen.calls) == 1
 
 
-def test_a_group_component_abstains_for_a_single_completion():
+def test_a_single_completion_has_no_siblings_but_is_a_batch():
     reward = rk.Reward("r", components=[rk.Component("c", lambda completion: [1.0], group=True)])
     result = reward(completion="a")
     assert (result.status, result.errors) == ({"c": "abstained"}, {"c": "needs the siblings of its group"})
-    assert math.isnan(result.reward)
+    read = rk.Component("c", lambda field: field, range=None)
+    alone = rk.Reward("r", {"field": Together(together="group")}, [read])(completion="a")
+    assert alone.errors == {"c": "field 'field' failed: needs the siblings of its group"}
+    for how, fields in (
+        ({"batch": True}, {}),
+        ({"batch": "group"}, {}),
+        ({}, {"field": Together(together="batch")}),
+    ):
+        part = rk.Component("c", Together(), range=None, **how) if how else read
+        assert rk.Reward("r", fields, [part])(completion="a").scores == {"c": 1.1}
 
 
-def test_async_components_run_together_but_only_so_many_at_a_time():
-    running, most, threads = 0, 0, set()
+def test_an_argument_that_a_batch_changes_is_its_own():
+    def spoil(completion):
+        completion.clear()
+        return [1.0, 1.0, 1.0]
+
+    scores = score(
+        rk.Component("s", spoil, batch=True), rk.Component("c", lambda completion: len(completion) / 4)
+    )
+    assert scores.table["completion"].tolist() == ["a", "bb", "ccc"]
+    assert scores.score("c").tolist() == [0.25, 0.5, 0.75]
+
+
+@given(st.lists(st.tuples(st.sampled_from("pqr"), st.integers(0, 9)), min_size=1, max_size=12),
+       st.randoms(use_true_random=False))  # fmt: skip
+def test_shuffling_rows_shuffles_the_scores_of_group_components(pairs, random):
+    def share(completion):
+        return [sum(other <= text for other in completion) / len(completion) for text in completion]
+
+    rows = [{"prompt": prompt, "completion": str(n)} for prompt, n in pairs]
+    order = list(range(len(rows)))
+    random.shuffle(order)
+    part = rk.Component("c", share, group=True)
+    straight = score(part, rows=rows).score("c")
+    assert score(part, rows=[rows[i] for i in order]).score("c").tolist() == straight[order].tolist()
+
+
+# --- coroutines
+
+
+def test_async_components_run_together_but_only_so_many_at_a_time_and_in_one_loop():
+    running, most, threads, loops = 0, 0, set(), set()
 
     async def judge(completion):
         nonlocal running, most
         running += 1
         most = max(most, running)
         threads.add(threading.current_thread())
+        loops.add(asyncio.get_running_loop())
         await asyncio.sleep(0.001)
         running -= 1
         return int(completion) / 100
 
-    scores = scored(rk.Component("c", judge), rows=[str(i) for i in range(100)])
-    assert scores.score("c").tolist() == [i / 100 for i in range(100)]
+    for _ in range(2):
+        scores = score(judge, rows=[str(i) for i in range(100)])
+        assert scores.score("c").tolist() == [i / 100 for i in range(100)]
     assert most == CONCURRENT_CALLS
-    assert threading.current_thread() not in threads
+    assert threading.current_thread() not in threads and len(loops) == 1
 
 
 def test_async_components_run_inside_a_running_event_loop_as_a_notebook_has_one():
@@ -135,38 +199,58 @@ def test_async_components_run_inside_a_running_event_loop_as_a_notebook_has_one(
         await asyncio.sleep(0)
         return k / 4
 
-    async def cell():
-        return scored(rk.Component("c", functools.partial(judge, k=2)), rk.Component("d", judge))
+    async def nested(completion):
+        return rk.Reward("inner", components=[rk.Component("c", judge)])(completion=completion).reward
 
-    with ThreadPoolExecutor(
-        1
-    ) as thread:  # the main thread may have a loop already, as a browser test leaves one
+    async def cell():
+        return score(functools.partial(judge, k=2), rk.Component("d", judge), rk.Component("n", nested))
+
+    with ThreadPoolExecutor(1) as thread:  # the main thread may have a loop, as a browser test leaves one
         scores = thread.submit(asyncio.run, cell()).result()
     assert scores.score("c").tolist() == [0.5] * 3
-    assert scores.score("d").tolist() == [0.25] * 3
+    assert scores.score("d").tolist() == scores.score("n").tolist() == [0.25] * 3
 
 
-@pytest.mark.parametrize("error", [ValueError("x"), SystemExit(2), asyncio.CancelledError(), TimeoutError()])
+@pytest.mark.parametrize(
+    "error", [ValueError("x"), SystemExit(2), KeyboardInterrupt(), asyncio.CancelledError(), TimeoutError()]
+)
 def test_a_failing_async_call_is_an_error_of_its_row(error):
     async def judge(completion):
         if completion == "bb":
             raise error
         return 1.0
 
-    scores = scored(rk.Component("c", judge))
-    assert scores.table["status/c"].tolist() == ["scored", "error", "scored"]
-    assert type(error).__name__ in outcome(scores)[1][2]
+    scores = score(judge)
+    assert statuses(scores) == ["scored", "error", "scored"]
+    assert type(error).__name__ in reasons(scores)[1]
 
 
-def test_an_async_batch_component_is_awaited():
+def test_a_function_that_stops_its_loop_harms_no_later_call():
+    async def stops(completion):
+        asyncio.get_running_loop().stop()
+        await asyncio.sleep(0.001)
+        return 0.5
+
+    assert score(stops).score("c").tolist() == score(stops).score("c").tolist() == [0.5] * 3
+
+
+def test_an_async_batch_component_and_an_async_gate_are_awaited():
     async def judge(completion):
         return [0.5] * len(completion)
 
-    assert scored(rk.Component("c", judge, batch=True)).score("c").tolist() == [0.5] * 3
+    async def odd(completion):
+        return len(completion) % 2 == 1
+
+    scores = score(rk.Component("c", judge, batch=True, gate=rk.gate(odd)))
+    assert outcome(scores) == [(0.5, "scored", None), (None, "gated", None), (0.5, "scored", None)]
 
 
-def test_notes_are_columns_on_request_and_cost_nothing_otherwise():
-    def f(completion):
+# --- notes
+
+
+@pytest.mark.parametrize("timeout", [None, 30.0])
+def test_notes_are_columns_on_request_and_cost_nothing_otherwise(timeout):
+    def f(completion, *, prompt):
         rk.note("size", len(completion))
         if completion == "bb":
             raise ValueError
@@ -178,12 +262,12 @@ def test_notes_are_columns_on_request_and_cost_nothing_otherwise():
         return True
 
     parts = (rk.Component("c", f), rk.Component("d", g))
-    heard = scored(*parts, notes=True).table
+    heard = score(*parts, notes=True, timeout=timeout).table
     assert heard["note/size"].tolist() == [1, 2, 3]
     assert heard["note/late"].tolist() == ["A", "BB", "CCC"]
-    silent = scored(*parts).table
+    silent = score(*parts, timeout=timeout).table
     assert [name for name in silent if name.startswith("note/")] == []
-    assert silent["score/d"].equals(heard["score/d"])
+    assert silent["score/d"].equals(heard["score/d"]) and silent["score/c"].equals(heard["score/c"])
 
 
 @pytest.mark.parametrize("make_async", [False, True])
@@ -197,13 +281,4 @@ def test_a_note_of_a_batch_is_heard_where_it_can_only_mean_one_completion(make_a
 
     part = rk.Component("c", awaited if make_async else batch, batch=True)
     assert rk.Reward("r", components=[part])(completion="a").notes == {"size": 1}
-
-
-def test_an_argument_that_a_batch_changes_is_its_own():
-    def spoil(completion):
-        completion.clear()
-        return [1.0, 1.0, 1.0]
-
-    scores = scored(rk.Component("s", spoil, batch=True), rk.Component("c", lambda completion: True))
-    assert scores.table["completion"].tolist() == ["a", "bb", "ccc"]
-    assert scores.score("c").tolist() == [1.0] * 3
+    assert "note/size" not in score(part, notes=True).table

@@ -1,4 +1,4 @@
-"""score(): the scored table, its counts and record, transforms, other weights, diagnosis after loading."""
+"""score(): the scored table, its counts and record, transforms, other weights, and how scores read."""
 
 import copy
 import json
@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from scored import Seen, score
 
 import rewardkit as rk
 
@@ -53,6 +54,7 @@ def test_counts_and_record_say_what_happened():
     assert scores.counts["short"] == {"scored": 3, "gated": 1, "abstained": 1, "error": 0}
     record = scores.record
     assert (record["rewards_missing"], record["seed"], record["counts"]) == (1, None, scores.counts)
+    assert (record["timeout"], record["ignore_gates"]) == (None, False)
     assert record["reward"]["components"][0]["why"] == "they sing"
     assert record["reward"]["weights"] == {"vowels": 1.0, "short": 0.5}
     assert set(record["reward"]["fingerprints"]) == {"scoring", "reward"}
@@ -74,8 +76,7 @@ def test_the_callers_rows_table_and_rollouts_are_never_changed():
 
 
 def test_a_selection_of_rollouts_is_scored_in_its_order():
-    rollouts = rk.load_rollouts(ROWS).select([4, 0])
-    scores = rk.score(make(), rollouts)
+    scores = rk.score(make(), rk.load_rollouts(ROWS).select([4, 0]))
     assert scores.table["rollout_id"].tolist() == [5, 1]
     assert scores.rewards.tolist() == [0.75, 1.0]
     assert scores.table.index.tolist() == [0, 1]
@@ -87,131 +88,86 @@ def test_rollouts_that_look_scored_already_are_an_error(name):
         rk.score(make(), [{"completion": "x", name: 1}])
 
 
-def test_a_transform_comes_last_with_the_raw_reward_beside_it():
-    rows = [
-        {"prompt": p, "completion": c}
-        for p, c in (("p", "a"), ("q", "aa"), ("p", "aaa"), ("q", "x"), ("q", ""))
-    ]
-    scores = rk.score(
-        rk.Reward("r", components=[rk.Component("vowels", vowels)], transform=rk.weigh.min_max()), rows
-    )
-    np.testing.assert_array_equal(scores.table["reward_raw"], [0.25, 0.5, 0.75, 0.0, math.nan])
-    np.testing.assert_array_equal(scores.table["reward"], [0.0, 1.0, 1.0, 0.0, math.nan])
+@pytest.mark.parametrize(
+    ("reward", "rollouts", "said"),
+    [(vowels, ROWS, "score takes a Reward, not <function vowels>; load or make one first"),
+     (make(), 3, "not int"), (make(), None, "not NoneType")],
+)  # fmt: skip
+def test_what_is_no_reward_or_no_rollouts_is_said_in_a_sentence(reward, rollouts, said):
+    with pytest.raises(rk.InputError, match=said):
+        rk.score(reward, rollouts)
 
 
-def test_reweighing_applies_the_transform_again():
-    rows = [{"prompt": "p", "completion": c} for c in ("a", "aa", "b", "")]
+def shifted(rewards, groups):
+    rewards += 10 * groups  # in place: it works on a copy
+    return rewards
+
+
+STD = np.std([0.25, 0.25, 0.25, 1.0], ddof=1)
+
+
+@pytest.mark.parametrize(
+    ("transform", "rows", "final"),
+    [
+        (rk.weigh.min_max(), "pa qaa paaa qx q", [0.0, 1.0, 1.0, 0.0, math.nan]),
+        (rk.weigh.rank(within="batch"), "pa qaa raaa", [0.0, 0.5, 1.0]),
+        (rk.weigh.standardise(clip=1.0), "pa pa pa paaaa", [*[-0.1875 / STD] * 3, 1.0]),
+        (shifted, "pa pa qaa", [0.25, 0.25, 10.5]),
+    ],
+)
+def test_a_transform_comes_last_with_the_raw_reward_beside_it(transform, rows, final):
+    table = [{"prompt": row[0], "completion": row[1:]} for row in rows.split()]
+    scores = score(rk.Component("vowels", vowels), rows=table, reward={"transform": transform})
+    np.testing.assert_array_equal(scores.table["reward_raw"], scores.score("vowels"))
+    np.testing.assert_allclose(scores.rewards, final)
+
+
+@pytest.mark.parametrize(
+    ("transform", "said"),
+    [(lambda rewards, groups: rewards[:1], r"transform returned shape \(1,\) for 5 rewards"),
+     (lambda rewards, groups: 1 / 0, "ZeroDivisionError")],
+)  # fmt: skip
+def test_a_transform_that_loses_rows_or_raises_is_an_error_of_the_reward(transform, said):
+    with pytest.raises(rk.RewardError, match=said):
+        rk.score(make(transform=transform), ROWS)
+
+
+def test_reweighing_gives_new_scores_and_applies_the_transform_again_without_running_a_component():
+    seen = Seen()
+    scores = score(rk.Component("c", seen), rk.Component("d", seen), rows="abc")
+    other = scores.reweigh({"c": 0.25})
+    assert len(seen.calls) == 6
+    assert (other.rewards.tolist(), scores.rewards.tolist()) == ([1.25] * 3, [2.0] * 3)
+    assert other.reward.weights == {"c": 0.25, "d": 1.0}
     parts = [rk.Component("vowels", vowels), rk.Component("b", lambda completion: "b" in completion)]
-    reward = rk.Reward("r", components=parts, transform=rk.weigh.min_max(), on_missing="skip")
-    other = rk.score(reward, rows).reweigh({"b": 0.25})
+    how = {"transform": rk.weigh.min_max(), "on_missing": "skip"}
+    other = score(*parts, rows=("a", "aa", "b", ""), reward=how).reweigh({"b": 0.25})
     np.testing.assert_array_equal(other.table["reward_raw"], [0.25, 0.5, 0.25, 0.0])
     np.testing.assert_array_equal(other.table["reward"], [0.5, 1.0, 0.5, 0.0])
-
-
-def test_a_transform_within_the_batch_does_not_look_at_groups():
-    reward = rk.Reward(
-        "r", components=[rk.Component("vowels", vowels)], transform=rk.weigh.rank(within="batch")
-    )
-    rows = [{"prompt": p, "completion": c} for p, c in (("p", "a"), ("q", "aa"), ("r", "aaa"))]
-    assert rk.score(reward, rows).rewards.tolist() == [0.0, 0.5, 1.0]
-
-
-def test_a_standardised_reward_is_clipped_and_has_mean_zero_in_each_group():
-    reward = rk.Reward(
-        "r", components=[rk.Component("vowels", vowels)], transform=rk.weigh.standardise(clip=1.0)
-    )
-    rows = [{"prompt": "p", "completion": "a" * n} for n in (1, 1, 1, 4)]
-    scores = rk.score(reward, rows)
-    raw = np.array([0.25, 0.25, 0.25, 1.0])
-    expected = np.clip((raw - raw.mean()) / raw.std(ddof=1), -1.0, 1.0)
-    np.testing.assert_allclose(scores.rewards, expected)
-    assert scores.rewards.max() == 1.0
-
-
-def test_a_transform_of_ones_own_gets_rewards_and_group_codes():
-    def shifted(rewards, groups):
-        rewards += 10 * groups  # in place: it works on a copy
-        return rewards
-
-    scores = rk.score(
-        rk.Reward("r", components=[rk.Component("c", lambda completion: True)], transform=shifted), ROWS
-    )
-    assert scores.rewards.tolist() == [1.0, 1.0, 1.0, 11.0, 11.0]
-    assert scores.table["reward_raw"].tolist() == [1.0] * 5
-
-
-def test_a_transform_that_loses_rows_is_an_error():
-    reward = rk.Reward(
-        "r", components=[rk.Component("c", vowels)], transform=lambda rewards, groups: rewards[:1]
-    )
-    with pytest.raises(rk.RewardError, match=r"transform returned shape \(1,\) for 5 rewards"):
-        rk.score(reward, ROWS)
-
-
-def test_a_transform_that_raises_is_an_error_of_the_reward():
-    reward = rk.Reward("r", components=[rk.Component("c", vowels)], transform=lambda rewards, groups: 1 / 0)
-    with pytest.raises(rk.RewardError, match="ZeroDivisionError"):
-        rk.score(reward, ROWS)
-
-
-def test_reweighing_gives_new_scores_without_running_a_component():
-    calls = []
-
-    def counted(completion):
-        calls.append(completion)
-        return True
-
-    scores = rk.score(
-        rk.Reward("r", components=[rk.Component("c", counted), rk.Component("d", counted)]), ROWS
-    )
-    before = len(calls)
-    other = scores.reweigh({"c": 0.25})
-    assert len(calls) == before == 10
-    assert (other.rewards.tolist(), scores.rewards.tolist()) == ([1.25] * 5, [2.0] * 5)
-    assert other.reward.weights == {"c": 0.25, "d": 1.0}
-    assert other.table["score/c"].equals(scores.table["score/c"])
-
-
-def test_reweighing_an_unknown_component_is_an_error():
+    shut = rk.score(make(gate=rk.gate("vowels", at_least=0.5)), ROWS).reweigh({"vowels": 8.0})
+    np.testing.assert_array_equal(shut.rewards, [4.5, 8.0, 0.0, math.nan, 0.0])
     with pytest.raises(rk.RewardError, match=r"did you mean 'vowels'\?"):
         rk.score(make(), ROWS).reweigh({"vowel": 1})
 
 
-def test_reweighing_keeps_a_closed_whole_reward_gate_closed():
-    scores = rk.score(make(gate=rk.gate("vowels", at_least=0.5)), ROWS)
-    np.testing.assert_array_equal(scores.reweigh({"vowels": 8.0}).rewards, [4.5, 8.0, 0.0, math.nan, 0.0])
+def test_the_repr_is_a_summary_with_the_most_frequent_reason_of_errors():
+    def fails(completion):
+        raise ValueError("no\n" + "x" * 200 if completion else "odd")
 
-
-def test_the_repr_is_a_summary():
-    text = repr(rk.score(make(), ROWS))
-    assert text.startswith("scores of 'r' on 5 rollouts, mean reward 0.688")
-    assert "3 scored, 1 gated, 1 abstained" in text
-    assert "no reward judged" in repr(
-        rk.score(rk.Reward("r", components=[rk.Component("c", lambda completion: None)]), ROWS)
-    )
-
-
-def test_rows_may_be_scored_by_components_that_ask_for_nothing():
+    text = repr(rk.score(make(), ROWS)).splitlines()
+    assert text[0] == "scores of 'r' on 5 rollouts, mean reward 0.688"
+    assert text[2].split(maxsplit=3)[3] == "3 scored, 1 gated, 1 abstained"
+    parts = (rk.Component("c", fails), rk.Component("size", len, columns={"obj": "completion"}, range=None))
+    text = repr(score(*parts, rows=("", "a", "bbb"))).splitlines()
+    assert text[0] == "scores of 'r' on 3 rollouts, no reward judged"
     assert (
-        rk.score(rk.Reward("r", components=[rk.Component("c", lambda: 0.5)]), ROWS).rewards.tolist()
-        == [0.5] * 5
+        text[1]
+        == f"  {'c':<20} mean      -  0 scored, 3 error, most often ValueError: no {'x' * 85} (2 of 3)"
     )
+    assert text[2] == f"  {'size':<20} mean  1.333  3 scored, from 0 to 3"
 
 
-def test_whole_numbers_with_gaps_reach_a_component_as_whole_numbers_and_none():
-    seen = []
-
-    def f(n):
-        seen.append(n)
-        return True
-
-    rk.score(
-        rk.Reward("r", components=[rk.Component("c", f)]), [{"completion": "a", "n": n} for n in (1, None, 3)]
-    )
-    assert seen == [1, None, 3] and type(seen[0]) is int
-
-
-def test_progress_shows_every_field_and_component_and_changes_nothing(capfd):
-    scores = rk.score(make(), ROWS, progress=True)
-    assert scores.table.equals(rk.score(make(), ROWS).table)
-    assert capfd.readouterr().out == ""
+def test_progress_changes_nothing_and_stays_out_of_the_output(capfd):
+    assert rk.score(make(), ROWS, progress=True).table.equals(rk.score(make(), ROWS).table)
+    shown = capfd.readouterr()
+    assert shown.out == "" and "scoring" in shown.err

@@ -16,10 +16,11 @@ from rewardkit.primitives.extract.combining import every, first_of, within
 from rewardkit.primitives.extract.extractor import Extractor, Span
 from rewardkit.primitives.extract.fenced import code_block
 from rewardkit.primitives.extract.letters import choice
+from rewardkit.primitives.extract.literals import python_literal
 from rewardkit.primitives.extract.markers import after, answer_phrase, citation, pattern
 from rewardkit.primitives.extract.mathematics import math_answer
 from rewardkit.primitives.extract.numerals import gsm8k, number
-from rewardkit.primitives.extract.structured import json_value, python_literal, tool_call
+from rewardkit.primitives.extract.structured import json_value, tool_call
 from rewardkit.primitives.extract.tagged import boxed, tag
 from rewardkit.primitives.messages import assistant_text
 

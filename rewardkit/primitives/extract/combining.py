@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
-from rewardkit.primitives.extract.extractor import Extractor, Found, Span
+from rewardkit.primitives.extract.extractor import Extractor, Match, Span
 from rewardkit.primitives.factories import STAR
 
 __all__ = ["every", "first_of", "within"]
 
 
-def _check(name: str, extractors: tuple[Any, ...]) -> None:
-    """Raise a ValueError unless all are extractors of one text each."""
-    wrong = [item for item in extractors if not isinstance(item, Extractor)]
-    if wrong or not extractors:
-        raise ValueError(f"{name} takes extractors, such as tag('answer'); got {wrong or 'none'}")
-    lists = [item for item in extractors if isinstance(item, every)]
-    if lists:
-        raise ValueError(
-            f"{name} takes no list; put every around it: every({name}(...)), not {lists[0]!r} in it"
-        )
+class _Combination(Extractor):
+    """What is made of extractors; a subclass says what its matches are."""
+
+    def occurrences(self, completion: str) -> list[Span]:
+        return [match.span for match in self.matches(completion, every=True)]
+
+    def _check(self, *extractors: Any) -> None:
+        """Raise a ValueError unless all are extractors of one text each."""
+        name = self.factory
+        wrong = [item for item in extractors if not isinstance(item, Extractor)]
+        if wrong or not extractors:
+            raise ValueError(f"{name} takes extractors, such as tag('answer'); got {wrong or 'none'}")
+        lists = [item for item in extractors if isinstance(item, every)]
+        if lists:
+            raise ValueError(
+                f"{name} takes no list; put every around it: every({name}(...)), not {lists[0]!r} in it"
+            )
 
 
 @dataclass(frozen=True, repr=False, init=False)
-class first_of(Extractor):
+class first_of(_Combination):
     """The value of the first extractor that finds one.
 
     An empty value counts as found. ValueError: none was given.
@@ -42,25 +49,17 @@ class first_of(Extractor):
         self._fill(extractors=extractors)
 
     def __post_init__(self) -> None:
-        _check("first_of", self.extractors)
+        self._check(*self.extractors)
 
-    def found(self, completion: Any) -> Found | None:
-        found = (item.found(completion) for item in self.extractors)
-        return next((one for one in found if one is not None), None)
-
-    def _finder(self, completion: Any) -> Extractor:
-        found = (item for item in self.extractors if item.found(completion) is not None)
-        return next(found, self.extractors[0])
-
-    def all_found(self, completion: Any) -> list[Found]:
-        return self._finder(completion).all_found(completion)
-
-    def occurrences(self, completion: str) -> list[Span]:
-        return self._finder(completion).occurrences(completion)
+    def matches(self, completion: Any, *, every: bool = False) -> list[Match]:
+        for item in self.extractors:
+            if found := item.matches(completion):
+                return item.matches(completion, every=True) if every else found
+        return []
 
 
 @dataclass(frozen=True, repr=False, init=False)
-class within(Extractor):
+class within(_Combination):
     r"""What the inner extractor finds in the value of the outer one, and so on inwards.
 
     ``None`` where one of them finds nothing: wrap it in `first_of` to fall back on the outer. Spans are those
@@ -80,44 +79,34 @@ class within(Extractor):
         self._fill(outer=outer, inner=inner)
 
     def __post_init__(self) -> None:
-        _check("within", (self.outer,))
-        _check("within", self.inner)
+        self._check(self.outer)
+        self._check(*self.inner)
 
-    def _place(self, completion: Any) -> Found | None:
-        """What the innermost extractor looks at."""
-        place = self.outer.found(completion)
-        for item in self.inner[:-1]:
-            place = place and _at(completion, place, item.found(place.text))
-        return place
-
-    def found(self, completion: Any) -> Found | None:
-        place = self._place(completion)
-        return place and _at(completion, place, self.inner[-1].found(place.text))
-
-    def all_found(self, completion: Any) -> list[Found]:
-        place = self._place(completion)
-        return [_at(completion, place, one) for one in self.inner[-1].all_found(place.text)] if place else []
-
-    def occurrences(self, completion: str) -> list[Span]:
-        return [found.span for found in self.all_found(completion)]
+    def matches(self, completion: Any, *, every: bool = False) -> list[Match]:
+        found = self.outer.matches(completion)
+        for at, item in enumerate(self.inner, start=1):
+            wanted = every and at == len(self.inner)
+            found = [
+                _inside(completion, place, match)
+                for place in found
+                for match in item.matches(place.text, every=wanted)
+            ]
+        return found
 
 
-F = TypeVar("F", Found, Found | None)
-
-
-def _at(completion: str, place: Found, found: F) -> F:
+def _inside(completion: str, place: Match, match: Match) -> Match:
     """What was found in the text of a place, with its span in the completion.
 
     Where that text is not what stands at the place, the span is that of the place.
     """
     start, end = place.span
-    if found is None or completion[start:end] != place.text:
-        return found and Found(place.span, found.text)
-    return Found((start + found.span[0], start + found.span[1]), found.text)
+    if completion[start:end] != place.text:
+        return Match(place.span, match.text)
+    return Match((start + match.span[0], start + match.span[1]), match.text)
 
 
 @dataclass(frozen=True, repr=False)
-class every(Extractor):
+class every(_Combination):
     """List of the values of all occurrences, in text order; empty where there are none.
 
     ``None`` where the completion is no text. An occurrence without a value (a path that leads nowhere) is
@@ -131,14 +120,11 @@ class every(Extractor):
     extractor: Extractor
 
     def __post_init__(self) -> None:
-        _check("every", (self.extractor,))
+        self._check(self.extractor)
 
-    def occurrences(self, completion: str) -> list[Span]:
-        return [found.span for found in self.extractor.all_found(completion)]
-
-    def spans(self, completion: str | None) -> list[Span]:
-        return self.occurrences(completion) if isinstance(completion, str) else []
+    def matches(self, completion: Any, *, every: bool = True) -> list[Match]:
+        return self.extractor.matches(completion, every=True)
 
     def __call__(self, completion: str | None) -> list[str] | None:  # type: ignore[override]
-        found = self.extractor.all_found(completion)
-        return [one.text for one in found] if isinstance(completion, str) else None
+        found = self.matches(completion)
+        return [match.text for match in found] if isinstance(completion, str) else None

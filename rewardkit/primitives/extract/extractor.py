@@ -13,8 +13,8 @@ Span = tuple[int, int]
 Which = Literal["first", "last"]
 
 
-class Found(NamedTuple):
-    """A place in a completion and what it says: what stands there, unless its extractor says otherwise."""
+class Match(NamedTuple):
+    """A place in a completion and the value that an extractor gives it."""
 
     span: Span
     text: str
@@ -23,7 +23,7 @@ class Found(NamedTuple):
 class Extractor(Primitive, ABC):
     """What all extractors can do; subclasses say where the occurrences are, in text order.
 
-    Where the value of an occurrence is not what stands there, `text_at` says what it is.
+    Where the value of an occurrence is not what stands there, `value_at` says what it is.
     """
 
     which: Any = "last"
@@ -32,34 +32,25 @@ class Extractor(Primitive, ABC):
     def occurrences(self, completion: str) -> list[Span]:
         """Every span that could be the value, in text order."""
 
-    def text_at(self, completion: str, span: Span) -> str | None:
+    def value_at(self, completion: str, span: Span) -> str | None:
         """The value of an occurrence; ``None`` where it has none."""
-        return completion[span[0] : span[1]]
+        return completion[slice(*span)]
 
-    def found(self, completion: Any) -> Found | None:
-        """The occurrence that counts and its value; ``None`` where there is none."""
-        places = self.occurrences(completion) if isinstance(completion, str) else None
-        if not places:
-            return None
-        span = places[0 if self.which == "first" else -1]
-        text = self.text_at(completion, span)
-        return None if text is None else Found(span, text)
-
-    def all_found(self, completion: Any) -> list[Found]:
-        """Every occurrence that has a value, in text order."""
-        places = self.occurrences(completion) if isinstance(completion, str) else []
-        texts = [(span, self.text_at(completion, span)) for span in places]
-        return [Found(span, text) for span, text in texts if text is not None]
+    def matches(self, completion: Any, *, every: bool = False) -> list[Match]:
+        """The occurrence that counts, or every one, with its value; those without a value are left out."""
+        spans = self.occurrences(completion) if isinstance(completion, str) else []
+        if not every:
+            spans = spans[:1] if self.which == "first" else spans[-1:]
+        values = [(span, self.value_at(completion, span)) for span in spans]
+        return [Match(span, value) for span, value in values if value is not None]
 
     def spans(self, completion: str | None) -> list[Span]:
         """The span the value is taken from: one, or none where nothing was found."""
-        found = self.found(completion)
-        return [found.span] if found else []
+        return [match.span for match in self.matches(completion)]
 
     def __call__(self, completion: str | None) -> str | None:
         """The value, or ``None`` where nothing was found."""
-        found = self.found(completion)
-        return found.text if found else None
+        return next((match.text for match in self.matches(completion)), None)
 
 
 def trim(text: str, start: int, end: int) -> Span:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import KW_ONLY, dataclass
-from itertools import takewhile
 from typing import Annotated, Any
 
 from rewardkit.primitives.extract.extractor import Extractor, Span, Which, trim
@@ -21,10 +20,7 @@ _FENCE = re.compile(
 
 def _check_language(option: str, language: Any) -> Any:
     if language is not None and not re.fullmatch(r"[^\s`]+", str(language)):
-        raise ValueError(
-            f"language={language!r} is not what stands behind a fence; give one word, such as 'python', or "
-            "nothing for any language"
-        )
+        raise ValueError(f"language={language!r} is not the word behind a fence; give one such as 'python'")
     return language
 
 
@@ -53,20 +49,23 @@ class code_block(Extractor):
     unclosed: bool = False
 
     def occurrences(self, completion: str) -> list[Span]:
-        found: list[Span] = []
+        blocks: list[tuple[re.Match[str], int]] = []  # the fence that opens one, and where its content ends
         opened: re.Match[str] | None = None
         for fence in _FENCE.finditer(completion):
-            if opened is not None and _closes(fence, opened):
-                if self._is_wanted(opened):
-                    found.append(trim(completion, opened.end(), fence.start()))
+            if opened and _closes(fence, opened):
+                blocks.append((opened, fence.start()))
                 opened = None
             elif opened is None or fence["quotes"].count(">") < opened["quotes"].count(">"):
                 opened = fence  # the quote in which another one was open has ended
-        if self.unclosed and opened is not None and self._is_wanted(opened):
-            found.append(trim(completion, opened.end(), len(completion)))
-        return found
+        if opened and self.unclosed:
+            blocks.append((opened, len(completion)))
+        return [
+            trim(completion, fence.end(), end)
+            for fence, end in blocks
+            if self.language is None or _language(fence["language"]) == _language(self.language)
+        ]
 
-    def text_at(self, completion: str, span: Span) -> str:
+    def value_at(self, completion: str, span: Span) -> str:
         """The code without the quote marks and the indentation of its fence."""
         code, end = completion[slice(*span)], span[0]
         while completion[end - 1].isspace():
@@ -75,29 +74,20 @@ class code_block(Extractor):
         if not (fence and fence["before"]):
             return code
         margin = re.sub(r"[^\s>]", " ", fence["before"])  # under the mark of a list there is white space
-        return "\n".join(line[_alike(line, margin) :] for line in code.split("\n")).strip()
+        lines = [
+            line[len(margin) :] if line.startswith(margin) else line.lstrip(margin)
+            for line in code.split("\n")
+        ]
+        return "\n".join(lines).strip()
 
-    def _is_wanted(self, fence: re.Match[str]) -> bool:
-        return self.language is None or _language(fence["language"]) == _language(self.language)
 
-
-_SHORT_NAMES = {
-    **dict.fromkeys(("py", "py3", "python3"), "python"),
-    **{"js": "javascript", "ts": "typescript", "c++": "cpp"},
-}
+_LANGUAGES = {"py": "python", "js": "javascript", "ts": "typescript", "c++": "cpp"}
 
 
 def _language(word: str) -> str:
-    """The language that the word behind a fence names: python for py, Python3, {python} and {.python,."""
-    name = word.lower()
-    name = name.strip("{}.,") if name.startswith("{") else name
-    return _SHORT_NAMES.get(name, name)
-
-
-def _alike(line: str, margin: str) -> int:
-    """How many characters of the margin a line begins with."""
-    pairs = zip(line, margin, strict=False)
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    """The language that the word behind a fence names: python for py, Python3, {python} and {.python."""
+    name = word.lower().strip("{}.,").removesuffix("3")
+    return _LANGUAGES.get(name, name)
 
 
 def _closes(fence: re.Match[str], opened: re.Match[str]) -> bool:

@@ -24,7 +24,7 @@ def _space_end(text: str, start: int) -> int:
 def _check_marker(option: str, marker: Any) -> Any:
     if not isinstance(marker, str) or not marker.strip():
         raise ValueError(
-            f"marker={marker!r} is empty; give the text that stands before the answer, such as '####'"
+            f"marker={marker!r} is empty or no text; give what stands before the answer, such as '####'"
         )
     return marker
 
@@ -62,21 +62,24 @@ class after(Extractor):
 
 
 # Markdown may close behind each word; "answer is" does not begin "answer is not", nor 答案是 "答案是否". What
-# the wrong answer is, or whether there is one, is not what the answer is.
+# the wrong answer is, what it would be if, or whether there is one, is not what the answer is: a named group.
 _OF_WHAT = r"(?:[^\s.,:;!?=。，：；！？]|[.,](?=\w)){1,30}"
-_ENGLISH = rf"""(?<!\w)(?i:answer)(?<!\b(?i:no)[ ]......)(?<!\b(?i:wrong|false|worst)[ ]......)
-               (?<!\b(?i:incorrect)[ ]......)[*_]{{0,3}}
+_ENGLISH = rf"""(?P<denied> \b(?i:no|wrong|false|worst|incorrect)[ ]
+                 | \b(?i:if|whether|unless|suppos(?:e|ing)|assum(?:e|ing))[ ](?i:that[ ])?
+                   (?i:(?:the|my|your)[ ])?(?i:(?:final|correct|right)[ ])? )?+
+             (?: (?<!\w)(?i:answer)[*_]{{0,3}}
                (?: (?: [ \t]+(?i:to|for|of)(?:[ \t]+{_OF_WHAT}){{1,8}}? )?
                    [ \t]+(?i:is|was|equals|(?:should|would|must|will|has[ \t]to)[ \t]+be)\b
                    (?![ \t]+(?i:not)\b)
                    [*_]{{0,3}} (?:[ \t]*[:：][*_]{{0,3}})?
                  | [ \t]*(?:[:：]|=(?!=))[*_]{{0,3}} )
              | (?<!\w)(?i:final[ \t]+answer)[*_]{{0,3}}[ \t]*$
-             | ^\#{{1,6}}[ \t]+[*_]{{0,3}}(?i:answer)[*_]{{0,3}}[ \t]*$"""
+             | ^\#{{1,6}}[ \t]+[*_]{{0,3}}(?i:answer)[*_]{{0,3}}[ \t]*$ )"""
 _NO_ANSWER = "(?:否|什么|什麼|多少|哪|(?:错误|錯誤|不?正确|不?正確|不?对|不?對|错|錯)的)"
-_CHINESE = rf"""(?: 最[终終]答案[*_]{{0,3}}[ \t]* (?!(?:应该|應該|应|應)?就?是{_NO_ANSWER})
+_CHINESE = rf"""(?P<denied_zh> (?:错误|錯誤)的? | [没沒]有 | (?:如果|假如|假设|假設|若)(?:正确|正確)?的? )?+
+               (?: 最[终終]答案[*_]{{0,3}}[ \t]* (?!(?:应该|應該|应|應)?就?是{_NO_ANSWER})
                      (?:(?:应该|應該|应|應)?就?[是为為])?
-                   | (?<!错误)(?<!錯誤)(?<!错误的)(?<!錯誤的)(?<!没有)(?<!沒有)答案 (?: [*_]{{0,3}}[ \t]*
+                   | 答案 (?: [*_]{{0,3}}[ \t]*
                      (?: (?:应该|應該|应|應)?就?[是为為](?!{_NO_ANSWER}) | (?=[:：]) ) | 】 )
                    | ^\#{{1,6}}[ \t]+[*_]{{0,3}}答案(?=[*_]{{0,3}}[ \t]*$) )
                [*_]{{0,3}} (?:[ \t]*[:：][*_]{{0,3}})?"""
@@ -88,14 +91,15 @@ _BRACES = r"\{[^{}\n]*+\}"
 _BRACES = rf"\{{(?:[^{{}}\n]|{_BRACES})*+\}}"
 _BRACES = rf"\{{(?:[^{{}}\n]|{_BRACES})*+\}}"  # three deep
 _MARK = r"</think(?:ing)?> | </s> | <\|\w{1,30}\|> | 【(?=解析|分析|详解|詳解|点评|考点)"
+_INSTEAD = r",[ \t]+(?i:not|rather[ \t]than|instead[ \t]of)\b | ，(?:而?不是|而非)"
 _PIECE = re.compile(
     rf"""\$(?![\s$])[^$\n]*+(?<!\s)\$ | {_BRACES}                # mathematics, whatever stops are in it
       | (?<![^\W_]) (?: (?:[^\W\d_]\.){{2,}}(?=[ \t]+[^\sA-Z]) | (?:Mr|Mrs|Ms|Dr|Prof|St)\.(?=[ ]) )
-      | (?P<end> \n | [。！？] | {_MARK} | [.!?](?=[*_`"'”’)\]]*+(?:\s|\Z)) )""",
+      | (?P<end> \n | [。！？] | {_MARK} | {_INSTEAD} | [.!?](?=[*_`"'”’)\]]*+(?:\s|\Z)) )""",
     re.VERBOSE,
 )
 _DISPLAY = re.compile(r"(\$\$|\\\[)[ \t]*\n")
-_INITIALS = re.compile(r"(?<![^\W_])(?:[^\W\d_]\.)+[^\W\d_]\Z")
+_REMARK = re.compile(r"(?<=[\d%$}*])[ \t]+\((?!mod\b)[^\W\d_][^()\d$\\\n]*\)\Z")
 _BEFORE = " \t\r\n*_`\"'“‘"
 _BEHIND = " \t\r\n*_`\"'”’.,;:!?。，；：！？、"
 
@@ -105,16 +109,19 @@ class answer_phrase(Extractor):
     r"""What follows "the answer is", "Final answer:", 答案是, 答案： or 最终答案; by default the last.
 
     Also "was", "should be", "must be" and the like, "the answer to ... is", "answer =", 答案为, 【答案】,
-    and a heading "# Answer"; not "is not", 是否, "the wrong answer is", "no answer". Up to the end of
-    the sentence or line; where nothing follows on the line, of the next one that is not empty; of a
-    formula on lines of its own, within ``\[`` or ``$$``, all of it. A stop ends a sentence before
-    white space only, so "3.5" is whole, but not within ``$...$`` or braces, nor in "10 a.m. today";
-    marks such as ``</think>``, ``</s>`` and ``<|im_end|>`` end it, too. Punctuation and Markdown
-    around it are left out. The words count in any case, in bold, and with either colon;
-    ``language="en"`` or ``"zh"`` takes those of one language. ValueError: an option is unknown.
+    and a heading "# Answer"; not "is not", 是否, "the wrong answer is", "no answer", "if the answer is". Up
+    to the end of the sentence or line, or to ", not" another one; where nothing follows on the line, of the
+    next one that is not empty; of a formula on lines of its own, within ``\[`` or ``$$``, all of it. A stop
+    ends a sentence before white space only, so "3.5" is whole, but not within ``$...$`` or braces, nor in
+    "10 a.m. today"; marks such as ``</think>``, ``</s>`` and ``<|im_end|>`` end it, too. Punctuation and
+    Markdown around it are left out, as are words in brackets behind a number. The words count in any case, in
+    bold, and with either colon; ``language="en"`` or ``"zh"`` takes those of one language. ValueError: an
+    option is unknown.
 
     >>> answer_phrase()("So **the answer is:** $3.5$ kg. Done."), answer_phrase()("因此答案是：42。谢谢")
     ('$3.5$ kg', '42')
+    >>> answer_phrase()("Answer: 15 (fifteen)"), answer_phrase()("The answer is 15, not 20.")
+    ('15', '15')
     """
 
     _: KW_ONLY
@@ -127,6 +134,7 @@ class answer_phrase(Extractor):
         return [
             _sentence(completion, _space_end(completion, phrase.end()), limit)
             for phrase, limit in zip(phrases, limits, strict=False)  # without phrases there is one limit
+            if not phrase.lastgroup
         ]
 
 
@@ -138,9 +146,7 @@ def _sentence(text: str, start: int, limit: int) -> Span:
         if close >= 0:
             return trim(text, display.end(), close)
     ends = (piece.start() for piece in _PIECE.finditer(text, start, limit) if piece["end"])
-    inner = text[start : next(ends, limit)].rstrip(_BEHIND)
-    if text.startswith(".", start + len(inner)) and _INITIALS.search(inner):
-        inner += "."  # it is theirs: "10 a.m."
+    inner = _REMARK.sub("", text[start : next(ends, limit)].rstrip(_BEHIND)).rstrip(_BEHIND)
     bare = inner.lstrip(_BEFORE)
     marks = inner[: len(inner) - len(bare)].strip()
     if marks and marks in bare:  # they close within the sentence: "**42** apples"

@@ -34,6 +34,8 @@ _UNIT = re.compile(
 )
 _NOT = re.compile(r"\b(?:not|than)\s+\Z")
 _RELATION = re.compile(r"(?<![<>!:\\=])=(?!=)|\\approx|\\implies|\\Rightarrow")
+_SEPARATOR = re.compile(r"[,，;]|\\q?quad|\\text\s?\{\s*(?:and|or)\s*\}")
+_EQUATION = re.compile(r"[\s$\\(\[]*[A-Za-z](?:_?\{?\w{1,3}\}?)?'?\s*=[^=]+")
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,8 +46,9 @@ class math_answer(Extractor):
     then); what follows the last "the answer is" (as `answer_phrase` has it, Chinese too), or its last formula
     or number where that is a long sentence; what follows the last ``####``; the last formula, displayed or
     inline, with those joined to it, or the last number with its currency and unit, whichever stands last. Of
-    a computation such as ``$3 + 4 = 7$`` it is what stands behind the last sign, and a lone name is no
-    answer: in "The largest $n$ is 34." it is 34. ``None`` where there is none of these.
+    a computation such as ``$3 + 4 = 7$`` it is what stands behind the last sign, of ``$x = 1, y = 2$`` all of
+    it, and a lone name is no answer: in "The largest $n$ is 34." it is 34. ``None`` where there is none of
+    these.
 
     >>> math_answer()(r"So $x = 3$ or $x = 5$."), math_answer()("She pays $1,234.50 in all.")
     ('$x = 3$ or $x = 5$', '$1,234.50')
@@ -54,9 +57,10 @@ class math_answer(Extractor):
     """
 
     def occurrences(self, completion: str) -> list[Span]:
-        for places in (_boxes(completion), _said(completion), _marked(completion), _last(completion)):
-            if found := [span for span in places if span[0] < span[1]]:
-                return found[-1:]
+        for find in (_boxed, _announced, _marked, _last):
+            span = find(completion)
+            if span and span[0] < span[1]:
+                return [span]
         return []
 
 
@@ -85,64 +89,70 @@ def joined(text: str, spans: list[Span]) -> list[Span]:
     return spans[first:]
 
 
-def _boxes(text: str) -> list[Span]:
-    run = joined(text, [box.outer for box in boxes(text)])
-    return [(run[0][0], run[-1][1])] if len(run) > 1 else boxed().occurrences(text)[-1:]
+def _run(text: str, spans: list[Span]) -> Span:
+    """From the first to the last of the spans that are joined to the last."""
+    run = joined(text, spans)
+    return run[0][0], run[-1][1]
 
 
-def _said(text: str) -> list[Span]:
+def _boxed(text: str) -> Span | None:
+    inner, outer = boxed().occurrences(text), [box.outer for box in boxes(text)]
+    if not inner:
+        return None
+    run = _run(text, outer)
+    return inner[-1] if run == outer[-1] else run
+
+
+def _announced(text: str) -> Span | None:
     chosen = [match.span(1) for match in _CHOSEN.finditer(text)]
-    return _cores(text, sorted([*chosen, *answer_phrase().occurrences(text)]))
+    return _core(text, sorted([*chosen, *answer_phrase().occurrences(text)]))
 
 
-def _marked(text: str) -> list[Span]:
-    return _cores(text, [trim(text, *mark.span(1)) for mark in list(_MARK.finditer(text))[-1:]])
+def _marked(text: str) -> Span | None:
+    return _core(text, [trim(text, *mark.span(1)) for mark in list(_MARK.finditer(text))[-1:]])
 
 
-def _cores(text: str, spans: list[Span]) -> list[Span]:
-    """What the last of these that is not empty says the answer is."""
-    last = next((span for span in reversed(spans) if span[0] < span[1]), None)
-    return [_core(text, *last)] if last else []
+def _core(text: str, sentences: list[Span]) -> Span | None:
+    """What the last that is not empty says the answer is: all of it, or of a long one what stands last."""
+    last = next((span for span in reversed(sentences) if span[0] < span[1]), None)
+    if last is None or len(re.findall(r"[^\W\d_]{2,}", _FORMULA.sub("", text[slice(*last)]))) <= 3:
+        return last
+    return _last(text, *last) or last
 
 
-def _core(text: str, start: int, end: int) -> Span:
-    """What a sentence says the answer is: all of it where it is short, else its last formula or number."""
-    words = re.findall(r"[^\W\d_]{2,}", _FORMULA.sub("", text[start:end]))
-    if len(words) <= 3:
-        return start, end
-    return next(iter(_last(text, start, end)), (start, end))
-
-
-def _last(text: str, start: int = 0, end: int | None = None) -> list[Span]:
+def _last(text: str, start: int = 0, end: int | None = None) -> Span | None:
     """The last formula or number, whichever stands last; formulas that are joined are one."""
     end = len(text) if end is None else end
     formulas = [match.span() for match in _FORMULA.finditer(text, start, end)]
     in_formula = range(*formulas[-1]) if formulas else ()
     piece = text[start:end]
-    found = [*number().occurrences(piece), *(match.span() for match in _ODD_NUMBER.finditer(piece))]
+    spans = [*number().occurrences(piece), *(match.span() for match in _ODD_NUMBER.finditer(piece))]
     numbers = [
         (start + first, start + last)
-        for first, last in found
+        for first, last in spans
         if start + first not in in_formula
         and not _NOT.search(text, max(start, start + first - 8), start + first)
     ]
     last_number = max(numbers, default=None)
     named = [span for span in formulas if not _NAME.fullmatch(text, *span)]
     if last_number and (not named or last_number[0] >= named[-1][1]):
-        return [_with_unit(text, *last_number)]
+        return _with_unit(text, *last_number)
     if not named:
-        return []
-    run = joined(text, named)
-    return [(run[0][0], run[-1][1]) if len(run) > 1 else _value(text, *run[0])]
+        return None
+    run = _run(text, named)
+    return _value(text, *run) if run == named[-1] else run
 
 
 def _value(text: str, start: int, end: int) -> Span:
-    """What a formula comes to: behind the last sign of a computation, all of it where it is an equation."""
+    """What a formula comes to: behind the last sign of a computation, all of it where it is equations."""
     signs = list(_RELATION.finditer(text, start, end))
     if not signs or (len(signs) == 1 and re.search(r"(?<!\\)\b[A-Za-z]", text[start : signs[0].start()])):
         return start, end
-    close = re.search(r"(?:\$+|\\[)\]])?\s*\Z", text[signs[-1].end() : end])
-    return trim(text, signs[-1].end(), signs[-1].end() + (close.start() if close else end - signs[-1].end()))
+    equations = _SEPARATOR.split(text[start:end])
+    if len(equations) == len(signs) and all(map(_EQUATION.fullmatch, equations)):
+        return start, end
+    close = 2 if text.endswith(("$$", "\\)", "\\]"), start, end) else 1
+    return trim(text, signs[-1].end(), end - close)
 
 
 def _with_unit(text: str, start: int, end: int) -> Span:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import KW_ONLY, dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
+from urllib.parse import quote
 
-from rewardkit.primitives.expressions import Seconds
+from rewardkit.primitives.expressions import Seconds, compiled
 from rewardkit.primitives.extract.extractor import Which
 from rewardkit.primitives.extract.structured import Path, json_value, value_at
 from rewardkit.primitives.factories import OfText
@@ -19,14 +21,10 @@ from rewardkit.primitives.notes import note
 __all__ = ["json_schema"]
 
 DEEPEST = 100
-"""Values inside values, at the most."""
+"""Values inside values, at the most: what checks them has a stack of its own."""
 
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if math.isinf(number):
-        raise ValueError(f"{text} is beyond floats")
-    return number
+WHOLE = "urn:rewardkit:schema"
+"""Where the schemas of single keys find the schema that they are a part of."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -39,11 +37,11 @@ class json_schema(OfText):
     forbidden key costs one share, a fault of the whole (its type, its size, ``anyOf``) all of it. Notes the
     first five faults.
 
-    The `jsonschema` library decides, by the draft that ``$schema`` names (else 2020-12); ``format`` says
-    nothing. Patterns run on the `regex` engine: together they may take `timeout` seconds, then TimeoutError.
-    A document that takes more than 40,000 checks, or is nested over 100 deep, gets 0.0. ValueError at
-    construction: no JSON Schema, `partial` is no bool, a pattern that does not compile, a ``$ref`` that leads
-    out of it (nothing is ever fetched).
+    The `jsonschema-rs` library decides, by the draft that ``$schema`` names (else 2020-12); ``format`` says
+    nothing. ``pattern`` runs on the `regex` engine: together the patterns may take `timeout` seconds, then
+    TimeoutError; ``patternProperties`` runs on an engine without lookaround. JSON that is nested over 100
+    deep gets 0.0. ValueError at construction: no JSON Schema, `partial` is no bool, a pattern that does not
+    compile, a ``$ref`` that leads out of it (nothing is ever fetched).
 
     >>> person = {"required": ["name", "age"], "properties": {"age": {"type": "integer"}}}
     >>> json_schema(person)('{"name": "Uma", "age": "59"}')
@@ -72,7 +70,7 @@ class json_schema(OfText):
                 "schema holds what JSON cannot; give dicts, lists, texts, numbers, bools and None"
             )
         object.__setattr__(self, "schema", plain)
-        _validating().bounded_validator(self._written)
+        _validators(self._written)
 
     @cached_property
     def _written(self) -> str:
@@ -80,48 +78,119 @@ class json_schema(OfText):
 
     def score(self, completion: str) -> float:
         text = json_value(which=self.which)(completion)
-        value = MISSING if text is None else read_json(text, parse_float=_finite)
-        if text is None:
+        value = MISSING if text is None or depth(text) > DEEPEST else read_json(text)
+        value = value_at(value, self.path)
+        limit = _Time(time.monotonic() + self.timeout)
+        token = _time.set(limit)
+        try:
+            share, faults = self._judged(value) if value is not MISSING else (0.0, ["no JSON"])
+        except UnicodeEncodeError:  # half a character, which no JSON text can hold
             share, faults = 0.0, ["no JSON"]
-        elif value is MISSING or depth(text) > DEEPEST:
-            share, faults = 0.0, ["no JSON that could be read"]
-        elif (value := value_at(value, self.path)) is MISSING:
-            share, faults = 0.0, [f"nothing at {self.path!r}"]
-        else:
-            share, faults = self._judged(value)
-        note("json_schema", faults or "fits")
+        finally:
+            _time.reset(token)
+        if limit.is_up:
+            raise TimeoutError(f"the patterns of the schema took longer than {self.timeout:g} s")
+        note("json_schema", faults[:5] or "fits")
         return share
 
     def _judged(self, value: Any) -> tuple[float, list[str]]:
-        """The score of a value and the first things that are wrong with it."""
-        validating = _validating()
-        validator = validating.bounded_validator(self._written)
+        """The score of a value, and what is wrong with it."""
+        whole, each, rest = _validators(self._written)
+        if whole.is_valid(value):
+            return 1.0, []
+        if not isinstance(value, dict):
+            return 0.0, ["does not fit"]
+        described = self.schema.get("properties", {})
+        required = self.schema.get("required", [])
+        missing = [key for key in required if key not in value]
+        wrong = [key for key in value if not each.is_valid({key: value[key]})]
+        faults = [f"{key!r} is missing" for key in missing]
+        for key in wrong:
+            rule = _short(described[key]) if key in described else "the schema"
+            faults.append(f"{key!r} is {_short(value[key])}, which does not fit {rule}")
+        if not faults or not rest.is_valid(value):
+            return 0.0, [*faults, "does not fit as a whole"]
+        keys = {*required, *(key for key in described if key in value), *wrong}
+        return ((len(keys) - len(faults)) / len(keys) if self.partial else 0.0), faults
+
+
+def _short(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)[:80]
+
+
+@dataclass
+class _Time:
+    """The moment by which the patterns of a schema must be through with a text, and whether one was not."""
+
+    until: float
+    is_up: bool = False
+
+
+_time: ContextVar[_Time] = ContextVar("rewardkit_schema_time")
+
+
+class _Pattern:
+    """The keyword ``pattern``, which the library calls for each text; where it raises, the text is wrong."""
+
+    def __init__(self, schema: Any, expression: str, path: Any) -> None:
+        self.pattern = compiled(expression)
+
+    def validate(self, value: Any) -> None:
+        if not isinstance(value, str):
+            return
+        limit = _time.get()
         try:
-            found = validating.errors(validator, value, None if self.partial else 1, self.timeout)
-        except (RecursionError, validating.TooMuch):
-            return 0.0, ["too large to check"]
-        faults = [f"{error.json_path}: {error.message[:80]}" for error in found[:5]]
-        if not self.partial or not isinstance(value, dict):
-            return float(not found), faults
-        return _share(value, found, validator.schema), faults
+            matches = self.pattern.search(value, timeout=max(limit.until - time.monotonic(), 1e-9))
+        except TimeoutError:
+            limit.is_up = True
+            raise
+        if not matches:
+            raise ValueError("does not match")
 
 
-def _validating() -> Any:
-    """The module on top of the jsonschema library, which takes most of a second to import."""
-    from rewardkit.primitives.measure import validating
+@lru_cache(maxsize=64)
+def _validators(written: str) -> tuple[Any, Any, Any]:
+    """What checks a whole value, the keys of an object one by one, and all of an object but its keys.
 
-    return validating
+    ValueError: `written`, a schema as JSON, is none, or refers to what is outside of it.
+    """
+    import jsonschema_rs
+
+    schema = json.loads(written)
+
+    def retrieve(uri: str) -> Any:
+        if uri != WHOLE:
+            raise LookupError("nothing is fetched")
+        return schema
+
+    def validator(part: dict[str, Any]) -> Any:
+        return jsonschema_rs.validator_for(
+            part | {name: schema[name] for name in ("$schema",) if name in schema},
+            keywords={"pattern": _Pattern},
+            pattern_options=jsonschema_rs.RegexOptions(),
+            retriever=retrieve,
+        )
+
+    try:
+        whole = validator(schema)
+        each = validator(_of_keys(schema, lambda at: {"$ref": f"{WHOLE}#{at}"}))
+        rest = {name: inner for name, inner in schema.items() if name != "required"}
+        return whole, each, validator(rest | _of_keys(schema, lambda at: {}))
+    except jsonschema_rs.ValidationError as error:
+        outside = isinstance(error.kind, jsonschema_rs.ValidationErrorKind.Referencing)
+        fault = "refers to what is not in it; put that under '$defs'" if outside else "is no JSON Schema"
+        path = "".join(f".{part}" for part in error.instance_path)
+        raise ValueError(f"schema {fault}: {error.message[:200]}, at ${path}") from None
+    except ValueError as error:
+        raise ValueError(f"schema is no JSON Schema: {error}") from None
 
 
-def _share(value: dict[str, Any], errors: list[Any], schema: Mapping[str, Any]) -> float:
-    """Share of the keys that are required, or there and described, that are there and right."""
-    wrong: set[Any] = set()
-    for error in errors:
-        if error.path:
-            wrong.add(error.path[0])
-        elif error.validator == "required":
-            wrong |= {key for key in error.validator_value if key not in value}
-        else:
-            return 0.0
-    keys = {*schema.get("required", ()), *(schema.get("properties", {}).keys() & value.keys()), *wrong}
-    return (len(keys) - len(wrong)) / len(keys) if keys else 1.0
+def _of_keys(schema: Mapping[str, Any], part: Callable[[str], Any]) -> dict[str, Any]:
+    """The keywords of an object's keys, with what `part` makes of the place of each schema in them."""
+    made: dict[str, Any] = {}
+    for name in {"properties", "patternProperties"} & schema.keys():
+        places = {key: quote(key.replace("~", "~0").replace("/", "~1"), safe="~") for key in schema[name]}
+        made[name] = {key: part(f"/{name}/{place}") for key, place in places.items()}
+    if "additionalProperties" in schema:
+        made["additionalProperties"] = part("/additionalProperties")
+    return made

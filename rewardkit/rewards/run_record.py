@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from rewardkit.errors import RewardError
-from rewardkit.primitives.gates import Gate
-from rewardkit.primitives.weights import read_transform
+from rewardkit.primitives import weights as transforms
+from rewardkit.primitives.gates import Gate, gate
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.fingerprint import Recorded
 from rewardkit.rewards.reward import Reward, Route
 
 __all__ = ["reward_from_record"]
 
-SCORING_KEYS = ("name", "function", "asks_for", "gate", "columns", "range", "kind")
+MAKERS: Mapping[str, Any] = {
+    "gate": gate,
+    "standardise": transforms.standardise,
+    "min_max": transforms.min_max,
+    "rank": transforms.rank,
+}
+"""What a record names by the call that made it, and has its options in that."""
 
 
 def reward_from_record(record: Mapping[str, Any]) -> Reward:
@@ -38,15 +45,9 @@ def reward_from_record(record: Mapping[str, Any]) -> Reward:
             [_component(item) for item in record["components"]],
             aggregation=record["aggregation"],
             on_missing=record["on_missing"],
-            gate=Gate(Recorded(record["gate"])) if record["gate"] else None,
-            transform=_transform(record["transform"]) if record["transform"] else None,
-            recorded={
-                "fields": record["fields"],
-                "components": [{key: item[key] for key in SCORING_KEYS} for item in record["components"]],
-                "gate": record["gate"],
-                "sources": record["sources"],
-                "transform_sources": record["transform_sources"],
-            },
+            gate=_gate(record["gate"]),
+            transform=_made(record["transform"]) if record["transform"] else None,
+            recorded={key: record[key] for key in ("sources", "transform_sources")},
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise RewardError(
@@ -67,16 +68,29 @@ def _component(item: Mapping[str, Any]) -> Component:
         Recorded(item["function"], tuple(item["asks_for"])),
         weight=item["weight"],
         why=item["why"],
+        gate=_gate(item["gate"]),
+        columns=item["columns"],
         range=(float(item["range"][0]), float(item["range"][1])) if item["range"] else None,
+        batch="group" if item["kind"] == "batch by group" else item["kind"] == "batch",
+        group=item["kind"] == "group",
         primary=item["primary"],
         expects_partial=item.get("expects_partial", False),
-        gate=Gate(Recorded(item["gate"])) if item["gate"] else None,
     )
 
 
-def _transform(text: str) -> Callable[..., Any]:
-    """The transform that prints so; for one of the user's own, what says that it is not at hand."""
+def _gate(text: str | None) -> Gate | None:
+    """The gate that prints so; of one on a predicate, what says that this is not at hand."""
+    made = _made(text) if text else None
+    return Gate(Recorded(made.text[len("gate(") : -1])) if isinstance(made, Recorded) else made
+
+
+def _made(text: str) -> Any:
+    """What one of the `MAKERS` makes when it is called so; for all else, what is not at hand."""
     try:
-        return read_transform(text)
-    except ValueError:
-        return Recorded(text)
+        match ast.parse(text, mode="eval").body:
+            case ast.Call(func=ast.Name(id=name), args=arguments, keywords=keywords) if name in MAKERS:
+                options = {str(item.arg): ast.literal_eval(item.value) for item in keywords}
+                return MAKERS[name](*map(ast.literal_eval, arguments), **options)
+    except (SyntaxError, TypeError, ValueError):
+        pass
+    return Recorded(text)

@@ -1,0 +1,102 @@
+"""Expressions: how a person writes a reward, a primitive or a plain value in Python."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Callable, Iterable
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from rewardkit.errors import CAUGHT
+from rewardkit.primitives import extract, measure, verify, weights
+from rewardkit.primitives.factories import Made
+from rewardkit.primitives.gates import Gate
+from rewardkit.rewards.component import Component
+from rewardkit.rewards.reward import Reward
+
+__all__ = ["expression"]
+
+ROOMS: Any = {"rk.extract": extract, "rk.measure": measure, "rk.verify": verify, "rk.weigh": weights}
+WIDTH = 90
+"""Of a line; what is longer has a line an item."""
+
+
+def expression(value: Any, own: Callable[[Any, str], str], owner: str = "") -> str:
+    """The expression that gives a value which `owner` has; `own` writes what is a user's own.
+
+    >>> expression(functools.partial(verify.numbers_equal, absolute=np.float64(0.5)), lambda *_: "?")
+    'partial(rk.verify.numbers_equal, absolute=0.5)'
+    """
+
+    def write(item: Any, owner: str = owner) -> str:
+        return expression(item, own, owner)
+
+    name = getattr(value, "__qualname__", type(value).__qualname__)
+    room = next((room for room, public in ROOMS.items() if name in public.__all__), "")
+    if room and getattr(ROOMS[room], name) is value:
+        return f"{room}.{name}"
+    if room and getattr(ROOMS[room], name) is type(value):
+        return f"{room}.{value.written(write)}"
+    if isinstance(value, Gate):
+        return f"rk.{value.written(write)}"
+    if isinstance(value, Made) and value.factory.startswith("rk."):
+        return value.written(write)
+    if isinstance(value, functools.partial):
+        bound = [f"{name}={write(item)}" for name, item in value.keywords.items()]
+        return _block("partial(", [*map(write, (value.func, *value.args)), *bound], ")")
+    if isinstance(value, Reward | Component):
+        return _definition(value, write)
+    if isinstance(value, np.generic):
+        return write(value.item())
+    if _is_literal(value):
+        return repr(value)
+    if isinstance(value, dict):
+        return _block("{", [f"{write(key)}: {write(item, str(key))}" for key, item in value.items()], "}")
+    if isinstance(value, list):
+        return _block("[", map(write, value), "]")
+    if isinstance(value, tuple):
+        return f"({', '.join(map(write, value))},)"
+    if isinstance(value, frozenset):
+        return f"frozenset({write(list(value))})"
+    if isinstance(value, float):  # neither infinity nor NaN has a literal
+        return f'float("{value}")'
+    return own(value, owner)
+
+
+def _is_literal(value: Any) -> bool:
+    """Whether a value is what it prints as."""
+    try:
+        return bool(ast.literal_eval(repr(value)) == value)
+    except CAUGHT:
+        return False
+
+
+def _definition(item: Reward | Component, write: Callable[..., str]) -> str:
+    """The call that makes a reward or component, with the options that are not the default."""
+    if isinstance(item, Reward) and item.routing:
+        routing = item.routing
+        default = [f"default={write(routing.default)}"] if routing.default is not None else []
+        arguments = [write(routing.column), write(dict(routing.rewards)), *default, f"name={item.name!r}"]
+        return _block("rk.Route(", arguments, ")")
+    arguments = []
+    for option in fields(item):
+        value = getattr(item, option.name)
+        if not option.repr or value == option.default or value == {}:  # what is not shown is where it is from
+            continue
+        value = list(value) if option.name == "components" else value
+        text = write(value, item.name if isinstance(item, Component) else option.name)
+        arguments.append(text if option.name in ("name", "function") else f"{option.name}={text}")
+    return _block(f"rk.{type(item).__name__}(", arguments, ")")
+
+
+def _block(start: str, items: Iterable[str], end: str) -> str:
+    """Items between brackets, on one line or one a line."""
+    items = list(items)
+    line = f"{start}{', '.join(items)}{end}"
+    if "\n" not in line and len(line) <= WIDTH:
+        return line
+    lines = "".join("    " + item.replace("\n", "\n    ") + ",\n" for item in items)
+    return f"{start}\n{lines}{end.lstrip(',')}"

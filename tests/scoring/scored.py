@@ -1,0 +1,37 @@
+"""What the tests of this folder share: components scored, and what came of them."""
+
+import math
+
+import rewardkit as rk
+
+
+def score(*components, rows=("a", "bb", "ccc"), fields=None, reward=None, **options):
+    """Scores of components, or functions called "c", on completions that share a prompt."""
+    table = [{"prompt": "p", "completion": row} if isinstance(row, str) else row for row in rows]
+    parts = [item if isinstance(item, rk.Component) else rk.Component("c", item) for item in components]
+    return rk.score(rk.Reward("r", fields or {}, parts, **(reward or {})), table, **options)
+
+
+def statuses(scores, name="c"):
+    return scores.table[f"status/{name}"].tolist()
+
+
+def reasons(scores, name="c"):
+    return scores.table[f"error/{name}"].tolist()
+
+
+def outcome(scores, name="c"):
+    """(score or None, status, reason) of each row."""
+    values = [None if math.isnan(value) else value for value in scores.score(name).tolist()]
+    return list(zip(values, statuses(scores, name), reasons(scores, name), strict=True))
+
+
+class Seen:
+    """A component that is 1 everywhere, and keeps what it was called with."""
+
+    def __init__(self):
+        self.calls = []
+
+    def __call__(self, completion):
+        self.calls.append(completion)
+        return True

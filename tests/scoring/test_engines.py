@@ -1,0 +1,170 @@
+"""Runs in shards: here and in workers, to the same bit; interrupted, and after a worker's death."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+from scored import Seen, reasons, score, statuses
+
+import rewardkit as rk
+
+ROWS = [{"prompt_id": f"p{at % 40}", "completion": "x" * (at % 7), "n": at} for at in range(400)]
+
+
+def length(completion):
+    return len(completion) / 7 or None
+
+
+def noted(completion, n):
+    rk.note("n", n)
+    if n == 13:
+        raise ValueError("unlucky")
+    return n / 400
+
+
+def share(n):
+    return [value / sum(n) for value in n]
+
+
+def odd(n):
+    return ["text", 2.0, None, np.float32(0.5), [0.5]][n % 5]
+
+
+async def awaited(n):
+    rk.note("awaited", n)
+    return n / 500 if n % 9 else "text"
+
+
+PARTS = [
+    rk.Component("odd", odd),
+    rk.Component("awaited", awaited),
+    rk.Component("length", length),
+    rk.Component("noted", noted, gate=rk.gate("length", at_least=0.2)),
+    rk.Component("share", share, group=True),
+    rk.Component("halves", lambda field: field / 800),
+]
+
+
+@pytest.mark.parametrize("options", [{"workers": 1}, {"workers": 3}, {"timeout": 60.0}], ids=str)
+def test_wherever_it_is_scored_the_table_is_the_same_to_the_last_bit(options):
+    how = {
+        "rows": ROWS,
+        "fields": {"field": lambda n: n},
+        "notes": True,
+        "reward": {"transform": rk.weigh.rank()},
+    }
+    here, there = score(*PARTS, **how), score(*PARTS, **how, **options)
+    assert here.table.equals(there.table)
+    assert there.table["n"].tolist() == list(range(400)) and there.status("noted")[13] == 3
+
+
+def test_a_group_is_never_cut_and_a_batch_of_all_rows_is_one_call_in_their_order():
+    seen, whole = Seen(), Seen()
+    parts = [rk.Component("c", lambda n: [seen(n)] * len(n), group=True),
+             rk.Component("d", lambda n: [whole(n)] * len(n), batch=True)]  # fmt: skip
+    score(parts[0], rows=ROWS)
+    assert sorted(seen.calls) == [list(range(at, 400, 40)) for at in range(40)]
+    score(*parts, rows=ROWS)
+    assert whole.calls == [list(range(400))]
+
+
+@pytest.mark.parametrize("options", [{"workers": 2}, {"timeout": 30.0}], ids=str)
+@pytest.mark.parametrize("end", ["exit", "kill", "interrupt"])
+def test_a_call_that_ends_its_worker_costs_its_own_row(end, options, capfd):
+    def deadly(n):
+        if n == 215 and end == "interrupt":
+            raise KeyboardInterrupt
+        if n == 215:
+            os._exit(7) if end == "exit" else os.kill(os.getpid(), signal.SIGKILL)
+        return 0.5
+
+    scores = score(deadly, rk.Component("other", lambda n: 1.0), rows=ROWS, **options)
+    said = {"exit": "ended its process (exit status 7)", "kill": "ended its process (signal SIGKILL)"}
+    assert reasons(scores) == [said.get(end, "KeyboardInterrupt") if at == 215 else None for at in range(400)]
+    assert set(statuses(scores, "other")) == {"scored"}
+    assert capfd.readouterr().err == ""
+
+
+def test_an_interrupt_keeps_what_is_done_and_one_before_anything_is_done_is_the_users():
+    def interrupted(n):
+        if n == 215:
+            raise KeyboardInterrupt
+        return n / 400
+
+    with pytest.raises(rk.Interrupted, match=r"interrupted: \d+ of 400 rollouts were scored") as raised:
+        score(interrupted, rk.Component("share", share, group=True), rows=ROWS)
+    kept = raised.value.scores
+    assert 0 < len(kept) < 400 and raised.value.rows == 400
+    assert kept.table["n"].is_monotonic_increasing and 215 not in kept.table["n"].tolist()
+    assert kept.score("c").tolist() == [n / 400 for n in kept.table["n"]]
+    assert np.isclose(kept.score("share").sum(), kept.table["prompt_id"].nunique())
+    with pytest.raises(KeyboardInterrupt) as raised:
+        score(interrupted, rows=[{"completion": "x", "n": 215}])
+    assert not isinstance(raised.value, rk.Interrupted)
+
+
+COMMAND = """
+    import sys, threading, time
+    from pathlib import Path
+
+    def reward(completion, n):
+        if n == 215:
+            Path("reached").touch()
+            time.sleep(10**6)
+        return 0.5
+"""
+
+
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "options", [["--timeout", "0"], ["--timeout", "1000"], ["--timeout", "0", "--workers", "2"]], ids=" ".join
+)
+def test_the_command_writes_what_was_done_when_it_is_interrupted(tmp_path, end, options):
+    (tmp_path / "mine.py").write_text(textwrap.dedent(COMMAND))
+    rk.load_rollouts(ROWS).table.to_parquet(tmp_path / "log.parquet")
+    start = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"  # which a shell may ignore
+    )
+    start += "; from rewardkit.__main__ import main; main()"
+    command = [sys.executable, "-c", start, "score", "mine.py", "log.parquet", "-o", "out", *options]
+    running = subprocess.Popen(
+        command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+    )
+    while not (tmp_path / "reached").exists():
+        assert running.poll() is None, running.stderr.read()
+        try:
+            running.wait(0.05)
+        except subprocess.TimeoutExpired:
+            pass
+    running.send_signal(end)
+    said = running.communicate(timeout=60)[1]
+    assert running.returncode == 130 and "Traceback" not in said
+    assert "of 400 rollouts were scored, written to out" in said
+    assert 0 < len(rk.load_scores(tmp_path / "out")) < 400
+
+
+def test_an_interrupt_while_the_command_still_imports_is_one_line(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(
+        "import sys\nclass Find:\n    def find_spec(self, name, *_):\n"
+        "        if name == 'rewardkit.cli': raise KeyboardInterrupt\nsys.meta_path.insert(0, Find())\n"
+    )
+    command = [sys.executable, "-m", "rewardkit", "score"]
+    paths = {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **paths})
+    assert (done.returncode, done.stderr) == (130, "rewardkit: interrupted\n")
+
+
+@pytest.mark.parametrize("workers", [0, -1, 1.5, "2"])
+def test_a_number_of_processes_that_is_none_is_refused(workers):
+    with pytest.raises(rk.RewardError, match="is not a number of processes; give 1 or more"):
+        score(length, workers=workers)
+
+
+def test_no_rows_are_scored_to_an_empty_table():
+    empty = rk.load_rollouts(ROWS).select(np.zeros(400, dtype=bool))
+    for options in ({}, {"workers": 2}, {"timeout": 30.0}):
+        assert len(rk.score(rk.Reward("r", components=PARTS[:-1]), empty, **options)) == 0
