@@ -69,7 +69,8 @@ def _read_folder(folder: Path, wanted: Mapping[str, str]) -> list[Source]:
     parts = []
     for split in json.loads(saved.read_bytes())["splits"] if saved.is_file() else [""]:
         for path in _files_of_one_kind(folder / split):
-            part = _read_file(path, wanted)
+            empty = not path.stat().st_size
+            part = Source({}, [Place(0, "is empty")]) if empty else _read_file(path, wanted)
             name = f"{split}/{path.name}" if split else path.name
             places = [replace(place, file=name) for place in part.places]
             own = {"split": [split] * len(places)} if split else {}
@@ -125,7 +126,7 @@ def _read_file(path: Path, wanted: Mapping[str, str]) -> Source:
     if kind not in READERS:
         raise RolloutsError(f"{str(path)!r} ends in {kind!r}; rollouts are read from {', '.join(READERS)}")
     if not path.stat().st_size:
-        return Source({}, [Place(0, "is empty")])
+        raise RolloutsError(f"{str(path)!r} is empty; a rollout file has one completion a row")
     try:
         return READERS[kind](path, wanted)
     except (pa.ArrowInvalid, csv.Error, UnicodeDecodeError, OSError) as error:
