@@ -290,36 +290,6 @@ def test_what_is_a_score_of_the_trainer_and_which_is_the_reward(rows, weights, t
     assert bool(rollouts.logged) == bool(weights)
 
 
-def groups_of_four(weight=1.0, **columns):
-    """Rows of TRL in which the advantages follow right + weight * brief; a column has 8 values or one."""
-    rewards = {"right": [0.0, 1.0, 1.0, 0.0] * 2, "brief": [0.5, 0.25, 0.0, 0.75, 1.0, 0.0, 0.5, 0.5]}
-    total = [one + weight * two for one, two in zip(*rewards.values(), strict=True)]
-    means = [sum(total[:4]) / 4] * 4 + [sum(total[4:]) / 4] * 4
-    columns = {name: cell if type(cell) is list else [cell] * 8 for name, cell in columns.items()}
-    advantage = [made.float32(2 * (one - mean)) for one, mean in zip(total, means, strict=True)]
-    table = {"step": [1] * 8, "prompt": [*"aaaabbbb"], "completion": [*"cdefghij"]}
-    table |= {**rewards, **columns, "advantage": advantage}
-    return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
-
-
-@pytest.mark.parametrize(
-    ("rows", "weights", "why"),
-    [
-        (groups_of_four(difficulty=[3.0] * 4 + [1.0] * 4, num_tokens=[5.0, 9.0, 7.0, 6.0] * 2),
-         {"difficulty": 0.0, "num_tokens": 0.0}, "extras that are floats are no rewards"),
-        (groups_of_four(format_reward=1.0), {"format_reward": 1.0}, "never differs, but is called a reward"),
-        (groups_of_four(easy=1.0), {"easy": 0.0}, "what never differs and is not called so is none"),
-        (groups_of_four(weight=0.25, easy=1.0), {"easy": 1.0}, "no sum fits: all are taken, with a warning"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)  # fmt: skip
-def test_rewards_of_trl_are_the_columns_whose_sum_the_advantages_follow(rows, weights, why):
-    rollouts = rk.load_rollouts(rows)
-    assert rollouts.logged.weights == {"right": 1.0, "brief": 1.0, **weights}, why
-    told = [sentence for sentence in rollouts.warnings if "cannot be told from the advantages" in sentence]
-    assert len(told) == ("no sum fits" in why)
-
-
 UIDS = [f"ab_c-{prompt}_{session}_0" for prompt in (1, 2) for session in (0, 1)]
 TRUTHS = [{**row, "response": "4"} for row in made.training_rows()]
 
@@ -462,6 +432,12 @@ EXTRAS = {
 def test_numbers_that_trl_logged_beside_the_rewards_are_no_rewards(scaled, extras):
     logged = rk.load_rollouts(trl_log(scaled=scaled, **extras)).logged
     assert logged.weights == {"accuracy_reward": 1.0, "style": 1.0, **dict.fromkeys(extras, 0.0)}
+
+
+@pytest.mark.parametrize(("name", "weight"), [("format_reward", 1.0), ("easy", 0.0)])
+def test_a_number_that_never_differs_is_a_reward_where_it_is_called_so(name, weight):
+    logged = rk.load_rollouts(trl_log(**{name: lambda prompt, at, draw: 1.0})).logged
+    assert logged.weights == {"accuracy_reward": 1.0, "style": 1.0, name: weight}
 
 
 def test_where_the_advantages_do_not_tell_which_are_rewards_that_is_said():

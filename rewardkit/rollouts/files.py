@@ -69,7 +69,8 @@ def _read_folder(folder: Path, wanted: Mapping[str, str]) -> list[Source]:
     parts = []
     for split in json.loads(saved.read_bytes())["splits"] if saved.is_file() else [""]:
         for path in _files_of_one_kind(folder / split):
-            part = _read_file(path, wanted)
+            empty = not path.stat().st_size
+            part = Source({}, [Place(0, "is empty")]) if empty else _read_file(path, wanted)
             name = f"{split}/{path.name}" if split else path.name
             places = [replace(place, file=name) for place in part.places]
             own = {"split": [split] * len(places)} if split else {}
@@ -125,7 +126,7 @@ def _read_file(path: Path, wanted: Mapping[str, str]) -> Source:
     if kind not in READERS:
         raise RolloutsError(f"{str(path)!r} ends in {kind!r}; rollouts are read from {', '.join(READERS)}")
     if not path.stat().st_size:
-        return Source({}, [Place(0, "is empty")])
+        raise RolloutsError(f"{str(path)!r} is empty; a rollout file has one completion a row")
     try:
         return READERS[kind](path, wanted)
     except (pa.ArrowInvalid, csv.Error, UnicodeDecodeError, OSError) as error:
@@ -188,8 +189,8 @@ def _read_csv(path: Path, wanted: Mapping[str, str]) -> Source:
     completions = known_names("completion", wanted)
     for name, cells in read.columns.items():
         numbers = [cell_number(cell) for cell in cells]
-        holds_texts = name in texts or any(map(_is_text, cells, numbers))
-        if not holds_texts:
+        empty = sum(not cell for cell in cells)
+        if name not in texts and numbers.count(None) == empty:
             read.columns[name] = numbers
         elif name not in completions:
             read.columns[name] = [cell or None for cell in cells]
@@ -200,10 +201,6 @@ def _csv_row(names: list[str], cells: list[str]) -> dict[str, str] | ValueError:
     if len(cells) != len(names):
         return ValueError(f"has {len(cells)} cells, and the header {len(names)}")
     return dict(zip(names, cells, strict=True))
-
-
-def _is_text(cell: str | None, number: float | None) -> bool:
-    return bool(cell) and number is None
 
 
 def cell_number(cell: str | None) -> int | float | None:
