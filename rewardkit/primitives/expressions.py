@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import regex as engine
 
-from rewardkit.primitives.factories import OfText, Positive
+from rewardkit.primitives.primitive import OfText, Positive
 
 __all__ = ["Expression", "Seconds", "compiled", "in_time", "regex"]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.primitives.factories import Made
+from rewardkit.primitives.primitive import Made
 
 __all__ = ["Gate", "gate"]
 

@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rewardkit.primitives.factories import one_of, true_or_false
 from rewardkit.primitives.json_text import read_json
+from rewardkit.primitives.primitive import one_of, true_or_false
 
 __all__ = [
     "arguments_of",

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.primitives.factories import Positive, Primitive, one_of
+from rewardkit.primitives.primitive import Positive, Primitive, one_of
 
 __all__ = ["AGGREGATIONS", "aggregate", "min_max", "rank", "standardise"]
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.primitives.factories import Made
 from rewardkit.primitives.gates import Gate
+from rewardkit.primitives.primitive import Made
 from rewardkit.probes.mutated_code import CodeChange, code_changes, helpers, names_in, with_code
 from rewardkit.probes.mutated_options import option_changes, primitive, scaled, written
 from rewardkit.rewards.fingerprint import HOLDERS, describe, user_code

@@ -10,7 +10,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from rewardkit.primitives import extract, measure, verify
 from rewardkit.primitives.extract import Extractor
-from rewardkit.primitives.factories import Primitive
+from rewardkit.primitives.primitive import Primitive
 from rewardkit.rewards.expression import expression
 from rewardkit.rewards.fingerprint import describe, of_rewardkit
 

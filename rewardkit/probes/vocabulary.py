@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from rewardkit.primitives.factories import Made
+from rewardkit.primitives.primitive import Made
 from rewardkit.probes.answers import answer_in
 from rewardkit.probes.attempts import Subject
 from rewardkit.probes.drafting import prompt_text

@@ -12,8 +12,8 @@ import numpy as np
 
 from rewardkit.errors import CAUGHT
 from rewardkit.primitives import extract, measure, verify, weights
-from rewardkit.primitives.factories import Made
 from rewardkit.primitives.gates import Gate
+from rewardkit.primitives.primitive import Made
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.reward import Reward
 

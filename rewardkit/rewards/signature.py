@@ -10,8 +10,8 @@ from keyword import iskeyword
 from typing import Any
 
 from rewardkit.errors import RewardError, did_you_mean
-from rewardkit.primitives.factories import Made
 from rewardkit.primitives.gates import Gate
+from rewardkit.primitives.primitive import Made
 from rewardkit.rewards.fingerprint import Recorded
 
 __all__ = ["Call", "check_name", "gate_asks_for", "is_async", "parameters", "read_gate"]

@@ -10,7 +10,7 @@ from types import CodeType
 from typing import Any, ClassVar
 
 from rewardkit.errors import preview
-from rewardkit.primitives.factories import Made
+from rewardkit.primitives.primitive import Made
 from rewardkit.rewards.signature import is_async, parameters
 from rewardkit.rollouts.columns import ALIASES
 

@@ -15,7 +15,7 @@ import cloudpickle
 import numpy as np
 
 from rewardkit.errors import RewardError
-from rewardkit.primitives.factories import Made
+from rewardkit.primitives.primitive import Made
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.columns import ALIASES
 from rewardkit.scoring.evaluate import evaluate

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from rewardkit.primitives.factories import Made
+from rewardkit.primitives.primitive import Made
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.signature import parameters
 from rewardkit.targets import plain, trl

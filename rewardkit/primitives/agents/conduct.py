@@ -12,8 +12,8 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal
 
 from rewardkit.primitives.agents.transcripts import Failed, ToolCall, read_calls, read_turns
-from rewardkit.primitives.factories import STAR, Count, Primitive, Texts, whole_number
 from rewardkit.primitives.notes import note
+from rewardkit.primitives.primitive import STAR, Count, Primitive, Texts, whole_number
 
 __all__ = [
     "call_efficiency",

@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 from rewardkit.primitives.agents.transcripts import final_answer, read_turns
 from rewardkit.primitives.extract.markers import Label, citation_patterns
-from rewardkit.primitives.factories import Primitive
 from rewardkit.primitives.messages import as_list
 from rewardkit.primitives.notes import note
+from rewardkit.primitives.primitive import Primitive
 from rewardkit.primitives.texts import bare_words, runs
 
 __all__ = ["citations", "grounding"]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rewardkit.primitives.extract.extractor import Extractor, Match, Span
-from rewardkit.primitives.factories import STAR
+from rewardkit.primitives.primitive import STAR
 
 __all__ = ["every", "first_of", "within"]
 

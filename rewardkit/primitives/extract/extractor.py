@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
-from rewardkit.primitives.factories import Primitive
+from rewardkit.primitives.primitive import Primitive
 
 Span = tuple[int, int]
 """Where a text starts and ends, in characters of the completion."""

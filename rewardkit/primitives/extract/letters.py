@@ -10,7 +10,7 @@ from typing import Any
 
 from rewardkit.primitives.extract.extractor import Extractor, Span, Which
 from rewardkit.primitives.extract.letter_rules import ALONE, ANNOUNCED, LED, letter_forms, letter_rules
-from rewardkit.primitives.factories import NAMED
+from rewardkit.primitives.primitive import NAMED
 from rewardkit.primitives.texts import normal_form
 
 __all__ = ["choice", "named_letters", "read_choice"]

@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Literal
 
 from rewardkit.primitives.extract.extractor import Extractor, Span, Which
-from rewardkit.primitives.factories import NAMED
+from rewardkit.primitives.primitive import NAMED
 from rewardkit.primitives.texts import CJK
 
 __all__ = ["gsm8k", "number"]

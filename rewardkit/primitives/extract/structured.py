@@ -14,11 +14,11 @@ import json_repair
 
 from rewardkit.primitives.extract.extractor import Extractor, Span, Which, text_like
 from rewardkit.primitives.extract.tagged import tag
-from rewardkit.primitives.factories import NAMED
 from rewardkit.primitives.json_text import MISSING, depth
 from rewardkit.primitives.json_text import read_json as read_strict
 from rewardkit.primitives.messages import arguments_of, read_function
 from rewardkit.primitives.notes import note
+from rewardkit.primitives.primitive import NAMED
 
 __all__ = ["Path", "bracket_pairs", "json_value", "outermost", "read_json", "tool_call", "value_at"]
 

@@ -12,8 +12,8 @@ from typing import Literal, NamedTuple
 import regex
 
 from rewardkit.primitives.extract.tagged import tag_name, tag_tokens
-from rewardkit.primitives.factories import STAR, OfText, Texts
 from rewardkit.primitives.notes import note
+from rewardkit.primitives.primitive import STAR, OfText, Texts
 
 __all__ = ["tags"]
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal
 
-from rewardkit.primitives.factories import OfText, Positive
 from rewardkit.primitives.notes import note
+from rewardkit.primitives.primitive import OfText, Positive
 from rewardkit.primitives.texts import words
 
 __all__ = ["length", "overlong"]

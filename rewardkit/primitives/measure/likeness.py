@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from rapidfuzz import fuzz
 
-from rewardkit.primitives.factories import NAMED, Primitive
+from rewardkit.primitives.primitive import NAMED, Primitive
 from rewardkit.primitives.texts import is_missing, words
 
 __all__ = ["similarity"]

@@ -6,8 +6,8 @@ import re
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
-from rewardkit.primitives.factories import OfText
 from rewardkit.primitives.notes import note
+from rewardkit.primitives.primitive import OfText
 from rewardkit.primitives.texts import bare_words, runs, words
 
 __all__ = ["diversity", "repetition"]

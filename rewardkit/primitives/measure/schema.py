@@ -14,9 +14,9 @@ from urllib.parse import quote
 from rewardkit.primitives.expressions import Seconds, compiled
 from rewardkit.primitives.extract.extractor import Which
 from rewardkit.primitives.extract.structured import Path, json_value, value_at
-from rewardkit.primitives.factories import OfText
 from rewardkit.primitives.json_text import MISSING, depth, read_json
 from rewardkit.primitives.notes import note
+from rewardkit.primitives.primitive import OfText
 
 __all__ = ["json_schema"]
 

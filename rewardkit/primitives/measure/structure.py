@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
-from rewardkit.primitives.factories import OfText
 from rewardkit.primitives.notes import note
+from rewardkit.primitives.primitive import OfText
 from rewardkit.primitives.texts import bare_words
 
 __all__ = ["steps"]

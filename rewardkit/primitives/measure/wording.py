@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Literal
 
-from rewardkit.primitives.factories import STAR, OfText, Texts
 from rewardkit.primitives.notes import note
+from rewardkit.primitives.primitive import STAR, OfText, Texts
 from rewardkit.primitives.texts import normal_form, plain_quotes, standing
 
 __all__ = ["keywords"]

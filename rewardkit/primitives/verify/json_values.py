@@ -9,10 +9,10 @@ from itertools import zip_longest
 from statistics import fmean
 from typing import Any, Literal
 
-from rewardkit.primitives.factories import one_of, true_or_false
 from rewardkit.primitives.json_text import MISSING, depth, read_json
 from rewardkit.primitives.messages import plain_value
 from rewardkit.primitives.notes import note
+from rewardkit.primitives.primitive import one_of, true_or_false
 from rewardkit.primitives.texts import is_missing, normal_text
 
 __all__ = ["MISSING", "json_equal", "json_of"]

@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from operator import eq
 from typing import Any
 
-from rewardkit.primitives.factories import true_or_false
+from rewardkit.primitives.primitive import true_or_false
 from rewardkit.primitives.texts import is_missing, normal_text
 from rewardkit.primitives.verify.enumerations import between, separators
 from rewardkit.primitives.verify.json_values import MISSING, json_of

@@ -10,7 +10,7 @@ from itertools import pairwise
 from numbers import Real
 from typing import Any, Literal
 
-from rewardkit.primitives.factories import one_of
+from rewardkit.primitives.primitive import one_of
 from rewardkit.primitives.verify.numbers import Number, read_number
 
 __all__ = ["alike", "check_tolerances", "closeness", "numbers_equal"]

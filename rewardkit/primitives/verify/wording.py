@@ -8,7 +8,7 @@ from typing import Any, Literal
 import regex
 
 from rewardkit.primitives.extract.letters import read_choice
-from rewardkit.primitives.factories import one_of, true_or_false
+from rewardkit.primitives.primitive import one_of, true_or_false
 from rewardkit.primitives.texts import is_missing, normal_form, normal_text, plain_quotes, standing, words
 from rewardkit.primitives.verify.numbers import read_number
 
