@@ -84,7 +84,8 @@ def _definition(item: Reward | Component, write: Callable[..., str]) -> str:
     arguments = []
     for option in fields(item):
         value = getattr(item, option.name)
-        if not option.repr or value == option.default or value == {}:  # what is not shown is where it is from
+        is_default = option.name != "weight" and (value == option.default or value == {})
+        if is_default or not option.repr:  # what is not shown is where it is from
             continue
         value = list(value) if option.name == "components" else value
         text = write(value, item.name if isinstance(item, Component) else option.name)
