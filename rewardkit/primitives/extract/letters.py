@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, field
 from functools import lru_cache
 from itertools import chain
@@ -107,23 +108,41 @@ def named_letters(text: str, options: str, *, case: bool = False) -> tuple[list[
     """
     rules = letter_rules(options, case)
     ranks: dict[int, int] = {}  # where a letter starts -> how plainly it is named
-    if not rules.letter.search(text):  # nearly all texts of other tasks
-        return [], [], []
+    near = _surroundings(text, rules.letter)
+
+    def matches(pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
+        return chain.from_iterable(pattern.finditer(text, *span) for span in near)
+
     for rank, led, pattern in rules.named:
-        for match in pattern.finditer(text):
+        for match in matches(pattern):
             start = match.start(match.lastindex or 0)
             if start not in ranks and (not led or LED.search(text, max(0, start - 30), start)):
                 ranks[start] = rank
-    denials = (match.start(match.lastindex or 0) for match in rules.denied.finditer(text))
+    if not ranks:  # nearly all texts of other tasks
+        return [], [], []
+    denials = (match.start(match.lastindex or 0) for match in matches(rules.denied))
     against = {start: text[start].lower() for start in denials}  # the letter, or "" for all of them
-    for group in rules.joined.finditer(text):
+    for group in matches(rules.joined):
         _join(text, [match.start() for match in rules.letter.finditer(text, *group.span())], ranks, against)
-    for found in rules.listed.finditer(text):
+    shown = text.upper()
+    may_list = all(option in shown for option in options.upper()[:4])  # seldom, and quick to see
+    for found in rules.listed.finditer(text) if may_list else ():
         members = [start for start, _ in found.regs[1:] if start >= 0]
         if all(ranks.get(start) != ANNOUNCED for start in members):
             for start in members:
                 ranks.pop(start, None)
     return _not_taken_back(text, ranks, against)
+
+
+def _surroundings(text: str, letter: re.Pattern[str]) -> list[Span]:
+    """The spans of text around letters, far enough to see what is said of them; they do not overlap."""
+    spans: list[Span] = []
+    for match in letter.finditer(text):
+        start, end = max(0, match.start() - 200), match.end() + 100
+        if spans and start <= spans[-1][1]:
+            start = spans.pop()[0]
+        spans.append((start, end))
+    return spans
 
 
 def _join(text: str, starts: list[int], ranks: dict[int, int], against: dict[int, str]) -> None:
