@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from rewardkit.primitives.texts import CJK
 
-__all__ = ["ALONE", "ANNOUNCED", "LED", "MARKED", "LetterRules", "letter_forms", "letter_rules"]
+__all__ = ["ALONE", "ANNOUNCED", "MARKED", "LetterRules", "is_led", "letter_forms", "letter_rules"]
 
 ANNOUNCED, MARKED, ALONE = range(3)
 """How plainly a letter is named."""
@@ -17,9 +17,7 @@ ANNOUNCED, MARKED, ALONE = range(3)
 class LetterRules(NamedTuple):
     """The patterns for some options; the last group of a match that took part is the letter."""
 
-    named: tuple[
-        tuple[int, bool, re.Pattern[str]], ...
-    ]  # how plainly, whether it has to be `LED`, the pattern
+    named: tuple[tuple[int, bool, re.Pattern[str]], ...]  # how plainly, whether it has to be led, the pattern
     denied: re.Pattern[str]
     joined: re.Pattern[str]
     listed: re.Pattern[str]  # a group for each letter
@@ -75,21 +73,29 @@ _AROUND = rf"""{_BEHIND}(?! (?<=A)[^\S\n]++(?!{_NO_NOUN})[a-z] | (?<=a)[^\S\n]++
 
 # What may stand around a letter, and it is little: "answer: **(B)**".
 _INVISIBLE = r"\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe0f\ufeff"
+_UNSEEN = re.compile(f"[{_INVISIBLE}]")
 _OPENED = rf"""(?: [\s*_]{{0,4}}+ ["']?+ [:：=→]?+ [\s*_"'“‘`$(\[（【{_INVISIBLE}]{{0,6}}+
     (?: \\(?:boxed|fbox|text|textbf|mathrm|mathbf)\s?\{{\s? ){{0,2}}+ [(\[（【*]{{0,3}}+ )"""
 _CLOSED = r"""[)\]}*_"'”’`$）】]{0,4}+"""
 
-LED = re.compile(
-    rf"""(?: ^ | [.,:;!?→⇒…—–。，：；！？、”)）~✅✓✔☑✗✘❌] | ['’]s
-      | [是为為应應即则則故选選或和] | 所以 | 因此
-      | (?<![\w</])(?i:so|thus|hence|therefore|then|that|is|was|be|are|with|for|say|says|said|guess|pick
-          |choose|chose|select|think|believe|leaves|left|answer|option|choice|letter|only|get|gives|means|definitely
-          |probably|maybe|perhaps|possibly|clearly|obviously|either|or|and|but|because|since|as|just|indeed
-          |not) (?=[\W_]) )
-      [ \t*_$"'“‘`(\[（【\#>{_INVISIBLE}-]*+ \Z""",
-    _FLAGS,
+_MARKS = " \t*_$\"'“‘`([（【#>-"
+_STOPS = frozenset("\n.,:;!?>→⇒…—–。，：；！？、”)）~✅✓✔☑✗✘❌")
+_CHINESE_LEADS = tuple("是 为 為 应 應 即 则 則 故 所以 因此 选 選 或 和".split())
+_LEADS = frozenset(
+    """so thus hence therefore then that is was be are with for say says said guess pick choose chose select
+    think believe leaves left answer option choice letter only get gives means definitely probably maybe
+    perhaps possibly clearly obviously either or and but because since as just indeed not""".split()
 )
-"""The text before a letter where an answer can begin: not behind a noun, as in "vitamin C", "plan B"."""
+
+
+def is_led(text: str, start: int) -> bool:
+    """Whether a letter stands where an answer can begin, not behind a noun: "vitamin C", "plan B"."""
+    before = _UNSEEN.sub("", text[max(0, start - 30) : start]).rstrip(_MARKS)
+    if before[-1:] in _STOPS or before.endswith(_CHINESE_LEADS):
+        return True
+    words = before.split()
+    return not words or words[-1].lower() in _LEADS or words[-1].endswith(("'s", "’s"))
+
 
 _ADVERB = r"""(?:also|clearly|obviously|definitely|certainly|simply|just|actually|therefore|thus|then|indeed
     |likely|probably|most|necessarily|both|all|either|neither|still|not|never)\b"""
@@ -135,7 +141,7 @@ _NAMED = (
     (MARKED, True, _AS_RIGHT),
     (ALONE, True, _STANDING_ALONE),
 )
-"""How plainly, whether the letter has to be `LED`, and the words, @ for the letter; the first counts."""
+"""How plainly, whether the letter has to be led, and the words, @ for the letter; the first counts."""
 
 _NOT = rf"""(?: \b(?i:
         (?: n(?:ot|ever|either|or|obody|o\sone) | cannot | except(?:\sfor)? | doubt | unlike(?:ly)?

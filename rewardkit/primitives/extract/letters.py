@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Any
 
 from rewardkit.primitives.extract.extractor import Extractor, Span, Which
-from rewardkit.primitives.extract.letter_rules import ALONE, ANNOUNCED, LED, letter_forms, letter_rules
+from rewardkit.primitives.extract.letter_rules import ALONE, ANNOUNCED, is_led, letter_forms, letter_rules
 from rewardkit.primitives.primitive import NAMED
 from rewardkit.primitives.texts import normal_form
 
@@ -116,7 +116,7 @@ def named_letters(text: str, options: str, *, case: bool = False) -> tuple[list[
     for rank, led, pattern in rules.named:
         for match in matches(pattern):
             start = match.start(match.lastindex or 0)
-            if start not in ranks and (not led or LED.search(text, max(0, start - 30), start)):
+            if start not in ranks and (not led or is_led(text, start)):
                 ranks[start] = rank
     if not ranks:  # nearly all texts of other tasks
         return [], [], []
