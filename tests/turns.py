@@ -81,10 +81,13 @@ def changes(made: Any) -> Iterator[tuple[str, Callable[..., Any]]]:
         for option in fields(made):
             value = getattr(made, option.name)
             for other in others(value) if option.name not in NEVER else ():
-                if isinstance(made, rk.extract.every) and other.replaced(which=value.which) == value:
+                if isinstance(made, rk.extract.every) and vars(other) == {
+                    **vars(value),
+                    "which": other.which,
+                }:
                     continue  # all of them, whichever it would have been
                 try:
-                    yield f"{option.name}={other!r} for {value!r}", made.replaced(**{option.name: other})
+                    yield f"{option.name}={other!r} for {value!r}", replace(made, **{option.name: other})
                 except (ValueError, TypeError):  # contradicts another option
                     continue
 

@@ -15,7 +15,7 @@ from rewardkit.errors import InputError, RewardError, preview
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.plan import Part
 from rewardkit.rewards.reward import Reward, Route
-from rewardkit.rewards.signature import gate_asks_for, is_async
+from rewardkit.rewards.signature import is_async
 from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.outcomes import ABSTAINED, ERROR, GATED
@@ -113,8 +113,7 @@ def part_scores(scores: Scores, part: Part) -> Scores:
 
 def to_run(reward: Reward, touched: set[str]) -> tuple[set[str], set[str]]:
     """The fields and components that depend on these, and all that must run to have those anew."""
-    asks = [(name, call.asks_for) for name, call in reward.field_calls.items()]
-    asks += [(item.name, (*item.asks_for, *gate_asks_for(item.gate_call))) for item in reward.components]
+    asks = [(name, call.asks_for) for name, call in reward.calls if name]  # "" is the gate of the whole
     names = {name for name, _ in asks}
     changed = set(touched)
     for name, asked in asks:

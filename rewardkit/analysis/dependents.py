@@ -8,7 +8,6 @@ from rewardkit.primitives.gates import Gate
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.fingerprint import Recorded
 from rewardkit.rewards.reward import Reward
-from rewardkit.rewards.signature import gate_asks_for
 
 __all__ = ["gate_on", "moved_by", "only_run"]
 
@@ -49,14 +48,14 @@ def only_run(reward: Reward, names: Collection[str]) -> str:
     if gate is None and reward.gate is not None:
         if isinstance(reward.gate.on, Recorded):
             return f"the gate on the whole reward may ask for {min(moved)!r}: its record does not say"
-        if on := [name for name in gate_asks_for(reward.gate_call) if name in moved]:
+        if reward.gate_call and (on := [name for name in reward.gate_call.asks_for if name in moved]):
             return f"the gate on the whole reward asks for {on[0]!r}"
     return ""
 
 
 def _asked(gate: Gate, item: Component, earlier: list[str], moved: set[str]) -> list[str]:
     """What the predicate of a gate asks for of what is moved; of one from a record, all that it may."""
-    if gate_on(gate) is not None:
+    if gate_on(gate) is not None or item.gate_call is None:
         return []
-    asked = earlier if isinstance(gate.on, Recorded) else gate_asks_for(item.gate_call)
+    asked = earlier if isinstance(gate.on, Recorded) else item.gate_call.asks_for
     return [name for name in asked if name in moved]

@@ -27,8 +27,9 @@ from rewardkit.rewards.load import forget_beside
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.write import write_whole
+from rewardkit.scoring.calls import LATE
 from rewardkit.scoring.cases import Case, check, load_cases
-from rewardkit.scoring.deadlines import LATE, cannot_limit
+from rewardkit.scoring.deadlines import cannot_limit
 from rewardkit.scoring.score import score
 from rewardkit.scoring.scores import Scores
 from rewardkit.targets.load import load_reward

@@ -16,9 +16,15 @@ __all__ = ["Expression", "Seconds", "compiled", "in_time", "regex"]
 T = TypeVar("T")
 
 
+def compiled(expression: Any) -> engine.Pattern[str]:
+    """The pattern of an expression; ValueError where it is no text, or does not compile."""
+    if not isinstance(expression, str):
+        raise ValueError(f"pattern {expression!r} does not compile: it is no text")
+    return _compiled(expression)
+
+
 @lru_cache(maxsize=256)
-def compiled(expression: str) -> engine.Pattern[str]:
-    """The pattern of an expression; ValueError where it does not compile."""
+def _compiled(expression: str) -> engine.Pattern[str]:
     try:
         return engine.compile(expression)
     except (engine.error, RecursionError) as error:
@@ -26,8 +32,6 @@ def compiled(expression: str) -> engine.Pattern[str]:
 
 
 def _expression(option: str, value: Any) -> Any:
-    if not isinstance(value, str):
-        raise ValueError(f"pattern {value!r} does not compile: it is no text")
     compiled(value)
     return value
 

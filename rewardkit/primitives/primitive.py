@@ -9,18 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import MISSING, Field, fields, is_dataclass
+from decimal import Decimal
 from functools import lru_cache, partial
 from math import inf
 from numbers import Real
 from types import NoneType
-from typing import Annotated, Any, Literal, Self, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 
 class Made:
     """Base of dataclasses that print as the call that makes them.
 
-    Positional options print as such where they have no default or another value, a field of `starred` as
-    ``*args``, keyword-only ones and those of `named` as keywords where they differ from their default.
+    Positional options print as such where they have no default or another value, a `STAR` field as ``*args``,
+    keyword-only and `NAMED` ones as keywords where they differ from their default.
     """
 
     @property
@@ -44,18 +45,6 @@ class Made:
                 parts.append(f"{option.name}={write(value)}" if keyword else write(value))
         return f"{self.factory}({', '.join(parts)})"
 
-    def replaced(self, **options: Any) -> Self:
-        """The same with other values of some options, by the names of the fields."""
-        made = object.__new__(type(self))
-        held = {item.name: getattr(self, item.name) for item in fields(self)}  # type: ignore[arg-type]
-        made._fill(**{**held, **options})
-        return made
-
-    def _fill(self, **held: Any) -> None:
-        self.__dict__.update(held)
-        if hasattr(self, "__post_init__"):
-            self.__post_init__()
-
 
 class Primitive(Made):
     """A primitive, whose options are checked against their annotations: ValueError in one sentence.
@@ -67,6 +56,11 @@ class Primitive(Made):
     def __post_init__(self) -> None:
         for option, hint in _hints(type(self)):  # type: ignore[arg-type]
             object.__setattr__(self, option, _checked(option, getattr(self, option), hint))
+
+    def _fill(self, **options: Any) -> None:
+        """The rest of an ``__init__`` that takes a `STAR` field."""
+        self.__dict__.update(options)
+        self.__post_init__()
 
 
 class OfText(Primitive):
@@ -146,10 +140,14 @@ def whole_number(option: str, value: Any, least: int = 1) -> Any:
     return value
 
 
+def is_amount(value: Any) -> bool:
+    """Whether it is a number from 0 on that is not infinite, and no bool."""
+    return isinstance(value, Real | Decimal) and not isinstance(value, bool) and 0 <= float(value) < inf
+
+
 def finite_number(option: str, value: Any, above: bool = False) -> Any:
     """The value. ValueError with one sentence: it is no finite number from 0, or not `above` it."""
-    known = isinstance(value, Real) and not isinstance(value, bool) and 0 <= float(value) < inf
-    if not known or (above and value == 0):
+    if not (isinstance(value, Real) and is_amount(value)) or (above and value == 0):
         raise ValueError(f"{option}={value!r} does not fit; give a number {'above' if above else 'from'} 0")
     return value
 

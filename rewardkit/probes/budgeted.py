@@ -15,7 +15,7 @@ from tqdm.auto import tqdm
 from rewardkit.errors import InputError, preview
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts
-from rewardkit.scoring.deadlines import LATE
+from rewardkit.scoring.calls import LATE
 from rewardkit.scoring.score import score
 from rewardkit.scoring.scores import Scores
 

@@ -26,7 +26,8 @@ from rewardkit.probes.watching import CHANGED, NAN, varied, watching
 from rewardkit.rewards.plan import ROLLOUT
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.signature import parameters
-from rewardkit.scoring.deadlines import LATE, UNTRIED, TimeLimit
+from rewardkit.scoring.calls import LATE
+from rewardkit.scoring.deadlines import UNTRIED, TimeLimit
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.outcomes import Outcomes
 from rewardkit.targets import trl

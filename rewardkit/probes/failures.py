@@ -18,8 +18,7 @@ from rewardkit.probes.seen import EXAMPLES, Seen
 from rewardkit.probes.sentences import LONGEST
 from rewardkit.probes.trying import Outcome, Row, Tries
 from rewardkit.probes.verdicts import Trial, wilson
-from rewardkit.scoring.calls import OUT_OF_RANGE
-from rewardkit.scoring.deadlines import LATE
+from rewardkit.scoring.calls import LATE, OUT_OF_RANGE
 
 __all__ = ["ENDED", "WRONG_MODES", "constants", "failures", "hangs", "whole", "wrong_mode"]
 

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rewardkit.errors import CasesError, InputError, RewardError, did_you_mean, preview
+from rewardkit.errors import CasesError, InputError, RewardError, did_you_mean
 from rewardkit.primitives.gates import Gate
 from rewardkit.probes.budgeted import check_budget
 from rewardkit.probes.mutant_results import MutantResult
 from rewardkit.probes.mutant_trial import Trial
 from rewardkit.probes.probing import BUDGET
 from rewardkit.probes.remembering import Remembered
-from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.reward import Reward, check_reward
 from rewardkit.rollouts.table import Rollouts, load_rollouts
 from rewardkit.scoring.cases import Case, CaseSource, cases_of, without
 
@@ -74,8 +74,7 @@ def mutants(
     >>> result.proposed_cases[0]["completion"], result.proposed_cases[0]["reward"]
     ('Rome', 0.0)
     """
-    if not isinstance(reward, Reward):
-        raise RewardError(f"mutants takes a Reward, not {preview(reward)}; load or make one first")
+    check_reward(reward, "mutants")
     if isinstance(most, bool) or not isinstance(most, int) or most < 1:
         raise InputError(f"most={most!r} is not a number of rollouts; give a whole number from 1")
     check_budget(budget)

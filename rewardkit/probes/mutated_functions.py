@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from rewardkit.primitives.gates import Gate
-from rewardkit.primitives.primitive import Made
 from rewardkit.probes.mutated_code import CodeChange, code_changes, helpers, names_in, with_code
 from rewardkit.probes.mutated_options import option_changes, primitive, scaled, written
 from rewardkit.rewards.fingerprint import HOLDERS, describe, user_code
@@ -206,7 +205,5 @@ def _rewritten(value: Any, change: CodeChange) -> Any:
         parts_of = {item.name: getattr(value, item.name) for item in fields(value) if item.init}
         new = {name: _rewritten(part, change) for name, part in parts_of.items()}
         new = {name: part for name, part in new.items() if part is not parts_of[name]}
-        if isinstance(value, Made):
-            return value.replaced(**new) if new else value
         return replace(value, **new) if new else value  # type: ignore[type-var]
     return value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from rewardkit.primitives import extract, measure, verify
@@ -141,7 +141,7 @@ def _of_parts(made: Any, parts: tuple[Any, ...], every: bool) -> _Changes:
 def _replaced(made: Any, option: str, value: Any) -> Any:
     """The primitive with another value of an option; ``None`` where that contradicts the others."""
     try:
-        return made.replaced(**{option: value})
+        return replace(made, **{option: value})
     except (ValueError, TypeError):
         return None
 

@@ -21,7 +21,6 @@ from rewardkit.probes.mutated_options import Change, option_changes, scaled, wri
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.plan import Routing
 from rewardkit.rewards.reward import Reward, Route
-from rewardkit.rewards.signature import gate_asks_for
 
 __all__ = ["Mutant", "mutants_of"]
 
@@ -206,9 +205,9 @@ def _without(reward: Reward, name: str) -> Iterator[Mutant]:
     """The reward without a component and what depends on it; alone it would be as with weight 0."""
     gone = {name}
     for item in reward.components:
-        if gone & {*item.asks_for, *gate_asks_for(item.gate_call)}:
+        if gone & {name for call in item.calls for name in call.asks_for}:
             gone.add(item.name)
-    gate = None if gone & set(gate_asks_for(reward.gate_call)) else reward.gate
+    gate = None if reward.gate_call and gone & set(reward.gate_call.asks_for) else reward.gate
     kept = [item for item in reward.components if item.name not in gone]
     if not kept or (gone == {name} and gate is reward.gate):
         return

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from rewardkit.errors import RewardError, RolloutsError, did_you_mean, preview
+from rewardkit.errors import RewardError, RolloutsError, did_you_mean
 from rewardkit.findings import SEVERITIES, Finding, percent
 from rewardkit.probes import rendering
 from rewardkit.probes.attempts import Attempt, Probe, Subject
@@ -29,7 +29,7 @@ from rewardkit.probes.search import search as search_exploits
 from rewardkit.probes.seen import Known, Seen, special
 from rewardkit.probes.trying import Tries, Variants
 from rewardkit.probes.verdicts import WILD, Trial, tallied
-from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.reward import Reward, check_reward
 from rewardkit.rollouts.table import Rollouts, load_rollouts
 from rewardkit.scoring.cases import CaseSource, cases_of
 from rewardkit.scoring.deadlines import TimeLimit, cannot_limit, time_limit
@@ -157,8 +157,7 @@ def probe(
     many times, and says whether to go on: if not, the rest is untried. RewardError: a column is asked for
     that is not there.
     """
-    if not isinstance(reward, Reward):
-        raise RewardError(f"probe takes a Reward, not {preview(reward)}; load or make one first")
+    check_reward(reward, "probe")
     _check_numbers(timeout=timeout, budget=budget, leakage=leakage, search=search)
     if not isinstance(rollouts, Rollouts):
         rollouts = load_rollouts(rollouts)

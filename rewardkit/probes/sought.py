@@ -116,9 +116,7 @@ def _compiled(pattern: Any) -> Any:
     if isinstance(pattern, engine.Pattern):
         return pattern
     try:
-        if not isinstance(pattern, str | re.Pattern):
-            raise ValueError(f"pattern {pattern!r} does not compile: it is no text")
-        if isinstance(pattern, str):
+        if not isinstance(pattern, re.Pattern):
             return compiled(pattern)
         flags = pattern.flags & SHARED_FLAGS | (engine.ASCII if pattern.flags & re.ASCII else 0)
         return engine.compile(pattern.pattern, int(flags))

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from rewardkit.rewards.reward import Reward
-from rewardkit.scoring.deadlines import LATE, UNTRIED, TimeLimit
+from rewardkit.scoring.calls import LATE
+from rewardkit.scoring.deadlines import UNTRIED, TimeLimit
 from rewardkit.scoring.evaluate import evaluate
 
 __all__ = ["Extent", "Outcome", "Row", "Tries", "Variants"]

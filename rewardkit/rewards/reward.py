@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rewardkit.errors import RewardError, did_you_mean
+from rewardkit.errors import RewardError, did_you_mean, preview
 from rewardkit.html import cards
 from rewardkit.primitives.gates import Gate
 from rewardkit.primitives.weights import check_weights
@@ -21,7 +21,7 @@ from rewardkit.rewards.signature import Call, check_name, read_gate
 if TYPE_CHECKING:
     from rewardkit.scoring.result import RewardResult
 
-__all__ = ["RECORD_VERSION", "Reward", "Route"]
+__all__ = ["RECORD_VERSION", "Reward", "Route", "check_reward"]
 
 RECORD_VERSION = 2
 """Of the definition in a run record: 2 names primitives as people write them (``rk.verify.matches``)."""
@@ -314,6 +314,12 @@ class Reward:
             "route": {"column": routing.column, "rewards": rewards, "default": default},
             "fingerprints": {kind: prints(kind) for kind in ("scoring", "reward")},
         }
+
+
+def check_reward(reward: Any, verb: str) -> None:
+    """RewardError unless it is a Reward, which `verb` takes."""
+    if not isinstance(reward, Reward):
+        raise RewardError(f"{verb} takes a Reward, not {preview(reward)}; load or make one first")
 
 
 def Route(

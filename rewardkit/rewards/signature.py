@@ -14,7 +14,7 @@ from rewardkit.primitives.gates import Gate
 from rewardkit.primitives.primitive import Made
 from rewardkit.rewards.fingerprint import Recorded
 
-__all__ = ["Call", "check_name", "gate_asks_for", "is_async", "parameters", "read_gate"]
+__all__ = ["Call", "check_name", "is_async", "parameters", "read_gate"]
 
 
 def parameters(function: Any) -> dict[str, inspect.Parameter]:
@@ -123,8 +123,3 @@ def read_gate(gate: Gate | None, owner: str) -> Call | None:
     if callable(gate.on):
         return Call.read(gate.on, owner)
     return Call(gate.admits, (gate.on,), {}, owner)
-
-
-def gate_asks_for(call: Call | None) -> tuple[str, ...]:
-    """Names of the columns a gate needs."""
-    return call.asks_for if call is not None else ()

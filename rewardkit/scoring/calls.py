@@ -57,8 +57,7 @@ class Failure:
 class Calls:
     """Calls of one function: for each of its parameters a column with the argument of every call.
 
-    `settle` makes a plain value of an answer, or a Failure, and leaves what it made as it is. What a call
-    notes goes into its dict of `notes`.
+    `settle` makes a plain value of an answer, or a Failure. What a call notes goes into its dict of `notes`.
     """
 
     function: Callable[..., Any]

@@ -16,11 +16,11 @@ import pandas as pd
 from rewardkit.errors import CasesError, RewardError, did_you_mean, preview
 from rewardkit.html import cards
 from rewardkit.primitives.messages import assistant_text
-from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.reward import Reward, check_reward
 from rewardkit.rollouts.files import json_lines
 from rewardkit.rollouts.package_data import resolve
 from rewardkit.scoring.deadlines import time_limit
-from rewardkit.scoring.evaluate import check_reward, evaluate
+from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.outcomes import STATUSES, Outcomes
 
 __all__ = ["Case", "CheckResult", "Expected", "Miss", "assert_cases", "check", "load_cases"]

@@ -11,11 +11,11 @@ from typing import Any
 from rewardkit.errors import RewardError, describe_error, preview, without_addresses
 from rewardkit.primitives.gates import Gate
 from rewardkit.rewards.fingerprint import describe, of_rewardkit, user_code
-from rewardkit.scoring.calls import CONCURRENT_CALLS, LATE, Calls, Failure, answered
+from rewardkit.scoring.calls import CONCURRENT_CALLS, LATE, Calls, Failure, answered, as_score
 from rewardkit.scoring.printed import Printed, caught_prints, print_here
 from rewardkit.workers.pool import CannotSend, DeadlinePassed, Lost, WorkerEnded, Workers, pickled
 
-__all__ = ["LATE", "UNTRIED", "CannotLimit", "TimeLimit", "answers_of", "cannot_limit", "time_limit"]
+__all__ = ["UNTRIED", "CannotLimit", "TimeLimit", "answers_of", "cannot_limit", "time_limit"]
 
 UNTRIED = "was not tried"
 """So the reason of a call begins that was not made, as others before it were late."""
@@ -167,7 +167,9 @@ def _made(
     notes: list[dict[str, Any]] = [{} for _ in range(count)]
     calls = Calls(function, positional, keywords, count, settle, notes if listening else None, is_async)
     with caught_prints() as printed:
-        values = list(map(settle, answered(calls, seconds)))
+        values = answered(calls, seconds)
+        if settle is as_score:  # which is left to others; but what is no plain number may not be sendable
+            values = list(map(settle, values))
     for heard in notes:
         for name, value in heard.items():
             try:

@@ -14,11 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.errors import RewardError, preview
 from rewardkit.primitives.gates import Gate
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.plan import ROLLOUT, Columns, Part, Plan, Rows
-from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.signature import Call
 from rewardkit.scoring.calls import (
     OUT_OF_RANGE,
@@ -33,10 +31,12 @@ from rewardkit.scoring.calls import (
 from rewardkit.scoring.deadlines import TimeLimit, answers_of
 from rewardkit.scoring.outcomes import ABSTAINED, ERROR, GATED, SCORED, Outcome, Outcomes
 
-__all__ = ["at_rows", "check_reward", "evaluate"]
+__all__ = ["at_rows", "evaluate"]
 
-LISTS: dict[Any, Any] = {as_score: partial(as_list, settle=as_score, what="scores"),
-         as_field: partial(as_list, settle=as_field, what="values")}  # fmt: skip
+LISTS: dict[Any, Any] = {
+    as_score: partial(as_list, settle=as_score, what="scores"),
+    as_field: partial(as_list, settle=as_field, what="values"),
+}
 """How the answer of a call for several rows is settled, by how one value is."""
 
 ALONE = "needs the siblings of its group"
@@ -66,12 +66,6 @@ def evaluate(
         for outcome in out.components.values():
             outcome.mark([row], ABSTAINED, f"no reward for {column}={columns[column][row]!r}")
     return out
-
-
-def check_reward(reward: Any, verb: str) -> None:
-    """RewardError unless it is a Reward, which `verb` takes."""
-    if not isinstance(reward, Reward):
-        raise RewardError(f"{verb} takes a Reward, not {preview(reward)}; load or make one first")
 
 
 def at_rows(values: Sequence[Any], rows: Rows) -> Sequence[Any]:
@@ -134,7 +128,8 @@ class _Evaluation:
         if item.group and self.groups is None:
             outcome.mark(rows, ABSTAINED, ALONE)
         else:
-            together = "all" if item.batch is True else "batch" if item.batch else "group" * item.group
+            alone = "group" if item.group else ""
+            together = "all" if item.batch is True else "batch" if item.batch else alone
             _take(self.values(item.call, rows, as_score, together), rows, item.range, outcome)
         self.done[item.name], self.known[item.name] = outcome, outcome.scores
 

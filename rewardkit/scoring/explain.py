@@ -11,9 +11,8 @@ from rewardkit.errors import RewardError, RolloutsError, preview
 from rewardkit.html.markup import aligned, html_of, marked, number, render
 from rewardkit.primitives.extract import Extractor, Span
 from rewardkit.rewards.fingerprint import describe
-from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.reward import Reward, check_reward
 from rewardkit.rollouts.values import present
-from rewardkit.scoring.evaluate import check_reward
 from rewardkit.scoring.result import RewardResult
 from rewardkit.scoring.scores import Scores
 

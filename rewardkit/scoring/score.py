@@ -14,11 +14,11 @@ import pandas as pd
 
 from rewardkit.errors import Interrupted, RolloutsError
 from rewardkit.rewards.plan import ROLLOUT, Floats, Rows
-from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.reward import Reward, check_reward
 from rewardkit.rollouts.table import Rollouts, load_rollouts
 from rewardkit.rollouts.values import as_column, column_values
 from rewardkit.scoring import engines
-from rewardkit.scoring.evaluate import at_rows, check_reward
+from rewardkit.scoring.evaluate import at_rows
 from rewardkit.scoring.outcomes import Outcomes
 from rewardkit.scoring.scores import OWN_COLUMNS, OWN_PREFIXES, Scores, status_column, versions
 

@@ -17,7 +17,7 @@ from rewardkit.probes.pieces import mentions
 from rewardkit.probes.search import CALLS, SHRINK, cannot_search, search
 from rewardkit.probes.seen import Seen
 from rewardkit.probes.trying import Outcome, Tries, Variants
-from rewardkit.scoring.deadlines import LATE
+from rewardkit.scoring.calls import LATE
 
 SEEDS = range(5)
 

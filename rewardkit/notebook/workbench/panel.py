@@ -9,7 +9,7 @@ from typing import Any
 import ipywidgets as widgets
 import pandas as pd
 
-from rewardkit.errors import InputError, RewardError, preview
+from rewardkit.errors import InputError
 from rewardkit.html import markup
 from rewardkit.notebook.workbench.bench import Bench
 from rewardkit.notebook.workbench.browse import Browse
@@ -18,7 +18,7 @@ from rewardkit.notebook.workbench.compose import Compose
 from rewardkit.notebook.workbench.live import live
 from rewardkit.notebook.workbench.parts import KEYS, STYLE, Panel, classed
 from rewardkit.notebook.workbench.tried import Findings, Probes
-from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.reward import Reward, check_reward
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.cases import CaseSource
 from rewardkit.scoring.score import score
@@ -59,8 +59,7 @@ class Workbench:
         seed: int = 0,
     ) -> None:
         reward = load_reward(reward) if isinstance(reward, str) else reward
-        if not isinstance(reward, Reward):
-            raise RewardError(f"Workbench takes a Reward, not {preview(reward)}; load or make one first")
+        check_reward(reward, "Workbench")
         scores = _scores(reward, rollouts, timeout)
         self._bench = Bench(
             scores, cases=cases, ignore=ignore, label=label, training=training, timeout=timeout, seed=seed

@@ -65,8 +65,12 @@ class math_answer(Extractor):
 
 def boxes(text: str) -> list[Box]:
     """The boxes of a text that are in no other."""
+    return _outermost(all_boxes(text))
+
+
+def _outermost(every: list[Box]) -> list[Box]:
     found: list[Box] = []
-    for box in all_boxes(text):
+    for box in every:
         if not found or box.outer[0] >= found[-1].outer[1]:
             found.append(box)
     return found
@@ -87,11 +91,12 @@ def _run(text: str, spans: list[Span]) -> Span:
 
 
 def _boxed(text: str) -> Span | None:
-    outer = [box.outer for box in boxes(text)]
-    if not outer:
+    every = all_boxes(text)
+    if not every:
         return None
+    outer = [box.outer for box in _outermost(every)]
     run = _run(text, outer)
-    return all_boxes(text)[-1].inner if run == outer[-1] else run
+    return every[-1].inner if run == outer[-1] else run
 
 
 def _announced(text: str) -> Span | None:

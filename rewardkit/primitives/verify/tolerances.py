@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
-from numbers import Real
 from typing import Any, Literal
 
-from rewardkit.primitives.primitive import one_of
+from rewardkit.primitives.primitive import is_amount, one_of
 from rewardkit.primitives.verify.numbers import Number, read_number
 
 __all__ = ["alike", "check_tolerances", "closeness", "numbers_equal"]
@@ -82,7 +80,7 @@ def closeness(
 
 def _check_credit(zero_at: float, steps: Sequence[tuple[float, float]] | None) -> None:
     """Raise a ValueError where the options of `closeness` do not say how credit falls."""
-    if not (_is_amount(zero_at) and zero_at):
+    if not (is_amount(zero_at) and zero_at):
         raise ValueError(
             f"zero_at={zero_at!r} must be above 0, and finite: the error from which on the score is 0"
         )
@@ -96,7 +94,7 @@ def _check_credit(zero_at: float, steps: Sequence[tuple[float, float]] | None) -
         pairs = [(error, credit) for error, credit in steps]
     except (TypeError, ValueError):
         pairs = []
-    numbers = all(_is_amount(error) and _is_amount(credit) and credit <= 1 for error, credit in pairs)
+    numbers = all(is_amount(error) and is_amount(credit) and credit <= 1 for error, credit in pairs)
     if not pairs or not numbers or not all(a[0] < b[0] and a[1] > b[1] for a, b in pairwise(pairs)):
         raise ValueError(
             f"steps={steps!r} must be pairs of (error, credit) with errors that rise from 0 or above and "
@@ -106,15 +104,10 @@ def _check_credit(zero_at: float, steps: Sequence[tuple[float, float]] | None) -
 
 def check_tolerances(absolute: Any, relative: Any) -> None:
     """Raise a ValueError unless both are finite and 0 or above."""
-    if not (_is_amount(absolute) and _is_amount(relative)):
+    if not (is_amount(absolute) and is_amount(relative)):
         raise ValueError(
             f"tolerances must be 0 or above, and finite; got absolute={absolute!r}, relative={relative!r}"
         )
-
-
-def _is_amount(value: Any) -> bool:
-    """Whether an option is a number from 0 on that is not infinite."""
-    return isinstance(value, Real | Decimal) and not isinstance(value, bool) and 0 <= float(value) < math.inf
 
 
 def alike(a: Number, b: Number, absolute: float, relative: float) -> bool:
