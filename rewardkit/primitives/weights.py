@@ -55,7 +55,7 @@ def aggregate(
     else:
         total = np.zeros(len(scores))
         for values, weight in zip(np.where(unscored, 0.0, scores).T, weights, strict=True):
-            total += weight * values  # in turn, as by hand: a product of matrices rounds as the processor does
+            total += weight * values  # in turn: a product of matrices rounds as the processor does
         if aggregation == "weighted_mean":
             kept = np.where(missing & (on_missing == "skip"), 0.0, np.maximum(weights, 0.0)).sum(axis=1)
             total = np.divide(total, kept, out=np.full_like(total, np.nan), where=kept > 0)
