@@ -31,6 +31,10 @@ class CasesError(InputError):
     """A case file that cannot be read or speaks of what the reward does not have."""
 
 
+class NotJudged(Exception):
+    """Raised in a component: this completion is not judged, for the reason given. Never a score of 0."""
+
+
 class Cancelled(Exception):
     """Work that the `progress` it was given said to end; there is no result."""
 

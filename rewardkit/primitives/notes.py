@@ -7,6 +7,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+VERDICT = "verdict"
+"""The note in which a component that asks a model leaves what it was told: a dict with at least the `reason`,
+and `cost` where calls are paid for. It is kept whether anybody listens or not."""
+
 _notes: ContextVar[dict[str, Any] | None] = ContextVar("rewardkit_notes", default=None)
 
 

@@ -16,7 +16,7 @@ from rewardkit.probes.mutated_functions import Turned
 from rewardkit.probes.timed import TOOK, Timed
 from rewardkit.rewards.plan import ROLLOUT, Floats
 from rewardkit.rewards.reward import Reward
-from rewardkit.scoring.calls import CONCURRENT_CALLS, LATE, Calls, Failure, answered
+from rewardkit.scoring.calls import LATE, Calls, Failure, answered, concurrency
 from rewardkit.scoring.deadlines import TimeLimit
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.outcomes import Outcomes
@@ -149,7 +149,7 @@ class Remembered(TimeLimit):
         if not users and not calls.is_async:
             yield from answered(calls)
             return
-        size = CONCURRENT_CALLS if calls.is_async else 1
+        size = concurrency(calls.function) if calls.is_async else 1
         seconds = 0.0
         for start in range(0, calls.count, size):
             if self.left <= seconds * size / max(start, 1):  # not even as many as before would fit

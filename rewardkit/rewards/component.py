@@ -28,9 +28,10 @@ class Component:
     negative for a penalty, 0 to record only; `why` says what it is paid for; behind a closed `gate` it is not
     run. ``batch=True``: columns in, list out; ``batch="group"``: the same, a call a group where there are
     groups, and row by row where that call fails; ``group=True``: lists of the siblings of one group whose
-    gate is open, and without groups not judged. An `async def` is run on an event loop. `primary` marks the
-    task itself (by default the component of the largest weight); `expects_partial` says that a wrong answer
-    may earn a part of it, which probes then do not hold against it. RewardError: inconsistent options.
+    gate is open, and without groups not judged; primitives that compare siblings set it themselves. An
+    `async def` is run on an event loop. `primary` marks the task itself (by default the component of the
+    largest weight); `expects_partial` says that a wrong answer may earn a part of it, which probes then do
+    not hold against it. RewardError: inconsistent options.
 
     >>> Component("short", lambda completion: len(completion) < 10, weight=0.1).asks_for
     ('completion',)
@@ -50,6 +51,10 @@ class Component:
 
     def __post_init__(self) -> None:
         check_name(self.name, "component")
+        if not (self.batch or self.group):  # some functions can only be called for several rows
+            together = getattr(self.function, "together", "")
+            object.__setattr__(self, "group", together == "group")
+            object.__setattr__(self, "batch", together == "all")
         for problem in self._problems():
             raise RewardError(f"component {self.name!r}: {problem}")
         self.calls  # noqa: B018  read now, so that a bad signature is an error where the component is written
@@ -67,6 +72,11 @@ class Component:
             yield f"range={low_high!r} is not (low, high) with low below high; use None for unbounded"
         if self.batch not in tuple(KINDS):
             yield f"batch={self.batch!r} is not known; use True, False or 'group'"
+        if weight < 0 and getattr(self.function, "negative", False):
+            yield (
+                f"its rubric is negative, so it scores 1 where the fault is absent; weight={weight!r} turns "
+                "that around, and the fault would be paid: give a positive weight, or negative=False"
+            )
         if self.batch and self.group:
             yield "batch and group exclude each other; group=True already gets lists"
 

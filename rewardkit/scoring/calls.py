@@ -12,13 +12,14 @@ import threading
 import traceback
 from collections.abc import Callable, Coroutine, Iterator, Mapping, MappingView, Sequence
 from contextlib import suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from rewardkit.errors import CAUGHT, describe_error, preview
+from rewardkit.errors import CAUGHT, NotJudged, describe_error, preview
 from rewardkit.primitives.notes import listen
 from rewardkit.rewards.signature import Call
 
@@ -31,6 +32,8 @@ __all__ = [
     "as_field",
     "as_list",
     "as_score",
+    "concurrency",
+    "event_loop",
     "guarded",
     "line_of",
 ]
@@ -41,16 +44,33 @@ CONCURRENT_CALLS = 16
 LATE = "took longer than"
 """So the reason of a call begins that was ended."""
 
+CALLED: ContextVar[Callable[[Mapping[str, Any]], None] | None] = ContextVar("rewardkit_called", default=None)
+"""Who is told of each call of an async function that has ended, with what it noted; a progress bar."""
+
 OUT_OF_RANGE = "out of range: "
 """So the reason of a score begins that is a number outside the declared range."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """What stands in place of a value that a user's function failed to give, `late`: within its time."""
+    """What stands in place of a value that a user's function failed to give.
+
+    `late`: within its time; `abstains`: it says itself that it cannot judge.
+    """
 
     message: str
     late: bool = False
+    abstains: bool = False
+
+    @classmethod
+    def of(cls, error: BaseException) -> Failure:
+        """What an exception stands for."""
+        abstains = isinstance(error, NotJudged)
+        return cls(str(error) if abstains and str(error) else describe_error(error), abstains=abstains)
+
+
+UNFINISHED = Failure("interrupted")
+"""Stands for the answer of a call of an async function that an interrupt ended."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,14 +120,14 @@ def guarded(function: Callable[..., Any], *positional: Any, **keywords: Any) -> 
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        return Failure(describe_error(error))
+        return Failure.of(error)
 
 
 def answered(calls: Calls, seconds: float | None = None) -> list[Any]:
     """What each call gives, settled, but for scores, which their taker settles all at once.
 
     The calls are made here: one after the other, or some of an async function at a time, each of which may
-    take so many `seconds`.
+    take so many `seconds`. An interrupt ends the latter, and leaves `UNFINISHED` where no answer was.
     """
     function, notes = calls.function, calls.notes
 
@@ -124,7 +144,9 @@ def answered(calls: Calls, seconds: float | None = None) -> list[Any]:
                 notes[row].update(heard)
 
     if calls.is_async:
-        answers = _waited_for(_together(one, calls, seconds))
+        answers = [UNFINISHED] * calls.count
+        with suppress(KeyboardInterrupt):
+            _wait_for(_together(one, calls, seconds, answers))
     elif notes is None and calls.positional and not calls.keywords:
         answers = _in_turn(map(function, *calls.positional), calls.count)
     else:
@@ -141,53 +163,62 @@ def _in_turn(calls: Iterator[Any], count: int) -> list[Any]:
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            results.append(Failure(describe_error(error)))
+            results.append(Failure.of(error))
         else:
             if len(results) < count:  # the function raised StopIteration, which ends a map
                 results.append(Failure("StopIteration"))
     return results
 
 
-async def _together(one: Callable[[int], Any], calls: Calls, seconds: float | None) -> list[Any]:
-    """What calls of an async function give: a bounded number at a time, each ended where it is late."""
-    free = asyncio.Semaphore(CONCURRENT_CALLS)
+async def _together(
+    one: Callable[[int], Any], calls: Calls, seconds: float | None, answers: list[Any]
+) -> None:
+    """Fill in what calls of an async function give: so many at a time, each ended where it is late."""
+    free = asyncio.Semaphore(concurrency(calls.function))
+    called = CALLED.get()
 
     async def awaited(row: int) -> Any:
         try:
             return await one(row)
         except BaseException as error:  # no interrupt of the keyboard, which the main thread gets
-            return Failure(describe_error(error))
+            return Failure.of(error)
 
-    async def when_free(row: int) -> Any:
+    async def when_free(row: int) -> None:
         async with free:
             with listen(calls.notes is not None) as heard:
                 task = asyncio.ensure_future(awaited(row))
                 done, _ = await asyncio.wait({task}, timeout=seconds)
             if not done:
                 task.cancel()
-                return Failure(f"{LATE} {seconds:g} s", late=True)
-            if calls.notes is not None:
+            elif calls.notes is not None:
                 calls.notes[row].update(heard)
-            return task.result()
+            answers[row] = task.result() if done else Failure(f"{LATE} {seconds:g} s", late=True)
+            if called:
+                called(heard)
 
-    return list(await asyncio.gather(*map(when_free, range(calls.count))))
+    await asyncio.gather(*map(when_free, range(calls.count)))
 
 
-def _waited_for(coroutine: Coroutine[Any, Any, list[Any]]) -> list[Any]:
-    """What a coroutine returns, on a loop in a thread of its own: a notebook's main thread has a running one.
+def concurrency(function: Any) -> int:
+    """How many calls of an async function are made at a time: as it says itself, or `CONCURRENT_CALLS`."""
+    return int(getattr(function, "concurrency", CONCURRENT_CALLS))
+
+
+def _wait_for(coroutine: Coroutine[Any, Any, None]) -> None:
+    """Run a coroutine on a loop in a thread of its own: a notebook's main thread has a running one.
 
     The loop stays: a client that a function keeps belongs to the one it was first used in.
     """
-    waiting = asyncio.run_coroutine_threadsafe(coroutine, _loop(os.getpid(), threading.get_ident()))
+    waiting = asyncio.run_coroutine_threadsafe(coroutine, event_loop(os.getpid(), threading.get_ident()))
     try:
-        return waiting.result()
+        waiting.result()
     finally:
         waiting.cancel()  # where this thread was interrupted
 
 
 @lru_cache
-def _loop(process: int, thread: int) -> asyncio.AbstractEventLoop:
-    """The event loop for a thread that waits."""
+def event_loop(process: int, owner: int | str) -> asyncio.AbstractEventLoop:
+    """The event loop for whoever waits in a process: a thread, or all that ask models."""
     loop = asyncio.new_event_loop()
 
     def run() -> None:

@@ -8,10 +8,10 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
 
-from rewardkit.errors import RewardError, describe_error, preview, without_addresses
+from rewardkit.errors import RewardError, preview, without_addresses
 from rewardkit.primitives.gates import Gate
 from rewardkit.rewards.fingerprint import describe, of_rewardkit, user_code
-from rewardkit.scoring.calls import CONCURRENT_CALLS, LATE, Calls, Failure, answered, as_score
+from rewardkit.scoring.calls import LATE, Calls, Failure, answered, as_score, concurrency
 from rewardkit.scoring.printed import Printed, caught_prints, print_here
 from rewardkit.workers.pool import CannotSend, DeadlinePassed, Lost, WorkerEnded, Workers, pickled
 
@@ -127,7 +127,7 @@ class TimeLimit:
         how = (calls.function, calls.settle, calls.is_async, calls.notes is not None, self.seconds)
         key = (id(calls.function), *how[1:])
         made = self._sent.setdefault(key, partial(_made, *how))  # the same object, so that it is sent once
-        size, extra = (CONCURRENT_CALLS, self.seconds) if calls.is_async else (1, 0.0)
+        size, extra = (concurrency(calls.function), self.seconds) if calls.is_async else (1, 0.0)
         waiting = [range(calls.count)[start : start + size] for start in range(0, calls.count, size)]
         while waiting:
             batches, waiting = waiting, []
@@ -150,7 +150,7 @@ class TimeLimit:
                 "returned what cannot be sent from the process that a time limit needs "
                 f"({without_addresses(str(error))}); return plain values, or score without timeout"
             )
-        return Failure(str(error) if isinstance(error, WorkerEnded) else describe_error(error))
+        return Failure(str(error)) if isinstance(error, WorkerEnded) else Failure.of(error)
 
 
 def _made(

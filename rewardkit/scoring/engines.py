@@ -23,6 +23,8 @@ from rewardkit.workers.pool import CannotSend, Lost, WorkerEnded, Workers
 __all__ = ["run"]
 
 FIRST_SHARD = 4  # rows, in this process
+WAITING_SHARD = 512
+"""Rows with async components, whose calls wait together. Our choice: the last few to wait cost little."""
 FIRST_WITH_PATIENCE = 256  # late calls are counted by shard
 SHARD_SECONDS = 0.25
 """That the next shard is to take. Our choice: about what an interrupt may lose, or one call."""
@@ -43,12 +45,17 @@ def run(
     """Rows and their outcomes (without plan), shard by shard as they are done; groups are kept together.
 
     In this process or, with `workers`, in so many others; with a `timeout` every call of a user's function is
-    made by itself, in one of those. `options` are those of `evaluate`. RewardError: workers that are none,
-    a timeout that is none, what cannot be sent there.
+    made by itself, in one of those. Async components are always awaited together, in this process unless
+    there is a `timeout`. `options` are those of `evaluate`. RewardError: workers that are none, a timeout
+    that is none, what cannot be sent there. InputError: a model that cannot be asked.
     """
     if workers is not None and (type(workers) is not int or workers < 1):
         raise RewardError(f"workers={workers!r} is not a number of processes; give 1 or more, or None")
+    for function in reward.functions:
+        if callable(prepare := getattr(function, "prepare", None)):  # a judge looks for its server
+            prepare()
     count = len(groups)
+    waiting = any(call.is_async for inner in reward.inner for _, call in inner.calls)
     # where a component has all rows in one call, a part of them would be another call
     whole = not count or any(item.batch is True for inner in reward.inner for item in inner.components)
     order = np.arange(count) if whole else np.argsort(groups, kind="stable")
@@ -63,7 +70,7 @@ def run(
         return {name: at_rows(values, rows) for name, values in columns.items()}, groups[rows]
 
     outcomes = partial(_outcomes, reward, options)
-    if workers is not None and timeout is None:
+    if workers is not None and timeout is None and not waiting:
         shards = [shard(0, size := min(SHARD, count // (8 * workers) + 1))]
         while (done := sum(map(len, shards))) < count:
             shards.append(shard(done, size))
@@ -72,10 +79,16 @@ def run(
         return
     with time_limit(timeout, patience=patience, processes=workers) as limit:
         done, size = 0, FIRST_SHARD if patience is None else FIRST_WITH_PATIENCE
+        least = WAITING_SHARD if waiting else 1
         while done < count or not done:  # small ones first: an interrupt keeps what is done
             began = time.perf_counter()
-            rows = shard(done, size)
-            yield rows, outcomes(*part(rows), limit)
+            rows = shard(done, max(size, least))
+            found = outcomes(*part(rows), limit)
+            if found.unfinished:
+                kept, found = found.finished()
+                yield rows[kept], found
+                raise KeyboardInterrupt
+            yield rows, found
             share = SHARD_SECONDS / max(time.perf_counter() - began, 1e-9)
             size = max(1, int(size * min(share, 8)))
             done += len(rows) or 1

@@ -15,11 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardkit.primitives.gates import Gate
+from rewardkit.primitives.notes import VERDICT
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.plan import ROLLOUT, Columns, Part, Plan, Rows
 from rewardkit.rewards.signature import Call
 from rewardkit.scoring.calls import (
     OUT_OF_RANGE,
+    UNFINISHED,
     Calls,
     Failure,
     as_decision,
@@ -55,6 +57,7 @@ def evaluate(
 
     `groups` are group codes, (rows,); without them group components abstain. `limit` bounds the time of each
     call of a user's function. Never raises for what a component, field or gate does: that becomes its status.
+    Where an interrupt ends calls of async components, no others are made, and their rows are unfinished.
     """
     out = Outcomes.blank(plan, notes=notes)
     unmatched = np.ones(plan.rows, dtype=bool)
@@ -117,7 +120,7 @@ class _Evaluation:
         values = self.known[name] = self.out.fields[name]
         for row, value in zip(rows.tolist(), self.values(call, rows, as_field, together), strict=True):
             if type(value) is Failure:
-                outcome.mark([row], ERROR, value.message)
+                outcome.mark([row], ABSTAINED if value.abstains else ERROR, value.message)
             else:
                 values[row] = value
         if outcome.reasons:
@@ -130,7 +133,16 @@ class _Evaluation:
         else:
             alone = "group" if item.group else ""
             together = "all" if item.batch is True else "batch" if item.batch else alone
-            _take(self.values(item.call, rows, as_score, together), rows, item.range, outcome)
+            if item.call.is_async and self.out.unfinished:  # an interrupt ended an earlier one
+                self.out.unfinished.update(rows.tolist())
+                rows = rows[:0]
+            told = outcome.verdicts if getattr(item.function, "asks_model", False) else None
+            answers = self.values(item.call, rows, as_score, together, told)
+            if item.call.is_async:
+                self.out.unfinished.update(
+                    row for row, answer in zip(rows.tolist(), answers, strict=True) if answer is UNFINISHED
+                )
+            _take(answers, rows, item.range, outcome)
         self.done[item.name], self.known[item.name] = outcome, outcome.scores
 
     def gate(self, gate: Gate | None, call: Call, rows: Rows) -> Outcome:
@@ -149,7 +161,7 @@ class _Evaluation:
             answers = [guarded(gate.admits, value) for value in at_rows(self.column(gate.on), rows)]
         for row, answer in zip(rows.tolist(), answers, strict=True):
             if isinstance(answer, Failure):
-                out.mark([row], ERROR, answer.message)
+                out.mark([row], ABSTAINED if answer.abstains else ERROR, answer.message)
             elif not answer:
                 out.status[row] = ABSTAINED if answer is None else GATED
         return out
@@ -179,18 +191,25 @@ class _Evaluation:
         return column
 
     def values(
-        self, call: Call, rows: Rows, settle: Callable[[Any], Any], together: str = ""
+        self,
+        call: Call,
+        rows: Rows,
+        settle: Callable[[Any], Any],
+        together: str = "",
+        told: dict[int, Any] | None = None,
     ) -> Sequence[Any]:
-        """What a function gives for each of these rows, or Failures.
+        """What a function gives for each of these rows, or Failures; `told` gets what it notes as `VERDICT`.
 
         It is called for each row, or with lists for several `together`: "all", those of a "group", or of a
         "batch": a group where there are groups, and where that fails each of its rows alone.
         """
-        heard = self.out.notes
         if not together:
-            notes = None if heard is None else at_rows(heard, rows)
+            notes = self.listener(len(rows), told)
             calls = Calls.of(call, lambda name: at_rows(self.column(name), rows), len(rows), settle, notes)
-            return answers_of(calls, self.limit)
+            answers = answers_of(calls, self.limit)
+            for row, said in zip(rows.tolist(), notes, strict=True) if notes else ():
+                self.hear(said, [row], told)
+            return answers
         if together == "group" and self.groups is None:
             return [Failure(ALONE)] * len(rows)
         bundles: list[Rows] = [rows] if len(rows) else []
@@ -200,21 +219,35 @@ class _Evaluation:
             bundles = np.split(rows[order], np.flatnonzero(np.diff(codes[order])) + 1)
         values: dict[int, Any] = {}
         while bundles:
-            # a note of several rows can only be heard where it means one
-            notes = None if heard is None else [heard[some[0]] if len(some) == 1 else {} for some in bundles]
+            notes = self.listener(len(bundles), told)
             lists = partial(self.lists, bundles=bundles)
             answers = answers_of(Calls.of(call, lists, len(bundles), LISTS[settle], notes), self.limit)
             again: list[Rows] = []
-            for some, answer in zip(bundles, answers, strict=True):
+            for place, (some, answer) in enumerate(zip(bundles, answers, strict=True)):
                 if isinstance(answer, Failure) and together == "batch" and len(some) > 1:
                     again += list(some[:, None])
                     continue
+                if notes is not None:
+                    self.hear(notes[place], some.tolist(), told)
                 if not isinstance(answer, Failure) and len(answer) != len(some):
                     answer = Failure(f"returned {len(answer)} values for {len(some)} completions")
                 several = [answer] * len(some) if isinstance(answer, Failure) else answer
                 values.update(zip(some.tolist(), several, strict=True))
             bundles = again
         return [values[row] for row in rows.tolist()]
+
+    def listener(self, count: int, told: dict[int, Any] | None) -> list[dict[str, Any]] | None:
+        """A dict for what each of so many calls notes; ``None`` where nobody wants to know."""
+        return None if self.out.notes is None and told is None else [{} for _ in range(count)]
+
+    def hear(self, said: dict[str, Any], rows: list[int], told: dict[int, Any] | None) -> None:
+        """Keep what a call for these rows noted: the verdict of each, and notes where they mean one row."""
+        if told is not None and VERDICT in said:
+            verdicts = said.pop(VERDICT)
+            several = verdicts if isinstance(verdicts, list) else [verdicts] * len(rows)
+            told.update(zip(rows, several, strict=True))
+        if self.out.notes is not None and len(rows) == 1:
+            self.out.notes[rows[0]].update(said)
 
     def lists(self, name: str, bundles: list[Rows]) -> list[Sequence[Any]]:
         """The values of a column for the rows of each bundle, as a list that is the function's own."""
@@ -264,7 +297,8 @@ def _take(results: Sequence[Any], rows: Rows, allowed: tuple[float, float] | Non
         if score is None:
             outcome.status[row], outcome.reasons[row] = ABSTAINED, "returned None"
         elif isinstance(score, Failure):
-            outcome.status[row], outcome.reasons[row] = ERROR, score.message
+            status = ABSTAINED if score.abstains else ERROR
+            outcome.status[row], outcome.reasons[row] = status, score.message
         elif low <= score <= high:
             outcome.scores[row] = score
         else:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rewardkit.rewards.plan import Floats, Plan, Rows
 from rewardkit.scoring.printed import Printed
+
+T = TypeVar("T")
 
 __all__ = ["ABSTAINED", "ERROR", "GATED", "SCORED", "STATUSES", "Outcome", "Outcomes"]
 
@@ -20,11 +23,15 @@ SCORED, GATED, ABSTAINED, ERROR = range(4)
 
 @dataclass(eq=False)
 class Outcome:
-    """One component, or field, on each row: score (NaN unless scored), status, and why it is not scored."""
+    """One component, or field, on each row: score (NaN unless scored), status, and why it is not scored.
+
+    `verdicts` are what the model said that a component asked: the dict that it left as its `VERDICT` note.
+    """
 
     scores: Floats
     status: NDArray[np.int8]
     reasons: dict[int, str] = field(default_factory=dict)
+    verdicts: dict[int, dict[str, Any]] = field(default_factory=dict)
 
     @classmethod
     def blank(cls, rows: int, status: int = SCORED) -> Outcome:
@@ -41,6 +48,14 @@ class Outcome:
         """Write another outcome, which is of these rows alone, into this one."""
         self.scores[rows], self.status[rows] = other.scores, other.status
         self.reasons.update((int(rows[at]), reason) for at, reason in other.reasons.items())
+        self.verdicts.update((int(rows[at]), verdict) for at, verdict in other.verdicts.items())
+
+    def at(self, rows: Rows) -> Outcome:
+        """That of these rows alone, in their order."""
+        places = dict(zip(rows.tolist(), range(len(rows)), strict=True))
+        return Outcome(
+            self.scores[rows], self.status[rows], _moved(self.reasons, places), _moved(self.verdicts, places)
+        )
 
 
 @dataclass(eq=False)
@@ -49,7 +64,8 @@ class Outcomes:
 
     `fields` are the extractions, ``None`` where there is none; `failed` says by field and row why one failed
     (no value is no failure); `gate` is 1 where the gate on the whole reward is open, 0 closed, NaN unknown;
-    `notes` has what `rk.note` left, where it was asked for; `printed` what users' functions printed.
+    `notes` has what `rk.note` left, where it was asked for; `printed` what users' functions printed;
+    `unfinished` are the rows whose calls an interrupt ended.
     """
 
     plan: Plan
@@ -59,6 +75,7 @@ class Outcomes:
     notes: list[dict[str, Any]] | None = None
     failed: dict[str, dict[int, str]] = field(default_factory=dict)
     printed: Printed = field(default_factory=Printed)
+    unfinished: set[int] = field(default_factory=set)
 
     @classmethod
     def blank(cls, plan: Plan, *, notes: bool = False) -> Outcomes:
@@ -86,6 +103,20 @@ class Outcomes:
             for row, value in zip(places, values, strict=False):
                 whole[row] = value
 
+    def finished(self) -> tuple[Rows, Outcomes]:
+        """The rows that no interrupt left unfinished, and their outcomes alone."""
+        rows = np.array([row for row in range(len(self.gate)) if row not in self.unfinished], dtype=np.intp)
+        places = dict(zip(rows.tolist(), range(len(rows)), strict=True))
+        return rows, replace(
+            self,
+            fields={name: [values[row] for row in places] for name, values in self.fields.items()},
+            components={name: outcome.at(rows) for name, outcome in self.components.items()},
+            gate=self.gate[rows],
+            notes=None if self.notes is None else [self.notes[row] for row in places],
+            failed={name: _moved(reasons, places) for name, reasons in self.failed.items()},
+            unfinished=set(),
+        )
+
     @property
     def scores(self) -> dict[str, Floats]:
         """Scores by component, NaN unless scored."""
@@ -104,3 +135,8 @@ class Outcomes:
     def reason(self, component: str, row: int) -> str | None:
         """Why a component has no score on a row; ``None`` where it has one or is gated."""
         return self.components[component].reasons.get(row)
+
+
+def _moved(values: Mapping[int, T], places: Mapping[int, int]) -> dict[int, T]:
+    """What is known by row, for the rows that have a place, by that."""
+    return {places[row]: value for row, value in values.items() if row in places}

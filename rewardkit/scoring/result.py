@@ -20,7 +20,7 @@ class RewardResult:
 
     `scores`, `status` and `errors` are by component (a score is NaN unless its status is ``scored``), and so
     are the `weights` of those that are for it; `fields` are the extractions and `notes` what components left
-    with `rk.note`.
+    with `rk.note`; `verdicts` are what the models said that components asked.
     """
 
     reward: float
@@ -30,6 +30,7 @@ class RewardResult:
     fields: dict[str, Any]
     notes: dict[str, Any]
     weights: dict[str, float] = field(default_factory=dict)
+    verdicts: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def _repr_html_(self) -> str:
         weights = {name: f"{weight:g}" for name, weight in self.weights.items()}
@@ -44,7 +45,7 @@ class RewardResult:
             fields=[
                 (name, "not found" if value is None else repr(value)) for name, value in self.fields.items()
             ],
-            notes=[(name, repr(value)) for name, value in self.notes.items()],
+            notes=[(name, repr(value)) for name, value in {**self.notes, **self.verdicts}.items()],
         )
 
 
@@ -60,5 +61,6 @@ def result_of(reward: Reward, columns: Mapping[str, Any]) -> RewardResult:
         errors={name: why for name in found.components if (why := found.reason(name, 0)) is not None},
         fields={name: values[0] for name, values in found.fields.items()},
         notes=found.notes[0] if found.notes else {},
+        verdicts={name: out.verdicts[0] for name, out in found.components.items() if out.verdicts},
         weights={name: weight for part in plan.parts for name, weight in part.reward.weights.items()},
     )

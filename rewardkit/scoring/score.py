@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -13,11 +14,13 @@ import numpy as np
 import pandas as pd
 
 from rewardkit.errors import Interrupted, RolloutsError
+from rewardkit.primitives.notes import VERDICT
 from rewardkit.rewards.plan import ROLLOUT, Floats, Rows
 from rewardkit.rewards.reward import Reward, check_reward
 from rewardkit.rollouts.table import Rollouts, load_rollouts
 from rewardkit.rollouts.values import as_column, column_values
 from rewardkit.scoring import engines
+from rewardkit.scoring.calls import CALLED
 from rewardkit.scoring.evaluate import at_rows
 from rewardkit.scoring.outcomes import Outcomes
 from rewardkit.scoring.scores import OWN_COLUMNS, OWN_PREFIXES, Scores, status_column, versions
@@ -76,6 +79,7 @@ def score(
         from tqdm.auto import tqdm  # slow to import
 
         bar = tqdm(total=len(rollouts), desc="scoring", unit=" rollouts", leave=False)
+    token = CALLED.set(_counted(bar) if progress else None)
     done: list[tuple[Rows, Outcomes]] = []
     interrupted = False
     try:
@@ -85,9 +89,11 @@ def score(
                 if progress:
                     bar.update(len(rows))
     except KeyboardInterrupt:
-        if not done:
+        if not any(len(rows) for rows, _ in done):
             raise
         interrupted = True
+    finally:
+        CALLED.reset(token)
     kept = np.sort(np.concatenate([rows for rows, _ in done]))
     plan = reward.bind({name: at_rows(values, kept) for name, values in columns.items()}, len(kept))
     whole = Outcomes.blank(plan, notes=notes)
@@ -98,6 +104,19 @@ def score(
     if interrupted:
         raise Interrupted(scores, len(rollouts))
     return scores
+
+
+def _counted(bar: Any) -> Callable[[Mapping[str, Any]], None]:
+    """What shows beside a bar how many calls were answered, how many a second, and what they cost."""
+    began, calls, cost = time.perf_counter(), 0, 0.0
+
+    def called(heard: Mapping[str, Any]) -> None:
+        nonlocal calls, cost
+        calls, cost = calls + 1, cost + (heard.get(VERDICT, {}).get("cost") or 0.0)
+        rate = calls / max(time.perf_counter() - began, 1e-9)
+        bar.set_postfix_str(f"{calls:,} calls, {rate:.1f}/s" + (f", cost {cost:.4g}" if cost else ""))
+
+    return called
 
 
 def _scores(outcomes: Outcomes, rollouts: Rollouts, run: Mapping[str, Any]) -> Scores:
@@ -127,6 +146,10 @@ def _result_columns(outcomes: Outcomes, raw: Floats, final: Floats) -> pd.DataFr
         columns[f"score/{name}"] = outcome.scores
         columns[f"status/{name}"] = status_column(outcome.status)
         columns[f"error/{name}"] = texts(outcome.reasons)
+        if verdicts := outcome.verdicts:
+            columns[f"verdict/{name}"] = as_column([verdicts.get(row) for row in range(len(raw))])
+            costs = [verdicts.get(row, {}).get("cost") for row in range(len(raw))]
+            columns[f"cost/{name}"] = np.array(costs, dtype=float)
     notes = outcomes.notes or []
     for name in dict.fromkeys(name for heard in notes for name in heard):
         columns[f"note/{name}"] = as_column([heard.get(name) for heard in notes])

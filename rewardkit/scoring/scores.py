@@ -31,7 +31,7 @@ from rewardkit.scoring.outcomes import ERROR, GATED, STATUSES
 
 __all__ = ["Scores", "load_scores"]
 
-OWN_PREFIXES = ("field/", "failed/", "score/", "status/", "error/", "note/", "gate/")
+OWN_PREFIXES = ("field/", "failed/", "score/", "status/", "error/", "verdict/", "cost/", "note/", "gate/")
 OWN_COLUMNS = ("reward_raw", "reward")
 
 SHOWN = 100
@@ -44,7 +44,8 @@ class Scores:
 
     `table` has the rollout columns, then by name ``field/<name>`` (and ``failed/<name>``, why, where
     extractions failed), ``score/<component>`` (NaN unless scored),
-    ``status/<component>``, ``error/<component>`` (why not scored), where they exist ``note/<name>`` and
+    ``status/<component>``, ``error/<component>`` (why not scored), of components that ask a model
+    ``verdict/<component>`` and ``cost/<component>``, where they exist ``note/<name>`` and
     ``gate/reward`` (1 open, 0 closed, NaN unknown), then ``reward_raw`` (before the transform) and
     ``reward``. Raw scores stand apart from weights: `reweigh` never scores again.
     """
