@@ -1,13 +1,22 @@
 """The names of rewardkit, and where each comes from; `__init__.py` imports one when it is asked for."""
 
-from rewardkit import targets
+from rewardkit import judges, targets
 from rewardkit.analysis.comparison import Comparison, compare
 from rewardkit.analysis.diagnosis import Diagnosis, diagnose
 from rewardkit.analysis.forecast import Forecast, forecast
 from rewardkit.analysis.suggestions import Suggestion, Suggestions, suggest
 from rewardkit.analysis.variants import WhatIf, whatif
-from rewardkit.errors import Cancelled, CasesError, InputError, Interrupted, RewardError, RolloutsError
+from rewardkit.errors import (
+    Cancelled,
+    CasesError,
+    InputError,
+    Interrupted,
+    NotJudged,
+    RewardError,
+    RolloutsError,
+)
 from rewardkit.findings import Finding
+from rewardkit.judges.rubric import judge
 from rewardkit.notebook.magic import load_ipython_extension as load_ipython_extension
 from rewardkit.notebook.workbench.panel import Workbench as Workbench
 from rewardkit.primitives import extract, measure, verify
@@ -52,6 +61,7 @@ __all__ = [
     "InputError",
     "Interrupted",
     "MutantResult",
+    "NotJudged",
     "ProbeResult",
     "Reward",
     "RewardError",
@@ -78,6 +88,8 @@ __all__ = [
     "forecast",
     "gate",
     "get_reward_function",
+    "judge",
+    "judges",
     "load_cases",
     "load_reward",
     "load_rollouts",

@@ -63,7 +63,8 @@ class Server:
     def __post_init__(self) -> None:
         if find_spec("openai") is None:
             raise ModuleNotFoundError(
-                "sampling needs openai, of the extra 'sample': pip install 'reward-workbench[sample]'",
+                "asking a model needs openai, of the extras 'judges' and 'sample': pip install "
+                "'reward-workbench[judges]'",
                 name="openai",
             )
         try:
@@ -134,8 +135,8 @@ def _fatal_code(error: Exception) -> Any:
     """The key in `FATAL` of an error, ``None`` where it has none; a server that is there may be slow."""
     import openai
 
-    late = isinstance(error, openai.APITimeoutError) and type(error.__cause__).__name__ != "ConnectTimeout"
-    if isinstance(error, openai.APIConnectionError) and not late:
+    cause = type(error.__cause__).__name__
+    if isinstance(error, openai.APIConnectionError) and cause in ("ConnectError", "ConnectTimeout"):
         return "unreachable"
     codes = (getattr(error, "code", None), getattr(error, "status_code", None))
     return next((code for code in codes if code in FATAL), None)

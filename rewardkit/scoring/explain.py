@@ -62,7 +62,13 @@ class Explanation:
             out.append(f"field {name} = {value!r}" + (f" (characters {at})" if at else ""))
         out += ["", *aligned([HEADER, *(line.cells for line in self.lines)])]
         out += [f"note {name} = {value!r}" for name, value in self.result.notes.items()]
+        out += [f"verdict {name}: {said}" for name, said in self.verdicts]
         return "\n".join(out)
+
+    @property
+    def verdicts(self) -> list[tuple[str, str]]:
+        """What models said: component, then level, reason, what the call cost and the raw answer."""
+        return [(name, verdict_text(verdict)) for name, verdict in self.result.verdicts.items()]
 
     def _repr_html_(self) -> str:
         fields = {
@@ -77,7 +83,7 @@ class Explanation:
             fields=[*fields.items(), *truth],
             header=HEADER,
             rows=[line.cells for line in self.lines],
-            notes=list(self.result.notes.items()),
+            notes=[*self.result.notes.items(), *((f"{name}: verdict", said) for name, said in self.verdicts)],
         )
 
 
@@ -118,6 +124,11 @@ def explained(scores: Scores, row: int) -> Explanation:
             name: present(values[f"field/{name}"]) for name in reward.fields if f"field/{name}" in values
         },
         notes={name.removeprefix("note/"): value for name, value in notes.items() if value is not None},
+        verdicts={
+            name: dict(verdict)
+            for name in reward.names
+            if isinstance(verdict := values.get(f"verdict/{name}"), Mapping)
+        },
     )
     return _explanation(reward, scores.rollouts[row], result, f"row {row}")
 
@@ -146,6 +157,20 @@ def _explanation(reward: Reward, rollout: Mapping[str, Any], result: RewardResul
         why_not = result.errors.get(item.name, "")
         lines.append(Line(item.name, status, value, item.weight, adds, gate, why_not, item.why))
     return Explanation(part.name, str(completion), dict(rollout), spans, tuple(lines), result)
+
+
+def verdict_text(verdict: Mapping[str, Any]) -> str:
+    """What a model said, as a person reads it.
+
+    >>> verdict_text({"level": "good", "reason": "short", "cost": 0.002, "raw": ["{}"], "kept": False})
+    "good: short (cost 0.002; raw answer: '{}')"
+    """
+    level, reason, cost = verdict.get("level"), str(verdict.get("reason", "")), verdict.get("cost")
+    about = ["kept from before"] if verdict.get("kept") else [f"cost {cost:g}"] if cost is not None else []
+    raw = verdict.get("raw")
+    about += ["raw answer: " + " | ".join(map(repr, raw))] if raw else []
+    said = f"{level}: {reason}" if level else reason
+    return f"{said} ({'; '.join(about)})" if about else said
 
 
 def spans_of(extractor: Extractor, text: str) -> list[Span]:

@@ -45,7 +45,7 @@ class RewardResult:
             fields=[
                 (name, "not found" if value is None else repr(value)) for name, value in self.fields.items()
             ],
-            notes=[(name, repr(value)) for name, value in {**self.notes, **self.verdicts}.items()],
+            notes=[(name, repr(value)) for name, value in [*self.notes.items(), *self.verdicts.items()]],
         )
 
 

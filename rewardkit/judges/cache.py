@@ -1,0 +1,96 @@
+"""Cache: answers on disk, so that what was paid for once is not asked for again."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from rewardkit.errors import InputError
+from rewardkit.rollouts.package_data import GALLERY, bundled
+
+__all__ = ["Cache", "cache_file", "read_recorded"]
+
+FOLDER = "REWARDKIT_CACHE"
+"""Environment variable with the folder of the cache; "off" for none."""
+
+
+def cache_file() -> Path | None:
+    """Where answers are kept: in the folder that REWARDKIT_CACHE names, or the user's for caches."""
+    folder = os.environ.get(FOLDER, "").strip()
+    if folder == "off":
+        return None
+    if not folder:
+        from platformdirs import user_cache_dir
+
+        folder = user_cache_dir("rewardkit", appauthor=False)
+    return Path(folder) / "answers.sqlite"
+
+
+class Cache:
+    """Answers by key, in a file that several processes may use at once. An answer is plain data, as JSON.
+
+    InputError: the file cannot be opened or is no cache.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
+            self._file.execute("PRAGMA journal_mode=WAL")
+            self._file.execute("PRAGMA synchronous=NORMAL")  # a killed process loses nothing
+            self._file.execute("CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, answer TEXT)")
+        except (OSError, sqlite3.Error) as error:
+            raise InputError(
+                f"the cache of answers at {str(path)!r} cannot be used ({error}); set {FOLDER} to a folder "
+                "that can be written, or to 'off'"
+            ) from None
+
+    def get(self, key: str) -> dict[str, Any] | None:
+        """The answer that is kept under a key, ``None`` where there is none."""
+        row = self._file.execute("SELECT answer FROM answers WHERE key = ?", (key,)).fetchone()
+        return json.loads(row[0]) if row else None
+
+    def put(self, key: str, answer: dict[str, Any]) -> None:
+        """Keep an answer."""
+        self._file.execute("INSERT OR REPLACE INTO answers VALUES (?, ?)", (key, json.dumps(answer)))
+
+    @property
+    def count(self) -> int:
+        """How many answers are kept."""
+        return int(self._file.execute("SELECT COUNT(*) FROM answers").fetchone()[0])
+
+    @property
+    def size(self) -> int:
+        """Bytes on disk."""
+        beside = (self.path.with_name(self.path.name + end) for end in ("", "-wal", "-shm"))
+        return sum(path.stat().st_size for path in beside if path.exists())
+
+    def clear(self) -> None:
+        """Forget all answers, and give the room on disk back."""
+        self._file.execute("DELETE FROM answers")
+        self._file.execute("VACUUM")
+        self._file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def read_recorded(source: str) -> dict[str, dict[str, Any]]:
+    """Answers by key, of a file with one ``{"key": ..., "text": ...}`` a line, or of "gallery:NAME".
+
+    InputError: there is no such file, or it is none.
+    """
+    path = Path(source)
+    if source.startswith(GALLERY):
+        path = bundled(f"data/gallery/answers/{source.removeprefix(GALLERY)}.jsonl")
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        answers = [json.loads(line) for line in lines if line.strip()]
+        return {answer["key"]: answer for answer in answers}
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise InputError(f"recorded={source!r} holds no recorded answers ({error})") from None

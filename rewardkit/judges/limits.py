@@ -1,0 +1,66 @@
+"""Limits: how fast, how long and for how much a server may be asked."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Any
+
+from rewardkit.primitives.primitive import Count, Positive, Primitive, finite_number
+
+__all__ = ["Limits"]
+
+
+def _prices(option: str, value: Any) -> Any:
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        raise ValueError(f"{option}={value!r} does not fit; give (of the question, of the answer)")
+    return tuple(finite_number(option, price) for price in value)
+
+
+def _budget(option: str, value: Any) -> Any:
+    if isinstance(value, int | float) and value == 0:
+        raise ValueError(f"{option}={value!r} pays for no call; give a sum above 0, or None for no budget")
+    return finite_number(option, value, above=True)
+
+
+@dataclass(frozen=True, repr=False)
+class Limits(Primitive):
+    """How fast, how long and for how much a server is asked; judges with the same limits on it share them.
+
+    At most `concurrency` calls are under way, and `requests_per_minute` and `tokens_per_minute` are not
+    passed, asking again included (tokens are estimated before a call: a quarter of its characters, and the
+    most that the answer may have). An attempt may take `timeout` seconds, with `retries` more of them on 429,
+    5xx and silence, spaced as the server says, else further and further apart; a call with all of them
+    `call_deadline` seconds, and all calls of a run `run_deadline`. `prices` are for a million tokens of the
+    question and of the answer; with them what a call costs is recorded, and `budget` ends a run: what is not
+    asked any more is not judged. ValueError: numbers that cannot be, a budget without prices.
+
+    >>> Limits(concurrency=4, prices=(0.15, 0.6), budget=2.0)
+    rk.judges.Limits(concurrency=4, prices=(0.15, 0.6), budget=2.0)
+    """
+
+    _: KW_ONLY
+    concurrency: int = 16  # our choice, about what a hosted endpoint takes from one client
+    requests_per_minute: Positive | None = None
+    tokens_per_minute: Positive | None = None
+    timeout: Positive = 60.0  # our choice: a sentence and a level take seconds
+    retries: Count = 6  # our choice: with waits of up to 8 s about a minute, as rate limits
+    call_deadline: Positive = 300.0
+    run_deadline: Positive | None = None
+    prices: Annotated[tuple[float, float], _prices] | None = None
+    budget: Annotated[float, _budget] | None = None
+
+    @property
+    def factory(self) -> str:
+        """How people write it."""
+        return "rk.judges.Limits"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.budget is not None and self.prices is None:
+            raise ValueError("budget= needs prices=, of a million tokens of (question, answer)")
+
+    def cost(self, tokens: tuple[int, int]) -> float | None:
+        """What so many tokens of (question, answer) cost; ``None`` where no prices are known."""
+        if self.prices is None:
+            return None
+        return sum(count * price for count, price in zip(tokens, self.prices, strict=True)) / 1e6
