@@ -7,14 +7,16 @@ import inspect
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
+from urllib.parse import urlsplit
 
 from rewardkit.errors import NotJudged
 from rewardkit.judges.limits import Limits
 from rewardkit.judges.questions import named_columns
 from rewardkit.judges.session import Answer, Session, in_session, session_of
 from rewardkit.primitives.primitive import Primitive
+from rewardkit.rollouts.chat import KEY
 
-__all__ = ["ModelJudge", "column_names"]
+__all__ = ["ModelJudge", "address", "column_names"]
 
 MAX_TOKENS = 1000
 """Of an answer, where options= say nothing else. Our choice: a reason takes some hundred, thoughts more."""
@@ -26,6 +28,13 @@ def column_names(option: str, value: Any) -> Any:
     if not names or not all(isinstance(name, str) and name.isidentifier() for name in names):
         raise ValueError(f"{option}={value!r} does not fit; give names of columns, such as ['completion']")
     return names
+
+
+def address(option: str, value: Any) -> Any:
+    """The address. ValueError: a password stands in it, which records and saved files would show."""
+    if "@" in urlsplit(str(value)).netloc:
+        raise ValueError(f"{option}= holds a password, which every record would show; set {KEY} instead")
+    return value
 
 
 class ModelJudge(Primitive):

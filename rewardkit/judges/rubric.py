@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from rewardkit.errors import NotJudged
 from rewardkit.judges.limits import Limits
-from rewardkit.judges.model_judge import ModelJudge, column_names
+from rewardkit.judges.model_judge import ModelJudge, address, column_names
 from rewardkit.judges.questions import levels_schema, question, read_object, with_marks
 from rewardkit.judges.session import Answer
 from rewardkit.primitives.notes import VERDICT, note
@@ -76,7 +76,7 @@ class judge(ModelJudge):
     rubric: str
     _: KW_ONLY
     model: str
-    base_url: str | None = None
+    base_url: Annotated[str, address] | None = None
     scale: Annotated[Mapping[str, float], _scale] | None = None
     inputs: Annotated[tuple[str, ...], column_names] = ("prompt", "completion")
     criteria: Annotated[Mapping[str, str], _criteria] | None = None

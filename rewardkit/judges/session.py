@@ -28,6 +28,7 @@ __all__ = ["Answer", "Session", "in_session", "session_of"]
 T = TypeVar("T")
 
 OPENAI = "https://api.openai.com/v1"
+MINUTE = 60.0  # seconds
 LONGEST_ANSWER = 100_000
 """Characters of an answer that is read. Our choice: a level and its reason take a few hundred."""
 
@@ -203,9 +204,10 @@ class Session:
 
         limits = self.limits
         if limits.requests_per_minute:
-            self.rates.append((_limiter(limits.requests_per_minute), lambda _: 1.0))
+            evenly = AsyncLimiter(1, MINUTE / limits.requests_per_minute)
+            self.rates.append((evenly, lambda _: 1.0))
         if limits.tokens_per_minute:
-            self.rates.append((AsyncLimiter(limits.tokens_per_minute, 60), _tokens))
+            self.rates.append((AsyncLimiter(limits.tokens_per_minute, MINUTE), _tokens))
 
         async def wait(request: Any) -> None:
             for rate, amount in self.rates if request.method == "POST" else ():
@@ -235,14 +237,6 @@ class Session:
 
 REPEAT = "Answer again, with JSON that fits the schema and nothing else."
 SCHEMA_WORDS = ("response_format", "json_schema", "structured output", "guided")
-
-
-def _limiter(per_minute: float) -> Any:
-    """So many a minute, evenly: a whole minute's worth at once is more than any server allows."""
-    from aiolimiter import AsyncLimiter
-
-    burst = max(1.0, per_minute / 60)
-    return AsyncLimiter(burst, 60 * burst / per_minute)
 
 
 def _tokens(request: Any) -> float:

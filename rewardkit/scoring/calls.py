@@ -24,7 +24,10 @@ from rewardkit.primitives.notes import listen
 from rewardkit.rewards.signature import Call
 
 __all__ = [
+    "CALLED",
     "LATE",
+    "OUT_OF_RANGE",
+    "UNFINISHED",
     "Calls",
     "Failure",
     "answered",

@@ -11,7 +11,7 @@ from typing import Any
 from rewardkit.errors import RewardError, preview, without_addresses
 from rewardkit.primitives.gates import Gate
 from rewardkit.rewards.fingerprint import describe, of_rewardkit, user_code
-from rewardkit.scoring.calls import LATE, Calls, Failure, answered, as_score, concurrency
+from rewardkit.scoring.calls import LATE, UNFINISHED, Calls, Failure, answered, as_score, concurrency
 from rewardkit.scoring.printed import Printed, caught_prints, print_here
 from rewardkit.workers.pool import CannotSend, DeadlinePassed, Lost, WorkerEnded, Workers, pickled
 
@@ -91,9 +91,8 @@ class TimeLimit:
 
         CannotLimit: the function cannot be sent to another process.
         """
-        answers: list[Any] = [
-            Failure(f"{UNTRIED}, as calls before it {LATE} {self.seconds:g} s")
-        ] * calls.count
+        untried = Failure(f"{UNTRIED}, as calls before it {LATE} {self.seconds:g} s")
+        answers: list[Any] = [untried] * calls.count
         printed: dict[int, Printed] = {}
         late = 0
         try:
@@ -106,6 +105,10 @@ class TimeLimit:
                         calls.notes[row].update(heard)
                 if late and late == self.patience:
                     break
+        except KeyboardInterrupt:
+            if not calls.is_async:
+                raise
+            answers = [UNFINISHED if answer is untried else answer for answer in answers]
         except (CannotSend, WorkerEnded) as error:
             raise CannotLimit(
                 f"{describe(calls.function)} cannot be called in another process, which a time limit needs: "

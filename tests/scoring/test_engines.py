@@ -58,7 +58,8 @@ def test_wherever_it_is_scored_the_table_is_the_same_to_the_last_bit(options):
         "notes": True,
         "reward": {"transform": rk.weigh.rank()},
     }
-    here, there = score(*PARTS, **how), score(*PARTS, **how, **options)
+    parts = PARTS if "timeout" in options else [part for part in PARTS if part.function is not awaited]
+    here, there = score(*parts, **how), score(*parts, **how, **options)
     assert here.table.equals(there.table)
     assert there.table["n"].tolist() == list(range(400)) and there.status("noted")[13] == 3
 
@@ -119,6 +120,52 @@ def test_an_interrupt_does_not_wait_for_the_coroutines_that_still_run():
             score(waits)
     finally:
         signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize("timeout", [None, 60.0])
+@pytest.mark.parametrize("asked_next", [False, True])
+def test_an_interrupt_keeps_the_rows_whose_coroutines_were_done(timeout, asked_next):
+    here = os.getpid()
+
+    async def waits(n):
+        if n == 110:
+            os.kill(here, signal.SIGINT)
+        await asyncio.sleep(0 if n < 100 else 10**6)
+        return n / 400
+
+    async def next_one(n):
+        return n / 400  # nobody is asked any more
+
+    parts = [waits, rk.Component("next", next_one if asked_next else length)]
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt) as raised:
+            score(*parts, rows=[{**row, "prompt_id": "p"} for row in ROWS[:200]], timeout=timeout)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if asked_next:
+        assert not isinstance(raised.value, rk.Interrupted)
+        return
+    kept = raised.value.scores
+    rows = kept.table["n"].tolist()
+    assert set(range(80)) <= set(rows) <= set(range(100))  # of the last 16 some may not be done
+    assert kept.score("c").tolist() == [n / 400 for n in rows]
+    assert set(statuses(kept, "next")) == {"scored", "abstained"}
+
+
+def test_a_slow_coroutine_does_not_make_shards_of_a_row():
+    together = []
+
+    async def slow(n):
+        together.append(n)
+        await asyncio.sleep(0.3)
+        most.append(len(together))
+        together.remove(n)
+        return 0.5
+
+    most = []
+    score(slow, rows=ROWS[:48])
+    assert max(most) == 16 and len(most) == 48
 
 
 COMMAND = """

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scored import Seen, outcome, reasons, score, statuses
 
 import rewardkit as rk
+from rewardkit.primitives.notes import VERDICT, note
 from rewardkit.scoring.calls import CONCURRENT_CALLS
 
 GROUPS = [
@@ -243,6 +244,64 @@ def test_an_async_batch_component_and_an_async_gate_are_awaited():
 
     scores = score(rk.Component("c", judge, batch=True, gate=rk.gate(odd)))
     assert outcome(scores) == [(0.5, "scored", None), (None, "gated", None), (0.5, "scored", None)]
+
+
+# --- not judged, with a reason
+
+
+def test_whoever_cannot_judge_says_why_and_no_score_is_made_of_it():
+    def judge(completion):
+        if completion == "bb":
+            raise rk.NotJudged("two letters")
+        return 1.0
+
+    async def awaited(completion):
+        return judge(completion)
+
+    async def together(completion):
+        return [judge(text) for text in completion]
+
+    said = [(1.0, "scored", None), (None, "abstained", "two letters"), (1.0, "scored", None)]
+    for timeout in (None, 30.0):
+        scores = score(judge, rk.Component("d", awaited), timeout=timeout)
+        assert outcome(scores) == outcome(scores, "d") == said
+    assert outcome(score(rk.Component("c", together, group=True))) == [(None, "abstained", "two letters")] * 3
+    gate = rk.gate(lambda completion: judge(completion) == 1.0)
+    gated = score(rk.Component("c", lambda completion: 1.0, gate=gate))
+    assert statuses(gated) == ["scored", "abstained", "scored"]
+    assert statuses(score(lambda field: 1.0, fields={"field": judge})) == ["scored", "abstained", "scored"]
+    assert rk.Reward("r", components=[rk.Component("c", judge)])(completion="bb").errors == {
+        "c": "two letters"
+    }
+
+
+def test_what_a_model_said_is_kept_by_row_with_what_it_cost():
+    class Asking:
+        asks_model = True
+
+        def __call__(self, completion):
+            note(VERDICT, {"reason": completion, "cost": 0.5})
+            rk.note("other", 1)
+            return 1.0
+
+    class Several(Asking):
+        together = "all"
+
+        def __call__(self, completion):
+            note(VERDICT, [{"reason": text} for text in completion])
+            return [1.0] * len(completion)
+
+    closed = rk.gate(lambda completion: completion != "bb")
+    parts = [rk.Component("c", Asking(), gate=closed), rk.Component("d", Several())]
+    assert parts[1].batch is True
+    table = score(*parts).table
+    assert table["verdict/c"].tolist() == [{"reason": "a", "cost": 0.5}, None, {"reason": "ccc", "cost": 0.5}]
+    assert table["cost/c"].fillna(-1).tolist() == [0.5, -1, 0.5]
+    assert table["verdict/d"].tolist() == [{"reason": text} for text in ("a", "bb", "ccc")]
+    assert "note/other" not in table and table["cost/d"].isna().all()
+    result = rk.Reward("r", components=parts)(completion="a")
+    assert result.verdicts == {"c": {"reason": "a", "cost": 0.5}, "d": {"reason": "a"}}
+    assert result.notes == {"other": 1}
 
 
 # --- notes
