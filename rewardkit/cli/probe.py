@@ -32,7 +32,6 @@ from rewardkit.probes.case_writing import append_cases
 from rewardkit.probes.families import FAMILIES, PROBES
 from rewardkit.probes.from_cases import rollouts_of, with_cases
 from rewardkit.probes.probing import TIMEOUT, probe
-from rewardkit.probes.quiet import quiet
 from rewardkit.probes.search import CALLS
 from rewardkit.rewards.recorded import LOGGED_REWARD
 
@@ -134,20 +133,19 @@ def probe_command(
         read = _read(rollouts, cases, reading)
         _check_label(label, read)
         loaded = rk.load_reward(reward, as_=as_, rollouts=read, timeout=timeout)
-        with quiet():
-            result = probe(
-                loaded,
-                read,
-                label=label,
-                only=only or None,
-                timeout=timeout,
-                budget=budget,
-                leakage=leakage,
-                search=search,
-                expects_partial=expects_partial,
-                seed=seed,
-                baseline=known,
-            )
+        result = probe(
+            loaded,
+            read,
+            label=label,
+            only=only or None,
+            timeout=timeout,
+            budget=budget,
+            leakage=leakage,
+            search=search,
+            expects_partial=expects_partial,
+            seed=seed,
+            baseline=known,
+        )
     notes = []
     record: dict[str, Any] = {"origin": loaded.origin}
     if written:

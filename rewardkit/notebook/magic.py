@@ -21,7 +21,6 @@ from rewardkit.notebook.cell_inputs import chosen_rollouts, encoded, options, re
 from rewardkit.notebook.versions import Difference, History, Version, changed
 from rewardkit.notebook.written import Written, component_rows
 from rewardkit.probes.probing import TIMEOUT, probe
-from rewardkit.probes.quiet import quiet
 from rewardkit.probes.shown import one_line
 from rewardkit.rewards.load import forget_beside
 from rewardkit.rewards.reward import Reward
@@ -30,6 +29,7 @@ from rewardkit.rollouts.write import write_whole
 from rewardkit.scoring.calls import LATE
 from rewardkit.scoring.cases import Case, check, load_cases
 from rewardkit.scoring.deadlines import cannot_limit
+from rewardkit.scoring.printed import caught_prints
 from rewardkit.scoring.score import score
 from rewardkit.scoring.scores import Scores
 from rewardkit.targets.load import load_reward
@@ -171,7 +171,7 @@ def _saved_and_loaded(
         if found != data:
             write_whole(file, lambda part: part.write_bytes(data))
         forget_beside(file)
-        with quiet():
+        with caught_prints():
             name = f"{path}:{given.name}"
             seconds = given.timeout or None
             return load_reward(name, as_=given.as_, rollouts=rollouts, timeout=seconds)
@@ -216,7 +216,7 @@ def _tried(
     first = rollouts.select(range(min(ROWS, len(rollouts))))
     notes = [f"no time limit: {one_line(why)}"] if why else []
     file = str(path.resolve())
-    with quiet():
+    with caught_prints():
         scores = score(reward, rollouts, timeout=limit, patience=PATIENCE)
         errors = component_errors(scores, cell, file, timeout=limit)
         late = any(LATE in item.reason for item in errors)

@@ -21,6 +21,7 @@ from rewardkit.probes.remembering import Remembered
 from rewardkit.rewards.reward import Reward, check_reward
 from rewardkit.rollouts.table import Rollouts, load_rollouts
 from rewardkit.scoring.cases import Case, CaseSource, cases_of, without
+from rewardkit.scoring.printed import caught_prints
 
 __all__ = ["mutants"]
 
@@ -28,6 +29,7 @@ MOST_ROLLOUTS = 2_000
 """That mutants are tried on; of more, so many are drawn with the seed. Our choice: a second or two."""
 
 
+@caught_prints()  # by attempts in their thousands; nobody is to read it
 def mutants(
     reward: Reward,
     cases: CaseSource,

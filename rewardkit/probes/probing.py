@@ -33,6 +33,7 @@ from rewardkit.rewards.reward import Reward, check_reward
 from rewardkit.rollouts.table import Rollouts, load_rollouts
 from rewardkit.scoring.cases import CaseSource, cases_of
 from rewardkit.scoring.deadlines import TimeLimit, cannot_limit, time_limit
+from rewardkit.scoring.printed import caught_prints
 
 __all__ = ["BUDGET", "TIMEOUT", "Inconclusive", "ProbeResult", "probe"]
 
@@ -129,6 +130,7 @@ class ProbeResult:
         }
 
 
+@caught_prints()  # by attempts in their thousands; nobody is to read it
 def probe(
     reward: Reward,
     rollouts: Rollouts | str | Path | pd.DataFrame | Iterable[Mapping[str, Any]],

@@ -22,6 +22,7 @@ from rewardkit.rollouts.package_data import resolve
 from rewardkit.scoring.deadlines import time_limit
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.outcomes import STATUSES, Outcomes
+from rewardkit.scoring.printed import caught_prints
 
 __all__ = ["Case", "CheckResult", "Expected", "Miss", "assert_cases", "check", "load_cases"]
 
@@ -273,8 +274,9 @@ def check(
         return CheckResult(reward.name, (), (), left_out)
     names = dict.fromkeys(name for case in cases for name in case.columns)
     columns = {name: [case.columns.get(name) for case in cases] for name in names}
-    with time_limit(timeout) as limit:
+    with time_limit(timeout) as limit, caught_prints() as printed:
         outcomes = evaluate(reward.bind(columns, len(cases)), columns, limit=limit)
+    printed.show()
     misses = [miss for row, case in enumerate(cases) for miss in _misses(case, row, outcomes)]
     return CheckResult(reward.name, tuple(cases), tuple(misses), left_out)
 

@@ -6,17 +6,21 @@ function does wrong becomes the status of its row.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from types import NoneType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rewardkit.errors import CAUGHT
 from rewardkit.primitives.gates import Gate
 from rewardkit.primitives.notes import VERDICT
 from rewardkit.rewards.component import Component
+from rewardkit.rewards.fingerprint import user_code
 from rewardkit.rewards.plan import ROLLOUT, Columns, Part, Plan, Rows
 from rewardkit.rewards.signature import Call
 from rewardkit.scoring.calls import (
@@ -40,6 +44,9 @@ LISTS: dict[Any, Any] = {
     as_field: partial(as_list, settle=as_field, what="values"),
 }
 """How the answer of a call for several rows is settled, by how one value is."""
+
+FIXED = frozenset({str, int, float, bool, NoneType, bytes})
+"""Types of values that cannot be changed in place."""
 
 ALONE = "needs the siblings of its group"
 
@@ -78,6 +85,21 @@ def at_rows(values: Sequence[Any], rows: Rows) -> Sequence[Any]:
     return [values[row] for row in rows.tolist()]
 
 
+def own_copy(value: Any) -> Any:
+    """A value that can be changed without anybody noticing; what cannot be copied is handed over as it is."""
+    kind = type(value)
+    if kind in FIXED:
+        return value
+    if kind is list:
+        return list(map(own_copy, value))
+    if kind is dict:
+        return {key: own_copy(item) for key, item in value.items()}
+    try:
+        return copy.deepcopy(value)
+    except CAUGHT:
+        return value
+
+
 class _Evaluation:
     """One reward over its rows: what is known so far, by name, and what came of each field and component."""
 
@@ -88,6 +110,7 @@ class _Evaluation:
         self.columns, self.groups, self.limit, self.out = columns, groups, limit, out
         self.known: dict[str, Any] = dict(columns)
         self.done: dict[str, Outcome] = {}
+        self.constant: dict[str, bool] = {}
 
     def run(self, ignore_gates: bool) -> None:
         for name, call in self.reward.field_calls.items():
@@ -205,7 +228,7 @@ class _Evaluation:
         """
         if not together:
             notes = self.listener(len(rows), told)
-            calls = Calls.of(call, lambda name: at_rows(self.column(name), rows), len(rows), settle, notes)
+            calls = Calls.of(call, partial(self.arguments, call, rows), len(rows), settle, notes)
             answers = answers_of(calls, self.limit)
             for row, said in zip(rows.tolist(), notes, strict=True) if notes else ():
                 self.hear(said, [row], told)
@@ -220,7 +243,7 @@ class _Evaluation:
         values: dict[int, Any] = {}
         while bundles:
             notes = self.listener(len(bundles), told)
-            lists = partial(self.lists, bundles=bundles)
+            lists = partial(self.lists, call, bundles)
             answers = answers_of(Calls.of(call, lists, len(bundles), LISTS[settle], notes), self.limit)
             again: list[Rows] = []
             for place, (some, answer) in enumerate(zip(bundles, answers, strict=True)):
@@ -249,9 +272,22 @@ class _Evaluation:
         if self.out.notes is not None and len(rows) == 1:
             self.out.notes[rows[0]].update(said)
 
-    def lists(self, name: str, bundles: list[Rows]) -> list[Sequence[Any]]:
+    def arguments(self, call: Call, rows: Rows, name: str) -> Sequence[Any]:
+        """The values of a column for these rows; what a user's function might change is a copy of its own."""
+        values = at_rows(self.column(name), rows)
+        if not user_code(call.function) or self.fixed(name):
+            return values
+        return list(map(own_copy, values))
+
+    def fixed(self, name: str) -> bool:
+        """Whether no value of a column can be changed in place."""
+        if name not in self.constant:
+            self.constant[name] = FIXED.issuperset(map(type, self.column(name)))
+        return self.constant[name]
+
+    def lists(self, call: Call, bundles: list[Rows], name: str) -> list[Sequence[Any]]:
         """The values of a column for the rows of each bundle, as a list that is the function's own."""
-        return [list(at_rows(self.column(name), rows)) for rows in bundles]
+        return [list(self.arguments(call, rows, name)) for rows in bundles]
 
 
 def _passed(rows: Rows, earlier: Outcome, outcome: Outcome, missing: str, failed: str = "") -> Rows:

@@ -10,6 +10,7 @@ from typing import Any
 from rewardkit.html.markup import number, render
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.evaluate import evaluate
+from rewardkit.scoring.printed import caught_prints
 
 __all__ = ["RewardResult", "result_of"]
 
@@ -53,7 +54,9 @@ def result_of(reward: Reward, columns: Mapping[str, Any]) -> RewardResult:
     """What a completion, given by its columns, gets of a reward. RewardError: a column is missing."""
     lists = {name: [value] for name, value in columns.items()}
     plan = reward.bind(lists, 1)
-    found = evaluate(plan, lists, notes=True)
+    with caught_prints() as printed:
+        found = evaluate(plan, lists, notes=True)
+    printed.show()
     return RewardResult(
         reward=float(found.rewards[0]),
         scores={name: float(outcome.scores[0]) for name, outcome in found.components.items()},

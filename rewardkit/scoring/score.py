@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing, nullcontext
@@ -122,7 +121,7 @@ def _counted(bar: Any) -> Callable[[Mapping[str, Any]], None]:
 def _scores(outcomes: Outcomes, rollouts: Rollouts, run: Mapping[str, Any]) -> Scores:
     """Weights and transform over the outcomes, as the scored table."""
     if outcomes.printed:
-        print(outcomes.printed, file=sys.stderr)
+        outcomes.printed.show("in the run record")
         run = {**run, "printed": outcomes.printed.record()}
     raw = outcomes.rewards
     final = outcomes.plan.transform(raw, rollouts.groups)

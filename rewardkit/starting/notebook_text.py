@@ -14,7 +14,6 @@ READ = """\
 import rewardkit as rk
 from rewardkit.notebook import display, parameters, plots, tables
 from rewardkit.probes.asserting import met
-from rewardkit.probes.quiet import quiet
 
 parameters.check_parameters(globals())
 show = display.Show(redact=redact)
@@ -75,8 +74,7 @@ CONTRACT = """\
 The same rows give the same rewards, in any order; every completion gets a number within its time."""
 
 PROBED = """\
-with quiet():
-    found = rk.probe(chosen, logged, only=["contract"], budget=budget)
+found = rk.probe(chosen, logged, only=["contract"], budget=budget)
 show.contract(found)"""
 
 SHORT = """\

@@ -17,6 +17,7 @@ import struct
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from types import ModuleType
 from typing import Any, BinaryIO
 
@@ -43,10 +44,11 @@ def serve(requests: Iterable[Any], answers: BinaryIO) -> None:
     functions: dict[int, Callable[..., Any]] = {}
     for kind, key, *rest in requests:
         if kind == "load":
-            try:
-                for module in rest[1]:
-                    _make_module(*module)
-                functions[key] = pickle.loads(rest[0])
+            try:  # what a module prints was seen on the other side, where it ran first
+                with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
+                    for module in rest[1]:
+                        _make_module(*module)
+                    functions[key] = pickle.loads(rest[0])
             except BaseException as error:  # whatever the user's module raises while it is imported
                 write_frame(answers, ("refused", f"{type(error).__name__}: {error}"))
             else:

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import sys
+import threading
 
 import pytest
 from click.testing import CliRunner
@@ -73,6 +74,66 @@ def test_what_a_function_does_to_standard_output_and_the_working_folder_ends_wit
     assert sys.stdout is before and os.getcwd() == folder
     print("still here")
     assert capfd.readouterr().out == "still here\n"
+
+
+def test_whoever_asks_for_a_stream_gets_what_the_real_one_has(capfd):
+    def asks(completion):
+        sys.stdout.writelines(["a\n", "b\n"])
+        return bool(
+            sys.stdout.encoding and sys.stdout.buffer and sys.stdout.writable() and not sys.stdout.flush()
+        )
+
+    scores = score(asks, rows=rows(3))
+    assert scores.score("c").tolist() == [1.0] * 3 and scores.run["printed"]["lines"] == 6
+    assert capfd.readouterr().out == ""
+
+
+def test_what_other_threads_print_meanwhile_is_theirs_and_the_streams_come_back(capfd):
+    scoring, printed = threading.Barrier(3), threading.Event()
+    before = sys.stdout, sys.stderr
+
+    def waits(completion):
+        if completion == "0":
+            scoring.wait(30)
+            assert printed.wait(30)
+        print("of the reward")
+        return 1.0
+
+    runs = [threading.Thread(target=score, args=(waits,), kwargs={"rows": rows(2)}) for _ in range(2)]
+    for run in runs:
+        run.start()
+    scoring.wait(30)
+    print("of the notebook")
+    printed.set()
+    for run in runs:
+        run.join()
+    assert (sys.stdout, sys.stderr) == before
+    shown = capfd.readouterr()
+    assert shown.out == "of the notebook\n" and shown.err.count("printed 2 lines:") == 2
+
+
+def printing(completion):
+    for _ in range(100):
+        print("judging", completion)
+    return 1.0
+
+
+@pytest.mark.parametrize("timeout", [None, 30.0])
+@pytest.mark.parametrize("verb", ["reward", "explain", "check", "probe", "mutants"])
+def test_every_verb_shows_three_lines_at_most(verb, timeout, capfd):
+    reward = rk.Reward("r", components=[rk.Component("c", printing)])
+    cases = [{"name": f"{at}", "completion": "x", "ground_truth": "y", "reward": 1} for at in range(3)]
+    logged = [{"prompt": "p", **case} for case in cases]
+    {
+        "reward": lambda: reward(completion="x"),
+        "explain": lambda: rk.explain(reward, logged[0]),
+        "check": lambda: rk.check(reward, cases, timeout=timeout),
+        "probe": lambda: rk.probe(reward, logged, only="contract", search=0, timeout=timeout, budget=20),
+        "mutants": lambda: rk.mutants(reward, cases, timeout=timeout),
+    }[verb]()
+    shown = capfd.readouterr()
+    assert shown.out == ""
+    assert shown.err.count("judging") == (0 if verb in ("probe", "mutants") else 3)
 
 
 def test_the_command_prints_its_json_alone(tmp_path):

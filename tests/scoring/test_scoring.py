@@ -171,3 +171,31 @@ def test_progress_changes_nothing_and_stays_out_of_the_output(capfd):
     assert rk.score(make(), ROWS, progress=True).table.equals(rk.score(make(), ROWS).table)
     shown = capfd.readouterr()
     assert shown.out == "" and "scoring" in shown.err
+
+
+@pytest.mark.parametrize("options", [{}, {"workers": 2}, {"timeout": 30.0}], ids=str)
+def test_a_reward_that_changes_its_arguments_changes_nobody_elses(options):
+    def takes(ground_truth, parsed):
+        ground_truth["a"].sort()
+        parsed.append(1)
+        return len(ground_truth["a"]) / 4 * len(parsed) / 4
+
+    def takes_all(ground_truth):
+        return [len(truth.pop("a")) / 4 for truth in ground_truth]
+
+    shared = {"a": [3, 1, 2]}
+    rows = [{"prompt": "p", "completion": "x", "ground_truth": shared} for _ in range(3)]
+    parts = [
+        rk.Component("c", takes),
+        rk.Component("d", takes, gate=rk.gate(lambda parsed: len(parsed) == 3)),
+        rk.Component("e", takes_all, group=True),
+        rk.Component("f", takes),
+    ]
+    reward = rk.Reward("r", {"parsed": lambda completion: [1, 2, 3]}, parts)
+    rollouts = rk.load_rollouts(rows)
+    before = rollouts.fingerprint
+    for scores in (rk.score(reward, rollouts, **options), rk.score(reward, rollouts, **options)):
+        assert {scores.score(name).sum() for name in "cdef"} == {2.25}
+        assert scores.table["ground_truth"].tolist() == [{"a": [3, 1, 2]}] * 3
+        assert scores.table["field/parsed"].tolist() == [[1, 2, 3]] * 3
+    assert rollouts.fingerprint == before and shared == {"a": [3, 1, 2]}
