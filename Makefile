@@ -35,6 +35,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python tests/bench_linear.py
 	$(BIN)/python tests/bench_probes.py
 	$(BIN)/python tests/bench_workbench.py
+	$(BIN)/python tests/bench_judges.py
 
 fuzz: $(VENV)/.test
 	$(BIN)/python tests/fuzz.py $(FUZZ)

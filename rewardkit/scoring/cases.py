@@ -20,6 +20,7 @@ from rewardkit.rewards.reward import Reward, check_reward
 from rewardkit.rollouts.files import json_lines
 from rewardkit.rollouts.package_data import resolve
 from rewardkit.scoring.deadlines import time_limit
+from rewardkit.scoring.engines import prepare
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.outcomes import STATUSES, Outcomes
 from rewardkit.scoring.printed import caught_prints
@@ -274,6 +275,7 @@ def check(
         return CheckResult(reward.name, (), (), left_out)
     names = dict.fromkeys(name for case in cases for name in case.columns)
     columns = {name: [case.columns.get(name) for case in cases] for name in names}
+    prepare(reward)
     with time_limit(timeout) as limit, caught_prints() as printed:
         outcomes = evaluate(reward.bind(columns, len(cases)), columns, limit=limit)
     printed.show()

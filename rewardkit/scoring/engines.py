@@ -20,7 +20,7 @@ from rewardkit.scoring.outcomes import Outcomes
 from rewardkit.scoring.printed import caught_prints
 from rewardkit.workers.pool import CannotSend, Lost, WorkerEnded, Workers
 
-__all__ = ["run"]
+__all__ = ["prepare", "run"]
 
 FIRST_SHARD = 4  # rows, in this process
 WAITING_SHARD = 512
@@ -51,9 +51,7 @@ def run(
     """
     if workers is not None and (type(workers) is not int or workers < 1):
         raise RewardError(f"workers={workers!r} is not a number of processes; give 1 or more, or None")
-    for function in reward.functions:
-        if callable(prepare := getattr(function, "prepare", None)):  # a judge looks for its server
-            prepare()
+    prepare(reward)
     count = len(groups)
     waiting = any(call.is_async for inner in reward.inner for _, call in inner.calls)
     # where a component has all rows in one call, a part of them would be another call
@@ -92,6 +90,13 @@ def run(
             share = SHARD_SECONDS / max(time.perf_counter() - began, 1e-9)
             size = max(1, int(size * min(share, 8)))
             done += len(rows) or 1
+
+
+def prepare(reward: Reward) -> None:
+    """Let functions that ask a model see whether it can be asked: InputError before any call, not after."""
+    for function in reward.functions:
+        if callable(own := getattr(function, "prepare", None)):
+            own()
 
 
 def _outcomes(
