@@ -237,7 +237,3 @@ def test_the_order_of_rows_does_not_matter_nan_stays_and_the_caller_keeps_his_ar
 )
 def test_a_gate_is_open_closed_or_cannot_tell(limits, value, expected):
     assert rk.gate("correct", **limits).admits(value) is expected
-
-
-def test_a_gate_on_a_predicate_keeps_it():
-    assert rk.gate(table).on is table
