@@ -83,11 +83,10 @@ ENDED = (None, "error", "ended its process (exit status 7)")
     [
         (sleeps, {"sleep": LATE}),
         (backtracks, {"a" * 64 + "b": LATE}),
-        (exits, {"exit": ENDED}),
         (awaits, {"await": LATE, "stubborn": LATE, "stop": LATE}),
         (awaits, {"block": LATE, "exit": ENDED}),
     ],
-    ids=["sleeps", "backtracks", "exits", "awaits", "async that blocks or exits"],
+    ids=["sleeps", "backtracks", "awaits", "async that blocks or exits"],
 )
 def test_a_call_that_does_not_come_back_is_an_error_of_its_row_and_the_rest_is_scored(function, outcomes):
     scores = score(function, rows=rows(*outcomes), timeout=SECONDS)
