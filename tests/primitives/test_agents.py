@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tabled import columns, noted, table
 
 import rewardkit as rk
 from rewardkit.primitives.agents.transcripts import final_answer, read_turns, says_error
@@ -24,11 +25,6 @@ from rewardkit.primitives.measure import (
     tool_calls,
     turns,
 )
-from rewardkit.primitives.notes import listen
-
-
-def table(*rows):
-    return [pytest.param(*row[:-1], id=row[-1]) for row in rows]
 
 
 def said(content=None, **more):
@@ -394,15 +390,6 @@ def no_hits(text):
     return text == "0 hits"
 
 
-def columns(measures, *rows):
-    """The rows of several columns as one row a column: a measure, the messages, what it gives, and why."""
-    return [
-        (made, row[0], value, row[-1])
-        for row in rows
-        for made, value in zip(measures, row[1:-1], strict=True)
-    ]
-
-
 TURNS = columns(
     (turns(full_until=2, zero_from=6),),
     ([said("Hi.")] * 5, 0.25, "one before the end"),
@@ -485,7 +472,7 @@ RUN = [calling("search", ("search", "{")), OK, FAILS, calling("search", "read"),
 
 
 @pytest.mark.parametrize(
-    ("measure", "noted"),
+    ("measure", "counts"),
     table(
         (turns(full_until=1, zero_from=5), {"turns": 3}, "turns"),
         (tool_calls("search"), {"tool_calls": {"search": 2, "read": 1}}, "well-formed calls by tool"),
@@ -495,13 +482,9 @@ RUN = [calling("search", ("search", "{")), OK, FAILS, calling("search", "read"),
         (repeated_calls(), {"repeated_calls": 1}, "repeated calls"),
     ),
 )
-def test_measures_note_their_counts(measure, noted):
-    with listen() as notes:
-        measure(RUN)
-    assert notes == noted
-    with listen() as notes:
-        measure(None)
-    assert notes == {}
+def test_measures_note_their_counts(measure, counts):
+    assert noted(measure, RUN) == counts
+    assert noted(measure, None) == {}
 
 
 KNOWN = ["a1", "a2", "b3", "b4"]
@@ -581,13 +564,10 @@ def test_what_an_answer_can_be_grounded_in(messages, expected):
 
 
 def test_citations_and_grounding_note_their_counts():
-    with listen() as notes:
-        citations("f1")("[Source: a1] [Source: x]", KNOWN)
-        grounding()([*FOUND, said("It is 330 metres high.")])
-    assert notes == {
-        "citations": {"cited": 2, "known": 4, "right": 1},
-        "grounding": {"ngrams": 3, "found": 2},
-    }
+    cited = noted(citations("f1"), "[Source: a1] [Source: x]", KNOWN)
+    assert cited == {"citations": {"cited": 2, "known": 4, "right": 1}}
+    grounded = noted(grounding(), [*FOUND, said("It is 330 metres high.")])
+    assert grounded == {"grounding": {"ngrams": 3, "found": 2}}
 
 
 def test_a_reward_fills_both_parameters_by_name():

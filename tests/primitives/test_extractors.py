@@ -10,6 +10,7 @@ import unicodedata
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tabled import noted, table
 
 from rewardkit.primitives.extract import (
     after,
@@ -29,16 +30,11 @@ from rewardkit.primitives.extract import (
     tool_call,
     within,
 )
-from rewardkit.primitives.notes import listen
 from rewardkit.primitives.verify import read_number
 
 ANSWER = tag("answer")
 WEATHER = '{"name": "weather", "arguments": {"city": "Oslo", "days": 3}}'
 CODER = "<function=f>\n<parameter=a>\nso\n it is\n</parameter>\n<parameter=b>3</parameter>\n</function>"
-
-
-def table(*rows):
-    return [pytest.param(*row[:-1], id=row[-1]) for row in rows]
 
 
 def found(expected, **groups):
@@ -424,13 +420,9 @@ def test_spans_of_combinations_are_those_in_the_completion():
     ],
 )
 def test_how_json_was_read_is_noted(completion, reading):
-    extractor = json_value("a", repair=True)
-    with listen() as notes:
-        extractor(completion)
-    assert notes == ({} if reading is None else {"json": reading})
-    with listen() as notes:
-        json_value("a")(completion)
-    assert notes == {}, "without repair there is nothing to tell apart"
+    expected = {} if reading is None else {"json": reading}
+    assert noted(json_value("a", repair=True), completion) == expected
+    assert noted(json_value("a"), completion) == {}, "without repair there is nothing to tell apart"
 
 
 def test_of_what_is_repaired_there_is_one_value_and_its_span_is_the_region_it_was_made_of():

@@ -12,14 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from tabled import noted, table
 
 from rewardkit.primitives.measure import json_schema, tags
-from rewardkit.primitives.notes import listen
-
-
-def table(*rows):
-    return [pytest.param(*row[:-1], id=row[-1]) for row in rows]
-
 
 TWO, NOTHING_ELSE = tags("think", "answer"), tags("a", "b", outside="nowhere")
 OPENED = tags("think", "answer", prefilled=True, outside="nowhere")
@@ -210,17 +205,15 @@ SCHEMA_FAULTS = (
     ("[1]", ["does not fit"], "a fault of the whole"),
 )
 NOTED = (
-    *((TWO, text, {"tags": noted}, why) for text, noted, why in FAULTS),
-    *((tags("plan(step+)", outside="before"), text, {"tags": noted}, why) for text, noted, why in INSIDE),
-    *((json_schema(PERSON), text, {"json_schema": noted}, why) for text, noted, why in SCHEMA_FAULTS),
+    *((TWO, text, {"tags": faults}, why) for text, faults, why in FAULTS),
+    *((tags("plan(step+)", outside="before"), text, {"tags": faults}, why) for text, faults, why in INSIDE),
+    *((json_schema(PERSON), text, {"json_schema": faults}, why) for text, faults, why in SCHEMA_FAULTS),
 )
 
 
-@pytest.mark.parametrize(("made", "completion", "noted"), table(*NOTED))
-def test_what_is_wrong_is_noted(made, completion, noted):
-    with listen() as notes:
-        made(completion)
-    assert notes == noted
+@pytest.mark.parametrize(("made", "completion", "expected"), table(*NOTED))
+def test_what_is_wrong_is_noted(made, completion, expected):
+    assert noted(made, completion) == expected
 
 
 def test_nothing_is_fetched(monkeypatch):

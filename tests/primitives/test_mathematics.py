@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tabled import table
 
 from rewardkit.primitives.notes import listen
 from rewardkit.primitives.verify.math import equal as mathematics
@@ -25,11 +26,6 @@ from rewardkit.workers.pool import Workers
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import data_latex_pairs
-
-
-def table(*rows):
-    return [pytest.param(*row[:-1], id=row[-1]) for row in rows]
-
 
 WRITTEN = [  # numbers, fractions, wrapping, currency, e-notation, unicode, and what calculators write
     ("5", r"\text{5}", True, "a number set as text"),

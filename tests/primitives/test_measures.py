@@ -11,6 +11,7 @@ from functools import partial
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tabled import columns, noted, table
 
 from rewardkit.primitives.measure import (
     diversity,
@@ -22,27 +23,6 @@ from rewardkit.primitives.measure import (
     similarity,
     steps,
 )
-from rewardkit.primitives.notes import listen
-
-
-def table(*rows):
-    return [pytest.param(*row[:-1], id=row[-1]) for row in rows]
-
-
-def columns(measures, *rows):
-    """The rows of several columns as one row a column: a measure, the text, what it gives, and why."""
-    return [
-        (made, row[0], value, row[-1])
-        for row in rows
-        for made, value in zip(measures, row[1:-1], strict=True)
-    ]
-
-
-def noted(measure, text):
-    with listen() as notes:
-        measure(text)
-    return notes
-
 
 ORDINARY = "The total is the sum of the parts, and the parts are the two boxes on the table and the chair."
 LIST = "Buy:\n- two red apples\n- two red onions\n- two green apples\n- the bread, the milk and the salt"

@@ -9,12 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from tabled import table
 
 from rewardkit.primitives.verify.numbers import LONGEST, as_decimal, distance, read_number
-
-
-def table(*cases):
-    return [pytest.param(*case[:-1], id=case[-1]) for case in cases]
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tabled import noted, table
 
-from rewardkit.primitives.notes import listen
 from rewardkit.primitives.verify import (
     choice_equal,
     closeness,
@@ -25,11 +25,6 @@ from rewardkit.primitives.verify import (
     numbers_equal,
     sets_equal,
 )
-
-
-def table(*rows):
-    return [pytest.param(*row[:-1], id=row[-1]) for row in rows]
-
 
 NAN = float("nan")
 PERSON = {"name": "Uma", "age": 59, "cities": ["Rome", "Oslo"], "address": {"zip": "0150", "no": 4}}
@@ -356,9 +351,8 @@ def test_the_wrong_keys_are_noted():
         ('{"a": 1, "b": [2], "c": 0}', ["b", "c"]),
         ("5", ["a", "b"]),
     ):
-        with listen() as notes:
-            json_equal(prediction, {"a": 1, "b": 2}, partial=True)
-        assert notes == {"wrong_keys": wrong}
+        found = noted(partial(json_equal, partial=True), prediction, {"a": 1, "b": 2})
+        assert found == {"wrong_keys": wrong}
 
 
 EXTREMES = st.sampled_from([Decimal(0), Decimal("1e-30"), Decimal("-1e40")])

@@ -9,6 +9,7 @@ import pytest
 import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
+from tabled import table
 
 import rewardkit as rk
 from rewardkit.primitives.weights import (
@@ -21,10 +22,6 @@ from rewardkit.primitives.weights import (
 
 G, M, NAN = "gated", "missing", math.nan
 ON_MISSING = ("nan", "zero", "skip")
-
-
-def table(*rows):
-    return [pytest.param(*row[:-1], id=row[-1]) for row in rows]
 
 
 def rewards_of(*rows, weights, **options):
