@@ -208,12 +208,6 @@ def test_calls_are_read_with_their_results(messages, expected):
         assert brief(read_calls(tuple(messages))) == expected
 
 
-def test_what_is_neither_a_list_nor_a_text_is_missing():
-    for nothing in (None, 5, float("nan"), {}, b"[]", object(), {1}):
-        assert read_calls(nothing) is None
-        assert read_turns(nothing) is None
-
-
 NAMES = st.sampled_from(["search", "read", "搜索", "a b", "x\ud800"])
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.text(max_size=6)
