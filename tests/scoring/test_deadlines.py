@@ -8,7 +8,6 @@ import os
 import re
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from scored import outcome, reasons, score, statuses
@@ -111,16 +110,6 @@ def test_coroutines_wait_together_and_one_that_blocks_harms_no_neighbour():
     assert outcome(score(waits, rows=rows(*["wait"] * 14), timeout=SECONDS)) == [FINE] * 16
     assert time.monotonic() - started < 8  # one after the other they would need 13 s
     assert outcome(score(waits, rows=rows("wait", "block"), timeout=SECONDS)) == [FINE, FINE, LATE, FINE]
-
-
-def test_it_works_from_a_thread_and_under_a_running_event_loop():
-    async def notebook():
-        return score(awaits, rows=rows("await"), timeout=SECONDS)
-
-    with ThreadPoolExecutor(1) as pool:  # this thread may have a loop, of a browser's test
-        assert outcome(pool.submit(asyncio.run, notebook()).result()) == [FINE, LATE, FINE]
-        other = pool.submit(score, sleeps, rows=rows("sleep"), timeout=SECONDS)
-        assert outcome(other.result()) == [FINE, LATE, FINE]
 
 
 @pytest.mark.parametrize("kind", ["batch", "group"])
