@@ -84,10 +84,8 @@ FALLS = (
     (30, 1.0, 1.0, 1.0, "at the last full length"),
 )
 RUNS = (
-    ("a b a b a b", 2, 0.6, "two of five runs are new"),
     (ORDINARY, 4, 0.0, "an ordinarily repeated word is no repetition"),
     ("no " * 1001, 4, 1 - 1 / 998, "a long loop comes near 1"),
-    ("a b c", 4, 0.0, "fewer words than a run"),
     ("x" * 200, 4, 0.0, "one long word"),
     ("x" * 201, 4, 1 - 2 / 31, "34 of them, the last of three"),
     ("x" * 204 + " y", 4, 1 - 2 / 32, "beside other words"),
@@ -119,7 +117,6 @@ AGAIN = columns(
 CYCLE = " ".join(f"w{at}" for at in range(200)) + " "  # the share of different words in the whole falls
 DIFFERENT = (
     (CYCLE * 5, 50, 1.0, "it does not fall with length by itself"),
-    ("the cat and the dog and the cat", 4, 17 / 20, "3, 4, 3, 3 and 4 of four"),
     ("yes", 50, 1.0, "one word is all different: documented"),
     ("it's it’s", 2, 0.5, "in any shape"),
     ("... !", 50, 0.0, "no word at all"),
@@ -162,7 +159,6 @@ def test_a_measure_scores_a_text(made, text, expected):
 @pytest.mark.parametrize(
     ("method", "prediction", "ground_truth", "expected"),
     table(
-        ("ratio", "", "Paris", 0.0, "an empty prediction"),
         ("token_sort", "b a", "a b", 1.0, "words in another order"),
         ("token_set", "it is Paris or London", "Paris", 1.0, "the documented hole: words around the truth"),
         ("ratio", None, "Paris", 0.0, "no prediction"),

@@ -134,8 +134,6 @@ HALF = 1 / math.sqrt(2)
 @pytest.mark.parametrize(
     ("transform", "rewards", "expected"),
     table(
-        (standardise(), [0, 0, 0, 1], [-0.5, -0.5, -0.5, 1.5], "std of ddof 1 is a half"),
-        (standardise(clip=0.25), [0, 0, 0, 1], [-0.25, -0.25, -0.25, 0.25], "clipped on both sides"),
         (standardise(), [0, 1, NAN, NAN], [-HALF, HALF, NAN, NAN], "NaN takes no part"),
         (standardise(), [0.1, 0.1, 0.1, 0.1], [0, 0, 0, 0], "nothing varies"),
         (standardise(), [0.7, NAN, NAN, NAN], [0, NAN, NAN, NAN], "one reward"),
@@ -143,8 +141,6 @@ HALF = 1 / math.sqrt(2)
         (min_max(), [1, 2, 3, 5], [0, 0.25, 0.5, 1], "from 0 to 1"),
         (min_max(), [-1, NAN, 1, 0], [0, NAN, 1, 0.5], "NaN takes no part in min-max"),
         (min_max(), [0.3] * 4, [0] * 4, "nothing varies in min-max"),
-        (rank(), [1, 1, 0, 2], [0.5, 0.5, 0, 1], "ties share their mean rank"),
-        (rank(), [1, 1, 1, 1], [0.5] * 4, "all tied"),
         (rank(), [2, NAN, 1, NAN], [1, NAN, 0, NAN], "NaN takes no part in ranks"),
         (rank(), [2, NAN, NAN, NAN], [0, NAN, NAN, NAN], "a single reward"),
     ),
