@@ -26,7 +26,6 @@ def acc(prediction, ground_truth):
 
 fields = {"prediction": rk.extract.tag("answer")}
 reward = rk.Reward("mine", fields, [rk.Component("acc", acc)])
-faulty = rk.Reward("faulty", fields, [rk.Component("acc", lambda prediction: prediction == "4")])
 """
 
 
@@ -232,16 +231,11 @@ def run(line):
     return CliRunner().invoke(main, line.split())
 
 
-def test_score_joins_and_sets_and_diagnose_says_first_what_the_log_contradicts(folder):
-    options = "dump --join train.parquet --on prompt --set run=7 --timeout 0 -o"
-    result = run(f"score mine.py:faulty {options} run")
+def test_score_joins_on_a_column_and_sets_one_and_what_is_scored_is_not_read_again(folder):
+    result = run("score mine.py dump --join train.parquet --on prompt --set run=7 --timeout 0 -o run")
     assert result.exit_code == 0, result.stderr
     assert "verl rollout dump" in result.stdout and "80 of 80 rows matched" in result.stdout
     assert pd.read_parquet(folder / "run/scores.parquet")["run"].tolist() == [7] * 80
-    told = json.loads(run("diagnose run --json").stdout)
-    assert told["findings"][0]["code"] == "log_mismatch" and told["findings"][0]["evidence"]["rows"] == 40
-    assert run(f"score mine.py:reward {options} run2").exit_code == 0
-    assert "log_mismatch" not in run("diagnose run2").stdout
     for reading in ("--join train.parquet", "--log-weight score=1", "--set a=b"):
         result = run(f"diagnose run {reading}")
         assert result.exit_code == 2 and "is scored already" in result.stderr

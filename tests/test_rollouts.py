@@ -63,12 +63,6 @@ def test_columns_are_known_by_the_usual_names_or_by_those_that_are_given(row, co
         assert {name: rollouts[0].get(name) for name in expected} == expected, why
 
 
-def test_the_mapping_says_which_name_was_taken():
-    rollouts = rk.load_rollouts([{"response": "r", "answer": "4"}])
-    assert rollouts.mapping == {"completion": "response", "ground_truth": "answer"}
-    assert list(rollouts.table) == ["rollout_id", "completion", "ground_truth"]
-
-
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -142,7 +136,8 @@ def test_groups_are_counted_by_size_and_odd_sizes_are_warned_of(caplog):
 def test_the_summary_and_the_repr_report_mapping_group_key_and_histogram():
     rollouts = rk.load_rollouts([{"question": prompt, "response": "c"} for prompt in "aab"])
     summary = rollouts.summary()
-    assert summary["mapping"] == {"prompt": "question", "completion": "response"}
+    assert summary["mapping"] == rollouts.mapping == {"prompt": "question", "completion": "response"}
+    assert list(rollouts.table) == ["rollout_id", "prompt", "completion"]
     assert (summary["group_key"], summary["groups"]) == (["prompt"], 2)
     assert summary["group_sizes"] == {"1": 1, "2": 1}
     assert json.loads(json.dumps(summary)) == summary

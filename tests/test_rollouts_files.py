@@ -166,10 +166,6 @@ def test_a_source_without_a_usable_row_is_an_error(source, said):
         rk.load_rollouts(source)
 
 
-def test_the_bundled_rollouts_have_a_name_of_their_own():
-    assert len(rk.load_rollouts("gallery:arithmetic")) == 1600
-
-
 def test_a_row_without_an_id_gets_one_that_no_other_row_has():
     rollouts = rk.load_rollouts([{"completion": "a", "rollout_id": 2}, {"completion": "b"}])
     assert rollouts.columns()["rollout_id"] == [2, "line-2"]

@@ -1,6 +1,5 @@
 """save_reward(): a file that gives the same reward again, or a refusal and no file."""
 
-import importlib.util
 import inspect
 import linecache
 import re
@@ -84,6 +83,13 @@ SAVED = {
 def test_a_saved_reward_is_the_same_reward_when_it_is_loaded(kind, tmp_path):
     original = SAVED[kind]()
     path = rk.save_reward(original, tmp_path / "deep" / "saved.py")
+    modules = set(sys.modules)
+    rk.save_reward(original, path)
+    assert set(sys.modules) == modules, "trying the file leaves no module behind"
+    head = (
+        r"# Reward '.*', saved by rewardkit\.\n\n(from functools import partial\n)?import rewardkit as rk\n"
+    )
+    assert re.match(head, path.read_text())
     again = rk.load_reward(f"{path}:reward")
     assert type(again) is type(original)
     assert definition(again.record()) == definition(original.record())
@@ -91,6 +97,7 @@ def test_a_saved_reward_is_the_same_reward_when_it_is_loaded(kind, tmp_path):
 
 
 COPIED = '''
+from __future__ import annotations
 import rewardkit as rk
 
 def graded(completion, *, ground_truth, level=2):
@@ -101,9 +108,12 @@ def graded(completion, *, ground_truth, level=2):
 def is_long(completion):
     return len(completion) > 1
 
+def twice(rewards, groups):
+    return 2 * rewards
+
 reward = rk.Reward("copied", {"size": is_long}, [
     rk.Component("graded", graded, gate=rk.gate(is_long)), rk.Component("again", graded, weight=0.5),
-])
+], transform=twice)
 '''
 
 
@@ -113,14 +123,14 @@ def test_functions_of_a_file_are_copied_once_and_do_the_same_without_it(tmp_path
     (tmp_path / "mine.py").unlink()
     again = rk.load_reward(str(path))
     assert path.read_text().count("def graded") == 1
+    assert again.transform.__name__ == "twice"
     for completion in ("x", "xx", "4 apples"):
         row = {"completion": completion, "ground_truth": "4 apples"}
         assert repr(again(**row)) == repr(original(**row))
 
 
 def test_a_function_of_an_importable_module_is_imported(tmp_path):
-    path = rk.save_reward(rk.load_reward("gallery:arithmetic.flawed"), tmp_path / "saved.py")
-    text = path.read_text()
+    text = rk.save_reward(SAVED["gallery with functions"](), tmp_path / "saved.py").read_text()
     assert "import rewardkit.gallery.arithmetic as arithmetic" in text and "arithmetic.float_equal" in text
 
 
@@ -153,18 +163,6 @@ def test_a_function_is_copied_with_its_whole_file(kind, tmp_path):
     again = rk.load_reward(str(path))
     assert again(completion="x").reward == original(completion="x").reward == 1.0
     assert "# theirs" in path.read_text()
-
-
-def test_a_saved_file_runs_in_plain_python_and_its_reward_can_be_pickled(tmp_path):
-    original = written(
-        tmp_path, "from __future__ import annotations\n" + FILE.format(WITH_WHAT_IT_USES["typed"])
-    )
-    rk.save_reward(original, tmp_path / "out" / "saved.py")
-    code = "import pickle, saved; print(pickle.loads(pickle.dumps(saved.reward)).name)"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path / "out", timeout=60, capture_output=True, text=True
-    )
-    assert done.stdout.strip() == "r", done.stderr
 
 
 def test_what_is_imported_from_beside_the_file_can_be_saved_beside_it_only(tmp_path):
@@ -274,41 +272,47 @@ def test_any_name_of_a_reward_can_be_saved(name, tmp_path):
     assert rk.load_reward(str(path)).name == name
 
 
-def test_a_refusal_leaves_the_old_file_as_it_was(tmp_path):
-    path = tmp_path / "saved.py"
+def refused(reward, path, said):
+    """Saving is refused in one sentence, and what was in the folder stays as it was."""
     path.write_text("old")
+    with pytest.raises(rk.RewardError, match=said) as raised:
+        rk.save_reward(reward, path)
+    assert "\n" not in str(raised.value)
+    assert path.read_text() == "old" and list(path.parent.iterdir()) == [path]
+
+
+def bound_to(value):
+    return reward(rk.Component("c", partial(rk.verify.numbers_equal, absolute=value)))
+
+
+NO_NAME = r"'c' uses .*, which has no name to write; give"
+REFUSED = {
+    "no reward": (None, "None is no Reward; make one with"),
+    "a lambda": (reward(rk.Component("c", lambda completion: 1.0)), "lambda"),
+    "a transform": (reward(correct(), transform=lambda rewards, groups: rewards), "transform"),
+    "a pattern": (bound_to(re.compile("x")), NO_NAME),
+    "an array": (bound_to(np.zeros(2)), NO_NAME),
+    "a Decimal": (bound_to(Decimal(1)), NO_NAME),
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_what_has_no_text_is_refused_and_the_old_file_stays(kind, tmp_path):
+    refused(REFUSED[kind][0], tmp_path / "saved.py", REFUSED[kind][1])
+
+
+def test_only_python_files_are_written_and_no_reward_of_loaded_scores(tmp_path):
+    refused(reward(correct()), tmp_path / "saved.txt", r"does not end in \.py")
+    scores = rk.score(reward(correct()), [{"completion": "4", "ground_truth": "4"}])
+    loaded = rk.load_scores(scores.save(tmp_path / "scores"))
     with pytest.raises(rk.RewardError):
-        rk.save_reward(reward(rk.Component("c", lambda completion: 1.0)), path)
-    assert path.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_a_transform_of_ones_own_without_a_name_is_refused(tmp_path):
-    with pytest.raises(rk.RewardError, match="transform"):
-        rk.save_reward(reward(correct(), transform=lambda rewards, groups: rewards), tmp_path / "saved.py")
+        rk.save_reward(loaded.reward, tmp_path / "saved.py")
 
 
 def test_a_file_that_would_say_something_else_is_not_written(tmp_path, monkeypatch):
     other = "rk.Reward('saved', components=[rk.Component('c', rk.verify.matches)])"
     monkeypatch.setattr("rewardkit.rewards.save.Writer.reward", lambda *_: other)
-    with pytest.raises(rk.RewardError, match="differs"):
-        rk.save_reward(reward(correct()), tmp_path / "saved.py")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_only_rewards_and_only_python_files_are_written(tmp_path):
-    with pytest.raises(rk.RewardError, match=r"does not end in \.py"):
-        rk.save_reward(reward(correct()), tmp_path / "saved.txt")
-    with pytest.raises(rk.RewardError, match="None is no Reward; make one with"):
-        rk.save_reward(None, tmp_path / "saved.py")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_the_reward_of_loaded_scores_cannot_be_saved(tmp_path):
-    scores = rk.score(reward(correct()), [{"completion": "4", "ground_truth": "4"}])
-    loaded = rk.load_scores(scores.save(tmp_path / "scores"))
-    with pytest.raises(rk.RewardError):
-        rk.save_reward(loaded.reward, tmp_path / "saved.py")
+    refused(reward(correct()), tmp_path / "saved.py", "differs")
 
 
 def test_numbers_of_numpy_and_values_without_a_literal_are_written(tmp_path):
@@ -317,24 +321,6 @@ def test_numbers_of_numpy_and_values_without_a_literal_are_written(tmp_path):
     path = rk.save_reward(original, tmp_path / "saved.py")
     assert "absolute=0.5, relative=0.25" in path.read_text() and "weight=0.75" in path.read_text()
     assert definition(rk.load_reward(str(path)).record())["weights"] == {"c": 0.75}
-
-
-@pytest.mark.parametrize("value", [re.compile("x"), np.zeros(2), Decimal(1)], ids=repr)
-def test_a_value_that_has_no_expression_is_refused_by_its_own_name(value, tmp_path):
-    bound = partial(rk.verify.numbers_equal, absolute=value)
-    with pytest.raises(rk.RewardError, match=r"'c' uses .*, which has no name to write; give"):
-        rk.save_reward(reward(rk.Component("c", bound)), tmp_path / "saved.py")
-
-
-def test_a_transform_of_a_users_file_is_copied(tmp_path):
-    source = "def f(completion):\n    return 1.0\ndef twice(rewards, groups):\n    return 2 * rewards\n"
-    (tmp_path / "mine.py").write_text(source)
-    function = rk.load_reward(f"{tmp_path}/mine.py:f").components[0].function
-    original = rk.Reward(
-        "r", components=[rk.Component("f", function)], transform=function.__globals__["twice"]
-    )
-    path = rk.save_reward(original, tmp_path / "out" / "saved.py")
-    assert rk.load_reward(str(path)).transform.__name__ == "twice"
 
 
 def test_a_script_that_would_write_a_copy_of_itself_again_is_told_what_to_do(tmp_path):
@@ -347,18 +333,3 @@ def test_a_script_that_would_write_a_copy_of_itself_again_is_told_what_to_do(tmp
         command = [sys.executable, "script.py"]
         done = subprocess.run(command, cwd=tmp_path, timeout=60, capture_output=True, text=True)
         assert said in done.stderr and (tmp_path / "saved.py").exists() == (not said), done.stderr
-
-
-def test_trying_the_file_leaves_no_module_behind(tmp_path):
-    before = set(sys.modules)
-    rk.save_reward(reward(correct()), tmp_path / "saved.py")
-    assert set(sys.modules) - before == set()
-
-
-def test_the_written_file_is_readable_python_with_one_import(tmp_path):
-    path = rk.save_reward(SAVED["gates"](), tmp_path / "saved.py")
-    spec = importlib.util.spec_from_file_location("saved_by_hand", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    assert module.reward.names == ("correct", "length")
-    assert path.read_text().startswith("# Reward 'saved', saved by rewardkit.\n\nimport rewardkit as rk\n")

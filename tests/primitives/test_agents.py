@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tabled import columns, noted, table
 
 import rewardkit as rk
 from rewardkit.primitives.agents.transcripts import final_answer, read_turns, says_error
@@ -24,11 +25,6 @@ from rewardkit.primitives.measure import (
     tool_calls,
     turns,
 )
-from rewardkit.primitives.notes import listen
-
-
-def table(*rows):
-    return [pytest.param(*row[:-1], id=row[-1]) for row in rows]
 
 
 def said(content=None, **more):
@@ -82,7 +78,6 @@ USER, SAID = user("2+2?"), said("3")
 @pytest.mark.parametrize(
     ("messages", "expected"),
     table(
-        ([USER, {"role": "assistant", "content": "4"}], "4", "the assistant's text"),
         ([SAID, USER, {"role": "assistant", "content": "4"}], "4", "of several the last"),
         ([{"role": "assistant", "content": "4"}, USER], "4", "whoever speaks after it"),
         ([USER], None, "no assistant speaks"),
@@ -154,15 +149,11 @@ STRUCTURED = table(
     ([calling(("f", {"a": np.array([1, 2]), "b": np.float64(2)}))],
      [("f", {"a": [1, 2], "b": 2}, None, None, 0)], "arrays, as tables hold lists"),
     ([calling(("f", '{"a": 1'))], [("f", '{"a": 1', None, True, 0)], "arguments that are cut off"),
-    ([calling(*IDS), result("of g", "y"), result("of f", "x")], BOTH,
-     "results find their calls by id, in any order"),
     ([calling("f", "g"), result("of f"), result("of g")], BOTH, "without ids by their order"),
     ([calling(*IDS), result("of f"), result("of g")], BOTH, "ids that only the calls have"),
     ([calling("f", "g"), result("of f", "x"), result("of g", "y")], BOTH, "ids that only the results have"),
     ([calling(call("f", id="x")), result("of another", "z")], [("f", {}, None, None, 0)],
      "a result of another id is not taken"),
-    ([calling(call("f", id="0")), result("1", "0"), calling(call("f", id="0")), result("2", "0")],
-     [("f", {}, "1", False, 0), ("f", {}, "2", False, 1)], "ids that begin anew in every turn"),
     ([calling(call("f", id="0"), call("g", id="0")), result("1", "0"), result("2", "0")],
      [("f", {}, "1", False, 0), ("g", {}, "2", False, 0)], "one id twice in a turn"),
     ([said(None, function_call=CALL["function"]), {"role": "function", "name": "f", "content": "ok"}],
@@ -180,10 +171,7 @@ STRUCTURED = table(
      "content that is an object, or nothing"),
 )  # fmt: skip
 IN_TEXT = table(
-    ([said(f"I look.\n{SEARCH}"), result("cold")], [COLDLY], "a tool message"),
     ([said(SEARCH), result(f"\n{COLD}")], [COLDLY], "and in a tool's"),
-    ([said(SEARCH + hermes("f", {})), user(f"{COLD}\n<tool_response>\nok</tool_response>")],
-     [COLDLY, ("f", {}, "ok", False, 0)], "two responses in one message"),
     ([said(SEARCH + "<tool_response>cold</tool_response>")], [SEARCHED],
      "an assistant cannot write its own results"),
     ("<tool_call></tool_call>", [("", "", None, True, 0)], "nothing in it"),
@@ -210,12 +198,6 @@ def test_calls_are_read_with_their_results(messages, expected):
     assert brief(read_calls(messages)) == expected
     if not isinstance(messages, str):
         assert brief(read_calls(tuple(messages))) == expected
-
-
-def test_what_is_neither_a_list_nor_a_text_is_missing():
-    for nothing in (None, 5, float("nan"), {}, b"[]", object(), {1}):
-        assert read_calls(nothing) is None
-        assert read_turns(nothing) is None
 
 
 NAMES = st.sampled_from(["search", "read", "搜索", "a b", "x\ud800"])
@@ -278,7 +260,6 @@ def test_calls_that_ask_for_the_same_have_one_key(a, b, same):
         ("The error: none", False, "not at its beginning"),
         ('{"error": null, "data": 1}', False, "an error that is null"),
         ('{"error": 0.03, "value": 1.7}', False, "a measured error"),
-        ('{"error": 0}', False, "a code of zero"),
         ('{"status": 400}', True, "the least bad number"),
         ('{"status": 600}', False, "a number that is no status"),
         ('{"data": {"error": "x"}}', False, "deeper inside"),
@@ -394,15 +375,6 @@ def no_hits(text):
     return text == "0 hits"
 
 
-def columns(measures, *rows):
-    """The rows of several columns as one row a column: a measure, the messages, what it gives, and why."""
-    return [
-        (made, row[0], value, row[-1])
-        for row in rows
-        for made, value in zip(measures, row[1:-1], strict=True)
-    ]
-
-
 TURNS = columns(
     (turns(full_until=2, zero_from=6),),
     ([said("Hi.")] * 5, 0.25, "one before the end"),
@@ -415,7 +387,6 @@ BY_NAME = columns(
     [tool_calls("search", "read", mode=mode) for mode in ("share", "all", "any")],
     ([calling("search")], 0.5, 0.0, 1.0, "one of two"),
     ([calling("search")] * 5, 0.5, 0.0, 1.0, "how often does not count"),
-    ([calling("delete")], 0.0, 0.0, 0.0, "another tool"),
     ([calling("search"), result("Error: no")], 0.5, 0.0, 1.0, "a call that failed was made"),
 )
 BUDGETS = columns(
@@ -441,16 +412,12 @@ FAILED = columns(
     (failed_calls(),),
     ([said("Hi.")], 0.0, "no call, none failed"),
     ([calling("f", "g"), result("ok"), result('{"success": false}')], 0.5, "one of two"),
-    ([calling("f"), result("ok")] * 3 + [calling("f"), result('{"error": "x"}')], 0.25, "one of four"),
     ([calling(("f", "{"), "g"), result("ok"), result("ok")], 0.5, "malformed arguments"),
-    ([calling("f"), result("Found: Error: no")], 0.0, "a result that speaks of errors"),
 )
 REPEATED = columns(
     (repeated_calls(),),
     ([said("Hi.")], 0.0, "no call"),
     ([calling(A1), OK, calling(A1), OK], 0.5, "the same call"),
-    ([calling(A1, ("a", {"y": [1], "x": 1.0})), OK, OK], 0.5, "other order of keys, 1.0 for 1"),
-    ([calling(A1), FAILS, calling(A1), OK], 0.0, "a retry is no repeat"),
     ([calling(A1), FAILS, calling(A1), FAILS, calling(A1), OK], 1 / 3, "a second retry is one"),
 )
 RETRIED = columns(
@@ -485,7 +452,7 @@ RUN = [calling("search", ("search", "{")), OK, FAILS, calling("search", "read"),
 
 
 @pytest.mark.parametrize(
-    ("measure", "noted"),
+    ("measure", "counts"),
     table(
         (turns(full_until=1, zero_from=5), {"turns": 3}, "turns"),
         (tool_calls("search"), {"tool_calls": {"search": 2, "read": 1}}, "well-formed calls by tool"),
@@ -495,13 +462,9 @@ RUN = [calling("search", ("search", "{")), OK, FAILS, calling("search", "read"),
         (repeated_calls(), {"repeated_calls": 1}, "repeated calls"),
     ),
 )
-def test_measures_note_their_counts(measure, noted):
-    with listen() as notes:
-        measure(RUN)
-    assert notes == noted
-    with listen() as notes:
-        measure(None)
-    assert notes == {}
+def test_measures_note_their_counts(measure, counts):
+    assert noted(measure, RUN) == counts
+    assert noted(measure, None) == {}
 
 
 KNOWN = ["a1", "a2", "b3", "b4"]
@@ -581,13 +544,10 @@ def test_what_an_answer_can_be_grounded_in(messages, expected):
 
 
 def test_citations_and_grounding_note_their_counts():
-    with listen() as notes:
-        citations("f1")("[Source: a1] [Source: x]", KNOWN)
-        grounding()([*FOUND, said("It is 330 metres high.")])
-    assert notes == {
-        "citations": {"cited": 2, "known": 4, "right": 1},
-        "grounding": {"ngrams": 3, "found": 2},
-    }
+    cited = noted(citations("f1"), "[Source: a1] [Source: x]", KNOWN)
+    assert cited == {"citations": {"cited": 2, "known": 4, "right": 1}}
+    grounded = noted(grounding(), [*FOUND, said("It is 330 metres high.")])
+    assert grounded == {"grounding": {"ngrams": 3, "found": 2}}
 
 
 def test_a_reward_fills_both_parameters_by_name():

@@ -6,21 +6,18 @@ import copy
 import json
 import re
 import socket
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from tabled import noted, table
 
 from rewardkit.primitives.measure import json_schema, tags
-from rewardkit.primitives.notes import listen
 
-
-def table(*rows):
-    return [pytest.param(*row[:-1], id=row[-1]) for row in rows]
-
-
-TWO = tags("think", "answer")
+TWO, NOTHING_ELSE = tags("think", "answer"), tags("a", "b", outside="nowhere")
+OPENED = tags("think", "answer", prefilled=True, outside="nowhere")
 STEPS = "<plan><step>a</step><step>b</step></plan>"
 SIDE_BY_SIDE = (
     ("<think>2+2</think><answer>4</answer>", 1.0, 1.0, "as asked for"),
@@ -53,6 +50,16 @@ GRAMMARS = (
     (tags("p+(t)"), "<p><t/></p><p></p>", 0.0, 1 / 2, "missing in one of two"),
     (tags("p(t)"), "<p><t></p></t>", 0.0, 1 / 2, "crossed with what it stands in"),
     (tags("Plan(Step+)", "answer"), f"{STEPS.upper()}<Answer/>", 1.0, 1.0, "case does not matter"),
+    (NOTHING_ELSE, "<a/><b/>", 1.0, 1.0, "no text outside"),
+    (NOTHING_ELSE, "Hm. <a>x</a><b/>", 0.0, 2 / 3, "text before"),
+    (NOTHING_ELSE, "<a>x</a><b/><c></c>", 0.0, 2 / 3, "a tag of another name is text"),
+    (NOTHING_ELSE, "<a/> bye", 0.0, 1 / 3, "one missing, and text"),
+    (NOTHING_ELSE, "", 0.0, 0.0, "nothing at all"),
+    (tags("a", "b", outside="before"), "Hm. <a>x</a><b/>", 1.0, 1.0, "text before, as it may"),
+    (tags("a", "b", outside="before"), "<a>x</a> so <b/>", 0.0, 2 / 3, "text between"),
+    (tags("a", "b"), "<a>x</a> so <b/><c></c>", 1.0, 1.0, "text anywhere"),
+    (OPENED, "</think><answer>4</answer>", 1.0, 1.0, "opened in the prompt, and nothing was thought"),
+    (OPENED, "2+2<answer>4</answer>", 0.0, 1 / 3, "opened in the prompt and never closed"),
 )
 
 
@@ -61,36 +68,7 @@ GRAMMARS = (
 )
 def test_a_grammar_says_how_often_in_what_order_and_in_what(made, completion, whole, share):
     assert made(completion) == whole
-    assert tags(*made.names, partial=True)(completion) == share
-
-
-@pytest.mark.parametrize(
-    ("completion", "anywhere", "before", "nowhere"),
-    table(
-        ("Hm. <a>x</a><b/>", 1.0, 1.0, 0.0, "text before"),
-        ("<a>x</a> so <b/>", 1.0, 0.0, 0.0, "text between"),
-        ("<a>x</a><b/><c></c>", 1.0, 0.0, 0.0, "a tag of another name is text"),
-    ),
-)
-def test_text_outside_the_tags(completion, anywhere, before, nowhere):
-    for outside, expected in (("anywhere", anywhere), ("before", before), ("nowhere", nowhere)):
-        assert tags("a", "b", outside=outside)(completion) == expected
-
-
-def test_text_outside_counts_as_one_more_in_a_share():
-    share = tags("a", "b", outside="nowhere", partial=True)
-    assert [share(text) for text in ("<a/><b/>", "<a/><b/> bye", "<a/> bye", "")] == [1.0, 2 / 3, 1 / 3, 0.0]
-
-
-@pytest.mark.parametrize(
-    ("completion", "expected"),
-    table(
-        ("</think><answer>4</answer>", 1.0, "and nothing was thought"),
-        ("2+2<answer>4</answer>", 0.0, "never closed"),
-    ),
-)
-def test_a_prefilled_tag_is_open_at_the_beginning(completion, expected):
-    assert tags("think", "answer", prefilled=True, outside="nowhere")(completion) == expected
+    assert replace(made, partial=True)(completion) == share
 
 
 NAMES = ("think", "step", "answer")
@@ -227,17 +205,15 @@ SCHEMA_FAULTS = (
     ("[1]", ["does not fit"], "a fault of the whole"),
 )
 NOTED = (
-    *((TWO, text, {"tags": noted}, why) for text, noted, why in FAULTS),
-    *((tags("plan(step+)", outside="before"), text, {"tags": noted}, why) for text, noted, why in INSIDE),
-    *((json_schema(PERSON), text, {"json_schema": noted}, why) for text, noted, why in SCHEMA_FAULTS),
+    *((TWO, text, {"tags": faults}, why) for text, faults, why in FAULTS),
+    *((tags("plan(step+)", outside="before"), text, {"tags": faults}, why) for text, faults, why in INSIDE),
+    *((json_schema(PERSON), text, {"json_schema": faults}, why) for text, faults, why in SCHEMA_FAULTS),
 )
 
 
-@pytest.mark.parametrize(("made", "completion", "noted"), table(*NOTED))
-def test_what_is_wrong_is_noted(made, completion, noted):
-    with listen() as notes:
-        made(completion)
-    assert notes == noted
+@pytest.mark.parametrize(("made", "completion", "expected"), table(*NOTED))
+def test_what_is_wrong_is_noted(made, completion, expected):
+    assert noted(made, completion) == expected
 
 
 def test_nothing_is_fetched(monkeypatch):

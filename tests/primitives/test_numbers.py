@@ -9,35 +9,23 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from tabled import table
 
 from rewardkit.primitives.verify.numbers import LONGEST, as_decimal, distance, read_number
-
-
-def table(*cases):
-    return [pytest.param(*case[:-1], id=case[-1]) for case in cases]
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     table(
-        ("4", Decimal(4), "digits"),
-        (" 4 \n", Decimal(4), "white space around it"),
-        ("4.", Decimal(4), "a full stop behind it"),
-        ("-4", Decimal(-4), "a sign"),
         ("\u22124", Decimal(-4), "a typographic minus"),
-        ("1{,}234{,}567", Decimal(1234567), "LaTeX's separator in braces"),
         ("1,00,000", Decimal(100000), "India's separators"),
-        (r"1\,234", Decimal(1234), "LaTeX's thin space"),
         (r"12,\!345", Decimal(12345), "LaTeX's comma without its space"),
-        ("1\u2009234\u2009567", Decimal(1234567), "thin spaces"),
         ("1\u00a0234", Decimal(1234), "a no-break space"),
         ("-$2 000 000.5", Decimal("-2000000.5"), "several, with a sign and decimals"),
         ("250 000", Decimal(250000), "noughts behind three digits"),
         ("1 100/200", Fraction(3, 2), "a mixed number of three digits"),
         (r"\frac{1 200}{300}", Decimal(4), "in LaTeX"),
-        ("6.02e23", Decimal("6.02e23"), "an exponent"),
         ("1E-5", Decimal("1e-5"), "a negative exponent in upper case"),
-        (r"6.02 \times 10^{23}", Decimal("6.02e23"), "LaTeX's powers of ten"),
         (r"6.02\cdot10^{-3}", Decimal("6.02e-3"), "with a dot and a negative exponent"),
         ("6.02 x 10^23", Decimal("6.02e23"), "a letter x"),
         ("6.02\u00d710\u00b2\u00b3", Decimal("6.02e23"), "raised digits"),
@@ -45,12 +33,9 @@ def table(*cases):
         ("-10^-2", Decimal("-0.01"), "a negative power of ten"),
         ("\uff15\uff10\uff05", Decimal("0.5"), "a full-width percent sign"),
         ("1/2%", Fraction(1, 200), "a fraction of a percent"),
-        ("2/4", Fraction(1, 2), "a fraction"),
         ("3/-4", Fraction(-3, 4), "a sign below"),
         ("3\u20444", Fraction(3, 4), "a fraction slash"),
         ("-2\u00bd", Fraction(-5, 2), "two and a half"),
-        ("1 1/2", Fraction(3, 2), "one and a half"),
-        (r"\frac{1}{2}", Fraction(1, 2), "LaTeX's fraction"),
         (r"\frac12", Fraction(1, 2), "without braces"),
         (r"\frac{-1}{2}", Fraction(-1, 2), "a sign above"),
         (r"-\frac{-1}{-2}", Fraction(-1, 2), "three signs"),
@@ -75,14 +60,12 @@ def table(*cases):
         ("2024-01-15", None, "a date with hyphens"),
         ("1:30", None, "a time"),
         ("1.234,56", None, "a decimal comma behind a point for the thousands"),
-        ("5\u00b2", None, "a square"),
         ("1.234.567", None, "points for separators"),
         ("3.14.15", None, "two points"),
         ("1/0", None, "a division by zero"),
         ("1 3/2", None, "a mixed number with more than one in its fraction"),
         ("1 2/2", None, "nor may it be one"),
         ("½ 100", None, "a fraction sign and a whole number"),
-        (r"\frac{1 1}{2}", None, "two numbers above"),
         ("10^3/2", None, "a fraction of a power of ten"),
         ("2^10", None, "a power of two"),
         ("210^5", None, "a power of another number"),

@@ -142,19 +142,6 @@ def test_what_decides_a_score_changes_the_scoring_fingerprint_and_weight_and_why
     assert scoring(with_option) == scoring(with_option, weight=2.0, why="because")
 
 
-def test_the_fingerprint_is_of_the_users_source_that_was_loaded_and_not_of_what_the_file_holds_later(
-    tmp_path,
-):
-    rewards = []
-    for body in ("1.0", "0.5", "1.0"):
-        (tmp_path / "mine.py").write_text(f"def f(completion):\n    return {body}\n")
-        rewards.append(rk.load_reward(f"{tmp_path / 'mine.py'}:f"))
-    records = [reward.record() for reward in rewards]
-    assert [list(record["sources"]) for record in records] == [["mine.py"]] * 3
-    first, changed, again = (record["fingerprints"]["scoring"] for record in records)
-    assert first == again != changed
-
-
 def test_two_source_files_of_one_name_are_both_in_the_fingerprint(tmp_path):
     def load(folder, body):
         path = tmp_path / folder / "mine.py"

@@ -60,7 +60,6 @@ def on(name):
         ({"aggregation": "mean"}, "aggregation='mean' is not known"),
         ({"on_missing": "drop"}, "on_missing='drop' is not known"),
         ({"components": [part("c", weight=-1)], "aggregation": "product"}, "has no penalties"),
-        ({"components": [part("c", weight=0)], "aggregation": "weighted_mean"}, "at least one weight"),
         ({"transform": "rank"}, "transform='rank' is not a function"),
     ],
 )
@@ -162,10 +161,22 @@ def test_a_reward_called_on_one_completion_tells_everything_of_it():
     assert math.isnan(result.scores["b"]) and result.scores["a"] == 1.0
 
 
-def test_the_primary_component_is_the_declared_one_else_the_one_of_the_largest_weight():
-    parts = [part("a", weight=1), part("b", weight=3)]
-    assert rk.Reward("r", components=parts).primary == "b"
-    assert rk.Reward("r", components=[part("z", weight=0.5, primary=True), *parts]).primary == "z"
+@pytest.mark.parametrize(
+    ("parts", "primary"),
+    [
+        ([part("a", weight=1), part("b", weight=3)], "b"),
+        ([part("z", weight=0.5, primary=True), part("a"), part("b", weight=3)], "z"),
+        ([part("style"), part("reads", lambda ground_truth: True)], "reads"),
+        ([part("reads", lambda ground_truth: True), part("style")], "reads"),
+        ([part("style"), part("reads", lambda distance: distance)], "reads"),
+    ],
+    ids=["largest weight", "declared", "reads the truth", "in another order", "by a field"],
+)
+def test_the_primary_component_is_the_declared_one_else_the_heaviest_else_one_that_reads_the_truth(
+    parts, primary
+):
+    fields = {"size": len_of, "distance": lambda size, ground_truth: 1.0}
+    assert rk.Reward("r", fields, parts).primary == primary
 
 
 def test_needs_are_the_rollout_columns_and_nothing_of_its_own():
@@ -248,23 +259,3 @@ def test_other_weights_on_the_same_scores_equal_scoring_with_them(completions, o
     again = rk.score(reward(1.0, 1.0), rows).reweigh({"first": one, "second": two})
     for name in ("reward_raw", "reward"):
         np.testing.assert_array_equal(fresh.table[name], again.table[name])
-
-
-def style(completion):
-    return len(completion) / 100
-
-
-def right(completion, ground_truth):
-    return completion == ground_truth
-
-
-@pytest.mark.parametrize("names", [("correct", "style"), ("style", "correct")])
-def test_of_equal_weights_the_primary_reads_the_truth_in_whatever_order_they_stand(names):
-    made = {"correct": rk.Component("correct", right), "style": rk.Component("style", style)}
-    assert rk.Reward("r", components=[made[name] for name in names]).primary == "correct"
-
-
-def test_the_truth_may_be_read_by_a_field():
-    fields = {"prediction": rk.extract.number(), "distance": lambda prediction, ground_truth: 1.0}
-    near = rk.Component("near", lambda distance: distance)
-    assert rk.Reward("r", fields, [rk.Component("style", style), near]).primary == "near"

@@ -8,7 +8,6 @@ import os
 import re
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from scored import outcome, reasons, score, statuses
@@ -83,11 +82,10 @@ ENDED = (None, "error", "ended its process (exit status 7)")
     [
         (sleeps, {"sleep": LATE}),
         (backtracks, {"a" * 64 + "b": LATE}),
-        (exits, {"exit": ENDED}),
         (awaits, {"await": LATE, "stubborn": LATE, "stop": LATE}),
         (awaits, {"block": LATE, "exit": ENDED}),
     ],
-    ids=["sleeps", "backtracks", "exits", "awaits", "async that blocks or exits"],
+    ids=["sleeps", "backtracks", "awaits", "async that blocks or exits"],
 )
 def test_a_call_that_does_not_come_back_is_an_error_of_its_row_and_the_rest_is_scored(function, outcomes):
     scores = score(function, rows=rows(*outcomes), timeout=SECONDS)
@@ -112,16 +110,6 @@ def test_coroutines_wait_together_and_one_that_blocks_harms_no_neighbour():
     assert outcome(score(waits, rows=rows(*["wait"] * 14), timeout=SECONDS)) == [FINE] * 16
     assert time.monotonic() - started < 8  # one after the other they would need 13 s
     assert outcome(score(waits, rows=rows("wait", "block"), timeout=SECONDS)) == [FINE, FINE, LATE, FINE]
-
-
-def test_it_works_from_a_thread_and_under_a_running_event_loop():
-    async def notebook():
-        return score(awaits, rows=rows("await"), timeout=SECONDS)
-
-    with ThreadPoolExecutor(1) as pool:  # this thread may have a loop, of a browser's test
-        assert outcome(pool.submit(asyncio.run, notebook()).result()) == [FINE, LATE, FINE]
-        other = pool.submit(score, sleeps, rows=rows("sleep"), timeout=SECONDS)
-        assert outcome(other.result()) == [FINE, LATE, FINE]
 
 
 @pytest.mark.parametrize("kind", ["batch", "group"])

@@ -11,6 +11,8 @@ from scored import outcome, reasons, score, statuses
 
 import rewardkit as rk
 
+ONE = (1.0, "scored", None)
+
 
 def one(function, **options):
     return outcome(score(rk.Component("c", function, **options), rows=("a",)))[0]
@@ -67,6 +69,10 @@ def test_finite_numbers_in_range_and_bools_are_scores(answer, allowed, score):
     assert one(giving(answer), range=allowed) == (score, "scored", None)
 
 
+FINITE = "a score must be finite (return None for 'not judged')"
+NUMBER = "a component returns a number, a bool or None"
+
+
 @pytest.mark.parametrize(
     ("function", "said"),
     [
@@ -79,24 +85,18 @@ def test_finite_numbers_in_range_and_bools_are_scores(answer, allowed, score):
         (raising(asyncio.CancelledError()), "CancelledError"),
         (raising(Unprintable()), "Unprintable"),
         (raising(ExitsOnPrint()), "ExitsOnPrint"),
-        (giving(math.nan), "returned nan; a score must be finite (return None for 'not judged')"),
-        (giving(math.inf), "returned inf; a score must be finite (return None for 'not judged')"),
-        (giving(10**400), "returned inf; a score must be finite (return None for 'not judged')"),
+        (giving(math.nan), f"returned nan; {FINITE}"),
+        (giving(math.inf), f"returned inf; {FINITE}"),
+        (giving(10**400), f"returned inf; {FINITE}"),
         (giving(1.5), "out of range: returned 1.5; its range is (0.0, 1.0)"),
         (giving(-0.1), "out of range: returned -0.1; its range is (0.0, 1.0)"),
-        (giving("1.0"), "returned '1.0' of type str; a component returns a number, a bool or None"),
-        (giving([1.0]), "returned [1.0] of type list; a component returns a number, a bool or None"),
-        (
-            giving("x" * 1000),
-            f"returned '{'x' * 76}... of type str; a component returns a number, a bool or None",
-        ),
-        (giving(1j), "returned 1j of type complex; a component returns a number, a bool or None"),
-        (
-            giving(NoRepr()),
-            "returned an object of type NoRepr of type NoRepr; a component returns a number, a bool or None",
-        ),
+        (giving("1.0"), f"returned '1.0' of type str; {NUMBER}"),
+        (giving([1.0]), f"returned [1.0] of type list; {NUMBER}"),
+        (giving("x" * 1000), f"returned '{'x' * 76}... of type str; {NUMBER}"),
+        (giving(1j), f"returned 1j of type complex; {NUMBER}"),
+        (giving(NoRepr()), f"returned an object of type NoRepr of type NoRepr; {NUMBER}"),
     ],
-)  # fmt: skip
+)
 def test_whatever_goes_wrong_is_an_error_with_the_reason(function, said):
     assert one(function) == (None, "error", said)
 
@@ -143,11 +143,7 @@ def test_a_component_may_ask_for_nothing_and_for_the_whole_row():
     )
     assert scores.score("c").tolist() == [0.5] * 3
     assert statuses(scores, "row") == ["scored", "abstained", "scored"]
-    assert outcome(scores, "whole") == [
-        (1.0, "scored", None),
-        (None, "abstained", "returned None"),
-        (1.0, "scored", None),
-    ]
+    assert outcome(scores, "whole") == [ONE, (None, "abstained", "returned None"), ONE]
 
 
 def test_fields_are_computed_once_per_rollout_and_may_ask_for_earlier_fields():
@@ -174,11 +170,7 @@ def test_a_failing_field_makes_errors_only_of_the_components_that_ask_for_it():
     parts = [rk.Component(f"asks_{name}", function) for name, function in names.items()]
     scores = score(*parts, fields={"f": field, "g": lambda f: f})
     failed = "field 'f' failed: ValueError: no such thing"
-    assert outcome(scores, "asks_f") == [
-        (1.0, "scored", None),
-        (None, "error", failed),
-        (1.0, "scored", None),
-    ]
+    assert outcome(scores, "asks_f") == [ONE, (None, "error", failed), ONE]
     assert reasons(scores, "asks_g") == [None, f"field 'g' failed: {failed}", None]
     assert statuses(scores, "asks_other") == ["scored"] * 3
     assert scores.table["field/f"].tolist() == ["a", None, "ccc"]

@@ -53,7 +53,6 @@ ANSWER = "; a predicate returns True, False or None"
     [
         # on the score of an earlier component
         (rk.gate("first", at_least=1.0), [OPEN, SHUT, SHUT, unknown("first")]),
-        (rk.gate("first", at_least=0.5), [OPEN, OPEN, SHUT, unknown("first")]),
         (rk.gate("first", at_most=0.0), [SHUT, SHUT, OPEN, unknown("first")]),
         (rk.gate("first", at_least=0.1, at_most=0.9), [SHUT, OPEN, SHUT, unknown("first")]),
         (rk.gate("first", equals=0.5), [SHUT, OPEN, SHUT, unknown("first")]),
