@@ -36,7 +36,7 @@ for found in pkgutil.walk_packages(rk.__path__, "rewardkit."):
         importlib.import_module(found.name)
 print([name for name in rk.__all__ if type(getattr(rk, name)).__name__ == "module"])
 """
-    assert run(code) == "['extract', 'measure', 'targets', 'verify', 'weigh']"
+    assert run(code) == "['extract', 'judges', 'measure', 'targets', 'verify', 'weigh']"
 
 
 def test_a_reward_in_a_trainer_does_not_wait_for_pandas():
