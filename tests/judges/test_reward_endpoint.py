@@ -121,10 +121,17 @@ def test_a_map_that_is_none_is_one_sentence(made, how):
         )
 
 
-def test_without_torch_the_sentence_names_the_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(ModuleNotFoundError, match=r"pip install 'reward-workbench\[models\]'"):
-        rk.judges.reward_model("nowhere").prepare()
+@pytest.mark.parametrize(
+    ("package", "extra", "use"),
+    [
+        ("torch", "models", lambda: rk.judges.reward_model("nowhere").prepare()),
+        ("deepeval", "deepeval", lambda: rk.judges.from_deepeval("any")),
+    ],
+)
+def test_without_its_package_the_sentence_names_the_extra(monkeypatch, package, extra, use):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ModuleNotFoundError, match=rf"pip install 'reward-workbench\[{extra}\]'"):
+        use()
 
 
 def test_both_are_saved_as_the_calls_that_make_them(tmp_path):
