@@ -81,7 +81,7 @@ class Session:
         self.cache = Cache(path) if path else None
         self.models: list[str] | None = None  # known once the server was asked for them
         self.locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self.plain = False  # whether the server takes no schema
+        self.form = 0  # the first of SCHEMA_FORMS that the server has not refused
         self.free = asyncio.Semaphore(limits.concurrency)
         self.client: Any = None
         self.rates: list[tuple[Any, Callable[[Mapping[str, Any]], float]]] = []
@@ -180,19 +180,20 @@ class Session:
         return text, tokens
 
     async def send(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """One request and its answer; a server that knows no schemas is asked without one."""
+        """One request and its answer; a server that refuses a form of schema is asked in the next."""
         import openai
 
         client = self.client = self.client or self.connected()
-        sent = dict(request)
-        if self.plain:
-            sent.pop("response_format", None)
+        form, sent = self.form, dict(request)
+        if "response_format" in sent:
+            sent["response_format"] = SCHEMA_FORMS[form](sent["response_format"])
+        sent = {name: value for name, value in sent.items() if value is not None}
         try:
             raw = await client.chat.completions.with_raw_response.create(**sent)
         except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
             if "response_format" not in sent or not any(word in str(error) for word in SCHEMA_WORDS):
                 raise
-            self.plain = True
+            self.form = max(self.form, form + 1)  # calls under way together are refused together
             return await self.send(request)
         return read_answer(raw.http_response.text)
 
@@ -234,6 +235,13 @@ class Session:
 
 
 REPEAT = "Answer again, with JSON that fits the schema and nothing else."
+SCHEMA_FORMS: tuple[Callable[[Mapping[str, Any]], Any], ...] = (
+    lambda form: form,
+    lambda form: {"type": "json_object", "schema": form["json_schema"]["schema"]},
+    lambda form: None,
+)
+"""Ways to say what an answer has to be: OpenAI's, that of llama-cpp-python's server, and not at all."""
+
 SCHEMA_WORDS = ("response_format", "json_schema", "structured output", "guided")
 
 
