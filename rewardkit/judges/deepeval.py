@@ -23,8 +23,7 @@ COLUMNS = {"input": "prompt", "actual_output": "completion", "expected_output": 
 """The column of a field of LLMTestCase where nothing else is said; others have a column of their own name."""
 
 LISTS = ("context", "retrieval_context")
-TOOLS = ("tools_called", "expected_tools")
-PLAIN = ("metadata", "tags")
+AS_THEY_ARE = ("metadata", "tags", "tools_called", "expected_tools")
 
 PICTURE = "[DEEPEVAL:"
 """So DeepEval marks a picture inside a text: it would read the file or address behind it, and send that."""
@@ -57,10 +56,11 @@ def _metric(option: str, value: Any) -> Any:
 def _columns(option: str, value: Any) -> Any:
     fields = _deepeval().test_case.LLMTestCase.model_fields
     for name, column in dict(value).items():
-        if name not in fields:
-            raise ValueError(f"{option}={value!r}: LLMTestCase has no {name!r}{did_you_mean(name, fields)}")
-        if not isinstance(column, str) or not column.isidentifier():
-            raise ValueError(f"{option}={value!r}: {column!r} is no name of a column")
+        if name not in fields or not str(column).isidentifier():
+            raise ValueError(
+                f"{option}={value!r} does not fit; give the column for a field of LLMTestCase, such as "
+                f"{{'context': 'passages'}}{did_you_mean(name, fields)}"
+            )
     return dict(value)
 
 
@@ -71,15 +71,9 @@ def _plain(text: Any) -> str:
 
 def _value(field: str, value: Any) -> Any:
     """A column's value as LLMTestCase takes it in this field."""
-    if field in PLAIN:
-        return value
-    if field not in (*LISTS, *TOOLS):
-        return _plain(value)
-    items = value if isinstance(value, list | tuple) else [value]
     if field in LISTS:
-        return list(map(_plain, items))
-    tool = _deepeval().test_case.ToolCall
-    return [tool(**item) if isinstance(item, Mapping) else item for item in items]
+        return list(map(_plain, value if isinstance(value, list | tuple) else [value]))
+    return value if field in AS_THEY_ARE else _plain(value)
 
 
 def _copied(metric: Any) -> Any:
@@ -87,13 +81,12 @@ def _copied(metric: Any) -> Any:
     return _deepeval().metrics.utils.copy_metrics([metric])[0]
 
 
-@dataclass
 class _Running:
-    """The calls of one component: the metric that they copy, and how many are under way."""
+    """The calls of one component: a copy of its metric, and how many are under way."""
 
-    metric: Any
-    free: asyncio.Semaphore
-    first: asyncio.Lock
+    def __init__(self, metric: Any, concurrency: int) -> None:
+        self.metric = _copied(metric)
+        self.free, self.first = asyncio.Semaphore(concurrency), asyncio.Lock()
 
     @property
     def steps_missing(self) -> bool:
@@ -122,9 +115,10 @@ class from_deepeval(Primitive):
     An LLMTestCase is made for each row, of what the metric asks for: ``input`` from `prompt`,
     ``actual_output`` from `completion`, ``expected_output`` from `ground_truth`, other fields from a column
     of their own name; `columns` names others, as ``{"retrieval_context": "passages"}``. Messages and other
-    values become text. Each row has a copy of the metric, and at most `concurrency` are under way. The steps
-    that GEval writes for a criterion are written for the first row, and are those of all others. Metrics
-    that find faults (bias, toxicity, hallucination) score 1 for the worst: give them a negative weight.
+    values become text; tools are DeepEval's ToolCall. Each row has a copy of the metric, and at most
+    `concurrency` are under way. The steps that GEval writes for a criterion are written for the first row,
+    and are those of all others. Metrics that find faults (bias, toxicity, hallucination) score 1 for the
+    worst: give them a negative weight.
 
     Telemetry is off from here on (DEEPEVAL_TELEMETRY_OPT_OUT, unless it is set). The metric's reason, its
     cost and tokens stand in the verdict. Not judged, with the reason: a row where a column is missing, a
@@ -169,9 +163,8 @@ class from_deepeval(Primitive):
     async def __call__(self, **columns: Any) -> float:
         verdict: dict[str, Any] = {}
         try:
-            for name in self.fields.values():
-                if columns[name] is None:
-                    raise NotJudged(f"there is no {name!r}")
+            if missing := [name for name in self.fields.values() if columns[name] is None]:
+                raise NotJudged(f"there is no {missing[0]!r}")
             metric = await in_session(self._measured(columns))
             tokens = [getattr(metric, name, None) for name in ("input_tokens", "output_tokens")]
             verdict = {"reason": metric.reason or "", "cost": metric.evaluation_cost, "tokens": tokens}
@@ -189,11 +182,7 @@ class from_deepeval(Primitive):
         """A copy of the metric that has measured these columns."""
         case = {field: _value(field, columns[column]) for field, column in self.fields.items()}
         made = _deepeval().test_case.LLMTestCase(**{"input": "", **case})
-        running = _RUNNING.get(self)
-        if running is None:
-            running = _RUNNING[self] = _Running(
-                _copied(self.metric), asyncio.Semaphore(self.concurrency), asyncio.Lock()
-            )
+        running = _RUNNING.get(self) or _RUNNING.setdefault(self, _Running(self.metric, self.concurrency))
         async with running.free:
             if running.steps_missing:
                 async with running.first:  # the others wait for its steps, unless it fails

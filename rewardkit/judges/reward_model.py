@@ -33,27 +33,24 @@ EXTRA = (
 
 
 def _map(option: str, value: Any) -> Any:
-    if value == "sigmoid":
-        return value
-    ends = tuple(value) if isinstance(value, tuple | list) else ()
-    sound = all(type(end) in (int, float) and math.isfinite(end) for end in ends)
-    if len(ends) != 2 or not sound or not ends[0] < ends[1]:
+    low, high = value if isinstance(value, tuple | list) and len(value) == 2 else (0, 0)
+    numbers = all(type(end) in (int, float) and math.isfinite(end) for end in (low, high))
+    if value != "sigmoid" and not (numbers and low < high):
         raise ValueError(
             f"{option}={value!r} does not fit; give 'sigmoid', or (low, high): the logits that score 0 and 1"
         )
-    return ends
+    return value
 
 
-def _logit(logits: Sequence[float], label: int | None) -> float:
+def _logit(name: str, logits: Sequence[float], label: int | None) -> float:
     """The one logit, or the log-odds of a label against the others. NotJudged: it is no finite number."""
-    if label is None:
-        (logit,) = logits
-    else:
-        others = [value for at, value in enumerate(logits) if at != label]
-        most = max(others, default=0.0)
-        logit = logits[label] - (
-            most + math.log(math.fsum(math.exp(value - most) for value in others)) if others else 0.0
+    if len(logits) > 1 if label is None else label >= len(logits):
+        raise InputError(
+            f"{name!r} has {len(logits)} labels, and label={label}; give the number of the good one, from 0"
         )
+    logit, *others = [logits[label or 0], *(value for at, value in enumerate(logits) if at != (label or 0))]
+    if others:
+        logit -= max(others) + math.log(sum(math.exp(value - max(others)) for value in others))
     if not math.isfinite(logit):
         raise NotJudged(f"the reward model gives {logit}, which is no score")
     return logit
@@ -62,17 +59,8 @@ def _logit(logits: Sequence[float], label: int | None) -> float:
 def _score(logit: float, how: Any) -> float:
     """A logit in [0, 1]."""
     if how == "sigmoid":
-        return 1 / (1 + math.exp(-logit)) if logit >= 0 else math.exp(logit) / (1 + math.exp(logit))
-    low, high = how
-    return float(min(1.0, max(0.0, (logit - low) / (high - low))))
-
-
-def _labels(name: str, count: int, label: int | None, named: Any = "") -> None:
-    """InputError: a model with so many labels gives no logit for this choice of one."""
-    if count > 1 and label is None:
-        raise InputError(f"{name!r} has {count} labels{named}; say by label= which of them is the good one")
-    if label is not None and label >= count:
-        raise InputError(f"{name!r} has {count} labels{named}; label={label} is none of them, from 0")
+        return (1 + math.tanh(logit / 2)) / 2
+    return float(min(1.0, max(0.0, (logit - how[0]) / (how[1] - how[0]))))
 
 
 def _messages(prompt: Any, completion: Any) -> list[dict[str, Any]]:
@@ -92,18 +80,8 @@ class _Loaded:
     tokenizer: Any
     model: Any
     special: re.Pattern[str]
-
-    @property
-    def pad(self) -> int | None:
-        """The padding token by which the model finds a text's end; ``None``: it takes one text at a time."""
-        pad: int | None = self.model.config.get_text_config().pad_token_id
-        return pad
-
-    @property
-    def longest(self) -> int:
-        """How many tokens it reads."""
-        places = getattr(self.model.config.get_text_config(), "max_position_embeddings", None)
-        return int(min(self.tokenizer.model_max_length, places or math.inf))
+    pad: int | None  # by which the model finds a text's end; without one it takes one text at a time
+    longest: int  # tokens that it reads
 
     def tokens(self, prompt: Any, completion: Any, chat: bool) -> list[int]:
         """The whole text. A special token that a completion spells out is plain text in it, and ends nothing.
@@ -114,11 +92,10 @@ class _Loaded:
         said = self.special.sub(lambda found: f"{found[0][0]}\u200b{found[0][1:]}", completion)
         messages[-1]["content"] = said
         by_template = chat and bool(self.tokenizer.chat_template)
+        text = f"{shown(prompt)}\n{said}"
         try:
             if by_template:
                 text = self.tokenizer.apply_chat_template(messages, tokenize=False)
-            else:
-                text = f"{shown(prompt)}\n{said}"
             found = self.tokenizer(text, add_special_tokens=not by_template, verbose=False)["input_ids"]
         except Exception as error:  # a template is the model's own program
             raise NotJudged(f"its tokenizer does not take the messages: {describe_error(error)}") from None
@@ -130,16 +107,14 @@ class _Loaded:
         """Of texts of tokens, which are padded on the right to the longest: a list for each of them."""
         import torch
 
-        width = max(map(len, texts))
-        ids = [[*text, *[self.pad or 0] * (width - len(text))] for text in texts]
-        mask = [[1] * len(text) + [0] * (width - len(text)) for text in texts]
+        ids = torch.full((len(texts), max(map(len, texts))), self.pad or 0)  # (texts, tokens)
+        mask = torch.zeros_like(ids)
+        for row, text in enumerate(texts):
+            ids[row, : len(text)], mask[row, : len(text)] = torch.tensor(text), 1
         device = self.model.device
         with torch.inference_mode():
-            found = self.model(
-                input_ids=torch.tensor(ids, device=device), attention_mask=torch.tensor(mask, device=device)
-            )
-        logits: list[list[float]] = found.logits.float().tolist()
-        return logits
+            found = self.model(input_ids=ids.to(device), attention_mask=mask.to(device))
+        return list(found.logits.float().tolist())
 
 
 @cache
@@ -171,8 +146,10 @@ def _load(process: int, name_or_path: str, device: str) -> _Loaded:
             f"{name_or_path!r} is no reward model: it has no {missing[0]!r}, which would be made up at random"
         )
     special = [token.content for token in tokenizer.added_tokens_decoder.values() if token.special]
-    longest_first = sorted(filter(None, special), key=len, reverse=True)
-    return _Loaded(tokenizer, model, re.compile("|".join(map(re.escape, longest_first)) or r"(?!)"))
+    pattern = "|".join(map(re.escape, sorted(filter(None, special), key=len, reverse=True))) or r"(?!)"
+    config = model.config.get_text_config()
+    longest = min(tokenizer.model_max_length, getattr(config, "max_position_embeddings", None) or math.inf)
+    return _Loaded(tokenizer, model, re.compile(pattern), config.pad_token_id, int(longest))
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -213,15 +190,13 @@ class reward_model(Primitive):
 
     def prepare(self) -> None:
         """Load it. InputError: see above."""
-        config = self._model.model.config
-        _labels(self.name_or_path, config.num_labels, self.label, f" ({config.id2label})")
+        _logit(self.name_or_path, [0.0] * self._model.model.config.num_labels, self.label)
 
     @property
     def _model(self) -> _Loaded:
         return _load(os.getpid(), self.name_or_path, self.device)
 
     def __call__(self, prompt: Sequence[Any], completion: Sequence[Any]) -> list[float | None]:
-        self.prepare()
         model = self._model
         longest = min(self.max_length or model.longest, model.longest)
         scores: list[float | None] = [None] * len(completion)
@@ -229,35 +204,27 @@ class reward_model(Primitive):
         texts: dict[int, list[int]] = {}
         for row, columns in enumerate(zip(prompt, completion, strict=True)):
             try:
-                tokens = model.tokens(*columns, self.chat)
+                tokens = texts[row] = model.tokens(*columns, self.chat)
             except NotJudged as error:
-                verdicts[row] = {"reason": str(error)}
+                verdicts[row]["reason"] = str(error)
                 continue
             if len(tokens) > longest:
-                verdicts[row] = {"truncated": True}
-                tokens = tokens[:1] + tokens[len(tokens) - longest + 1 :]
-            texts[row] = tokens
+                verdicts[row]["truncated"] = True
+                texts[row] = tokens[:1] + tokens[len(tokens) - longest + 1 :]
         order = sorted(texts, key=lambda row: len(texts[row]), reverse=True)  # too large shows at once
         size = self.batch_size if model.pad is not None else 1
         for start in range(0, len(order), size):
             rows = order[start : start + size]
             for row, logits in zip(rows, model.logits([texts[row] for row in rows]), strict=True):
                 try:
-                    logit = _logit(logits, self.label)
+                    logit = _logit(self.name_or_path, logits, self.label)
+                    scores[row] = _score(logit, self.map)
+                    verdicts[row] |= {"logit": logit, "reason": f"the logit is {logit:.4g}"}
                 except NotJudged as error:
                     verdicts[row]["reason"] = str(error)
-                    continue
-                scores[row] = _score(logit, self.map)
-                cut = f", of the first token and the last {longest - 1:,}" if verdicts[row] else ""
-                verdicts[row] |= {"logit": logit, "reason": f"the logit is {logit:.4g}{cut}"}
-        if cut_off := sum("truncated" in verdict for verdict in verdicts):
-            log.warning(
-                "%s: %d of %d texts had more than %d tokens, and lost their beginning",
-                self.name_or_path,
-                cut_off,
-                len(verdicts),
-                longest,
-            )
+        if cut := sum("truncated" in verdict for verdict in verdicts):
+            told = f"{cut} of {len(verdicts)} texts had more than {longest} tokens, and lost their beginning"
+            log.warning("%s: %s", self.name_or_path, told)
         note(VERDICT, verdicts)
         return scores
 
@@ -271,24 +238,17 @@ class _Endpoint(Session):
         client = self.client = self.client or self.connected()
         try:
             body = await client.post(self.server.base_url, body=dict(request), cast_to=object)
+            logits = [float(value) for value in body["data"][0]["probs"]]
         except openai.NotFoundError as error:
             self.spent.ended = (
-                f"there is no reward model {self.server.model!r} at {self.server.address!r} "
-                f"({self.server.reason(error)}); give the whole address, such as "
-                "'http://localhost:8000/classify'"
+                f"there is no reward model {self.server.model!r} at {self.server.address!r}; give the whole "
+                f"address, such as 'http://localhost:8000/classify' ({self.server.reason(error)})"
             )
             raise ValueError(self.spent.ended) from None
-        try:
-            logits = [float(value) for value in body["data"][0]["probs"]]
-            tokens = (body.get("usage") or {}).get("prompt_tokens")
-        except (LookupError, TypeError, ValueError, AttributeError):
+        except (LookupError, TypeError, AttributeError):
             raise ValueError(f"it has no logits: {preview(body)}") from None
-        return {
-            "completion": json.dumps(logits),
-            "finish_reason": "stop",
-            "prompt_tokens": tokens,
-            "completion_tokens": 0,
-        }
+        counts = {"prompt_tokens": (body.get("usage") or {}).get("prompt_tokens"), "completion_tokens": 0}
+        return {"completion": json.dumps(logits), "finish_reason": "stop", **counts}
 
 
 @cache
@@ -332,18 +292,16 @@ class reward_endpoint(ModelJudge):
     async def __call__(self, prompt: Any, completion: Any) -> float:
         messages = _messages(prompt, completion)
         asked = {"messages": messages} if self.chat else {"input": f"{shown(prompt)}\n{completion}"}
-        answers = await self.answers([({**asked, "use_activation": False}, 0, json.loads)])
-        verdict: dict[str, Any] = {}
+        (answer,) = answers = await self.answers([({**asked, "use_activation": False}, 0, json.loads)])
+        verdict = self.paid(answers)
         try:
-            (answer,) = answers
             if not isinstance(answer, Answer):
                 raise answer
-            _labels(self.model, len(answer.value), self.label)
-            logit = _logit(answer.value, self.label)
-            verdict = {"logit": logit, "reason": f"the logit is {logit:.4g}"}
+            logit = _logit(self.model, answer.value, self.label)
+            verdict |= {"logit": logit, "reason": f"the logit is {logit:.4g}"}
             return _score(logit, self.map)
         except (NotJudged, InputError) as error:
             verdict["reason"] = str(error)
             raise NotJudged(str(error)) from None
         finally:
-            note(VERDICT, {**verdict, **self.paid(answers)})
+            note(VERDICT, verdict)

@@ -190,8 +190,9 @@ class Session:
         sent = {name: value for name, value in sent.items() if value is not None}
         try:
             raw = await client.chat.completions.with_raw_response.create(**sent)
-        except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-            if "response_format" not in sent or not any(word in str(error) for word in SCHEMA_WORDS):
+        except openai.APIStatusError as error:
+            known = error.status_code in REFUSED and any(word in str(error) for word in SCHEMA_WORDS)
+            if "response_format" not in sent or not known:
                 raise
             self.form = max(self.form, form + 1)  # calls under way together are refused together
             return await self.send(request)
@@ -212,7 +213,12 @@ class Session:
             for rate, amount in self.rates if request.method == "POST" else ():
                 await rate.acquire(min(amount(request), rate.max_rate))
 
-        http = openai.DefaultAsyncHttpxClient(event_hooks={"request": [wait]})
+        async def refused(response: Any) -> None:
+            if response.status_code in REFUSED and b"response_format" in await response.aread():
+                response.headers["x-should-retry"] = "false"
+
+        hooks = {"request": [wait], "response": [refused]}
+        http = openai.DefaultAsyncHttpxClient(event_hooks=hooks)
         server = self.server
         return openai.AsyncOpenAI(
             api_key=server.key,
@@ -241,6 +247,9 @@ SCHEMA_FORMS: tuple[Callable[[Mapping[str, Any]], Any], ...] = (
     lambda form: None,
 )
 """Ways to say what an answer has to be: OpenAI's, that of llama-cpp-python's server, and not at all."""
+
+REFUSED = (400, 422, 500)
+"""Status by which a server refuses a form of schema; 500 is llama-cpp-python's."""
 
 SCHEMA_WORDS = ("response_format", "json_schema", "structured output", "guided")
 

@@ -53,7 +53,9 @@ def test_a_logit_is_mapped_as_stated(serve, answer, options, expected):
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [
-        pytest.param(logits(1.0, 2.0), "'tiny' has 2 labels; say by label=", id="several labels"),
+        pytest.param(
+            logits(1.0, 2.0), "'tiny' has 2 labels, and label=None; give the number", id="several labels"
+        ),
         pytest.param(Reply(b'{"data": [{"probs": [NaN]}]}'), "gives nan", id="NaN"),
         pytest.param(Reply({"data": []}), "it has no logits", id="no row"),
         pytest.param(Reply({"data": [{"probs": [None]}]}), "it has no logits", id="null"),

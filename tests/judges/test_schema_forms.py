@@ -8,7 +8,7 @@ from server import error, said
 import rewardkit as rk
 
 LITERAL = "[{'type': 'literal_error', 'loc': ('body', 'response_format', 'type'), 'input': 'json_schema'}]"
-"""What llama-cpp-python's server says to OpenAI's form; it takes json_object with a schema."""
+"""What llama-cpp-python's server says, as error 500, to OpenAI's form; it takes json_object with a schema."""
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ def test_a_form_of_schema_that_the_server_refuses_is_replaced_by_the_next_for_go
     def answer(text, attempt):
         form = server.asked[-1].get("response_format")
         if form and form["type"] not in taken:
-            return error(422, LITERAL)
+            return error(500, LITERAL)
         return said(json.dumps({"reason": "so it is", "level": "yes"}))
 
     server = serve(answer)
@@ -40,7 +40,7 @@ def test_a_form_of_schema_that_the_server_refuses_is_replaced_by_the_next_for_go
 
 def test_calls_that_are_refused_together_skip_no_form(serve):
     def answer(text, attempt):
-        reply = said(json.dumps({"reason": "so it is", "level": "yes"})) if attempt else error(422, LITERAL)
+        reply = said(json.dumps({"reason": "so it is", "level": "yes"})) if attempt else error(500, LITERAL)
         return type(reply)(reply.body, reply.status, reply.headers, delay=0.2)
 
     server = serve(answer)

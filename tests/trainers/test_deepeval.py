@@ -153,7 +153,16 @@ def test_it_works_inside_a_running_loop_and_from_many_loops(judge):
         return scored(function, answers(1, 2))["score/good"].tolist()
 
     assert asyncio.run(cell()) == asyncio.run(cell()) == [0.1, 0.2]
-    assert asyncio.run(function(prompt="2+2?", completion="answer 9")) == 0.9
+
+
+def test_called_by_a_trainer_all_at_once_it_keeps_to_its_concurrency(judge):
+    function = rk.judges.from_deepeval(geval(judge, evaluation_steps=STEPS), concurrency=3)
+
+    async def trainer():
+        return await asyncio.gather(*(function(prompt="?", completion=f"answer {k}") for k in range(9)))
+
+    assert asyncio.run(trainer()) == [k / 10 for k in range(9)]
+    assert judge.most_at_once <= 3
 
 
 def test_a_ready_metric_without_a_model_scores_too():
@@ -194,9 +203,9 @@ def test_telemetry_is_off(monkeypatch):
         (
             ExactMatchMetric,
             {"actual_outptu": "x"},
-            r"LLMTestCase has no 'actual_outptu'; did you mean 'actual_",
+            r"field of LLMTestCase, such as .*; did you mean 'actual_output'",
         ),
-        (ExactMatchMetric, {"input": "a b"}, r"'a b' is no name of a column$"),
+        (ExactMatchMetric, {"input": "a b"}, r"does not fit; give the column for a field"),
     ],
 )
 def test_what_is_no_metric_or_no_column_is_one_sentence(judge, metric, columns, sentence):
