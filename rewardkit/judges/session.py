@@ -217,8 +217,7 @@ class Session:
             if response.status_code in REFUSED and b"response_format" in await response.aread():
                 response.headers["x-should-retry"] = "false"
 
-        hooks = {"request": [wait], "response": [refused]}
-        http = openai.DefaultAsyncHttpxClient(event_hooks=hooks)
+        http = openai.DefaultAsyncHttpxClient(event_hooks={"request": [wait], "response": [refused]})
         server = self.server
         return openai.AsyncOpenAI(
             api_key=server.key,
