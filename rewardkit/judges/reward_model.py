@@ -48,7 +48,7 @@ def _logit(name: str, logits: Sequence[float], label: int | None) -> float:
         raise InputError(
             f"{name!r} has {len(logits)} labels, and label={label}; give the number of the good one, from 0"
         )
-    logit, *others = [logits[label or 0], *(value for at, value in enumerate(logits) if at != (label or 0))]
+    logit, others = logits[label or 0], [value for at, value in enumerate(logits) if at != (label or 0)]
     if others:
         logit -= max(others) + math.log(sum(math.exp(value - max(others)) for value in others))
     if not math.isfinite(logit):
@@ -126,9 +126,8 @@ def _load(process: int, name_or_path: str, device: str) -> _Loaded:
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(EXTRA, name=error.name) from None
     if device == "auto":
-        device = (
-            "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
-        )
+        mac = "mps" if torch.backends.mps.is_available() else "cpu"
+        device = "cuda" if torch.cuda.is_available() else mac
     try:
         tokenizer = AutoTokenizer.from_pretrained(name_or_path)
         model, loading = AutoModelForSequenceClassification.from_pretrained(
@@ -239,6 +238,8 @@ class _Endpoint(Session):
         try:
             body = await client.post(self.server.base_url, body=dict(request), cast_to=object)
             logits = [float(value) for value in body["data"][0]["probs"]]
+            if not logits or not all(map(math.isfinite, logits)):
+                raise LookupError
         except openai.NotFoundError as error:
             self.spent.ended = (
                 f"there is no reward model {self.server.model!r} at {self.server.address!r}; give the whole "

@@ -27,21 +27,20 @@ def scored(function, *completions, prompt="2+2?"):
     return rk.score(rk.Reward("r", components=[rk.Component("rm", function)]), rk.load_rollouts(rows)).table
 
 
+SOFTMAX = math.exp(3) / (math.exp(1) + math.exp(2) + math.exp(3))
+
+
 @pytest.mark.parametrize(
     ("answer", "options", "expected"),
     [
-        pytest.param(logits(0.0), {}, 0.5, id="sigmoid"),
-        pytest.param(logits(1000.0), {}, 1.0, id="a large logit does not overflow"),
-        pytest.param(logits(-1000.0), {}, 0.0, id="nor a small one"),
-        pytest.param(logits(1.0), {"map": (-4, 4)}, 0.625, id="linear"),
-        pytest.param(logits(9.0), {"map": (-4, 4)}, 1.0, id="clipped at high"),
-        pytest.param(logits(-9.0), {"map": (-4, 4)}, 0.0, id="clipped at low"),
-        pytest.param(
-            logits(1.0, 2.0, 3.0),
-            {"label": 2},
-            math.exp(3) / (math.exp(1) + math.exp(2) + math.exp(3)),
-            id="the sigmoid of a label's log-odds is its softmax",
-        ),
+        (logits(0.0), {}, 0.5),
+        (logits(1.0), {}, 1 / (1 + math.exp(-1))),
+        (logits(1000.0), {}, 1.0),
+        (logits(-1000.0), {}, 0.0),
+        (logits(1.0), {"map": (-4, 4)}, 0.625),
+        (logits(9.0), {"map": (-4, 4)}, 1.0),
+        (logits(-9.0), {"map": (-4, 4)}, 0.0),
+        (logits(1.0, 2.0, 3.0), {"label": 2}, SOFTMAX),  # the sigmoid of a label's log-odds
     ],
 )
 def test_a_logit_is_mapped_as_stated(serve, answer, options, expected):
@@ -56,7 +55,8 @@ def test_a_logit_is_mapped_as_stated(serve, answer, options, expected):
         pytest.param(
             logits(1.0, 2.0), "'tiny' has 2 labels, and label=None; give the number", id="several labels"
         ),
-        pytest.param(Reply(b'{"data": [{"probs": [NaN]}]}'), "gives nan", id="NaN"),
+        pytest.param(Reply(b'{"data": [{"probs": [NaN]}]}'), "it has no logits", id="NaN"),
+        pytest.param(Reply({"data": [{"probs": []}]}), "it has no logits", id="empty"),
         pytest.param(Reply({"data": []}), "it has no logits", id="no row"),
         pytest.param(Reply({"data": [{"probs": [None]}]}), "it has no logits", id="null"),
         pytest.param(Reply({"data": [{"probs": 1}]}), "it has no logits", id="no list"),

@@ -12,10 +12,9 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent.parent / "sampling"))
 
 from deepeval import telemetry
-from deepeval.metrics import BaseMetric, ConversationalGEval, ExactMatchMetric, FaithfulnessMetric, GEval
+from deepeval.metrics import BaseConversationalMetric, BaseMetric, ExactMatchMetric, FaithfulnessMetric, GEval
 from deepeval.models import GPTModel
 from deepeval.test_case import LLMTestCaseParams as Asked
-from deepeval.test_case import TurnParams
 from server import ModelServer, error, said
 
 import rewardkit as rk
@@ -59,8 +58,8 @@ def geval(server, *asked, **options):
     return GEval(name="Good", evaluation_params=asked, model=model, **options)
 
 
-def scored(function, rows, weight=1.0):
-    part = rk.Component("good", function, weight=weight)
+def scored(function, rows):
+    part = rk.Component("good", function)
     return rk.score(rk.Reward("r", components=[part]), rk.load_rollouts(rows)).table
 
 
@@ -92,25 +91,17 @@ def test_a_row_that_fails_is_not_judged_with_its_reason_and_the_others_are(judge
     assert table["score/good"][1] == 0.7
 
 
+IN, OUT, WANTED = Asked.INPUT, Asked.ACTUAL_OUTPUT, Asked.EXPECTED_OUTPUT
+PASSAGES = {"retrieval_context": "passages"}
+
+
 @pytest.mark.parametrize(
     ("asked", "columns", "expected"),
     [
-        pytest.param([Asked.ACTUAL_OUTPUT], None, ["completion"], id="only what is asked for"),
-        pytest.param(
-            [Asked.INPUT, Asked.ACTUAL_OUTPUT, Asked.EXPECTED_OUTPUT],
-            None,
-            ["prompt", "completion", "ground_truth"],
-            id="the usual names",
-        ),
-        pytest.param(
-            [Asked.ACTUAL_OUTPUT, Asked.RETRIEVAL_CONTEXT],
-            {"retrieval_context": "passages"},
-            ["completion", "passages"],
-            id="another name",
-        ),
-        pytest.param(
-            [Asked.ACTUAL_OUTPUT, Asked.CONTEXT], None, ["completion", "context"], id="its own name"
-        ),
+        ([OUT], None, ["completion"]),
+        ([IN, OUT, WANTED], None, ["prompt", "completion", "ground_truth"]),
+        ([OUT, Asked.RETRIEVAL_CONTEXT], PASSAGES, ["completion", "passages"]),
+        ([OUT, Asked.CONTEXT], None, ["completion", "context"]),
     ],
 )
 def test_the_test_case_is_filled_from_the_columns_that_the_metric_asks_for(judge, asked, columns, expected):
@@ -126,12 +117,7 @@ def test_the_test_case_is_filled_from_the_columns_that_the_metric_asks_for(judge
     table = scored(function, [row])
     assert table["score/good"][0] == 0.3, table["error/good"][0]
     (request,) = judge.asked
-    signs = {
-        "prompt": "[user]",
-        "ground_truth": '"sum": 4',
-        "passages": "passage two",
-        "context": "known fact",
-    }
+    signs = {"prompt": "[user]", "ground_truth": '"sum": 4', "passages": "passage two", "context": "known"}
     sent = "".join(str(message["content"]) for message in request["messages"])
     for column, sign in signs.items():
         assert (sign in sent) == (column in expected), (column, sent)
@@ -146,21 +132,16 @@ def test_a_completion_cannot_have_a_file_read_and_sent(judge, tmp_path):
     assert "c2VjcmV0" not in json.dumps(judge.asked)  # the file's content in base 64
 
 
-def test_it_works_inside_a_running_loop_and_from_many_loops(judge):
-    function = rk.judges.from_deepeval(geval(judge))
+def test_it_works_inside_a_running_loop_and_called_all_at_once_keeps_to_its_concurrency(judge):
+    function = rk.judges.from_deepeval(geval(judge), concurrency=3)
 
     async def cell():
         return scored(function, answers(1, 2))["score/good"].tolist()
 
-    assert asyncio.run(cell()) == asyncio.run(cell()) == [0.1, 0.2]
-
-
-def test_called_by_a_trainer_all_at_once_it_keeps_to_its_concurrency(judge):
-    function = rk.judges.from_deepeval(geval(judge, evaluation_steps=STEPS), concurrency=3)
-
     async def trainer():
         return await asyncio.gather(*(function(prompt="?", completion=f"answer {k}") for k in range(9)))
 
+    assert asyncio.run(cell()) == [0.1, 0.2]
     assert asyncio.run(trainer()) == [k / 10 for k in range(9)]
     assert judge.most_at_once <= 3
 
@@ -194,39 +175,33 @@ def test_telemetry_is_off(monkeypatch):
     assert telemetry.telemetry_opt_out() and os.environ["DEEPEVAL_TELEMETRY_OPT_OUT"] == "1"
 
 
+METRIC, COLUMN = (
+    "is no single-turn metric of DeepEval; give one",
+    "give the column for a field of LLMTestCase",
+)
+
+
 @pytest.mark.parametrize(
     ("metric", "columns", "sentence"),
     [
-        ("GEval", None, r"^metric='GEval' is no single-turn metric of DeepEval; give one, such as GEval"),
-        (GEval, None, r"is no single-turn metric of DeepEval"),
-        (ConversationalGEval, None, r"is no single-turn metric of DeepEval"),
-        (
-            ExactMatchMetric,
-            {"actual_outptu": "x"},
-            r"field of LLMTestCase, such as .*; did you mean 'actual_output'",
-        ),
-        (ExactMatchMetric, {"input": "a b"}, r"does not fit; give the column for a field"),
+        ("GEval", None, METRIC),
+        (GEval, None, METRIC),
+        (BaseConversationalMetric(), None, METRIC),
+        (ExactMatchMetric(), {"actual_outptu": "x"}, f"{COLUMN}.*; did you mean 'actual_output'"),
+        (ExactMatchMetric(), {"input": "a b"}, COLUMN),
     ],
 )
-def test_what_is_no_metric_or_no_column_is_one_sentence(judge, metric, columns, sentence):
-    if metric is ConversationalGEval:
-        model = geval(judge).model
-        metric = metric("C", evaluation_params=[TurnParams.CONTENT], criteria="?", model=model)
-    elif metric is ExactMatchMetric:
-        metric = metric()
+def test_what_is_no_metric_or_no_column_is_one_sentence(metric, columns, sentence):
     with pytest.raises(ValueError, match=sentence):
         rk.judges.from_deepeval(metric, columns)
 
 
 def test_what_a_metric_was_made_of_tells_fingerprints_apart(judge):
-    def fingerprint(metric):
-        return rk.Reward("r", components=[rk.Component("good", rk.judges.from_deepeval(metric))]).record()[
-            "fingerprints"
-        ]
+    def scoring(criteria):
+        part = rk.Component("good", rk.judges.from_deepeval(geval(judge, criteria=criteria)))
+        return rk.Reward("r", components=[part]).record()["fingerprints"]["scoring"]
 
-    one, same = (fingerprint(geval(judge, criteria="Is it good?")) for _ in range(2))
-    other = fingerprint(geval(judge, criteria="Is it short?"))
-    assert one == same and one["scoring"] != other["scoring"]
+    assert scoring("Is it good?") == scoring("Is it good?") != scoring("Is it short?")
     assert "criteria='Is it good?'" in repr(rk.judges.from_deepeval(geval(judge)))
     faithful = FaithfulnessMetric(model=geval(judge).model)
     assert rk.Component("f", rk.judges.from_deepeval(faithful)).asks_for[-1] == "retrieval_context"

@@ -81,11 +81,11 @@ TURNS = [{"role": "system", "content": "brief"}, {"role": "user", "content": "2+
 @pytest.mark.parametrize(
     ("template", "options", "prompt", "text"),
     [
-        pytest.param(tiny.CHAT, {}, "2+2?", "user:2+2?;assistant:4;", id="a text by the template"),
-        pytest.param(tiny.CHAT, {}, TURNS, "system:brief;user:2+2?;assistant:4;", id="messages"),
-        pytest.param(None, {}, "2+2?", "2+2?\n4", id="no template"),
-        pytest.param(tiny.CHAT, {"chat": False}, "2+2?", "2+2?\n4", id="not wanted"),
-        pytest.param(None, {}, TURNS, None, id="messages without a template"),
+        (tiny.CHAT, {}, "2+2?", "user:2+2?;assistant:4;"),
+        (tiny.CHAT, {}, TURNS, "system:brief;user:2+2?;assistant:4;"),
+        (None, {}, "2+2?", "2+2?\n4"),
+        (tiny.CHAT, {"chat": False}, "2+2?", "2+2?\n4"),
+        (None, {}, TURNS, None),
     ],
 )
 def test_the_text_is_written_by_the_template_where_there_is_one(tmp_path, template, options, prompt, text):
@@ -123,14 +123,10 @@ def test_a_special_token_that_a_completion_spells_out_is_plain_text(tmp_path):
 @pytest.mark.parametrize(
     ("change", "column", "reason"),
     [
-        pytest.param(None, [None, 7, ["4"], "4"], "the completion is no text", id="no text"),
-        pytest.param(
-            "prompt", [None, 7, ["4"], "4"], "the prompt is neither a text nor messages", id="prompt"
-        ),
-        pytest.param("nan", ["4"] * 3 + [""], "the reward model gives nan", id="NaN"),
-        pytest.param(
-            "template", ["4"] * 3 + [""], "does not take the messages: TemplateError: no", id="template"
-        ),
+        (None, [None, 7, ["4"], "4"], "the completion is no text"),
+        ("prompt", [None, 7, ["4"], "4"], "the prompt is neither a text nor messages"),
+        ("nan", ["4"] * 3 + [""], "the reward model gives nan"),
+        ("template", ["4"] * 3 + [""], "does not take the messages: TemplateError: no"),
     ],
 )
 def test_what_cannot_be_judged_is_not_and_says_why(tmp_path, change, column, reason):
@@ -166,9 +162,7 @@ def test_of_several_labels_the_score_is_the_softmax_of_the_good_one(tmp_path):
         (0, {}, r"is no reward model: it has no 'score.weight', which would be made up at random$"),
     ],
 )
-def test_a_model_that_gives_no_score_is_one_sentence_before_the_first_row(
-    tmp_path, labels, options, sentence
-):
+def test_a_model_without_a_score_is_one_sentence_before_the_first_row(tmp_path, labels, options, sentence):
     folder = "nowhere"
     if labels == 0:
         folder = str(tmp_path)
