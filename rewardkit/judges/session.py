@@ -82,7 +82,7 @@ class Session:
         self.cache = Cache(path) if path else None
         self.models: list[str] | None = None  # known once the server was asked for them
         self.locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self.plain = False  # whether the server takes no schema
+        self.form = 0  # the first of SCHEMA_FORMS that the server has not refused
         self.free = asyncio.Semaphore(limits.concurrency)
         self.client: Any = None
         self.rates: list[tuple[Any, Callable[[Mapping[str, Any]], float]]] = []
@@ -181,19 +181,21 @@ class Session:
         return text, tokens
 
     async def send(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """One request and its answer; a server that knows no schemas is asked without one."""
+        """One request and its answer; a server that refuses a form of schema is asked in the next."""
         import openai
 
         client = self.client = self.client or self.connected()
-        sent = dict(request)
-        if self.plain:
-            sent.pop("response_format", None)
+        form, sent = self.form, dict(request)
+        if "response_format" in sent:
+            sent["response_format"] = SCHEMA_FORMS[form](sent["response_format"])
+        sent = {name: value for name, value in sent.items() if value is not None}
         try:
             raw = await client.chat.completions.with_raw_response.create(**sent)
-        except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-            if "response_format" not in sent or not any(word in str(error) for word in SCHEMA_WORDS):
+        except openai.APIStatusError as error:
+            known = error.status_code in REFUSED and any(word in str(error) for word in SCHEMA_WORDS)
+            if "response_format" not in sent or not known:
                 raise
-            self.plain = True
+            self.form = max(self.form, form + 1)  # calls under way together are refused together
             return await self.send(request)
         return read_answer(raw.http_response.text)
 
@@ -213,7 +215,11 @@ class Session:
             for rate, amount in self.rates if request.method == "POST" else ():
                 await rate.acquire(min(amount(request), rate.max_rate))
 
-        http = openai.DefaultAsyncHttpxClient(event_hooks={"request": [wait]})
+        async def refused(response: Any) -> None:
+            if response.status_code in REFUSED and b"response_format" in await response.aread():
+                response.headers["x-should-retry"] = "false"
+
+        http = openai.DefaultAsyncHttpxClient(event_hooks={"request": [wait], "response": [refused]})
         server = self.server
         return openai.AsyncOpenAI(
             api_key=server.key,
@@ -236,6 +242,16 @@ class Session:
 
 
 REPEAT = "Answer again, with JSON that fits the schema and nothing else."
+SCHEMA_FORMS: tuple[Callable[[Mapping[str, Any]], Any], ...] = (
+    lambda form: form,
+    lambda form: {"type": "json_object", "schema": form["json_schema"]["schema"]},
+    lambda form: None,
+)
+"""Ways to say what an answer has to be: OpenAI's, that of llama-cpp-python's server, and not at all."""
+
+REFUSED = (400, 422, 500)
+"""Status by which a server refuses a form of schema; 500 is llama-cpp-python's."""
+
 SCHEMA_WORDS = ("response_format", "json_schema", "structured output", "guided")
 
 

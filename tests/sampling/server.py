@@ -14,6 +14,7 @@ from typing import Any
 
 from rewardkit.rollouts.sample import sample
 
+PATHS = ("/v1/chat/completions", "/v1/classify")
 SOON = {"retry-after-ms": "10"}
 """A header by which the client asks again at once, not after half a second."""
 
@@ -81,9 +82,7 @@ class ModelServer:
                     server._at_work += 1
                     server.most_at_once = max(server.most_at_once, server._at_work)
                 try:
-                    self.send(
-                        server.reply(request) if self.path == "/v1/chat/completions" else Reply(status=404)
-                    )
+                    self.send(server.reply(request) if self.path in PATHS else Reply(status=404))
                 finally:
                     with server._lock:
                         server._at_work -= 1
@@ -110,7 +109,7 @@ class ModelServer:
         threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
 
     def reply(self, request: dict[str, Any]) -> Reply:
-        text = request["messages"][-1]["content"]
+        text = request["messages"][-1]["content"] if "messages" in request else request["input"]
         with self._lock:
             self.asked.append(request)
             mark = f"{text} {request.get('seed')}"

@@ -65,7 +65,7 @@ def made(name, wanted):
 
 
 def tested(name, wanted, table):
-    """Whether the tests of an environment pass, its own and every gallery reward for each of its targets.
+    """Whether the tests of an environment pass, its own and every gallery reward for each target it has.
 
     What they print is shown when they are over: two environments are tested at a time.
     """
@@ -78,7 +78,8 @@ def tested(name, wanted, table):
         "REWARDKIT_TARGETS": " ".join(wanted["targets"]),
     }
     options = ["-q", "-rs", "-W", "default", "--disable-warnings", "-p", "no:cacheprovider"]
-    command = [str(python), "-m", "pytest", *options, *wanted["tests"], GALLERY]
+    gallery = [GALLERY] if wanted["targets"] else []
+    command = [str(python), "-m", "pytest", *options, *wanted["tests"], *gallery]
     done = subprocess.run(
         command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )

@@ -1,0 +1,191 @@
+"""from_deepeval: any single-turn metric of DeepEval as a component."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+from typing import Annotated, Any
+from weakref import WeakKeyDictionary
+
+from rewardkit.errors import NotJudged, describe_error, did_you_mean, preview
+from rewardkit.judges.questions import shown
+from rewardkit.judges.session import in_session
+from rewardkit.primitives.notes import VERDICT, note
+from rewardkit.primitives.primitive import Primitive
+
+__all__ = ["from_deepeval"]
+
+COLUMNS = {"input": "prompt", "actual_output": "completion", "expected_output": "ground_truth"}
+"""The column of a field of LLMTestCase where nothing else is said; others have a column of their own name."""
+
+LISTS = ("context", "retrieval_context")
+AS_THEY_ARE = ("metadata", "tags", "tools_called", "expected_tools")
+
+PICTURE = "[DEEPEVAL:"
+"""So DeepEval marks a picture inside a text: it would read the file or address behind it, and send that."""
+
+
+def _deepeval() -> Any:
+    """The package, with its telemetry off."""
+    os.environ.setdefault("DEEPEVAL_TELEMETRY_OPT_OUT", "1")
+    try:
+        import deepeval.metrics
+        import deepeval.metrics.utils
+        import deepeval.test_case
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "a metric of DeepEval needs deepeval, of the extra 'deepeval': pip install "
+            "'reward-workbench[deepeval]'",
+            name=error.name,
+        ) from None
+    return deepeval
+
+
+def _metric(option: str, value: Any) -> Any:
+    if not isinstance(value, _deepeval().metrics.BaseMetric):
+        raise ValueError(
+            f"{option}={preview(value)} is no single-turn metric of DeepEval; give one, such as GEval(...)"
+        )
+    return value
+
+
+def _columns(option: str, value: Any) -> Any:
+    fields = _deepeval().test_case.LLMTestCase.model_fields
+    for name, column in dict(value).items():
+        if name not in fields or not str(column).isidentifier():
+            raise ValueError(
+                f"{option}={value!r} does not fit; give the column for a field of LLMTestCase, such as "
+                f"{{'context': 'passages'}}{did_you_mean(name, fields)}"
+            )
+    return dict(value)
+
+
+def _plain(text: Any) -> str:
+    """A column as text, in which no picture is marked."""
+    return shown(text).replace(PICTURE, "[\u200b" + PICTURE[1:])
+
+
+def _value(field: str, value: Any) -> Any:
+    """A column's value as LLMTestCase takes it in this field."""
+    if field in LISTS:
+        return list(map(_plain, value if isinstance(value, list | tuple) else [value]))
+    return value if field in AS_THEY_ARE else _plain(value)
+
+
+def _copied(metric: Any) -> Any:
+    """A metric with the same options and no state, as DeepEval copies it for calls that run together."""
+    return _deepeval().metrics.utils.copy_metrics([metric])[0]
+
+
+class _Running:
+    """The calls of one component: a copy of its metric, and how many are under way."""
+
+    def __init__(self, metric: Any, concurrency: int) -> None:
+        self.metric = _copied(metric)
+        self.free, self.first = asyncio.Semaphore(concurrency), asyncio.Lock()
+
+    @property
+    def steps_missing(self) -> bool:
+        """Whether it is a GEval whose steps no call has written yet."""
+        return getattr(self.metric, "evaluation_steps", ()) is None
+
+    async def measured(self, case: Any) -> Any:
+        """A copy of the metric that has measured a case."""
+        metric = _copied(self.metric)
+        quiet = "_show_indicator" in inspect.signature(metric.a_measure).parameters
+        try:
+            await metric.a_measure(case, **({"_show_indicator": False} if quiet else {}))
+        finally:
+            if self.steps_missing:
+                self.metric.evaluation_steps = metric.evaluation_steps
+        return metric
+
+
+_RUNNING: WeakKeyDictionary[Any, _Running] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class from_deepeval(Primitive):
+    """The score that a metric of DeepEval gives a completion (GEval, AnswerRelevancyMetric, ...); async.
+
+    An LLMTestCase is made for each row, of what the metric asks for: ``input`` from `prompt`,
+    ``actual_output`` from `completion`, ``expected_output`` from `ground_truth`, other fields from a column
+    of their own name; `columns` names others, as ``{"retrieval_context": "passages"}``. Messages and other
+    values become text; tools are DeepEval's ToolCall. Each row has a copy of the metric, and at most
+    `concurrency` are under way. The steps that GEval writes for a criterion are written for the first row,
+    and are those of all others. Metrics that find faults (bias, toxicity, hallucination) score 1 for the
+    worst: give them a negative weight.
+
+    Telemetry is off from here on (DEEPEVAL_TELEMETRY_OPT_OUT, unless it is set). The metric's reason, its
+    cost and tokens stand in the verdict. Not judged, with the reason: a row where a column is missing, a
+    metric that fails or gives no score. ValueError: no such metric, columns that cannot be;
+    ModuleNotFoundError without the extra 'deepeval'.
+    """
+
+    asks_model = True
+    metric: Annotated[Any, _metric]
+    columns: Annotated[Mapping[str, str], _columns] | None = None
+    _: KW_ONLY
+    concurrency: int = 8  # our choice: a metric makes several calls of a model
+
+    @property
+    def factory(self) -> str:
+        return "rk.judges.from_deepeval"
+
+    def __repr__(self) -> str:
+        """With what the metric was made of, as a fingerprint tells it from others."""
+        metric, made = self.metric, inspect.signature(type(self.metric)).parameters
+        held = {name: value for name, value in vars(metric).items() if name in made and value is not None}
+        held |= {"model": metric.evaluation_model} if "model" in held else {}
+        parts = [f"{name}={value!r}" for name, value in held.items() if " at 0x" not in repr(value)]
+        text = f"{type(metric).__name__}({', '.join(parts)})"
+        return self.written(lambda value: text if value is metric else repr(value))
+
+    @cached_property
+    def fields(self) -> dict[str, str]:
+        """The fields of LLMTestCase that are filled, with the column of each."""
+        asked = getattr(self.metric, "evaluation_params", None) or self.metric._required_params
+        known = isinstance(asked, list | tuple)  # a metric of the user's own may say nothing
+        names = [item.value for item in asked] if known else ["input", "actual_output"]
+        own = self.columns or {}
+        return {name: own.get(name) or COLUMNS.get(name, name) for name in [*names, *own]}
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        names = dict.fromkeys(self.fields.values())
+        return inspect.Signature([inspect.Parameter(name, keyword) for name in names])
+
+    async def __call__(self, **columns: Any) -> float:
+        verdict: dict[str, Any] = {}
+        try:
+            if missing := [name for name in self.fields.values() if columns[name] is None]:
+                raise NotJudged(f"there is no {missing[0]!r}")
+            metric = await in_session(self._measured(columns))
+            tokens = [getattr(metric, name, None) for name in ("input_tokens", "output_tokens")]
+            verdict = {"reason": metric.reason or "", "cost": metric.evaluation_cost, "tokens": tokens}
+            if metric.score is None:
+                raise NotJudged(f"{type(metric).__name__} gives no score")
+            return float(metric.score)
+        except Exception as error:  # whatever the metric or its model does
+            why = str(error) if isinstance(error, NotJudged) else describe_error(error)
+            verdict["reason"] = " ".join(why.split())
+            raise NotJudged(verdict["reason"]) from None
+        finally:
+            note(VERDICT, verdict)
+
+    async def _measured(self, columns: Mapping[str, Any]) -> Any:
+        """A copy of the metric that has measured these columns."""
+        case = {field: _value(field, columns[column]) for field, column in self.fields.items()}
+        made = _deepeval().test_case.LLMTestCase(**{"input": "", **case})
+        running = _RUNNING.get(self) or _RUNNING.setdefault(self, _Running(self.metric, self.concurrency))
+        async with running.free:
+            if running.steps_missing:
+                async with running.first:  # the others wait for its steps, unless it fails
+                    if running.steps_missing:
+                        return await running.measured(made)
+            return await running.measured(made)
