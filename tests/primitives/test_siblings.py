@@ -1,7 +1,8 @@
-"""What is said of completions beside their siblings: tables by hand, what is missing, no order, long texts."""
+"""Completions beside their siblings: scores by hand, what is missing, no order, long texts."""
 
 from __future__ import annotations
 
+import re
 from functools import partial
 
 import pytest
@@ -149,6 +150,5 @@ def test_a_reward_with_them_is_saved_and_read_back(tmp_path):
     ],
 )
 def test_options_that_cannot_be_are_refused_in_a_sentence(call, words):
-    with pytest.raises(ValueError, match=".") as error:
+    with pytest.raises(ValueError, match=re.escape(words)):
         call()
-    assert words in str(error.value)
