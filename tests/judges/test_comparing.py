@@ -222,17 +222,22 @@ def test_completions_stand_between_marks_that_they_cannot_close(serve, make, ans
         assert question.count("<prompt ") == question.count("<ground_truth ") == 1  # what all share, once
 
 
-def test_a_judge_of_siblings_prints_and_is_saved_as_it_was_made(tmp_path):
-    made = [
-        rk.judges.pairwise("Better?", model="tiny", opponents=2, limits=rk.judges.Limits(concurrency=2)),
-        rk.judges.ranking("Best?", model="tiny", inputs=["completion"], recorded="answers.jsonl"),
-    ]
-    components = [rk.Component(f"c{at}", judge) for at, judge in enumerate(made)]
-    assert all(item.group and item.call.is_async for item in components)
-    rk.save_reward(rk.Reward("r", components=components), tmp_path / "r.py")
-    read = rk.load_reward(f"{tmp_path / 'r.py'}:reward")
-    assert [repr(item.function) for item in read.components] == [repr(judge) for judge in made]
-    assert "opponents=2" in repr(made[0])
+def test_what_compares_siblings_is_saved_as_it_was_made(tmp_path):
+    siblings, judges, same = rk.siblings, rk.judges, rk.verify.math_equal
+    made = {
+        "pair": judges.pairwise("Better?", model="tiny", opponents=2, limits=judges.Limits(concurrency=2)),
+        "all": judges.ranking("Best?", model="tiny", inputs=["completion"], recorded="answers.jsonl"),
+        **{"short": siblings.length(zero_from=3), "new": siblings.novelty("token_set")},
+        **{"agrees": siblings.majority(same=same), "rank": siblings.rank(of="all")},
+    }
+    parts = [rk.Component(name, function) for name, function in made.items()]
+    assert all(item.group for item in parts) and parts[0].call.is_async
+    reward = rk.Reward("r", fields={"prediction": rk.extract.number()}, components=parts)
+    rk.save_reward(reward, tmp_path / "r.py")
+    read = rk.load_reward(f"{tmp_path / 'r.py'}:reward").components
+    assert [repr(item.function) for item in read] == [repr(one) for one in made.values()]
+    written = (tmp_path / "r.py").read_text()
+    assert "rk.siblings.length(zero_from=3)" in written and "majority(same=rk.verify.math_equal)" in written
 
 
 @pytest.mark.parametrize("opponents", [0, 3, True, 2.0])
