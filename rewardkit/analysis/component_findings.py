@@ -37,6 +37,7 @@ def find(view: View) -> list[Finding]:
     found: list[Finding] = []
     shapes: dict[str, set[str]] = {}
     for name in view.names:
+        found += _siblings(view, name)
         found += _lost_rows(view, name)
         found += _gate(view, name)
         shape = _shape(view, name)
@@ -59,6 +60,13 @@ def never_varies(view: View) -> bool:
         added = [view.scores[name] for name, item in view.components.items() if item.weight]
     known = [values[~np.isnan(values)] for values in added]
     return any(map(len, known)) and all(np.ptp(values) <= ZERO_STD for values in known if len(values))
+
+
+def _siblings(view: View, name: str) -> Iterator[Finding]:
+    """That scores are of a completion beside its siblings, which is no fault and changes what they mean."""
+    if view.components[name].group:
+        size = float(np.bincount(view.groups).mean())
+        yield Finding("of_siblings", "info", name, {"value": size}, len(view), None, part=view.part)
 
 
 def _lost_rows(view: View, name: str) -> Iterator[Finding]:

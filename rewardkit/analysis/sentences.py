@@ -189,6 +189,10 @@ SENTENCES |= {
         f"is tied in {_share(e)} of the groups although at least two of its components vary there: "
         f"{e['components']} cancel"
     ),
+    "of_siblings": lambda e: (
+        f"depends on the siblings ({e['value']:.3g} completions a group here): the same completion may score "
+        "otherwise in another group, so compare its scores within groups, not between prompts or runs"
+    ),
     "gate_rarely_open": lambda e: (
         f"is behind a gate that is open for only {_share(e)} of the completions: it rarely counts"
     ),

@@ -162,7 +162,8 @@ class _Trial:
         first, turned = self.rewards([self.rows]), self.rewards(backwards)
         turned = [turned[order.index(place)] for place in range(len(self.rows))]
         if not same(first, turned):
-            yield self._other("depends_on_order", "the order of the rows in a batch", first, turned)
+            rows = "its siblings" if by_group(self.reward) else "the rows in a batch"
+            yield self._other("depends_on_order", f"the order of {rows}", first, turned)
             return
         if by_group(self.reward):
             return

@@ -121,10 +121,11 @@ def _siblings(reward: Reward, can: Abilities, title: str) -> list[str]:
     groups = [item.name for item in reward.components if item.group]
     if can.siblings == "none":
         if groups:
+            names, needs = ", ".join(map(repr, groups)), "needs" if len(groups) == 1 else "need"
             raise RewardError(
-                f"reward {reward.name!r} cannot be written for {title}: {', '.join(map(repr, groups))} needs "
-                f"the siblings of a group, and {title} scores one completion at a time; leave it out, or "
-                "export to a trainer that hands over groups (trl, tunix, benchmax)"
+                f"reward {reward.name!r} cannot be written for {title}: {names} {needs} the siblings of a "
+                f"group, and {title} scores one completion at a time; leave it out, or export to a trainer "
+                "that hands over groups (trl, tunix, benchmax)"
             )
         if reward.transform is not None:
             return [f"the transform is left out: {title} scores one completion at a time (it scales itself)"]

@@ -72,6 +72,13 @@ CHOOSING = (
     *("answer_phrase", "tool_call", "python_literal"),
 )
 MEASURES = refused(
+    (lambda: rk.siblings.diversity(ngram=0), "ngram=0", "from 1"),
+    (lambda: rk.siblings.novelty("cosine"), "method='cosine'", "'ratio'"),
+    (lambda: rk.siblings.majority(same="math_equal"), "same='math_equal'", "give a function"),
+    (lambda: rk.siblings.rank(of="a b"), "of='a b'", "name of an earlier component"),
+    (lambda: rk.siblings.best_of(of=None), "of=None", "name of an earlier component"),
+    (lambda: rk.siblings.length(zero_from=1), "zero_from=1", "above 1"),
+    (lambda: rk.siblings.length(unit="tokens"), "unit='tokens'", "'words'"),
     (lambda: measure.tags(), "tags('think', 'answer')"),
     (lambda: measure.tags("<a>"), "'<a>' is not the name of a tag"),
     (lambda: measure.tags("a b"), "'a b' cannot be read"),

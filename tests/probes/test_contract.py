@@ -17,6 +17,12 @@ def reward(function, **options):
     return rk.Reward("r", components=[rk.Component("c", function, **options)])
 
 
+def beside(function, of_siblings):
+    return rk.Reward(
+        "r", components=[rk.Component("c", function), rk.Component("d", of_siblings, weight=0.5)]
+    )
+
+
 def judged(text, truth):
     return float(strict(text, truth))
 
@@ -95,6 +101,7 @@ BATCH = {"batch": True, "range": None}
         pytest.param(reward(raising), "raises", "high", id="raises"),
         pytest.param(reward(too_few, **BATCH), "wrong_length", "high", id="too few scores"),
         pytest.param(reward(by_place, **BATCH), "depends_on_order", "high", id="order"),
+        pytest.param(reward(by_place, group=True, range=None), "depends_on_order", "high", id="of siblings"),
         pytest.param(reward(centred, **BATCH), "depends_on_siblings", "high", id="the batch's mean"),
         pytest.param(reward(novel, **BATCH), "depends_on_siblings", "high", id="duplicates"),
         pytest.param(reward(warms_up), "hidden_state", "high", id="a counter"),
@@ -136,6 +143,8 @@ async def awaited(completion, ground_truth):
         pytest.param(reward(plain), id="a row at a time"),
         pytest.param(reward(listed, batch=True), id="in lists"),
         pytest.param(reward(best_of_group, group=True), id="declared to look at siblings"),
+        pytest.param(beside(plain, rk.siblings.novelty()), id="novelty beside a function"),
+        pytest.param(beside(plain, rk.siblings.rank(of="c")), id="rank by a function"),
         pytest.param(reward(unreadable), id="no reward for what cannot be read"),
         pytest.param(reward(awaited), id="awaited"),
     ],

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.append(str(Path(__file__).parents[1] / "sampling"))  # its server
 
 if "REWARDKIT_TRAINERS" not in os.environ:
     collect_ignore_glob = ["*.py"]

@@ -1,5 +1,6 @@
 """benchmax 0.2.5's own loop; and a caller of ours for the form that 0.1.2.dev36 documents."""
 
+import judging
 import numpy as np
 import pytest
 from benchmax.envs import BaseEnv
@@ -70,3 +71,11 @@ def test_both_callers_give_what_rewardkit_gives(kind, tmp_path):
         expected = theirs.rewards if name == "reward" else theirs.score(name)
         np.testing.assert_array_equal(values, np.nan_to_num(expected, nan=options.get("missing", 0.0)))
     proved("benchmax", "called", ours.caller)
+
+
+def test_a_judge_and_siblings_are_awaited_in_the_hook_of_the_group(monkeypatch, tmp_path):
+    with judging.at_work(monkeypatch) as (judged, server):
+        made = export(judged, to="benchmax", path=tmp_path / "judged.py", verify=rollouts())
+        scores = rk.score(judged, rollouts())
+    assert made.proof.equal and made.proof.caller.startswith("Environment.run_group of benchmax 0.2.5")
+    assert server.asked and len(set(scores.rewards)) > 8

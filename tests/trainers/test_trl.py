@@ -6,6 +6,7 @@ import math
 import pickle
 
 import cloudpickle
+import judging
 import numpy as np
 import pandas as pd
 import pytest
@@ -118,6 +119,16 @@ def test_a_trainer_waits_for_the_async_function_of_a_file(chat, tmp_path):
     scores = rk.score(reward(), rollouts)
     np.testing.assert_allclose(table["tiny"].to_numpy(), single(scores.rewards), rtol=1e-6, equal_nan=True)
     proved("trl", "written")
+
+
+def test_a_file_with_a_judge_and_with_siblings_is_awaited_and_gives_our_numbers(monkeypatch, tmp_path):
+    with judging.at_work(monkeypatch) as (judged, server):
+        made = export(judged, to="trl", path=tmp_path / "judged_trl.py")
+        table, rollouts, _ = trained([module_of(made.path).judged], tmp_path)
+        asked = len(server.asked)
+        scores = rk.score(judged, rollouts)
+    assert asked and len(set(scores.rewards.round(6))) > GENERATIONS
+    np.testing.assert_allclose(table["judged"].to_numpy(), single(scores.rewards), rtol=1e-6)
 
 
 @pytest.mark.parametrize("aggregation", ["sum_then_normalize", "normalize_then_sum"])

@@ -106,6 +106,11 @@ def instead(value):
     return build
 
 
+def of_siblings(generator, weight):
+    given = {"tidy": {"group": True, "weight": weight}}
+    return scored(*base(generator), components=given), {}
+
+
 def unrouted(generator, share):
     parts, groups = base(generator)
     source = np.where(some(generator, PROMPTS, share)[groups], "chess", "sums")
@@ -142,5 +147,7 @@ FAULTS: dict[str, Fault] = {
     "abstentions": Fault(instead(np.nan), 1 / 3, 1 / 30, "abstentions", "tidy"),
     "errors": Fault(instead(FAILS), 1 / 3, 1 / 30, "errors", "tidy"),
     "out of range": Fault(instead(OUTSIDE), 1 / 3, 1 / 30, "out_of_range", "tidy"),
+    # Paid for; recorded only.
+    "of siblings": Fault(of_siblings, 0.5, 0.0, "of_siblings", "tidy"),
     "a source without a reward": Fault(unrouted, 1 / 3, 1 / 30, "abstentions", None),
 }
