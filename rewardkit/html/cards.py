@@ -16,7 +16,18 @@ from numpy.typing import NDArray
 
 from rewardkit.html.markup import LONGEST_SHOWN, html_of, number, render, table
 
-__all__ = ["Scored", "check", "facts", "first_rows", "histogram", "misses", "reward", "rollouts", "scores"]
+__all__ = [
+    "Scored",
+    "check",
+    "facts",
+    "first_rows",
+    "histogram",
+    "judged",
+    "misses",
+    "reward",
+    "rollouts",
+    "scores",
+]
 
 Plain = Mapping[str, Any]
 
@@ -177,6 +188,18 @@ def check(name: str, outcome: Plain) -> str:
     left_out = ", ".join(f"{count} of {component!r}" for component, count in outcome["left_out"].items())
     missed = misses(outcome["misses"], most=MISSES, limit=TEXT)
     return render("check", **{**outcome, "name": name, "left_out": left_out, "misses": html_of(missed)})
+
+
+def judged(about: Plain, figures: Sequence[tuple[str, str]]) -> str:
+    """A judge against labels, as its record has it: the verdict, figures, levels, and attacks that worked."""
+    levels = [
+        (row["level"], number(row["score"]), row["n"], number(row["value"])) for row in about["calibration"]
+    ]
+    attacks = [
+        (one["attack"], number(one["before"]), number(one["after"]), one["text"], one["completion"])
+        for one in about["examples"]
+    ]
+    return render("judge_report", about=about, figures=figures, levels=levels, attacks=attacks)
 
 
 def misses(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final, TypeVar
@@ -15,7 +16,7 @@ from rewardkit.scoring.printed import Printed
 
 T = TypeVar("T")
 
-__all__ = ["ABSTAINED", "ERROR", "GATED", "SCORED", "STATUSES", "Outcome", "Outcomes"]
+__all__ = ["ABSTAINED", "ERROR", "GATED", "SCORED", "STATUSES", "Outcome", "Outcomes", "asked_of_models"]
 
 STATUSES: Final = ("scored", "gated", "abstained", "error")
 SCORED, GATED, ABSTAINED, ERROR = range(4)
@@ -135,6 +136,25 @@ class Outcomes:
     def reason(self, component: str, row: int) -> str | None:
         """Why a component has no score on a row; ``None`` where it has one or is gated."""
         return self.components[component].reasons.get(row)
+
+
+def asked_of_models(verdicts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """How many verdicts there are, of how many all answers were kept, and what the others took.
+
+    `tokens` are of questions and of answers; `cost` is ``None`` where no prices are known.
+
+    >>> asked_of_models([{"kept": True}, {"kept": False, "tokens": [90, 12], "cost": 0.5}])
+    {'verdicts': 2, 'kept': 1, 'tokens': [90, 12], 'cost': 0.5}
+    """
+    every = list(verdicts)
+    tokens = [verdict.get("tokens") or (0, 0) for verdict in every]
+    costs = [verdict["cost"] for verdict in every if verdict.get("cost") is not None]
+    return {
+        "verdicts": len(every),
+        "kept": sum(bool(verdict.get("kept")) for verdict in every),
+        "tokens": [sum(int(pair[side]) for pair in tokens) for side in (0, 1)],
+        "cost": math.fsum(costs) if costs else None,
+    }
 
 
 def _moved(values: Mapping[int, T], places: Mapping[int, int]) -> dict[int, T]:
