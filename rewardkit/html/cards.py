@@ -144,8 +144,8 @@ class Scored:
         return [self.name, *map(number, (self.weight, *found)), *counts, error]
 
 
-def scores(name: str, rewards: NDArray[Any], components: Sequence[Scored]) -> str:
-    """Scored rollouts: how the reward is spread, and a row a component."""
+def scores(name: str, rewards: NDArray[Any], components: Sequence[Scored], asked: Sequence[str] = ()) -> str:
+    """Scored rollouts: how the reward is spread, a row a component, and what models were `asked`."""
     known = rewards[~np.isnan(rewards)]
     missing = len(rewards) - len(known)
     said = [f"{len(rewards):,} rollouts"]
@@ -160,6 +160,7 @@ def scores(name: str, rewards: NDArray[Any], components: Sequence[Scored]) -> st
         histogram=html_of(histogram(rewards)),
         header=["component", *FIGURES, *statuses, "most frequent error"],
         rows=[item.row(statuses) for item in components],
+        asked=asked,
     )
 
 

@@ -11,12 +11,23 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rewardkit.findings import counted
 from rewardkit.rewards.plan import Floats, Plan, Rows
 from rewardkit.scoring.printed import Printed
 
 T = TypeVar("T")
 
-__all__ = ["ABSTAINED", "ERROR", "GATED", "SCORED", "STATUSES", "Outcome", "Outcomes", "asked_of_models"]
+__all__ = [
+    "ABSTAINED",
+    "ERROR",
+    "GATED",
+    "SCORED",
+    "STATUSES",
+    "Outcome",
+    "Outcomes",
+    "asked_of_models",
+    "asked_text",
+]
 
 STATUSES: Final = ("scored", "gated", "abstained", "error")
 SCORED, GATED, ABSTAINED, ERROR = range(4)
@@ -155,6 +166,19 @@ def asked_of_models(verdicts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         "tokens": [sum(int(pair[side]) for pair in tokens) for side in (0, 1)],
         "cost": math.fsum(costs) if costs else None,
     }
+
+
+def asked_text(asked: Mapping[str, Any]) -> str:
+    """What `asked_of_models` counted, in words.
+
+    >>> asked_text({"verdicts": 12, "kept": 2, "tokens": [9000, 120], "cost": 0.25})
+    'asked a model for 10 verdicts, 2 kept from before; 9,000 + 120 tokens, cost 0.25'
+    """
+    question, answer = asked["tokens"]
+    cost = "no prices are known" if asked["cost"] is None else f"cost {asked['cost']:.4g}"
+    kept = f", {asked['kept']:,} kept from before" if asked["kept"] else ""
+    new = asked["verdicts"] - asked["kept"]
+    return f"asked a model for {counted(new, 'verdict')}{kept}; {question:,} + {answer:,} tokens, {cost}"
 
 
 def _moved(values: Mapping[int, T], places: Mapping[int, int]) -> dict[int, T]:
