@@ -147,6 +147,7 @@ def hostile_columns(names, count):
              said("tool", text), said("assistant", text)]
             for at, text in enumerate(texts)
         ],
+        "prompt": ["What is 3 + 4?"] * size,
         "step": ([0, 200, 400, 5000, None, "late"] * size)[:size],
     }  # fmt: skip
     return {name: known[name] for name in names if name in known}, size
@@ -171,7 +172,12 @@ def test_hostile_completions_end_in_no_error_and_earn_less_than_a_right_answer(n
     for scores in found.scores.values():
         judged = scores[~np.isnan(scores)]
         assert ((judged >= 0) & (judged <= 1)).all()
-    if name not in ("keywords", "mixed", "routed"):
+    if name not in (
+        "keywords",
+        "mixed",
+        "routed",
+        "judged_aspects",
+    ):  # the last has no answer for any of them
         right = found.scores[reward_of(name).primary] == 1
         least = min(paid_by_the_task(name)[0]) if name != "strict_format" else 0.9
         assert np.nanmax(rewards[~right]) < least
@@ -187,7 +193,12 @@ LONG = [
 @pytest.mark.parametrize("name", ALL)
 def test_a_long_completion_takes_no_pattern_to_its_time_limit(name):
     rows = len(LONG)
-    known = {"completion": LONG, "ground_truth": ["7"] * rows, "step": [0] * rows}
+    known = {
+        "completion": LONG,
+        "ground_truth": ["7"] * rows,
+        "step": [0] * rows,
+        "prompt": ["3 + 4?"] * rows,
+    }
     known["messages"] = [[said("assistant", text)] for text in LONG]
     evaluated(name, {key: known[key] for key in {*reward_of(name).needs, "completion"} if key in known}, rows)
 

@@ -27,6 +27,7 @@ __all__ = [
     "reward",
     "rollouts",
     "scores",
+    "verdicts",
 ]
 
 Plain = Mapping[str, Any]
@@ -201,6 +202,28 @@ def judged(about: Plain, figures: Sequence[tuple[str, str]]) -> str:
         for one in about["examples"]
     ]
     return render("judge_report", about=about, figures=figures, levels=levels, attacks=attacks)
+
+
+TOLD = ("level", "reason", "tokens", "cost", "kept", "raw")
+"""Of a verdict what has a place of its own; what else it holds is told behind the reason."""
+
+
+def verdicts(said: Mapping[str, Plain]) -> str:
+    """What models said by component: level, reason, tokens and cost, and the raw answers behind a fold.
+
+    "" where none was asked.
+    """
+    rows, raw = [], []
+    for name, verdict in said.items():
+        tokens = " + ".join(f"{count:,}" for count in verdict.get("tokens") or ())
+        cost = number(verdict["cost"]) if verdict.get("cost") is not None else ""
+        kept = bool(verdict.get("kept"))
+        more = [f"{key}: {value}" for key, value in verdict.items() if key not in TOLD and value is not None]
+        reason = "\n".join([str(verdict.get("reason", "")), *more])
+        level = verdict.get("level", "not judged")
+        rows.append((name, level, reason, "" if kept else tokens, "kept from before" if kept else cost))
+        raw += [(name, text) for text in verdict.get("raw") or ()]
+    return render("verdicts", rows=rows, raw=raw) if rows else ""
 
 
 def misses(

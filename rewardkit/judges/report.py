@@ -286,8 +286,9 @@ def _asked(judge: Reward, columns: Columns, prompts: Rows) -> Outcome:
 
 def _reasons(ratings: Ratings, outcome: Outcome) -> dict[str, int]:
     """Why cases have no score to compare, with how many."""
-    left = set(range(len(ratings.labels))) - {*ratings.rows.tolist()}
-    return dict(Counter(outcome.reasons.get(row, "it has no label") for row in sorted(left)))
+    left = np.setdiff1d(np.arange(len(ratings.labels)), ratings.rows).tolist()
+    missing = np.isnan(ratings.labels)
+    return dict(Counter("it has no label" if missing[row] else outcome.reasons[row] for row in left))
 
 
 def _attacked(

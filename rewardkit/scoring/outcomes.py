@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final, TypeVar
@@ -168,17 +168,26 @@ def asked_of_models(verdicts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def asked_text(asked: Mapping[str, Any]) -> str:
-    """What `asked_of_models` counted, in words.
+def asked_text(asked: Mapping[str, Any], reason: Callable[[str], str] = str) -> str:
+    """What was put to a model, in words; `reason` stands for reasons that are not to be shown.
 
-    >>> asked_text({"verdicts": 12, "kept": 2, "tokens": [9000, 120], "cost": 0.25})
-    'asked a model for 10 verdicts, 2 kept from before; 9,000 + 120 tokens, cost 0.25'
+    >>> asked = {"verdicts": 12, "kept": 2, "tokens": [900, 120], "cost": 0.25, "not_judged": {"late": 1}}
+    >>> asked_text(asked)
+    'put 12 rows to a model: 2 kept from before, 900 + 120 tokens, cost 0.25, 1 not judged (late)'
     """
     question, answer = asked["tokens"]
-    cost = "no prices are known" if asked["cost"] is None else f"cost {asked['cost']:.4g}"
-    kept = f", {asked['kept']:,} kept from before" if asked["kept"] else ""
-    new = asked["verdicts"] - asked["kept"]
-    return f"asked a model for {counted(new, 'verdict')}{kept}; {question:,} + {answer:,} tokens, {cost}"
+    said = [f"{asked['kept']:,} kept from before"] if asked["kept"] else []
+    said += [f"{question:,} + {answer:,} tokens"] if question or answer else []
+    said += [f"cost {asked['cost']:.4g}"] if asked["cost"] else []
+    if left := asked.get("not_judged"):
+        most = reason(max(left, key=lambda why: left[why]))
+        often = "most often " if len(left) > 1 else ""
+        said += [f"{sum(left.values()):,} not judged ({often}{' '.join(most.split())[:REASON]})"]
+    put = f"put {counted(asked['verdicts'], 'row')} to a model"
+    return f"{put}: {', '.join(said)}" if said else put
+
+
+REASON = 100  # characters of a reason that are shown
 
 
 def _moved(values: Mapping[int, T], places: Mapping[int, int]) -> dict[int, T]:

@@ -27,7 +27,7 @@ from rewardkit.rollouts.logs.log import Logged
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import as_column, column_values
 from rewardkit.rollouts.write import write_whole
-from rewardkit.scoring.outcomes import ERROR, GATED, STATUSES, asked_of_models, asked_text
+from rewardkit.scoring.outcomes import ABSTAINED, ERROR, GATED, STATUSES, asked_of_models, asked_text
 
 __all__ = ["Scores", "load_scores"]
 
@@ -95,13 +95,14 @@ class Scores:
 
     @cached_property
     def asked(self) -> dict[str, dict[str, Any]]:
-        """Of each component that asks a model: how many verdicts, how many of them kept, tokens and cost."""
-        columns = {name: self.table.get(f"verdict/{name}") for name in self.reward.names}
-        return {
-            name: asked_of_models(verdict for verdict in column if isinstance(verdict, Mapping))
-            for name, column in columns.items()
-            if column is not None
-        }
+        """Of each component that asks a model: how many verdicts, of them kept, tokens, cost, not judged."""
+        found = {}
+        for name in self.reward.names:
+            if f"verdict/{name}" in self.table:
+                verdicts = [item for item in self.table[f"verdict/{name}"] if isinstance(item, Mapping)]
+                reasons = self.table[f"error/{name}"][self.status(name) == ABSTAINED]
+                found[name] = {**asked_of_models(verdicts), "not_judged": dict(Counter(reasons))}
+        return found
 
     @cached_property
     def record(self) -> dict[str, Any]:
@@ -164,7 +165,7 @@ class Scores:
             cards.Scored(name, weight, self.score(name), self.counts[name], [*map(reason, self.errors(name))])
             for name, weight in self.reward.weights.items()
         ]
-        asked = [f"{name} {asked_text(told)}" for name, told in self.asked.items()]
+        asked = [f"{name} {asked_text(told, reason)}" for name, told in self.asked.items()]
         return cards.scores(self.reward.name, self.rewards, rows, asked)
 
     def _repr_html_(self) -> str:
