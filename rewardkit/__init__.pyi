@@ -20,7 +20,7 @@ from rewardkit.judges.report import JudgeReport, judge_report
 from rewardkit.judges.rubric import judge
 from rewardkit.notebook.magic import load_ipython_extension as load_ipython_extension
 from rewardkit.notebook.workbench.panel import Workbench as Workbench
-from rewardkit.primitives import extract, measure, verify
+from rewardkit.primitives import extract, measure, siblings, verify
 from rewardkit.primitives import weights as weigh
 from rewardkit.primitives.gates import gate
 from rewardkit.primitives.notes import note
@@ -106,6 +106,7 @@ __all__ = [
     "sample",
     "save_reward",
     "score",
+    "siblings",
     "start",
     "suggest",
     "suspect",

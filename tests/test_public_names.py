@@ -36,12 +36,13 @@ for found in pkgutil.walk_packages(rk.__path__, "rewardkit."):
         importlib.import_module(found.name)
 print([name for name in rk.__all__ if type(getattr(rk, name)).__name__ == "module"])
 """
-    assert run(code) == "['extract', 'measure', 'targets', 'verify', 'weigh']"
+    assert run(code) == "['extract', 'judges', 'measure', 'siblings', 'targets', 'verify', 'weigh']"
 
 
 def test_a_reward_in_a_trainer_does_not_wait_for_pandas():
     asked = (
-        "rk.Reward, rk.Component, rk.extract, rk.verify, rk.measure, rk.weigh, rk.gate, rk.Route, rk.targets"
+        "rk.Reward, rk.Component, rk.extract, rk.verify, rk.measure, rk.siblings, rk.weigh, rk.gate, "
+        "rk.Route, rk.targets"
     )
     heavy = "{'pandas', 'pyarrow', 'matplotlib', 'jsonschema_rs', 'openai'}"
     assert run(f"import sys, rewardkit as rk; {asked}; print({heavy} & set(sys.modules))") == "set()"

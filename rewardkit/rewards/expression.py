@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rewardkit.errors import CAUGHT
-from rewardkit.primitives import extract, measure, verify, weights
+from rewardkit.primitives import extract, measure, siblings, verify, weights
 from rewardkit.primitives.gates import Gate
 from rewardkit.primitives.primitive import Made
 from rewardkit.rewards.component import Component
@@ -19,7 +19,13 @@ from rewardkit.rewards.reward import Reward
 
 __all__ = ["expression"]
 
-ROOMS: Any = {"rk.extract": extract, "rk.measure": measure, "rk.verify": verify, "rk.weigh": weights}
+ROOMS: Any = {
+    "rk.extract": extract,
+    "rk.measure": measure,
+    "rk.siblings": siblings,
+    "rk.verify": verify,
+    "rk.weigh": weights,
+}
 WIDTH = 90
 """Of a line; what is longer has a line an item."""
 
@@ -35,11 +41,12 @@ def expression(value: Any, own: Callable[[Any, str], str], owner: str = "") -> s
         return expression(item, own, owner)
 
     name = getattr(value, "__qualname__", type(value).__qualname__)
-    room = next((room for room, public in ROOMS.items() if name in public.__all__), "")
-    if room and getattr(ROOMS[room], name) is value:
-        return f"{room}.{name}"
-    if room and getattr(ROOMS[room], name) is type(value):
-        return f"{room}.{value.written(write)}"
+    for room, public in ROOMS.items():
+        found = getattr(public, name) if name in public.__all__ else None
+        if found is not None and found is value:
+            return f"{room}.{name}"
+        if found is not None and found is type(value):
+            return f"{room}.{value.written(write)}"
     if isinstance(value, Gate):
         return f"rk.{value.written(write)}"
     if isinstance(value, Made) and value.factory.startswith("rk."):

@@ -258,9 +258,14 @@ def as_decision(answer: Any) -> bool | Failure | None:
 
 
 def as_score(answer: Any) -> float | Failure | None:
-    """A finite number, ``None``, or a Failure that says why the answer is no score."""
+    """A finite number, ``None``, or a Failure that says why the answer is no score.
+
+    Where one call answers for several rows, a `NotJudged` stands for one that has no score.
+    """
     if answer is None or isinstance(answer, Failure):
         return answer
+    if isinstance(answer, NotJudged):
+        return Failure.of(answer)
     if type(answer) is not float and not isinstance(answer, NUMBERS):
         return Failure(
             f"returned {preview(answer)} of type {type(answer).__name__}; a component returns a number, a "

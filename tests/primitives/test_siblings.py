@@ -1,0 +1,154 @@
+"""Completions beside their siblings: scores by hand, what is missing, no order, long texts."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rewardkit as rk
+
+siblings, verify = rk.siblings, rk.verify
+LONG = 100_000
+
+
+def called(made, values):
+    """The scores of a column, whatever name the primitive asks for it by."""
+    component = rk.Component("made", made)
+    assert component.group and len(component.asks_for) == 1
+    return made(values) if component.call.positional else made(**{component.asks_for[0]: values})
+
+
+HALF = 1 / 2
+TABLE = [
+    (siblings.diversity(ngram=2), ["a b c", "a b d", "x y"], [HALF, HALF, 1.0], "b c, b d and x y are own"),
+    (siblings.diversity(ngram=1), ["a a b", "c"], [2 / 3, 1.0], "what is said again counts against it"),
+    (siblings.diversity(ngram=1), ["a b", "a b"], [0.0, 0.0], "copies have nothing of their own"),
+    (siblings.diversity(), ["a b c", "a b c d", ""], [0.0, 1.0, 0.0], "no run of four words"),
+    (siblings.diversity(ngram=1), ["\u6211\u6709", "\u6211"], [HALF, 0.0], "each character is a word"),
+    (siblings.novelty(), ["abcd", "abcd", "abxy"], [0.0, 0.0, HALF], "a copy is nothing new"),
+    (siblings.novelty("token_sort"), ["a b", "b a"], [0.0, 0.0], "in another order"),
+    (siblings.novelty(), ["", ""], [0.0, 0.0], "two empty texts are the same"),
+    (siblings.majority(), ["4", "4.", "5"], [1.0, 1.0, 0.0], "the same but for punctuation"),
+    (siblings.majority(), ["4", "5", "5", "4", "6"], [HALF, HALF, HALF, HALF, 0.0], "two share it"),
+    (siblings.majority(), ["1", "2", "3", "4"], [0.25] * 4, "all differ"),
+    (siblings.majority(), ["4", None, "4", None], [1.0, 0.0, 1.0, 0.0], "no answer agrees with none"),
+    (siblings.majority(), ["4", None, None], [None] * 3, "one answer is no majority"),
+    (siblings.majority(), ["1/2", "0.5", "2"], [1 / 3] * 3, "written in another way they differ"),
+    (siblings.majority(same=verify.math_equal), ["1/2", "0.5", "2"], [1.0, 1.0, 0.0], "unless compared so"),
+    (
+        siblings.majority(same=partial(verify.numbers_equal, absolute=1)),
+        ["1", "2", "3", "9"],
+        [1.0, 1.0, 1.0, 0.0],
+        "1 and 3 each agree with 2, which agrees with most",
+    ),
+    (siblings.rank(of="score"), [0.1, 0.9, 0.5], [0.0, 1.0, HALF], "beats none, both, one"),
+    (siblings.rank(of="score"), [1.0, 1.0, 0.0, None], [0.75, 0.75, 0.0, None], "a tie is half a win"),
+    (siblings.rank(of="score"), [0.0, 0.0], [HALF, HALF], "all the same"),
+    (siblings.best_of(of="score"), [0.1, 0.9, float("nan")], [0.0, 1.0, None], "NaN is missing"),
+    (siblings.best_of(of="score"), [0.9, 0.9, 0.1], [HALF, HALF, 0.0], "the best share it"),
+    (siblings.length(), ["a b", "a b c d", "a b c"], [1.0, 0.4, 1.0], "4 beside a median of 2.5"),
+    (siblings.length(zero_from=1.5), ["a b", "a b c"], [1.0, 0.0], "half as long again is the end"),
+    (siblings.length(unit="characters"), ["abcd", "abcdef"], [1.0, HALF], "6 beside 4"),
+    (siblings.length(), ["", "", "a"], [1.0, 1.0, 0.0], "a word beside nothing"),
+]
+
+
+@pytest.mark.parametrize(("made", "values", "expected", "why"), TABLE, ids=[row[-1] for row in TABLE])
+def test_a_group_scores_what_is_worked_out_by_hand(made, values, expected, why):
+    assert called(made, values) == [None if one is None else pytest.approx(one) for one in expected], why
+
+
+MADE = [
+    *(siblings.diversity(ngram=2), siblings.novelty(), siblings.length(), siblings.majority()),
+    *(siblings.rank(of="score"), siblings.best_of(of="score")),
+    siblings.majority(same=partial(verify.numbers_equal, absolute=1)),
+]
+
+
+@pytest.mark.parametrize("made", MADE, ids=repr)
+def test_what_is_alone_or_missing_is_not_judged(made):
+    value = 0.5 if isinstance(made, siblings.rank | siblings.best_of) else "4 5 6"
+    assert called(made, [value]) == called(made, [None]) == [None]
+    assert called(made, []) == []
+    alone = called(made, [None, value])
+    assert alone == [None, None]
+    both = called(made, [value, None, value])
+    assert both[1] == (0.0 if isinstance(made, siblings.majority) else None) and None not in both[::2]
+
+
+@pytest.mark.parametrize("made", MADE, ids=repr)
+@given(data=st.data())
+def test_the_order_of_siblings_moves_the_scores_with_them_and_changes_none(made, data):
+    texts = st.sampled_from(["1", "2", "3", "a b c", "b c a b", "", None])
+    numbers = st.sampled_from([0.0, 0.1, 0.5, 1.0, None])
+    of_scores = isinstance(made, siblings.rank | siblings.best_of)
+    values = data.draw(st.lists(numbers if of_scores else texts, max_size=6))
+    order = data.draw(st.permutations(range(len(values))))
+    first, turned = called(made, values), called(made, [values[at] for at in order])
+    assert turned == [first[at] for at in order]
+    assert all(score is None or 0.0 <= score <= 1.0 for score in first)
+
+
+PIECES = ["a", "so ", "1", "\u4e2d", "\ud800", "\u0301\u0316", "a b c\n", "[(<"]
+
+
+@pytest.mark.parametrize("made", [*MADE[:4], MADE[-1]], ids=repr)
+def test_eight_long_texts_are_compared_in_time(bounded, made):
+    for piece in PIECES:
+        text = piece * (LONG // len(piece))
+        group = [f"{mark}{text}" for mark in "abcd"] + [f"{text}{mark}" for mark in "abcd"]
+        assert all(0.0 <= score <= 1.0 for score in called(made, group)), piece
+
+
+def test_in_a_reward_they_see_their_group_only_and_go_with_a_score_that_is_missing():
+    reward = rk.Reward(
+        "r",
+        fields={"prediction": rk.extract.number()},
+        components=[
+            rk.Component("correct", verify.numbers_equal),
+            rk.Component("agrees", siblings.majority(), weight=0.5),
+            rk.Component("best", siblings.best_of(of="correct"), weight=0.5),
+        ],
+    )
+    rows = [("p", "4", "4"), ("p", "4", "4"), ("p", "5", "4"), ("q", "7", None), ("q", "8", "8")]
+    frame = [dict(zip(("prompt_id", "completion", "ground_truth"), row, strict=True)) for row in rows]
+    table = rk.score(reward, rk.load_rollouts(frame)).table
+    assert table["score/agrees"].tolist() == [1.0, 1.0, 0.0, HALF, HALF]
+    assert table["score/best"].tolist()[:3] == [HALF, HALF, 0.0]
+    assert table["status/best"].tolist() == ["scored"] * 3 + ["abstained"] * 2
+    alone = reward(completion="4", ground_truth="4")
+    assert alone.status["agrees"] == "abstained"
+
+
+def test_a_reward_with_them_is_saved_and_read_back(tmp_path):
+    components = [rk.Component("correct", verify.numbers_equal)]
+    made = [*MADE[:4], siblings.majority(same=verify.math_equal), siblings.rank(of="correct")]
+    components += [rk.Component(f"c{at}", one, weight=0.1) for at, one in enumerate(made)]
+    reward = rk.Reward("r", fields={"prediction": rk.extract.number()}, components=components)
+    path = tmp_path / "r.py"
+    rk.save_reward(reward, path)
+    assert "rk.siblings.length()" in path.read_text()
+    assert "rk.siblings.majority(same=rk.verify.math_equal)" in path.read_text()
+    read = rk.load_reward(f"{path}:reward")
+    assert [item.function for item in read.components] == [item.function for item in reward.components]
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: siblings.diversity(ngram=0), "ngram=0"),
+        (lambda: siblings.novelty("cosine"), "method='cosine'"),
+        (lambda: siblings.majority(same="math_equal"), "same='math_equal' does not fit; give a function"),
+        (lambda: siblings.rank(of="a b"), "of='a b' does not fit; give the name of an earlier component"),
+        (lambda: siblings.best_of(of=None), "of=None"),
+        (lambda: siblings.length(zero_from=1), "zero_from=1 does not fit; give a number above 1"),
+        (lambda: siblings.length(unit="tokens"), "unit='tokens' is not known"),
+    ],
+)
+def test_options_that_cannot_be_are_refused_in_a_sentence(call, words):
+    with pytest.raises(ValueError, match=re.escape(words)):
+        call()
