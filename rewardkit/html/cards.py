@@ -215,7 +215,7 @@ def verdicts(said: Mapping[str, Plain]) -> str:
     """
     rows, raw = [], []
     for name, verdict in said.items():
-        tokens = " + ".join(f"{count:,}" for count in verdict.get("tokens") or ())
+        tokens = " + ".join(f"{count:,.0f}" for count in verdict.get("tokens") or ())
         cost = number(verdict["cost"]) if verdict.get("cost") is not None else ""
         kept = bool(verdict.get("kept"))
         more = [f"{key}: {value}" for key, value in verdict.items() if key not in TOLD and value is not None]

@@ -163,7 +163,7 @@ def asked_of_models(verdicts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     return {
         "verdicts": len(every),
         "kept": sum(bool(verdict.get("kept")) for verdict in every),
-        "tokens": [sum(int(pair[side]) for pair in tokens) for side in (0, 1)],
+        "tokens": [round(sum(pair[side] for pair in tokens)) for side in (0, 1)],
         "cost": math.fsum(costs) if costs else None,
     }
 
