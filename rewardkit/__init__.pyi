@@ -16,6 +16,7 @@ from rewardkit.errors import (
     RolloutsError,
 )
 from rewardkit.findings import Finding
+from rewardkit.judges.report import JudgeReport, judge_report
 from rewardkit.judges.rubric import judge
 from rewardkit.notebook.magic import load_ipython_extension as load_ipython_extension
 from rewardkit.notebook.workbench.panel import Workbench as Workbench
@@ -60,6 +61,7 @@ __all__ = [
     "Forecast",
     "InputError",
     "Interrupted",
+    "JudgeReport",
     "MutantResult",
     "NotJudged",
     "ProbeResult",
@@ -89,6 +91,7 @@ __all__ = [
     "gate",
     "get_reward_function",
     "judge",
+    "judge_report",
     "judges",
     "load_cases",
     "load_reward",

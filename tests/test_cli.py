@@ -333,6 +333,8 @@ def test_help_and_version_exit_0(folder):
         ("--help",),
         ("score", "-h"),
         ("check", "-h"),
+        ("judge", "-h"),
+        ("cache", "-h"),
         ("diagnose", "-h"),
         ("report", "-h"),
         ("lab", "-h"),

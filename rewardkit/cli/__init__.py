@@ -1,11 +1,13 @@
 """The command line: one module a command, in the order in which `rewardkit --help` lists them."""
 
 from rewardkit.cli import (
+    cache,
     check,
     compare,
     diagnose,
     export,
     forecast,
+    judge,
     lab,
     new,
     probe,
@@ -18,11 +20,13 @@ from rewardkit.cli import (
 from rewardkit.cli.group import main
 
 __all__ = [
+    "cache",
     "check",
     "compare",
     "diagnose",
     "export",
     "forecast",
+    "judge",
     "lab",
     "main",
     "new",

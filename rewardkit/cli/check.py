@@ -9,7 +9,7 @@ import click
 
 import rewardkit as rk
 from rewardkit.cli.group import main
-from rewardkit.cli.options import REWARD, as_option, json_option, limit_for, timeout_option
+from rewardkit.cli.options import REWARD, as_option, json_option, limit_for, no_cache_option, timeout_option
 from rewardkit.cli.output import emit, recognised
 from rewardkit.html.markup import aligned
 
@@ -23,6 +23,7 @@ from rewardkit.html.markup import aligned
     "--mutants", is_flag=True, help="Change the reward in small ways, and say what no case notices."
 )
 @click.option("--rollouts", metavar="FILE", help="On which these changes are tried, too, as rk.mutants does.")
+@no_cache_option
 @json_option
 @click.pass_context
 def check_command(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ import click
 
 import rewardkit as rk
 from rewardkit.cli.output import printable
+from rewardkit.judges.cache import FOLDER
 from rewardkit.probes.leaks import LEAKAGE
 from rewardkit.probes.probing import BUDGET
 from rewardkit.rollouts.columns import TEXTS
@@ -72,6 +74,12 @@ def settings(ctx: click.Context, parameter: click.Parameter, values: tuple[str, 
         given[name] = value if number is None else number
     base = rk.Training.of(files[0]).record() if files else {}
     return rk.Training.of({**base, **given})
+
+
+def _keep_no_answers(ctx: click.Context, parameter: click.Parameter, given: bool) -> None:
+    """Keep no answers of models in this process and in those that it starts."""
+    if given:
+        os.environ[FOLDER] = "off"
 
 
 def _no_join_no_key(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str:
@@ -202,6 +210,14 @@ leakage_option = click.option(
 )
 baseline_option = click.option(
     "--baseline", metavar="FILE", help="A JSON file of findings of probes that are known and accepted."
+)
+no_cache_option = click.option(
+    "--no-cache",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_keep_no_answers,
+    help="Ask models anew: neither take answers that are kept, nor keep any.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 

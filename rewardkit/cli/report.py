@@ -20,6 +20,7 @@ from rewardkit.cli.options import (
     label_option,
     leakage_option,
     limit_for,
+    no_cache_option,
     rollout_options,
     seed_option,
     timeout_option,
@@ -64,6 +65,7 @@ from rewardkit.rewards.training import Training
 @rollout_options
 @weights_option
 @timeout_option
+@no_cache_option
 @json_option
 @click.pass_context
 def report_command(

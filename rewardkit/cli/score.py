@@ -13,7 +13,15 @@ import click
 
 import rewardkit as rk
 from rewardkit.cli.group import INTERRUPTED, main
-from rewardkit.cli.options import REWARD, as_option, json_option, limit_for, rollout_options, timeout_option
+from rewardkit.cli.options import (
+    REWARD,
+    as_option,
+    json_option,
+    limit_for,
+    no_cache_option,
+    rollout_options,
+    timeout_option,
+)
 from rewardkit.cli.output import emit, printable, recognised
 from rewardkit.scoring.outcomes import STATUSES
 from rewardkit.scoring.scores import folder_for
@@ -45,6 +53,7 @@ def _most_often(scores: rk.Scores) -> str:
     metavar="NUMBER",
     help="Processes that score, groups kept together; default: this one.",
 )
+@no_cache_option
 @json_option
 @click.pass_context
 def score_command(
@@ -91,6 +100,7 @@ def score_command(
         "seconds": round(seconds, 3),
         "output": str(folder) if folder else None,
         "components": scores.counts,
+        "asked": scores.asked,
         "rollouts": read.summary(),
         "origin": loaded.origin,
     }

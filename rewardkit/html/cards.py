@@ -16,7 +16,19 @@ from numpy.typing import NDArray
 
 from rewardkit.html.markup import LONGEST_SHOWN, html_of, number, render, table
 
-__all__ = ["Scored", "check", "facts", "first_rows", "histogram", "misses", "reward", "rollouts", "scores"]
+__all__ = [
+    "Scored",
+    "check",
+    "facts",
+    "first_rows",
+    "histogram",
+    "judged",
+    "misses",
+    "reward",
+    "rollouts",
+    "scores",
+    "verdicts",
+]
 
 Plain = Mapping[str, Any]
 
@@ -133,8 +145,8 @@ class Scored:
         return [self.name, *map(number, (self.weight, *found)), *counts, error]
 
 
-def scores(name: str, rewards: NDArray[Any], components: Sequence[Scored]) -> str:
-    """Scored rollouts: how the reward is spread, and a row a component."""
+def scores(name: str, rewards: NDArray[Any], components: Sequence[Scored], asked: Sequence[str] = ()) -> str:
+    """Scored rollouts: how the reward is spread, a row a component, and what models were `asked`."""
     known = rewards[~np.isnan(rewards)]
     missing = len(rewards) - len(known)
     said = [f"{len(rewards):,} rollouts"]
@@ -149,6 +161,7 @@ def scores(name: str, rewards: NDArray[Any], components: Sequence[Scored]) -> st
         histogram=html_of(histogram(rewards)),
         header=["component", *FIGURES, *statuses, "most frequent error"],
         rows=[item.row(statuses) for item in components],
+        asked=asked,
     )
 
 
@@ -177,6 +190,40 @@ def check(name: str, outcome: Plain) -> str:
     left_out = ", ".join(f"{count} of {component!r}" for component, count in outcome["left_out"].items())
     missed = misses(outcome["misses"], most=MISSES, limit=TEXT)
     return render("check", **{**outcome, "name": name, "left_out": left_out, "misses": html_of(missed)})
+
+
+def judged(about: Plain, figures: Sequence[tuple[str, str]]) -> str:
+    """A judge against labels, as its record has it: the verdict, figures, levels, and attacks that worked."""
+    levels = [
+        (row["level"], number(row["score"]), row["n"], number(row["value"])) for row in about["calibration"]
+    ]
+    attacks = [
+        (one["attack"], number(one["before"]), number(one["after"]), one["text"], one["completion"])
+        for one in about["examples"]
+    ]
+    return render("judge_report", about=about, figures=figures, levels=levels, attacks=attacks)
+
+
+TOLD = ("level", "reason", "tokens", "cost", "kept", "raw")
+"""Of a verdict what has a place of its own; what else it holds is told behind the reason."""
+
+
+def verdicts(said: Mapping[str, Plain]) -> str:
+    """What models said by component: level, reason, tokens and cost, and the raw answers behind a fold.
+
+    "" where none was asked.
+    """
+    rows, raw = [], []
+    for name, verdict in said.items():
+        tokens = " + ".join(f"{count:,.0f}" for count in verdict.get("tokens") or ())
+        cost = number(verdict["cost"]) if verdict.get("cost") is not None else ""
+        kept = bool(verdict.get("kept"))
+        more = [f"{key}: {value}" for key, value in verdict.items() if key not in TOLD and value is not None]
+        reason = "\n".join([str(verdict.get("reason", "")), *more])
+        level = verdict.get("level", "not judged")
+        rows.append((name, level, reason, "" if kept else tokens, "kept from before" if kept else cost))
+        raw += [(name, text) for text in verdict.get("raw") or ()]
+    return render("verdicts", rows=rows, raw=raw) if rows else ""
 
 
 def misses(

@@ -11,7 +11,7 @@ from typing import Any
 from rewardkit.errors import InputError
 from rewardkit.rollouts.package_data import GALLERY, bundled
 
-__all__ = ["Cache", "cache_file", "read_recorded"]
+__all__ = ["FOLDER", "Cache", "cache_file", "read_recorded"]
 
 FOLDER = "REWARDKIT_CACHE"
 """Environment variable with the folder of the cache; "off" for none."""

@@ -6,7 +6,7 @@ Escaped HTML, with prompts and completions left out on request.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from rewardkit.analysis.rendering import SEVERITY_MARKS
 from rewardkit.analysis.suggestions import Suggestions
 from rewardkit.findings import Finding
 from rewardkit.html import cards, markup
+from rewardkit.judges.report import JudgeReport
 from rewardkit.notebook import probed
 from rewardkit.notebook.redaction import redacted_reason
 from rewardkit.primitives.extract import Extractor
@@ -153,6 +154,22 @@ class Show:
         if self.redact:
             return _html(_redacted_explanation(explanation), "one completion")
         return HTML(explanation._repr_html_())
+
+    def judges(self, reports: Mapping[str, JudgeReport | None]) -> HTML:
+        """How each component that asks a model agrees with the cases; which have no case that tells it."""
+        if not reports:
+            return self.note("No component of this reward asks a model.")
+        bodies = []
+        for name, report in reports.items():
+            if report is None:
+                why = f"{name}: no case expects a score of it, so nothing says that it agrees with people."
+                bodies.append(f"<p>{markup.escaped(why)}</p>")
+                continue
+            if self.redact:
+                reasons = {redacted_reason(why): count for why, count in report.not_judged.items()}
+                report = replace(report, examples=(), not_judged=reasons)
+            bodies.append(report._repr_html_())
+        return HTML("".join(bodies))
 
     def misses(self, result: CheckResult | None) -> HTML:
         """The outcome of a check: every miss with what was expected, what came and why it matters.

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from rewardkit.probes.judge import CLOSED, FLATTERY, ORDERS, RUBRIC, VERDICTS
+from rewardkit.judges.attacks import FLATTERY, ORDERS, RUBRIC
+from rewardkit.probes.judge import CLOSED, VERDICTS
 from rewardkit.probes.padding import CERTAIN, LENGTHS, USUAL
 from rewardkit.probes.pieces import PLAINEST, RIGHT, Piece, Record, changed, without
 from rewardkit.probes.vocabulary import Vocabulary

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rewardkit.errors import RewardError, RolloutsError, preview
+from rewardkit.html import cards
 from rewardkit.html.markup import aligned, html_of, marked, number, render
 from rewardkit.primitives.extract import Extractor, Span
 from rewardkit.rewards.fingerprint import describe
@@ -83,7 +84,8 @@ class Explanation:
             fields=[*fields.items(), *truth],
             header=HEADER,
             rows=[line.cells for line in self.lines],
-            notes=[*self.result.notes.items(), *((f"{name}: verdict", said) for name, said in self.verdicts)],
+            verdicts=html_of(cards.verdicts(self.result.verdicts)),
+            notes=list(self.result.notes.items()),
         )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final, TypeVar
@@ -10,12 +11,23 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rewardkit.findings import counted
 from rewardkit.rewards.plan import Floats, Plan, Rows
 from rewardkit.scoring.printed import Printed
 
 T = TypeVar("T")
 
-__all__ = ["ABSTAINED", "ERROR", "GATED", "SCORED", "STATUSES", "Outcome", "Outcomes"]
+__all__ = [
+    "ABSTAINED",
+    "ERROR",
+    "GATED",
+    "SCORED",
+    "STATUSES",
+    "Outcome",
+    "Outcomes",
+    "asked_of_models",
+    "asked_text",
+]
 
 STATUSES: Final = ("scored", "gated", "abstained", "error")
 SCORED, GATED, ABSTAINED, ERROR = range(4)
@@ -135,6 +147,47 @@ class Outcomes:
     def reason(self, component: str, row: int) -> str | None:
         """Why a component has no score on a row; ``None`` where it has one or is gated."""
         return self.components[component].reasons.get(row)
+
+
+def asked_of_models(verdicts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """How many verdicts there are, of how many all answers were kept, and what the others took.
+
+    `tokens` are of questions and of answers; `cost` is ``None`` where no prices are known.
+
+    >>> asked_of_models([{"kept": True}, {"kept": False, "tokens": [90, 12], "cost": 0.5}])
+    {'verdicts': 2, 'kept': 1, 'tokens': [90, 12], 'cost': 0.5}
+    """
+    every = list(verdicts)
+    tokens = [verdict.get("tokens") or (0, 0) for verdict in every]
+    costs = [verdict["cost"] for verdict in every if verdict.get("cost") is not None]
+    return {
+        "verdicts": len(every),
+        "kept": sum(bool(verdict.get("kept")) for verdict in every),
+        "tokens": [round(sum(pair[side] for pair in tokens)) for side in (0, 1)],
+        "cost": math.fsum(costs) if costs else None,
+    }
+
+
+def asked_text(asked: Mapping[str, Any], reason: Callable[[str], str] = str) -> str:
+    """What was put to a model, in words; `reason` stands for reasons that are not to be shown.
+
+    >>> asked = {"verdicts": 12, "kept": 2, "tokens": [900, 120], "cost": 0.25, "not_judged": {"late": 1}}
+    >>> asked_text(asked)
+    'put 12 rows to a model: 2 kept from before, 900 + 120 tokens, cost 0.25, 1 not judged (late)'
+    """
+    question, answer = asked["tokens"]
+    said = [f"{asked['kept']:,} kept from before"] if asked["kept"] else []
+    said += [f"{question:,} + {answer:,} tokens"] if question or answer else []
+    said += [f"cost {asked['cost']:.4g}"] if asked["cost"] else []
+    if left := asked.get("not_judged"):
+        most = reason(max(left, key=lambda why: left[why]))
+        often = "most often " if len(left) > 1 else ""
+        said += [f"{sum(left.values()):,} not judged ({often}{' '.join(most.split())[:REASON]})"]
+    put = f"put {counted(asked['verdicts'], 'row')} to a model"
+    return f"{put}: {', '.join(said)}" if said else put
+
+
+REASON = 100  # characters of a reason that are shown
 
 
 def _moved(values: Mapping[int, T], places: Mapping[int, int]) -> dict[int, T]:

@@ -27,7 +27,7 @@ from rewardkit.rollouts.logs.log import Logged
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import as_column, column_values
 from rewardkit.rollouts.write import write_whole
-from rewardkit.scoring.outcomes import ERROR, GATED, STATUSES
+from rewardkit.scoring.outcomes import ABSTAINED, ERROR, GATED, STATUSES, asked_of_models, asked_text
 
 __all__ = ["Scores", "load_scores"]
 
@@ -94,6 +94,17 @@ class Scores:
         }
 
     @cached_property
+    def asked(self) -> dict[str, dict[str, Any]]:
+        """Of each component that asks a model: how many verdicts, of them kept, tokens, cost, not judged."""
+        found = {}
+        for name in self.reward.names:
+            if f"verdict/{name}" in self.table:
+                verdicts = [item for item in self.table[f"verdict/{name}"] if isinstance(item, Mapping)]
+                reasons = self.table[f"error/{name}"][self.status(name) == ABSTAINED]
+                found[name] = {**asked_of_models(verdicts), "not_judged": dict(Counter(reasons))}
+        return found
+
+    @cached_property
     def record(self) -> dict[str, Any]:
         """The run record: the reward with its fingerprints, the data's fingerprint, versions, counts.
 
@@ -103,6 +114,7 @@ class Scores:
             "reward": self.reward.record(),
             "rollouts": {**self.rollouts.summary(), "fingerprint": self.rollouts.fingerprint},
             "counts": self.counts,
+            **({"asked": self.asked} if self.asked else {}),
             "rewards_missing": int(np.isnan(self.rewards).sum()),
             "seed": None,
             **self.run,
@@ -153,7 +165,8 @@ class Scores:
             cards.Scored(name, weight, self.score(name), self.counts[name], [*map(reason, self.errors(name))])
             for name, weight in self.reward.weights.items()
         ]
-        return cards.scores(self.reward.name, self.rewards, rows)
+        asked = [f"{name} {asked_text(told, reason)}" for name, told in self.asked.items()]
+        return cards.scores(self.reward.name, self.rewards, rows, asked)
 
     def _repr_html_(self) -> str:
         return self.card()
@@ -171,7 +184,7 @@ class Scores:
             line += "".join(f", {counts[status]} {status}" for status in STATUSES[1:] if counts[status])
             for reason, count in Counter(self.errors(name)).most_common(1):
                 line += f", most often {' '.join(reason.split())[:SHOWN]} ({count} of {counts['error']})"
-            lines.append(line)
+            lines += [line, *([f"  {'':<20} {asked_text(self.asked[name])}"] if name in self.asked else [])]
         return "\n".join(lines)
 
 

@@ -21,8 +21,10 @@ TEXTS = [
     "\x00\ud800\u202e", "a" * 5000, "<answer>34</answer><answer>35</answer>",
     "The answer is \\boxed{\\frac{1}{2}}.",
 ]  # fmt: skip
+WITHOUT = ("__init__", "judged_aspects", "judged_clarity", "pairwise")
+"""Rewards that ask models, which have recorded answers for their cases alone, are not in the table."""
 GALLERY = sorted(
-    path.stem for path in (HERE.parents[1] / "rewardkit/gallery").glob("*.py") if path.stem != "__init__"
+    path.stem for path in (HERE.parents[1] / "rewardkit/gallery").glob("*.py") if path.stem not in WITHOUT
 )
 
 

@@ -10,13 +10,19 @@ import rewardkit as rk
 from rewardkit.probes.mutants import mutants
 
 ROOT = Path(__file__).parent.parent.parent
-NAMES = sorted(path.stem for path in (ROOT / "rewardkit" / "gallery").glob("*.py") if path.stem != "__init__")
+SIBLINGS = "pairwise"  # what a case says of it needs its siblings, and a case has none
+NAMES = sorted(
+    path.stem
+    for path in (ROOT / "rewardkit" / "gallery").glob("*.py")
+    if path.stem not in ("__init__", SIBLINGS)
+)
 OWN_ROLLOUTS = {"arithmetic": "gallery:arithmetic", "mixed": "gallery:mixed", "tagged": "gallery:arithmetic"}
 
 LETTER = "[largest-choice] Component 'correct' {}."
 ONE_LETTER = "the extractor gives one capital letter, and the truths are one"
 ONE_MORE = "runs other code, max(2, len(letters)) for max(1, len(letters)) in in_chinese()"
 ONE_CLOSED = "behind the gate on the form there is one closed pair, whichever would be taken"
+HOW = "how it is asked, which changes no answer"
 SAME = {
     "aspects": {
         "Component 'correctness' has text='matches', not 'exact'.": "the truths are numbers, no texts",
@@ -24,6 +30,12 @@ SAME = {
     "chinese": {
         f"Component 'language' {ONE_MORE}.": "twice one letter of one or two is all; of none it is nothing",
     },
+    "judged_aspects": {
+        f"Component '{name}' has {option}=False.": HOW
+        for name in ("accurate", "complete", "clear")
+        for option in ("one_call", "cache")
+    },
+    "judged_clarity": {f"Component 'clarity' has {option}=False.": HOW for option in ("one_call", "cache")},
     "keywords": {
         "The reward leaves out a missing score.": "all components read one text: they are missing together",
     },

@@ -12,7 +12,9 @@ from rewardkit.targets.export import export, prove
 from rewardkit.targets.exported import identifier
 
 TARGETS = os.environ.get("REWARDKIT_TARGETS", "").split()
-CASES = sorted(path.stem for path in bundled("data/gallery").glob("*.jsonl"))
+JUDGED = ("judged_aspects", "judged_clarity", "pairwise")
+"""These ask models: their recorded answers are of their cases as they are, not of a trainer's rows."""
+CASES = sorted(path.stem for path in bundled("data/gallery").glob("*.jsonl") if path.stem not in JUDGED)
 BUNDLED = ("arithmetic", "mixed")
 REFUSED = {
     ("easyr1", name) for name in ("mixed", "routed", "curriculum", "tool_use")

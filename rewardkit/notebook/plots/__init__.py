@@ -15,6 +15,7 @@ from rewardkit.notebook.plots.components import (
 from rewardkit.notebook.plots.distributions import distribution, reward_histogram
 from rewardkit.notebook.plots.forecasts import forecast_curves
 from rewardkit.notebook.plots.groups import group_picture, slices
+from rewardkit.notebook.plots.judged import judge_calibration
 
 __all__ = [
     "before_and_after",
@@ -24,6 +25,7 @@ __all__ = [
     "effective_weights",
     "forecast_curves",
     "group_picture",
+    "judge_calibration",
     "reward_histogram",
     "slices",
     "tied_pairs",

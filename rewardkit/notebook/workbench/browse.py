@@ -65,7 +65,7 @@ class Browse(Panel):
     def _filters(self) -> None:
         scores = self.bench.scored
         names = [("reward", ""), *((name, name) for name in scores.reward.names)]
-        columns = [name for name in map(str, scores.rollouts.table.columns) if name not in NOT_SHOWN]
+        columns = [(label, name) for label, name in self.sieve.columns() if name not in NOT_SHOWN]
         self.kind = _dropdown("show", [(label, key) for key, label in KINDS.items()], "rewardkit-kind")
         self.text = _text("text", "in the completion, then Enter", "rewardkit-text")
         self.component = _dropdown("of", names, "rewardkit-component")
@@ -74,9 +74,7 @@ class Browse(Panel):
         self.status = _dropdown(
             "status", [(ANY, ""), *((name, name) for name in STATUSES)], "rewardkit-status"
         )
-        self.column = _dropdown(
-            "column", [("-", ""), *((name, name) for name in columns)], "rewardkit-column"
-        )
+        self.column = _dropdown("column", [("-", ""), *columns], "rewardkit-column")
         self.value = _dropdown("is", [("-", "")], "rewardkit-value")
         self.order = _dropdown("order", list(ORDERS), "rewardkit-order")
         self.one_a_group = classed(

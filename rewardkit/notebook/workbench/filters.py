@@ -157,11 +157,19 @@ class Sieve:
         return pa.array(plain, type=pa.large_string())
 
     def _texts_of(self, column: str) -> NDArray[np.object_]:
-        """What a column says, as texts."""
+        """What a column says, as texts; of a verdict its level."""
         values = self.bench.scored.table[column].tolist()
         found = np.empty(len(values), dtype=object)
-        found[:] = [str(value) for value in values]
+        found[:] = [str(value.get("level", "-") if isinstance(value, dict) else value) for value in values]
         return found
+
+    def columns(self) -> list[tuple[str, str]]:
+        """What rows can be filtered by, label and column: the log's, levels, and why a row has no score."""
+        table, names = self.bench.scored.table, self.bench.scored.reward.names
+        own = [(name, name) for name in map(str, self.bench.scored.rollouts.table.columns)]
+        levels = [(f"level of {name}", f"verdict/{name}") for name in names]
+        reasons = [(f"why no score of {name}", f"error/{name}") for name in names]
+        return [*own, *((label, name) for label, name in levels + reasons if _says_anything(table, name))]
 
     def choices(self, column: str) -> list[str]:
         """The values of a column, the most frequent first."""
@@ -193,3 +201,8 @@ class Sieve:
         for view in self.bench.views:
             found[view.rows] = (view.stats.high - view.stats.low)[view.groups]
         return found
+
+
+def _says_anything(table: pd.DataFrame, column: str) -> bool:
+    """Whether a table has the column, and a value in it."""
+    return column in table and bool(table[column].notna().any())

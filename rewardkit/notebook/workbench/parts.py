@@ -24,6 +24,7 @@ STYLE = """<style>
   padding: .5em; margin: .3em 0; max-height: 30em; overflow-y: auto; }
 .rewardkit-workbench :focus-visible { outline: 2px solid #3d8fc4; outline-offset: 1px; }
 .rewardkit-live { display: flex; flex-wrap: wrap; gap: 1em 2em; align-items: flex-start; }
+.rewardkit-page > .widget-html-content { min-width: 0; }
 .rewardkit-live > * { flex: 1 1 22em; min-width: 0; max-width: 34em; overflow-x: auto; }
 .rewardkit-live > :last-child { flex-basis: 26em; } .rewardkit-workbench select { appearance: auto; }
 .rewardkit-workbench .widget-dropdown > select { background-image: none; padding-right: 2px; }

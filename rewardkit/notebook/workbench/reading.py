@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rewardkit.errors import RewardError, preview
-from rewardkit.html import markup
+from rewardkit.html import cards, markup
 from rewardkit.notebook.workbench.bench import Bench, Opened
 from rewardkit.primitives.extract import Span
 from rewardkit.primitives.messages import arguments_of, as_list, calls_of, content_text, plain_value
@@ -38,7 +38,7 @@ def _row(bench: Bench, row: int) -> str:
         told = f"<p>{markup.escaped(error)}</p>"
     else:
         columns, spans = found.columns, found.spans
-        told = _legend(found) + _scores(found, bench, row)
+        told = _legend(found) + _scores(found, bench, row) + cards.verdicts(found.result.verdicts)
     return (
         f'<article aria-label="completion">{_head(bench, row)}{_prompt(columns)}'
         f"{_said(columns, completion_text(bench, row), spans)}{told}{_columns(bench, row)}</article>"

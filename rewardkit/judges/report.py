@@ -1,0 +1,311 @@
+"""judge_report(): a judge against cases that people have labelled."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rewardkit.analysis.ratings import Estimate, Ratings, estimate
+from rewardkit.errors import CasesError, RewardError, did_you_mean, preview
+from rewardkit.findings import counted
+from rewardkit.html import cards
+from rewardkit.judges.attacks import ATTACKS
+from rewardkit.primitives.primitive import whole_number
+from rewardkit.rewards.component import Component
+from rewardkit.rewards.plan import Floats, Rows
+from rewardkit.rewards.reward import Reward
+from rewardkit.rollouts.files import read_files
+from rewardkit.rollouts.package_data import resolve
+from rewardkit.rollouts.source import Columns, Source
+from rewardkit.scoring.evaluate import evaluate
+from rewardkit.scoring.outcomes import Outcome, asked_of_models
+
+__all__ = ["JudgeReport", "judge_report", "judges_of"]
+
+KAPPA_MIN = 0.6
+"""From which a judge agrees well enough: "substantial", Landis and Koch 1977."""
+MOVED_MAX = 0.05
+"""Share of attacks that may raise a score. Our choice: a judge that samples differs now and then."""
+FEWEST = 20
+"""Judged prompts below which nothing is concluded. Our choice: kappa is then known to about 0.4."""
+MOST_LEVELS = 10
+"""Different labels that are levels of a judge that has none of its own; more are right or wrong."""
+ATTACKED = 8
+"""Wrong cases that attacks are tried on. Our choice: with six attacks some fifty calls."""
+EXAMPLES, EXCERPT = 3, 200  # of attacks that worked; characters of a completion, of a reason
+
+Cases = str | Path | Iterable[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class JudgeReport:
+    """How a judge agrees with labels, and what moves it that should not.
+
+    `ratings` are its scores beside the labels, with their figures; `names` what levels are called by score.
+    `stability` is the share of cases with the same level each time they were asked, `position_bias` that of
+    comparisons which the place decides, `attacked` that of texts to the judge which raised the score of a
+    wrong completion, with `examples`; ``None`` where it was not measured. `asked` says what it took.
+    """
+
+    judge: str
+    ratings: Ratings
+    names: Mapping[float, str]
+    not_judged: Mapping[str, int]
+    stability: Estimate | None = None
+    position_bias: Estimate | None = None
+    attacked: Estimate | None = None
+    examples: Sequence[Mapping[str, Any]] = ()
+    asked: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def verdict(self) -> str:
+        """Whether the judge can be used, and why, in one sentence."""
+        kappa, told = self.ratings.kappa, self.ratings.told
+        if (prompts := len(np.unique(self.ratings.prompts[self.ratings.rows]))) < FEWEST:
+            return f"Inconclusive: {told}; {counted(prompts, 'judged prompt')}, give {FEWEST} or more."
+        if kappa.high < KAPPA_MIN:
+            return f"Not usable: {told}; kappa should be {KAPPA_MIN:g} or more."
+        if self.attacked is not None and self.attacked.value > MOVED_MAX:
+            return f"Can be fooled: {told}, but texts to the judge raise the score of wrong completions."
+        if kappa.low >= KAPPA_MIN:
+            return f"Usable: {told}."
+        return f"Inconclusive: {told}; more cases would tell whether kappa is {KAPPA_MIN:g} or more."
+
+    @property
+    def remarks(self) -> list[str]:
+        """What else to know, a sentence each."""
+        out, bias = [], self.ratings.length_bias
+        if self.not_judged:
+            left, every = sum(self.not_judged.values()), len(self.ratings.labels)
+            why = max(self.not_judged, key=lambda reason: self.not_judged[reason])
+            out.append(f"{left} of {counted(every, 'case')} not judged, most often: {why[:EXCERPT]}.")
+        if bias.low > 0 or bias.high < 0:
+            out.append(f"{'Longer' if bias.value > 0 else 'Shorter'} completions get more than their label.")
+        out += [f"The text {one['attack']!r} raised case {one['case']}." for one in self.examples]
+        return out
+
+    @property
+    def figures(self) -> dict[str, Estimate]:
+        """What was measured, by name."""
+        ratings = self.ratings
+        found = {
+            "agreement": ratings.agreement,
+            "kappa": ratings.kappa,
+            "AUC": ratings.auc,
+            "length bias": ratings.length_bias,
+            "position bias": self.position_bias,
+            "stability": self.stability,
+            "moved by attacks": self.attacked,
+        }
+        return {name: value for name, value in found.items() if value is not None}
+
+    @property
+    def calibration(self) -> list[dict[str, Any]]:
+        """For each level that was given how many cases have it, and their mean label."""
+        return [
+            {"level": self.names.get(score, f"{score:g}"), "score": score, **mean.record()}
+            for score, mean in self.ratings.calibration
+            if mean.n
+        ]
+
+    def record(self) -> dict[str, Any]:
+        """The report as plain data."""
+        optional = {name: getattr(self, name) for name in ("stability", "position_bias", "attacked")}
+        return {
+            "judge": self.judge,
+            "verdict": self.verdict,
+            "remarks": self.remarks,
+            "cases": len(self.ratings.labels),
+            "judged": len(self.ratings.rows),
+            "not_judged": dict(self.not_judged),
+            **self.ratings.record(),
+            **{name: value.record() if value else None for name, value in optional.items()},
+            "calibration": self.calibration,
+            "examples": list(self.examples),
+            "asked": dict(self.asked),
+        }
+
+    def __repr__(self) -> str:
+        levels = [f"{row['level']} {row['value']:.2f} (n = {row['n']})" for row in self.calibration]
+        lines = [self.verdict, *(f"  {line}" for line in self.remarks)]
+        lines += [f"{name:<17} {value}" for name, value in self.figures.items()]
+        return "\n".join([*lines, f"mean label of each level: {', '.join(levels[:MOST_LEVELS])}"])
+
+    def _repr_html_(self) -> str:
+        return cards.judged(self.record(), [(name, str(value)) for name, value in self.figures.items()])
+
+
+def judges_of(reward: Reward) -> list[str]:
+    """The components that ask a model."""
+    return [item.name for item in reward.components if getattr(item.function, "asks_model", False)]
+
+
+def judge_report(
+    judge: Reward | Callable[..., Any],
+    cases: Cases,
+    *,
+    component: str | None = None,
+    repeats: int = 1,
+    label: str = "label",
+    attacks: Mapping[str, str] = ATTACKS,
+    seed: int = 0,
+) -> JudgeReport:
+    """How a judge agrees with labelled cases, with 95 % intervals (bootstrap over prompts).
+
+    `judge` is an `rk.judge` or any function of a component, or a Reward, of which it is the `component` (by
+    default the only one that asks a model) with its fields and without its gate. `cases` are dicts or a JSONL
+    file, with the columns that the judge reads and a `label`: a level of the judge, or the score that it
+    should give, in [0, 1] or a bool. Score and label agree where they are nearest to the same level; the
+    levels are the judge's own, without any the different labels, and where these are many, wrong and right.
+    With `repeats` every case is asked so often, from the second time on past the answers that are kept.
+    `attacks` are put behind wrong completions (``{}`` for none). Cases without a label or score are counted
+    with their reason.
+
+    CasesError: no cases, a label that is none. RewardError: a column that is missing, no such component.
+    InputError: a model that cannot be asked. ValueError: `repeats` that are no whole number from 1.
+    """
+    whole_number("repeats", repeats)
+    alone, columns = _alone(judge, component), _columns(cases)
+    (item,) = alone.components
+    levels = _levels(item.function)
+    labels = _labels(columns.pop(label, []), levels, label)
+    ratings = Ratings(
+        np.full(len(labels), np.nan),
+        labels,
+        _prompts(columns, len(labels)),
+        np.array([len(str(text)) for text in columns.get("completion", labels)], dtype=float),
+        _grid(labels, levels),
+        seed,
+    )
+    first, *again = [
+        _asked(_anew(alone) if turn else alone, columns, ratings.prompts) for turn in range(repeats)
+    ]
+    ratings = replace(ratings, scores=first.scores)
+    names = {score: name for name, score in levels.items()}
+    tried = list(_attacked(alone, columns, ratings, attacks, names.get(ratings.grid[-1], "best")))
+    raised = np.array([one["after"] > one["before"] for one in tried], dtype=float)
+    bias = [first.verdicts.get(row, {}).get("position_bias") for row in range(len(labels))]
+    return JudgeReport(
+        item.name,
+        ratings,
+        names,
+        _reasons(ratings, first),
+        stability=ratings.stability(np.array([one.scores for one in again])) if again else None,
+        position_bias=ratings.mean(np.array(bias, dtype=float)),
+        attacked=estimate(lambda at: float(raised[at].mean()), np.array([one["case"] for one in tried]), seed)
+        if tried
+        else None,
+        examples=[one for one in tried if one["after"] > one["before"]][:EXAMPLES],
+        asked=asked_of_models(verdict for one in (first, *again) for verdict in one.verdicts.values()),
+    )
+
+
+def _alone(judge: Reward | Callable[..., Any], component: str | None) -> Reward:
+    """The component alone, with the fields of its reward, without its gate. RewardError: there is no such."""
+    if not isinstance(judge, Reward):
+        return Reward("judge", components=[Component("judge", judge)])
+    names = [component] if component else judges_of(judge)
+    found = [item for item in judge.components if [item.name] == names]
+    if not found:
+        said = f"component={component!r} is none" if component else f"{len(names)} components ask a model"
+        raise RewardError(f"reward {judge.name!r}: {said}; name one of {list(judge.names)} as component=")
+    return Reward(judge.name, judge.fields, [replace(found[0], gate=None, weight=1.0)])
+
+
+def _anew(alone: Reward) -> Reward:
+    """The same, past the answers that are kept."""
+    (item,) = alone.components
+    function: Any = item.function
+    if not isinstance(getattr(function, "cache", None), bool):
+        return alone
+    return replace(alone, components=[replace(item, function=replace(function, cache=False))])
+
+
+def _columns(cases: Cases) -> Columns:
+    """The cases as columns. CasesError: none, or what is no object."""
+    read = Source.joined(
+        read_files(resolve(cases, "cases.jsonl") if isinstance(cases, str | Path) else cases, {})
+    )
+    for place in read.rejected:
+        raise CasesError(f"case at {place.place}: {place.reason}")
+    if not read.places:
+        raise CasesError("there are no cases; give one a line, each with a label")
+    return read.columns
+
+
+def _levels(function: Any) -> dict[str, float]:
+    """The levels of a judge and what it scores for them, {} where it has none."""
+    negative = getattr(function, "negative", False)  # then what it scores is that the fault is absent
+    return {name: 1 - score if negative else score for name, score in getattr(function, "levels", {}).items()}
+
+
+def _labels(given: Sequence[Any], levels: Mapping[str, float], label: str) -> Floats:
+    """The score that each case should get, NaN without a label, (cases,). CasesError: none, or no label."""
+    labels = np.full(len(given), np.nan)
+    for row, value in enumerate(given):
+        if isinstance(value, str) and value in levels:
+            labels[row] = levels[value]
+        elif isinstance(value, int | float) and 0 <= value <= 1:
+            labels[row] = float(value)
+        elif value is not None:
+            known = f"one of {', '.join(map(repr, levels))}, " if levels else ""
+            raise CasesError(
+                f"case {row + 1}: {label}={preview(value)} does not fit; give {known}a number in [0, 1], or "
+                "true or false" + (did_you_mean(value, levels) if isinstance(value, str) else "")
+            )
+    if np.isnan(labels).all():
+        raise CasesError(f"no case has a {label!r}; give each the level or score that it should get")
+    return labels
+
+
+def _grid(labels: Floats, levels: Mapping[str, float]) -> Floats:
+    """The scores of the levels, ascending: the judge's own, or the different labels; else wrong and right."""
+    known = np.unique(list(levels.values()) if levels else labels[~np.isnan(labels)])
+    return known if 1 < len(known) <= MOST_LEVELS else np.array([0.0, 1.0])
+
+
+def _prompts(columns: Columns, count: int) -> Rows:
+    """The code of each case's prompt, (cases,); without any each case has its own."""
+    owner = columns.get("prompt_id", columns.get("prompt", list(range(count))))
+    return np.asarray(np.unique([repr(value) for value in owner], return_inverse=True)[1], dtype=np.intp)
+
+
+def _asked(judge: Reward, columns: Columns, prompts: Rows) -> Outcome:
+    """What the judge alone gives. RewardError: a column is missing. InputError: it cannot be asked."""
+    (item,) = judge.components
+    if callable(prepare := getattr(item.function, "prepare", None)):
+        prepare()
+    return evaluate(judge.bind(columns, len(prompts)), columns, groups=prompts).components[item.name]
+
+
+def _reasons(ratings: Ratings, outcome: Outcome) -> dict[str, int]:
+    """Why cases have no score to compare, with how many."""
+    left = np.setdiff1d(np.arange(len(ratings.labels)), ratings.rows).tolist()
+    missing = np.isnan(ratings.labels)
+    return dict(Counter("it has no label" if missing[row] else outcome.reasons[row] for row in left))
+
+
+def _attacked(
+    judge: Reward, columns: Columns, ratings: Ratings, attacks: Mapping[str, str], best: str
+) -> Iterator[dict[str, Any]]:
+    """The score of wrong cases before and after each attack; what is not judged then is left out."""
+    (item,) = judge.components
+    texts = columns.get("completion", [None] * len(ratings.labels))
+    low = (ratings.labels < ratings.middle) & (ratings.given < len(ratings.grid) - 1)
+    wrong = [row for row in ratings.rows.tolist() if low[row] and isinstance(texts[row], str)][:ATTACKED]
+    rows = list(range(len(texts))) if item.group or item.batch else wrong  # with their siblings
+    for attack, said in attacks.items() if wrong else ():
+        text = said.replace("{level}", best)
+        some = {name: [values[row] for row in rows] for name, values in columns.items()}
+        some["completion"] = [f"{texts[row]}\n\n{text}" if row in wrong else texts[row] for row in rows]
+        after = dict(zip(rows, _asked(judge, some, ratings.prompts[rows]).scores.tolist(), strict=True))
+        for row in wrong:
+            if not math.isnan(after[row]):
+                told = {"case": row + 1, "attack": attack, "text": text, "completion": texts[row][:EXCERPT]}
+                yield {**told, "before": float(ratings.scores[row]), "after": after[row]}

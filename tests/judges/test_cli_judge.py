@@ -1,0 +1,139 @@
+"""`rewardkit judge`, `rewardkit cache` and `--no-cache`: exit statuses, JSON, and what is asked."""
+
+import json
+import os
+
+import pytest
+from click.testing import CliRunner
+from server import said
+
+import rewardkit as rk
+from rewardkit.cli import main
+
+WORDS = ("good", "poor")
+REWARD = """
+import rewardkit as rk
+
+clear = rk.judge("How good?", model="tiny", base_url="{url}", scale={{"good": 1.0, "poor": 0.0}},
+                 limits=rk.judges.Limits(prices=(1e5, 2e5)))
+
+def named(completion):
+    return float(completion.startswith("good"))
+
+def always(completion):
+    return 1.0
+
+reward = rk.Reward("r", components=[
+    rk.Component("named", named), rk.Component("clear", clear, gate=rk.gate("named", at_least=1.0))])
+plain = rk.Reward("p", components=[rk.Component("named", named), rk.Component("always", always)])
+"""
+
+
+def answers(text, attempt):
+    level = "good" if "\ngood " in text else "poor"
+    return said(json.dumps({"reason": "as it says", "level": level}))
+
+
+@pytest.fixture
+def server(serve, tmp_path, monkeypatch):
+    """A server, in a folder with rewards that ask it, labelled cases, a log and cases with expectations."""
+    monkeypatch.chdir(tmp_path)
+    server = serve(answers)
+    (tmp_path / "mine.py").write_text(REWARD.format(url=server.url))
+    rows = [{"prompt": f"p{at}", "completion": f"{WORDS[at % 2]} {at}"} for at in range(40)]
+    labelled = [{**row, "label": row["completion"].split()[0]} for row in rows]
+    scored = [{**row, "label": row["label"] == "good"} for row in labelled]
+    wrong = [{**row, "label": "great"} for row in rows]
+    expected = [{**row, "name": row["completion"], "scores": {"named": 1}} for row in rows[:1]]
+    files = {"labelled": labelled, "scored": scored, "wrong": wrong, "log": rows, "cases": expected}
+    for name, lines in files.items():
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    return server
+
+
+def run(*arguments):
+    return CliRunner().invoke(main, list(map(str, arguments)))
+
+
+def record(result):
+    return json.loads(result.stdout)
+
+
+@pytest.mark.parametrize(
+    ("name", "cases", "options", "status", "judges"),
+    [
+        ("mine.py", "labelled.jsonl", (), 0, ["clear"]),  # the component that asks a model
+        ("mine.py:clear", "labelled.jsonl", (), 0, ["clear"]),  # a judge by itself
+        ("mine.py", "scored.jsonl", ("--component", "named"), 0, ["named"]),
+        ("mine.py:named", "scored.jsonl", ("--fail-under", "0.9"), 0, ["named"]),
+        ("mine.py:always", "scored.jsonl", ("--fail-under", "0.9"), 1, ["always"]),
+        ("mine.py:always", "scored.jsonl", (), 0, ["always"]),
+    ],
+)
+def test_judges_are_reported_and_the_exit_status_is_that_of_the_threshold(
+    server, name, cases, options, status, judges
+):
+    result = run("judge", name, cases, "--json", "--no-attacks", *options)
+    assert (result.exit_code, list(record(result)["judges"])) == (status, judges), result.stderr
+    said = run("judge", name, cases, "--no-attacks", *options).stdout
+    assert said.startswith(judges[0]) and "agrees with" in said
+
+
+def test_attacks_are_tried_unless_they_are_not_wanted(server):
+    assert (
+        record(run("judge", "mine.py", "labelled.jsonl", "--json"))["judges"]["clear"]["attacked"]["n"] == 48
+    )
+    found = record(run("judge", "mine.py", "labelled.jsonl", "--json", "--no-attacks"))["judges"]["clear"]
+    assert found["attacked"] is None and found["agreement"]["value"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("mine.py", "nowhere.jsonl"), "there is no file 'nowhere.jsonl'"),
+        (("mine.py", "wrong.jsonl"), "label='great' does not fit; give one of 'good', 'poor'"),
+        (("mine.py", "log.jsonl"), "no case has a 'label'"),
+        (("mine.py:plain", "scored.jsonl"), "asks a model; name one with --component: named, always"),
+        (("mine.py", "labelled.jsonl", "--component", "clean"), "component='clean' is none"),
+        (("mine.py", "labelled.jsonl", "--repeats", "0"), "--repeats"),
+    ],
+)
+def test_input_that_cannot_be_used_is_one_line_and_exit_2(server, arguments, message):
+    result = run("judge", *arguments)
+    assert result.exit_code == 2 and message in result.stderr
+    assert result.stderr.count("\n") == 1 and server.asked == []
+
+
+def test_the_cache_says_what_it_keeps_and_forgets_it(server):
+    assert record(run("cache", "--json"))["answers"] == 0
+    assert run("score", "mine.py", "log.jsonl").exit_code == 0
+    assert record(run("cache", "--json"))["answers"] == len(server.asked) == 20
+    assert "20 answers" in run("cache").stdout
+    assert "0 answers" in (cleared := run("cache", "--clear").stdout) and "20 forgotten" in cleared
+    run("score", "mine.py", "log.jsonl")
+    assert len(server.asked) == 40
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("score", "mine.py", "log.jsonl"), ("check", "mine.py", "cases.jsonl"),
+     ("judge", "mine.py", "labelled.jsonl", "--no-attacks")],
+)  # fmt: skip
+def test_without_the_cache_every_call_is_made_again_and_nothing_is_kept(server, command, monkeypatch):
+    run(*command)
+    asked = len(server.asked)
+    assert run(*command).exit_code == 0 and len(server.asked) == asked > 0
+    folder = os.environ["REWARDKIT_CACHE"]
+    monkeypatch.setenv("REWARDKIT_CACHE", folder)  # put back behind the test
+    assert run(*command, "--no-cache").exit_code == 0 and len(server.asked) == 2 * asked
+    assert "no answers are kept" in run("cache").stdout
+
+
+def test_scores_say_what_was_put_to_the_model_and_the_record_holds_it(server):
+    assert "put 20 rows to a model: 60 + 100 tokens, cost 26" in run("score", "mine.py", "log.jsonl").stdout
+    again = run("score", "mine.py", "log.jsonl", "-o", "out", "--json")
+    (asked,) = record(again)["asked"].values()
+    assert (asked["verdicts"], asked["kept"], asked["tokens"]) == (20, 20, [0, 0])
+    scores = rk.load_scores("out")
+    assert scores.record["asked"]["clear"] == asked
+    assert "clear put 20 rows to a model: 20 kept from before" in scores._repr_html_()

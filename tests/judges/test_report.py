@@ -1,0 +1,199 @@
+"""judge_report: judges with planted faults and a sound one; what is left out, with its reason; bad input."""
+
+import json
+
+import numpy as np
+import pytest
+from server import error, said
+
+import rewardkit as rk
+from rewardkit.judges.attacks import ATTACKS
+
+SCALE = {"good": 1.0, "fair": 0.5, "poor": 0.0}
+WORDS = list(SCALE)
+
+
+def cases(count=60, wrong=6, **more):
+    """Completions that say their level; every tenth label is another one."""
+    rows = []
+    for at in range(count):
+        level = WORDS[at % 3]
+        label = WORDS[(at + 1) % 3] if wrong and at % (count // wrong) == 2 else level
+        rows.append({"prompt": f"p{at}", "completion": f"{level} {at}", "label": label, **more})
+    return rows
+
+
+def sound(completion):
+    """The level that the completion names first, whatever else it says."""
+    return SCALE[completion.split()[0]]
+
+
+def credulous(completion):
+    """Full marks for what asks for them."""
+    return 1.0 if "full marks" in completion else sound(completion)
+
+
+def numbers(rows):
+    """The same cases, labelled by scores: for functions without levels."""
+    return [{**row, "label": SCALE[row["label"]]} for row in rows]
+
+
+def answers(text, attempt):
+    """The judge that a server is: it names the word that stands in front."""
+    word = next((word for word in WORDS if f"\n{word} " in text), "poor")
+    return said(json.dumps({"reason": f"it says {word}", "level": word}))
+
+
+def judged_by(server, **options):
+    return rk.judge("How good?", model="tiny", base_url=server.url, scale=SCALE, **options)
+
+
+def test_a_sound_judge_is_usable_and_its_figures_are_those_of_its_errors():
+    report = rk.judge_report(sound, numbers(cases()))
+    assert report.verdict.startswith("Usable: agrees with 54 of 60 labels (kappa 0.")
+    assert report.ratings.agreement.value == 0.9
+    # weighted by hand: six labels one step beside, each 1/4 but the two from poor to good, which is 1
+    moved = [(SCALE[WORDS[at % 3]] - SCALE[WORDS[(at + 1) % 3]]) ** 2 for at in range(60) if at % 10 == 2]
+    scores = np.array([sound(row["completion"]) for row in cases()])
+    labels = np.array([row["label"] for row in numbers(cases())])
+    expected = ((scores[:, None] - labels) ** 2).sum() / 60
+    assert report.ratings.kappa.value == pytest.approx(1 - sum(moved) / expected)
+    assert report.attacked.value == 0 and report.examples == []
+    assert report.remarks == []
+    assert len(repr(report).splitlines()) <= 20
+
+
+@pytest.mark.parametrize(
+    ("judge", "rows", "begins", "why"),
+    [
+        (sound, cases(12, 2), "Inconclusive: agrees with 10 of 12 labels", "few"),
+        (credulous, cases(), "Can be fooled: agrees with 54 of 60 labels", "texts to the judge"),
+        (lambda completion: 1.0, cases(), "Not usable: agrees with 20 of 60", "one level for all"),
+        (sound, cases(wrong=15), "Inconclusive: agrees with", "the interval reaches across the threshold"),
+        (sound, [row for row in cases(90, 0) if row["label"] == "good"], "Inconclusive: ", "one label"),
+    ],
+)
+def test_the_verdict_says_first_whether_the_judge_can_be_used(judge, rows, begins, why):
+    assert rk.judge_report(judge, numbers(rows)).verdict.startswith(begins)
+
+
+def test_attacks_that_raise_a_score_are_told_with_the_case_and_the_text():
+    report = rk.judge_report(credulous, numbers(cases()))
+    tried = {row["attack"] for row in report.examples}
+    assert tried == {"an order"} and all(row["after"] == 1 > row["before"] for row in report.examples)
+    assert 0 < report.attacked.value < 1 and report.attacked.n == 8 * len(ATTACKS)
+    assert "The text 'an order' raised case" in repr(report)
+    assert rk.judge_report(credulous, numbers(cases()), attacks={}).attacked is None
+
+
+def test_a_model_is_asked_and_its_levels_are_labels_and_the_attack_names_its_best_level(serve):
+    server = serve(answers)
+    report = rk.judge_report(judged_by(server), cases())
+    assert report.verdict.startswith("Usable: agrees with 54 of 60 labels")
+    assert [row["level"] for row in report.calibration] == ["poor", "fair", "good"]
+    assert report.asked["verdicts"] == 60
+    assert len(server.asked) == 60 + report.attacked.n == 108
+    assert any('"level": "good"' in str(request["messages"]) for request in server.asked)
+    again = rk.judge_report(judged_by(server), cases())
+    assert again.asked["kept"] == 60 and repr(again) == repr(report)
+
+
+def test_repeats_ask_anew_and_tell_how_often_the_level_stays(serve):
+    def moody(text, attempt):
+        return answers("\nfair " if attempt and "\ngood 0\n" in text else text, attempt)
+
+    server = serve(moody)
+    report = rk.judge_report(judged_by(server), cases(30, 3), repeats=2, attacks={})
+    assert len(server.asked) == 60
+    assert report.stability.value == pytest.approx(29 / 30) and report.stability.n == 30
+    assert rk.judge_report(judged_by(server), cases(30, 3), attacks={}).stability is None
+
+
+def test_what_is_not_judged_or_has_no_label_is_counted_with_its_reason(serve):
+    def failing(text, attempt):
+        return error(400, "the text is too long") if "\ngood 0\n" in text else answers(text, attempt)
+
+    rows = cases(30, 3)
+    rows[7]["label"] = None
+    report = rk.judge_report(judged_by(serve(failing)), rows, attacks={})
+    assert sorted(report.not_judged.values()) == [1, 1] and report.not_judged["it has no label"] == 1
+    assert any("too long" in reason for reason in report.not_judged)
+    assert report.record()["judged"] == 28 and "2 of 30 cases not judged" in repr(report)
+
+
+def test_a_negative_judge_is_held_against_what_it_scores(serve):
+    judge = judged_by(serve(answers), negative=True)
+    report = rk.judge_report(judge, cases(wrong=0), attacks={})  # labels are levels
+    assert report.ratings.agreement.value == 1.0
+    flipped = [{**row, "label": 1 - SCALE[row["label"]]} for row in cases(wrong=0)]  # or scores
+    assert rk.judge_report(judge, flipped, attacks={}).ratings.agreement.value == 1.0
+
+
+def test_true_and_false_are_labels_and_auc_tells_the_two_apart(serve):
+    rows = [{**row, "label": row["label"] == "good"} for row in cases(wrong=0)]
+    report = rk.judge_report(judged_by(serve(answers)), rows, attacks={})
+    assert report.ratings.auc.value == 1.0
+    assert [row["value"] for row in report.calibration] == [0, 0, 1]
+
+
+def test_a_component_of_a_reward_is_held_alone_with_its_fields_and_without_its_gate(serve):
+    reward = rk.Reward(
+        "r",
+        {"first": lambda completion: completion.split()[0]},
+        [
+            rk.Component("never", lambda completion: 0.0),
+            rk.Component("judge", judged_by(serve(answers)), gate=rk.gate("never", at_least=1.0)),
+            rk.Component("by_field", lambda first: SCALE[first], weight=0.5),
+        ],
+    )
+    assert rk.judge_report(reward, cases(), attacks={}).verdict.startswith("Usable")
+    assert rk.judge_report(reward, numbers(cases()), component="by_field").judge == "by_field"
+    with pytest.raises(rk.RewardError, match="component='other' is none; name one of"):
+        rk.judge_report(reward, cases(), component="other")
+
+
+def test_position_bias_of_a_judge_that_compares_is_read_from_its_verdicts(serve):
+    server = serve(lambda text, attempt: said(json.dumps({"reason": "it came first", "better": "first"})))
+    rows = [{**row, "prompt": f"p{at // 2}"} for at, row in enumerate(numbers(cases()))]
+    judge = rk.judges.pairwise("Which is better?", model="tiny", base_url=server.url)
+    report = rk.judge_report(judge, rows, attacks={})
+    assert report.position_bias.value == 1.0 and report.position_bias.n == 60
+    assert rk.judge_report(sound, numbers(cases())).position_bias is None
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "message"),
+    [
+        ([], {}, "there are no cases"),
+        (["good"], {}, "a row is an object"),
+        ([{"completion": "good 1"}], {}, "no case has a 'label'; give each"),
+        (
+            [{"completion": "good 1", "label": "grate"}],
+            {},
+            "label='grate' does not fit; give a number",
+        ),
+        ([{"completion": "good 1", "label": 7}], {}, "case 1: label=7 does not fit"),
+        ([{"completion": "good 1", "label": float("inf")}], {}, "case 1: label=inf does not fit"),
+        ([{"text": "good 1", "label": 1}], {}, "asks for 'completion'"),
+        ("nowhere.jsonl", {}, "there is no file 'nowhere.jsonl'"),
+        (numbers(cases(30)), {"repeats": 0}, "repeats=0 does not fit; give a whole number from 1"),
+    ],
+)
+def test_input_that_cannot_be_used_is_one_sentence(rows, options, message):
+    with pytest.raises(ValueError, match=message.replace("(", r"\(")) as raised:
+        rk.judge_report(sound, rows, **options)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_level_that_is_misspelt_is_named_with_the_levels_before_a_call_is_made(serve):
+    server = serve(answers)
+    with pytest.raises(rk.CasesError, match="label='god' does not fit; give one of 'good', 'fair', "):
+        rk.judge_report(judged_by(server), [{"prompt": "p", "completion": "good 1", "label": "god"}])
+    assert server.asked == []
+
+
+def test_the_cases_of_the_caller_stay_as_they_were():
+    rows = numbers(cases(30))
+    before = json.dumps(rows)
+    rk.judge_report(credulous, rows)
+    assert json.dumps(rows) == before
