@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from rewardkit.primitives.notes import listen
 from rewardkit.primitives.verify.math import equal as mathematics
-from rewardkit.primitives.verify.math.comparison import LARGEST_SET, compare
+from rewardkit.primitives.verify.math.comparison import compare
 from rewardkit.primitives.verify.math.equal import math_equal
 from rewardkit.primitives.verify.math.latex import LONGEST, normal_form
 from rewardkit.workers.pool import Workers
@@ -312,10 +312,6 @@ IN_THE_WILD = [  # what a stranger wrote, and what each rule for it must leave w
     ("1/3 of the half", "1/3", False, "a part of a part"),
     (r"35\% of the total", r"35\%", True, "percent of something"),
     ("3:4", "6:8", True, "a ratio of two"),
-    ("1:2:3", "2:4:6", True, "a ratio of three"),
-    ("1:2:3", "1:2:4", False, "another ratio of three"),
-    ("1:2:3", "1/6", False, "a ratio of three is no fraction"),
-    (r"1:1:\sqrt{2}", r"2:2:2\sqrt{2}", True, "a ratio with a root"),
     ("10:50", "2:10", False, "two times of day"),
     ("07:30", "7:30", True, "a time of day with a nought"),
     ("x>3, x<-1", r"(-\infty,-1)\cup(3,\infty)", True, "bounds and a union"),
@@ -472,9 +468,8 @@ def test_sets_are_compared_each_with_each_up_to_their_largest_size():
         numbers = [str(number) for number in range(size)]
         return compare(", ".join(numbers), ", ".join(numbers[::-1]), (0.1, 0.0), lambda *_: None)
 
-    assert LARGEST_SET == 100
-    assert verdict(LARGEST_SET) is True
-    assert verdict(LARGEST_SET + 1) is not True
+    assert verdict(100) is True
+    assert verdict(101) is not True
 
 
 def test_numbers_of_millions_of_digits_are_told_apart_without_being_computed():

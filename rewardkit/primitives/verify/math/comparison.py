@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from itertools import pairwise
 from typing import Any, Final
 
 from rewardkit.primitives.verify.enumerations import between, separators
@@ -52,8 +51,8 @@ def compare(
         return all_of(map(same, left, right))
     if len(left) + len(right) == 3:  # (C) 12 is C to one, and 12 to another
         return max((same(one, other) for one in left for other in right), key=_CERTAINTY)
-    if ":" in given + expected and (verdict := _ratios_equal(given, expected, same)) is not None:
-        return verdict
+    if _CLOCK.fullmatch(given) and _CLOCK.fullmatch(expected):
+        return given.zfill(5) == expected.zfill(5)
     (brackets, items), (others, truths) = _list(given), _list(expected)
     several = [items != [given], truths != [expected]]
     single, listed = (expected, given) if several[0] else (given, expected)
@@ -173,22 +172,6 @@ def _option(text: str) -> tuple[str, ...]:
 
 
 _CLOCK = re.compile(r"\d\d?:[0-5]\d")
-_RATIO = re.compile(r"[^:;,=<>|]+(?::[^:;,=<>|]+){2,}")
-
-
-def _ratios_equal(given: str, expected: str, same: Same) -> Verdict:
-    """Of times of day, and of ratios of three and more; ``None`` for others, of which two are a fraction."""
-    if _CLOCK.fullmatch(given) and _CLOCK.fullmatch(expected):
-        return given.zfill(5) == expected.zfill(5)
-    if not _RATIO.fullmatch(given) and not _RATIO.fullmatch(expected):
-        return None
-    a, b = given.split(":"), expected.split(":")
-    if len(a) != len(b):
-        return False
-    pairs = zip(pairwise(a), pairwise(b), strict=True)
-    return all_of(same(rf"({p}) \cdot ({s})", rf"({r}) \cdot ({q})") for (p, q), (r, s) in pairs)
-
-
 _BOUND = re.compile(r"[<>]|\\[lg]e(?![A-Za-z])")
 _BRACKET = r"(?P<opening>\\?\{|[(\[])|(?P<closing>\\?\}|[)\]])"
 _WORD = r"(?:\\text\s*\{\s*(?:and|or)\s*\}|(?<![A-Za-z\\])(?:and|or)(?![A-Za-z]))"

@@ -57,8 +57,8 @@ def math_equal(
     - A base or index behind a number (``101_2``), a transpose and the prime of ``5'`` are told from none;
       what says "about" in front (``\approx``, a tilde) is left out.
     - ``60^\circ`` is equal to ``\pi/3`` and to 60; a labelled option, "(C) 12", to its letter and to
-      its value; "none" and "no solution" to ``\emptyset``; bounds that exclude each other, ``x<1, x>3``, to the
-      union of their intervals. ``3:4`` is a fraction, but two times of day, such as ``10:50``, are not.
+      its value; "none" and "no solution" to ``\emptyset``; bounds that exclude each other (``x<1, x>3``) to
+      the union of their intervals. ``3:4`` is a fraction, but two times of day, such as ``10:50``, are not.
     - ``{1,2}`` is equal to ``(1,2)``: bare braces are often LaTeX's. Groups of three digits parted by spaces
       are one number.
     - ``x=5``, ``f(x)=2x`` and ``P(X=1)=0.5`` are equal to the value alone. Of two equations the names count,

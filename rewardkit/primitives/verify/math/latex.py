@@ -49,11 +49,9 @@ def _fraction(spoken: re.Match[str]) -> str:
 
 def _numeral(text: str) -> str:
     """The digits of a number below a thousand that is written in Chinese, or in digits."""
-    if text.isdecimal():
-        return text
     total = digit = 0
     for value in map(int, map(unicodedata.numeric, text)):
-        total, digit = (total + (digit or 1) * value, 0) if value >= 10 else (total, value)
+        total, digit = (total + (digit or 1) * value, 0) if value >= 10 else (total, digit * 10 + value)
     return str(total + digit)
 
 
