@@ -193,7 +193,7 @@ HOSTILE = {
     "<answer " * 100_000: {},
     "\\boxed{" * 30_000 + "x" + "}" * 30_000: dict.fromkeys(["boxed", "first_of", "math_answer"], "x"),
     "<answer>" * 100_000 + "4" + "</answer>" * 100_000: dict.fromkeys(
-        ["tag", "first_of", "within", "number", "math_answer"], "4"
+        ["tag", "first_of", "within", "number"], "4"
     ),
     "```\n" * 100_000: {"code_block": ""},
     "[" * 800 + "1," * 500_000: {},
@@ -201,7 +201,7 @@ HOSTILE = {
     "```" + " " * 1_000_000 + "`": {},
     "A " * 100_000: {},
     "answer is " * 100_000: {"answer_phrase": ""},
-    "1" + ",111" * 100_000: dict.fromkeys(["number", "first_of", "math_answer"], "1" + ",111" * 100_000),
+    "1" + ",111" * 100_000: dict.fromkeys(["number", "first_of"], "1" + ",111" * 100_000),
 }
 
 

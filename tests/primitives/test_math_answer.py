@@ -46,6 +46,35 @@ equal = rk.verify.math_equal
         ("所以 $x_1=3, x_2=-1$", "$x_1=3, x_2=-1$"),
         (r"Hence $a = 1 \text{ or } b = 2$.", r"$a = 1 \text{ or } b = 2$"),
         ("$f(1) = 2, x = 3 + 4 = 7$", "7"),
+        ("#### 5\nThe answer is 7.", "7"),
+        ("The answer is 7.\n#### 5", "7"),
+        ("#### 5\nI checked 3 times.", "5"),
+        (r"\boxed{5}\n#### 7", "5"),
+        ("The ratio is 3 : 4", "3 : 4"),
+        ("Step 3: 4 apples are left", "4"),
+        ("It leaves at 2024:13:45:10:11", None),
+        ("The answer is B (not C).", "B"),
+        ("#### 5 (not 6)", "5"),
+        ("#### 1/3 of the cake", "1/3 of the cake"),
+        ("Total: 11 apples (5 red and 6 green) in 3 bags", "3"),
+        ("It is 5 (6)", "6"),
+        ("The largest $n$ (which is 34) is wanted", "34"),
+        ("The remainder is 3 (mod 7)", "3"),
+        ("The minimum of $f$ is attained at $x=2$.", "$x=2$"),
+        (r"The minimum is 5, attained at $x=0.5$ and $y=1$.", "5"),
+        (r"So $x = k\pi$, where $k \in \mathbb{Z}$.", r"$x = k\pi$"),
+        ("最小值为 $3$，此时 $x=1$。", "$3$"),
+        ("So $y=0$ when $x=3$.", "$x=3$"),
+        ("The points are (1, 2) and (3, 4).", "(1, 2) and (3, 4)"),
+        ("It is (-∞, 2]", "(-∞, 2]"),
+        ("f(1, 2) gives 3 (1,234)", "1,234"),
+        ("故选：A、C．", "A、C"),
+        ("如果选A，则不成立", None),
+        ("概率是十二分之五。", "十二分之五"),
+        (f"The answer is 5. {'word ' * 4_100}", None),
+        (f"So \\boxed{{5}}.{' word' * 4_100}", "5"),
+        (f"$a$ is $b {'c ' * 15_000}$, so $d = 5$", "$d = 5$"),
+        (f"{'word ' * 300_000}\n\nThe answer is 5.", "5"),
         ("I do not know", None),
         ("", None),
         (None, None),
@@ -84,6 +113,39 @@ def test_the_answer_is_found_in_the_documented_order(solution, expected):
 )
 def test_sentences_are_compared_by_their_answers(prediction, truth, expected):
     assert equal(prediction, truth) is expected
+
+
+IN_THE_WILD = [  # a stranger's solutions that came out wrong once, each with what must not be right beside it
+    ("The answer is 1.250,50 euros.", "1250.50", "1.25050"),
+    ("So the ratio is 3:4.", "3:4", "4:3"),
+    ("So the ratio is 3:4.", "3/4", "4"),
+    ("#### 1/3 of the cake", "1/3", "3"),
+    ("The answer is 5 (not 6).", "5", "6"),
+    (r"Therefore the minimum is $-\dfrac{9}{4}$, attained at $x=\frac12$.", "-9/4", "1/2"),
+    ("Total: 11 apples (5 red and 6 green)", "11", "6"),
+    ("x ∈ {1, 2, 3}", r"\{1,2,3\}", "3"),
+    (r"\boxed{x \in \{1, 2, 3\}}", r"\{1,2,3\}", r"\{1,2\}"),
+    ("共有A、B、C三种。故选：AC", "AC", "A"),
+    ("∴ 选D", "D", "C"),
+    ("所以 $x>3$ 或 $x<-1$", r"(-\infty,-1)\cup(3,\infty)", r"(-\infty,-1]\cup(3,\infty)"),
+    ("No solution exists, so the answer is none.", r"\emptyset", "0"),
+    ("方程无解，所以答案是无解。", r"\emptyset", "0"),
+    ("答案：二分之一", r"\frac12", "2"),
+    ("答案：百分之二十五", r"25\%", "100/25"),
+    ("答案：一又四分之三", "7/4", "3/4"),
+    (r"$\boxed{\frac{\pi}{3}}$", r"60^\circ", "60"),
+    (r"The answer is $\boxed{\text{(C)}\ 12}$.", "12", "13"),
+    (r"The answer is $\boxed{\textbf{(C)}\ 12}$.", "C", "D"),
+    ("**Answer:** 7", "7", "8"),
+    ("**Final Answer**\n\nThe value is **42**.", "42", "4"),
+]
+
+
+@pytest.mark.parametrize(("solution", "truth", "another"), IN_THE_WILD)
+def test_solutions_of_a_stranger_are_judged_right(solution, truth, another):
+    assert equal(solution, truth) is True
+    assert equal(answer(solution), truth) is True
+    assert equal(solution, another) is False
 
 
 def theirs(solution, truth):

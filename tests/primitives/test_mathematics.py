@@ -19,6 +19,7 @@ from tabled import table
 
 from rewardkit.primitives.notes import listen
 from rewardkit.primitives.verify.math import equal as mathematics
+from rewardkit.primitives.verify.math.comparison import compare
 from rewardkit.primitives.verify.math.equal import math_equal
 from rewardkit.primitives.verify.math.latex import LONGEST, normal_form
 from rewardkit.workers.pool import Workers
@@ -293,7 +294,46 @@ UNITS = [
     ("$5 and $7", "5", False, "two prices"),
 ]
 
-ROWS = [*WRITTEN, *TINY, *CUT_OFF, *EQUATIONS, *CONTROLS, *NAMED, *UNITS]
+IN_THE_WILD = [  # what a stranger wrote, and what each rule for it must leave wrong
+    ("**Answer:** 7", "7", True, "a bold label"),
+    ("1.250,50 euros", "1250.50", True, "a decimal comma before a unit"),
+    ("1.250,50 euros", "1.25050", False, "a decimal comma is no separator"),
+    ("1/3 of the cake", "1/3", True, "a part of something"),
+    ("5 of 6 apples", "5", False, "a part of a number of them"),
+    ("1/3 of the half", "1/3", False, "a part of a part"),
+    (r"35\% of the total", r"35\%", True, "percent of something"),
+    ("3:4", "6:8", True, "a ratio of two"),
+    ("10:50", "2:10", False, "two times of day"),
+    ("07:30", "7:30", True, "a time of day with a nought"),
+    ("x>3, x<-1", r"(-\infty,-1)\cup(3,\infty)", True, "bounds and a union"),
+    (r"x < -1 \text{ or } x \ge 3", r"(-\infty,-1)\cup[3,\infty)", True, "bounds with or"),
+    (r"1<x<2 \text{ or } x>5", r"(1,2)\cup(5,\infty)", True, "a chain and a bound"),
+    ("x>3, x<-1", r"(-\infty,-1)\cup(2,\infty)", False, "another union"),
+    ("x>3, x<5", r"(-\infty,\infty)", False, "bounds that hold at once are no union"),
+    ("x>3, y<-1", r"(-\infty,-1)\cup(3,\infty)", False, "bounds of two letters"),
+    ("x>3, x<-1", "3,-1", False, "bounds and their ends"),
+    (r"60^\circ", r"\frac{\pi}{3}", True, "degrees and radians"),
+    (r"30^\circ, 60^\circ", r"\frac{\pi}{3}, \frac{\pi}{6}", True, "a list of both"),
+    (r"\sin 60^\circ", r"\frac{\sqrt{3}}{2}", True, "the sine of degrees"),
+    ("60", r"\frac{\pi}{3}", False, "radians need a sign of degrees"),
+    (r"30^\circ", r"\frac{\pi}{3}", False, "another angle"),
+    (r"\text{(C)}\ 12", "12", True, "the value of an option"),
+    (r"\textbf{(C) }12", "C", True, "the letter of an option"),
+    (r"\text{(C) 12}", "12", True, "an option as text"),
+    (r"\text{(C)}\ 12", r"\text{(D)}\ 12", False, "another option"),
+    (r"\text{(C)}\ 12", r"\textbf{(C)}\ 12", True, "an option in two ways"),
+    (r"\mathbf{A} x", "x", False, "a matrix is no label"),
+    ("(A)x", "x", False, "a product is no label"),
+    ("none", r"\emptyset", True, "no solution in a word"),
+    (r"\text{no real solutions}", r"\{\}", True, "no solution in words"),
+    ("none", "0", False, "none is not zero"),
+    ("no", r"\emptyset", False, "no is not none"),
+    ("\u4e8c\u5206\u4e4b\u4e00", "1/2", True, "a Chinese fraction"),
+    ("1\u3001-4", "1,-4", True, "a Chinese comma"),
+    (r"\sqrt{2},\sqrt{3},\sqrt{5},\sqrt{7}", r"\sqrt{7},\sqrt{5},\sqrt{3},\sqrt{2}", True, "four roots"),
+]
+
+ROWS = [*WRITTEN, *TINY, *CUT_OFF, *EQUATIONS, *CONTROLS, *NAMED, *UNITS, *IN_THE_WILD]
 SLOW = [row for row in (*TINY, *EQUATIONS, *CONTROLS) if "pmatrix" not in row[0]]
 
 
@@ -353,6 +393,8 @@ def test_the_verdicts_on_a_training_log_are_what_it_was_made_to_be():
         ("", "x^2", False, "an empty prediction beside an expression"),
         ("x" * (LONGEST + 1), "x", False, "a prediction that is too long"),
         ("x", "x" * (LONGEST + 1), None, "a truth that is too long"),
+        ("x" * (LONGEST + 1), "x" * (LONGEST + 1), True, "a truth that is too long, and the same text"),
+        ("1" * 5000, "1" * 4999 + "2", None, "two long numbers"),
         ("x", 10**5000, None, "a truth of thousands of digits"),
         ("1/2", np.float64(0.5), True, "a numpy float"),
         (Fraction(1, 3), r"\frac13", True, "a Fraction"),
@@ -410,6 +452,15 @@ def test_rounding_is_forgiven_within_a_tolerance(in_this_process, prediction, tr
     assert math_equal(prediction, truth, **options) is expected
     if prediction is not None:
         assert math_equal(truth, prediction, **options) is expected
+
+
+def test_sets_are_compared_each_with_each_up_to_their_largest_size():
+    def verdict(size):
+        numbers = [str(number) for number in range(size)]
+        return compare(", ".join(numbers), ", ".join(numbers[::-1]), (0.1, 0.0), lambda *_: None)
+
+    assert verdict(100) is True
+    assert verdict(101) is not True
 
 
 def test_numbers_of_millions_of_digits_are_told_apart_without_being_computed():

@@ -81,7 +81,7 @@ _BRACES = r"\{[^{}\n]*+\}"
 _BRACES = rf"\{{(?:[^{{}}\n]|{_BRACES})*+\}}"
 _BRACES = rf"\{{(?:[^{{}}\n]|{_BRACES})*+\}}"  # three deep
 _MARK = r"</think(?:ing)?> | </s> | <\|\w{1,30}\|> | 【(?=解析|分析|详解|詳解|点评|考点)"
-_INSTEAD = r",[ \t]+(?i:not|rather[ \t]than|instead[ \t]of)\b | ，(?:而?不是|而非)"
+_INSTEAD = r"(?:,[ \t]+|[ \t]\()(?i:not|rather[ \t]than|instead[ \t]of)\b | [，（(](?:而?不是|而非)"
 _PIECE = re.compile(
     rf"""\$(?![\s$])[^$\n]*+(?<!\s)\$ | {_BRACES}                # mathematics, whatever stops are in it
       | (?<![^\W_]) (?: (?:[^\W\d_]\.){{2,}}(?=[ \t]+[^\sA-Z]) | (?:Mr|Mrs|Ms|Dr|Prof|St)\.(?=[ ]) )
@@ -100,13 +100,13 @@ class answer_phrase(Extractor):
 
     Also "was", "should be", "must be" and the like, "the answer to ... is", "answer =", 答案为, 【答案】,
     and a heading "# Answer"; not "is not", 是否, "the wrong answer is", "no answer", "if the answer is". Up
-    to the end of the sentence or line, or to ", not" another one; where nothing follows on the line, of the
-    next one that is not empty; of a formula on lines of its own, within ``\[`` or ``$$``, all of it. A stop
-    ends a sentence before white space only, so "3.5" is whole, but not within ``$...$`` or braces, nor in
-    "10 a.m. today"; marks such as ``</think>``, ``</s>`` and ``<|im_end|>`` end it, too. Punctuation and
-    Markdown around it are left out, as are words in brackets behind a number. The words count in any case, in
-    bold, and with either colon; ``language="en"`` or ``"zh"`` takes those of one language. ValueError: an
-    option is unknown.
+    to the end of the sentence or line, or to ", not" or "(not" another one; where nothing follows on the
+    line, of the next one that is not empty; of a formula on lines of its own, within ``\[`` or ``$$``, all of
+    it. A stop ends a sentence before white space only, so "3.5" is whole, but not within ``$...$`` or braces,
+    nor in "10 a.m. today"; marks such as ``</think>``, ``</s>`` and ``<|im_end|>`` end it, too. Punctuation
+    and Markdown around it are left out, as are words in brackets behind a number. The words count in any
+    case, in bold, and with either colon; ``language="en"`` or ``"zh"`` takes those of one language.
+    ValueError: an option is unknown.
 
     >>> answer_phrase()("So **the answer is:** $3.5$ kg. Done."), answer_phrase()("因此答案是：42。谢谢")
     ('$3.5$ kg', '42')

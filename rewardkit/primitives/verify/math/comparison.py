@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from rewardkit.primitives.verify.enumerations import between, separators
 from rewardkit.primitives.verify.math.latex import ELLIPSIS, FUNCTIONS
-from rewardkit.primitives.verify.math.units import TEXT, without_unit
+from rewardkit.primitives.verify.math.units import DEGREES, TEXT, without_unit
 from rewardkit.primitives.verify.numbers import Number, read_number
 from rewardkit.primitives.verify.tolerances import alike
 
@@ -46,8 +46,18 @@ def compare(
         if isinstance(value, str) or isinstance(truth, str):
             return value == truth
         return alike(value, truth, *tolerance)
+    left, right = _option(given), _option(expected)
+    if len(left) == len(right) == 2:
+        return all_of(map(same, left, right))
+    if len(left) + len(right) == 3:  # (C) 12 is C to one, and 12 to another
+        return max((same(one, other) for one in left for other in right), key=_CERTAINTY)
+    if _CLOCK.fullmatch(given) and _CLOCK.fullmatch(expected):
+        return given.zfill(5) == expected.zfill(5)
     (brackets, items), (others, truths) = _list(given), _list(expected)
-    if items and truths and (items != [given] or truths != [expected]):
+    several = [items != [given], truths != [expected]]
+    single, listed = (expected, given) if several[0] else (given, expected)
+    other_kind = _EQUALS.search(single) or _BOUND.search(listed)  # a named set, or a union of intervals
+    if items and truths and (all(several) or (any(several) and not other_kind)):
         if {brackets, others} <= {"", "{}"}:
             values, known = set(map(_value, items)), set(map(_value, truths))
             if tolerance == EXACT and None not in values | known:
@@ -67,6 +77,8 @@ def compare(
         shares = [text.removesuffix(r"\%") for text in (given, expected)]
         hundredths = [re.sub(r"(.*)\\%", r"\\frac{\1}{100}", text) for text in (given, expected)]
         return same(*shares) or same(*hundredths)
+    if DEGREES in given + expected and same(given.replace(DEGREES, ""), expected.replace(DEGREES, "")):
+        return True
     verdict = expressions(given, expected, tolerance)
     return False if verdict is None and is_known(expected) else verdict
 
@@ -105,9 +117,18 @@ def plain_number(value: Any) -> Number | None:
     return None if isinstance(value, str) and _NO_NUMBER.search(value) else read_number(value)
 
 
+_NOTHING = re.compile(
+    r"\\emptyset|\\\{\s*\\\}|none|(?:there (?:is|are) )?no (?:real )?solutions?|(?:the )?empty set"
+    r"|空\*集|[无無]\*解"  # of two letters, which are a product
+)
+
+
 def _value(text: str) -> Number | str | None:
-    number = plain_number(text)
-    return words(text) if number is None else number
+    number = plain_number(text.removesuffix(DEGREES))
+    if number is not None:
+        return number
+    said = words(text)
+    return r"\emptyset" if _NOTHING.fullmatch(said or text) else said
 
 
 _TEXT = re.compile(TEXT)
@@ -140,6 +161,18 @@ def words(text: str) -> str | None:
     return plain.casefold() if re.search(r"[^\W\d_]{2}", plain) else letters  # x y z is xyz
 
 
+_LABEL = re.compile(r"\A\\(?:text|math)[a-z]*\s*\{([^{}]*)\}")
+_OPTION = re.compile(r"\(?([A-J])[.)]\s+(\S.*)", re.DOTALL)
+
+
+def _option(text: str) -> tuple[str, ...]:
+    """The letter of a labelled option and what it says; else the text alone."""
+    found = _OPTION.fullmatch(_LABEL.sub(r"\1 ", text).strip())
+    return found.groups() if found else (text,)
+
+
+_CLOCK = re.compile(r"\d\d?:[0-5]\d")
+_BOUND = re.compile(r"[<>]|\\[lg]e(?![A-Za-z])")
 _BRACKET = r"(?P<opening>\\?\{|[(\[])|(?P<closing>\\?\}|[)\]])"
 _WORD = r"(?:\\text\s*\{\s*(?:and|or)\s*\}|(?<![A-Za-z\\])(?:and|or)(?![A-Za-z]))"
 _LISTED = re.compile(rf"{_BRACKET}|(?P<separator>,?\s*{_WORD}|[,;])")

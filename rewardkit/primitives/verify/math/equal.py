@@ -56,6 +56,9 @@ def math_equal(
       list of them is ours, and may lack some. ``50\%`` is 50 to one and a half to another: equal to both.
     - A base or index behind a number (``101_2``), a transpose and the prime of ``5'`` are told from none;
       what says "about" in front (``\approx``, a tilde) is left out.
+    - ``60^\circ`` is equal to ``\pi/3`` and to 60; a labelled option, "(C) 12", to its letter and to
+      its value; "none" and "no solution" to ``\emptyset``; bounds that exclude each other (``x<1, x>3``) to
+      the union of their intervals. ``3:4`` is a fraction, but two times of day, such as ``10:50``, are not.
     - ``{1,2}`` is equal to ``(1,2)``: bare braces are often LaTeX's. Groups of three digits parted by spaces
       are one number.
     - ``x=5``, ``f(x)=2x`` and ``P(X=1)=0.5`` are equal to the value alone. Of two equations the names count,
@@ -66,8 +69,8 @@ def math_equal(
     `relative` to the larger magnitude. It applies to real numbers, also in tuples, sets and ``x=5``. What is
     over 2,000 characters is not read, of a solution over 100,000. A prediction that cannot be read is wrong,
     and so is one that takes over 5 s of processor time to compare (that is noted as "math_equal"). A truth
-    that is missing, or cannot be read (in that time), is not judged (``None``), unless the prediction is the
-    same text. ValueError: a tolerance that is negative or not finite.
+    that is missing, too long, or cannot be read (in that time), is not judged (``None``), unless the
+    prediction is the same text. ValueError: a tolerance that is negative or not finite.
 
     >>> math_equal(r"$\frac{2}{4}$", "0.5"), math_equal("0.33", r"\frac{1}{3}")
     (True, False)
@@ -77,8 +80,9 @@ def math_equal(
     if truth is not None and number is not None:
         return alike(number, truth, absolute, relative)
     expected, given = _text(ground_truth), _text(prediction) or ""
-    if expected is None:
-        return None
+    if expected is None or len(expected) > LONGEST:
+        return True if expected is not None and given == expected else None
+    given = given if len(given) <= LONGEST else ""
     verdict, why = _judge(given, expected, float(absolute), float(relative))
     if why:
         note("math_equal", why)
@@ -86,8 +90,8 @@ def math_equal(
 
 
 _PROSE = re.compile(
-    r"####|\\boxed|\n|[\u4e00-\u9fff]{2}|(?<![a-z])[a-z]{2,}+ is |\A\s*[A-Z][a-z]*+ [a-z]{2,}+ "
-    r"|(?:(?<![\\A-Za-z])[A-Za-z]{2,20}[ ,:]{1,3}(?:\S{1,20} ){0,3}){3}"
+    r"####|\\boxed|\n|(?i:answer)[*_]{0,3}\s?:|选|[\u4e00-\u9fff]{2}|(?<![a-z])[a-z]{2,}+ is "
+    r"|\A\s*[A-Z][a-z]*+ [a-z]{2,}+ |(?:(?<![\\A-Za-z])[A-Za-z]{2,20}[ ,:]{1,3}(?:\S{1,20} ){0,3}){3}"
 )
 """What only sentences and solutions have."""
 
@@ -95,7 +99,7 @@ _ANSWER = math_answer()
 
 
 def _text(value: Any) -> str | None:
-    """What is to be read: the answer of a sentence or solution. ``None`` for what is missing or too long."""
+    """What is to be read: the answer of a sentence or solution. ``None`` for what is missing."""
     if is_missing(value):
         return None
     try:
@@ -103,8 +107,8 @@ def _text(value: Any) -> str | None:
     except ValueError:  # an int of thousands of digits
         return None
     if len(text) <= LONGEST_SOLUTION and _PROSE.search(text):
-        text = _ANSWER(text) or text
-    return text if len(text) <= LONGEST else None
+        return _ANSWER(text) or text
+    return text
 
 
 _DIGITS_GO_ON = re.compile(r"^([-+]?\d+\.\d+)\s*\\ldots$")

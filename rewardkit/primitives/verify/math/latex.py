@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Callable
 from typing import Final
 
-from rewardkit.primitives.extract.mathematics import boxes, joined
+from rewardkit.primitives.extract.mathematics import CHINESE_FRACTION, boxes, joined
 from rewardkit.primitives.verify.math.units import without_unit
 from rewardkit.primitives.verify.numbers import PLAIN_SIGNS
 
@@ -30,6 +30,7 @@ def normal_form(text: str) -> str:
     ('\\frac{9}{7}', '-1 + e^{16}', '1000')
     """
     if not text.isascii():
+        text = re.sub(CHINESE_FRACTION, _fraction, text)
         text = re.sub(r"[^\x00-\x7f]+", _ascii, text.translate(PLAIN_SIGNS))
     text = _unwrapped(_ELLIPSES.sub(r"\\ldots ", " ".join(text.split())))
     for pattern, replacement in _SPELLINGS:
@@ -40,11 +41,25 @@ def normal_form(text: str) -> str:
     return _THOUSANDS.sub(lambda found: re.sub("[, ]", "", found[0]), value.strip()) + factor
 
 
+def _fraction(spoken: re.Match[str]) -> str:
+    """The LaTeX of a Chinese fraction; one of hundredths is percent."""
+    whole, below, above = (_numeral(part) if part else "" for part in spoken.groups())
+    return rf"{above}\%" if spoken[2] == "百" and not whole else rf"{whole}\frac{{{above}}}{{{below}}}"
+
+
+def _numeral(text: str) -> str:
+    """The digits of a number below a thousand that is written in Chinese, or in digits."""
+    total = digit = 0
+    for value in map(int, map(unicodedata.numeric, text)):
+        total, digit = (total + (digit or 1) * value, 0) if value >= 10 else (total, digit * 10 + value)
+    return str(total + digit)
+
+
 _SYMBOLS = {  # those that math-verify does not know
     **dict.fromkeys("…⋯", r"\ldots "),
     **dict.fromkeys("€£¥₹", ""),  # as it treats the dollar
     **dict.fromkeys("°º˚", r"^\circ "),
-    **{"∞": r"\infty ", "∈": r"\in "},
+    **{"∞": r"\infty ", "∈": r"\in ", "、": ", ", "∶": ":"},
 }
 _FORMS = {"<super>": "^{%s}", "<sub>": "_{%s}", "<wide>": "%s", "<narrow>": "%s", "<font>": "%s"}
 
@@ -73,7 +88,6 @@ _BEHIND = re.compile(r"(?:\\\\|\\[,;:! ]|[.,;:\s\u3002])+$")
 _WRAPPINGS = [  # the last group is what is in them
     re.compile(pattern, re.DOTALL)
     for pattern in (
-        r"(?i:(?:the\s+)?(?:final\s+)?answer\s*(?:is(?![a-z])|:)\s*:?)\s*(.*)",
         r"(?:=|~|\\(?:approx|therefore|implies)(?![A-Za-z]))\s*(.*)",
         r"\*\*(.+)\*\*",
         r"([\"'`])([^\"'`]+)\1",
@@ -145,7 +159,10 @@ _SPELLINGS: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] =
             r"(?<=[\d}%π])\s*(?:平方|立方)?(?:千米|厘米|毫米|千克|公里|公斤|小时|分钟|[元米克天岁个只人本页度次种])$",
             "",
         ),
-        (r"^[-+]?\d{1,3}(?:\.\d{3})+,\d+$", lambda match: match[0].replace(".", "").replace(",", ".")),
+        (
+            r"^[-+]?\d{1,3}(?:\.\d{3})+,\d+(?=\s*[A-Za-z\\]|$)",
+            lambda match: match[0].replace(".", "").replace(",", "."),
+        ),
         # 0.1666..., 0.1\overline{6}
         (r"(?<![\w.}])(\d{0,100})\.(\d{0,100}?)(\d{2,6}|(\d)(?=\4\4))\3+\s*\\ldots$", _recurring),
         (r"(?<![\w.}])(\d{0,100})\.(\d{0,100})\\overline\s*\{\s*(\d{1,100})\s*\}", _recurring),

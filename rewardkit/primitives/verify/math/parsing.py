@@ -35,6 +35,7 @@ _MISREAD: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
         (r"(?<=[\w)}])\^\s*\{?\s*(?:T|\\top|\\intercal)(?![A-Za-z])\s*\}?", "_{T}"),  # a transpose
         (r"(?<![\w.])(\d+)\s*_\s*\{?(\w+)\}?", r"\\text{\1base\2}"),
         (r"(?<=\d)\s*'+", r"\\text{feet}"),
+        (r"(\d+(?:\.\d+)?)\s*\^\\circ", r"(\\frac{\1 \\pi}{180})"),
         (r"\\(Gamma|gamma)(?![A-Za-z])(?!\s*[({])", r"\\text{greek\1}"),  # Euler's constant to the parser
     )
 ]

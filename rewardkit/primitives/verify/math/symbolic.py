@@ -11,6 +11,7 @@ import os
 import warnings
 from collections.abc import Callable
 from decimal import Decimal
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,7 @@ def _expressions(given: str, expected: str, tolerance: Tolerance) -> Verdict:
     a = read(given)
     if a is None:
         return False
+    a, b = _union(a), _union(b)
     if max(_bits(a), _bits(b)) > LARGEST:
         return bool(a == b)
     try:
@@ -93,6 +95,15 @@ def _expressions(given: str, expected: str, tolerance: Tolerance) -> Verdict:
         return verdict
     # in both directions, and without its timer: this process has one
     return all(verify(*pair, allow_set_relation_comp=True, timeout_seconds=None) for pair in ((a, b), (b, a)))
+
+
+def _union(a: Any) -> Any:
+    """The union of the intervals that bounds of one letter list, as in x < 1 or x > 3; of others as it is."""
+    if not isinstance(a, sympy.FiniteSet) or len(a.free_symbols) != 1 or not all(map(_chain, a)):
+        return a
+    intervals = [sympy.And(*_chain(part)).as_set() for part in a]
+    apart = all(one.is_disjoint(other) for one, other in combinations(intervals, 2))
+    return sympy.Union(*intervals) if apart else a  # those that overlap may hold at once
 
 
 def _bits(node: Any) -> float:

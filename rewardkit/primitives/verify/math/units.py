@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["TEXT", "without_unit"]
+__all__ = ["DEGREES", "TEXT", "without_unit"]
+
+DEGREES: Final = r"^\circ"
 
 TEXT: Final = r"\\(?:text|textbf|textit|textrm|textnormal|mathrm|mbox)\s*\{((?:[^{}\\]|\\cdot|\^\{-?\d\})*)\}"
 """Words set as text."""
@@ -17,13 +19,14 @@ _BARE = r"(?<![A-Za-z\\])([A-Za-z]++)"
 _POWER = r"(?:\^\s*(?:\{\s*-?\d\s*\}|-?\d))?"
 _UNIT = re.compile(f"{TEXT}|{_BARE}")
 _BEHIND = re.compile(
-    rf"(?:(?<=[\d)}}!])|(?<=\\pi))(?:\s*\^\\circ)?(?:[\s/]*+(?:{TEXT}|{_BARE}){_POWER})*+\s*$"
+    rf"(?:(?<=[\d)}}!%])|(?<=\\pi))(?:\s*\^\\circ)?(?:[\s/]*+(?:{TEXT}|{_BARE}){_POWER})*+\s*$"
 )
 _POWERS = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
 _FACTORS = {"dozen": r" \cdot 12"} | {word: rf" \times 10^{{{power}}}" for word, power in _POWERS.items()}
 _PERCENT = frozenset(("percent", "percentage", "pct"))
 _SHORT_UNITS = frozenset(
-    "cm mm km kg ft lb lbs oz mph kph hr hrs min mins sec secs deg day yr cup men way per th st nd rd".split()
+    "cm mm km kg ft lb lbs oz mph kph hr hrs min mins sec secs deg day yr cup men way per of the"
+    " th st nd rd".split()
 )
 _LETTER_UNITS = frozenset("mshgdlLNJWVAKCFTHΩ")
 _NO_UNIT = re.compile(  # words that say another number, or more than one
@@ -43,7 +46,8 @@ def without_unit(text: str) -> tuple[str, str]:
     r"""The value without the unit behind it, and the factor that a number word there says; else all of it.
 
     Words set as text are a unit, and so are bare ones of four letters, or short ones that are known; letters
-    alone only set as text, and where they are a unit's name. Words that say another number are none.
+    alone only set as text, and where they are a unit's name. Words that say another number are none. Degrees
+    stay, as they may be radians to others.
 
     >>> without_unit(r"5\text{ cm}^2"), without_unit("5 million apples"), without_unit("5 or more")
     (('5', ''), ('5', ' \\times 10^{6}'), ('5 or more', ''))
@@ -57,7 +61,7 @@ def without_unit(text: str) -> tuple[str, str]:
         for word in re.split(r"(?:[-\s/().,^{}\d]|\\cdot)+", bare or as_text)
         if word
     ]
-    factor = ""
+    factor = DEGREES if DEGREES in found[0] else ""
     while words and (named := _FACTORS.get(words[0][0].lower().removesuffix("s"))):
         factor, words = factor + named, words[1:]
     if "".join(word for word, _ in words).lower() in _PERCENT:
