@@ -70,6 +70,17 @@ def odd(completion):
     return len(completion) % 2 == 1
 
 
+def told(completion):
+    """A judge whose model said what is in the completion."""
+    rk.note("verdict", {"level": completion, "reason": completion, "raw": [completion] * 3, completion: 1})
+    if "marks" in completion:
+        return 1.0
+    return 0.0
+
+
+told.asks_model = True
+
+
 def build(evil):
     """Each kind of record, of rollouts, names and reasons that are hostile."""
     rows = [
@@ -116,6 +127,8 @@ def build(evil):
         "comparison": rk.compare(scores, found, cases=cases),
         "whatif": rk.whatif(diagnosis, weights={"odd": -3.0}),
         "explanation": rk.explain(reward, rollouts[0]),
+        "verdict": rk.explain(rk.Reward("j", components=[rk.Component("j", told)]), {"completion": evil}),
+        "judged": rk.judge_report(told, [{"completion": evil, "label": at / 9} for at in range(10)]),
         "suspicion": rk.suspect(scores, pattern="script"),
         "probes": rk.probe(flawed, first, only="padding", search=0),
         "mutants": rk.mutants(other, cases, rollouts, budget=5),
@@ -124,7 +137,7 @@ def build(evil):
 
 KINDS = tuple(
     "rollouts reward route result scores check diagnosis suggestion suggestions forecast comparison whatif "
-    "explanation suspicion probes mutants".split()
+    "explanation verdict judged suspicion probes mutants".split()
 )
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rewardkit.analysis.ratings import Estimate, Ratings, estimate
-from rewardkit.errors import CasesError, RewardError, did_you_mean, preview
+from rewardkit.errors import RewardError
 from rewardkit.findings import counted
 from rewardkit.html import cards
 from rewardkit.judges.attacks import ATTACKS
@@ -20,10 +19,9 @@ from rewardkit.primitives.primitive import whole_number
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.plan import Floats, Rows
 from rewardkit.rewards.reward import Reward
-from rewardkit.rollouts.files import read_files
-from rewardkit.rollouts.package_data import resolve
-from rewardkit.rollouts.source import Columns, Source
+from rewardkit.rollouts.source import Columns
 from rewardkit.scoring.evaluate import evaluate
+from rewardkit.scoring.labelled import LabelledCases, read_labelled
 from rewardkit.scoring.outcomes import Outcome, asked_of_models
 
 __all__ = ["JudgeReport", "judge_report", "judges_of"]
@@ -40,8 +38,6 @@ ATTACKED = 8
 """Wrong cases that attacks are tried on. Our choice: with six attacks some fifty calls."""
 EXAMPLES, EXCERPT = 3, 200  # of attacks that worked; characters of a completion, of a reason
 
-Cases = str | Path | Iterable[Mapping[str, Any]]
-
 
 @dataclass(frozen=True, eq=False)
 class JudgeReport:
@@ -50,7 +46,8 @@ class JudgeReport:
     `ratings` are its scores beside the labels, with their figures; `names` what levels are called by score.
     `stability` is the share of cases with the same level each time they were asked, `position_bias` that of
     comparisons which the place decides, `attacked` that of texts to the judge which raised the score of a
-    wrong completion, with `examples`; ``None`` where it was not measured. `asked` says what it took.
+    wrong completion, with `examples`; ``None`` where it was not measured. `asked` says what it took
+    without the attacks.
     """
 
     judge: str
@@ -148,7 +145,7 @@ def judges_of(reward: Reward) -> list[str]:
 
 def judge_report(
     judge: Reward | Callable[..., Any],
-    cases: Cases,
+    cases: LabelledCases,
     *,
     component: str | None = None,
     repeats: int = 1,
@@ -171,21 +168,24 @@ def judge_report(
     InputError: a model that cannot be asked. ValueError: `repeats` that are no whole number from 1.
     """
     whole_number("repeats", repeats)
-    alone, columns = _alone(judge, component), _columns(cases)
+    alone = _alone(judge, component)
     (item,) = alone.components
     levels = _levels(item.function)
-    labels = _labels(columns.pop(label, []), levels, label)
+    given = read_labelled(cases, label, levels)
+    columns, labels = given.columns, given.labels
     ratings = Ratings(
         np.full(len(labels), np.nan),
         labels,
-        _prompts(columns, len(labels)),
+        given.prompts,
         np.array([len(str(text)) for text in columns.get("completion", labels)], dtype=float),
         _grid(labels, levels),
         seed,
     )
-    first, *again = [
-        _asked(_anew(alone) if turn else alone, columns, ratings.prompts) for turn in range(repeats)
-    ]
+    judges = [alone, *[_anew(alone)] * (repeats - 1)]
+    for one in judges[:2]:  # a budget is for all calls of each
+        if callable(prepare := getattr(one.components[0].function, "prepare", None)):
+            prepare()
+    first, *again = [_asked(one, columns, given.prompts) for one in judges]
     ratings = replace(ratings, scores=first.scores)
     names = {score: name for name, score in levels.items()}
     tried = list(_attacked(alone, columns, ratings, attacks, names.get(ratings.grid[-1], "best")))
@@ -227,41 +227,10 @@ def _anew(alone: Reward) -> Reward:
     return replace(alone, components=[replace(item, function=replace(function, cache=False))])
 
 
-def _columns(cases: Cases) -> Columns:
-    """The cases as columns. CasesError: none, or what is no object."""
-    read = Source.joined(
-        read_files(resolve(cases, "cases.jsonl") if isinstance(cases, str | Path) else cases, {})
-    )
-    for place in read.rejected:
-        raise CasesError(f"case at {place.place}: {place.reason}")
-    if not read.places:
-        raise CasesError("there are no cases; give one a line, each with a label")
-    return read.columns
-
-
 def _levels(function: Any) -> dict[str, float]:
     """The levels of a judge and what it scores for them, {} where it has none."""
     negative = getattr(function, "negative", False)  # then what it scores is that the fault is absent
     return {name: 1 - score if negative else score for name, score in getattr(function, "levels", {}).items()}
-
-
-def _labels(given: Sequence[Any], levels: Mapping[str, float], label: str) -> Floats:
-    """The score that each case should get, NaN without a label, (cases,). CasesError: none, or no label."""
-    labels = np.full(len(given), np.nan)
-    for row, value in enumerate(given):
-        if isinstance(value, str) and value in levels:
-            labels[row] = levels[value]
-        elif isinstance(value, int | float) and 0 <= value <= 1:
-            labels[row] = float(value)
-        elif value is not None:
-            known = f"one of {', '.join(map(repr, levels))}, " if levels else ""
-            raise CasesError(
-                f"case {row + 1}: {label}={preview(value)} does not fit; give {known}a number in [0, 1], or "
-                "true or false" + (did_you_mean(value, levels) if isinstance(value, str) else "")
-            )
-    if np.isnan(labels).all():
-        raise CasesError(f"no case has a {label!r}; give each the level or score that it should get")
-    return labels
 
 
 def _grid(labels: Floats, levels: Mapping[str, float]) -> Floats:
@@ -270,17 +239,9 @@ def _grid(labels: Floats, levels: Mapping[str, float]) -> Floats:
     return known if 1 < len(known) <= MOST_LEVELS else np.array([0.0, 1.0])
 
 
-def _prompts(columns: Columns, count: int) -> Rows:
-    """The code of each case's prompt, (cases,); without any each case has its own."""
-    owner = columns.get("prompt_id", columns.get("prompt", list(range(count))))
-    return np.asarray(np.unique([repr(value) for value in owner], return_inverse=True)[1], dtype=np.intp)
-
-
 def _asked(judge: Reward, columns: Columns, prompts: Rows) -> Outcome:
-    """What the judge alone gives. RewardError: a column is missing. InputError: it cannot be asked."""
+    """What the judge alone gives. RewardError: a column is missing."""
     (item,) = judge.components
-    if callable(prepare := getattr(item.function, "prepare", None)):
-        prepare()
     return evaluate(judge.bind(columns, len(prompts)), columns, groups=prompts).components[item.name]
 
 

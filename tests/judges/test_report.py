@@ -197,3 +197,10 @@ def test_the_cases_of_the_caller_stay_as_they_were():
     before = json.dumps(rows)
     rk.judge_report(credulous, rows)
     assert json.dumps(rows) == before
+
+
+def test_a_budget_is_for_the_whole_report_and_not_for_each_attack(serve):
+    server = serve(answers)
+    limits = rk.judges.Limits(concurrency=1, prices=(1e5, 1e5), budget=30.0)  # of 0.8 a call
+    rk.judge_report(judged_by(server, limits=limits), cases(30, 3))
+    assert 38 <= len(server.asked) <= 39

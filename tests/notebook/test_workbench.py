@@ -264,6 +264,34 @@ def test_a_row_that_a_route_has_no_reward_for_is_read_without_scores():
 # Browse
 
 
+def graded(completion):
+    if completion.startswith("why why why"):
+        rk.note("verdict", {"reason": f"refused {HOSTILE}", "raw": [HOSTILE], "cost": 0.5})
+        raise rk.NotJudged("the judge refuses")
+    said = {"level": "good", "reason": "clear steps", "raw": ["{raw}"], "tokens": [9, 2], "cost": 0.25}
+    rk.note("verdict", said)
+    return 1.0
+
+
+graded.asks_model = True
+
+
+def test_a_verdict_is_read_with_its_cost_and_rows_are_found_by_level_and_by_why_they_are_not_judged():
+    browse = tab(rk.Workbench(rk.Reward("j", {}, [rk.Component("graded", graded)]), rows()), "Browse")
+    labels = dict((value, label) for label, value in browse.column.options)
+    assert labels["verdict/graded"] == "level of graded"
+    browse.column.value, browse.value.value = "verdict/graded", "good"
+    told = plain_text(browse.page.value)
+    assert len(browse.rows) == 18
+    assert all(word in told for word in ("good", "clear steps", "9 + 2", "0.25", "raw answer", "{raw}"))
+    browse.column.value, browse.value.value = "error/graded", "the judge refuses"
+    assert len(browse.rows) == 6
+    assert "not judged" in plain_text(browse.page.value) and "<script" not in browse.page.value
+    browse.clear.click()
+    browse.kind.value = "abstained"
+    assert len(browse.rows) == 6
+
+
 def test_filters_find_the_rows_that_they_say(bench):
     browse = tab(bench, "Browse")
     assert len(browse.rows) == 24

@@ -1,0 +1,74 @@
+"""Labelled cases: completions of which people have said what a judge should say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rewardkit.errors import CasesError, did_you_mean, preview
+from rewardkit.rewards.plan import Floats, Rows
+from rewardkit.rollouts.files import read_files
+from rewardkit.rollouts.package_data import resolve
+from rewardkit.rollouts.source import Columns, Source
+
+__all__ = ["Labelled", "LabelledCases", "read_labelled"]
+
+LabelledCases = str | Path | Iterable[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """Cases as columns; the score that each should get, NaN without a label, and its prompt, (cases,)."""
+
+    columns: Columns
+    labels: Floats
+    prompts: Rows
+
+
+def read_labelled(cases: LabelledCases, label: str, levels: Mapping[str, float]) -> Labelled:
+    """Cases of a file or of dicts, whose column `label` has a level, a number in [0, 1], or a bool.
+
+    The prompt of a case is its `prompt_id`, else its `prompt`; without any each case has its own. CasesError:
+    there are none, what is no object, a label that is none, no label at all.
+    """
+    columns = _columns(cases)
+    count = len(next(iter(columns.values()), ()))
+    labels = _labels(columns.pop(label, [None] * count), levels, label)
+    owner = columns.get("prompt_id", columns.get("prompt", list(range(count))))
+    prompts = np.unique([repr(value) for value in owner], return_inverse=True)[1]
+    return Labelled(columns, labels, np.asarray(prompts, dtype=np.intp))
+
+
+def _columns(cases: LabelledCases) -> Columns:
+    """The cases as columns. CasesError: none, or what is no object."""
+    read = Source.joined(
+        read_files(resolve(cases, "cases.jsonl") if isinstance(cases, str | Path) else cases, {})
+    )
+    for place in read.rejected:
+        raise CasesError(f"case at {place.place}: {place.reason}")
+    if not read.places:
+        raise CasesError("there are no cases; give one a line, each with a label")
+    return read.columns
+
+
+def _labels(given: Sequence[Any], levels: Mapping[str, float], label: str) -> Floats:
+    """The score that each case should get, NaN without a label, (cases,). CasesError: none, or no label."""
+    labels = np.full(len(given), np.nan)
+    for row, value in enumerate(given):
+        if isinstance(value, str) and value in levels:
+            labels[row] = levels[value]
+        elif isinstance(value, int | float) and 0 <= value <= 1:
+            labels[row] = float(value)
+        elif value is not None:
+            known = f"one of {', '.join(map(repr, levels))}, " if levels else ""
+            raise CasesError(
+                f"case {row + 1}: {label}={preview(value)} does not fit; give {known}a number in [0, 1], or "
+                "true or false" + (did_you_mean(value, levels) if isinstance(value, str) else "")
+            )
+    if np.isnan(labels).all():
+        raise CasesError(f"no case has a {label!r}; give each the level or score that it should get")
+    return labels
