@@ -5,21 +5,17 @@ reward in a trainer or in a worker process does not wait for pandas.
 """
 
 import ast as _ast
+import sys as _sys
 from importlib import import_module as _import_module
-from importlib.metadata import PackageNotFoundError as _NotFound
-from importlib.metadata import distribution as _distribution
 from pathlib import Path as _Path
 from typing import Any as _Any
 
-try:
-    _distribution("harbor-rewardkit")
-except _NotFound:
-    pass
-else:
+# by its folder, as importlib.metadata takes longer to import than all else here
+if any(any(_Path(place).glob("harbor_rewardkit-*.dist-info")) for place in _sys.path):
     raise ImportError(
         "harbor-rewardkit and reward-workbench both install the import package 'rewardkit' and overwrite "
-        "each other's "
-        "files; uninstall both, then install reward-workbench alone (or use separate environments)"
+        "each other's files; uninstall both, then install reward-workbench alone (or use separate "
+        "environments)"
     )
 
 _PLACES = {

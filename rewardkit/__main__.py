@@ -1,11 +1,17 @@
-"""The command `rewardkit`, which an interrupt ends in one line, also while it still imports."""
+"""The command `rewardkit`, which Ctrl-C or SIGTERM ends in one line, also while it still imports."""
 
+import signal
 import sys
 
 
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
 def main() -> None:
-    """Run the command line."""
+    """Run the command line; SIGTERM ends it as Ctrl-C does: what is done is kept."""
     try:
+        signal.signal(signal.SIGTERM, _interrupt)
         from rewardkit.cli import main as command
 
         command()

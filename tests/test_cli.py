@@ -94,6 +94,37 @@ def test_score_writes_the_folder_and_says_what_happened(folder):
     assert rk.load_scores("out/deep").counts["odd"] == {"scored": 1, "gated": 1, "abstained": 1, "error": 1}
 
 
+@pytest.mark.parametrize(
+    ("reward", "rollouts", "status"), [("no.py", "rollouts.jsonl", 2), ("small.py", "no.jsonl", 2)]
+)
+def test_a_score_that_fails_leaves_no_empty_folder(folder, reward, rollouts, status):
+    (folder / "kept").mkdir()
+    for output in ("new/out", "kept"):
+        assert run("score", reward, rollouts, "-o", output).exit_code == status
+    assert not (folder / "new").exists() and (folder / "kept").exists()
+
+
+def test_an_interrupt_is_said_in_our_words_and_leaves_no_empty_folder(folder, monkeypatch):
+    """A KeyboardInterrupt that comes while text is decoded speaks of the codec; found in the wild."""
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt("decoding with 'utf-8-sig' codec failed (KeyboardInterrupt: )")
+
+    monkeypatch.setattr(rk, "load_rollouts", interrupted)
+    done = run("score", "small.py", "rollouts.jsonl", "-o", "out")
+    assert (done.exit_code, done.stderr) == (130, "rewardkit: interrupted\n")
+    assert not (folder / "out").exists()
+
+
+def test_a_working_folder_that_was_deleted_is_said_so(folder, monkeypatch):
+    (folder / "gone").mkdir()
+    monkeypatch.chdir(folder / "gone")
+    (folder / "gone").rmdir()
+    done = run("score", str(folder / "small.py"), str(folder / "rollouts.jsonl"))
+    assert done.exit_code == 2
+    assert done.stderr == "rewardkit: the working folder does not exist any more; change to another one\n"
+
+
 def test_score_json_has_the_fields_of_the_design(folder):
     got = record(run("score", "small.py", "rollouts.jsonl", "-o", "out", "--json"))
     assert {name: got[name] for name in ("rows", "scored", "gated", "abstained", "errors", "output")} == {

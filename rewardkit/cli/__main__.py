@@ -1,5 +1,5 @@
 """`python -m rewardkit.cli`."""
 
-from rewardkit.cli import main
+from rewardkit.__main__ import main
 
 main()

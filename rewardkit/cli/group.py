@@ -6,6 +6,7 @@ Exit status: 0 done, 1 what was checked does not hold (or a report page failed),
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 import traceback
@@ -19,7 +20,7 @@ import rewardkit as rk
 from rewardkit.cli.output import printable
 from rewardkit.errors import describe_error
 
-__all__ = ["INTERRUPTED", "main"]
+__all__ = ["INTERRUPTED", "interrupts_held", "main"]
 
 
 INTERRUPTED = 130
@@ -27,20 +28,22 @@ INTERRUPTED = 130
 
 
 @contextmanager
-def _terminated_as_interrupted() -> Iterator[None]:
-    """SIGTERM ends a command as Ctrl-C does: what is done is kept. Only in the main thread, which has it."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt("terminated")
-
-    before = signal.signal(signal.SIGTERM, interrupt)
+def interrupts_held() -> Iterator[list[int]]:
+    """Let no Ctrl-C or SIGTERM into the block; gives the signals that came. Only the main thread has them."""
+    came: list[int] = []
+    main_thread = threading.current_thread() is threading.main_thread()
+    before = {
+        number: handler
+        for number in (signal.SIGINT, signal.SIGTERM)
+        if main_thread and callable(handler := signal.getsignal(number))  # one that is ignored stays so
+    }
+    for number in before:
+        signal.signal(number, lambda number, _: came.append(number))
     try:
-        yield
+        yield came
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 class OneLineGroup(click.Group):
@@ -55,10 +58,9 @@ class OneLineGroup(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; input that cannot be used ends with status 2, an interrupt with 130."""
         try:
-            with _terminated_as_interrupted():
-                return super().invoke(ctx)
-        except KeyboardInterrupt as error:
-            click.echo(printable(f"rewardkit: {' '.join(str(error).split()) or 'interrupted'}"), err=True)
+            return super().invoke(ctx)
+        except KeyboardInterrupt:  # its text may be of a codec that it came into
+            click.echo("rewardkit: interrupted", err=True)
             ctx.exit(INTERRUPTED)
         except click.UsageError as error:
             where = error.ctx.command_path if error.ctx else ctx.command_path
@@ -89,3 +91,7 @@ class OneLineGroup(click.Group):
 @click.version_option(package_name="reward-workbench", prog_name="rewardkit")
 def main(debug: bool) -> None:
     """Design reward functions for LLM reinforcement learning, and find out what they would do."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        raise rk.InputError("the working folder does not exist any more; change to another one") from None

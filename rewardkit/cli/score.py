@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 import rewardkit as rk
-from rewardkit.cli.group import INTERRUPTED, main
+from rewardkit.cli.group import INTERRUPTED, interrupts_held, main
 from rewardkit.cli.options import (
     REWARD,
     as_option,
@@ -74,7 +74,7 @@ def score_command(
     1 where no completion has a reward, 130 where scoring was interrupted: what was done is written then.
     """
     interrupted = None
-    folder = folder_for(output) if output else None  # known before the work is done
+    folder = ctx.with_resource(folder_for(output)) if output else None  # known before the work is done
     with redirect_stdout(sys.stderr):  # what the user's code prints is not the result
         read = rk.load_rollouts(rollouts, **reading)
         loaded = reward_named(reward, read, as_=as_)
@@ -86,8 +86,9 @@ def score_command(
         except rk.Interrupted as error:
             scores, interrupted = error.scores, error
         seconds = time.perf_counter() - started
-    if folder:
-        scores.save(folder)
+    with interrupts_held() as held:
+        if folder:
+            scores.save(folder)
     totals = {status: sum(counts[status] for counts in scores.counts.values()) for status in STATUSES}
     record = {
         "rows": len(scores),
@@ -106,9 +107,9 @@ def score_command(
     }
     lines = [str(read), *recognised(loaded.origin), str(scores)]
     emit(record, "\n".join([*lines, *([f"written to {folder}"] if folder else [])]), as_json)
-    if interrupted:
+    if interrupted or held:
         kept = f"written to {folder}" if folder else "not written, as no -o FOLDER was given"
-        done = f"{len(scores):,} of {interrupted.rows:,} rollouts were scored"
+        done = f"{len(scores):,} of {len(read):,} rollouts were scored"
         click.echo(f"rewardkit: interrupted; {done}, {kept}", err=True)
         ctx.exit(INTERRUPTED)
     if scores.record["rewards_missing"] == len(scores):

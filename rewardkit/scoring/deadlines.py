@@ -31,7 +31,7 @@ class CannotLimit(RewardError):
 def time_limit(
     timeout: float | None, *, patience: int | None = None, processes: int | None = None
 ) -> AbstractContextManager[TimeLimit | None]:
-    """A time limit of so many seconds, or none; RewardError where that is no time."""
+    """A time limit of so many seconds, or none; RewardError where they are not above 0."""
     try:
         return (
             TimeLimit(timeout, patience=patience, processes=processes)
@@ -66,7 +66,7 @@ class TimeLimit:
 
     rewardkit's own primitives need none: their time is bounded by the length of the text. After `patience`
     late calls of a pass the others are not made. So many `processes` share the calls, by default as many as
-    there are cores. ValueError: `seconds` is no time.
+    there are cores. ValueError: `seconds` is not above 0.
     """
 
     def __init__(self, seconds: float, *, patience: int | None = None, processes: int | None = None) -> None:
@@ -89,7 +89,7 @@ class TimeLimit:
     def run(self, calls: Calls) -> list[Any]:
         """What each call gives, settled over there, as going through a lazy list may take long, too.
 
-        CannotLimit: the function cannot be sent to another process.
+        CannotLimit: the function cannot be sent to another process, or none starts.
         """
         untried = Failure(f"{UNTRIED}, as calls before it {LATE} {self.seconds:g} s")
         answers: list[Any] = [untried] * calls.count
@@ -109,11 +109,15 @@ class TimeLimit:
             if not calls.is_async:
                 raise
             answers = [UNFINISHED if answer is untried else answer for answer in answers]
-        except (CannotSend, WorkerEnded) as error:
+        except CannotSend as error:
             raise CannotLimit(
                 f"{describe(calls.function)} cannot be called in another process, which a time limit needs: "
                 f"{error}; make what it holds open (a client, a lock, a file) inside the call, or score "
                 "without timeout"
+            ) from error
+        except WorkerEnded as error:
+            raise CannotLimit(
+                f"{describe(calls.function)} cannot be called in another process: {error}"
             ) from error
         for _, text in sorted(printed.items(), key=lambda item: item[0]):
             print_here(text)

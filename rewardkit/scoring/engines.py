@@ -46,8 +46,8 @@ def run(
 
     In this process or, with `workers`, in so many others; with a `timeout` every call of a user's function is
     made by itself, in one of those. Async components are always awaited together, in this process unless
-    there is a `timeout`. `options` are those of `evaluate`. RewardError: workers that are none, a timeout
-    that is none, what cannot be sent there. InputError: a model that cannot be asked.
+    there is a `timeout`. `options` are those of `evaluate`. RewardError: an invalid workers or timeout,
+    what cannot be sent there, workers that do not start. InputError: a model that cannot be asked.
     """
     if workers is not None and (type(workers) is not int or workers < 1):
         raise RewardError(f"workers={workers!r} is not a number of processes; give 1 or more, or None")
@@ -121,7 +121,11 @@ def _in_workers(
         try:
             for at, value in pool.map(outcomes, parts, chunk=2):
                 yield at, outcomes(*parts[at], alone) if isinstance(value, Lost) else value
-        except (CannotSend, WorkerEnded) as error:
+        except WorkerEnded as error:
+            raise RewardError(
+                f"reward {outcomes.args[0].name!r} cannot be scored in worker processes: {error}"
+            ) from error
+        except CannotSend as error:
             raise RewardError(
                 f"reward {outcomes.args[0].name!r} cannot be scored in worker processes: {error}; make what "
                 "its functions hold open (a client, a lock, a file) inside the call, or score without workers"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import platform
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.metadata import PackageNotFoundError, version
@@ -146,18 +147,18 @@ class Scores:
 
         The record is in the Parquet file's metadata too, which is the one that `load_scores` reads.
         """
-        folder = folder_for(folder)
         table, as_json = _to_arrow(self.table)
         metadata = {b"rewardkit": json.dumps({"record": self.record, "json_columns": as_json}).encode()}
         table = table.replace_schema_metadata({**(table.schema.metadata or {}), **metadata})
         text = json.dumps(self.record, indent=2) + "\n"
+        with folder_for(folder) as made:
 
-        def write(path: Path) -> None:
-            pq.write_table(table, path)
-            write_whole(folder / "run.json", lambda beside: beside.write_text(text, encoding="utf-8"))
+            def write(path: Path) -> None:
+                pq.write_table(table, path)
+                write_whole(made / "run.json", lambda beside: beside.write_text(text, encoding="utf-8"))
 
-        write_whole(folder / "scores.parquet", write)
-        return folder
+            write_whole(made / "scores.parquet", write)
+        return made
 
     def card(self, reason: Callable[[str], str] = str) -> str:
         """What a notebook shows, as HTML; `reason` stands for reasons of errors that are not to be shown."""
@@ -188,16 +189,28 @@ class Scores:
         return "\n".join(lines)
 
 
-def folder_for(path: str | Path) -> Path:
-    """A folder for scores, which is made where there is none; RolloutsError: it cannot be."""
+@contextmanager
+def folder_for(path: str | Path) -> Iterator[Path]:
+    """A folder for scores, made where there is none, and removed again where nothing was written into it.
+
+    RolloutsError: it cannot be made.
+    """
+    made: list[Path] = []
     try:
-        Path(path).mkdir(parents=True, exist_ok=True)
-    except (OSError, TypeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is no path"
-        raise RolloutsError(
-            f"no scores can be written to {str(path)!r}: {why}; give another folder"
-        ) from None
-    return Path(path)
+        try:
+            folder = Path(path)
+            made = [place for place in (folder, *folder.parents) if not place.exists()]
+            folder.mkdir(parents=True, exist_ok=True)
+        except (OSError, TypeError) as error:
+            why = error.strerror if isinstance(error, OSError) else "it is no path"
+            raise RolloutsError(
+                f"no scores can be written to {str(path)!r}: {why}; give another folder"
+            ) from None
+        yield folder
+    finally:
+        with suppress(OSError):  # the first that holds something, and those it lies in, stay
+            for place in made:
+                place.rmdir()
 
 
 def status_column(codes: NDArray[Any]) -> pd.Categorical[Any]:

@@ -53,6 +53,9 @@ MODULE_SOURCE = "__rewardkit_source__"
 START_SECONDS = 60.0
 """That a worker may take to start, or to import a function's module. Our choice, far above the usual one."""
 
+STARTS = 3
+"""Failed starts of each worker, without an answer between, after which a pass ends. Our choice."""
+
 CHUNK = 32
 """Calls that a worker is sent at a time. Our choice: the answers come one by one in any case."""
 
@@ -165,7 +168,7 @@ class Workers:
     this process. `cpu_seconds` bounds the processor time of a call, so that what comes out does not depend on
     the load of the machine; `seconds` is then the backstop. What a call has started ends with its worker, but
     for a process in a session of its own. One thread at a time has the workers; a fork of this process starts
-    its own. ValueError: `seconds` is no time.
+    its own. ValueError: `seconds` is not above 0.
     """
 
     def __init__(self, *, seconds: float, cpu_seconds: float | None = None, count: int = 1) -> None:
@@ -179,7 +182,7 @@ class Workers:
         self._inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._processes: list[_Process] = []
         self._functions: dict[int, tuple[Callable[..., Any], Any]] = {}  # by their ids, with what is sent
-        self._extra = 0.0
+        self._extra, self._failed_starts = 0.0, 0
         self._pid = os.getpid()
         weakref.finalize(self, _end, self._processes, self._pid)
 
@@ -205,12 +208,12 @@ class Workers:
 
         A worker is sent up to `chunk` calls at a time, and each may take `extra` seconds more. A value that
         cannot be sent back is lost as CannotSend. CannotSend: the function cannot be pickled, or not be
-        loaded there. WorkerEnded: no worker starts.
+        loaded there. WorkerEnded: a worker does not start, or one after the other ends meanwhile (`STARTS`).
         """
         if self._pid != os.getpid():
             self._forget()
         with self._lock:
-            self._extra = extra
+            self._extra, self._failed_starts = extra, 0
             try:
                 if id(function) not in self._functions:
                     self._functions[id(function)] = function, _sendable(function)
@@ -235,7 +238,9 @@ class Workers:
             process.since = time.monotonic()
             if answer is None:
                 yield from self._lose(process, None, waiting)
-            elif answer[0] == "loaded":
+                continue
+            self._failed_starts = 0
+            if answer[0] == "loaded":
                 process.starting = False
             elif answer[0] == "refused":
                 raise CannotSend(f"it cannot be loaded there: {answer[1]}")
@@ -290,7 +295,10 @@ class Workers:
     def _lose(
         self, process: _Process, error: Exception | None, waiting: deque[int]
     ) -> Iterator[tuple[int, Lost]]:
-        """End a worker that is late or has ended: its first call is lost, the others go back."""
+        """End a worker that is late or has ended: its first call, unless it was starting, is lost.
+
+        The others go back.
+        """
         self._processes.remove(process)
         process.end()
         if error is None:
@@ -298,13 +306,24 @@ class Workers:
             names = {-number: f"signal {number.name}" for number in signal.Signals}
             how = names.get(status, f"exit status {status}")
             if process.starting:
-                raise WorkerEnded(f"a worker process ended before its first call ({how})")
+                self._failed_starts += 1
+                if self._failed_starts >= STARTS * self.count:
+                    raise WorkerEnded(_no_start(how))
+                waiting.extendleft(reversed(process.pending))
+                return
             error = WorkerEnded(f"ended its process ({how})")
             if how == "signal SIGPROF":
                 error = DeadlinePassed(f"took longer than {self._cpu:g} s of processor time")
         waiting.extendleft(list(process.pending)[:0:-1])
         if process.pending:
             yield process.pending[0], Lost(error)
+
+
+def _no_start(how: str) -> str:
+    """Why no worker starts, and what to do."""
+    if how == "signal SIGKILL":
+        return f"worker processes are killed while they start ({how}; out of memory?); use fewer workers"
+    return f"worker processes end while they start ({how}); see whether importing its file ends Python"
 
 
 def _value(kind: str, packed: bytes) -> Any:

@@ -6,6 +6,7 @@ import asyncio
 import functools
 import os
 import re
+import signal
 import threading
 import time
 
@@ -222,6 +223,21 @@ def test_a_function_that_cannot_be_sent_is_one_clear_error_that_is_known_beforeh
     assert outcome(score(locked)) == [FINE] * 3
     shut = rk.Component("c", locked, gate=rk.gate("completion", equals="none"))
     assert statuses(score(shut, timeout=SECONDS)) == ["gated"] * 3  # as it is not called
+
+
+class KilledWhileItLoads:
+    def __call__(self, completion):
+        return 0.5
+
+    def __reduce__(self):
+        return os.kill, (0, signal.SIGKILL)  # the group of the worker
+
+
+@pytest.mark.parametrize("how", [{"timeout": SECONDS}, {"workers": 2}, {"timeout": SECONDS, "workers": 1}])
+def test_workers_that_are_killed_while_they_start_are_told_as_that_and_not_as_what_is_held_open(how):
+    with pytest.raises(rk.RewardError, match=r"are killed while they start .* use fewer workers$") as told:
+        score(KilledWhileItLoads(), **how)
+    assert "open" not in str(told.value)
 
 
 @pytest.mark.parametrize("timeout", [0, -1, float("nan"), "soon", [1]])

@@ -208,10 +208,41 @@ def test_the_command_writes_what_was_done_when_it_is_interrupted(tmp_path, end, 
     assert 0 < len(rk.load_scores(tmp_path / "out")) < 400
 
 
-def test_an_interrupt_while_the_command_still_imports_is_one_line(tmp_path):
+START = """
+    import signal
+    from signal import SIGINT, SIGTERM
+    signal.signal(SIGINT, signal.default_int_handler)  # which a shell may ignore
+    import pyarrow.parquet
+    write = pyarrow.parquet.write_table
+    def interrupted(*given):
+        for number in {signals}:
+            signal.raise_signal(number)
+        write(*given)
+    pyarrow.parquet.write_table = interrupted
+    from rewardkit.__main__ import main
+    main()
+"""
+
+
+@pytest.mark.parametrize("signals", ["[SIGINT]", "[SIGTERM]", "[SIGINT, SIGTERM, SIGINT]"])
+def test_scores_that_are_being_written_are_written_though_a_signal_comes(tmp_path, signals):
+    (tmp_path / "mine.py").write_text("def reward(completion): return 0.5")
+    (tmp_path / "log.jsonl").write_text('{"prompt": "p", "completion": "c"}\n' * 4)
+    start = textwrap.dedent(START).replace("{signals}", signals)
+    command = [sys.executable, "-c", start, "score", "mine.py", "log.jsonl", "-o", "out", "--timeout", "0"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (
+        130,
+        "rewardkit: interrupted; 4 of 4 rollouts were scored, written to out",
+    )
+    assert len(rk.load_scores(tmp_path / "out")) == 4 and (tmp_path / "out" / "run.json").exists()
+
+
+@pytest.mark.parametrize("end", ["raise KeyboardInterrupt", "signal.raise_signal(signal.SIGTERM)"])
+def test_an_interrupt_while_the_command_still_imports_is_one_line(tmp_path, end):
     (tmp_path / "sitecustomize.py").write_text(
-        "import sys\nclass Find:\n    def find_spec(self, name, *_):\n"
-        "        if name == 'rewardkit.cli': raise KeyboardInterrupt\nsys.meta_path.insert(0, Find())\n"
+        "import signal, sys\nclass Find:\n    def find_spec(self, name, *_):\n"
+        f"        if name == 'rewardkit.cli': {end}\nsys.meta_path.insert(0, Find())\n"
     )
     command = [sys.executable, "-m", "rewardkit", "score"]
     paths = {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}

@@ -166,8 +166,16 @@ def test_a_write_that_fails_leaves_what_was_there_and_nothing_else(file, tmp_pat
         other.save(folder)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == old
     with pytest.raises(OSError, match="No space left on device"):
-        other.save(tmp_path / "new")
-    assert list((tmp_path / "new").iterdir()) == []
+        other.save(tmp_path / "new" / "deep")
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("file", ["scores.parquet", "run.json"])
+def test_a_folder_in_the_place_of_a_file_is_named_and_neither_is_written(file, tmp_path):
+    (tmp_path / file).mkdir()
+    with pytest.raises(IsADirectoryError, match=f"Is a directory: '.*/{re.escape(file)}'"):
+        rk.score(make(), ROWS).save(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [file]
 
 
 @pytest.mark.parametrize("folder", ["/proc/x", 3])

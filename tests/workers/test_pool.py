@@ -299,7 +299,54 @@ def test_what_is_no_time_is_refused(seconds):
         Workers(seconds=seconds)
 
 
+@pytest.mark.parametrize(("count", "killed"), [(1, 2), (2, 5)])
+def test_workers_that_are_killed_while_they_start_are_replaced_and_no_call_is_lost(tmp_path, count, killed):
+    """The first ones have `killed` lives together; found in the wild, where the kernel was out of memory."""
+    with Workers(seconds=60.0, count=count) as workers:
+        found = dict(workers.map(Killed(tmp_path, killed), [(n,) for n in range(100)]))
+    assert found == {n: n for n in range(100)} and len(list(tmp_path.iterdir())) == killed
+
+
+def test_a_worker_that_is_killed_while_it_loads_a_second_function_is_replaced(tmp_path):
+    with Workers(seconds=60.0) as workers:
+        assert call(workers, awkward, "first") == "first"
+        for part in ("a", "b"):  # each pass has its own starts
+            (tmp_path / part).mkdir()
+            assert call(workers, Killed(tmp_path / part, 2), 7) == 7
+
+
+class Killed:
+    """A function whose loading is killed the first times, each of which leaves a file in the folder."""
+
+    def __init__(self, folder, times):
+        self.folder, self.times = folder, times
+
+    def __call__(self, number):
+        return number
+
+    def __reduce__(self):
+        return _killed, (self.folder, self.times)
+
+
+def _killed(folder, times):
+    for number in range(times):
+        try:
+            (folder / str(number)).touch(exist_ok=False)
+        except FileExistsError:
+            continue
+        os.kill(os.getpid(), signal.SIGKILL)
+    return int
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_workers_that_are_always_killed_while_they_start_are_an_error_that_says_so(tmp_path, count):
+    said = r"killed while they start \(signal SIGKILL; out of memory\?\); use fewer workers"
+    with Workers(seconds=60.0, count=count) as workers, pytest.raises(WorkerEnded, match=said):
+        dict(workers.map(Killed(tmp_path, 1000), [(n,) for n in range(100)]))
+    assert 3 * count <= len(list(tmp_path.iterdir())) < 3 * count + count
+
+
 def test_a_worker_that_cannot_start_is_an_error_and_not_a_wait(monkeypatch):
     monkeypatch.setattr(sys, "executable", "/bin/false")
-    with Workers(seconds=1.0) as broken, pytest.raises(WorkerEnded, match="before its first call"):
+    with Workers(seconds=1.0) as broken, pytest.raises(WorkerEnded, match=r"start \(exit status 1\)"):
         call(broken, awkward, "a")
