@@ -195,17 +195,17 @@ class reward_model(Primitive):
     def _model(self) -> _Loaded:
         return _load(os.getpid(), self.name_or_path, self.device)
 
-    def __call__(self, prompt: Sequence[Any], completion: Sequence[Any]) -> list[float | None]:
+    def __call__(self, prompt: Sequence[Any], completion: Sequence[Any]) -> list[float | NotJudged]:
         model = self._model
         longest = min(self.max_length or model.longest, model.longest)
-        scores: list[float | None] = [None] * len(completion)
+        scores: list[Any] = [None] * len(completion)
         verdicts: list[dict[str, Any]] = [{} for _ in scores]
         texts: dict[int, list[int]] = {}
         for row, columns in enumerate(zip(prompt, completion, strict=True)):
             try:
                 tokens = texts[row] = model.tokens(*columns, self.chat)
             except NotJudged as error:
-                verdicts[row]["reason"] = str(error)
+                scores[row], verdicts[row]["reason"] = error, str(error)
                 continue
             if len(tokens) > longest:
                 verdicts[row]["truncated"] = True
@@ -220,7 +220,7 @@ class reward_model(Primitive):
                     scores[row] = _score(logit, self.map)
                     verdicts[row] |= {"logit": logit, "reason": f"the logit is {logit:.4g}"}
                 except NotJudged as error:
-                    verdicts[row]["reason"] = str(error)
+                    scores[row], verdicts[row]["reason"] = error, str(error)
         if cut := sum("truncated" in verdict for verdict in verdicts):
             told = f"{cut} of {len(verdicts)} texts had more than {longest} tokens, and lost their beginning"
             log.warning("%s: %s", self.name_or_path, told)

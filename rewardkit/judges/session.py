@@ -117,7 +117,10 @@ class Session:
         async with lock:  # the same request of a sibling waits, and finds the answer
             known = self.recorded.get(key) or (self.cache.get(key) if self.cache is not None else None)
             if known:
-                return Answer(known["text"], read(known["text"]), kept=True)
+                try:
+                    return Answer(known["text"], read(known["text"]), kept=True)
+                except ValueError as problem:
+                    raise NotJudged(f"the recorded answer cannot be used: {problem}") from None
             if self.offline:
                 raise NotJudged("there is no recorded answer, and no base_url of a server to ask")
             text, tokens = await self.call(request)

@@ -63,6 +63,8 @@ def option_changes(function: Any, filled: Collection[str] = ()) -> Iterator[Chan
     >>> next(option_changes(tag("answer"))).after
     "rk.extract.tag('answer', which='first')"
     """
+    if getattr(function, "asks_model", False):  # each would be paid for
+        return
     if primitive(function):
         changes = _of_made(function)
     elif isinstance(function, functools.partial) or inspect.isfunction(function):

@@ -63,8 +63,7 @@ class Server:
     def __post_init__(self) -> None:
         if find_spec("openai") is None:
             raise ModuleNotFoundError(
-                "asking a model needs openai, of the extras 'judges' and 'sample': pip install "
-                "'reward-workbench[judges]'",
+                "asking a model needs openai, of the extra 'judges': pip install 'reward-workbench[judges]'",
                 name="openai",
             )
         try:

@@ -18,6 +18,7 @@ from server import SOON, Reply, error, said
 
 import rewardkit as rk
 from rewardkit.judges.cache import Cache, cache_file
+from rewardkit.probes.mutated_options import option_changes
 
 LIMITED = Reply({"error": {"message": "slow down"}}, status=429, headers={"retry-after": "0.01"})
 BARE_LIMIT = Reply({"error": {"message": "slow down"}}, status=429)
@@ -386,6 +387,9 @@ def test_recorded_answers_come_first_and_nobody_is_asked_where_there_is_no_addre
     )
     scores = score(offline, ["known", "newer"])
     assert scores.score("c")[0] == 1.0 and "there is no recorded answer" in reason(scores, 1)
+    (tmp_path / "answers.jsonl").write_text(json.dumps({"key": key, "text": "Yes."}))
+    stale = rk.judge("Is {completion} clear?", model="tiny", recorded=f"{tmp_path}/./answers.jsonl")
+    assert reason(score(stale, ["known"])) == "the recorded answer cannot be used: it is not JSON"
     with pytest.raises(rk.InputError, match="holds no recorded answers"):
         score(rk.judge("Clear?", model="tiny", recorded="missing.jsonl"), ["x"])
 
@@ -421,6 +425,10 @@ def test_it_is_saved_sent_and_printed_as_the_call_that_makes_it(tmp_path):
     rk.save_reward(reward, tmp_path / "saved.py")
     again = rk.load_reward(f"{tmp_path / 'saved.py'}:reward")
     assert again.record()["fingerprints"] == reward.record()["fingerprints"]
+
+
+def test_no_mutant_of_a_reward_asks_what_nobody_has_asked():
+    assert [*option_changes(rk.judge("Clear?", model="tiny"))] == []
 
 
 def test_explain_shows_level_reason_and_raw_answer(serve):

@@ -62,7 +62,7 @@ def test_an_option_that_cannot_be_is_said_in_one_sentence_before_anything_is_ask
 
 def test_without_openai_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "openai", None)
-    with pytest.raises(ModuleNotFoundError, match=r"pip install 'reward-workbench\[sample\]'"):
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'reward-workbench\[judges\]'"):
         run("http://localhost:1/v1")
 
 

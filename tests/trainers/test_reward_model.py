@@ -142,6 +142,7 @@ def test_what_cannot_be_judged_is_not_and_says_why(tmp_path, change, column, rea
     good = [] if change in ("nan", "template") else [3]
     assert [at for at, status in enumerate(table["status/rm"]) if status == "scored"] == good
     assert all(reason in table["verdict/rm"][at]["reason"] for at in range(3))
+    assert table["error/rm"].tolist()[:3] == [told["reason"] for told in table["verdict/rm"][:3]]
     assert all(math.isnan(table["score/rm"][at]) for at in range(3))
 
 
