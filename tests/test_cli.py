@@ -359,6 +359,18 @@ def test_scores_under_a_transform_of_ones_own_can_be_diagnosed(folder):
     assert run("diagnose", "out").exit_code == 0
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("score", "small.py", "rollouts.jsonl", "--timeout", "x"), "'x' is not a valid number."),
+        (("diagnose", "rollouts.jsonl", "--seed", "x"), "'x' is not a valid integer."),
+    ],
+)
+def test_what_is_no_number_is_said_without_words_of_the_parser(folder, arguments, said):
+    done = run(*arguments)
+    assert done.exit_code == 2 and said in done.stderr and "range" not in done.stderr
+
+
 def test_help_and_version_exit_0(folder):
     for arguments in (
         ("--help",),

@@ -36,9 +36,10 @@ def test_importing_beside_another_distribution_has_no_side_effects_and_leaves_ju
     install(tmp_path, "harbor-else")
     before = list(tmp_path.iterdir())
     code = (
-        "import sys, logging, rewardkit; "
+        "import sys, logging; before = set(sys.modules); import rewardkit; "
         "assert not logging.getLogger().handlers; "
         "heavy = {'IPython', 'ipywidgets', 'matplotlib', 'papermill', 'nbconvert'} & set(sys.modules); "
+        "heavy |= {'importlib.metadata', 'pandas'} & (set(sys.modules) - before); "
         "assert not heavy, heavy"
     )
     done = run(code, tmp_path)

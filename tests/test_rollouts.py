@@ -166,6 +166,7 @@ def test_a_row_is_a_dict_and_select_takes_positions_or_a_mask():
     assert type(rollouts[0]["n"]) is int
     assert values(rollouts.select([2, 0]), "completion") == ["c", "a"]
     assert values(rollouts.select(np.array([True, False, True])), "completion") == ["a", "c"]
+    assert len(rollouts.select([])) == len(rollouts.select(np.zeros(3, dtype=bool))) == 0
     assert rollouts.select([2, 0]).groups.tolist() == [0, 1]
 
 

@@ -20,10 +20,10 @@ from rewardkit.html.markup import aligned
 @as_option
 @timeout_option
 @click.option(
-    "--mutants", is_flag=True, help="Change the reward in small ways, and say what no case notices."
+    "--mutants", is_flag=True, help="List small changes of the reward that your cases do not catch."
 )
-@click.option("--rollouts", metavar="FILE", help="On which these changes are tried, too, as rk.mutants does.")
 @no_cache_option
+@click.option("--rollouts", metavar="FILE", help="With --mutants: try the changes on these completions, too.")
 @json_option
 @click.pass_context
 def check_command(

@@ -27,9 +27,9 @@ from rewardkit.findings import SEVERITIES
 @main.command("compare", epilog=REWARD)
 @click.argument("a")
 @click.argument("b")
-@click.option("--cases", help="Written cases (JSONL), to say which are lost and gained.")
-@click.option("--reward-a", metavar="REWARD", help="The reward of A, to run it on the cases.")
-@click.option("--reward-b", metavar="REWARD", help="The reward of B, to run it on the cases.")
+@click.option("--cases", help="A JSONL file of cases, to list those that B loses and gains.")
+@click.option("--reward-a", metavar="REWARD", help="The reward that scored A, to run on the cases.")
+@click.option("--reward-b", metavar="REWARD", help="The reward that scored B, to run on the cases.")
 @training_option
 @label_option
 @seed_option
@@ -37,7 +37,7 @@ from rewardkit.findings import SEVERITIES
 @click.option(
     "--fail-on",
     type=click.Choice(["warn", "high"]),
-    help="Exit 1 when B has a finding of this severity or above that A has not; a lost case is high.",
+    help="Exit 1 when B has a finding of this severity or above that A lacks; a lost case is high.",
 )
 @json_option
 @click.pass_context

@@ -35,12 +35,12 @@ WRITTEN = [target.name for target in TARGETS if target.write is not None]
     "-o",
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="The file to write.  [default: REWARD_TARGET.py, by their names]",
+    help="The file to write.  [default: REWARD_TARGET.py]",
 )
 @click.option(
     "--verify",
     metavar="ROLLOUTS",
-    help="Let the trainer's own code load the file, and compare what it makes of these with rewardkit's; "
+    help="Load the file with the trainer's own code and compare its rewards on ROLLOUTS with rewardkit's; "
     "exit 1 where they differ.",
 )
 @click.option(
@@ -48,9 +48,11 @@ WRITTEN = [target.name for target in TARGETS if target.write is not None]
     type=float,
     default=0.0,
     show_default=True,
-    help="What a completion without a reward gets where the trainer needs a number.",
+    help="Number for a completion without a reward, where the trainer needs one.",
 )
-@click.option("--separate", is_flag=True, help="A function a component, which the trainer weighs.")
+@click.option(
+    "--separate", is_flag=True, help="Write one function for each component; the trainer weighs them."
+)
 @names_option
 @as_option
 @rollout_options

@@ -37,7 +37,7 @@ def _picture(ctx: click.Context, parameter: click.Parameter, value: Path | None)
     "--follow",
     multiple=True,
     metavar="COLUMN",
-    help="A further column of numbers to follow; repeat for more.",
+    help="Another column of numbers to forecast; repeat for more.",
 )
 @training_option
 @click.option(

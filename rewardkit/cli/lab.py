@@ -17,6 +17,7 @@ import rewardkit as rk
 from rewardkit.cli.group import main
 from rewardkit.cli.options import (
     REWARD,
+    Number,
     as_option,
     baseline_option,
     budget_option,
@@ -45,9 +46,9 @@ READING = ("columns", "group", "join", "on", "fill")
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("rewardkit-notebooks"),
     show_default=True,
-    help="Where the copy lies; made if missing, files that are there are kept.",
+    help="Folder for the copy; made if missing, existing files are kept.",
 )
-@click.option("--reward", help='The reward that the notebooks are of, or "logged": the scores in the log.')
+@click.option("--reward", help='The reward for the notebooks, or "logged": the scores in the log.')
 @click.option("--rollouts", help="Completions, a trainer's log (file or folder), or gallery:name.")
 @click.option("--cases", help="A JSONL file of cases, or gallery:name.")
 @training_option
@@ -63,9 +64,9 @@ READING = ("columns", "group", "join", "on", "fill")
 @weights_option
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0),
+    type=Number(min=0),
     metavar="SECONDS",
-    help="That one call of your own code may take; 0 for no limit.  [default: 0]",
+    help="Time limit for one call of your code; 0 for no limit.  [default: 0]",
 )
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context

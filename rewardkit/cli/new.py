@@ -11,7 +11,7 @@ import click
 
 import rewardkit as rk
 from rewardkit.cli.group import main
-from rewardkit.cli.options import json_option, rollout_options
+from rewardkit.cli.options import Integer, json_option, rollout_options
 from rewardkit.cli.output import emit
 
 
@@ -28,14 +28,14 @@ from rewardkit.cli.output import emit
     type=click.Path(path_type=Path),
     default=Path("."),
     metavar="FOLDER",
-    help="Where the files are written; made if missing.  [default: this one]",
+    help="Folder for the files; made if missing.  [default: the working folder]",
 )
 @click.option(
     "--seed",
-    type=click.IntRange(min=0),
+    type=Integer(min=0),
     default=0,
     show_default=True,
-    help="Of the completions that are drawn from a long log.",
+    help="Seed of the sample from a long log.",
 )
 @rollout_options
 @json_option

@@ -28,6 +28,18 @@ REWARD = (
 )
 
 
+class Number(click.FloatRange):
+    """A number in a range, named so where another text is given."""
+
+    name = "number"
+
+
+class Integer(click.IntRange):
+    """An integer in a range, named so where another text is given."""
+
+    name = "integer"
+
+
 def _pairs(values: tuple[str, ...], form: str) -> dict[str, str]:
     pairs: dict[str, str] = {}
     for value in values:
@@ -100,25 +112,25 @@ def rollout_options(command: Callable[..., Any]) -> Callable[..., Any]:
             multiple=True,
             callback=_columns,
             metavar="NAME=SOURCE",
-            help="Take a canonical column from another, such as completion=text.",
+            help="Read a canonical column from this one, such as completion=text.",
         ),
         click.option(
             "--group",
             multiple=True,
-            help="A column that makes groups; repeat for more. Default: prompt_id, policy, step, "
-            "data_source.",
+            help="A column that makes groups; repeat for more.  [default: prompt_id, policy, step, "
+            "data_source]",
         ),
         click.option(
             "--join",
             metavar="TRAIN",
             is_eager=True,
-            help="The data set of the run, for columns that the log lacks: ground_truth, data_source ...",
+            help="The run's data set, for columns that the log lacks, such as ground_truth or data_source.",
         ),
         click.option(
             "--on",
             callback=_no_join_no_key,
             metavar="COLUMN",
-            help="What a row of the log and of TRAIN have in common.  [default: prompt]",
+            help="Key column of the join.  [default: prompt]",
         ),
         click.option(
             "--set",
@@ -126,7 +138,7 @@ def rollout_options(command: Callable[..., Any]) -> Callable[..., Any]:
             multiple=True,
             callback=_constants,
             metavar="COLUMN=VALUE",
-            help="A constant for what the log lacks, such as data_source=gsm8k.",
+            help="Add a column of one value that the log lacks, such as data_source=gsm8k.",
         ),
     ]
 
@@ -148,14 +160,14 @@ names_option = click.option(
     multiple=True,
     callback=_columns,
     metavar="NAME=SOURCE",
-    help="What the training set calls a canonical column, such as ground_truth=label; repeat for more.",
+    help="Name of a canonical column in the training set, such as ground_truth=label; repeat for more.",
 )
 as_option = click.option(
     "--as",
     "as_",
     metavar="TARGET[:WAY]",
-    help=f"Read REWARD as this trainer's: {', '.join(target.name for target in TARGETS)}; where it is called "
-    "in several ways, as this one, such as trl:messages.",
+    help=f"Read REWARD as a function of this trainer: {', '.join(target.name for target in TARGETS)}. Add "
+    ":WAY where the trainer has several ways to call it, such as trl:messages.",
 )
 weights_option = click.option(
     "--log-weight",
@@ -163,53 +175,50 @@ weights_option = click.option(
     multiple=True,
     callback=number_pairs,
     metavar="NAME=NUMBER",
-    help="What a score of the log counts, where the log itself is the reward; repeat for more.",
+    help="Weight of a logged score, where the log's own scores are the reward; repeat for more.",
 )
 training_option = click.option(
     "--training",
     multiple=True,
     callback=settings,
     metavar="FILE|NAME=VALUE",
-    help="The trainer's settings: verl's YAML, a GRPOConfig as YAML or JSON, or one such as "
-    "scale_rewards=none; repeat for more.  [default: TRL's]",
+    help="The trainer's settings: a file (verl's YAML, a GRPOConfig as YAML or JSON) or one setting, "
+    "such as scale_rewards=none; repeat for more.  [default: TRL's]",
 )
 label_option = click.option(
-    "--label", metavar="COLUMN", help="A column that is trusted to say which completions are good."
+    "--label", metavar="COLUMN", help="A trusted column that says which completions are good."
 )
 by_option = click.option(
     "--by",
     multiple=True,
     metavar="COLUMN",
-    help="Look at each value of this column by itself, too; repeat for more.  [default: data_source, task, "
+    help="Also look at each value of this column alone; repeat for more.  [default: data_source, task, "
     "policy, step, where siblings share them]",
 )
 seed_option = click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the bootstrap."
+    "--seed", type=Integer(min=0), default=0, show_default=True, help="Seed of the bootstrap."
 )
 timeout_option = click.option(
     "--timeout",
-    type=click.FloatRange(min=0),
+    type=Number(min=0),
     metavar="SECONDS",
-    help=f"That one call of your own code may take; 0 for no limit.  [default: {TIMEOUT:g}]",
+    help=f"Time limit for one call of your code; 0 for no limit.  [default: {TIMEOUT:g}]",
 )
 budget_option = click.option(
     "--budget",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Number(min=0, min_open=True),
     default=BUDGET,
     show_default=True,
     metavar="SECONDS",
-    help="For all probes of a reward; what was not tried is listed.",
+    help="Time limit for all probes of a reward; what was not tried is listed.",
 )
 leakage_option = click.option(
     "--leakage",
-    type=click.FloatRange(0, 1),
+    type=Number(0, 1),
     default=LEAKAGE,
     show_default=True,
     metavar="SHARE",
-    help="Of what there is to earn, that a wrong answer in good form may earn.",
-)
-baseline_option = click.option(
-    "--baseline", metavar="FILE", help="A JSON file of findings of probes that are known and accepted."
+    help="Largest share of the maximum reward that a wrong answer in good form may earn.",
 )
 no_cache_option = click.option(
     "--no-cache",
@@ -219,6 +228,7 @@ no_cache_option = click.option(
     callback=_keep_no_answers,
     help="Ask models anew: neither take answers that are kept, nor keep any.",
 )
+baseline_option = click.option("--baseline", metavar="FILE", help="A JSON file of accepted probe findings.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 
 

@@ -13,6 +13,8 @@ import rewardkit as rk
 from rewardkit.cli.group import main
 from rewardkit.cli.options import (
     REWARD,
+    Integer,
+    Number,
     as_option,
     baseline_option,
     budget_option,
@@ -47,44 +49,52 @@ OTHER_FAMILIES = {
 @main.command("probe", epilog=REWARD)
 @click.argument("reward", required=False)
 @click.argument("rollouts", required=False)
-@click.option("--cases", metavar="FILE", help="Cases whose completions are probed as well, or alone.")
+@click.option("--cases", metavar="FILE", help="Cases to probe from, beside ROLLOUTS or instead of it.")
 @label_option
 @click.option(
-    "--only", multiple=True, metavar="NAME", help="A family or a probe, see --list; may be repeated."
+    "--only",
+    multiple=True,
+    metavar="NAME",
+    help="Run this family or probe only (see --list); repeat for more.",
 )
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Number(min=0, min_open=True),
     default=TIMEOUT,
     show_default=True,
     metavar="SECONDS",
-    help="That one call of your own code may take; longer is a finding.",
+    help="Time limit for one call of your code; a longer call is a finding.",
 )
 @budget_option
 @leakage_option
 @click.option(
     "--search",
-    type=click.IntRange(min=0),
+    type=Integer(min=0),
     default=CALLS,
     show_default=True,
     metavar="N",
-    help="Completions that are put together and tried beyond the fixed list; 0 for none.",
+    help="Number of completions to build and try beyond the fixed list; 0 for none.",
 )
-@click.option("--expects-partial", is_flag=True, help="A nearly right answer may earn a part.")
+@click.option("--expects-partial", is_flag=True, help="Accept a partial reward for a nearly right answer.")
 @click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the prompts that are drawn."
+    "--seed", type=Integer(min=0), default=0, show_default=True, help="Seed of the sample of prompts."
 )
 @click.option(
     "--fail-on",
     type=click.Choice(["warn", "high"]),
-    help="Exit 1 when there is a finding of this severity or above that is not accepted.",
+    help="Exit 1 when a finding of this severity or above is not accepted.",
 )
 @baseline_option
-@click.option("--accept", "reason", metavar="REASON", help="Accept what is found now into the baseline.")
 @click.option(
-    "--write-cases", "written", metavar="FILE", help="Add the cases that would notice it to this file."
+    "--accept",
+    "reason",
+    metavar="REASON",
+    help="Add the findings of this run to the baseline, with this reason.",
 )
-@click.option("--list", "as_list", is_flag=True, help="Say which families and probes there are, and end.")
+@click.option(
+    "--write-cases", "written", metavar="FILE", help="Add cases that would catch the findings to this file."
+)
+@click.option("--list", "as_list", is_flag=True, help="List the families and probes, and exit.")
 @as_option
 @rollout_options
 @json_option

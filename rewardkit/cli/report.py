@@ -36,7 +36,7 @@ from rewardkit.rewards.training import Training
     "--reward",
     "rewards",
     multiple=True,
-    help='The reward; may be repeated for several. Without one, or as "logged": the scores in the log.',
+    help='The reward; repeat for more. Without it, or with "logged": the scores in the log.',
 )
 @click.option(
     "--rollouts",

@@ -35,39 +35,46 @@ def _object(ctx: click.Context, parameter: click.Parameter, value: str | None) -
 
 @main.command("sample", epilog=f"The key is taken from {KEY} in the environment; a local server needs none.")
 @click.argument("prompts")
-@click.option("--base-url", required=True, metavar="URL", help="Of the server: http://localhost:8000/v1")
-@click.option("--model", required=True, help="The name by which the server knows the model.")
-@click.option("-n", type=int, default=8, show_default=True, help="Completions of each prompt.")
+@click.option(
+    "--base-url",
+    required=True,
+    metavar="URL",
+    help="Address of the server, such as http://localhost:8000/v1.",
+)
+@click.option("--model", required=True, help="Name of the model on the server.")
+@click.option("-n", type=int, default=8, show_default=True, help="Completions for each prompt.")
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path),
     required=True,
-    help="The log, JSONL; taken up if there.",
+    help="The JSONL log to write; an existing one is continued.",
 )
-@click.option("--temperature", type=float, default=1.0, show_default=True, help="Trainers sample with 1.")
-@click.option("--top-p", type=float, help="Default: the server's.")
-@click.option("--max-tokens", type=int, help="That a completion may have. Default: the server's.")
-@click.option("--seed", type=int, help="Each completion gets one of its own, derived from it. Default: none.")
+@click.option(
+    "--temperature", type=float, default=1.0, show_default=True, help="Sampling temperature; trainers use 1."
+)
+@click.option("--top-p", type=float, help="Nucleus sampling.  [default: the server's]")
+@click.option("--max-tokens", type=int, help="Longest completion.  [default: the server's]")
+@click.option(
+    "--seed", type=int, help="Seed; each completion gets its own, derived from it.  [default: none]"
+)
 @click.option("--system", metavar="TEXT", help="A system message in front of each prompt.")
-@click.option("--policy", metavar="NAME", help="What the log calls the model. Default: the model's name.")
+@click.option("--policy", metavar="NAME", help="Name of the model in the log.  [default: that of --model]")
 @click.option(
     "--extra-body",
     callback=_object,
     metavar="JSON",
-    help="Further fields of the request, such as '{\"top_k\": 20}'.",
+    help="More fields of the request, such as '{\"top_k\": 20}'.",
 )
-@click.option(
-    "--prompt", metavar="COLUMN", help="The column of the prompts, where its name is an unusual one."
-)
-@click.option(
-    "--prompt-id", metavar="COLUMN", help="The column of their ids. Default: made from the prompts."
-)
-@click.option("--limit", type=int, help="Sample the first so many prompts.")
+@click.option("--prompt", metavar="COLUMN", help="Column of the prompts, where its name is not recognised.")
+@click.option("--prompt-id", metavar="COLUMN", help="Column of their ids.  [default: made from the prompts]")
+@click.option("--limit", type=int, help="Sample only this many prompts, the first ones.")
 @click.option("--add", is_flag=True, help="Add to a log that has other policies or other prompts.")
 @click.option("--concurrency", type=int, default=CONCURRENCY, show_default=True, help="Requests at a time.")
-@click.option("--timeout", type=float, default=TIMEOUT, show_default=True, help="Seconds for one answer.")
-@click.option("--retries", type=int, default=RETRIES, show_default=True, help="Of one request.")
+@click.option(
+    "--timeout", type=float, default=TIMEOUT, show_default=True, help="Time limit for one answer, in seconds."
+)
+@click.option("--retries", type=int, default=RETRIES, show_default=True, help="Retries of one request.")
 @json_option
 @click.pass_context
 def sample_command(

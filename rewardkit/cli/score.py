@@ -42,7 +42,7 @@ def _most_often(scores: rk.Scores) -> str:
     "-o",
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
-    help="A folder for scores.parquet and run.json.",
+    help="Folder for scores.parquet and run.json.",
 )
 @as_option
 @rollout_options
@@ -51,7 +51,7 @@ def _most_often(scores: rk.Scores) -> str:
     "--workers",
     type=int,
     metavar="NUMBER",
-    help="Processes that score, groups kept together; default: this one.",
+    help="Number of worker processes; groups stay together.  [default: score in this process]",
 )
 @no_cache_option
 @json_option

@@ -11,6 +11,7 @@ import click
 import rewardkit as rk
 from rewardkit.cli.group import main
 from rewardkit.cli.options import (
+    Number,
     json_option,
     label_option,
     limit_for,
@@ -29,20 +30,21 @@ from rewardkit.probes.suspect import suspect
 
 @main.command("suspect", epilog=SCORES)
 @click.argument("scores")
-@click.option("--like", metavar="ID", help="Completions whose form is like that of this rollout_id.")
-@click.option("--pattern", metavar="REGEX", help="Completions in which this regular expression is found.")
+@click.option("--like", metavar="ID", help="Completions with a form like that of this rollout_id.")
+@click.option("--pattern", metavar="REGEX", help="Completions with a match of this regular expression.")
 @click.option(
     "--alike",
-    type=click.FloatRange(min=0, min_open=True, max=1),
-    help=f"The likeness from which on one is like another, of --like.  [default: {ALIKE:g}]",
+    type=Number(min=0, min_open=True, max=1),
+    help=f"With --like: the least likeness, from 0 to 1.  [default: {ALIKE:g}]",
 )
-@click.option("--patched", metavar="REWARD", help="A mended reward, as file.py:name, to hold against them.")
+@click.option("--patched", metavar="REWARD", help="A fixed reward (file.py:name) to score them with.")
 @label_option
 @click.option(
     "--by",
     multiple=True,
     metavar="COLUMN",
-    help="Where to look for more or fewer of them; repeat for more.  [default: each column of few values]",
+    help="Compare their share between the values of this column; repeat for more.  [default: every column of "
+    "few values]",
 )
 @training_option
 @rollout_options
@@ -51,11 +53,11 @@ from rewardkit.probes.suspect import suspect
 @timeout_option
 @click.option(
     "--budget",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Number(min=0, min_open=True),
     default=BUDGET,
     show_default=True,
     metavar="SECONDS",
-    help="For all of the mended reward; what it was not tried on is said.",
+    help="Time limit for all calls of the fixed reward; what it was not tried on is listed.",
 )
 @json_option
 def suspect_command(

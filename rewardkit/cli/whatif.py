@@ -101,7 +101,7 @@ def _fitted(scores: rk.Scores, name: str, gate: Gate | None) -> Gate | None:
     multiple=True,
     callback=number_pairs,
     metavar="NAME=NUMBER",
-    help="Another weight of a component; repeat for more.",
+    help="New weight of a component; repeat for more.",
 )
 @click.option(
     "--gate",
@@ -109,7 +109,7 @@ def _fitted(scores: rk.Scores, name: str, gate: Gate | None) -> Gate | None:
     multiple=True,
     callback=_gates,
     metavar="NAME=CONDITION",
-    help="Another gate of a component: 'concise=correct>=1' (or <=, ==), or concise=none; repeat for more.",
+    help="New gate of a component: 'concise=correct>=1' (or <=, ==), or concise=none; repeat for more.",
 )
 @training_option
 @click.option(
@@ -117,11 +117,14 @@ def _fitted(scores: rk.Scores, name: str, gate: Gate | None) -> Gate | None:
     multiple=True,
     callback=settings,
     metavar="FILE|NAME=VALUE",
-    help="The settings before.  [default: those of --training where a weight or gate changes, else TRL's]",
+    help="Settings to compare with.  [default: those of --training where a weight or gate changes, "
+    "else TRL's]",
 )
 @label_option
 @click.option(
-    "--reward", metavar="REWARD", help="The reward of SCORES itself, to score the rows that a gate opens."
+    "--reward",
+    metavar="REWARD",
+    help="The reward that wrote SCORES, to score the rows that a new gate opens.",
 )
 @rollout_options
 @weights_option

@@ -95,7 +95,8 @@ class Rollouts:
 
     def select(self, rows: NDArray[np.bool_] | Sequence[int]) -> Rollouts:
         """The rollouts at these positions (or where the mask is true)."""
-        return replace(self, table=self.table.iloc[np.arange(len(self))[np.asarray(rows)]])
+        chosen = np.asarray(rows, dtype=None if len(rows) else int)
+        return replace(self, table=self.table.iloc[np.arange(len(self))[chosen]])
 
     @cached_property
     def groups(self) -> NDArray[np.intp]:

@@ -69,7 +69,7 @@ def read(
     if not components:
         raise RewardError(f"{name} gave nothing for the sample: {chosen[0].title} expects {chosen[0].form}")
     if several and listed:
-        said.append("a completion that only some of the functions judge is paid by those")
+        said.append("A completion that some functions return None for is scored by the others.")
     missing = "skip" if several and listed else "nan"
     return Reward(identifier(name), fields, components, on_missing=missing, origin="\n".join(said))
 

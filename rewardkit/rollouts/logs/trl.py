@@ -50,12 +50,10 @@ def _read(source: Source, keep: Collection[str]) -> Log:
     extras = [name for name in between if name not in {*rewards, *known} and numeric(columns[name])]
     if len(rewards) > 1 and paid is None:
         warnings += (
-            f"which of {listed(rewards)} are reward functions cannot be told from the advantages "
-            "(reward_weights may differ): all are taken for such; give weights to say otherwise",
+            f"Cannot tell which of {listed(rewards)} are reward functions; counting all with weight 1. "
+            "Set them with --log-weight.",
         )
-    unweighted = (
-        "TRL logs no reward_weights: each counts 1 in a diagnosis of the log unless weights are given"
-    )
+    unweighted = "TRL logs no reward_weights: each has weight 1 until you pass --log-weight"
     return Log(
         source,
         {**dict.fromkeys(rewards, 1.0), **dict.fromkeys(extras, 0.0)},
