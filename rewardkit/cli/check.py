@@ -22,8 +22,8 @@ from rewardkit.html.markup import aligned
 @click.option(
     "--mutants", is_flag=True, help="List small changes of the reward that your cases do not catch."
 )
-@no_cache_option
 @click.option("--rollouts", metavar="FILE", help="With --mutants: try the changes on these completions, too.")
+@no_cache_option
 @json_option
 @click.pass_context
 def check_command(
