@@ -11,10 +11,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent / "sampling"))
-
-from bench import compare
-
 import rewardkit as rk
 
 ROWS, AT_ONCE = 1000, 16
@@ -48,6 +44,8 @@ def by_hand(url: str, requests: list[dict[str, object]]) -> list[str]:
 
 def main() -> None:
     """Print seconds and ratio."""
+    from bench import compare
+
     os.environ["NO_PROXY"] = "127.0.0.1"
     folder = str(Path(__file__).parent / "sampling")
     with subprocess.Popen(

