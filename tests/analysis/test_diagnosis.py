@@ -298,7 +298,7 @@ def test_every_code_has_a_sentence_that_a_test_here_has_seen():
     elsewhere = {"binary", "high_variance", "errors", "out_of_range", "gate_rarely_open"}
     elsewhere |= {"log_mismatch", "log_not_compared", "unread_keys"}  # in test_logs_recorded
     elsewhere |= {"bimodal", "not_finite", "not_enough"}  # in test_spread_findings and test_bad_input
-    elsewhere |= {"of_siblings"}  # in PLANTED_SIBLINGS
+    elsewhere |= {"of_siblings"}  # in test_planted
     elsewhere |= {
         "length_bias",
         "column_bias",
