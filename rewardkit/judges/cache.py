@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import sqlite3
 from pathlib import Path
@@ -12,6 +13,8 @@ from rewardkit.errors import InputError
 from rewardkit.rollouts.package_data import GALLERY, bundled
 
 __all__ = ["FOLDER", "Cache", "cache_file", "read_recorded"]
+
+log = logging.getLogger(__name__)
 
 FOLDER = "REWARDKIT_CACHE"
 """Environment variable with the folder of the cache; "off" for none."""
@@ -32,6 +35,8 @@ def cache_file() -> Path | None:
 class Cache:
     """Answers by key, in a file that several processes may use at once. An answer is plain data, as JSON.
 
+    Processes that ask for the same answer at the same time both pay for it.
+
     InputError: the file cannot be opened or is no cache.
     """
 
@@ -51,12 +56,18 @@ class Cache:
 
     def get(self, key: str) -> dict[str, Any] | None:
         """The answer that is kept under a key, ``None`` where there is none."""
-        row = self._file.execute("SELECT answer FROM answers WHERE key = ?", (key,)).fetchone()
+        try:
+            row = self._file.execute("SELECT answer FROM answers WHERE key = ?", (key,)).fetchone()
+        except sqlite3.Error:  # it was emptied or removed meanwhile
+            return None
         return json.loads(row[0]) if row else None
 
     def put(self, key: str, answer: dict[str, Any]) -> None:
-        """Keep an answer."""
-        self._file.execute("INSERT OR REPLACE INTO answers VALUES (?, ?)", (key, json.dumps(answer)))
+        """Keep an answer. Where that fails (a full disk), it is used all the same, and a warning logged."""
+        try:
+            self._file.execute("INSERT OR REPLACE INTO answers VALUES (?, ?)", (key, json.dumps(answer)))
+        except sqlite3.Error as error:
+            log.warning("an answer could not be kept in %s: %s", self.path, error)
 
     @property
     def count(self) -> int:
@@ -91,6 +102,6 @@ def read_recorded(source: str) -> dict[str, dict[str, Any]]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
         answers = [json.loads(line) for line in lines if line.strip()]
-        return {answer["key"]: answer for answer in answers}
+        return {answer["key"]: {"text": answer["text"]} for answer in answers}
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise InputError(f"recorded={source!r} holds no recorded answers ({error})") from None

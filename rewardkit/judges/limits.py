@@ -27,12 +27,13 @@ class Limits(Primitive):
     """How fast, how long and for how much a server is asked; judges with the same limits on it share them.
 
     At most `concurrency` calls are under way, and `requests_per_minute` and `tokens_per_minute` are not
-    passed, asking again included (tokens are estimated before a call: a quarter of its characters, and the
-    most that the answer may have). An attempt may take `timeout` seconds, with `retries` more of them on 429,
-    5xx and silence, spaced as the server says, else further and further apart; a call with all of them
-    `call_deadline` seconds, and all calls of a run `run_deadline`. `prices` are for a million tokens of the
-    question and of the answer; with them what a call costs is recorded, and `budget` ends a run: what is not
-    asked any more is not judged. ValueError: numbers that cannot be, a budget without prices.
+    passed, repeated attempts included (tokens are estimated before a call: a quarter of its characters, and
+    the most that the answer may have). An attempt may take `timeout` seconds; one that fails (429, 5xx,
+    timeout) is repeated up to `retries` times, after the time that the server says, else after longer and
+    longer ones. `call_deadline` is for a call with all its attempts, from its turn on, `run_deadline` for all
+    calls of a run. `prices` are for a million tokens of the question and of the answer; with them the cost of
+    a call is recorded. At `budget` no new call of the run starts; calls under way finish, and may pass it.
+    ValueError: numbers that cannot be, a budget without prices.
 
     >>> Limits(concurrency=4, prices=(0.15, 0.6), budget=2.0)
     rk.judges.Limits(concurrency=4, prices=(0.15, 0.6), budget=2.0)

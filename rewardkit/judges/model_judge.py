@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import json
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
-from urllib.parse import urlsplit
 
 from rewardkit.errors import NotJudged
 from rewardkit.judges.limits import Limits
@@ -16,7 +16,7 @@ from rewardkit.judges.session import Answer, Session, in_session, session_of
 from rewardkit.primitives.primitive import Primitive
 from rewardkit.rollouts.chat import KEY
 
-__all__ = ["ModelJudge", "address", "column_names"]
+__all__ = ["ModelJudge", "address", "column_names", "request_options"]
 
 MAX_TOKENS = 1000
 """Of an answer, where options= say nothing else. Our choice: a reason takes some hundred, thoughts more."""
@@ -31,10 +31,25 @@ def column_names(option: str, value: Any) -> Any:
 
 
 def address(option: str, value: Any) -> Any:
-    """The address. ValueError: a password stands in it, which records and saved files would show."""
-    if "@" in urlsplit(str(value)).netloc:
-        raise ValueError(f"{option}= holds a password, which every record would show; set {KEY} instead")
+    """The address. ValueError: a password or key stands in it, which records would show."""
+    if set("@?") & set(str(value)):
+        raise ValueError(f"{option}= holds a password or key, which records would show; set {KEY} instead")
     return value
+
+
+def request_options(option: str, value: Any) -> Any:
+    """Options of a request. ValueError: they are no JSON, or one is the judge's own to set."""
+    own = {"model", "messages", "response_format", "stream", "n", "seed"}
+    try:
+        plain = json.loads(json.dumps(value))
+    except (TypeError, ValueError, RecursionError):
+        plain = None
+    if not isinstance(plain, dict) or own & set(plain):
+        raise ValueError(
+            f"{option}={value!r} does not fit; give JSON such as {{'temperature': 1.0}}, without "
+            f"{', '.join(sorted(own))}"
+        )
+    return dict(value)
 
 
 class ModelJudge(Primitive):

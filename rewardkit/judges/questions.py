@@ -89,6 +89,7 @@ def object_of(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 def read_object(text: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     """The object that an answer is, alone or in a code block. ValueError: none, or not of the schema."""
+    text = re.sub(r"\A\s*<think>.*?</think>", "", text, flags=re.DOTALL)  # what a reasoning model thought
     fenced = re.fullmatch(r"\s*```(?:json)?\s*\n(.*)\n\s*```\s*", text, re.DOTALL)
     try:
         value = json.loads(fenced[1] if fenced else text)

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from rewardkit.errors import NotJudged
 from rewardkit.judges.limits import Limits
-from rewardkit.judges.model_judge import ModelJudge, address, column_names
+from rewardkit.judges.model_judge import ModelJudge, address, column_names, request_options
 from rewardkit.judges.questions import levels_schema, question, read_object, with_marks
 from rewardkit.judges.session import Answer
 from rewardkit.primitives.notes import VERDICT, note
@@ -24,16 +24,17 @@ DEFAULT = Limits()
 
 def _scale(option: str, value: Any) -> Any:
     """Levels by name; ValueError where there are fewer than two, or one has no score in [0, 1]."""
-    known = isinstance(value, Mapping) and all(
+    levels = {str(level): score for level, score in value.items()} if isinstance(value, Mapping) else {}
+    known = all(
         isinstance(score, int | float) and not isinstance(score, bool) and 0 <= score <= 1
-        for score in value.values()
+        for score in levels.values()
     )
-    if not known or len(value) < 2 or len(set(value.values())) < 2:
+    if not known or len(set(levels.values())) < 2:
         raise ValueError(
             f"{option}={value!r} is no scale; give two levels or more with scores in [0, 1], such as "
             "{'good': 1.0, 'fair': 0.5, 'poor': 0.0}"
         )
-    return {str(level): float(score) for level, score in value.items()}
+    return {level: float(score) for level, score in levels.items()}
 
 
 def _criteria(option: str, value: Any) -> Any:
@@ -58,8 +59,8 @@ class judge(ModelJudge):
     that chose the most frequent level. ``negative=True``: the rubric describes a fault, and the score is 1
     where it is absent.
 
-    Not judged, with the reason, is what has no usable answer: a refusal, an answer that fits no level twice,
-    a call that failed for good, a budget that is used up. Answers are kept in the user's cache
+    Not judged, with the reason, is what has no usable answer: a missing column, a refusal, two answers that
+    fit no level, a call that failed for good, a budget that is used up. Answers are kept in the user's cache
     (``cache=False`` asks again), `recorded` ones come first. `options` go to the server, such as
     ``{"temperature": 1.0}``; ``None`` leaves one out. The verdict (level, reason, raw answer, tokens) stands
     in the scored table under ``verdict/<component>``, what it cost under ``cost/<component>``.
@@ -84,7 +85,7 @@ class judge(ModelJudge):
     samples: int = 1
     negative: bool = False
     limits: Limits = DEFAULT
-    options: Mapping[str, Any] | None = None
+    options: Annotated[Mapping[str, Any], request_options] | None = None
     cache: bool = True
     recorded: str | None = None
 
@@ -102,6 +103,8 @@ class judge(ModelJudge):
         return self.scale or YES_NO
 
     async def __call__(self, **columns: Any) -> float:
+        if missing := [name for name in self.columns if columns[name] is None]:
+            raise NotJudged(f"there is no {missing[0]!r}")
         names = list(self.criteria or {})
         calls = [names] if self.one_call or not names else [[name] for name in names]
         requests = [

@@ -9,9 +9,11 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import math
 import os
 import time
 from collections.abc import Callable, Coroutine, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, TypeVar
@@ -29,6 +31,9 @@ T = TypeVar("T")
 
 OPENAI = "https://api.openai.com/v1"
 MINUTE = 60.0  # seconds
+AGAIN_SECONDS = 30.0
+"""After which a server that did not answer is tried again. Our choice: about what a restart takes."""
+_TIMER: ContextVar[asyncio.Timeout | None] = ContextVar("rewardkit_call_deadline", default=None)
 LONGEST_ANSWER = 100_000
 """Characters of an answer that is read. Our choice: a level and its reason take a few hundred."""
 
@@ -62,7 +67,10 @@ class Spent:
     cost: float = 0.0
     calls: int = 0
     ended: str = ""
-    """Why no further call is made."""
+    """Why no further call is made, until a time of the monotonic clock."""
+    until: float = math.inf
+    unusable: dict[str, str] = field(default_factory=dict)
+    """Why the answers under a key were paid for in vain, which siblings need not do again."""
 
 
 class Session:
@@ -123,14 +131,26 @@ class Session:
                     raise NotJudged(f"the recorded answer cannot be used: {problem}") from None
             if self.offline:
                 raise NotJudged("there is no recorded answer, and no base_url of a server to ask")
-            text, tokens = await self.call(request)
+            if why := self.spent.unusable.get(key):
+                raise NotJudged(why)
             try:
-                value = read(text)
-            except ValueError as problem:
-                text, value, tokens = await self.repaired(request, text, tokens, problem, read)
+                text, value, tokens = await self.answered(request, read)
+            except Unusable as error:
+                self.spent.unusable[key] = str(error)
+                raise
             if self.cache is not None:
                 self.cache.put(key, {"text": text, "tokens": tokens})
             return Answer(text, value, tokens)
+
+    async def answered(
+        self, request: Mapping[str, Any], read: Callable[[str], Any]
+    ) -> tuple[str, Any, Tokens]:
+        """An answer that can be read, the first or a second, and the tokens of both. Unusable: neither."""
+        text, tokens = await self.call(request)
+        try:
+            return text, read(text), tokens
+        except ValueError as problem:
+            return await self.repaired(request, text, tokens, problem, read)
 
     async def repaired(
         self,
@@ -164,15 +184,21 @@ class Session:
                 raise NotJudged(why)
             self.spent.calls += 1
             try:
-                async with asyncio.timeout(self.limits.call_deadline):
+                async with asyncio.timeout(self.limits.call_deadline) as timer:
+                    _TIMER.set(timer)
                     answer = await self.send(request)
             except TimeoutError:
                 raise NotJudged(f"there was no answer within {self.limits.call_deadline:g} s") from None
             except Exception as error:  # whatever the client or the server does
-                if fatal := self.server.fatal(error, self.models or []):
+                fatal = self.server.fatal(error, self.models or [])
+                if fatal:
+                    gone = "does not answer" in str(fatal)  # a trainer's run goes on for days
                     self.spent.ended = str(fatal)
-                raise NotJudged(f"there is no answer: {self.server.reason(error)}") from None
-            tokens = (answer["prompt_tokens"] or 0, answer["completion_tokens"] or 0)
+                    self.spent.until = time.monotonic() + AGAIN_SECONDS if gone else math.inf
+                raise NotJudged(
+                    str(fatal) if fatal else f"there is no answer: {self.server.reason(error)}"
+                ) from None
+            tokens = _count(answer["prompt_tokens"]), _count(answer["completion_tokens"])
             self.spent.cost += self.limits.cost(tokens) or 0.0
         text = answer["completion"] or ""
         if answer.get("refusal"):
@@ -192,11 +218,12 @@ class Session:
         if "response_format" in sent:
             sent["response_format"] = SCHEMA_FORMS[form](sent["response_format"])
         sent = {name: value for name, value in sent.items() if value is not None}
+        own = {name: sent.pop(name) for name in ("model", "messages", "response_format") if name in sent}
         try:
-            raw = await client.chat.completions.with_raw_response.create(**sent)
+            raw = await client.chat.completions.with_raw_response.create(**own, extra_body=sent)
         except openai.APIStatusError as error:
             known = error.status_code in REFUSED and any(word in str(error) for word in SCHEMA_WORDS)
-            if "response_format" not in sent or not known:
+            if "response_format" not in own or not known:
                 raise
             self.form = max(self.form, form + 1)  # calls under way together are refused together
             return await self.send(request)
@@ -215,8 +242,14 @@ class Session:
             self.rates.append((AsyncLimiter(limits.tokens_per_minute, MINUTE), _tokens))
 
         async def wait(request: Any) -> None:
+            timer, clock = _TIMER.get(), asyncio.get_running_loop().time
+            began, when = clock(), timer.when() if timer else None
+            if timer and self.rates:
+                timer.reschedule(None)  # a call's deadline does not run while it waits for its turn
             for rate, amount in self.rates if request.method == "POST" else ():
                 await rate.acquire(min(amount(request), rate.max_rate))
+            if timer and when is not None:
+                timer.reschedule(when + clock() - began)
 
         async def refused(response: Any) -> None:
             if response.status_code in REFUSED and b"response_format" in await response.aread():
@@ -235,7 +268,7 @@ class Session:
     def ended(self) -> str:
         """Why no further call of this run is made; empty where one may be."""
         limits, spent = self.limits, self.spent
-        if spent.ended:
+        if spent.ended and time.monotonic() < spent.until:
             return spent.ended
         if limits.budget is not None and spent.cost >= limits.budget:
             return f"the budget of {limits.budget:g} is used up"
@@ -256,6 +289,11 @@ REFUSED = (400, 422, 500)
 """Status by which a server refuses a form of schema; 500 is llama-cpp-python's."""
 
 SCHEMA_WORDS = ("response_format", "json_schema", "structured output", "guided")
+
+
+def _count(tokens: Any) -> int:
+    """A count of tokens as a server gives it; what is none counts 0."""
+    return tokens if type(tokens) is int and tokens > 0 else 0
 
 
 def _tokens(request: Any) -> float:
@@ -282,14 +320,18 @@ def _session(
     limits: Limits,
     recorded: str | None,
     keep: bool,
-    place: str,
+    *environment: str | None,
 ) -> Session:
     return Session(base_url, model, limits, recorded, keep)
 
 
 def session_of(base_url: str | None, model: str, limits: Limits, recorded: str | None, keep: bool) -> Session:
-    """The session of these settings in this process. InputError: settings that cannot be; no key."""
-    return _session(os.getpid(), base_url, model, limits, recorded, keep, str(cache_file()))
+    """The session of these settings in this process, and of the key, address and cache in the environment.
+
+    InputError: settings that cannot be; no key.
+    """
+    environment = (os.environ.get(KEY), os.environ.get("OPENAI_BASE_URL"), str(cache_file()))
+    return _session(os.getpid(), base_url, model, limits, recorded, keep, *environment)
 
 
 async def in_session(work: Coroutine[Any, Any, T]) -> T:

@@ -106,9 +106,8 @@ class Server:
         try:
             return [str(model.id) for model in once.models.list().data]
         except Exception as error:  # whatever it answers in place of a list: it is there
-            gone = self.fatal(error, []) if _fatal_code(error) == "unreachable" else None
-            if gone:
-                raise gone from None
+            if _fatal_code(error) in ("unreachable", 401) and (why := self.fatal(error, [])):
+                raise why from None
             return []
 
     def reason(self, error: Exception) -> str:

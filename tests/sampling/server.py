@@ -73,6 +73,7 @@ class ModelServer:
 
             def do_GET(self) -> None:
                 server.keys.append(self.headers["Authorization"])
+                time.sleep(server.models.delay)
                 self.send(server.models)
 
             def do_POST(self) -> None:
@@ -82,13 +83,14 @@ class ModelServer:
                     server._at_work += 1
                     server.most_at_once = max(server.most_at_once, server._at_work)
                 try:
-                    self.send(server.reply(request) if self.path in PATHS else Reply(status=404))
+                    reply = server.reply(request) if self.path in PATHS else Reply(status=404)
+                    time.sleep(reply.delay)
                 finally:
-                    with server._lock:
+                    with server._lock:  # before the client has its answer and asks again
                         server._at_work -= 1
+                self.send(reply)
 
             def send(self, reply: Reply) -> None:
-                time.sleep(reply.delay)
                 body = reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()
                 try:
                     self.send_response(reply.status)
