@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import sqlite3
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,7 @@ class Cache:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
+            weakref.finalize(self, self._file.close)
             self._file.execute("PRAGMA journal_mode=WAL")
             self._file.execute("PRAGMA synchronous=NORMAL")  # a killed process loses nothing
             self._file.execute("CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, answer TEXT)")
