@@ -22,7 +22,7 @@ from weakref import WeakValueDictionary
 from rewardkit.errors import InputError, NotJudged, did_you_mean
 from rewardkit.judges.cache import Cache, cache_file, read_recorded
 from rewardkit.judges.limits import Limits
-from rewardkit.rollouts.chat import KEY, NO_KEY, Server, read_answer
+from rewardkit.rollouts.chat import KEY, NO_KEY, Server, fatal_code, read_answer
 from rewardkit.scoring.calls import event_loop
 
 __all__ = ["Answer", "Session", "in_session", "session_of"]
@@ -192,7 +192,7 @@ class Session:
             except Exception as error:  # whatever the client or the server does
                 fatal = self.server.fatal(error, self.models or [])
                 if fatal:
-                    gone = "does not answer" in str(fatal)  # a trainer's run goes on for days
+                    gone = fatal_code(error) == "unreachable"  # a trainer's run goes on for days
                     self.spent.ended = str(fatal)
                     self.spent.until = time.monotonic() + AGAIN_SECONDS if gone else math.inf
                 raise NotJudged(

@@ -18,7 +18,7 @@ from rewardkit.primitives.messages import content_text
 if TYPE_CHECKING:
     import openai
 
-__all__ = ["Server", "ask_all", "read_answer"]
+__all__ = ["Server", "ask_all", "fatal_code", "read_answer"]
 
 CONCURRENCY = 8
 """Requests at a time. Our choice: one group of 8. A server of one's own on a GPU takes many more."""
@@ -106,7 +106,7 @@ class Server:
         try:
             return [str(model.id) for model in once.models.list().data]
         except Exception as error:  # whatever it answers in place of a list: it is there
-            if _fatal_code(error) in ("unreachable", 401) and (why := self.fatal(error, [])):
+            if fatal_code(error) in ("unreachable", 401) and (why := self.fatal(error, [])):
                 raise why from None
             return []
 
@@ -117,7 +117,7 @@ class Server:
 
     def fatal(self, error: Exception, models: Sequence[str]) -> InputError | None:
         """What to say where an error means that no request will be answered, else ``None``."""
-        code = _fatal_code(error)
+        code = fatal_code(error)
         if code is None:
             return None
         what, hint = FATAL[code]
@@ -129,7 +129,7 @@ class Server:
         )
 
 
-def _fatal_code(error: Exception) -> Any:
+def fatal_code(error: Exception) -> Any:
     """The key in `FATAL` of an error, ``None`` where it has none; a server that is there may be slow."""
     import openai
 
