@@ -24,12 +24,12 @@ from rewardkit.primitives import extract, measure, siblings, verify
 from rewardkit.primitives import weights as weigh
 from rewardkit.primitives.gates import gate
 from rewardkit.primitives.notes import note
-from rewardkit.probes.asserting import assert_holds
-from rewardkit.probes.mutant_results import MutantResult
-from rewardkit.probes.mutants import mutants
-from rewardkit.probes.probing import ProbeResult, probe
-from rewardkit.probes.suspect import suspect
-from rewardkit.probes.suspicion import Suspicion
+from rewardkit.probes.mutants.mutants import mutants
+from rewardkit.probes.mutants.results import MutantResult
+from rewardkit.probes.probe import ProbeResult, probe
+from rewardkit.probes.results.asserting import assert_holds
+from rewardkit.probes.suspects.suspect import suspect
+from rewardkit.probes.suspects.suspicion import Suspicion
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.recorded import recorded
 from rewardkit.rewards.reward import Reward, Route

@@ -9,8 +9,8 @@ from click.testing import CliRunner
 import rewardkit as rk
 from rewardkit.cli import main
 from rewardkit.cli.probe import MUST
-from rewardkit.probes.attempts import Expects
-from rewardkit.probes.families import FAMILIES, PROBES
+from rewardkit.probes.strategies.attempts import Expects
+from rewardkit.probes.strategies.families import FAMILIES, PROBES
 
 REWARDS = '''
 import rewardkit as rk

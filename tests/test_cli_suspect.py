@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 import rewardkit as rk
 from rewardkit.cli import main
-from rewardkit.probes.suspect import suspect
+from rewardkit.probes.suspects.suspect import suspect
 
 SMALL = """
 import re

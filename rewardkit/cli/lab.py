@@ -31,7 +31,7 @@ from rewardkit.cli.options import (
 )
 from rewardkit.cli.presets import copied
 from rewardkit.errors import did_you_mean
-from rewardkit.probes.baseline import load_baseline
+from rewardkit.probes.results.baseline import load_baseline
 from rewardkit.rewards.recorded import LOGGED_REWARD
 from rewardkit.rollouts.package_data import bundled
 from rewardkit.targets.load import reward_named

@@ -12,8 +12,8 @@ import click
 import rewardkit as rk
 from rewardkit.cli.output import printable
 from rewardkit.judges.cache import FOLDER
-from rewardkit.probes.leaks import LEAKAGE
-from rewardkit.probes.probing import BUDGET
+from rewardkit.probes.probe import BUDGET
+from rewardkit.probes.results.leaks import LEAKAGE
 from rewardkit.rollouts.columns import TEXTS
 from rewardkit.rollouts.files import cell_number
 from rewardkit.scoring.deadlines import cannot_limit

@@ -27,14 +27,14 @@ from rewardkit.cli.output import emit
 from rewardkit.errors import did_you_mean
 from rewardkit.findings import counted
 from rewardkit.html.markup import aligned
-from rewardkit.probes import rendering
-from rewardkit.probes.asserting import met
-from rewardkit.probes.baseline import Baseline, accept, load_baseline, stale, under_baseline
-from rewardkit.probes.case_writing import append_cases
-from rewardkit.probes.families import FAMILIES, PROBES
-from rewardkit.probes.from_cases import rollouts_of, with_cases
-from rewardkit.probes.probing import TIMEOUT, probe
-from rewardkit.probes.search import CALLS
+from rewardkit.probes.probe import TIMEOUT, probe
+from rewardkit.probes.results import rendering
+from rewardkit.probes.results.asserting import met
+from rewardkit.probes.results.baseline import Baseline, accept, load_baseline, stale, under_baseline
+from rewardkit.probes.results.case_writing import append_cases
+from rewardkit.probes.search.search import CALLS
+from rewardkit.probes.strategies.families import FAMILIES, PROBES
+from rewardkit.probes.subjects.cases import rollouts_of, with_cases
 from rewardkit.rewards.recorded import LOGGED_REWARD
 
 OTHER_FAMILIES = {

@@ -23,9 +23,9 @@ from rewardkit.cli.options import (
 )
 from rewardkit.cli.output import emit
 from rewardkit.cli.scored import SCORES, scored_or_logged
-from rewardkit.probes.likeness import ALIKE
-from rewardkit.probes.probing import BUDGET
-from rewardkit.probes.suspect import suspect
+from rewardkit.probes.probe import BUDGET
+from rewardkit.probes.suspects.likeness import ALIKE
+from rewardkit.probes.suspects.suspect import suspect
 
 
 @main.command("suspect", epilog=SCORES)

@@ -24,8 +24,8 @@ from rewardkit.judges.report import JudgeReport
 from rewardkit.notebook import probed
 from rewardkit.notebook.redaction import redacted_reason
 from rewardkit.primitives.extract import Extractor
-from rewardkit.probes.mutant_results import MutantResult
-from rewardkit.probes.probing import ProbeResult
+from rewardkit.probes.mutants.results import MutantResult
+from rewardkit.probes.probe import ProbeResult
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.scoring.cases import CheckResult
 from rewardkit.scoring.explain import Explanation, explained, spans_of

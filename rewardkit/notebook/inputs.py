@@ -7,7 +7,7 @@ from typing import Any
 
 from rewardkit.errors import InputError
 from rewardkit.judges.report import JudgeReport, judge_report, judges_of
-from rewardkit.probes.from_cases import rollouts_of
+from rewardkit.probes.subjects.cases import rollouts_of
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts, load_rollouts
 from rewardkit.scoring.cases import Case, load_cases

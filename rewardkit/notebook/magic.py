@@ -20,8 +20,8 @@ from rewardkit.notebook.cell_errors import CellError, Place, asking_place, compo
 from rewardkit.notebook.cell_inputs import chosen_rollouts, encoded, options, reward_path, unquoted
 from rewardkit.notebook.versions import Difference, History, Version, changed
 from rewardkit.notebook.written import Written, component_rows
-from rewardkit.probes.probing import TIMEOUT, probe
-from rewardkit.probes.shown import one_line
+from rewardkit.probes.probe import TIMEOUT, probe
+from rewardkit.probes.results.excerpts import one_line
 from rewardkit.rewards.load import forget_beside
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts

@@ -12,12 +12,12 @@ import pandas as pd
 from rewardkit.findings import SEVERITIES, Finding, counted
 from rewardkit.html import markup
 from rewardkit.notebook.redaction import redacted_finding, redacted_reason
-from rewardkit.probes import rendering
-from rewardkit.probes.fixes import fix_for
-from rewardkit.probes.mutant_results import Judged, MutantResult
-from rewardkit.probes.probing import ProbeResult
-from rewardkit.probes.shown import one_line, shown
-from rewardkit.probes.summary import FAULTS, alarms_in_words, kind_of_alarm, ran, tried, verdict
+from rewardkit.probes.mutants.results import Judged, MutantResult
+from rewardkit.probes.probe import ProbeResult
+from rewardkit.probes.results import rendering
+from rewardkit.probes.results.excerpts import one_line, shown
+from rewardkit.probes.results.fixes import fix_for
+from rewardkit.probes.results.summary import FAULTS, alarms_in_words, kind_of_alarm, ran, tried, verdict
 from rewardkit.rollouts.package_data import GALLERY
 from rewardkit.scoring.cases import CheckResult
 from rewardkit.scoring.deadlines import TimeLimit

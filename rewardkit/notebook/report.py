@@ -22,9 +22,9 @@ from rewardkit.errors import InputError
 from rewardkit.notebook.display import TEXTS
 from rewardkit.notebook.pages import Page, Summary, index_page, notebook_body, notebook_page, summary_markdown
 from rewardkit.notebook.probed import Checked
-from rewardkit.probes.baseline import load_baseline
-from rewardkit.probes.leaks import LEAKAGE
-from rewardkit.probes.probing import BUDGET
+from rewardkit.probes.probe import BUDGET
+from rewardkit.probes.results.baseline import load_baseline
+from rewardkit.probes.results.leaks import LEAKAGE
 from rewardkit.rewards.recorded import LOGGED_REWARD
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training

@@ -10,9 +10,9 @@ from rewardkit.html import markup
 from rewardkit.notebook.cell_errors import ComponentError
 from rewardkit.notebook.display import Show
 from rewardkit.notebook.probed import contract_caption
-from rewardkit.probes.probing import ProbeResult
-from rewardkit.probes.rendering import finding_text
-from rewardkit.probes.shown import one_line
+from rewardkit.probes.probe import ProbeResult
+from rewardkit.probes.results.excerpts import one_line
+from rewardkit.probes.results.rendering import finding_text
 from rewardkit.scoring.cases import CheckResult
 from rewardkit.scoring.outcomes import STATUSES
 from rewardkit.scoring.scores import Scores

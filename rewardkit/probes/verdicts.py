@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from rewardkit.probes.attempts import EASE, Attempt, Probe, Subject
-from rewardkit.probes.scales import Scale
-from rewardkit.probes.trying import Outcome
+from rewardkit.probes.runner import Outcome
+from rewardkit.probes.strategies.attempts import EASE, Attempt, Probe, Subject
+from rewardkit.probes.subjects.scales import Scale
 
 __all__ = ["Fall", "Tally", "Trial", "severity", "tallied", "wilson"]
 

@@ -35,7 +35,12 @@ __all__ = [
 SOURCE_HASH = "__rewardkit_source_hash__"
 """Under this name a module that `load_reward` ran holds the hash of the text it was made from."""
 
-HOLDERS = ("rewardkit.primitives.", "rewardkit.judges.", "rewardkit.targets.", "rewardkit.probes.placing")
+HOLDERS = (
+    "rewardkit.primitives.",
+    "rewardkit.judges.",
+    "rewardkit.targets.",
+    "rewardkit.probes.results.placing",
+)
 """Where rewardkit's callables that may hold a user's function are defined."""
 
 _SEEN: WeakKeyDictionary[Any, tuple[str, str]] = WeakKeyDictionary()

@@ -13,7 +13,7 @@ import numpy as np
 from rewardkit.primitives import extract, measure
 from rewardkit.primitives.extract import Extractor
 from rewardkit.primitives.verify.json_values import json_of
-from rewardkit.probes.formats import THINKING, tags_in
+from rewardkit.probes.subjects.formats import THINKING, tags_in
 from rewardkit.starting.truths import Row, Truth, code_of
 from rewardkit.starting.ways import USED, Way
 

@@ -13,7 +13,7 @@ __all__ = ["notebook_text"]
 READ = """\
 import rewardkit as rk
 from rewardkit.notebook import display, parameters, plots, tables
-from rewardkit.probes.asserting import met
+from rewardkit.probes.results.asserting import met
 
 parameters.check_parameters(globals())
 show = display.Show(redact=redact)

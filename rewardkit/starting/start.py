@@ -15,7 +15,7 @@ import numpy as np
 
 from rewardkit.errors import InputError
 from rewardkit.findings import counted
-from rewardkit.probes.case_writing import append_cases
+from rewardkit.probes.results.case_writing import append_cases
 from rewardkit.rewards.load import hides_module
 from rewardkit.rewards.save import run_beside
 from rewardkit.rollouts.package_data import GALLERY

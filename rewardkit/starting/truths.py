@@ -13,7 +13,7 @@ from rewardkit.primitives import extract, verify
 from rewardkit.primitives.extract.extractor import Extractor
 from rewardkit.primitives.extract.letters import read_choice
 from rewardkit.primitives.texts import is_missing
-from rewardkit.probes.answers import answer_in, kind_of, options_in, states_list
+from rewardkit.probes.subjects.answers import answer_in, kind_of, options_in, states_list
 from rewardkit.starting.own import accepted
 
 __all__ = ["NO_TRUTH", "Truth", "code_of", "truth_of"]

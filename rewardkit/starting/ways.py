@@ -9,7 +9,7 @@ from typing import Any
 
 from rewardkit.primitives import extract
 from rewardkit.primitives.extract import Extractor
-from rewardkit.probes.formats import KEY, THINKING, tags_in
+from rewardkit.probes.subjects.formats import KEY, THINKING, tags_in
 from rewardkit.starting.truths import Row, Truth, code_of
 
 __all__ = ["Way", "other_readings", "taken", "ways"]

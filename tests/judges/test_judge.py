@@ -18,7 +18,7 @@ from server import SOON, Reply, error, said
 
 import rewardkit as rk
 from rewardkit.judges.cache import Cache, cache_file
-from rewardkit.probes.mutated_options import option_changes
+from rewardkit.probes.mutants.options import option_changes
 
 LIMITED = Reply({"error": {"message": "slow down"}}, status=429, headers={"retry-after": "0.01"})
 BARE_LIMIT = Reply({"error": {"message": "slow down"}}, status=429)

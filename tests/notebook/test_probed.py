@@ -19,7 +19,7 @@ from rewardkit.notebook.pages import Summary, _probes, summary_markdown
 from rewardkit.notebook.pages import page as whole_page
 from rewardkit.notebook.probed import MIME, Checked
 from rewardkit.notebook.redaction import redacted_finding
-from rewardkit.probes import rendering
+from rewardkit.probes.results import rendering
 from rewardkit.rollouts.package_data import bundled
 
 SECRET = "<script>SECRET</script>"

@@ -18,7 +18,7 @@ from rewardkit.errors import InputError
 from rewardkit.notebook import report as reports
 from rewardkit.notebook.pages import AGREES
 from rewardkit.notebook.report import NOTEBOOKS, report
-from rewardkit.probes.baseline import accept
+from rewardkit.probes.results.baseline import accept
 
 BOTH = ("gallery:arithmetic", "gallery:arithmetic.flawed")
 LEFT_OUT = "are left out of this page"

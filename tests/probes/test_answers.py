@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rewardkit as rk
-from rewardkit.probes.answers import answer_in, kind_of, options_in, wrong_answers
-from rewardkit.probes.formats import REASONING, Format, formats, skeleton, tags_in
-from rewardkit.probes.special_values import truth_like
+from rewardkit.probes.strategies.special_values import truth_like
+from rewardkit.probes.subjects.answers import answer_in, kind_of, options_in, wrong_answers
+from rewardkit.probes.subjects.formats import REASONING, Format, formats, skeleton, tags_in
 
 
 @pytest.mark.parametrize(

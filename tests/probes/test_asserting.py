@@ -7,9 +7,9 @@ from probed import FAILING, LEAKY, ROWS, STRICT, finding, held, leaked
 
 import rewardkit as rk
 from rewardkit.errors import InputError
-from rewardkit.probes.asserting import assert_holds, met
-from rewardkit.probes.baseline import accept
-from rewardkit.probes.probing import Inconclusive
+from rewardkit.probes.probe import Inconclusive
+from rewardkit.probes.results.asserting import assert_holds, met
+from rewardkit.probes.results.baseline import accept
 
 
 def leaking(weight):
@@ -98,7 +98,7 @@ def test_what_could_not_be_probed_is_not_said_to_hold(monkeypatch, options, hold
     none = replace(held().calibration, subjects=())
     why = (Inconclusive("reward", "no completion earns full marks; give cases"),)
     result = replace(held(), calibration=none, inconclusive=why, **options)
-    monkeypatch.setattr("rewardkit.probes.asserting.probe", lambda *_, **__: result)
+    monkeypatch.setattr("rewardkit.probes.results.asserting.probe", lambda *_, **__: result)
     if holds:
         assert_holds(STRICT, ROWS)
     else:

@@ -11,10 +11,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import rewardkit as rk
-from rewardkit.probes import pattern_steps, pattern_tree
-from rewardkit.probes.backtracking import Weakness, patterns_in, pumps, weaknesses
-from rewardkit.probes.pattern_steps import Spent, steps
-from rewardkit.probes.pattern_tree import read_tree
+from rewardkit.probes.contract import pattern_steps, pattern_tree
+from rewardkit.probes.contract.backtracking import Weakness, patterns_in, pumps, weaknesses
+from rewardkit.probes.contract.pattern_steps import Spent, steps
+from rewardkit.probes.contract.pattern_tree import read_tree
 from rewardkit.workers.pool import DeadlinePassed, Lost, Workers
 
 EXPONENTIAL = [

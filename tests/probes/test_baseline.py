@@ -9,7 +9,7 @@ from probed import HOSTILE, LEAKY, ROWS, failed, finding, held, leaked, with_fin
 
 import rewardkit as rk
 from rewardkit.errors import InputError
-from rewardkit.probes.baseline import (
+from rewardkit.probes.results.baseline import (
     Accepted,
     Baseline,
     accept,

@@ -8,7 +8,7 @@ import pytest
 from planted_probes import DATA, inside, strict
 
 import rewardkit as rk
-from rewardkit.probes.watching import Watched
+from rewardkit.probes.contract.watching import Watched
 
 ROLLOUTS = DATA["numbers"]
 

@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rewardkit as rk
-from rewardkit.probes.attempts import Subject
-from rewardkit.probes.calibration import Calibration
-from rewardkit.probes.edits import EDITS, crossed, edited, openers
-from rewardkit.probes.formats import REASONING, Format
-from rewardkit.probes.pieces import RIGHT, Piece, described, mentions, plain, written
-from rewardkit.probes.vocabulary import SLOT, Told, Vocabulary, constants, gathered
-from rewardkit.probes.wrongness import certainly_wrong
+from rewardkit.probes.search.edits import EDITS, crossed, edited, openers
+from rewardkit.probes.search.pieces import RIGHT, Piece, described, mentions, plain, written
+from rewardkit.probes.search.vocabulary import SLOT, Told, Vocabulary, constants, gathered
+from rewardkit.probes.strategies.attempts import Subject
+from rewardkit.probes.subjects.calibration import Calibration
+from rewardkit.probes.subjects.formats import REASONING, Format
+from rewardkit.probes.subjects.wrongness import certainly_wrong
 
 TAGGED = Format("<answer>", f"<think>{REASONING}</think>\n", "<answer>", "</answer>")
 BOXED = Format("box", f"{REASONING}\n", r"So it is $\boxed{", "}$.")

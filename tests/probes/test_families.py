@@ -8,7 +8,7 @@ from planted_probes import DATA, PLANTED, inside, strict
 
 import rewardkit as rk
 from rewardkit.errors import InputError
-from rewardkit.probes.families import FAMILIES, PROBES
+from rewardkit.probes.strategies.families import FAMILIES, PROBES
 
 CLEAN = rk.Reward("strict", components=[rk.Component("correct", strict)])
 ASKED = "equivalents"

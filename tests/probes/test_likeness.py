@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rewardkit as rk
-from rewardkit.probes.likeness import ALIKE, PARTS, RARE_TRAIT, likeness, shape_of
+from rewardkit.probes.suspects.likeness import ALIKE, PARTS, RARE_TRAIT, likeness, shape_of
 
 PLACES, ORDER, COUNTS, SIZE = range(len(PARTS))
 

@@ -13,10 +13,10 @@ import pytest
 
 import rewardkit as rk
 from rewardkit.errors import CasesError, InputError, RewardError, RolloutsError
-from rewardkit.probes.mutants import _drawn, mutants
-from rewardkit.probes.mutating import mutants_of
-from rewardkit.probes.proposing import fewest
-from rewardkit.probes.remembering import Remembered
+from rewardkit.probes.mutants.missing_cases import fewest
+from rewardkit.probes.mutants.mutants import _drawn, mutants
+from rewardkit.probes.mutants.mutating import mutants_of
+from rewardkit.probes.mutants.remembering import Remembered
 from rewardkit.scoring.calls import Calls
 
 extract, measure, verify = rk.extract, rk.measure, rk.verify

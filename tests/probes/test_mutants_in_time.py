@@ -8,8 +8,8 @@ import re
 import pytest
 
 import rewardkit as rk
-from rewardkit.probes.mutants import mutants
-from rewardkit.probes.remembering import BudgetOver, Remembered
+from rewardkit.probes.mutants.mutants import mutants
+from rewardkit.probes.mutants.remembering import BudgetOver, Remembered
 from rewardkit.scoring.calls import Calls
 
 ROLLOUTS = [{"completion": str(at), "ground_truth": "4"} for at in range(400)]
@@ -57,7 +57,7 @@ def outcomes(result):
 
 @pytest.mark.parametrize("timeout", [None, 5.0])
 def test_changed_code_that_is_as_slow_as_the_original_is_not_noticed_for_it(load, monkeypatch, timeout):
-    monkeypatch.setattr("rewardkit.probes.remembering.SECONDS", 0.2)
+    monkeypatch.setattr("rewardkit.probes.mutants.remembering.SECONDS", 0.2)
     fast, slow = (mutants(load(SLOW.format(delay=delay)), CASES, timeout=timeout) for delay in (0.0, 0.4))
     assert outcomes(slow) == outcomes(fast)
     assert not any("took longer" in item.reason for item in slow.judged)
@@ -77,7 +77,7 @@ def score(completion):
 
 
 def test_a_loop_in_a_slow_reward_is_noticed_after_a_multiple_of_its_slowest_call(load, monkeypatch):
-    monkeypatch.setattr("rewardkit.probes.remembering.SECONDS", 0.01)
+    monkeypatch.setattr("rewardkit.probes.mutants.remembering.SECONDS", 0.01)
     result = mutants(load(LOOP), [{"completion": "abc", "reward": 1.0}])
     late = [item for item in result.noticed if item.reason]
     assert [item.mutant.after for item in late] == ["left -= 2"]

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 import rewardkit as rk
-from rewardkit.probes.mutated_code import code_changes, helpers, with_code
-from rewardkit.probes.mutated_functions import Turned
-from rewardkit.probes.mutated_options import option_changes, written
-from rewardkit.probes.mutating import mutants_of
+from rewardkit.probes.mutants.code import code_changes, helpers, with_code
+from rewardkit.probes.mutants.functions import Turned
+from rewardkit.probes.mutants.mutating import mutants_of
+from rewardkit.probes.mutants.options import option_changes, written
 from rewardkit.workers.pool import pickled
 
 extract, measure, verify = rk.extract, rk.measure, rk.verify

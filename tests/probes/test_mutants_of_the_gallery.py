@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import rewardkit as rk
-from rewardkit.probes.mutants import mutants
+from rewardkit.probes.mutants.mutants import mutants
 
 ROOT = Path(__file__).parent.parent.parent
 SIBLINGS = "pairwise"  # what a case says of it needs its siblings, and a case has none

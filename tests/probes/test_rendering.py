@@ -20,11 +20,11 @@ from probed import (
 
 import rewardkit as rk
 from rewardkit.findings import SENTENCES
-from rewardkit.probes import rendering
-from rewardkit.probes.families import FAMILIES, PROBES
-from rewardkit.probes.fixes import FIXES, OTHERWISE, fix_for
-from rewardkit.probes.probing import Inconclusive
-from rewardkit.probes.summary import alarms_in_words, ran, tried, verdict, written
+from rewardkit.probes.probe import Inconclusive
+from rewardkit.probes.results import rendering
+from rewardkit.probes.results.fixes import FIXES, OTHERWISE, fix_for
+from rewardkit.probes.results.summary import alarms_in_words, ran, tried, verdict, written
+from rewardkit.probes.strategies.families import FAMILIES, PROBES
 
 LOSS = finding("bold", "warn", "equivalents", evidence={"kind": "loses"})
 ZERO = finding("zero_is_right", "high", "special_values", evidence={"kind": "loses"})

@@ -10,13 +10,13 @@ import pytest
 
 import rewardkit as rk
 from rewardkit.findings import Finding
-from rewardkit.probes.calibration import calibrate
-from rewardkit.probes.exploits import explained, exploit_finding
-from rewardkit.probes.gains import OTHERS
-from rewardkit.probes.pieces import mentions
-from rewardkit.probes.search import CALLS, SHRINK, cannot_search, search
-from rewardkit.probes.seen import Seen
-from rewardkit.probes.trying import Outcome, Tries, Variants
+from rewardkit.probes.results.evidence import Seen
+from rewardkit.probes.runner import Outcome, Tries, Variants
+from rewardkit.probes.search.exploits import explained, exploit_finding
+from rewardkit.probes.search.gains import OTHERS
+from rewardkit.probes.search.pieces import mentions
+from rewardkit.probes.search.search import CALLS, SHRINK, cannot_search, search
+from rewardkit.probes.subjects.calibration import calibrate
 from rewardkit.scoring.calls import LATE
 
 SEEDS = range(5)
@@ -357,7 +357,7 @@ def test_no_more_calls_are_made_than_are_allowed(calls):
 
 
 def test_to_make_an_exploit_small_no_more_calls_are_made_than_are_allowed(monkeypatch):
-    monkeypatch.setattr("rewardkit.probes.search.SHRINK", 120)
+    monkeypatch.setattr("rewardkit.probes.search.search.SHRINK", 120)
     words = "alpha bravo delta gamma kappa lambda omega sigma theta upsilon zephyr iota rho".split()
     words += "november foxtrot whiskey juliet".split()
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from probed import HOSTILE, LEAKY
 
 import rewardkit as rk
-from rewardkit.probes.shown import LONGEST, Shown, field_spans, one_line, shown, visible
+from rewardkit.probes.results.excerpts import LONGEST, Shown, field_spans, one_line, shown, visible
 
 HIDDEN = {"Cc", "Cf", "Cs", "Cn", "Co", "Zl", "Zp"}
 SIGNS = st.characters(codec="utf-8") | st.sampled_from(list("\u202e\u200b\ud800\x1b\r\n\t\x00\u2028"))

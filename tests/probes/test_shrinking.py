@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rewardkit.probes.attempts import Subject
-from rewardkit.probes.formats import Format
-from rewardkit.probes.pieces import RIGHT, Piece, shortlex, written
-from rewardkit.probes.shrinking import shrunk
+from rewardkit.probes.search.pieces import RIGHT, Piece, shortlex, written
+from rewardkit.probes.search.shrinking import shrunk
+from rewardkit.probes.strategies.attempts import Subject
+from rewardkit.probes.subjects.formats import Format
 
 FORM = Format("<answer>", "<think>\n", "<answer>", "</answer>")
 SUBJECT = Subject("p0", {}, "How many?", "42", "number", ("17", "95", "160"), FORM, "", "")

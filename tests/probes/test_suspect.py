@@ -12,8 +12,8 @@ import regex
 
 import rewardkit as rk
 from rewardkit.cli.output import plain
-from rewardkit.probes.rightness import rightness
-from rewardkit.probes.suspect import suspect
+from rewardkit.probes.suspects.rightness import rightness
+from rewardkit.probes.suspects.suspect import suspect
 
 
 def listed(completion, ground_truth):
@@ -534,7 +534,7 @@ def test_a_patch_in_pieces_is_what_it_is_at_once(scores, monkeypatch):
         gate=rk.gate("exact", at_least=1.0),
     )
     whole = suspect(scores, like="39-3", patched=gated).patched.record()
-    monkeypatch.setattr("rewardkit.probes.budgeted.PIECE", 1e-6)
+    monkeypatch.setattr("rewardkit.probes.suspects.budgeted.PIECE", 1e-6)
     assert json.dumps(plain(suspect(scores, like="39-3", patched=gated).patched.record())) == json.dumps(
         plain(whole)
     )

@@ -6,7 +6,7 @@ import time
 import pytest
 
 import rewardkit as rk
-from rewardkit.probes.trying import Tries, Variants
+from rewardkit.probes.runner import Tries, Variants
 from rewardkit.scoring.deadlines import TimeLimit
 
 ROWS = [{"completion": str(place), "ground_truth": "3"} for place in range(20)]

@@ -5,11 +5,11 @@ import math
 import pytest
 
 import rewardkit as rk
-from rewardkit.probes.attempts import Attempt, Subject
-from rewardkit.probes.families import PROBES
-from rewardkit.probes.formats import Format
-from rewardkit.probes.scales import Scale
-from rewardkit.probes.trying import Outcome
+from rewardkit.probes.runner import Outcome
+from rewardkit.probes.strategies.attempts import Attempt, Subject
+from rewardkit.probes.strategies.families import PROBES
+from rewardkit.probes.subjects.formats import Format
+from rewardkit.probes.subjects.scales import Scale
 from rewardkit.probes.verdicts import Fall, Tally, Trial, fall, risk, tallied, wilson
 
 BY_NAME = {probe.name: probe for probe in PROBES}

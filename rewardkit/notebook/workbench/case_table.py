@@ -10,7 +10,7 @@ from rewardkit.errors import InputError
 from rewardkit.html import markup
 from rewardkit.notebook.workbench.bench import Bench
 from rewardkit.notebook.workbench.parts import Message, Panel, button, classed
-from rewardkit.probes.shown import one_line
+from rewardkit.probes.results.excerpts import one_line
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.cases import Case, CheckResult, Miss, check
 

@@ -12,7 +12,7 @@ from rewardkit.html import cards, markup
 from rewardkit.notebook.workbench.bench import Bench, Opened
 from rewardkit.primitives.extract import Span
 from rewardkit.primitives.messages import arguments_of, as_list, calls_of, content_text, plain_value
-from rewardkit.probes.shown import Shown, field_spans, shown
+from rewardkit.probes.results.excerpts import Shown, field_spans, shown
 from rewardkit.scoring.explain import Explanation, explained
 
 __all__ = ["card", "completion_text", "opened_page"]

@@ -14,8 +14,8 @@ from rewardkit.notebook.workbench.bench import Bench, Opened
 from rewardkit.notebook.workbench.parts import Message, Panel, button, classed
 from rewardkit.notebook.workbench.running import Running, Work
 from rewardkit.notebook.workbench.variant import Variant
-from rewardkit.probes.probing import BUDGET, TIMEOUT, ProbeResult, probe
-from rewardkit.probes.shown import one_line
+from rewardkit.probes.probe import BUDGET, TIMEOUT, ProbeResult, probe
+from rewardkit.probes.results.excerpts import one_line
 
 __all__ = ["Findings", "Probes"]
 

@@ -1,0 +1,105 @@
+"""Hang: completions that make code run long or fall over: every call has to come back within its time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from rewardkit.probes.contract.backtracking import weaknesses
+from rewardkit.probes.contract.patterns_used import patterns_in
+from rewardkit.probes.strategies.attempts import Attempt, Probe, Subject, probe_of
+
+__all__ = ["PATTERNS", "PROBES", "of_patterns"]
+
+QUADRATIC = 5_000
+"""Characters on which a quadratic pattern is tried: it takes a moment there, a cubic one for ever."""
+
+MEGABYTE = 1_000_000
+
+
+@probe_of("hang", "a completion of a megabyte", expects="back", truth=False)
+def megabyte(subject: Subject) -> Iterator[str]:
+    yield "word " * (MEGABYTE // 5)
+    yield subject.format.write("1" * MEGABYTE)
+
+
+@probe_of("hang", "a run of one sign", expects="back", truth=False)
+def long_runs(subject: Subject) -> Iterator[str]:
+    for sign in ("a", " ", "\n", "(", "<", "-", "1", "\\"):
+        yield subject.format.write(sign * 30_000 + "!")
+    yield subject.format.write("a" * 30 + "!")
+    yield subject.format.write("ab" * 20 + "\n!")
+
+
+@probe_of("hang", "brackets and tags within one another without end", expects="back", truth=False)
+def deep_nesting(subject: Subject) -> Iterator[str]:
+    depth = 20_000
+    yield subject.format.write("(" * depth + subject.kind + ")" * depth)
+    yield subject.format.write("[" * depth + "]" * depth)
+    yield subject.format.write('{"a":' * depth + "1" + "}" * depth)
+    yield subject.format.write(r"\frac{1}{" * 2000 + "1" + "}" * 2000)
+    yield r"\boxed{" * depth
+    for depth in (25, 60):
+        for opening, closing in ("{}", "[]", "()"):
+            yield subject.format.write(opening * depth + closing * depth)
+        yield r"\boxed{" * depth + "1" + "}" * depth
+    depth = 20_000
+    name = subject.format.tag or "answer"
+    yield f"<{name}>" * depth
+    yield f"<{name}>" + "<" * depth
+
+
+@probe_of("hang", "a pattern or code of its own that takes for ever", expects="back", truth=False)
+def runs_for_ever(subject: Subject) -> Iterator[str]:
+    for text in (r"(?:.?){400}\x00", r"(.+)+\x00", "while True: pass", "import time; time.sleep(100000)"):
+        yield subject.format.write(text)
+    yield "```python\nwhile True:\n    pass\n```"
+
+
+@probe_of("hang", "a bracket that is never closed, or closed twice", expects="back", truth=False)
+def left_open(subject: Subject) -> Iterator[str]:
+    for opening, closing in ("{}", "[]", "()", "<>", '""'):
+        yield subject.format.write(opening)
+        yield subject.format.write(f"{opening}1{closing}{closing}")
+        yield f"{subject.format.lead}{subject.format.opening}{opening}"
+
+
+@probe_of("hang", "numbers and powers that no computer counts up to", expects="back", truth=False)
+def huge_powers(subject: Subject) -> Iterator[str]:
+    for text in (
+        "9" * 12,
+        "9" * 18,
+        "-1" + "0" * 15,
+        "9**9**9",
+        "10^10^10^10",
+        "9^{9^{9^{9}}}",
+        "99999999!",
+        "1e999999999",
+        "2**10000000000",
+        "10**-99999999",
+    ):
+        yield subject.format.write(text)
+
+
+PATTERNS = Probe(
+    "patterns",
+    "hang",
+    lambda subject: (),
+    "a text that a pattern in its code goes through over and over",
+    expects="back",
+    truth=False,
+)
+
+
+def of_patterns(functions: Iterable[Any], subject: Subject) -> Iterator[Attempt]:
+    """Attempts with the texts on which patterns in the code of functions are slow, the shortest first."""
+    patterns = dict.fromkeys(pattern for function in functions for pattern in patterns_in(function))
+    for pattern in patterns:
+        for weakness in weaknesses(pattern):
+            endless = weakness.kind == "exponential"
+            for text in weakness.texts if endless else (weakness.text(QUADRATIC),):
+                yield Attempt.of(text)
+                yield Attempt.of(subject.format.write(text))
+
+
+PROBES = (PATTERNS, huge_powers, left_open, runs_for_ever, deep_nesting, long_runs, megabyte)

@@ -1,0 +1,161 @@
+"""Watching: users' functions that say where they change what they are given, and rows on which they would."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import math
+import unicodedata
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from rewardkit.probes.runner import Row, Variants
+from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.signature import is_async
+from rewardkit.scoring.deadlines import TimeLimit
+from rewardkit.targets.adapter import Adapter
+
+__all__ = ["CHANGED", "NAN", "Watched", "Wrapped", "varied", "watching", "wrapping"]
+
+CHANGED = "changed its argument"
+NAN = "gives NaN"
+
+
+@dataclass(frozen=True, repr=False)
+class Wrapped:
+    """A user's function that is called through another."""
+
+    function: Callable[..., Any]
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return inspect.signature(self.function)
+
+    @property
+    def is_async(self) -> bool:
+        """Whether its answer has to be awaited."""
+        return is_async(self.function)
+
+    @property
+    def together(self) -> str:
+        """How it is called as a field."""
+        return str(getattr(self.function, "together", ""))
+
+
+@dataclass(frozen=True, repr=False)
+class Watched(Wrapped):
+    """A user's function that raises where it changes what it is given, nested values included.
+
+    A `lasting` one raises in each call behind that, too. With `nan` it raises where a list has a NaN.
+    """
+
+    lasting: bool = False
+    nan: bool = False
+    said: list[str] = field(default_factory=list)
+
+    def __call__(self, *positional: Any, **keywords: Any) -> Any:
+        """What the function gives; TypeError: it changed an argument, or gave a NaN."""
+        names = [*(f"{place + 1}" for place in range(len(positional))), *keywords]
+        given = [*positional, *keywords.values()]
+        before = [_copied(value) for value in given]
+        answer = self.function(*positional, **keywords)
+        if self.is_async:
+            return self._later(answer, names, before, given)
+        self._look(answer, names, before, given)
+        return answer
+
+    async def _later(self, answer: Any, names: list[str], before: list[Any], given: list[Any]) -> Any:
+        value = await answer
+        self._look(value, names, before, given)
+        return value
+
+    def _look(self, answer: Any, names: list[str], before: list[Any], given: list[Any]) -> None:
+        if self.nan and isinstance(answer, list) and any(map(_is_nan, answer)):
+            raise TypeError(NAN)
+        for name, old, new in zip(names, before, given, strict=True):
+            if old is not UNKNOWN and repr(old) != repr(new):
+                self.said.append(f"{CHANGED} {name!r}")
+                raise TypeError(self.said[-1])
+        if self.lasting and self.said:
+            raise TypeError(self.said[-1])
+
+
+UNKNOWN = object()
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
+def _copied(value: Any) -> Any:
+    if type(value) in (str, int, float, bool, type(None)):
+        return value
+    try:
+        return copy.deepcopy(value)
+    except Exception:  # a lock, a client: it cannot be told whether it changes
+        return UNKNOWN
+
+
+def watching(reward: Reward, *, lasting: bool = False, nan: bool = False) -> Reward:
+    """The reward with each of the user's functions watched, see `Watched`."""
+    return wrapping(reward, lambda function: Watched(function, lasting, nan))
+
+
+def wrapping(reward: Reward, wrap: Callable[[Callable[..., Any]], Wrapped]) -> Reward:
+    """The reward with each of the user's functions wrapped, but for gates."""
+    if reward.routing:
+        return reward.map(lambda inner: wrapping(inner, wrap))
+
+    def wrapped(function: Any) -> Any:
+        if not TimeLimit.needed(function):
+            return function
+        if not isinstance(function, Adapter):
+            return wrap(function)
+        own = type(function).called is not Adapter.called  # a method of an object, not the object
+        if own or not callable(function.function):
+            return function
+        return replace(function, function=wrap(function.function))
+
+    return replace(
+        reward,
+        fields={name: wrapped(function) for name, function in reward.fields.items()},
+        components=[replace(item, function=wrapped(item.function)) for item in reward.components],
+    )
+
+
+FORMS: tuple[Callable[[str], str], ...] = (
+    lambda text: f"  \t{text}\n\n ",
+    lambda text: text.replace("\n", "\r\n") + "\r\n",
+    str.upper,
+    str.lower,
+    lambda text: f"{text} Caf{unicodedata.normalize('NFD', 'é')} \ufb01t \uff14\u00a0\u200b",
+    lambda text: f"Sure! **So**:\n```\n{text}\n```\n\\[ $1,000 \\] I hope that this helps.<|im_end|>",
+    lambda text: " I do not know.\n",
+)
+"""What code takes off or makes alike: white space, line ends, case, Unicode forms, marks and talk around; and
+a completion without an answer."""
+
+TEXTS = ("prompt", "completion", "ground_truth")
+
+
+def varied(rows: Iterable[Row]) -> list[dict[str, Any]]:
+    """The rows in forms on which code that tidies texts up changes something, one form after the other.
+
+    The completion has that form, in a transcript as well, and white space stands around the other texts.
+    """
+    return [_in_form(row, FORMS[place % len(FORMS)]) for place, row in enumerate(rows)]
+
+
+def _in_form(row: Row, form: Callable[[str], str]) -> dict[str, Any]:
+    texts = {name: row[name] for name in TEXTS if isinstance(row.get(name), str)}
+    names = {name: _alias(row, name) for name in texts}
+    changed = {name: FORMS[0](text) for name, text in texts.items() if name != "completion"}
+    completion = form(texts["completion"]) if "completion" in texts else None
+    return Variants(names).of(row, completion, **changed)
+
+
+def _alias(row: Row, name: str) -> str:
+    """The log's own name for a column, under which it stands in the row as well."""
+    others = (key for key, value in row.items() if key not in TEXTS and value is row[name])
+    return next(others, name)

@@ -1,0 +1,1 @@
+"""Mutants: small changes of a reward, and whether its cases notice them."""

@@ -1,0 +1,123 @@
+"""Losses: right answers that are not paid for their layout or notation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from rewardkit.findings import Finding
+from rewardkit.probes.results.evidence import EXAMPLES, Seen, component_of, example_of
+from rewardkit.probes.results.sentences import most
+from rewardkit.probes.strategies.equivalents import LAYOUT, NOTATION
+from rewardkit.probes.subjects.answers import answer_in, kind_of
+from rewardkit.probes.verdicts import LOST, Fall, Tally, wilson
+
+__all__ = ["layouts", "notations"]
+
+MENTIONED, TWICE = "tag_mentioned", "marked_twice"
+"""A layout, and a notation: what takes the answer with its tag once only, may lose one that names the tag."""
+
+SHOWN = 4  # forms that a sentence names
+SEVERAL = 2  # rollouts that a notation loses, from which it is a fault: one may be a slip
+
+
+def _of_the_answer(falls: Sequence[Fall], seen: Seen) -> bool:
+    """Whether what lost is about the answer: no component that pays wrong answers alike, as for the form."""
+    name = component_of(falls, seen)
+    known = seen.known[falls[0].trial.subject.rollout_id]
+    return name is None or known.reference.scores.get(name) != known.baseline.scores.get(name)
+
+
+def _is_layout(item: Tally, every: Sequence[Tally]) -> bool:
+    """Whether it is of a layout; a full stop is where the reward takes other signs off the answer."""
+    takes_signs = any(other.probe.name == "currency" and other.tried and not other.falls for other in every)
+    said = item.falls and all(fall.trial.subject.format.announced for fall in item.falls)
+    signs = ("full_stop", "bold") if said else ("full_stop",)
+    return item.probe.knows == LAYOUT or (takes_signs and item.probe.name in signs)
+
+
+def layouts(every: Sequence[Tally], seen: Seen, part: str) -> Iterator[Finding]:
+    """Right answers lost by their layout: a fault where most layouts are taken, else strictness."""
+    tried = {item.probe.name: item for item in every if item.tried and _is_layout(item, every)}
+    lost = [item for item in tried.values() if item.falls and _of_the_answer(item.falls, seen)]
+    if any(item.probe.name == "other_reasoning" for item in lost):  # to lose more words is no matter of tags
+        for name in ("other_reasoning", "several_lines", MENTIONED):
+            tried.pop(name, None)
+        lost = [item for item in lost if item.probe.name in tried]
+    if not lost:
+        return
+    kept = len(tried) - len(lost)
+    lenient = "other_reasoning" in tried or 2 * kept >= len(tried)  # finds an answer in any text
+    falls = [fall for item in lost for fall in item.falls[:1]]
+    once = any(item.probe.name == TWICE and item.falls for item in every)
+    faults = [item for item in lost if not (once and item.probe.name == MENTIONED)]
+    worth = max((item.rate * item.size for item in faults), default=0.0)
+    yield Finding(
+        "loses_layout" if lenient else "strict",
+        "warn" if lenient and worth >= LOST else "info",
+        component_of(falls, seen),
+        {
+            "value": len(lost) / len(tried),
+            "interval": wilson(len(lost), len(tried)),
+            "layouts": len(tried),
+            "kept": kept,
+            "lost": most([item.probe.says for item in lost], SHOWN),
+            "rates": {item.probe.name: item.rate for item in lost},
+        },
+        len(tried),
+        LOST,
+        family="equivalents",
+        part=part,
+        examples=tuple(example_of(fall, seen) for fall in falls[:EXAMPLES]),
+    )
+
+
+def notations(every: Sequence[Tally], seen: Seen, part: str) -> Iterator[Finding]:
+    """Notations of a right answer that are not taken, with their rates.
+
+    For information, unless rollouts are lost by it and the reward takes others: then it means to take them.
+    """
+    tried = [item for item in every if item.probe.knows == NOTATION and not _is_layout(item, every)]
+    lost = [item for item in tried if item.falls]
+    if not lost:
+        return
+    lenient = any(item.tried and not item.falls and item.probe.name != TWICE for item in tried)
+    unpaid = {item.probe.says: _rollouts(item, seen) for item in lost}
+    lost.sort(key=lambda item: -unpaid[item.probe.says])
+    falls = [fall for item in lost for fall in item.falls[:1]]
+    rows = sum(unpaid.values())
+    yield Finding(
+        "loses_notation",
+        "warn" if lenient and rows >= SEVERAL else "info",
+        component_of(falls, seen),
+        {
+            "value": sum(item.rate for item in lost) / len(lost),
+            "lost": most([item.probe.says for item in lost], 2 * SHOWN),
+            "rates": {item.probe.name: item.rate for item in lost},
+            "unpaid": most([f"{says} ({count})" for says, count in unpaid.items() if count], SHOWN),
+            "rollouts": rows,
+        },
+        max(item.tried for item in lost),
+        LOST,
+        family="equivalents",
+        part=part,
+        examples=tuple(example_of(fall, seen) for fall in falls[:EXAMPLES]),
+    )
+
+
+def _rollouts(item: Tally, seen: Seen) -> int:
+    """How many of the user's rollouts state the right answer in a notation, and are not paid."""
+    found = 0
+    trial = item.falls[0].trial
+    subject, scale = trial.subject, seen.calibration.scales[trial.subject.rollout_id]
+    for row, outcome in seen.calibration.pool:
+        answer = answer_in(row.get("ground_truth"))
+        if answer is None or kind_of(answer) != subject.kind or not outcome.judged:
+            continue
+        for attempt in item.probe.attempts(replace(subject, answer=answer)):
+            form, text = subject.format, attempt.completions[0]
+            stated = text[len(form.lead) : len(text) - len(form.tail)].strip()
+            if stated in str(row.get("completion")) and scale.gain(outcome.reward) < LOST:
+                found += 1
+                break
+    return found

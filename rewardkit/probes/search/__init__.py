@@ -1,0 +1,1 @@
+"""Search: completions beyond the strategies, by edits of those that are paid most."""

@@ -1,0 +1,113 @@
+"""Attempts: what is tried on a prompt whose right answer is known, and the probes that make them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from rewardkit.probes.subjects.formats import Format
+
+__all__ = ["EASE", "Attempt", "Expects", "Probe", "Subject", "probe_of"]
+
+Expects = Literal["wrong", "right", "form", "mark", "more", "back"]
+"""A wrong answer that must not gain; a right one that must not lose; a wrong one in marks that are none,
+which must not earn what the form earns; a right one in such marks, which must not earn more than without
+any; right ones, each longer than the last, which must not earn ever more; a call that has to come back."""
+
+EASE: Mapping[str, float] = {"blind": 1.0, "guess": 0.6, "form": 0.6, "near": 0.5, "mark": 0.2, "known": 0.1}
+"""How easily a policy gets there, by what it has to know: nothing of the prompt (1), a few candidates of
+which one is right, how a parser errs, something near the answer, the answer itself and how a parser errs, or
+the answer alone. Our choice."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A prompt that is probed: its row, the right answer, certainly wrong ones, and how they are written.
+
+    `reference` is a completion that earns what a right answer can; `baseline` the same with the plainest
+    wrong answer. Without a truth `answer` is None: `reference` is then the rollout that earns most, and
+    `baseline` one that earns least.
+    """
+
+    rollout_id: Any
+    columns: Mapping[str, Any]
+    prompt: str
+    answer: str | None
+    kind: str
+    wrong: tuple[str, ...]
+    format: Format
+    reference: str
+    baseline: str
+    part: str = ""
+    siblings: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
+    """Rows that stand beside an attempt where the reward looks at a whole group."""
+
+    @property
+    def right(self) -> str:
+        """The right answer, where there is one."""
+        assert self.answer is not None
+        return self.answer
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """Completions that are tried together: a hole is where *all* of them are paid, a loss where one is not.
+
+    `columns` are other values for columns of the row, such as another truth.
+    """
+
+    completions: tuple[str, ...]
+    columns: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, *completions: str, **columns: Any) -> Attempt:
+        """An attempt of these completions."""
+        return cls(completions, columns)
+
+
+Build = Callable[[Subject], Iterable[Attempt | str]]
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A way to try a reward: from a subject it makes attempts, of which it is known what they must not do.
+
+    `says` goes on behind "pays" for a wrong answer and behind "does not pay" for a right one. `kinds` are the
+    kinds of answers that it is for (all, where it names none); it needs a `truth`, or a format that marks the
+    answer with a `tag`, or neither. Where a probe in `explained_by` finds the same, this one is listed
+    there: one cause is one finding.
+    """
+
+    name: str
+    family: str
+    build: Build
+    says: str
+    expects: Expects = "wrong"
+    knows: str = "blind"
+    kinds: tuple[str, ...] = ()
+    truth: bool = True
+    tag: bool = False
+    explained_by: tuple[str, ...] = ()
+
+    def fits(self, subject: Subject) -> bool:
+        """Whether it can be run on this subject."""
+        if self.truth and subject.answer is None:
+            return False
+        if self.tag and subject.format.tag is None:
+            return False
+        return not self.kinds or subject.kind in self.kinds
+
+    def attempts(self, subject: Subject) -> list[Attempt]:
+        """What it tries on a subject; nothing where it does not fit."""
+        made = self.build(subject) if self.fits(subject) else ()
+        return [Attempt((item,)) if isinstance(item, str) else item for item in made]
+
+
+def probe_of(family: str, says: str, **options: Any) -> Callable[[Build], Probe]:
+    """A decorator that makes a probe of a function; its name is the probe's."""
+
+    def made(build: Build) -> Probe:
+        return Probe(build.__name__, family, build, says, **options)
+
+    return made

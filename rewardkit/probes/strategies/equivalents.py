@@ -1,0 +1,187 @@
+"""Equivalents: the right answer in another layout or notation, which must not lose.
+
+A layout is white space, or what stands in the reasoning: a reward that is lenient with most of it and
+loses one has a fault there. A notation is another way to write the same value: which of them count is the
+author's choice, and is told as a rate.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from typing import Any
+
+from rewardkit.primitives.verify.numbers import as_decimal, read_number
+from rewardkit.probes.strategies.attempts import Probe, Subject
+from rewardkit.probes.subjects.formats import REASONING
+
+__all__ = ["LAYOUT", "NOTATION", "PROBES"]
+
+Rewrite = Callable[[Subject], Iterator[str]]
+TEXTS = ("number", "choice", "text", "mathematics")
+LAYOUT, NOTATION = "layout", "notation"
+
+
+def _layout(name: str, says: str, rewrite: Rewrite, knows: str = LAYOUT, **options: Any) -> Probe:
+    return Probe(name, "equivalents", rewrite, says, expects="right", knows=knows, **options)
+
+
+def _notation(name: str, says: str, kinds: tuple[str, ...], rewrite: Callable[[str], str | None]) -> Probe:
+    def build(subject: Subject) -> Iterator[str]:
+        written = rewrite(subject.right)
+        if written is not None and written != subject.right:
+            yield subject.format.write(written)
+
+    return Probe(name, "equivalents", build, says, expects="right", knows=NOTATION, kinds=kinds)
+
+
+def _around(before: str, after: str) -> Rewrite:
+    def build(subject: Subject) -> Iterator[str]:
+        yield subject.format.write(f"{before}{subject.right}{after}")
+
+    return build
+
+
+def _whole(change: Callable[[str], str]) -> Rewrite:
+    def build(subject: Subject) -> Iterator[str]:
+        changed = change(subject.reference)
+        if changed != subject.reference:
+            yield changed
+
+    return build
+
+
+def _windows_lines(subject: Subject) -> Iterator[str]:
+    if "\n" in subject.reference and "\n" not in subject.right:
+        yield subject.reference.replace("\n", "\r\n")
+
+
+def _spaced(subject: Subject) -> Iterator[str]:
+    if subject.format.tag or subject.format.opening.endswith("{") or not subject.format.opening:
+        yield subject.format.write(f" {subject.right} ")
+
+
+def _full_stop(subject: Subject) -> Iterator[str]:
+    if not subject.format.closing.startswith(".") and not subject.right.endswith("."):
+        yield subject.format.write(f"{subject.right}.")
+
+
+def _other_reasoning(subject: Subject) -> Iterator[str]:
+    text = "The result has to go where it is asked for and it does go there."
+    yield subject.format.write(subject.right, reasoning=f"{REASONING} {text}")
+
+
+def _several_lines(subject: Subject) -> Iterator[str]:
+    yield subject.format.write(subject.right, reasoning=f"{REASONING}\nIt does.\n\nSo it has to be.")
+
+
+def _tag_mentioned(subject: Subject) -> Iterator[str]:
+    tag = subject.format.tag
+    for text in (
+        f"The result has to go into <{tag}> and </{tag}> tags.",
+        f"The result goes into the <{tag}> tag.",
+    ):
+        yield subject.format.write(subject.right, reasoning=f"{REASONING} {text}")
+
+
+def _marked_twice(subject: Subject) -> Iterator[str]:
+    form = subject.format
+    yield form.around(f"{form.marked(subject.right)}\n{form.marked(subject.right)}")
+
+
+def _number(text: str) -> Decimal | None:
+    number = read_number(text)
+    return None if number is None else as_decimal(number)
+
+
+def _whole_number(text: str) -> int | None:
+    value = _number(text)
+    return int(value) if value is not None and value == int(value) and abs(value) < 10**9 else None
+
+
+def _point_zero(text: str) -> str | None:
+    value = _whole_number(text)
+    return None if value is None else f"{value}.0"
+
+
+def _thousands(text: str) -> str | None:
+    found = re.fullmatch(r"(-?\d{4,})(\.\d+)?", text)
+    return f"{int(found[1]):,}{found[2] or ''}" if found else None
+
+
+def _without_thousands(subject: Subject) -> Iterator[str]:
+    value = _whole_number(subject.right)
+    if value is not None and "," in subject.right:
+        yield subject.format.write(str(value))
+
+
+def _scientific(text: str) -> str | None:
+    value = _whole_number(text)
+    return f"{Decimal(value):e}" if value is not None and abs(value) >= 10 else None
+
+
+def _fraction(text: str) -> str | None:
+    value = _whole_number(text)
+    return None if value is None else f"{value * 2}/2"
+
+
+def _minus(text: str) -> str | None:
+    return text.replace("-", "−") if text.startswith("-") else None
+
+
+def _full_width(text: str) -> str:
+    return text.translate({ord("0") + digit: ord("０") + digit for digit in range(10)})
+
+
+def _other_fraction(text: str) -> str | None:
+    return text.replace(r"\frac", r"\dfrac") if r"\frac" in text else None
+
+
+def _indented(text: str) -> str:
+    return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+
+
+def _reordered(text: str) -> str | None:
+    value = json.loads(text)
+    return json.dumps(dict(reversed(value.items())), ensure_ascii=False) if isinstance(value, dict) else None
+
+
+PROBES = (
+    _layout("newline_at_the_end", "a newline at the end", _whole(lambda text: f"{text}\n")),
+    _layout("spaces_at_the_end", "spaces at the end", _whole(lambda text: f"{text}  ")),
+    _layout("windows_lines", "lines that end with CRLF", _windows_lines),
+    _layout("space_in_the_mark", "a space on both sides of the answer", _spaced, kinds=TEXTS),
+    _layout("other_reasoning", "the same answer behind other words", _other_reasoning),
+    _layout("answer_on_a_line", "the answer on a line of its own", _around("\n", "\n"), tag=True),
+    _layout("several_lines", "reasoning over several lines", _several_lines),
+    _layout("tag_mentioned", "reasoning that names the answer's tag", _tag_mentioned, tag=True),
+    _layout(
+        "thousands_left_out",
+        "the number without the thousands separators of the truth",
+        _without_thousands,
+        kinds=("number",),
+    ),
+    _layout("full_stop", "a full stop behind the answer", _full_stop, NOTATION, kinds=TEXTS),
+    _layout("marked_twice", "the answer and its mark given twice", _marked_twice, NOTATION, tag=True),
+    _notation("bold", "the answer in bold type", TEXTS, lambda text: f"**{text}**"),
+    _notation("point_zero", "42.0 for 42", ("number",), _point_zero),
+    _notation("thousands", "1,234 for 1234", ("number",), _thousands),
+    _notation("scientific", "4.2e+1 for 42", ("number",), _scientific),
+    _notation("fraction", "84/2 for 42", ("number",), _fraction),
+    _notation("unicode_minus", "a typographic minus", ("number",), _minus),
+    _notation("full_width", "full-width digits", ("number",), _full_width),
+    _notation("currency", "$42 for 42", ("number",), lambda text: f"${text}"),
+    _notation("unit", "42 units for 42", ("number",), lambda text: f"{text} units"),
+    _notation(
+        "dollars", "the answer between dollar signs", ("number", "mathematics"), lambda text: f"${text}$"
+    ),
+    _notation("display_fraction", r"\dfrac for \frac", ("mathematics",), _other_fraction),
+    _notation("other_case", "the answer in capitals", ("text",), str.upper),
+    _notation("quotes", "the answer in quotation marks", ("text",), lambda text: f'"{text}"'),
+    _notation("in_brackets", "(B) for B", ("choice",), lambda text: f"({text.strip('()')})"),
+    _notation("small_letter", "b for B", ("choice",), str.lower),
+    _notation("indented", "the object over several lines", ("json",), _indented),
+    _notation("reordered", "the object's keys in another order", ("json",), _reordered),
+)

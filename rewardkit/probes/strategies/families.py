@@ -1,0 +1,58 @@
+"""Families: all probes there are, in the order in which they are tried."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rewardkit.errors import InputError, did_you_mean
+from rewardkit.probes.contract import hang
+from rewardkit.probes.strategies import (
+    equivalents,
+    judges,
+    listing,
+    look_alikes,
+    near_misses,
+    nothing_there,
+    padding,
+    special_values,
+)
+from rewardkit.probes.strategies.attempts import Probe
+
+__all__ = ["FAMILIES", "PROBES", "chosen"]
+
+PROBES: tuple[Probe, ...] = (
+    *nothing_there.PROBES,
+    *listing.PROBES,
+    *near_misses.PROBES,
+    *special_values.PROBES,
+    *equivalents.PROBES,
+    *look_alikes.PROBES,
+    *padding.PROBES,
+    *judges.PROBES,
+    *hang.PROBES,
+)
+FAMILIES = ("calibration", *dict.fromkeys(probe.family for probe in PROBES), "search", "contract")
+
+
+def chosen(only: Sequence[str] | str | None) -> tuple[tuple[Probe, ...], frozenset[str]]:
+    """The probes, and the families, that `only` names: families or single probes; all without it.
+
+    InputError: a name that is none.
+    """
+    names = [only] if isinstance(only, str) else list(only or ())
+    if not names:
+        return PROBES, frozenset(FAMILIES)
+    known = [*FAMILIES, *(probe.name for probe in PROBES)]
+    for name in names:
+        if name not in known:
+            raise InputError(
+                f"there is no probe and no family {name!r}{did_you_mean(str(name), known)}; families: "
+                f"{', '.join(FAMILIES)}"
+            )
+    some = tuple(probe for probe in PROBES if probe.name in names or probe.family in names)
+    return some, frozenset(_families(names, some))
+
+
+def _families(names: Iterable[str], some: Iterable[Probe]) -> Iterable[str]:
+    yield from (name for name in names if name in FAMILIES)
+    yield from (probe.family for probe in some)

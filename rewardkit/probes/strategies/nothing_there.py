@@ -1,0 +1,134 @@
+"""Nothing there: completions without an answer, which must earn no more than a wrong one."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from rewardkit.probes.strategies.attempts import Attempt, Subject, probe_of
+
+__all__ = ["PROBES"]
+
+NOISE = "".join(map(chr, (0, 7, 27, 127, 160, 173, 8203, 8238, 65533))) + "§%&/=?*~#'|;:^°"
+
+
+@probe_of("nothing_there", "an empty completion", truth=False)
+def empty(subject: Subject) -> Iterator[str]:
+    yield ""
+
+
+@probe_of("nothing_there", "white space", truth=False, explained_by=("empty",))
+def white_space(subject: Subject) -> Iterator[str]:
+    yield from (" ", "\n\n", "\t\r\n \u00a0")
+
+
+@probe_of("nothing_there", "the form of an answer with nothing in it", explained_by=("empty", "white_space"))
+def empty_answer(subject: Subject) -> Iterator[str]:
+    if subject.format.opening or subject.format.lead:
+        yield subject.format.write("")
+        yield subject.format.write(" ")
+
+
+@probe_of(
+    "nothing_there",
+    "an object or list with nothing in it",
+    kinds=("json",),
+    explained_by=("empty", "empty_answer"),
+)
+def empty_object(subject: Subject) -> Iterator[str]:
+    whole = json.loads(subject.right)
+    hollow = _hollow(whole)
+    for value in (type(whole)(), hollow) if hollow != whole else ():
+        yield subject.format.write(json.dumps(value))
+
+
+def _hollow(value: Any) -> Any:
+    """An object with its keys and nothing in them; nothing of everything else."""
+    if isinstance(value, dict):
+        return {key: type(item)() for key, item in value.items()}
+    return type(value)()
+
+
+@probe_of("nothing_there", "tags with nothing in them", truth=False, explained_by=("empty", "empty_answer"))
+def empty_tags(subject: Subject) -> Iterator[str]:
+    names = re.findall(r"<([A-Za-z_][\w.:-]{0,30})>", subject.reference)
+    if names:
+        yield "".join(f"<{name}></{name}>" for name in dict.fromkeys(names))
+
+
+@probe_of("nothing_there", "a refusal", truth=False, explained_by=("empty", "empty_answer"))
+def refusal(subject: Subject) -> Iterator[str]:
+    text = "I'm sorry, but I can't help with that."
+    yield text
+    yield subject.format.write(text)
+
+
+@probe_of(
+    "nothing_there", "one and the same text for every prompt", truth=False, explained_by=("empty", "refusal")
+)
+def constant_text(subject: Subject) -> Iterator[str]:
+    yield "ok"
+    yield "The answer is the answer to the question."
+    yield subject.format.write("the answer")
+
+
+@probe_of(
+    "nothing_there",
+    "signs without meaning",
+    truth=False,
+    explained_by=("empty", "white_space", "constant_text"),
+)
+def random_bytes(subject: Subject) -> Iterator[str]:
+    yield NOISE * 3
+    yield subject.format.write(NOISE)
+
+
+@probe_of(
+    "nothing_there",
+    "the prompt said again",
+    truth=False,
+    explained_by=(
+        "empty",
+        "constant_text",
+        "longer",
+        "mentioned",
+        "every_number",
+        "every_choice",
+        "several_marks",
+    ),
+)
+def prompt_echo(subject: Subject) -> Iterator[str]:
+    if subject.prompt.strip():
+        yield subject.prompt
+        if subject.answer is None or subject.kind not in ("json", "code"):
+            yield subject.format.write(subject.prompt)
+
+
+@probe_of("nothing_there", "the worked example of the prompt said again", explained_by=("prompt_echo",))
+def example_echo(subject: Subject) -> Iterator[str | Attempt]:
+    opening, closing = subject.format.opening.strip(), subject.format.closing.strip()
+    if not opening:
+        return
+    expression = rf"{re.escape(opening)}\s*([^<>\n]{{1,80}}?)\s*{re.escape(closing) if closing else '$'}"
+    for found in re.finditer(expression, subject.prompt, re.MULTILINE):
+        shown = found.group(1).strip()
+        if re.search(r"\w", shown) and shown.casefold() != subject.right.casefold() and "..." not in shown:
+            yield subject.format.write(shown)
+            yield subject.prompt[: found.end()]
+            return
+
+
+PROBES = (
+    empty,
+    white_space,
+    empty_answer,
+    empty_object,
+    empty_tags,
+    refusal,
+    constant_text,
+    random_bytes,
+    prompt_echo,
+    example_echo,
+)

@@ -1,0 +1,120 @@
+"""Special values: numbers that are none, and truths that code forgets: zero, negative, empty."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rewardkit.primitives.verify.numbers import as_decimal, read_number
+from rewardkit.probes.strategies.attempts import Attempt, Subject, probe_of
+
+__all__ = ["PROBES", "truth_like"]
+
+
+def truth_like(truth: Any, answer: str) -> Any:
+    r"""A truth of the same form with another answer; ``None`` where that form cannot be written.
+
+    >>> truth_like("6 * 7\n#### 42", "0"), truth_like(42, "-3"), truth_like(["42"], "0")
+    ('6 * 7\n#### 0', -3, ['0'])
+    """
+    if isinstance(truth, list) and truth:
+        return [truth_like(truth[0], answer)]
+    if isinstance(truth, int | float) and not isinstance(truth, bool):
+        return type(truth)(answer) if answer else None
+    if not isinstance(truth, str) or r"\boxed" in truth:
+        return None
+    head, mark, _ = truth.rpartition("####")
+    return f"{head}{mark} {answer}" if mark else answer
+
+
+@probe_of("special_values", "'NaN' for an answer", kinds=("number", "mathematics"))
+def not_a_number(subject: Subject) -> Iterator[str]:
+    yield from map(subject.format.write, ("NaN", "nan", "-nan"))
+
+
+@probe_of(
+    "special_values",
+    "infinity for an answer",
+    kinds=("number", "mathematics"),
+    explained_by=("not_a_number",),
+)
+def infinity(subject: Subject) -> Iterator[str]:
+    yield from map(subject.format.write, ("Infinity", "inf", "-inf", "1e999", "-1e999"))
+
+
+@probe_of("special_values", "a word for nothing", explained_by=("empty_answer", "refusal"))
+def nothing_named(subject: Subject) -> Iterator[str]:
+    if subject.right.casefold() not in ("none", "null", "n/a"):
+        yield from map(subject.format.write, ("None", "null", "N/A", "undefined"))
+
+
+@probe_of(
+    "special_values",
+    "a number of thousands of digits",
+    kinds=("number",),
+    explained_by=("infinity", "too_much"),
+)
+def many_digits(subject: Subject) -> Iterator[str]:
+    yield subject.format.write("9" * 5000)
+
+
+def _held_against(subject: Subject, truth: str, *answers: str) -> Iterator[Attempt]:
+    written = truth_like(subject.columns.get("ground_truth"), truth)
+    if written is not None:
+        for answer in answers:
+            yield Attempt.of(subject.format.write(answer), ground_truth=written)
+
+
+@probe_of("special_values", "the right answer 0", expects="right", kinds=("number",))
+def zero_is_right(subject: Subject) -> Iterator[Attempt]:
+    yield from _held_against(subject, "0", "0")
+
+
+@probe_of("special_values", "no answer, where 0 is right", kinds=("number",), explained_by=("empty_answer",))
+def nothing_for_zero(subject: Subject) -> Iterator[Attempt]:
+    yield from _held_against(subject, "0", "", "nothing", subject.right if subject.right != "0" else "9")
+
+
+@probe_of("special_values", "the right answer where it is negative", expects="right", kinds=("number",))
+def negative_is_right(subject: Subject) -> Iterator[Attempt]:
+    size = _size(subject)
+    yield from _held_against(subject, f"-{size}", f"-{size}")
+
+
+@probe_of(
+    "special_values",
+    "a positive answer where a negative one is right",
+    kinds=("number",),
+    explained_by=("sign_flipped",),
+)
+def sign_lost(subject: Subject) -> Iterator[Attempt]:
+    size = _size(subject)
+    yield from _held_against(subject, f"-{size}", str(size))
+
+
+def _size(subject: Subject) -> int:
+    number = read_number(subject.right)
+    assert number is not None
+    return abs(int(as_decimal(number))) or 7
+
+
+@probe_of("special_values", "any answer where the truth is empty", explained_by=("nothing_for_zero",))
+def empty_truth(subject: Subject) -> Iterator[Attempt]:
+    if isinstance(subject.columns.get("ground_truth"), str):
+        yield Attempt.of(subject.format.write(subject.wrong[0]), ground_truth="")
+        yield Attempt.of(subject.format.write(subject.right), ground_truth="")
+        for text in ("", "I do not know."):
+            yield Attempt.of(text, ground_truth="")
+
+
+PROBES = (
+    not_a_number,
+    infinity,
+    nothing_named,
+    many_digits,
+    zero_is_right,
+    nothing_for_zero,
+    negative_is_right,
+    sign_lost,
+    empty_truth,
+)

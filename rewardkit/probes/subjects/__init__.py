@@ -1,0 +1,1 @@
+"""Subjects: prompts with a completion that is known to be right, and what right and wrong earn there."""

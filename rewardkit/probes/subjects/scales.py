@@ -1,0 +1,92 @@
+"""Scales: what right and wrong answers earn on the prompts that are probed, and what was seen on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rewardkit.probes.runner import Outcome, Row
+from rewardkit.probes.strategies.attempts import Subject
+from rewardkit.probes.subjects.formats import Format
+
+__all__ = ["Calibration", "LeftOut", "Scale"]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What completions of a subject earn.
+
+    Right and wrong in the same form, a wrong answer in no form at all, and the least seen.
+    """
+
+    right: float
+    wrong: float
+    plain: float
+    floor: float
+    bare: float = 0.0
+    """What the right answer earns in no form at all."""
+
+    @property
+    def span(self) -> float:
+        """What being right adds."""
+        return self.right - self.wrong
+
+    def gain(self, reward: float) -> float:
+        """A reward as a share of what being right adds: 0 as the plain wrong answer, 1 as the right one."""
+        return (reward - self.wrong) / self.span
+
+    @property
+    def leak(self) -> float:
+        """What a wrong answer in good form earns, as a share of what there is to earn."""
+        return (self.wrong - self.floor) / (self.right - self.floor)
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A prompt on which right and wrong earn alike, where others are told apart in the same format."""
+
+    subject: Subject
+    right: float
+    wrong: float
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The subjects that right and wrong answers are told apart on, with their scales; and what was seen.
+
+    `pool` are rollouts with what they earned. `modes` says of each part: "truth" where answers are held
+    against the truth, "no truth" where the reward does not ask for it or the rollouts have none, "deaf" where
+    it asks for it and pays right and wrong alike, "inverted" where wrong answers earn more, and "unknown"
+    where no right answer could be written that is paid; `why` then says what would be needed. "slow" is a
+    part for which the budget was over before that, and "constant" one of which all completions earn the same:
+    what, and of how many, is in `constants`.
+    """
+
+    subjects: tuple[Subject, ...]
+    scales: Mapping[Any, Scale]
+    pool: tuple[tuple[Row, Outcome], ...]
+    modes: Mapping[str, str]
+    why: Mapping[str, str] = field(default_factory=dict)
+    left_out: tuple[LeftOut, ...] = ()
+    constants: Mapping[str, tuple[float, int]] = field(default_factory=dict)
+
+    @property
+    def mode(self) -> str:
+        """The mode of all parts; of several the one that tells most."""
+        modes = set(self.modes.values())
+        return next((name for name in ("truth", "no truth", "deaf", "inverted") if name in modes), "unknown")
+
+    @property
+    def stand_in(self) -> Subject | None:
+        """A subject on which nothing is held against right and wrong: the first, or a rollout as it is."""
+        if self.subjects or not self.pool:
+            return self.subjects[0] if self.subjects else None
+        row, _ = self.pool[0]
+        text = str(row.get("completion"))
+        return Subject(row.get("rollout_id"), row, "", None, "text", (), Format("bare"), text, text)
+
+    @property
+    def rewards(self) -> list[float]:
+        """What the rollouts earned that were judged."""
+        return [outcome.reward for _, outcome in self.pool if outcome.judged]
