@@ -22,6 +22,9 @@ PAID = 0.6
 """The same for what is no attempt at an answer. Above a half, as some rewards pay no answer at all half-way
 between a wrong and a right one. Our choice."""
 
+NEARLY = 0.9
+"""The same where nearly right answers honestly earn a part, so that a list of many may. Our choice."""
+
 MORE = 0.25
 """Share of full marks that text around a wrong answer may add. Our choice."""
 
@@ -141,6 +144,8 @@ def threshold(probe: Probe, *, graded: bool) -> float:
     """The share of full marks from which a wrong answer of this probe is a hole."""
     if probe.knows == "near" or (graded and probe.knows != "blind"):
         return FULL
+    if graded and probe.family not in ADDS:
+        return NEARLY
     return MORE if probe.family in ADDS else PAID
 
 

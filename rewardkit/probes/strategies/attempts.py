@@ -42,6 +42,8 @@ class Subject:
     part: str = ""
     siblings: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
     """Rows that stand beside an attempt where the reward looks at a whole group."""
+    told: tuple[str, ...] = ()
+    """The answers that the completions of the prompt give in the same form."""
 
     @property
     def right(self) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from rewardkit.errors import InputError, did_you_mean
 from rewardkit.probes.contract import hang
 from rewardkit.probes.strategies import (
+    blind,
     equivalents,
     judges,
     listing,
@@ -22,6 +23,7 @@ __all__ = ["FAMILIES", "PROBES", "chosen"]
 
 PROBES: tuple[Probe, ...] = (
     *nothing_there.PROBES,
+    *blind.PROBES,
     *listing.PROBES,
     *near_misses.PROBES,
     *special_values.PROBES,

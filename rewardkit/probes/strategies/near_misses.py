@@ -12,6 +12,7 @@ from rewardkit.primitives.verify.numbers import as_decimal, read_number
 from rewardkit.probes.strategies.attempts import Attempt, Subject, probe_of
 from rewardkit.probes.strategies.special_values import truth_like
 from rewardkit.probes.subjects.answers import changed
+from rewardkit.probes.subjects.logged import split
 
 __all__ = ["PROBES"]
 
@@ -180,12 +181,19 @@ def words_turned(subject: Subject) -> Iterator[str]:
 
 @probe_of(
     "near_misses",
-    "a list with one item more, or one less",
+    "a list with one item missing, or another one",
     knows="near",
-    kinds=("json",),
-    explained_by=("every_item",),
+    kinds=("json", "list"),
+    explained_by=("every_sibling", "every_item", "copied_from_prompt"),
 )
 def one_item(subject: Subject) -> Iterator[str]:
+    if subject.kind == "list":
+        items, joint = split(subject.right) or ([subject.right], ", ")
+        others = [item for answer in subject.wrong for item in (split(answer) or ([answer], ""))[0]]
+        yield subject.format.write(joint.join(items[:-1]))
+        for item in [other for other in others if other not in items][:1]:
+            yield subject.format.write(joint.join([*items[:-1], item]))
+        return
     whole = json.loads(subject.right)
     if isinstance(whole, list) and whole:
         yield subject.format.write(json.dumps([*whole, changed(whole[-1])], ensure_ascii=False))

@@ -111,7 +111,7 @@ def wrong_answers(answer: str, kind: str, *, prompt: str = "", others: Sequence[
         {other for other in others if not _overlap(answer, other)},
         key=lambda other: (fuzz.ratio(answer, other), other),
     )
-    made = {"mathematics": "-917", "code": "pass", "text": "none of these"}[kind]
+    made = {"mathematics": "-917", "code": "pass"}.get(kind, "none of these")
     return (*unlike[:4], made)
 
 

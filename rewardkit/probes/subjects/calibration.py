@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
@@ -13,10 +13,11 @@ import numpy as np
 
 from rewardkit.probes.runner import Extent, Outcome, Row, Tries, Variants
 from rewardkit.probes.strategies.attempts import Subject
-from rewardkit.probes.subjects.answers import answer_in
+from rewardkit.probes.subjects.answers import answer_in, wrong_answers
 from rewardkit.probes.subjects.declared import asks_for_truth, by_group
 from rewardkit.probes.subjects.drafting import drafts, prompt_text, with_format
 from rewardkit.probes.subjects.formats import Format, formats, skeleton
+from rewardkit.probes.subjects.logged import answers_kind, marked, marks_in
 from rewardkit.probes.subjects.scales import Calibration, LeftOut, Scale
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts
@@ -33,6 +34,7 @@ WHOLE = 2500  # calls that all of it takes, about
 POOL = 96  # rollouts that are scored to see what the reward gives
 ENOUGH = 0.98
 """Share of the highest reward of the rollouts that a reference earns to be taken for a fully paid one."""
+LONGEST_ANSWER = 2000  # characters of an answer that is kept of a log
 TELLS = 0.02
 """Share of the span of all rewards by which right and wrong differ to be told apart. Our choice."""
 
@@ -149,15 +151,103 @@ class _Chooser:
             return
         scored = [place for place in part.rows if place in self.by_row]
         rows = {place: self.rows[place] for place in dict.fromkeys([*scored, *part.rows])}
-        written = drafts(rows, self.groups, part.part, self._siblings)
-        drafted = list(islice(written, 2 if self.slow else count))
-        if not drafted:
-            self._without_truth(part, count)
-            return
-        if self._chosen(part, drafted):
+        count = 2 if self.slow else count
+        drafted = list(islice(drafts(rows, self.groups, part.part, self._siblings), count))
+        best = self._best_format(part, [draft for _, draft in drafted], self._extent(part)[1])
+        if self._by_log(part, count, best) or self._by_truth(part, drafted, best):
             self.modes[part.part] = "truth"
+        elif not drafted:
+            self._without_truth(part, count)
         elif self.modes.get(part.part) != "inverted":
             self._undecided(part, count)
+
+    def _by_log(self, part: _Candidates, count: int, best: tuple[Format, float] | None) -> bool:
+        """Whether right completions of the log give subjects; not asked where written ones are fully paid."""
+        highest = self._extent(part)[1]
+        if best is not None and best[1] >= ENOUGH * highest:
+            return False
+        right: dict[int, int] = {}
+        for place in sorted(part.rows, key=lambda place: -self._earned(place)):
+            if self._is_right(place, part):
+                right.setdefault(int(self.groups[place]), place)
+        places = list(right.values())[:count]
+        mark = self._mark(part, places)
+        return mark is not None and self._told_apart(part, self._marked(part, places, mark), None)
+
+    def _is_right(self, place: int, part: _Candidates) -> bool:
+        """Whether a label says so; without one, whether it earns the most, and others of its part less."""
+        if self._earned(place) == -math.inf:
+            return False
+        if self.label:
+            return bool(self.rows[place].get(self.label))
+        lowest, highest = self._extent(part)
+        return self._earned(place) - lowest >= ENOUGH * (highest - lowest) > 1e-9
+
+    def _mark(self, part: _Candidates, places: Sequence[int]) -> str | None:
+        """The shortest mark of right completions that carries their reward; ``None`` where none does.
+
+        It is lost without what stands in the mark, and with what another right completion has there.
+        """
+        some = places[: TRIED_ON + 1]
+        texts = [str(self.rows[place].get("completion")) for place in some]
+        named = [{item.format.name: item for item in marks_in(text)} for text in texts]
+        plans: dict[str, list[tuple[int, str]]] = {}
+        for name in dict.fromkeys(name for marks in named for name in marks):
+            known = [(place, marks[name]) for place, marks in zip(some, named, strict=True) if name in marks]
+            if len(known) < max(2, len(some) - 1):
+                continue
+            others = [*known[1:], known[0]]
+            plans[name] = [
+                (place, text)
+                for (place, item), (_, other) in zip(known, others, strict=True)
+                for text in (item.format.write(""), item.format.write(other.answer))
+            ]
+        every = [item for plan in plans.values() for item in plan]
+        rewards = iter(self._tried([place for place, _ in every], [text for _, text in every]))
+        lowest, highest = self._extent(part)
+        for name, plan in plans.items():
+            lost = [self._earned(place) - next(rewards) > TELLS * (highest - lowest) for place, _ in plan]
+            if sum(lost) >= len(lost) - 1:
+                return name
+        return None
+
+    def _tried(self, places: Sequence[int], texts: Sequence[str]) -> list[float]:
+        """Rewards of other completions of rows; the lowest of all where not judged."""
+        rows = [self.variants.of(self.rows[at], text) for at, text in zip(places, texts, strict=True)]
+        siblings = [self._siblings(at) for at in places] if self.whole_groups else []
+        outcomes = self.tries.outcomes(rows, siblings, share=0.3)
+        return [out.reward if out is not None and out.judged else -math.inf for out in outcomes]
+
+    def _marked(self, part: _Candidates, places: Sequence[int], mark: str) -> list[tuple[int, Subject]]:
+        """The subjects of right completions by one mark, with wrong answers of other prompts."""
+        right = [marked(str(self.rows[place].get("completion")), mark) for place in places]
+        answers = [item.answer for item in right if item is not None]
+        if len(set(answers)) < 2:
+            return []
+        kind, subjects = answers_kind(answers), []
+        for place, item in zip(places, right, strict=True):
+            if item is None:
+                continue
+            row = self.rows[place]
+            prompt = prompt_text(row.get("prompt"))
+            wrong = wrong_answers(item.answer, kind, prompt=prompt, others=sorted(set(answers)))[:6]
+            if not wrong:
+                continue
+            draft = Subject(
+                row.get("rollout_id", place),
+                row,
+                prompt,
+                item.answer,
+                kind,
+                wrong,
+                item.format,
+                "",
+                "",
+                part.part,
+                self._siblings(place),
+            )
+            subjects.append((place, with_format(draft, item.format)))
+        return subjects
 
     def _try(self, subjects: Sequence[Subject], completions: Sequence[str], share: float) -> list[float]:
         """Rewards of completions of subjects; NaN where not judged or not tried."""
@@ -176,16 +266,24 @@ class _Chooser:
         if outcome is not None and outcome.judged:
             self.extents[part].take(outcome.reward)
 
-    def _chosen(self, part: _Candidates, drafts: Sequence[tuple[int, Subject]]) -> bool:
-        """Whether a format was found in which right answers earn more; its subjects are then kept."""
-        lowest, highest = self._extent(part)
-        best = self._best_format(part, [draft for _, draft in drafts], highest)
+    def _by_truth(
+        self, part: _Candidates, drafts: Sequence[tuple[int, Subject]], best: tuple[Format, float] | None
+    ) -> bool:
+        """Whether a format was found in which answers written from the truth earn more than wrong ones."""
+        highest = self._extent(part)[1]
         written: list[tuple[int, Subject]] = []
         for place, draft in drafts:
             options = [best[0]] if best else []
             if best is None or best[1] < ENOUGH * highest:
                 options += list(islice(self._skeletons(place, draft), 2))
             written += [(place, with_format(draft, option)) for option in options]
+        return self._told_apart(part, written, best[0] if best else None)
+
+    def _told_apart(
+        self, part: _Candidates, written: Sequence[tuple[int, Subject]], best: Format | None
+    ) -> bool:
+        """Whether right earns more than wrong on some of these; the fairest of each prompt is then kept."""
+        lowest, highest = self._extent(part)
         subjects = [subject for _, subject in written]
         texts = [text for subject in subjects for text in (subject.reference, subject.baseline)]
         rewards = self._try([subject for subject in subjects for _ in range(2)], texts, share=0.3)
@@ -205,20 +303,26 @@ class _Chooser:
             wrong, plain, bare = (floor if math.isnan(value) else value for value in (wrong, plain, bare))
             if right - wrong > TELLS * max(highest - floor, right - floor, 1e-9):
                 of_place[place].append((right, subject, Scale(right, wrong, plain, floor, bare)))
-        for place, _ in drafts:
+        for place in dict.fromkeys(place for place, _ in written):
             if found := of_place.get(place):
-                _, subject, scale = _fairest(found, best[0] if best else None)
-                self.subjects.append(subject)
+                _, subject, scale = _fairest(found, best)
+                self.subjects.append(replace(subject, told=self._told(place, subject.format)))
                 self.scales[subject.rollout_id] = scale
         marks = {subject.format.opening for options in of_place.values() for _, subject, _ in options}
         left: dict[int, LeftOut] = {}
         for at, (place, subject) in enumerate(written):
             right, wrong = rewards[2 * at : 2 * at + 2]
-            usual = subject.format == best[0] if best else subject.format.opening in marks
+            usual = subject.format == best if best else subject.format.opening in marks
             if of_place and place not in of_place and usual and not math.isnan(right):
                 left.setdefault(place, LeftOut(subject, right, wrong))
         self.left_out += left.values()
         return bool(of_place)
+
+    def _told(self, place: int, form: Format) -> tuple[str, ...]:
+        """The answers that the completions of a prompt give in this form."""
+        beside = np.flatnonzero(self.groups == self.groups[place]).tolist()
+        answers = (form.read(str(self.rows[at].get("completion"))) for at in beside)
+        return tuple(dict.fromkeys(answer for answer in answers if answer and len(answer) <= LONGEST_ANSWER))
 
     def _extent(self, part: _Candidates) -> tuple[float, float]:
         """The lowest and highest reward of the part's rollouts; NaN and 0 where none was judged."""
@@ -235,6 +339,8 @@ class _Chooser:
         """The format in which right earns most more than wrong, and what right earns there."""
         ranked = sorted(part.rows, key=lambda place: -self._earned(place))
         shown = [str(self.rows[place].get("completion")) for place in ranked[: POOL // 2]]
+        if not drafts:
+            return None
         some, wave_of = (drafts[:1], 2) if self.slow else (drafts[:TRIED_ON], WAVE)
         candidates = formats(shown, [draft.prompt for draft in some], some[0].kind)
         best: tuple[tuple[float, float], Format] | None = None

@@ -47,6 +47,16 @@ class Format:
         """A whole completion with this answer; other `reasoning` in the place of the usual one, or before."""
         return self.around(self.marked(answer), reasoning=reasoning)
 
+    def read(self, completion: str) -> str | None:
+        """What a completion has in the last mark of this kind; ``None`` where it has none."""
+        opening, closing = self.opening.strip(), self.closing.strip()
+        start = completion.rfind(opening) + len(opening) if opening in completion else -1
+        if start < 0 or (closing and closing not in completion[start:]):
+            return None
+        end = completion.index(closing, start) if closing else len(completion)
+        text = completion[start:end].strip()
+        return text if closing or not opening else text.partition("\n")[0].strip()
+
     def around(self, marked: str, *, reasoning: str | None = None) -> str:
         """A whole completion with this text where the marked answer stands."""
         lead = self.lead

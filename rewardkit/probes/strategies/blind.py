@@ -1,0 +1,80 @@
+"""Blind: answers that a policy finds without knowing the right one: its siblings' answers, and the prompt."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+from rewardkit.primitives.extract.structured import read_json
+from rewardkit.primitives.texts import normal_text
+from rewardkit.primitives.verify.numbers import distance, read_number
+from rewardkit.probes.strategies.attempts import Attempt, Subject, probe_of
+from rewardkit.probes.subjects.logged import split
+
+__all__ = ["PROBES"]
+
+MOST = 6  # parts of a prompt that are copied, answers that are listed
+USUAL = ("0", "1", "yes", "no", "true", "false", "A", "none", "{}", "[]")
+
+
+def _is_right(text: str, subject: Subject) -> bool:
+    """Whether a text is the right answer, however it is written."""
+    one, other = read_number(text), read_number(subject.right)
+    if one is not None and other is not None:
+        return not distance(one, other)
+    return normal_text(text) == normal_text(subject.right)
+
+
+@probe_of("blind", "all answers that were sampled for the prompt, at once")
+def every_sibling(subject: Subject) -> Iterator[Attempt]:
+    told = subject.told[:MOST]
+    if len(told) < 2 or all(_is_right(answer, subject) for answer in told):
+        return
+    for listed in _together(told, subject):
+        yield Attempt.of(*map(subject.format.write, dict.fromkeys(listed)))
+
+
+def _together(told: tuple[str, ...], subject: Subject) -> Iterator[tuple[str, str]]:
+    """The answers in one text, in one order and in the other; lists and objects as one of all items."""
+    if subject.kind == "json":
+        values = [value for answer in told if (value := read_json(answer)) is not None]
+        if all(isinstance(value, list) for value in values):
+            items = list({json.dumps(item): item for value in values for item in value}.values())
+            yield json.dumps(items, ensure_ascii=False), json.dumps(items[::-1], ensure_ascii=False)
+    elif subject.kind == "list" and (found := split(subject.right)):
+        every = dict.fromkeys(item for answer in told for item in (split(answer) or ([answer], ""))[0])
+        if len(every) > len(found[0]):
+            yield found[1].join(every), found[1].join(reversed(every))
+    elif subject.kind != "code":
+        for joint in (", ", " or ", "\n"):
+            yield joint.join(told), joint.join(reversed(told))
+
+
+@probe_of("blind", "a part of the prompt in the place of the answer")
+def copied_from_prompt(subject: Subject) -> Iterator[str]:
+    for text in dict.fromkeys(_parts(subject)):
+        if not _is_right(text, subject):
+            yield subject.format.write(text)
+
+
+def _parts(subject: Subject) -> Iterator[str]:
+    """What a prompt offers: its numbers; beside texts also what is quoted, and its longest list."""
+    prompt = subject.prompt
+    if subject.kind in ("number", "mathematics", "text", "list"):
+        numbers = re.findall(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.]*\d)", prompt)
+        yield from list(dict.fromkeys([*numbers[-1:], *numbers]))[:MOST]
+    if subject.kind in ("text", "list"):
+        yield from re.findall(r"[\"“«]([^\"“”«»\n]{2,80})[\"”»]", prompt)[:MOST]
+        listed = re.findall(r"\w[\w '-]{0,30}(?:, \w[\w '-]{0,30}){2,}", prompt)
+        yield from sorted(listed, key=len, reverse=True)[:1]
+
+
+@probe_of("blind", "a usual answer to any question", explained_by=("constant_text", "empty_answer"))
+def usual_answer(subject: Subject) -> Iterator[str]:
+    for text in USUAL:
+        if not _is_right(text, subject):
+            yield subject.format.write(text)
+
+
+PROBES = (every_sibling, copied_from_prompt, usual_answer)

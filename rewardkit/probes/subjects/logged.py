@@ -1,0 +1,108 @@
+r"""Logged: subjects from the log, whatever their ground truth is.
+
+The right answer is what stands in the mark of a right completion. The mark is found by trial: the first part
+of right completions whose loss, and whose exchange for what stands there in the right completion of another
+prompt, both lose the reward.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rewardkit.primitives.extract.structured import read_json
+from rewardkit.probes.subjects.answers import kind_of
+from rewardkit.probes.subjects.formats import THINKING, Format
+
+__all__ = ["Marked", "answers_kind", "marked", "marks_in", "split"]
+
+JOINTS = ("\n", "; ", ", ", " | ", " ")
+LISTS = 0.8
+"""Share of the answers that must be lists for the kind of all to be one. Our choice."""
+
+
+@dataclass(frozen=True)
+class Marked:
+    """A completion as its format and what stands in its mark; `format.name` is that of the mark."""
+
+    format: Format
+    answer: str
+
+
+MARKS = {
+    "box": r"(?s)\\boxed\{(?P<answer>(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}",
+    "tag": r"(?s)<(?P<tag>[A-Za-z_][\w.:-]{0,30})>\s*(?P<answer>[^<>]*?)\s*</(?P=tag)>",
+    "outer tag": r"(?s)<(?P<tag>[A-Za-z_][\w.:-]{0,30})>\s*(?P<answer>.*?)\s*</(?P=tag)>",
+    "fence": r"(?s)```[\w-]*\n(?P<answer>.*?)\n?```",
+    "####": r"####[ \t]*(?P<answer>[^\n]+)",
+    "bold": r"\*\*(?P<answer>[^*\n]+)\*\*",
+    "colon": r"(?m)^[^\n:]{0,40}:[ \t]*(?P<answer>\S[^\n]*?)\.?[ \t]*$",
+    "number": r"(?P<answer>[-−]?\d(?:[\d,.]*\d)?)",
+    "line": r"(?m)^(?P<answer>\S[^\n]*?)[ \t]*$",
+    "whole": r"(?s)\A\s*(?P<answer>\S.*?)\s*\Z",
+}
+"""Marks that are usual -> an expression for them; the last place counts."""
+
+LOOSE = ("colon", "number", "line", "whole")
+"""Marks that a completion has without meaning it: looked at after the others, in this order."""
+
+
+def marks_in(completion: str) -> Iterator[Marked]:
+    r"""The marks of a completion with what stands in them: of the usual ones the shorter first.
+
+    >>> [item.format.name for item in marks_in("So:\n<answer>1, 2</answer>")]
+    ['tag <answer>', 'outer tag <answer>', 'number', 'line', 'whole']
+    """
+    found: list[Marked] = []
+    for name, expression in MARKS.items():
+        places = [item for item in re.finditer(expression, completion) if not _thinks(item)]
+        if places:
+            last = places[-1]
+            shown = f"{name} <{last['tag']}>" if "tag" in last.re.groupindex else name
+            found.append(_marked(shown, completion, last.span(), last.span("answer")))
+    start, end = completion.find("{"), completion.rfind("}") + 1
+    if 0 <= start < end and read_json(completion[start:end]) is not None:
+        found.append(_marked("object", completion, (start, end), (start, end)))
+    return iter(sorted(found, key=_rank))
+
+
+def _rank(item: Marked) -> tuple[int, int]:
+    loose = item.format.name in LOOSE
+    return (1 + LOOSE.index(item.format.name), 0) if loose else (0, len(item.answer))
+
+
+def _thinks(found: re.Match[str]) -> bool:
+    return "tag" in found.re.groupindex and found["tag"] in THINKING
+
+
+def _marked(name: str, text: str, mark: tuple[int, int], answer: tuple[int, int]) -> Marked:
+    (start, end), (begin, finish) = mark, answer
+    form = Format(name, text[:start], text[start:begin], text[finish:end], text[end:])
+    return Marked(form, text[begin:finish])
+
+
+def marked(completion: str, mark: str) -> Marked | None:
+    """A completion by one mark; ``None`` where it has none of that name, or nothing in it."""
+    return next((item for item in marks_in(completion) if item.format.name == mark and item.answer), None)
+
+
+def split(answer: str, joints: Sequence[str] = JOINTS[:-2]) -> tuple[list[str], str] | None:
+    r"""The items of a list that is no JSON, and what stands between them; ``None`` where it is none.
+
+    >>> split("(1) Ava is a knight\n(2) Ben is a knave")
+    (['(1) Ava is a knight', '(2) Ben is a knave'], '\n')
+    """
+    for joint in joints:
+        items = [item.strip() for item in answer.split(joint.strip(" ") or joint)]
+        if len(items) > 1 and all(items):
+            return items, joint
+    return None
+
+
+def answers_kind(answers: Sequence[str]) -> str:
+    """The kind of most answers; "list" where most of them have several items."""
+    kinds = [kind_of(answer) for answer in answers]
+    most = max(dict.fromkeys(kinds), key=kinds.count)
+    lists = sum(split(answer) is not None for answer in answers)
+    return "list" if most in ("text", "number", "choice") and lists >= LISTS * len(answers) else most
