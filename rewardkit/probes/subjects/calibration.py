@@ -115,11 +115,15 @@ class _Chooser:
         places = [place for group in order for place in of_group[group][:16]]
         return places[:POOL]
 
+    def _beside(self, place: int) -> list[int]:
+        """The rows of its group."""
+        return list(np.flatnonzero(self.groups == self.groups[place]).tolist())
+
     def _siblings(self, place: int) -> tuple[Row, ...]:
         """The rows beside one in its group, where the reward looks at them."""
         if not self.whole_groups:
             return ()
-        beside = np.flatnonzero(self.groups == self.groups[place]).tolist()
+        beside = self._beside(place)
         return tuple(self.rows[other] for other in beside[:8] if other != place)
 
     def _score(self, part: _Candidates, places: Sequence[int], share: float) -> None:
@@ -153,26 +157,32 @@ class _Chooser:
         rows = {place: self.rows[place] for place in dict.fromkeys([*scored, *part.rows])}
         count = 2 if self.slow else count
         drafted = list(islice(drafts(rows, self.groups, part.part, self._siblings), count))
-        best = self._best_format(part, [draft for _, draft in drafted], self._extent(part)[1])
-        if self._by_log(part, count, best) or self._by_truth(part, drafted, best):
+        best = self._best_format(part, drafted, self._extent(part)[1])
+        paid = best is not None and best[1] >= ENOUGH * self._extent(part)[1]
+        written = [(place, with_format(draft, best[0])) for place, draft in drafted if best]
+        if not paid:
+            written += [
+                (place, with_format(draft, option))
+                for place, draft in drafted
+                for option in islice(self._skeletons(place, draft), 2)
+            ]
+            written += self._logged(part, count)
+        if self._told_apart(part, written, best[0] if best else None):
             self.modes[part.part] = "truth"
         elif not drafted:
             self._without_truth(part, count)
         elif self.modes.get(part.part) != "inverted":
             self._undecided(part, count)
 
-    def _by_log(self, part: _Candidates, count: int, best: tuple[Format, float] | None) -> bool:
-        """Whether right completions of the log give subjects; not asked where written ones are fully paid."""
-        highest = self._extent(part)[1]
-        if best is not None and best[1] >= ENOUGH * highest:
-            return False
+    def _logged(self, part: _Candidates, count: int) -> list[tuple[int, Subject]]:
+        """Subjects of right completions of the log, one a prompt, by what stands in their mark."""
         right: dict[int, int] = {}
         for place in sorted(part.rows, key=lambda place: -self._earned(place)):
             if self._is_right(place, part):
                 right.setdefault(int(self.groups[place]), place)
         places = list(right.values())[:count]
         mark = self._mark(part, places)
-        return mark is not None and self._told_apart(part, self._marked(part, places, mark), None)
+        return [] if mark is None else self._marked(part, places, mark)
 
     def _is_right(self, place: int, part: _Candidates) -> bool:
         """Whether a label says so; without one, whether it earns the most, and others of its part less."""
@@ -266,19 +276,6 @@ class _Chooser:
         if outcome is not None and outcome.judged:
             self.extents[part].take(outcome.reward)
 
-    def _by_truth(
-        self, part: _Candidates, drafts: Sequence[tuple[int, Subject]], best: tuple[Format, float] | None
-    ) -> bool:
-        """Whether a format was found in which answers written from the truth earn more than wrong ones."""
-        highest = self._extent(part)[1]
-        written: list[tuple[int, Subject]] = []
-        for place, draft in drafts:
-            options = [best[0]] if best else []
-            if best is None or best[1] < ENOUGH * highest:
-                options += list(islice(self._skeletons(place, draft), 2))
-            written += [(place, with_format(draft, option)) for option in options]
-        return self._told_apart(part, written, best[0] if best else None)
-
     def _told_apart(
         self, part: _Candidates, written: Sequence[tuple[int, Subject]], best: Format | None
     ) -> bool:
@@ -320,7 +317,7 @@ class _Chooser:
 
     def _told(self, place: int, form: Format) -> tuple[str, ...]:
         """The answers that the completions of a prompt give in this form."""
-        beside = np.flatnonzero(self.groups == self.groups[place]).tolist()
+        beside = self._beside(place)
         answers = (form.read(str(self.rows[at].get("completion"))) for at in beside)
         return tuple(dict.fromkeys(answer for answer in answers if answer and len(answer) <= LONGEST_ANSWER))
 
@@ -334,16 +331,22 @@ class _Chooser:
         return (min(found), max(found)) if found else (math.nan, 0.0)
 
     def _best_format(
-        self, part: _Candidates, drafts: Sequence[Subject], highest: float
+        self, part: _Candidates, drafted: Sequence[tuple[int, Subject]], highest: float
     ) -> tuple[Format, float] | None:
         """The format in which right earns most more than wrong, and what right earns there."""
         ranked = sorted(part.rows, key=lambda place: -self._earned(place))
         shown = [str(self.rows[place].get("completion")) for place in ranked[: POOL // 2]]
-        if not drafts:
+        if not drafted:
             return None
+        drafts = [draft for _, draft in drafted]
         some, wave_of = (drafts[:1], 2) if self.slow else (drafts[:TRIED_ON], WAVE)
         candidates = formats(shown, [draft.prompt for draft in some], some[0].kind)
         best: tuple[tuple[float, float], Format] | None = None
+        paid = [
+            any(self._earned(at) >= ENOUGH * highest for at in self._beside(place))
+            for place, _ in drafted[: len(some)]
+        ]  # where no rollout is, a written answer need not be
+        known = np.array(paid if any(paid) else [True] * len(some))
         least = 0.0  # by how much right earns less than wrong, at the most
         idle = 0  # waves without a better one
         while (
@@ -359,7 +362,7 @@ class _Chooser:
             ]
             rewards = np.array(self._try(subjects, texts, share=0.3)).reshape(len(wave), len(some), 2)
             for option, pairs in zip(wave, rewards, strict=True):
-                right, wrong = _mean(pairs[:, 0]), _mean(pairs[:, 1])
+                right, wrong = _mean(pairs[known, 0]), _mean(pairs[known, 1])
                 wrong = min(right, 0.0) if math.isnan(wrong) else wrong
                 rank = (round(right - wrong, 6), round(right, 6))
                 if right - wrong > 1e-9 and (best is None or rank > best[0]):
@@ -375,7 +378,7 @@ class _Chooser:
 
     def _skeletons(self, place: int, draft: Subject) -> Iterator[Format]:
         """What stands around the right answer in the prompt's own rollouts, of those that earn most first."""
-        beside = np.flatnonzero(self.groups == self.groups[place]).tolist()
+        beside = self._beside(place)
         for other in sorted(beside, key=lambda at: -self._earned(at)):
             if self._earned(other) == -math.inf or (self.label and not self.rows[other].get(self.label)):
                 continue
