@@ -13,7 +13,7 @@ import rewardkit as rk
 from rewardkit.cli.output import printable
 from rewardkit.judges.cache import FOLDER
 from rewardkit.probes.probe import BUDGET
-from rewardkit.probes.results.leaks import LEAKAGE
+from rewardkit.probes.results.floor import LEAKAGE
 from rewardkit.rollouts.columns import TEXTS
 from rewardkit.rollouts.files import cell_number
 from rewardkit.scoring.deadlines import cannot_limit

@@ -24,7 +24,7 @@ from rewardkit.notebook.pages import Page, Summary, index_page, notebook_body, n
 from rewardkit.notebook.probed import Checked
 from rewardkit.probes.probe import BUDGET
 from rewardkit.probes.results.baseline import load_baseline
-from rewardkit.probes.results.leaks import LEAKAGE
+from rewardkit.probes.results.floor import LEAKAGE
 from rewardkit.rewards.recorded import LOGGED_REWARD
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training

@@ -17,7 +17,7 @@ from rewardkit.probes.results.baseline import Baseline, load_baseline, under_bas
 from rewardkit.probes.results.causes import told
 from rewardkit.probes.results.evidence import Known, Seen, special
 from rewardkit.probes.results.failures import WRONG_MODES, constants, failures, hangs, whole, wrong_mode
-from rewardkit.probes.results.leaks import LEAKAGE
+from rewardkit.probes.results.floor import LEAKAGE
 from rewardkit.probes.results.merging import merged
 from rewardkit.probes.runner import Tries, Variants
 from rewardkit.probes.search.exploits import exploit_finding
@@ -200,7 +200,7 @@ def probe(
                 notes.append(Inconclusive("probes", _too_wild(seen.noise)))
             else:
                 tallies = tallied(trials, calibration.scales, graded=graded, noise=seen.noise)
-                found += told(tallies, seen, leakage=leakage)
+                found += told(trials, tallies, seen, leakage=leakage)
             if search and "search" in families and subjects and not wild:
                 if why := cannot_search(calibration):
                     notes.append(Inconclusive("search", why))

@@ -7,19 +7,23 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from rewardkit.findings import Finding
 from rewardkit.probes.results.evidence import EXAMPLES, Seen, component_of, example_of
-from rewardkit.probes.results.leaks import LEAKAGE, leaks, not_told_apart, open_gates
+from rewardkit.probes.results.floor import LEAKAGE, flat_credit, leaks, not_told_apart, open_gates
 from rewardkit.probes.results.losses import layouts, notations
 from rewardkit.probes.strategies.equivalents import LAYOUT, NOTATION
-from rewardkit.probes.verdicts import LOST, Tally, risk, severity, threshold, wilson
+from rewardkit.probes.verdicts import LOST, Tally, Trial, risk, severity, threshold, wilson
 
 __all__ = ["told"]
 
 
-def told(tallies: Sequence[Tally], seen: Seen, *, leakage: float = LEAKAGE) -> list[Finding]:
-    """The findings of tallies: leakage, holes, losses."""
+def told(
+    trials: Sequence[Trial], tallies: Sequence[Tally], seen: Seen, *, leakage: float = LEAKAGE
+) -> list[Finding]:
+    """The findings of trials and their tallies: leakage, holes, losses."""
     gates = list(open_gates(seen))
     through = {(item.part, item.component) for item in gates}  # a leak through a gate is the gate's
     found = [item for item in leaks(seen, leakage) if (item.part, item.component) not in through] + gates
+    if not any(item.severity != "info" for item in found):
+        found += flat_credit(trials, seen)
     leaking = {item.part for item in found if item.severity != "info"}
     parts = dict.fromkeys(subject.part for subject in seen.calibration.subjects)
     for part in parts:

@@ -11,7 +11,7 @@ from typing import Any
 from rewardkit.findings import Example
 from rewardkit.probes.results.sentences import components_at_fault
 from rewardkit.probes.runner import Outcome, Row, Variants
-from rewardkit.probes.strategies.attempts import Attempt, Probe
+from rewardkit.probes.strategies.attempts import Attempt, Probe, Subject
 from rewardkit.probes.subjects.answers import answer_in
 from rewardkit.probes.subjects.scales import Calibration, Scale
 from rewardkit.probes.verdicts import FULL, LOST, MORE, PAID, Fall, threshold
@@ -87,6 +87,24 @@ class Seen:
         """The components by name."""
         return {item.name: item for inner in self.reward.inner for item in inner.components}
 
+    def example(
+        self,
+        subject: Subject,
+        completion: str,
+        reward: float,
+        expected: tuple[float, float] | None,
+        probe: str,
+        scale: Scale | None = None,
+        **columns: Any,
+    ) -> Example:
+        """A completion of a subject as an example, with what right and wrong answers earn there."""
+        scale = scale or self.calibration.scales[subject.rollout_id]
+        row = self.variants.of(subject.columns, completion, **columns)
+        return Example(
+            subject.rollout_id, self.shown(row), reward, expected, scale.right, scale.wrong, probe,
+            of_rollouts=subject.answer is None,
+        )  # fmt: skip
+
     def shown(self, row: Row) -> dict[str, Any]:
         """The columns of a row that the reward asks for; where it asks for the whole row, the usual ones."""
         needs = set(self.reward.needs)
@@ -110,11 +128,8 @@ def component_of(falls: Sequence[Fall], seen: Seen) -> str | None:
     outcome = outcome or min(outcomes, key=lambda out: out.reward, default=None)
     if known is None or outcome is None:
         return None
-    befores = {
-        "right": known.reference.scores,
-        "more": known.reference.scores,
-        "form": {},
-    }  # of a form all that is paid without the task
+    of_right = known.reference.scores
+    befores = {"right": of_right, "more": of_right, "form": {}}  # of a form all that is paid without the task
     before = befores.get(trial.probe.expects, known.baseline.scores)
     changes = components_at_fault(seen.weights(trial.subject.columns), outcome.scores, before)
     sign = -1 if trial.probe.expects == "right" else 1
@@ -124,27 +139,15 @@ def component_of(falls: Sequence[Fall], seen: Seen) -> str | None:
 def example_of(fall: Fall, seen: Seen) -> Example:
     """A fall as an example: the completion that fell, what it earned and what it should have."""
     trial = fall.trial
-    scale = seen.calibration.scales[trial.subject.rollout_id]
+    rewards = [math.nan if outcome is None else outcome.reward for outcome in trial.outcomes]
     worst = 0
     if trial.probe.expects == "right":
-        worst = max(range(len(trial.outcomes)), key=lambda place: -_reward(trial.outcomes[place]))
+        worst = rewards.index(min(rewards))
     if trial.probe.expects == "more":
-        worst = len(trial.outcomes) - 1
-    row = seen.variants.of(trial.subject.columns, trial.attempt.completions[worst], **trial.attempt.columns)
-    return Example(
-        trial.subject.rollout_id,
-        seen.shown(row),
-        _reward(trial.outcomes[worst]),
-        _expected(trial.probe, scale),
-        scale.right,
-        scale.wrong,
-        trial.probe.name,
-        of_rollouts=trial.subject.answer is None,
-    )
-
-
-def _reward(outcome: Outcome | None) -> float:
-    return math.nan if outcome is None else outcome.reward
+        worst = len(rewards) - 1
+    scale, text = seen.calibration.scales[trial.subject.rollout_id], trial.attempt.completions[worst]
+    expected, columns = _expected(trial.probe, scale), trial.attempt.columns
+    return seen.example(trial.subject, text, rewards[worst], expected, trial.probe.name, **columns)
 
 
 def _expected(probe: Probe, scale: Scale) -> tuple[float, float]:

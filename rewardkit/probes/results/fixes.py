@@ -138,6 +138,7 @@ FIXES = {
         "closed pairs only, but with unclosed=True."
     ),
     "in_code": "Only who knows the answer gets there, so it is seldom worth closing.",
+    "flat_credit": "Pay for closeness to the right answer, or nothing: what any text earns teaches nothing.",
     "leakage": (
         f"Pay less beside the task, or put it behind {GATE}; where a wrong answer is meant to earn a "
         "part, declare it with expects_partial=True on the component, or allow more with leakage=..."

@@ -67,6 +67,10 @@ _KINDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
         + f" ({e['wrong']:.4g} of {e['right']:.4g}, nothing being {e['floor']:.4g})"
         + (f": {e['paid_by']}" if e.get("paid_by") else "")
     ),
+    "flat_credit": lambda e: (
+        f"pays any text {percent(e['gain'])} of full marks: unrelated texts, a refusal and noise earn it "
+        f"alike in {_rate(e)}, and an empty completion does not"
+    ),
     "wrong_paid": lambda e: (
         f"pays a wrong answer as the right one in {_rate(e)}, where it tells them apart in the others: those "
         f"with the truths {e['truths']}"
@@ -116,6 +120,7 @@ _CODES = {
     "loses_notation": "notations",
     "leakage": "leakage",
     "exploit": "exploit",
+    "flat_credit": "flat_credit",
     "open_gate": "open_gate",
     "wrong_paid": "wrong_paid",
     "right_unpaid": "right_unpaid",

@@ -65,7 +65,7 @@ def every_item(subject: Subject) -> Iterator[Attempt]:
     "several answers where one is asked for",
     kinds=LISTED,
     knows="guess",
-    explained_by=("every_sibling", "mentioned", "every_number", "every_choice"),
+    explained_by=("mentioned", "every_sibling", "every_number", "every_choice"),
 )
 def several_answers(subject: Subject) -> Iterator[Attempt]:
     right, *others = subject.right, *subject.wrong
@@ -85,7 +85,7 @@ def _both_ways(subject: Subject, right: str, wrong: str, joint: str) -> Attempt:
     "shotgun",
     "several marked answers, whichever of them is right",
     knows="guess",
-    explained_by=("every_sibling", "mentioned", "every_number", "every_choice"),
+    explained_by=("mentioned", "every_sibling", "every_number", "every_choice"),
 )
 def several_marks(subject: Subject) -> Iterator[Attempt]:
     form = subject.format

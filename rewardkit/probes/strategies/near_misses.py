@@ -16,6 +16,7 @@ from rewardkit.probes.subjects.logged import split
 
 __all__ = ["PROBES"]
 
+LONGEST = 80  # characters of a text of which a longer one is another answer for certain
 SMALL = 99  # up to here one more or less is more than a hundredth
 
 
@@ -115,8 +116,9 @@ def a_fifth_more(subject: Subject) -> Iterator[str]:
 def too_much(subject: Subject) -> Iterator[str]:
     text = subject.right if subject.kind == "text" else _plain(_value(subject))
     if subject.kind == "text":
-        yield subject.format.write(f"un{text}")
-        yield subject.format.write(f"{text}less")
+        if len(text) <= LONGEST and "\n" not in text:
+            yield subject.format.write(f"un{text}")
+            yield subject.format.write(f"{text}less")
     elif re.fullmatch(r"\d+", text):
         yield subject.format.write(f"{text}7")
         yield subject.format.write(f"3{text}")

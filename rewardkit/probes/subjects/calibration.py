@@ -34,6 +34,7 @@ WHOLE = 2500  # calls that all of it takes, about
 POOL = 96  # rollouts that are scored to see what the reward gives
 ENOUGH = 0.98
 """Share of the highest reward of the rollouts that a reference earns to be taken for a fully paid one."""
+NO_TRUTHS = {"prompt", "completion", "messages", "data_source", "prompt_id", "rollout_id", "step"}
 LONGEST_ANSWER = 2000  # characters of an answer that is kept of a log
 TELLS = 0.02
 """Share of the span of all rewards by which right and wrong differ to be told apart. Our choice."""
@@ -184,12 +185,19 @@ class _Chooser:
         mark = self._mark(part, places)
         return [] if mark is None else self._marked(part, places, mark)
 
+    @property
+    def truths(self) -> set[str]:
+        """The columns that may hold a truth: what the reward asks for beside prompt and completion."""
+        return {"ground_truth", *self.tries.reward.needs} - NO_TRUTHS
+
     def _is_right(self, place: int, part: _Candidates) -> bool:
         """Whether a label says so; without one, whether it earns the most, and others of its part less."""
         if self._earned(place) == -math.inf:
             return False
         if self.label:
             return bool(self.rows[place].get(self.label))
+        if all(self.rows[place].get(name) is None for name in self.truths):
+            return False
         lowest, highest = self._extent(part)
         return self._earned(place) - lowest >= ENOUGH * (highest - lowest) > 1e-9
 
@@ -234,7 +242,7 @@ class _Chooser:
         answers = [item.answer for item in right if item is not None]
         if len(set(answers)) < 2:
             return []
-        kind, subjects = answers_kind(answers), []
+        kind, subjects = answers_kind(answers, mark), []
         for place, item in zip(places, right, strict=True):
             if item is None:
                 continue

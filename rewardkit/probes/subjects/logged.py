@@ -100,9 +100,11 @@ def split(answer: str, joints: Sequence[str] = JOINTS[:-2]) -> tuple[list[str], 
     return None
 
 
-def answers_kind(answers: Sequence[str]) -> str:
-    """The kind of most answers; "list" where most of them have several items."""
+def answers_kind(answers: Sequence[str], mark: str) -> str:
+    """The kind of most answers; "list" where most have several items, "prose" where they are whole texts."""
     kinds = [kind_of(answer) for answer in answers]
     most = max(dict.fromkeys(kinds), key=kinds.count)
     lists = sum(split(answer) is not None for answer in answers)
+    if most == "text" and mark in ("line", "whole"):
+        return "prose"
     return "list" if most in ("text", "number", "choice") and lists >= LISTS * len(answers) else most
