@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from rewardkit.probes.contract.contract import contract
 from rewardkit.probes.results import rendering
 from rewardkit.probes.results.baseline import Baseline, load_baseline, under_baseline
 from rewardkit.probes.results.causes import told
-from rewardkit.probes.results.evidence import Known, Seen, special
+from rewardkit.probes.results.evidence import Seen, special
 from rewardkit.probes.results.failures import WRONG_MODES, constants, failures, hangs, whole, wrong_mode
 from rewardkit.probes.results.floor import LEAKAGE
 from rewardkit.probes.results.merging import merged
@@ -23,12 +24,13 @@ from rewardkit.probes.runner import Tries, Variants
 from rewardkit.probes.search.exploits import exploit_finding
 from rewardkit.probes.search.search import CALLS, cannot_search
 from rewardkit.probes.search.search import search as search_exploits
-from rewardkit.probes.strategies.attempts import Attempt, Probe, Subject
+from rewardkit.probes.strategies.attempts import Probe
 from rewardkit.probes.strategies.families import chosen
 from rewardkit.probes.subjects.calibration import calibrate
 from rewardkit.probes.subjects.cases import with_cases
 from rewardkit.probes.subjects.scales import Calibration
-from rewardkit.probes.verdicts import WILD, Trial, tallied
+from rewardkit.probes.trials import Trial, known, trials
+from rewardkit.probes.verdicts import WILD, tallied
 from rewardkit.rewards.reward import Reward, check_reward
 from rewardkit.rollouts.table import Rollouts, load_rollouts
 from rewardkit.scoring.cases import CaseSource, cases_of
@@ -174,72 +176,134 @@ def probe(
             f"there is no column {label!r} to be the label; the rollouts have {list(rollouts.table.columns)}"
             f"{did_you_mean(label, map(str, rollouts.table.columns))}"
         )
-    unsendable = cannot_limit(reward.functions)
-    variants = Variants(rollouts.mapping)
-    notes = []
-    unlimited = unsendable or _unlimited(reward, timeout)
-    if unlimited and "hang" in families:
-        notes.append(Inconclusive("hang", f"no call can be ended, as {unlimited}"))
-    with time_limit(None if unsendable else timeout, patience=PATIENCE) as limit:
-        tries = Tries(reward, limit, budget, progress=progress)
-        calibration = calibrate(tries, rollouts, variants, label=label, seed=seed)
-        found = list(whole(calibration, tries))
-        trials: list[Trial] = []
-        settled = bool(found)  # one finding says it all
+    run = _Run(reward, Variants(rollouts.mapping), probes, families, timeout, seed)
+    with time_limit(None if run.unsendable else timeout, patience=PATIENCE) as limit:
+        tries = run.tries = Tries(reward, limit, budget, progress=progress)
+        calibration = calibrate(tries, rollouts, run.variants, label=label, seed=seed)
         tries.reach(CALIBRATED)
-        if not settled:
-            known = _known(tries, calibration, variants)
-            subjects = tuple(item for item in calibration.subjects if item.rollout_id in known)
-            calibration = replace(calibration, subjects=subjects)
-            seen = Seen(reward, calibration, known, variants, _special(rollouts))
-            trials = _tried(tries, calibration, variants, [item for item in probes if item.expects != "back"])
-            tries.reach(TRIED)
-            graded = _graded(trials, calibration, always=expects_partial)
-            found += failures(trials, calibration, seen)
-            if wild := seen.noise > WILD:
-                notes.append(Inconclusive("probes", _too_wild(seen.noise)))
-            else:
-                tallies = tallied(trials, calibration.scales, graded=graded, noise=seen.noise)
-                found += told(trials, tallies, seen, leakage=leakage)
-            if search and "search" in families and subjects and not wild:
-                if why := cannot_search(calibration):
-                    notes.append(Inconclusive("search", why))
-                else:
-                    exploits = search_exploits(
-                        tries, calibration, variants, calls=search, seed=seed, skip=tuple(found)
-                    )
-                    found += [exploit_finding(item, seen) for item in exploits]
-            tries.reach(SEARCHED)
-            found += [
-                wrong_mode(mode, tries.calls, part)
-                for part, mode in calibration.modes.items()
-                if mode in WRONG_MODES
-            ]
-            found += constants(calibration)
-            if not unlimited and not any(item.code == "hang" for item in found):
-                found += hangs(tries, calibration, seen, [item for item in probes if item.expects == "back"])
-        tries.reach(HUNG)
-        if "contract" in families and not (trials == [] and found and found[0].code in FAILING):
-            broken = list(
-                contract(reward, calibration, tries, unsendable=unsendable, timeout=timeout, seed=seed)
+        found = list(whole(calibration, tries))
+        if found:  # one finding says it all
+            calibration = replace(calibration, why={})
+        else:
+            calibration, paid = run.what_is_paid(
+                calibration, _special(rollouts), leakage, search, partial=expects_partial
             )
-            if any(item.code == "depends_on_siblings" for item in broken):  # alone, all are the same
-                found = [item for item in found if item.code != "constant"]
-            found += broken
+            found = [*paid, *run.what_never_ends(calibration, paid)]
+        tries.reach(HUNG)
+        found = run.with_contract(found, calibration)
         tries.reach(1.0)
-    order = {name: place for place, name in enumerate(SEVERITIES)}
     found = merged([item for item in found if item.family in families], list(calibration.modes))
-    found.sort(key=lambda item: (order[item.severity], -float(item.evidence.get("risk", 0.0))))
-    result = ProbeResult(
-        reward,
-        tuple(found),
-        (*notes, *(Inconclusive(part, why) for part, why in calibration.why.items() if not settled)),
-        calibration,
-        tuple(item.name for item in probes),
-        tries.calls,
-        _untried(trials, probes, tries),
-    )
+    found.sort(key=lambda item: (SEVERITIES.index(item.severity), -float(item.evidence.get("risk", 0.0))))
+    notes = [*run.notes, *(Inconclusive(part, why) for part, why in calibration.why.items())]
+    names = tuple(item.name for item in probes)
+    untried = _untried(run.trials, probes, tries)
+    result = ProbeResult(reward, tuple(found), tuple(notes), calibration, names, tries.calls, untried)
     return result if baseline is None else under_baseline(result, baseline)
+
+
+@dataclass(eq=False)
+class _Run:
+    """One probing: what is tried of which reward, and the `trials` and `notes` so far."""
+
+    reward: Reward
+    variants: Variants
+    probes: Sequence[Probe]
+    families: Collection[str]
+    timeout: float | None
+    seed: int
+    trials: list[Trial] = field(default_factory=list)
+    notes: list[Inconclusive] = field(default_factory=list)
+    tries: Tries = field(init=False)
+
+    @cached_property
+    def unsendable(self) -> str | None:
+        """Why calls cannot be made in a process that can be ended; ``None`` where they can."""
+        return cannot_limit(self.reward.functions)
+
+    @property
+    def unlimited(self) -> str | None:
+        """Why calls of the reward's own code have no time limit; ``None`` where they have, or need none."""
+        if self.unsendable:
+            return self.unsendable
+        needed = any(map(TimeLimit.needed, filter(callable, self.reward.functions)))
+        return "there is no timeout; give one in seconds" if self.timeout is None and needed else None
+
+    def what_is_paid(
+        self,
+        calibration: Calibration,
+        truths: frozenset[str],
+        leakage: float,
+        search: int,
+        *,
+        partial: bool,
+    ) -> tuple[Calibration, list[Finding]]:
+        """What subjects gain and lose; with the calibration of those that could be tried."""
+        tries = self.tries
+        measured = known(tries, calibration.subjects, self.variants)
+        subjects = tuple(item for item in calibration.subjects if item.rollout_id in measured)
+        calibration = replace(calibration, subjects=subjects)
+        seen = Seen(self.reward, calibration, measured, self.variants, truths)
+        probes = [item for item in self.probes if item.expects != "back"]
+        self.trials = trials(tries, subjects, probes, self.variants, seen.falls)
+        tries.reach(TRIED)
+        found = list(failures(self.trials, calibration, seen))
+        graded = _graded(self.trials, calibration, always=partial)
+        if seen.noise > WILD:
+            self.notes.append(Inconclusive("probes", _too_wild(seen.noise)))
+        else:
+            tallies = tallied(self.trials, calibration.scales, graded=graded, noise=seen.noise)
+            found += told(self.trials, tallies, seen, leakage=leakage)
+            if search and "search" in self.families and subjects:
+                found += self._searched(calibration, seen, search, found)
+        tries.reach(SEARCHED)
+        found += [
+            wrong_mode(mode, tries.calls, part)
+            for part, mode in calibration.modes.items()
+            if mode in WRONG_MODES
+        ]
+        return calibration, [*found, *constants(calibration)]
+
+    def _searched(
+        self, calibration: Calibration, seen: Seen, calls: int, found: Sequence[Finding]
+    ) -> list[Finding]:
+        """Exploits that no finding explains so far."""
+        if why := cannot_search(calibration):
+            self.notes.append(Inconclusive("search", why))
+            return []
+        exploits = search_exploits(
+            self.tries, calibration, self.variants, calls=calls, seed=self.seed, skip=tuple(found)
+        )
+        return [exploit_finding(item, seen) for item in exploits]
+
+    def what_never_ends(self, calibration: Calibration, found: Sequence[Finding]) -> list[Finding]:
+        """Calls that do not come back."""
+        if self.unlimited:
+            if "hang" in self.families:
+                self.notes.append(Inconclusive("hang", f"no call can be ended, as {self.unlimited}"))
+            return []
+        if any(item.code == "hang" for item in found):
+            return []
+        seen = Seen(self.reward, calibration, {}, self.variants, frozenset())
+        probes = [item for item in self.probes if item.expects == "back"]
+        return list(hangs(self.tries, calibration, seen, probes))
+
+    def with_contract(self, found: list[Finding], calibration: Calibration) -> list[Finding]:
+        """The findings with those of the contract, which says more than that all is the same."""
+        if "contract" not in self.families or (found and found[0].code in FAILING and not self.trials):
+            return found
+        broken = list(
+            contract(
+                self.reward,
+                calibration,
+                self.tries,
+                unsendable=self.unsendable,
+                timeout=self.timeout,
+                seed=self.seed,
+            )
+        )
+        if any(item.code == "depends_on_siblings" for item in broken):  # alone, all are the same
+            found = [item for item in found if item.code != "constant"]
+        return found + broken
 
 
 def _too_wild(noise: float) -> str:
@@ -264,97 +328,12 @@ def _check_numbers(*, timeout: float | None, budget: float, leakage: float, sear
 
 CALIBRATED, TRIED, SEARCHED, HUNG = 0.15, 0.6, 0.85, 0.9
 """Shares of the work that are done after its stages, about, for a bar to tell. Our choice."""
-AGAIN = 4
-"""How often the same completions are tried to see whether they earn the same. Our choice."""
 
 
-def _unlimited(reward: Reward, timeout: float | None) -> str | None:
-    """Why calls of a reward's own code have no limit in time; ``None`` where they have one, or need none."""
-    if timeout is None and any(map(TimeLimit.needed, filter(callable, reward.functions))):
-        return "there is no timeout; give one in seconds"
-    return None
-
-
-def _tried(
-    tries: Tries, calibration: Calibration, variants: Variants, probes: Sequence[Probe]
-) -> list[Trial]:
-    """All attempts on all subjects, one subject after the other, so that a budget goes first into breadth.
-
-    A probe of which a call was late is not tried on other subjects.
-    """
-    trials: list[Trial] = []
-    late: set[str] = set()
-    for number, subject in enumerate(calibration.subjects):
-        tries.reach(CALIBRATED + (TRIED - CALIBRATED) * number / len(calibration.subjects))
-        planned = [
-            (place, probe, attempt)
-            for probe in probes
-            if probe.name not in late
-            for place, attempt in enumerate(probe.attempts(subject))
-        ]
-        planned.sort(key=lambda item: item[0])  # the first attempt of each probe before the second of one
-        plans = [(probe, attempt) for _, probe, attempt in planned if not late or _formed(subject, attempt)]
-        while plans:
-            made = _made(tries, subject, plans, variants)
-            trials += [trial for trial in made if trial.tried or trial.late]
-            late |= {trial.probe.name for trial in made if trial.late}
-            plans = [(trial.probe, trial.attempt) for trial in made if not trial.tried and not trial.late]
-            if late:  # what has the form of an answer is less likely to end like this
-                plans = [(probe, item) for probe, item in plans if _formed(subject, item)]
-            if tries.left <= tries.each or len(plans) == len(made):
-                break
-        trials += [Trial(probe, subject, item, (None,) * len(item.completions)) for probe, item in plans]
-    return trials
-
-
-def _made(
-    tries: Tries, subject: Subject, plans: Sequence[tuple[Probe, Attempt]], variants: Variants
-) -> list[Trial]:
-    """The attempts of some probes on a subject, with what they got."""
-    rows = [row for _, attempt in plans for row in _rows(subject, attempt, variants)]
-    siblings = [subject.siblings] * len(rows) if subject.siblings else []
-    outcomes = iter(tries.outcomes(rows, siblings))
-    return [
-        Trial(probe, subject, attempt, tuple(next(outcomes) for _ in attempt.completions))
-        for probe, attempt in plans
-    ]
-
-
-def _formed(subject: Subject, attempt: Attempt) -> bool:
-    """Whether all completions of an attempt have the marks of an answer."""
-    form = subject.format
-    return all(form.opening in text and form.closing in text for text in attempt.completions)
-
-
-def _rows(subject: Subject, attempt: Attempt, variants: Variants) -> list[dict[str, Any]]:
-    return [variants.of(subject.columns, text, **attempt.columns) for text in attempt.completions]
-
-
-def _known(tries: Tries, calibration: Calibration, variants: Variants) -> dict[Any, Known]:
-    """What the reference and the baseline of each subject got; again, where code of the user's own runs."""
-    subjects = calibration.subjects
-    rows = [
-        variants.of(subject.columns, text)
-        for subject in subjects
-        for text in (subject.reference, subject.baseline)
-    ]
-    siblings = [subject.siblings for subject in subjects for _ in range(2)]
-    own = any(map(TimeLimit.needed, filter(callable, tries.reward.functions)))
-    rounds = [tries.outcomes(rows, siblings if any(siblings) else []) for _ in range(AGAIN if own else 1)]
-    found = {}
-    for place, subject in enumerate(subjects):
-        pairs = [(some[2 * place], some[2 * place + 1]) for some in rounds]
-        whole = [(a, b) for a, b in pairs if a is not None and b is not None]
-        if whole:
-            again = tuple((a.reward, b.reward) for a, b in whole[1:])
-            found[subject.rollout_id] = Known(*whole[0], again)
-    return found
-
-
-def _graded(trials: Iterable[Trial], calibration: Calibration, *, always: bool) -> dict[Any, bool]:
+def _graded(made: Iterable[Trial], calibration: Calibration, *, always: bool) -> dict[Any, bool]:
     """Whether a nearly right answer earns a part, of each subject."""
     found = {subject.rollout_id: always for subject in calibration.subjects}
-    for trial in trials:
+    for trial in made:
         if trial.probe.knows in ("near", "guess") and trial.tried and not trial.failed:
             scale = calibration.scales[trial.subject.rollout_id]
             found[trial.subject.rollout_id] |= 0.05 < scale.gain(trial.reward) < 0.95
@@ -366,12 +345,12 @@ def _special(rollouts: Rollouts) -> frozenset[str]:
     return frozenset(map(special, rollouts.columns().get("ground_truth", [])))
 
 
-def _untried(trials: Sequence[Trial], probes: Iterable[Probe], tries: Tries) -> dict[str, int]:
+def _untried(made: Sequence[Trial], probes: Iterable[Probe], tries: Tries) -> dict[str, int]:
     """Probe -> number of attempts that the budget did not reach; 0 where none was made any more."""
-    if not trials and tries.left <= tries.each and not tries.hopeless:
+    if not made and tries.left <= tries.each and not tries.hopeless:
         return {item.name: 0 for item in probes}
     found: dict[str, int] = {}
-    for trial in trials:
+    for trial in made:
         if not trial.tried:
             found[trial.probe.name] = found.get(trial.probe.name, 0) + 1
     return found

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from rewardkit.probes.runner import Outcome
-from rewardkit.probes.strategies.attempts import EASE, Attempt, Probe, Subject
+from rewardkit.probes.strategies.attempts import EASE, Probe, Subject
 from rewardkit.probes.subjects.scales import Scale
+from rewardkit.probes.trials import Trial
 
-__all__ = ["Fall", "Tally", "Trial", "severity", "tallied", "wilson"]
+__all__ = ["Fall", "Tally", "severity", "tallied", "wilson"]
 
 FULL = 0.995
 """Share of full marks from which an answer is paid as a right one: what a nearly right one may not earn."""
@@ -51,39 +51,6 @@ WILD = 0.25
 
 HIGH, WARN = 0.4, 0.12
 """Risks (share of the ceiling x share of the prompts x ease) from which a finding has this severity."""
-
-
-@dataclass(frozen=True)
-class Trial:
-    """An attempt of a probe on a subject and what its completions got; ``None`` for what was not tried."""
-
-    probe: Probe
-    subject: Subject
-    attempt: Attempt
-    outcomes: tuple[Outcome | None, ...]
-
-    @property
-    def tried(self) -> bool:
-        """Whether all of it was."""
-        return all(outcome is not None for outcome in self.outcomes)
-
-    @property
-    def reward(self) -> float:
-        """The reward that counts: of completions that must all be paid the least; NaN where one has none."""
-        return min(
-            (math.nan if outcome is None else outcome.reward for outcome in self.outcomes),
-            key=lambda value: -math.inf if math.isnan(value) else value,
-        )
-
-    @property
-    def late(self) -> bool:
-        """Whether a call did not come back."""
-        return any(outcome is not None and outcome.late for outcome in self.outcomes)
-
-    @property
-    def failed(self) -> bool:
-        """Whether a call raised or was late, which is told apart from what it would have earned."""
-        return any(outcome is not None and outcome.failures for outcome in self.outcomes)
 
 
 @dataclass(frozen=True)

@@ -133,6 +133,15 @@ def items(answer: str) -> list[Any]:
     return found if isinstance(found, list) else []
 
 
+def keys(answer: str) -> list[str]:
+    """The keys of a JSON object; none where it is no object."""
+    try:
+        found = json.loads(answer)
+    except ValueError:
+        return []
+    return list(found) if isinstance(found, dict) else []
+
+
 PLANTED = [
     Planted("empty", lambda c, a, t: c == ""),
     Planted("white_space", lambda c, a, t: c != "" and not c.strip()),
@@ -172,6 +181,13 @@ PLANTED = [
     Planted("one_value", lambda c, a, t: a.startswith(t[:12]) and a != t, "objects"),
     Planted("one_item", lambda c, a, t: len(items(a)) == len(json.loads(t)) + 1, "lists"),
     Planted("one_item", lambda c, a, t: 0 < len(items(a)) < len(json.loads(t)), "lists"),
+    Planted("one_key", lambda c, a, t: 0 < len(keys(a)) < len(keys(t)), "objects"),
+    Planted(
+        "swapped_values", lambda c, a, t: keys(a) == keys(t) and sorted(a) == sorted(t) and a != t, "objects"
+    ),
+    Planted(
+        "other_constant", lambda c, a, t: a != t and re.sub(r"\d", "", a) == re.sub(r"\d", "", t), "code"
+    ),
     Planted("other_end", lambda c, a, t: a != t and a.strip("[]()") == t.strip("[]()"), "intervals"),
     Planted("other_decimals", near(lambda a, t: a == a and t == t and int(a) == int(t)), "decimals"),
     Planted("words_turned", lambda c, a, t: sorted(a.split()) == sorted(t.split()), "queries"),

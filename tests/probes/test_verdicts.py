@@ -10,7 +10,8 @@ from rewardkit.probes.strategies.attempts import Attempt, Subject
 from rewardkit.probes.strategies.families import PROBES
 from rewardkit.probes.subjects.formats import Format
 from rewardkit.probes.subjects.scales import Scale
-from rewardkit.probes.verdicts import Fall, Tally, Trial, fall, risk, tallied, wilson
+from rewardkit.probes.trials import Trial
+from rewardkit.probes.verdicts import Fall, Tally, fall, risk, tallied, wilson
 
 BY_NAME = {probe.name: probe for probe in PROBES}
 SCALE = Scale(right=1.2, wrong=0.2, plain=0.0, floor=0.0)

@@ -10,33 +10,18 @@ from typing import Any
 
 from rewardkit.findings import Example
 from rewardkit.probes.results.sentences import components_at_fault
-from rewardkit.probes.runner import Outcome, Row, Variants
+from rewardkit.probes.runner import Row, Variants
 from rewardkit.probes.strategies.attempts import Attempt, Probe, Subject
 from rewardkit.probes.subjects.answers import answer_in
 from rewardkit.probes.subjects.scales import Calibration, Scale
-from rewardkit.probes.verdicts import FULL, LOST, MORE, PAID, Fall, threshold
+from rewardkit.probes.trials import Known, Trial
+from rewardkit.probes.verdicts import FULL, LOST, MORE, PAID, Fall, fall, threshold
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.reward import Reward
 
-__all__ = ["EXAMPLES", "Known", "Seen", "component_of", "example_of", "special"]
+__all__ = ["EXAMPLES", "Seen", "component_of", "example_of", "special"]
 
 EXAMPLES = 3
-
-
-@dataclass(frozen=True)
-class Known:
-    """What a subject's reference and baseline got, and what they earned `again`, each as often."""
-
-    reference: Outcome
-    baseline: Outcome
-    again: tuple[tuple[float, float], ...] = ()
-
-    @property
-    def spread(self) -> float:
-        """By how much the rewards of the same completion differ at the most; NaN is left out."""
-        pairs = [(self.reference.reward, self.baseline.reward), *self.again]
-        every = ([value for value in values if not math.isnan(value)] for values in zip(*pairs, strict=True))
-        return max((max(values) - min(values) for values in every if values), default=0.0)
 
 
 def special(truth: Any) -> str:
@@ -71,6 +56,11 @@ class Seen:
         """The share of full marks by which the same completion earned more or less another time."""
         spans = {key: self.calibration.scales[key].span for key in self.known}
         return max((known.spread / spans[key] for key, known in self.known.items()), default=0.0)
+
+    def falls(self, trial: Trial) -> bool:
+        """Whether a trial found something, as far as it alone tells."""
+        scale = self.calibration.scales[trial.subject.rollout_id]
+        return fall(trial, scale, graded=False, noise=self.noise) is not None
 
     def has_truth(self, attempt: Attempt) -> bool:
         """Whether an attempt that changes the truth makes it one as the rollouts have."""

@@ -17,7 +17,8 @@ from rewardkit.probes.runner import Outcome, Row, Tries
 from rewardkit.probes.strategies.attempts import Probe
 from rewardkit.probes.subjects.formats import shell
 from rewardkit.probes.subjects.scales import Calibration
-from rewardkit.probes.verdicts import Trial, wilson
+from rewardkit.probes.trials import Trial
+from rewardkit.probes.verdicts import wilson
 from rewardkit.scoring.calls import LATE, OUT_OF_RANGE
 
 __all__ = ["ENDED", "WRONG_MODES", "constants", "failures", "hangs", "whole", "wrong_mode"]

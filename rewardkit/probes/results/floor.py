@@ -13,7 +13,8 @@ from rewardkit.probes.results.evidence import EXAMPLES, Seen, special
 from rewardkit.probes.results.sentences import components_at_fault, most
 from rewardkit.probes.strategies.attempts import Subject
 from rewardkit.probes.subjects.scales import LeftOut, Scale
-from rewardkit.probes.verdicts import LOST, NOISY, Trial, severity, wilson
+from rewardkit.probes.trials import Trial
+from rewardkit.probes.verdicts import LOST, NOISY, severity, wilson
 
 __all__ = ["LEAKAGE", "flat_credit", "leaks", "not_told_apart", "open_gates"]
 

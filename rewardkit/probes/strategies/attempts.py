@@ -77,8 +77,7 @@ class Probe:
 
     `says` goes on behind "pays" for a wrong answer and behind "does not pay" for a right one. `kinds` are the
     kinds of answers that it is for (all, where it names none); it needs a `truth`, or a format that marks the
-    answer with a `tag`, or neither. Where a probe in `explained_by` finds the same, this one is listed
-    there: one cause is one finding.
+    answer with a `tag`, or neither.
     """
 
     name: str
@@ -90,7 +89,6 @@ class Probe:
     kinds: tuple[str, ...] = ()
     truth: bool = True
     tag: bool = False
-    explained_by: tuple[str, ...] = ()
 
     def fits(self, subject: Subject) -> bool:
         """Whether it can be run on this subject."""

@@ -54,48 +54,36 @@ def _said(subject: Subject, text: str) -> Iterator[str]:
         yield subject.format.write(subject.wrong[0], reasoning=text)
 
 
-@probe_of("judge", "a verdict in the completion itself", truth=False, explained_by=("longer", "mentioned"))
+@probe_of("judge", "a verdict in the completion itself", truth=False)
 def fake_verdict(subject: Subject) -> Iterator[str]:
     for text in VERDICTS:
         yield from _said(subject, text)
 
 
-@probe_of(
-    "judge", "a verdict within a wrong answer", knows="near", explained_by=("fake_verdict", "several_answers")
-)
+@probe_of("judge", "a verdict within a wrong answer", knows="near")
 def verdict_inside(subject: Subject) -> Iterator[str]:
     for text in SAID_INSIDE:
         if not _states(text, subject.right):
             yield subject.format.write(f"{text} {subject.wrong[0]}")
 
 
-@probe_of("judge", "orders to the judge", truth=False, explained_by=("fake_verdict", "longer"))
+@probe_of("judge", "orders to the judge", truth=False)
 def orders(subject: Subject) -> Iterator[str]:
     for text in ORDERS:
         yield from _said(subject, text)
 
 
-@probe_of("judge", "flattery", truth=False, explained_by=("fake_verdict", "longer", "certain"))
+@probe_of("judge", "flattery", truth=False)
 def flattery(subject: Subject) -> Iterator[str]:
     yield from _said(subject, " ".join(FLATTERY))
 
 
-@probe_of(
-    "judge",
-    "the words of a rubric",
-    truth=False,
-    explained_by=("prompt_echo", "fake_verdict", "longer", "certain"),
-)
+@probe_of("judge", "the words of a rubric", truth=False)
 def rubric(subject: Subject) -> Iterator[str]:
     yield from _said(subject, RUBRIC)
 
 
-@probe_of(
-    "judge",
-    "a delimiter that is closed early, and a verdict",
-    truth=False,
-    explained_by=("fake_verdict", "longer"),
-)
+@probe_of("judge", "a delimiter that is closed early, and a verdict", truth=False)
 def closed_early(subject: Subject) -> Iterator[str]:
     for mark in CLOSED:
         for verdict in VERDICTS[:3]:

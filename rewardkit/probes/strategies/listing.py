@@ -28,9 +28,7 @@ def _numbers(subject: Subject) -> str | None:
     return " ".join(map(str, numbers))
 
 
-@probe_of(
-    "shotgun", "a list of every number in place of the answer", kinds=("number",), explained_by=("mentioned",)
-)
+@probe_of("shotgun", "a list of every number in place of the answer", kinds=("number",))
 def every_number(subject: Subject) -> Iterator[Attempt]:
     listed = _numbers(subject)
     if listed:
@@ -38,9 +36,7 @@ def every_number(subject: Subject) -> Iterator[Attempt]:
         yield Attempt.of(subject.format.write(listed), subject.format.write(backwards))
 
 
-@probe_of(
-    "shotgun", "a list of every choice in place of the answer", kinds=("choice",), explained_by=("mentioned",)
-)
+@probe_of("shotgun", "a list of every choice in place of the answer", kinds=("choice",))
 def every_choice(subject: Subject) -> Iterator[Attempt]:
     letters = options_in(subject.prompt)
     for joint in (", ", " ", " or "):
@@ -60,13 +56,7 @@ def every_item(subject: Subject) -> Iterator[Attempt]:
         yield Attempt.of(*map(subject.format.write, texts))
 
 
-@probe_of(
-    "shotgun",
-    "several answers where one is asked for",
-    kinds=LISTED,
-    knows="guess",
-    explained_by=("mentioned", "every_sibling", "every_number", "every_choice"),
-)
+@probe_of("shotgun", "several answers where one is asked for", kinds=LISTED, knows="guess")
 def several_answers(subject: Subject) -> Iterator[Attempt]:
     right, *others = subject.right, *subject.wrong
     for joint in (" or ", ", ", " and ", " / ", " = ", "; ", "\n"):
@@ -81,12 +71,7 @@ def _both_ways(subject: Subject, right: str, wrong: str, joint: str) -> Attempt:
     )
 
 
-@probe_of(
-    "shotgun",
-    "several marked answers, whichever of them is right",
-    knows="guess",
-    explained_by=("mentioned", "every_sibling", "every_number", "every_choice"),
-)
+@probe_of("shotgun", "several marked answers, whichever of them is right", knows="guess")
 def several_marks(subject: Subject) -> Iterator[Attempt]:
     form = subject.format
     if not form.opening:
@@ -96,12 +81,7 @@ def several_marks(subject: Subject) -> Iterator[Attempt]:
     yield Attempt.of(form.around("\n".join([wrong[0], right, wrong[-1]])))
 
 
-@probe_of(
-    "shotgun",
-    "a wrong answer behind reasoning in which the right one is among others",
-    knows="guess",
-    explained_by=("longer",),
-)
+@probe_of("shotgun", "a wrong answer behind reasoning in which the right one is among others", knows="guess")
 def mentioned(subject: Subject) -> Iterator[Attempt | str]:
     if subject.kind in ("json", "code"):
         return
@@ -114,24 +94,13 @@ def mentioned(subject: Subject) -> Iterator[Attempt | str]:
         yield Attempt.of(subject.format.write(wrong[0], reasoning=f"Numbers: {listed} {wrong[0]}."))
 
 
-@probe_of(
-    "shotgun",
-    "the right answer denied",
-    knows="known",
-    kinds=LISTED,
-    explained_by=("mentioned", "several_answers"),
-)
+@probe_of("shotgun", "the right answer denied", knows="known", kinds=LISTED)
 def negated(subject: Subject) -> Iterator[str]:
     yield subject.format.write(f"not {subject.right}")
     yield subject.format.write(f"anything but {subject.right}")
 
 
-@probe_of(
-    "shotgun",
-    "a right answer that is taken back",
-    knows="known",
-    explained_by=("mentioned", "several_marks", "several_answers"),
-)
+@probe_of("shotgun", "a right answer that is taken back", knows="known")
 def retracted(subject: Subject) -> Iterator[str]:
     form = subject.format
     right, wrong = form.marked(subject.right), form.marked(subject.wrong[0])

@@ -25,13 +25,7 @@ def superscript(subject: Subject) -> Iterator[str]:
         yield subject.format.write(subject.right[:-1] + subject.right[-1].translate(SUPERSCRIPT))
 
 
-@probe_of(
-    "look_alikes",
-    "a wrong tag inside the answer's tag",
-    knows="guess",
-    tag=True,
-    explained_by=("mentioned", "several_marks", "several_answers"),
-)
+@probe_of("look_alikes", "a wrong tag inside the answer's tag", knows="guess", tag=True)
 def nested(subject: Subject) -> Iterator[Attempt]:
     form, wrong = subject.format, subject.wrong[0]
     inner = form.marked(subject.right)
@@ -55,26 +49,14 @@ def in_code(subject: Subject) -> Iterator[str]:
     yield f"{subject.format.lead}```\n{subject.format.marked(subject.right)}\n```"
 
 
-@probe_of(
-    "look_alikes",
-    "letters that look like the digits of the answer",
-    knows="near",
-    kinds=("number",),
-    explained_by=("too_little",),
-)
+@probe_of("look_alikes", "letters that look like the digits of the answer", knows="near", kinds=("number",))
 def letters_for_digits(subject: Subject) -> Iterator[str]:
     written = subject.right.translate(LETTERS)
     if written != subject.right:
         yield subject.format.write(written)
 
 
-@probe_of(
-    "look_alikes",
-    "several answers in tags that differ in their spelling",
-    knows="guess",
-    tag=True,
-    explained_by=("mentioned", "several_marks", "several_answers"),
-)
+@probe_of("look_alikes", "several answers in tags that differ in their spelling", knows="guess", tag=True)
 def tags_of_two_kinds(subject: Subject) -> Iterator[Attempt]:
     form = subject.format
     right, wrong = form.marked(subject.right), form.marked(subject.wrong[0])
@@ -110,27 +92,13 @@ def tags_backwards(subject: Subject) -> Iterator[str]:
     yield _backwards(subject.baseline)
 
 
-@probe_of(
-    "look_alikes",
-    "a sentence that names the tags",
-    expects="form",
-    knows="form",
-    tag=True,
-    explained_by=("tags_backwards",),
-)
+@probe_of("look_alikes", "a sentence that names the tags", expects="form", knows="form", tag=True)
 def tags_named(subject: Subject) -> Iterator[str]:
     tokens = re.findall(r"</?[A-Za-z_][\w.:-]*>", subject.baseline)
     yield f"There are the tags {', '.join(tokens)}, and it is {subject.wrong[0]}."
 
 
-@probe_of(
-    "look_alikes",
-    "tags that are never closed",
-    expects="form",
-    knows="form",
-    tag=True,
-    explained_by=("tags_named",),
-)
+@probe_of("look_alikes", "tags that are never closed", expects="form", knows="form", tag=True)
 def open_tags(subject: Subject) -> Iterator[str]:
     yield re.sub(r"</[A-Za-z_][\w.:-]*>", "", subject.baseline)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from typing import Any
 
 from rewardkit.primitives.verify.numbers import as_decimal, read_number
-from rewardkit.probes.strategies.attempts import Attempt, Subject, probe_of
+from rewardkit.probes.strategies.attempts import Attempt, Probe, Subject, probe_of
 from rewardkit.probes.strategies.special_values import truth_like
 from rewardkit.probes.subjects.answers import changed
 from rewardkit.probes.subjects.logged import split
@@ -19,209 +19,78 @@ __all__ = ["PROBES"]
 LONGEST = 80  # characters of a text of which a longer one is another answer for certain
 SMALL = 99  # up to here one more or less is more than a hundredth
 
-
-def _value(subject: Subject) -> Decimal:
-    number = read_number(subject.right)
-    assert number is not None
-    return as_decimal(number)
+Change = Callable[[Any], Iterable[str | Decimal]]
 
 
-def _plain(value: Decimal) -> str:
+def _near(name: str, says: str, **changes: Change) -> Probe:
+    """A probe of answers that are near the right one, by its kind; a number comes as a Decimal."""
+
+    def build(subject: Subject) -> Iterator[str]:
+        answer: Any = subject.right.strip()
+        if subject.kind == "number" and (number := read_number(answer)) is not None:
+            answer = as_decimal(number)
+        for value in changes[subject.kind](answer):
+            yield subject.format.write(value if isinstance(value, str) else _digits(value))
+
+    return Probe(name, "near_misses", build, says, knows="near", kinds=tuple(changes))
+
+
+def _digits(value: Decimal) -> str:
     return f"{value.normalize():f}"
 
 
-@probe_of(
-    "near_misses", "another first digit", knows="near", kinds=("number",), explained_by=("a_fifth_more",)
-)
-def digit_changed(subject: Subject) -> Iterator[str]:
-    text = _plain(_value(subject))
-    if re.fullmatch(r"-?\d{2,}", text):
-        place = text.index(next(sign for sign in text if sign.isdigit()))
-        yield subject.format.write(text[:place] + str(int(text[place]) % 9 + 1) + text[place + 1 :])
+def _other_digit(value: Decimal) -> list[str]:
+    found = re.fullmatch(r"(-?)(\d)(\d+)", _digits(value))
+    return [f"{found[1]}{int(found[2]) % 9 + 1}{found[3]}"] if found else []
 
 
-@probe_of(
-    "near_misses",
-    "the answer with the other sign",
-    knows="near",
-    kinds=("number",),
-    explained_by=("mentioned", "several_answers"),
-)
-def sign_flipped(subject: Subject) -> Iterator[str]:
-    if _value(subject):
-        yield subject.format.write(_plain(-_value(subject)))
+def _nine_tenths(value: Decimal) -> list[Decimal]:
+    small = value == int(value) and abs(value) <= SMALL
+    return [value + Decimal("0.9").copy_sign(value)] if small else []
 
 
-@probe_of(
-    "near_misses",
-    "a tenth of the answer",
-    knows="near",
-    kinds=("number",),
-    explained_by=("mentioned", "several_answers", "sign_flipped", "too_little"),
-)
-def a_tenth(subject: Subject) -> Iterator[str]:
-    if _value(subject):
-        yield subject.format.write(_plain(_value(subject) / 10))
+def _fifths(value: Decimal) -> list[Decimal]:
+    fifths = [(value * Decimal(share)).to_integral_value() for share in ("1.2", "0.8")]
+    return fifths if abs(value) >= 5 else []
 
 
-@probe_of(
-    "near_misses",
-    "ten times the answer",
-    knows="near",
-    kinds=("number",),
-    explained_by=("mentioned", "several_answers", "too_much"),
-)
-def tenfold(subject: Subject) -> Iterator[str]:
-    if _value(subject):
-        yield subject.format.write(_plain(_value(subject) * 10))
+def _more_digits(value: Decimal) -> list[str]:
+    text = _digits(value)
+    return [f"{text}7", f"3{text}"] if text.isdecimal() else []
 
 
-@probe_of(
-    "near_misses",
-    "the answer and nine tenths",
-    knows="near",
-    kinds=("number",),
-    explained_by=("one_off", "mentioned", "several_answers", "too_much"),
-)
-def and_nine_tenths(subject: Subject) -> Iterator[str]:
-    value = _value(subject)
-    if value == int(value) and abs(value) <= SMALL:
-        yield subject.format.write(_plain(value + Decimal("0.9") * (1 if value >= 0 else -1)))
+def _fewer_digits(value: Decimal) -> list[str]:
+    text = _digits(value)
+    return [text[0], text[1:].lstrip("0") or text[:-1]] if re.fullmatch(r"[1-9]\d+", text) else []
 
 
-@probe_of(
-    "near_misses", "one more or one less", knows="near", kinds=("number",), explained_by=("a_fifth_more",)
-)
-def one_off(subject: Subject) -> Iterator[str]:
-    if abs(_value(subject)) <= SMALL:
-        yield subject.format.write(_plain(_value(subject) + 1))
-        yield subject.format.write(_plain(_value(subject) - 1))
+def _more_letters(text: str) -> list[str]:
+    return [f"un{text}", f"{text}less"] if len(text) <= LONGEST and "\n" not in text else []
 
 
-@probe_of("near_misses", "a fifth more, or less", knows="near", kinds=("number",))
-def a_fifth_more(subject: Subject) -> Iterator[str]:
-    value = _value(subject)
-    if abs(value) >= 5:
-        yield subject.format.write(_plain((value * Decimal("1.2")).to_integral_value()))
-        yield subject.format.write(_plain((value * Decimal("0.8")).to_integral_value()))
+def _half(text: str) -> list[str]:
+    return [text[: len(text) // 2].rstrip()] if len(text) > 5 else []
 
 
-@probe_of(
-    "near_misses",
-    "an answer in which the right one is a part",
-    knows="near",
-    kinds=("number", "text"),
-    explained_by=("mentioned", "several_answers", "every_number"),
-)
-def too_much(subject: Subject) -> Iterator[str]:
-    text = subject.right if subject.kind == "text" else _plain(_value(subject))
-    if subject.kind == "text":
-        if len(text) <= LONGEST and "\n" not in text:
-            yield subject.format.write(f"un{text}")
-            yield subject.format.write(f"{text}less")
-    elif re.fullmatch(r"\d+", text):
-        yield subject.format.write(f"{text}7")
-        yield subject.format.write(f"3{text}")
+def _words_turned(text: str) -> list[str]:
+    words = text.split()
+    return [" ".join(reversed(words))] if len(set(words)) > 2 else []
 
 
-@probe_of(
-    "near_misses",
-    "a part of the answer",
-    knows="near",
-    kinds=("number", "text", "code"),
-    explained_by=("several_answers", "too_much"),
-)
-def too_little(subject: Subject) -> Iterator[str]:
-    text = subject.right.strip()
-    if subject.kind == "number":
-        text = _plain(_value(subject))
-        if re.fullmatch(r"[1-9]\d+", text):
-            yield subject.format.write(text[0])
-            yield subject.format.write(text[1:].lstrip("0") or text[:-1])
-    elif len(text) > 5:
-        yield subject.format.write(text[: len(text) // 2].rstrip())
+def _without_one(text: str) -> Iterator[str]:
+    items, joint = split(text) or ([text], "")
+    yield joint.join(items[:-1])
 
 
-@probe_of(
-    "near_misses",
-    "the answer with something added",
-    knows="near",
-    kinds=("mathematics",),
-    explained_by=("too_much", "several_answers"),
-)
-def plus_one(subject: Subject) -> Iterator[str]:
-    yield subject.format.write(f"{subject.right}+1")
-    yield subject.format.write(f"-({subject.right})")
-
-
-@probe_of(
-    "near_misses",
-    "the same number before the point and another behind it",
-    knows="near",
-    kinds=("number",),
-    explained_by=("one_off", "mentioned", "several_answers", "a_fifth_more"),
-)
-def other_decimals(subject: Subject) -> Iterator[Attempt]:
-    if re.search(r"\.\d", subject.right):
-        truth = truth_like(subject.columns.get("ground_truth"), "3.25")
-        if truth is not None:
-            yield Attempt.of(subject.format.write("3.75"), ground_truth=truth)
-
-
-@probe_of(
-    "near_misses",
-    "the words of the answer in another order",
-    knows="near",
-    kinds=("code",),
-    explained_by=("mentioned",),
-)
-def words_turned(subject: Subject) -> Iterator[str]:
-    words = subject.right.split()
-    if len(set(words)) > 2:
-        yield subject.format.write(" ".join(reversed(words)))
-
-
-@probe_of(
-    "near_misses",
-    "a list with one item missing, or another one",
-    knows="near",
-    kinds=("json", "list"),
-    explained_by=("every_sibling", "every_item", "copied_from_prompt"),
-)
-def one_item(subject: Subject) -> Iterator[str]:
-    if subject.kind == "list":
-        items, joint = split(subject.right) or ([subject.right], ", ")
-        others = [item for answer in subject.wrong for item in (split(answer) or ([answer], ""))[0]]
-        yield subject.format.write(joint.join(items[:-1]))
-        for item in [other for other in others if other not in items][:1]:
-            yield subject.format.write(joint.join([*items[:-1], item]))
-        return
-    whole = json.loads(subject.right)
-    if isinstance(whole, list) and whole:
-        yield subject.format.write(json.dumps([*whole, changed(whole[-1])], ensure_ascii=False))
-    if isinstance(whole, list) and len(whole) > 1:
-        yield subject.format.write(json.dumps(whole[:-1], ensure_ascii=False))
-
-
-@probe_of(
-    "near_misses",
-    "a half-open interval that is open at the other end",
-    knows="near",
-    explained_by=("mentioned", "several_answers", "one_value"),
-)
-def other_end(subject: Subject) -> Iterator[str]:
-    found = re.fullmatch(r"([\[(])([^\[\](),]+,[^\[\](),]+)([\])])", subject.right.strip())
-    if found and found[1] + found[3] in ("[)", "(]"):
-        turned = ("(", "]") if found[1] == "[" else ("[", ")")
-        yield subject.format.write(found[2].join(turned))
-
-
-@probe_of("near_misses", "an object with one wrong value", knows="near", kinds=("json",))
-def one_value(subject: Subject) -> Iterator[str]:
-    whole = json.loads(subject.right)
-    wrong = _one_changed(whole)
-    if wrong is not None and _leaves(whole) > 1:
-        yield subject.format.write(json.dumps(wrong, ensure_ascii=False))
+def _one_value(text: str) -> list[str]:
+    """The object with the last of its values another one."""
+    whole = json.loads(text)
+    if _leaves(whole) < 2:
+        return []
+    if isinstance(whole, dict):
+        *_, last = whole
+        return [_json({**whole, last: changed(whole[last])})]
+    return [_json([*whole[:-1], changed(whole[-1])])]
 
 
 def _leaves(value: Any) -> int:
@@ -230,28 +99,92 @@ def _leaves(value: Any) -> int:
     return 1
 
 
-def _one_changed(value: Any) -> Any:
-    """The object with the last of its values another one."""
-    if isinstance(value, dict) and value:
-        *_, last = value
-        return {**value, last: changed(value[last])}
-    return [*value[:-1], changed(value[-1])] if isinstance(value, list) and value else None
+def _one_item(text: str) -> list[str]:
+    """The list with one item more, and with one less."""
+    whole = json.loads(text)
+    if not isinstance(whole, list) or not whole:
+        return []
+    return [_json([*whole, changed(whole[-1])]), *([_json(whole[:-1])] if len(whole) > 1 else [])]
+
+
+def _one_key(text: str) -> list[str]:
+    whole = json.loads(text)
+    if not isinstance(whole, dict) or len(whole) < 2:
+        return []
+    *_, last = whole
+    return [_json({key: value for key, value in whole.items() if key != last})]
+
+
+def _swapped(text: str) -> list[str]:
+    """The object with two of its values exchanged."""
+    whole = json.loads(text)
+    items = list(whole.items()) if isinstance(whole, dict) else []
+    texts = [key for key, value in items if isinstance(value, str)]
+    if len(texts) < 2 or whole[texts[0]] == whole[texts[1]]:
+        return []
+    return [_json({**whole, texts[0]: whole[texts[1]], texts[1]: whole[texts[0]]})]
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _other_constant(text: str) -> list[str]:
+    """The code with another number in it."""
+    found = re.search(r"(?<![\w.])\d+(?![\w.])", text)
+    return [f"{text[: found.start()]}{int(found[0]) + 7}{text[found.end() :]}"] if found else []
+
+
+@probe_of("near_misses", "a list with another item in the place of one", knows="near", kinds=("list",))
+def other_item(subject: Subject) -> Iterator[str]:
+    items, joint = split(subject.right) or ([subject.right], "")
+    others = (item for answer in subject.wrong for item in (split(answer) or ([answer], ""))[0])
+    for item in [other for other in others if other not in items][:1]:
+        yield subject.format.write(joint.join([*items[:-1], item]))
+
+
+@probe_of(
+    "near_misses", "the same number before the point and another behind it", knows="near", kinds=("number",)
+)
+def other_decimals(subject: Subject) -> Iterator[Attempt]:
+    if re.search(r"\.\d", subject.right):
+        truth = truth_like(subject.columns.get("ground_truth"), "3.25")
+        if truth is not None:
+            yield Attempt.of(subject.format.write("3.75"), ground_truth=truth)
+
+
+@probe_of("near_misses", "a half-open interval that is open at the other end", knows="near")
+def other_end(subject: Subject) -> Iterator[str]:
+    found = re.fullmatch(r"([\[(])([^\[\](),]+,[^\[\](),]+)([\])])", subject.right.strip())
+    if found and found[1] + found[3] in ("[)", "(]"):
+        turned = ("(", "]") if found[1] == "[" else ("[", ")")
+        yield subject.format.write(found[2].join(turned))
 
 
 PROBES = (
-    digit_changed,
-    sign_flipped,
-    a_tenth,
-    tenfold,
-    and_nine_tenths,
-    one_off,
-    a_fifth_more,
-    too_much,
-    too_little,
-    plus_one,
+    _near("digit_changed", "another first digit", number=_other_digit),
+    _near("sign_flipped", "the answer with the other sign", number=lambda value: [-value] if value else []),
+    _near("a_tenth", "a tenth of the answer", number=lambda value: [value / 10] if value else []),
+    _near("tenfold", "ten times the answer", number=lambda value: [value * 10] if value else []),
+    _near("and_nine_tenths", "the answer and nine tenths", number=_nine_tenths),
+    _near(
+        "one_off",
+        "one more or one less",
+        number=lambda value: [value + 1, value - 1] if abs(value) <= SMALL else [],
+    ),
+    _near("a_fifth_more", "a fifth more, or less", number=_fifths),
+    _near("too_much", "an answer in which the right one is a part", number=_more_digits, text=_more_letters),
+    _near("too_little", "a part of the answer", number=_fewer_digits, text=_half, code=_half),
+    _near(
+        "plus_one", "the answer with something added", mathematics=lambda text: [f"{text}+1", f"-({text})"]
+    ),
     other_decimals,
-    words_turned,
-    one_item,
+    _near("words_turned", "the words of the answer in another order", code=_words_turned),
+    _near("other_constant", "code with another number in it", code=_other_constant),
+    _near("one_item", "a list with one item more, or one less", json=_one_item, list=_without_one),
+    other_item,
     other_end,
-    one_value,
+    _near("one_value", "an object with one wrong value", json=_one_value),
+    _near("one_key", "an object without one of its keys", json=_one_key),
+    _near("swapped_values", "an object with two of its values exchanged", json=_swapped),
 )

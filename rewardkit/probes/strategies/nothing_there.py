@@ -19,24 +19,19 @@ def empty(subject: Subject) -> Iterator[str]:
     yield ""
 
 
-@probe_of("nothing_there", "white space", truth=False, explained_by=("empty",))
+@probe_of("nothing_there", "white space", truth=False)
 def white_space(subject: Subject) -> Iterator[str]:
     yield from (" ", "\n\n", "\t\r\n \u00a0")
 
 
-@probe_of("nothing_there", "the form of an answer with nothing in it", explained_by=("empty", "white_space"))
+@probe_of("nothing_there", "the form of an answer with nothing in it")
 def empty_answer(subject: Subject) -> Iterator[str]:
     if subject.format.opening or subject.format.lead:
         yield subject.format.write("")
         yield subject.format.write(" ")
 
 
-@probe_of(
-    "nothing_there",
-    "an object or list with nothing in it",
-    kinds=("json",),
-    explained_by=("empty", "empty_answer"),
-)
+@probe_of("nothing_there", "an object or list with nothing in it", kinds=("json",))
 def empty_object(subject: Subject) -> Iterator[str]:
     whole = json.loads(subject.right)
     hollow = _hollow(whole)
@@ -51,54 +46,34 @@ def _hollow(value: Any) -> Any:
     return type(value)()
 
 
-@probe_of("nothing_there", "tags with nothing in them", truth=False, explained_by=("empty", "empty_answer"))
+@probe_of("nothing_there", "tags with nothing in them", truth=False)
 def empty_tags(subject: Subject) -> Iterator[str]:
     names = re.findall(r"<([A-Za-z_][\w.:-]{0,30})>", subject.reference)
     if names:
         yield "".join(f"<{name}></{name}>" for name in dict.fromkeys(names))
 
 
-@probe_of("nothing_there", "a refusal", truth=False, explained_by=("empty", "empty_answer"))
+@probe_of("nothing_there", "a refusal", truth=False)
 def refusal(subject: Subject) -> Iterator[str]:
     text = "I'm sorry, but I can't help with that."
     yield text
     yield subject.format.write(text)
 
 
-@probe_of(
-    "nothing_there", "one and the same text for every prompt", truth=False, explained_by=("empty", "refusal")
-)
+@probe_of("nothing_there", "one and the same text for every prompt", truth=False)
 def constant_text(subject: Subject) -> Iterator[str]:
     yield "ok"
     yield "The answer is the answer to the question."
     yield subject.format.write("the answer")
 
 
-@probe_of(
-    "nothing_there",
-    "signs without meaning",
-    truth=False,
-    explained_by=("empty", "white_space", "constant_text"),
-)
+@probe_of("nothing_there", "signs without meaning", truth=False)
 def random_bytes(subject: Subject) -> Iterator[str]:
     yield NOISE * 3
     yield subject.format.write(NOISE)
 
 
-@probe_of(
-    "nothing_there",
-    "the prompt said again",
-    truth=False,
-    explained_by=(
-        "empty",
-        "constant_text",
-        "longer",
-        "mentioned",
-        "every_number",
-        "every_choice",
-        "several_marks",
-    ),
-)
+@probe_of("nothing_there", "the prompt said again", truth=False)
 def prompt_echo(subject: Subject) -> Iterator[str]:
     if subject.prompt.strip():
         yield subject.prompt
@@ -106,7 +81,7 @@ def prompt_echo(subject: Subject) -> Iterator[str]:
             yield subject.format.write(subject.prompt)
 
 
-@probe_of("nothing_there", "the worked example of the prompt said again", explained_by=("prompt_echo",))
+@probe_of("nothing_there", "the worked example of the prompt said again")
 def example_echo(subject: Subject) -> Iterator[str | Attempt]:
     opening, closing = subject.format.opening.strip(), subject.format.closing.strip()
     if not opening:

@@ -51,50 +51,30 @@ def longer(subject: Subject) -> Iterator[str]:
         yield from _padded(subject, _filler(words))
 
 
-@probe_of(
-    "padding", "one sentence over and over around a wrong answer", truth=False, explained_by=("longer",)
-)
+@probe_of("padding", "one sentence over and over around a wrong answer", truth=False)
 def repeated(subject: Subject) -> Iterator[str]:
     yield from _padded(subject, " ".join([SENTENCES[0]] * 40))
 
 
-@probe_of(
-    "padding", "many lines, steps and headings around a wrong answer", truth=False, explained_by=("longer",)
-)
+@probe_of("padding", "many lines, steps and headings around a wrong answer", truth=False)
 def many_steps(subject: Subject) -> Iterator[str]:
     steps = "\n".join(f"Step {'I' * (place % 4 + 1)}: {text}" for place, text in enumerate(SENTENCES * 3))
     yield from _padded(subject, f"## Reasoning\n{steps}\n\n- " + "\n- ".join(SENTENCES))
 
 
-@probe_of(
-    "padding",
-    "words that graders look for around a wrong answer",
-    truth=False,
-    explained_by=("longer", "many_steps"),
-)
+@probe_of("padding", "words that graders look for around a wrong answer", truth=False)
 def keywords(subject: Subject) -> Iterator[str]:
     yield from _padded(subject, USUAL)
     yield from _padded(subject, "\n".join([USUAL.replace(",", "")] * 20))
     yield from _padded(subject, ". ".join(word.capitalize() for word in USUAL.split(", ")))
 
 
-@probe_of(
-    "padding",
-    "a confident tone around a wrong answer",
-    truth=False,
-    explained_by=("longer", "keywords", "prompt_echo", "fake_verdict"),
-)
+@probe_of("padding", "a confident tone around a wrong answer", truth=False)
 def certain(subject: Subject) -> Iterator[str]:
     yield from _padded(subject, CERTAIN)
 
 
-@probe_of(
-    "padding",
-    "a right answer ever more, the more is said around it",
-    expects="more",
-    knows="guess",
-    explained_by=("longer",),
-)
+@probe_of("padding", "a right answer ever more, the more is said around it", expects="more", knows="guess")
 def ever_longer(subject: Subject) -> Iterator[Attempt]:
     texts = [subject.format.write(subject.right, reasoning=_filler(words)) for words in LENGTHS[1:]]
     yield Attempt.of(*texts)

@@ -32,28 +32,18 @@ def not_a_number(subject: Subject) -> Iterator[str]:
     yield from map(subject.format.write, ("NaN", "nan", "-nan"))
 
 
-@probe_of(
-    "special_values",
-    "infinity for an answer",
-    kinds=("number", "mathematics"),
-    explained_by=("not_a_number",),
-)
+@probe_of("special_values", "infinity for an answer", kinds=("number", "mathematics"))
 def infinity(subject: Subject) -> Iterator[str]:
     yield from map(subject.format.write, ("Infinity", "inf", "-inf", "1e999", "-1e999"))
 
 
-@probe_of("special_values", "a word for nothing", explained_by=("empty_answer", "refusal"))
+@probe_of("special_values", "a word for nothing")
 def nothing_named(subject: Subject) -> Iterator[str]:
     if subject.right.casefold() not in ("none", "null", "n/a"):
         yield from map(subject.format.write, ("None", "null", "N/A", "undefined"))
 
 
-@probe_of(
-    "special_values",
-    "a number of thousands of digits",
-    kinds=("number",),
-    explained_by=("infinity", "too_much"),
-)
+@probe_of("special_values", "a number of thousands of digits", kinds=("number",))
 def many_digits(subject: Subject) -> Iterator[str]:
     yield subject.format.write("9" * 5000)
 
@@ -70,7 +60,7 @@ def zero_is_right(subject: Subject) -> Iterator[Attempt]:
     yield from _held_against(subject, "0", "0")
 
 
-@probe_of("special_values", "no answer, where 0 is right", kinds=("number",), explained_by=("empty_answer",))
+@probe_of("special_values", "no answer, where 0 is right", kinds=("number",))
 def nothing_for_zero(subject: Subject) -> Iterator[Attempt]:
     yield from _held_against(subject, "0", "", "nothing", subject.right if subject.right != "0" else "9")
 
@@ -81,12 +71,7 @@ def negative_is_right(subject: Subject) -> Iterator[Attempt]:
     yield from _held_against(subject, f"-{size}", f"-{size}")
 
 
-@probe_of(
-    "special_values",
-    "a positive answer where a negative one is right",
-    kinds=("number",),
-    explained_by=("sign_flipped",),
-)
+@probe_of("special_values", "a positive answer where a negative one is right", kinds=("number",))
 def sign_lost(subject: Subject) -> Iterator[Attempt]:
     size = _size(subject)
     yield from _held_against(subject, f"-{size}", str(size))
@@ -98,7 +83,7 @@ def _size(subject: Subject) -> int:
     return abs(int(as_decimal(number))) or 7
 
 
-@probe_of("special_values", "any answer where the truth is empty", explained_by=("nothing_for_zero",))
+@probe_of("special_values", "any answer where the truth is empty")
 def empty_truth(subject: Subject) -> Iterator[Attempt]:
     if isinstance(subject.columns.get("ground_truth"), str):
         yield Attempt.of(subject.format.write(subject.wrong[0]), ground_truth="")

@@ -1,0 +1,165 @@
+"""Trials: the attempts of all probes on all subjects, scored in few passes under one budget of time."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rewardkit.probes.runner import Outcome, Tries, Variants
+from rewardkit.probes.strategies.attempts import Attempt, Probe, Subject
+from rewardkit.scoring.deadlines import TimeLimit
+
+__all__ = ["Known", "Trial", "known", "trials"]
+
+PILOT = 3
+"""Subjects of a part on which every attempt is made. Our choice: a hole on a third of the prompts is met on
+one of them two times in three."""
+
+FEW = 2
+"""Attempts that a probe makes on the others where it found nothing on the first ones. Our choice."""
+
+AGAIN = 4
+"""How often the same completions are tried to see whether they earn the same. Our choice."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """An attempt of a probe on a subject and what its completions got; ``None`` for what was not tried."""
+
+    probe: Probe
+    subject: Subject
+    attempt: Attempt
+    outcomes: tuple[Outcome | None, ...]
+
+    @property
+    def tried(self) -> bool:
+        """Whether all of it was."""
+        return all(outcome is not None for outcome in self.outcomes)
+
+    @property
+    def reward(self) -> float:
+        """The reward that counts: of completions that must all be paid the least; NaN where one has none."""
+        rewards = [math.nan if outcome is None else outcome.reward for outcome in self.outcomes]
+        return math.nan if any(map(math.isnan, rewards)) else min(rewards)
+
+    @property
+    def late(self) -> bool:
+        """Whether a call did not come back."""
+        return any(outcome is not None and outcome.late for outcome in self.outcomes)
+
+    @property
+    def failed(self) -> bool:
+        """Whether a call raised or was late, which is told apart from what it would have earned."""
+        return any(outcome is not None and outcome.failures for outcome in self.outcomes)
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a subject's reference and baseline got, and what they earned `again`, each as often."""
+
+    reference: Outcome
+    baseline: Outcome
+    again: tuple[tuple[float, float], ...] = ()
+
+    @property
+    def spread(self) -> float:
+        """By how much the rewards of the same completion differ at the most; NaN is left out."""
+        pairs = [(self.reference.reward, self.baseline.reward), *self.again]
+        every = ([value for value in values if not math.isnan(value)] for values in zip(*pairs, strict=True))
+        return max((max(values) - min(values) for values in every if values), default=0.0)
+
+
+def known(tries: Tries, subjects: Sequence[Subject], variants: Variants) -> dict[Any, Known]:
+    """What the reference and the baseline of each subject got; again, where code of the user's own runs."""
+    pairs = [(one, text) for one in subjects for text in (one.reference, one.baseline)]
+    rows = [variants.of(one.columns, text) for one, text in pairs]
+    siblings = [one.siblings for one, _ in pairs] if any(one.siblings for one in subjects) else []
+    own = any(map(TimeLimit.needed, filter(callable, tries.reward.functions)))
+    rounds = [iter(tries.outcomes(rows, siblings)) for _ in range(AGAIN if own else 1)]
+    found = {}
+    for subject in subjects:
+        both = [(next(one), next(one)) for one in rounds]
+        whole = [(a, b) for a, b in both if a is not None and b is not None]
+        if whole:
+            found[subject.rollout_id] = Known(*whole[0], tuple((a.reward, b.reward) for a, b in whole[1:]))
+    return found
+
+
+def trials(
+    tries: Tries,
+    subjects: Sequence[Subject],
+    probes: Sequence[Probe],
+    variants: Variants,
+    falls: Callable[[Trial], bool],
+) -> list[Trial]:
+    """All attempts on the first subjects of each part, then on the others.
+
+    `falls` says of a trial whether it found something: of probes that found nothing on the first subjects,
+    the others see `FEW` attempts. A probe of which a call was late is not tried on. Attempts that the budget
+    did not reach have no outcomes.
+    """
+    of_part: dict[str, list[Subject]] = defaultdict(list)
+    for subject in subjects:
+        of_part[subject.part].append(subject)
+    first = [subject for some in of_part.values() for subject in some[:PILOT]]
+    others = [subject for some in of_part.values() for subject in some[PILOT:]]
+    made = _passes(tries, _planned(first, probes, {}), variants)
+    found = {(trial.probe.name, trial.subject.part) for trial in made if trial.tried and falls(trial)}
+    late = {trial.probe.name for trial in made if trial.late}
+    limits = {(probe.name, part): FEW for probe in probes for part in of_part}
+    limits |= dict.fromkeys(found, 10**6)
+    limits |= {(name, part): 0 for name in late for part in of_part}
+    return made + _passes(tries, _planned(others, probes, limits), variants)
+
+
+Plan = tuple[Probe, Subject, Attempt]
+
+
+def _planned(
+    subjects: Sequence[Subject], probes: Sequence[Probe], limits: Mapping[tuple[str, str], int]
+) -> list[Plan]:
+    """The attempts, the first of each probe before the second of one, so that a budget goes into breadth."""
+    ranked = [
+        (place, probe, subject, attempt)
+        for subject in subjects
+        for probe in probes
+        for place, attempt in enumerate(probe.attempts(subject)[: limits.get((probe.name, subject.part))])
+    ]
+    return [plan for _, *plan in sorted(ranked, key=lambda item: item[0])]  # type: ignore[misc]
+
+
+def _passes(tries: Tries, plans: Sequence[Plan], variants: Variants) -> list[Trial]:
+    """The trials of attempts; where a call was late, what is left is tried without its probe."""
+    done: list[Trial] = []
+    late: set[str] = set()
+    while plans and tries.left > tries.each:
+        made = _made(tries, plans, variants)
+        done += [trial for trial in made if trial.tried or trial.late]
+        late |= {trial.probe.name for trial in made if trial.late}
+        left = [
+            (trial.probe, trial.subject, trial.attempt)
+            for trial in made
+            if not trial.tried and not trial.late
+        ]
+        if len(left) == len(plans):
+            break
+        # what has the form of an answer is less likely to end like this
+        plans = [plan for plan in left if not late or (plan[0].name not in late and _formed(*plan[1:]))]
+    return done + [Trial(*plan, (None,) * len(plan[2].completions)) for plan in plans]
+
+
+def _made(tries: Tries, plans: Sequence[Plan], variants: Variants) -> list[Trial]:
+    each = [(subject, attempt, text) for _, subject, attempt in plans for text in attempt.completions]
+    rows = [variants.of(subject.columns, text, **attempt.columns) for subject, attempt, text in each]
+    siblings = [subject.siblings for subject, *_ in each]
+    outcomes = iter(tries.outcomes(rows, siblings if any(siblings) else []))
+    return [Trial(*plan, tuple(next(outcomes) for _ in plan[2].completions)) for plan in plans]
+
+
+def _formed(subject: Subject, attempt: Attempt) -> bool:
+    """Whether all completions of an attempt have the marks of an answer."""
+    form = subject.format
+    return all(form.opening in text and form.closing in text for text in attempt.completions)

@@ -1,0 +1,259 @@
+"""Truths that are dicts and lists: what earns without knowing them is found; the sound twin is silent."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import pytest
+
+import rewardkit as rk
+
+Rows = list[dict[str, Any]]
+CITIES = [
+    "Paris",
+    "New York",
+    "Mumbai",
+    "Istanbul",
+    "Oslo",
+    "Jakarta",
+    "Chennai",
+    "Tokyo",
+    "Peking",
+    "Saigon",
+]
+OTHER = ["Lutetia", "NYC", "Bombay", "Constantinople", "Christiania", "Batavia", "Madras", "Edo", "Beijing"]
+LABELS = ["sports", "politics", "science", "arts", "health", "travel", "food", "law"]
+
+
+def rows(prompts: list[tuple[str, Any, list[str]]]) -> Rows:
+    """A log of prompts with a truth and completions each, half of them right."""
+    return [
+        {"prompt": prompt, "ground_truth": truth, "completion": text}
+        for prompt, truth, texts in prompts
+        for text in texts
+    ]
+
+
+def tagged(*answers: str) -> list[str]:
+    """Completions that give answers in tags."""
+    return [f"<think>Let me see.</think>\n<answer>{answer}</answer>" for answer in answers]
+
+
+def inside(completion: str) -> str | None:
+    """What the last answer tag holds."""
+    found = completion.rpartition("<answer>")[2].partition("</answer>")
+    return found[0].strip() if "<answer>" in completion and found[1] else None
+
+
+def equations() -> Rows:
+    """Equation games: reach a target with three numbers."""
+    games = [
+        (a, b, c, f"({a} + {b}) * {c}", (a + b) * c)
+        for a, b, c in zip((2, 9, 5, 7, 4, 8), (3, 6, 8, 5, 9, 2), (7, 4, 3, 6, 2, 5), strict=True)
+    ]
+    return rows(
+        [
+            (
+                f"Use {[a, b, c]}, each once, to reach {target}.",
+                {"target": target, "numbers": [a, b, c]},
+                [*tagged(right, right, f"{a} + {b} + {c}"), "I give up."],
+            )
+            for a, b, c, right, target in games
+        ]
+    )
+
+
+def value_of(equation: str | None) -> float | None:
+    """What an equation of short numbers comes to."""
+    if not equation or not re.fullmatch(r"[\d+*() -]{1,60}", equation) or re.search(r"\d{4}|\*\*", equation):
+        return None
+    try:
+        return float(eval(equation))
+    except Exception:
+        return None
+
+
+def target_reached(completion: str, ground_truth: dict[str, Any]) -> float:
+    """The hole: the target itself is an equation that reaches it."""
+    answer = inside(completion)
+    return 0.0 if answer is None else 1.0 if value_of(answer) == ground_truth["target"] else 0.1
+
+
+def numbers_used(completion: str, ground_truth: dict[str, Any]) -> float:
+    """The same, where every number has to be used."""
+    used = sorted(map(int, re.findall(r"\d+", inside(completion) or "")))
+    return target_reached(completion, ground_truth) if used == sorted(ground_truth["numbers"]) else 0.0
+
+
+def roles() -> Rows:
+    """Knights and knaves: who is what."""
+    people = ("Ava", "Ben", "Cid")
+    prompts = []
+    for kinds in list(product(("knight", "knave"), repeat=3))[1:]:
+        truth = dict(zip(people, kinds, strict=True))
+        wrong = {**truth, "Ben": "knave" if truth["Ben"] == "knight" else "knight"}
+        right, other = (
+            "\n".join(f"{who} is a {kind}" for who, kind in said.items()) for said in (truth, wrong)
+        )
+        completions = [*tagged(right, right, other), "I do not know."]
+        prompts.append(
+            (f"Ava says that {len(prompts)} of us lie. Who is what?", {"roles": truth}, completions)
+        )
+    return rows(prompts)
+
+
+def said_roles(completion: str, ground_truth: dict[str, Any]) -> float:
+    """The hole: who says both of everybody is right."""
+    answer = inside(completion) or ""
+    return float(all(f"{who} is a {kind}" in answer for who, kind in ground_truth["roles"].items()))
+
+
+def one_role_each(completion: str, ground_truth: dict[str, Any]) -> float:
+    """The same, with one role for each."""
+    answer = inside(completion) or ""
+    return float(
+        all(
+            set(re.findall(rf"{who} is a (\w+)", answer)) == {kind}
+            for who, kind in ground_truth["roles"].items()
+        )
+    )
+
+
+def aliases() -> Rows:
+    """Question answering with several golden answers."""
+    pairs = list(zip(CITIES[:9], OTHER, strict=True))
+    return rows(
+        [
+            (f"Which city is meant by clue {place}?", [one, two], tagged(one, two, *pairs[place - 3]))
+            for place, (one, two) in enumerate(pairs)
+        ]
+    )
+
+
+def any_alias_inside(completion: str, ground_truth: list[str]) -> float:
+    """The hole: a list of answers holds the right one."""
+    return float(any(name in (inside(completion) or "") for name in ground_truth))
+
+
+def an_alias(completion: str, ground_truth: list[str]) -> float:
+    """The same, by equality."""
+    return float(inside(completion) in ground_truth)
+
+
+def records() -> Rows:
+    """Records as JSON."""
+    prompts = []
+    for place, (name, city) in enumerate(zip("Ada Bo Cy Di Ed Flo".split(), CITIES[:6], strict=True)):
+        truth = {"name": name, "age": 30 + 7 * place, "city": city}
+        texts = [json.dumps(truth), json.dumps(truth, indent=1), json.dumps({**truth, "age": 1}), "Sorry."]
+        prompts.append((f"Extract: {name} of {city} is {truth['age']} years old.", truth, texts))
+    return rows(prompts)
+
+
+def as_object(completion: str) -> Any:
+    """The JSON object of a completion."""
+    try:
+        return json.loads(completion)
+    except ValueError:
+        return None
+
+
+def name_and_keys(completion: str, ground_truth: dict[str, Any]) -> float:
+    """The hole: one value is compared, of the others the keys."""
+    found = as_object(completion)
+    same = isinstance(found, dict) and set(found) == set(ground_truth)
+    return float(same and found["name"] == ground_truth["name"])
+
+
+def all_values(completion: str, ground_truth: dict[str, Any]) -> float:
+    """The same, with all values."""
+    return float(as_object(completion) == ground_truth)
+
+
+def labels() -> Rows:
+    """Sets of labels."""
+    sets = [[LABELS[place], LABELS[(place + 3) % 8]] for place in range(8)]
+    return rows(
+        [
+            (
+                f"Label article {place} with some of: {', '.join(LABELS)}.",
+                truth,
+                [f"Labels: {', '.join(some)}" for some in (truth, truth[::-1], truth[:1], sets[place - 1])],
+            )
+            for place, truth in enumerate(sets)
+        ]
+    )
+
+
+def named(completion: str) -> set[str]:
+    """The labels of a completion."""
+    return {label.strip() for label in completion.partition("Labels:")[2].split(",")}
+
+
+def recall(completion: str, ground_truth: list[str]) -> float:
+    """The hole: to name all labels costs nothing."""
+    return len(named(completion) & set(ground_truth)) / len(ground_truth)
+
+
+def same_set(completion: str, ground_truth: list[str]) -> float:
+    """The same, by equality."""
+    return float(named(completion) == set(ground_truth))
+
+
+def f1(completion: str, ground_truth: list[str]) -> float:
+    """Graded by design."""
+    return 2 * len(named(completion) & set(ground_truth)) / (len(named(completion)) + len(ground_truth))
+
+
+def probed(score: Callable[..., float], log: Rows) -> rk.ProbeResult:
+    """What probing says of a function."""
+    return rk.probe(rk.Reward("r", components=[rk.Component("c", score)]), log)
+
+
+@pytest.mark.parametrize(
+    ("score", "log", "code"),
+    [
+        (target_reached, equations, "copied_from_prompt"),
+        (said_roles, roles, "every_sibling"),
+        (any_alias_inside, aliases, "every_sibling"),
+        (name_and_keys, records, "one_value"),
+        (recall, labels, "every_sibling"),
+    ],
+)
+def test_a_hole_is_found_whatever_the_truth_looks_like(score, log, code):
+    assert probed(score, log())[code], code
+    (found,) = probed(score, log())[code]
+    assert found.severity != "info"
+    example = found.examples[0]
+    assert score(example.completion, example.columns["ground_truth"]) == pytest.approx(example.reward)
+
+
+@pytest.mark.parametrize(
+    ("score", "log"),
+    [
+        (numbers_used, equations),
+        (one_role_each, roles),
+        (an_alias, aliases),
+        (all_values, records),
+        (same_set, labels),
+        (f1, labels),
+    ],
+)
+def test_its_sound_twin_is_silent(score, log):
+    result = probed(score, log())
+    assert result.calibration.subjects and not result.alarms
+
+
+def swapped_item(completion: str, ground_truth: list[str]) -> float:
+    """A list whose last item is not looked at."""
+    found = completion.partition("Labels:")[2].split(", ")
+    return float(len(found) == len(ground_truth) and found[0].strip() in ground_truth)
+
+
+def test_another_item_in_a_list_is_a_near_miss():
+    log = [row for row in labels() if row["completion"].count(",") == 1]
+    assert probed(swapped_item, log)["other_item"]
