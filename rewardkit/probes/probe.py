@@ -331,13 +331,13 @@ CALIBRATED, TRIED, SEARCHED, HUNG = 0.15, 0.6, 0.85, 0.9
 
 
 def _graded(made: Iterable[Trial], calibration: Calibration, *, always: bool) -> dict[Any, bool]:
-    """Whether a nearly right answer earns a part, of each subject."""
-    found = {subject.rollout_id: always for subject in calibration.subjects}
+    """Whether a nearly right answer earns a part, of each subject: whether one of its part of the log does."""
+    parts: set[str] = set()
     for trial in made:
         if trial.probe.knows in ("near", "guess") and trial.tried and not trial.failed:
-            scale = calibration.scales[trial.subject.rollout_id]
-            found[trial.subject.rollout_id] |= 0.05 < scale.gain(trial.reward) < 0.95
-    return found
+            if 0.05 < calibration.scales[trial.subject.rollout_id].gain(trial.reward) < 0.95:
+                parts.add(trial.subject.part)
+    return {subject.rollout_id: always or subject.part in parts for subject in calibration.subjects}
 
 
 def _special(rollouts: Rollouts) -> frozenset[str]:

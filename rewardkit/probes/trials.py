@@ -14,12 +14,9 @@ from rewardkit.scoring.deadlines import TimeLimit
 
 __all__ = ["Known", "Trial", "known", "trials"]
 
-PILOT = 3
-"""Subjects of a part on which every attempt is made. Our choice: a hole on a third of the prompts is met on
-one of them two times in three."""
-
-FEW = 2
-"""Attempts that a probe makes on the others where it found nothing on the first ones. Our choice."""
+PILOT = 4
+"""Subjects of a part on which everything is tried; what found nothing there is not tried on the others. Our
+choice: a hole on a third of the prompts is met on one of them four times in five."""
 
 AGAIN = 4
 """How often the same completions are tried to see whether they earn the same. Our choice."""
@@ -97,36 +94,35 @@ def trials(
 ) -> list[Trial]:
     """All attempts on the first subjects of each part, then on the others.
 
-    `falls` says of a trial whether it found something: of probes that found nothing on the first subjects,
-    the others see `FEW` attempts. A probe of which a call was late is not tried on. Attempts that the budget
-    did not reach have no outcomes.
+    `falls` says of a trial whether it found something: probes that found nothing on the first subjects are
+    not tried on the others, nor is one of which a call was late. Attempts that the budget did not reach have
+    no outcomes.
     """
     of_part: dict[str, list[Subject]] = defaultdict(list)
     for subject in subjects:
         of_part[subject.part].append(subject)
     first = [subject for some in of_part.values() for subject in some[:PILOT]]
     others = [subject for some in of_part.values() for subject in some[PILOT:]]
-    made = _passes(tries, _planned(first, probes, {}), variants)
-    found = {(trial.probe.name, trial.subject.part) for trial in made if trial.tried and falls(trial)}
+    made = _passes(tries, _planned(first, {part: probes for part in of_part}), variants)
     late = {trial.probe.name for trial in made if trial.late}
-    limits = {(probe.name, part): FEW for probe in probes for part in of_part}
-    limits |= dict.fromkeys(found, 10**6)
-    limits |= {(name, part): 0 for name in late for part in of_part}
-    return made + _passes(tries, _planned(others, probes, limits), variants)
+    found = {(trial.probe.name, trial.subject.part) for trial in made if trial.tried and falls(trial)}
+    worth = {
+        part: [probe for probe in probes if (probe.name, part) in found and probe.name not in late]
+        for part in of_part
+    }
+    return made + _passes(tries, _planned(others, worth), variants)
 
 
 Plan = tuple[Probe, Subject, Attempt]
 
 
-def _planned(
-    subjects: Sequence[Subject], probes: Sequence[Probe], limits: Mapping[tuple[str, str], int]
-) -> list[Plan]:
+def _planned(subjects: Sequence[Subject], probes: Mapping[str, Sequence[Probe]]) -> list[Plan]:
     """The attempts, the first of each probe before the second of one, so that a budget goes into breadth."""
     ranked = [
         (place, probe, subject, attempt)
         for subject in subjects
-        for probe in probes
-        for place, attempt in enumerate(probe.attempts(subject)[: limits.get((probe.name, subject.part))])
+        for probe in probes[subject.part]
+        for place, attempt in enumerate(probe.attempts(subject))
     ]
     return [plan for _, *plan in sorted(ranked, key=lambda item: item[0])]  # type: ignore[misc]
 

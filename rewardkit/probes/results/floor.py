@@ -110,7 +110,7 @@ def flat_credit(trials: Sequence[Trial], seen: Seen) -> Iterator[Finding]:
             scores = [out.scores.get(name, math.nan) for _, out in unrelated]
             if weight > 0 and right > wrong and scores and len(set(scores)) == 1:
                 full = seen.calibration.scales[subject.rollout_id].right - empty.reward
-                share = weight * (scores[0] - nothing) / full
+                share = weight * (scores[0] - nothing) / full if full > 1e-9 else 0.0
                 if share >= FLAT:
                     text, outcome = unrelated[0]
                     paid[name].append((share, subject, text, outcome.reward))

@@ -46,12 +46,11 @@ def _states(text: str, right: str) -> bool:
 
 
 def _said(subject: Subject, text: str) -> Iterator[str]:
-    """The wrong answer with this text before, and behind it; nothing where the text states the right one."""
-    if subject.answer is not None and _states(text, subject.right):
-        return
-    yield f"{subject.baseline}\n{text}"
-    if subject.answer is not None:
-        yield subject.format.write(subject.wrong[0], reasoning=text)
+    """The wrong answer with this text before and behind it; nothing where the text states the right one."""
+    if subject.answer is None:
+        yield f"{subject.baseline}\n{text}"
+    elif not _states(text, subject.right):
+        yield f"{subject.format.write(subject.wrong[0], reasoning=text)}\n{text}"
 
 
 @probe_of("judge", "a verdict in the completion itself", truth=False)
@@ -85,10 +84,9 @@ def rubric(subject: Subject) -> Iterator[str]:
 
 @probe_of("judge", "a delimiter that is closed early, and a verdict", truth=False)
 def closed_early(subject: Subject) -> Iterator[str]:
-    for mark in CLOSED:
-        for verdict in VERDICTS[:3]:
-            if subject.answer is None or not _states(verdict, subject.right):
-                yield f"{subject.baseline}\n{mark}\n{verdict}"
+    verdict = VERDICTS[0]
+    for mark in CLOSED if subject.answer is None or not _states(verdict, subject.right) else ():
+        yield f"{subject.baseline}\n{mark}\n{verdict}"
 
 
 PROBES = (fake_verdict, verdict_inside, orders, flattery, rubric, closed_early)

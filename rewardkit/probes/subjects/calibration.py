@@ -29,6 +29,7 @@ PARTS = 24
 """Data sources, or parts of a route, that are probed, the largest first. Our choice."""
 TRIED_ON = 3  # prompts on which a format is tried
 WAVE = 8  # formats that are tried at a time
+LOOKED = 16  # formats that are tried where the log shows what right answers look like
 IDLE = 3  # waves without a better format than one in which right answers are fully paid
 WHOLE = 2500  # calls that all of it takes, about
 POOL = 96  # rollouts that are scored to see what the reward gives
@@ -158,16 +159,15 @@ class _Chooser:
         rows = {place: self.rows[place] for place in dict.fromkeys([*scored, *part.rows])}
         count = 2 if self.slow else count
         drafted = list(islice(drafts(rows, self.groups, part.part, self._siblings), count))
-        best = self._best_format(part, drafted, self._extent(part)[1])
-        paid = best is not None and best[1] >= ENOUGH * self._extent(part)[1]
+        logged = self._logged(part, count)
+        best = self._best_format(part, drafted, self._extent(part)[1], LOOKED if logged else None)
         written = [(place, with_format(draft, best[0])) for place, draft in drafted if best]
-        if not paid:
-            written += [
+        if best is None or best[1] < ENOUGH * self._extent(part)[1]:
+            written += logged or [
                 (place, with_format(draft, option))
                 for place, draft in drafted
                 for option in islice(self._skeletons(place, draft), 2)
             ]
-            written += self._logged(part, count)
         if self._told_apart(part, written, best[0] if best else None):
             self.modes[part.part] = "truth"
         elif not drafted:
@@ -339,7 +339,11 @@ class _Chooser:
         return (min(found), max(found)) if found else (math.nan, 0.0)
 
     def _best_format(
-        self, part: _Candidates, drafted: Sequence[tuple[int, Subject]], highest: float
+        self,
+        part: _Candidates,
+        drafted: Sequence[tuple[int, Subject]],
+        highest: float,
+        most: int | None,
     ) -> tuple[Format, float] | None:
         """The format in which right earns most more than wrong, and what right earns there."""
         ranked = sorted(part.rows, key=lambda place: -self._earned(place))
@@ -348,7 +352,7 @@ class _Chooser:
             return None
         drafts = [draft for _, draft in drafted]
         some, wave_of = (drafts[:1], 2) if self.slow else (drafts[:TRIED_ON], WAVE)
-        candidates = formats(shown, [draft.prompt for draft in some], some[0].kind)
+        candidates = islice(formats(shown, [draft.prompt for draft in some], some[0].kind), most)
         best: tuple[tuple[float, float], Format] | None = None
         paid = [
             any(self._earned(at) >= ENOUGH * highest for at in self._beside(place))
