@@ -28,7 +28,7 @@ from rewardkit.probes.strategies.attempts import Probe
 from rewardkit.probes.strategies.families import chosen
 from rewardkit.probes.subjects.calibration import calibrate
 from rewardkit.probes.subjects.cases import with_cases
-from rewardkit.probes.subjects.scales import Calibration
+from rewardkit.probes.subjects.subject import Calibration
 from rewardkit.probes.trials import Trial, known, trials
 from rewardkit.probes.verdicts import WILD, tallied
 from rewardkit.rewards.reward import Reward, check_reward
@@ -331,7 +331,7 @@ CALIBRATED, TRIED, SEARCHED, HUNG = 0.15, 0.6, 0.85, 0.9
 
 
 def _graded(made: Iterable[Trial], calibration: Calibration, *, always: bool) -> dict[Any, bool]:
-    """Whether a nearly right answer earns a part, of each subject: whether one of its part of the log does."""
+    """Whether nearly right answers earn a part, by subject: as they do anywhere in its part of the log."""
     parts: set[str] = set()
     for trial in made:
         if trial.probe.knows in ("near", "guess") and trial.tried and not trial.failed:

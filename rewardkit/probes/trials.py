@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from rewardkit.probes.runner import Outcome, Tries, Variants
-from rewardkit.probes.strategies.attempts import Attempt, Probe, Subject
+from rewardkit.probes.strategies.attempts import Attempt, Probe
+from rewardkit.probes.subjects.subject import Subject
 from rewardkit.scoring.deadlines import TimeLimit
 
 __all__ = ["Known", "Trial", "known", "trials"]

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from rewardkit.probes.strategies.attempts import EASE, Probe, Subject
-from rewardkit.probes.subjects.scales import Scale
+from rewardkit.probes.strategies.attempts import EASE, Probe
+from rewardkit.probes.subjects.subject import Scale, Subject
 from rewardkit.probes.trials import Trial
 
 __all__ = ["Fall", "Tally", "severity", "tallied", "wilson"]

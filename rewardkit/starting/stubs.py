@@ -13,7 +13,7 @@ from rewardkit.analysis.highest import highest
 from rewardkit.primitives.texts import normal_text, words
 from rewardkit.primitives.verify import read_number
 from rewardkit.probes.results.excerpts import one_line
-from rewardkit.probes.subjects.drafting import prompt_text
+from rewardkit.probes.subjects.log import prompt_text
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.outcomes import STATUSES
 from rewardkit.scoring.scores import Scores

@@ -10,7 +10,7 @@ import numpy as np
 
 from rewardkit.primitives import measure
 from rewardkit.primitives.texts import words
-from rewardkit.probes.subjects.drafting import prompt_text
+from rewardkit.probes.subjects.log import prompt_text
 from rewardkit.rollouts.table import Rollouts
 from rewardkit.rollouts.values import column_values
 from rewardkit.starting.forms import Form, form_of

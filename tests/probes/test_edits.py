@@ -12,9 +12,9 @@ import rewardkit as rk
 from rewardkit.probes.search.edits import EDITS, crossed, edited, openers
 from rewardkit.probes.search.pieces import RIGHT, Piece, described, mentions, plain, written
 from rewardkit.probes.search.vocabulary import SLOT, Told, Vocabulary, constants, gathered
-from rewardkit.probes.strategies.attempts import Subject
 from rewardkit.probes.subjects.calibration import Calibration
 from rewardkit.probes.subjects.formats import REASONING, Format
+from rewardkit.probes.subjects.subject import Subject
 from rewardkit.probes.subjects.wrongness import certainly_wrong
 
 TAGGED = Format("<answer>", f"<think>{REASONING}</think>\n", "<answer>", "</answer>")

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from rewardkit.probes.search.pieces import RIGHT, Piece, shortlex, written
 from rewardkit.probes.search.shrinking import shrunk
-from rewardkit.probes.strategies.attempts import Subject
 from rewardkit.probes.subjects.formats import Format
+from rewardkit.probes.subjects.subject import Subject
 
 FORM = Format("<answer>", "<think>\n", "<answer>", "</answer>")
 SUBJECT = Subject("p0", {}, "How many?", "42", "number", ("17", "95", "160"), FORM, "", "")

@@ -6,10 +6,10 @@ import pytest
 
 import rewardkit as rk
 from rewardkit.probes.runner import Outcome
-from rewardkit.probes.strategies.attempts import Attempt, Subject
+from rewardkit.probes.strategies.attempts import Attempt
 from rewardkit.probes.strategies.families import PROBES
 from rewardkit.probes.subjects.formats import Format
-from rewardkit.probes.subjects.scales import Scale
+from rewardkit.probes.subjects.subject import Scale, Subject
 from rewardkit.probes.trials import Trial
 from rewardkit.probes.verdicts import Fall, Tally, fall, risk, tallied, wilson
 

@@ -22,7 +22,7 @@ from rewardkit.probes.results.failures import ENDED
 from rewardkit.probes.results.sentences import most
 from rewardkit.probes.runner import Row, Tries
 from rewardkit.probes.subjects.declared import by_group
-from rewardkit.probes.subjects.scales import Calibration
+from rewardkit.probes.subjects.subject import Calibration
 from rewardkit.rewards.plan import ROLLOUT
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.signature import parameters

@@ -7,7 +7,8 @@ from typing import Any
 
 from rewardkit.probes.contract.backtracking import weaknesses
 from rewardkit.probes.contract.patterns_used import patterns_in
-from rewardkit.probes.strategies.attempts import Attempt, Probe, Subject, probe_of
+from rewardkit.probes.strategies.attempts import Attempt, Probe, probe_of
+from rewardkit.probes.subjects.subject import Subject
 
 __all__ = ["PATTERNS", "PROBES", "of_patterns"]
 

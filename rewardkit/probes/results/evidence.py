@@ -11,9 +11,9 @@ from typing import Any
 from rewardkit.findings import Example
 from rewardkit.probes.results.sentences import components_at_fault
 from rewardkit.probes.runner import Row, Variants
-from rewardkit.probes.strategies.attempts import Attempt, Probe, Subject
+from rewardkit.probes.strategies.attempts import Attempt, Probe
 from rewardkit.probes.subjects.answers import answer_in
-from rewardkit.probes.subjects.scales import Calibration, Scale
+from rewardkit.probes.subjects.subject import Calibration, Scale, Subject
 from rewardkit.probes.trials import Known, Trial
 from rewardkit.probes.verdicts import FULL, LOST, MORE, PAID, Fall, fall, threshold
 from rewardkit.rewards.component import Component

@@ -16,7 +16,7 @@ from rewardkit.probes.results.sentences import LONGEST
 from rewardkit.probes.runner import Outcome, Row, Tries
 from rewardkit.probes.strategies.attempts import Probe
 from rewardkit.probes.subjects.formats import shell
-from rewardkit.probes.subjects.scales import Calibration
+from rewardkit.probes.subjects.subject import Calibration
 from rewardkit.probes.trials import Trial
 from rewardkit.probes.verdicts import wilson
 from rewardkit.scoring.calls import LATE, OUT_OF_RANGE

@@ -11,8 +11,7 @@ from typing import Any
 from rewardkit.findings import Finding
 from rewardkit.probes.results.evidence import EXAMPLES, Seen, special
 from rewardkit.probes.results.sentences import components_at_fault, most
-from rewardkit.probes.strategies.attempts import Subject
-from rewardkit.probes.subjects.scales import LeftOut, Scale
+from rewardkit.probes.subjects.subject import LeftOut, Scale, Subject
 from rewardkit.probes.trials import Trial
 from rewardkit.probes.verdicts import LOST, NOISY, severity, wilson
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from rewardkit.analysis.rendering import SEVERITY_MARKS
 from rewardkit.findings import SEVERITIES, Finding, counted
-from rewardkit.probes.strategies.attempts import Subject
 from rewardkit.probes.strategies.families import PROBES
+from rewardkit.probes.subjects.subject import Subject
 
 if TYPE_CHECKING:
     from rewardkit.probes.probe import ProbeResult

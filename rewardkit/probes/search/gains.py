@@ -14,8 +14,7 @@ from rewardkit.probes.results.sentences import components_at_fault
 from rewardkit.probes.runner import Outcome, Tries, Variants
 from rewardkit.probes.search.exploits import GAIN, KEPT, Exploit, Transfer, is_hole
 from rewardkit.probes.search.pieces import PLAINEST, Record, elsewhere, mentions, plain, written
-from rewardkit.probes.strategies.attempts import Subject
-from rewardkit.probes.subjects.scales import Scale
+from rewardkit.probes.subjects.subject import Scale, Subject
 from rewardkit.probes.verdicts import FULL
 from rewardkit.rewards.plan import add_up
 from rewardkit.rewards.reward import Reward

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from rewardkit.probes.search.vocabulary import SLOT
-from rewardkit.probes.strategies.attempts import Subject
 from rewardkit.probes.subjects.formats import REASONING
+from rewardkit.probes.subjects.subject import Subject
 from rewardkit.probes.subjects.wrongness import certainly_wrong
 
 __all__ = [

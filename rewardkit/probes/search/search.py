@@ -17,8 +17,7 @@ from rewardkit.probes.search.gains import OTHERS, Gains
 from rewardkit.probes.search.pieces import Record, plain, shortlex, written
 from rewardkit.probes.search.shrinking import shrunk
 from rewardkit.probes.search.vocabulary import Vocabulary, gathered
-from rewardkit.probes.strategies.attempts import Subject
-from rewardkit.probes.subjects.scales import Calibration
+from rewardkit.probes.subjects.subject import Calibration, Subject
 from rewardkit.probes.verdicts import FULL
 
 __all__ = ["CALLS", "cannot_search", "search"]

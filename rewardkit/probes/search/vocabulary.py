@@ -13,11 +13,10 @@ from typing import Any
 from rewardkit.primitives.primitive import Made
 from rewardkit.probes.contract.pattern_tree import Choice, nodes, read_tree, sample
 from rewardkit.probes.contract.patterns_used import codes_in, patterns_in
-from rewardkit.probes.strategies.attempts import Subject
 from rewardkit.probes.subjects.answers import answer_in
-from rewardkit.probes.subjects.drafting import prompt_text
 from rewardkit.probes.subjects.formats import tags_in
-from rewardkit.probes.subjects.scales import Calibration
+from rewardkit.probes.subjects.log import prompt_text
+from rewardkit.probes.subjects.subject import Calibration, Subject
 from rewardkit.rewards.fingerprint import HOLDERS, user_code
 from rewardkit.rewards.reward import Reward
 from rewardkit.targets.adapter import Adapter

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from rewardkit.probes.subjects.formats import Format
+from rewardkit.probes.subjects.subject import Subject
 
-__all__ = ["EASE", "Attempt", "Expects", "Probe", "Subject", "probe_of"]
+__all__ = ["EASE", "Attempt", "Expects", "Probe", "probe_of"]
 
 Expects = Literal["wrong", "right", "form", "mark", "more", "back"]
 """A wrong answer that must not gain; a right one that must not lose; a wrong one in marks that are none,
@@ -19,37 +19,6 @@ EASE: Mapping[str, float] = {"blind": 1.0, "guess": 0.6, "form": 0.6, "near": 0.
 """How easily a policy gets there, by what it has to know: nothing of the prompt (1), a few candidates of
 which one is right, how a parser errs, something near the answer, the answer itself and how a parser errs, or
 the answer alone. Our choice."""
-
-
-@dataclass(frozen=True)
-class Subject:
-    """A prompt that is probed: its row, the right answer, certainly wrong ones, and how they are written.
-
-    `reference` is a completion that earns what a right answer can; `baseline` the same with the plainest
-    wrong answer. Without a truth `answer` is None: `reference` is then the rollout that earns most, and
-    `baseline` one that earns least.
-    """
-
-    rollout_id: Any
-    columns: Mapping[str, Any]
-    prompt: str
-    answer: str | None
-    kind: str
-    wrong: tuple[str, ...]
-    format: Format
-    reference: str
-    baseline: str
-    part: str = ""
-    siblings: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
-    """Rows that stand beside an attempt where the reward looks at a whole group."""
-    told: tuple[str, ...] = ()
-    """The answers that the completions of the prompt give in the same form."""
-
-    @property
-    def right(self) -> str:
-        """The right answer, where there is one."""
-        assert self.answer is not None
-        return self.answer
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from rewardkit.primitives.extract.structured import read_json
 from rewardkit.primitives.texts import normal_text
 from rewardkit.primitives.verify.numbers import distance, read_number
-from rewardkit.probes.strategies.attempts import Attempt, Subject, probe_of
+from rewardkit.probes.strategies.attempts import Attempt, probe_of
 from rewardkit.probes.subjects.logged import split
+from rewardkit.probes.subjects.subject import Subject
 
 __all__ = ["PROBES"]
 

@@ -14,8 +14,9 @@ from decimal import Decimal
 from typing import Any
 
 from rewardkit.primitives.verify.numbers import as_decimal, read_number
-from rewardkit.probes.strategies.attempts import Probe, Subject
+from rewardkit.probes.strategies.attempts import Probe
 from rewardkit.probes.subjects.formats import REASONING
+from rewardkit.probes.subjects.subject import Subject
 
 __all__ = ["LAYOUT", "NOTATION", "PROBES"]
 

@@ -8,7 +8,8 @@ from decimal import Decimal
 
 from rewardkit.judges.attacks import FLATTERY, ORDERS, RUBRIC
 from rewardkit.primitives.verify.numbers import as_decimal, read_number
-from rewardkit.probes.strategies.attempts import Subject, probe_of
+from rewardkit.probes.strategies.attempts import probe_of
+from rewardkit.probes.subjects.subject import Subject
 
 __all__ = ["PROBES"]
 

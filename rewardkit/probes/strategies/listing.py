@@ -10,8 +10,9 @@ import json
 from collections.abc import Iterator
 
 from rewardkit.primitives.verify.numbers import as_decimal, read_number
-from rewardkit.probes.strategies.attempts import Attempt, Subject, probe_of
+from rewardkit.probes.strategies.attempts import Attempt, probe_of
 from rewardkit.probes.subjects.answers import options_in
+from rewardkit.probes.subjects.subject import Subject
 
 __all__ = ["PROBES"]
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from rewardkit.probes.strategies.attempts import Attempt, Subject, probe_of
+from rewardkit.probes.strategies.attempts import Attempt, probe_of
+from rewardkit.probes.subjects.subject import Subject
 
 __all__ = ["PROBES"]
 

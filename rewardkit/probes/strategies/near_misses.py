@@ -9,10 +9,11 @@ from decimal import Decimal
 from typing import Any
 
 from rewardkit.primitives.verify.numbers import as_decimal, read_number
-from rewardkit.probes.strategies.attempts import Attempt, Probe, Subject, probe_of
+from rewardkit.probes.strategies.attempts import Attempt, Probe, probe_of
 from rewardkit.probes.strategies.special_values import truth_like
 from rewardkit.probes.subjects.answers import changed
 from rewardkit.probes.subjects.logged import split
+from rewardkit.probes.subjects.subject import Subject
 
 __all__ = ["PROBES"]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rewardkit.probes.strategies.attempts import Attempt, Subject, probe_of
+from rewardkit.probes.strategies.attempts import Attempt, probe_of
+from rewardkit.probes.subjects.subject import Subject
 
 __all__ = ["LENGTHS", "PROBES"]
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from rewardkit.primitives.verify.numbers import as_decimal, read_number
-from rewardkit.probes.strategies.attempts import Attempt, Subject, probe_of
+from rewardkit.probes.strategies.attempts import Attempt, probe_of
+from rewardkit.probes.subjects.subject import Subject
 
 __all__ = ["PROBES", "truth_like"]
 

@@ -15,10 +15,11 @@ from rewardkit.primitives.extract.structured import read_json
 from rewardkit.primitives.texts import normal_text
 from rewardkit.primitives.verify.numbers import as_decimal, distance, read_number
 
-__all__ = ["KINDS", "answer_in", "changed", "kind_of", "options_in", "states_list", "wrong_answers"]
+__all__ = ["KINDS", "WRONG", "answer_in", "changed", "kind_of", "options_in", "states_list", "wrong_answers"]
 
 KINDS: Final = ("number", "choice", "mathematics", "json", "code", "text")
 
+WRONG = 6  # wrong answers of a subject
 OPTION = re.compile(r"(?:^|[\s(\[])([A-J])[).\]:](?=\s)", re.MULTILINE)
 CODE = re.compile(
     r"^\s*(def |class |import |from \w+ import|assert |return |print\(|#include|function )"

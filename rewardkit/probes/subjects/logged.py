@@ -9,13 +9,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rewardkit.primitives.extract.structured import read_json
-from rewardkit.probes.subjects.answers import kind_of
+from rewardkit.probes.subjects.answers import WRONG, kind_of, wrong_answers
 from rewardkit.probes.subjects.formats import THINKING, Format
+from rewardkit.probes.subjects.log import Log, Part, prompt_text
+from rewardkit.probes.subjects.subject import Subject
+from rewardkit.probes.subjects.written import ENOUGH, with_format
 
-__all__ = ["Marked", "answers_kind", "marked", "marks_in", "split"]
+__all__ = ["TELLS", "answers_kind", "logged", "marks_in", "split"]
+
+TRIED_ON = 4  # right completions on which marks are tried
+TELLS = 0.02
+"""Share of the span of all rewards by which right and wrong differ to be told apart. Our choice."""
 
 JOINTS = ("\n", "; ", ", ", " | ", " ")
 LISTS = 0.8
@@ -82,9 +89,64 @@ def _marked(name: str, text: str, mark: tuple[int, int], answer: tuple[int, int]
     return Marked(form, text[begin:finish])
 
 
-def marked(completion: str, mark: str) -> Marked | None:
-    """A completion by one mark; ``None`` where it has none of that name, or nothing in it."""
-    return next((item for item in marks_in(completion) if item.format.name == mark and item.answer), None)
+def logged(log: Log, part: Part, count: int) -> list[tuple[int, Subject]]:
+    """Places and subjects of right completions, one a prompt, with the wrong answers of other prompts."""
+    right: dict[int, int] = {}
+    for place in log.ranked(part.places):
+        if _is_right(log, part, place):
+            right.setdefault(int(log.groups[place]), place)
+    places = list(right.values())[:count]
+    mark = _mark(log, part, places)
+    found = {
+        place: item for place in places for item in marks_in(log.text(place)) if item.format.name == mark
+    }
+    answers = [item.answer for item in found.values()]
+    if len(set(answers)) < 2:
+        return []
+    kind, subjects = answers_kind(answers, str(mark)), []
+    for place, item in found.items():
+        form, prompt = item.format, prompt_text(log.rows[place].get("prompt"))
+        wrong = wrong_answers(item.answer, kind, prompt=prompt, others=sorted(set(answers)))[:WRONG]
+        if wrong:
+            draft = replace(log.plain(place, part), answer=item.answer, kind=kind, wrong=wrong)
+            subjects.append((place, with_format(draft, form)))
+    return subjects
+
+
+def _is_right(log: Log, part: Part, place: int) -> bool:
+    """Whether a label says so; without one, whether it has a truth, earns the most, and others less."""
+    if log.label:
+        return bool(log.rows[place].get(log.label))
+    return bool(log.truth(place)) and log.earned(place) - part.low >= ENOUGH * (part.high - part.low) > 1e-9
+
+
+def _mark(log: Log, part: Part, places: Sequence[int]) -> str | None:
+    """The name of the first mark of right completions that carries their reward; ``None`` where none does.
+
+    It is lost without what stands in the mark, and with what another right completion has there.
+    """
+    some = places[:TRIED_ON]
+    named = [{item.format.name: item for item in marks_in(log.text(place))} for place in some]
+    plans: dict[str, list[tuple[int, str]]] = {}
+    for name in dict.fromkeys(name for marks in named for name in marks):
+        known = [(place, marks[name]) for place, marks in zip(some, named, strict=True) if name in marks]
+        if len(known) >= max(2, len(some) - 1):
+            plans[name] = [
+                (place, text)
+                for (place, item), (_, other) in zip(known, [*known[1:], known[0]], strict=True)
+                for text in (item.format.write(""), item.format.write(other.answer))
+            ]
+    every = [(log.plain(place, part), text) for plan in plans.values() for place, text in plan]
+    rewards = iter(log.rewards(part, every))
+    for name, plan in plans.items():
+        left = [next(rewards) for _ in plan]
+        lost = [
+            not log.earned(place) - reward <= TELLS * (part.high - part.low)  # what is not judged is lost
+            for (place, _), reward in zip(plan, left, strict=True)
+        ]
+        if sum(lost) >= len(lost) - 1:
+            return name
+    return None
 
 
 def split(answer: str, joints: Sequence[str] = JOINTS[:-2]) -> tuple[list[str], str] | None:

@@ -12,7 +12,7 @@ from itertools import pairwise
 from rewardkit.primitives.texts import normal_text
 from rewardkit.primitives.verify.math.equal import math_equal
 from rewardkit.primitives.verify.numbers import CONTEXT, as_decimal, distance, read_number
-from rewardkit.probes.strategies.attempts import Subject
+from rewardkit.probes.subjects.subject import Subject
 
 __all__ = ["certainly_wrong"]
 

@@ -1,4 +1,4 @@
-"""Scales: what right and wrong answers earn on the prompts that are probed, and what was seen on the way."""
+"""Subject: a prompt whose right answer is known, and what completions earn there."""
 
 from __future__ import annotations
 
@@ -7,17 +7,47 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rewardkit.probes.runner import Outcome, Row
-from rewardkit.probes.strategies.attempts import Subject
 from rewardkit.probes.subjects.formats import Format
 
-__all__ = ["Calibration", "LeftOut", "Scale"]
+__all__ = ["Calibration", "LeftOut", "Scale", "Subject"]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A prompt that is probed: its row, the right answer, certainly wrong ones, and how they are written.
+
+    `reference` is a completion that earns what a right answer can; `baseline` the same with the plainest
+    wrong answer. Without a truth `answer` is None: `reference` is then the rollout that earns most, and
+    `baseline` one that earns least. `siblings` are rows that stand beside an attempt where the reward looks
+    at a whole group, `told` the answers that the completions of the prompt give in the same form.
+    """
+
+    rollout_id: Any
+    columns: Row
+    prompt: str
+    answer: str | None
+    kind: str
+    wrong: tuple[str, ...]
+    format: Format
+    reference: str
+    baseline: str
+    part: str = ""
+    siblings: tuple[Row, ...] = field(default=(), repr=False)
+    told: tuple[str, ...] = ()
+
+    @property
+    def right(self) -> str:
+        """The right answer, where there is one."""
+        assert self.answer is not None
+        return self.answer
 
 
 @dataclass(frozen=True)
 class Scale:
     """What completions of a subject earn.
 
-    Right and wrong in the same form, a wrong answer in no form at all, and the least seen.
+    Right and wrong in the same form, a wrong answer in no form at all (`plain`), the right one in none
+    (`bare`), and the least seen (`floor`).
     """
 
     right: float
@@ -25,7 +55,6 @@ class Scale:
     plain: float
     floor: float
     bare: float = 0.0
-    """What the right answer earns in no form at all."""
 
     @property
     def span(self) -> float:
@@ -35,11 +64,6 @@ class Scale:
     def gain(self, reward: float) -> float:
         """A reward as a share of what being right adds: 0 as the plain wrong answer, 1 as the right one."""
         return (reward - self.wrong) / self.span
-
-    @property
-    def leak(self) -> float:
-        """What a wrong answer in good form earns, as a share of what there is to earn."""
-        return (self.wrong - self.floor) / (self.right - self.floor)
 
 
 @dataclass(frozen=True)
@@ -58,7 +82,7 @@ class Calibration:
     `pool` are rollouts with what they earned. `modes` says of each part: "truth" where answers are held
     against the truth, "no truth" where the reward does not ask for it or the rollouts have none, "deaf" where
     it asks for it and pays right and wrong alike, "inverted" where wrong answers earn more, and "unknown"
-    where no right answer could be written that is paid; `why` then says what would be needed. "slow" is a
+    where no right answer is paid more than a wrong one; `why` then says what would be needed. "slow" is a
     part for which the budget was over before that, and "constant" one of which all completions earn the same:
     what, and of how many, is in `constants`.
     """

@@ -1,0 +1,146 @@
+"""Log: the rollouts as rows, what those that were scored earned, and other completions in their place."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from rewardkit.primitives.messages import content_text
+from rewardkit.probes.runner import Extent, Outcome, Row, Tries, Variants
+from rewardkit.probes.subjects.formats import Format
+from rewardkit.probes.subjects.subject import Subject
+
+__all__ = ["Log", "Part", "parts", "prompt_text"]
+
+PARTS = 24
+"""Data sources, or parts of a route, that are probed, the largest first. Our choice."""
+
+POOL = 96  # rollouts of all parts that are scored to see what the reward gives
+SIBLINGS = 16  # of a prompt, at the most
+BESIDE = 8  # rows of a group, where the reward looks at it
+NO_TRUTHS = {"prompt", "completion", "messages", "data_source", "prompt_id", "rollout_id", "step"}
+
+
+@dataclass(eq=False)
+class Part:
+    """One data source, or part of a route: its name, the places of its rows, and what they earn."""
+
+    name: str
+    places: list[int]
+    seen: Extent = field(default_factory=Extent)
+    """Between which rewards all lie that were seen of it, of the log and of what was tried."""
+    low: float = math.nan
+    high: float = 0.0
+    """The lowest and highest reward of its rollouts."""
+
+
+def parts(split_by: Sequence[str], rows: Sequence[Row]) -> list[Part]:
+    """The rows by what answers may differ in: the parts of a route, or the data sources."""
+    column = (*split_by, "data_source")[0]
+    found: dict[str, list[int]] = defaultdict(list)
+    for place, row in enumerate(rows):
+        found[str(row[column]) if row.get(column) is not None else ""].append(place)
+    largest = sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))[:PARTS]
+    return [Part(name if len(found) > 1 else "", places) for name, places in largest]
+
+
+@dataclass(eq=False)
+class Log:
+    """Rows and their groups, and the reward to try them on; `outcomes` by place of what was scored so far.
+
+    `by_group` says that the reward looks at a whole group, `label` which column says what is right.
+    """
+
+    tries: Tries
+    variants: Variants
+    rows: Sequence[Row]
+    groups: Any  # (rows,) codes
+    by_group: bool
+    label: str | None = None
+    outcomes: dict[int, Outcome] = field(default_factory=dict)
+
+    def score(self, part: Part, draw: np.random.Generator, *, share: float) -> None:
+        """Score rows of a part: all siblings of prompts drawn at random, up to a number."""
+        of_group: dict[int, list[int]] = defaultdict(list)
+        for place in part.places:
+            of_group[int(self.groups[place])].append(place)
+        order = draw.permutation(sorted(of_group)).tolist()
+        places = [place for group in order for place in of_group[group][:SIBLINGS]][:POOL]
+        siblings = [self.siblings(place) for place in places] if self.by_group else []
+        outcomes = self.tries.outcomes([self.rows[place] for place in places], siblings, share=share)
+        self.outcomes |= {place: out for place, out in zip(places, outcomes, strict=True) if out is not None}
+        judged = [self.earned(place) for place in places if self.earned(place) > -math.inf]
+        if judged:
+            part.low, part.high = min(judged), max(judged)
+        for reward in judged:
+            part.seen.take(reward)
+
+    def text(self, place: int) -> str:
+        """A row's completion."""
+        return str(self.rows[place].get("completion"))
+
+    def earned(self, place: int) -> float:
+        """What a row earned; -inf where it was not scored, or not judged."""
+        outcome = self.outcomes.get(place)
+        return outcome.reward if outcome is not None and outcome.judged else -math.inf
+
+    def ranked(self, places: Sequence[int]) -> list[int]:
+        """The rows that were judged, the best paid first."""
+        return sorted((at for at in places if self.earned(at) > -math.inf), key=lambda at: -self.earned(at))
+
+    def beside(self, place: int) -> list[int]:
+        """The rows of its group, the row itself among them."""
+        return list(np.flatnonzero(self.groups == self.groups[place]).tolist())
+
+    def siblings(self, place: int) -> tuple[Row, ...]:
+        """The rows beside one in its group, where the reward looks at them."""
+        beside = self.beside(place)[:BESIDE] if self.by_group else []
+        return tuple(self.rows[other] for other in beside if other != place)
+
+    def truth(self, place: int) -> dict[str, Any]:
+        """The columns of a row that a reward may hold a completion against, where they are given."""
+        names = {"ground_truth", *self.tries.reward.needs} - NO_TRUTHS
+        row = self.rows[place]
+        return {name: row[name] for name in sorted(names) if row.get(name) is not None}
+
+    def plain(self, place: int, part: Part, *, baseline: str = "") -> Subject:
+        """A row as a subject of which nothing is known but what it earns."""
+        row, text = self.rows[place], self.text(place)
+        return Subject(
+            row.get("rollout_id", place),
+            row,
+            prompt_text(row.get("prompt")),
+            None,
+            "text",
+            (),
+            Format("bare"),
+            text,
+            baseline or text,
+            part.name,
+            self.siblings(place),
+        )
+
+    def rewards(self, part: Part, tried: Sequence[tuple[Subject, str]]) -> list[float]:
+        """What completions of subjects earn; NaN where not judged, or not tried."""
+        rows = [self.variants.of(subject.columns, text) for subject, text in tried]
+        siblings = [subject.siblings for subject, _ in tried] if self.by_group else []
+        outcomes = self.tries.outcomes(rows, siblings, share=0.3)
+        rewards = [math.nan if outcome is None else outcome.reward for outcome in outcomes]
+        for reward in rewards:
+            if not math.isnan(reward):
+                part.seen.take(reward)
+        return rewards
+
+
+def prompt_text(prompt: Any) -> str:
+    """A prompt as text: of chat messages what the last of them says."""
+    if isinstance(prompt, Sequence) and not isinstance(prompt, str) and prompt:
+        last = prompt[-1]
+        content = last.get("content") if isinstance(last, dict) else last
+        return content if isinstance(content, str) else content_text(content)
+    return "" if prompt is None else str(prompt)

@@ -1,0 +1,146 @@
+"""Written: subjects whose answers are written from the truth, in the format in which right ones are paid."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from operator import itemgetter
+
+import numpy as np
+
+from rewardkit.probes.runner import Row
+from rewardkit.probes.subjects.answers import WRONG, answer_in, kind_of, states_list, wrong_answers
+from rewardkit.probes.subjects.formats import Format, formats, skeleton
+from rewardkit.probes.subjects.log import Log, Part
+from rewardkit.probes.subjects.subject import Subject
+
+__all__ = ["Best", "best_format", "drafts", "skeletons", "with_format"]
+
+TRIED_ON = 3  # prompts on which a format is tried
+WAVE = 8  # formats that are tried at a time
+IDLE = 3  # waves without a better format than one in which right answers are fully paid
+ENOUGH = 0.98
+"""Share of the highest reward of the rollouts that a right answer earns to be taken for a fully paid one."""
+
+Drafts = Sequence[tuple[int, Subject]]  # with the places of their rows
+
+
+class Best:
+    """The format in which right answers earn most more than wrong ones, and what they earn: `right`.
+
+    `format` is ``None`` where there is none; `inverted` says that wrong answers earned more in one.
+    """
+
+    def __init__(self) -> None:
+        self.format: Format | None = None
+        self.rank, self.inverted = (1e-9, 0.0), False
+
+    def paid(self, part: Part) -> bool:
+        """Whether right answers earn as much as the best rollouts."""
+        return self.format is not None and self.rank[1] >= ENOUGH * part.high
+
+    def take(self, option: Format, right: float, wrong: float) -> bool:
+        """Keep a format if it is better than the best so far."""
+        wrong = min(right, 0.0) if math.isnan(wrong) else wrong
+        rank = (round(right - wrong, 6), round(right, 6))
+        self.inverted |= right - wrong < -1e-9
+        better = rank > self.rank
+        if better:
+            self.format, self.rank = option, rank
+        return better
+
+
+def drafts(log: Log, part: Part) -> Iterator[tuple[int, Subject]]:
+    """Places of rows and subjects with no format yet: first one of each answer, then more prompts of them.
+
+    Prompts whose truth states no answer, or beside which none is certain to be wrong, are left out.
+    """
+    scored = [place for place in part.places if place in log.outcomes]
+    answers = _answers({place: log.rows[place] for place in dict.fromkeys([*scored, *part.places])})
+    others = sorted(set(answers.values()))
+    of_group: dict[int, int] = {}
+    for place in answers:
+        of_group.setdefault(int(log.groups[place]), place)
+    for place in _in_turn(of_group.values(), answers):
+        answer, kind = answers[place], kind_of(answers[place])
+        draft = replace(log.plain(place, part), answer=answer, kind=kind)
+        wrong = wrong_answers(answer, kind, prompt=draft.prompt, others=others)[:WRONG]
+        if wrong:
+            yield place, replace(draft, wrong=wrong)
+
+
+def _answers(rows: Mapping[int, Row]) -> dict[int, str]:
+    """The answer that each truth states; of a list the whole of it, where completions write lists."""
+    truths = {place: row.get("ground_truth") for place, row in rows.items()}
+    if any(states_list(str(row.get("completion")), truths[place]) for place, row in rows.items()):
+        truths = {
+            place: json.dumps(truth, ensure_ascii=False) if isinstance(truth, list) else truth
+            for place, truth in truths.items()
+        }
+    stated = {place: answer_in(truth) for place, truth in truths.items()}
+    return {place: answer for place, answer in stated.items() if answer is not None}
+
+
+def _in_turn(places: Iterable[int], answers: Mapping[int, str]) -> list[int]:
+    """The places: the first of each answer, then the second of each, and so on."""
+    turns: Counter[str] = Counter()
+    order: list[tuple[int, int]] = []
+    for place in places:
+        order.append((turns[answers[place]], place))
+        turns[answers[place]] += 1
+    return [place for _, place in sorted(order, key=itemgetter(0))]
+
+
+def with_format(draft: Subject, option: Format) -> Subject:
+    """The subject with its completions written in this format."""
+    return replace(
+        draft, format=option, reference=option.write(draft.right), baseline=option.write(draft.wrong[0])
+    )
+
+
+def best_format(log: Log, part: Part, drafted: Drafts, *, most: int | None, slow: bool) -> Best:
+    """The best of at most so many formats, those that the rollouts and prompts show first."""
+    best = Best()
+    if not drafted:
+        return best
+    some, wave_of = (drafted[:1], 2) if slow else (drafted[:TRIED_ON], WAVE)
+    shown = [log.text(place) for place in log.ranked(part.places)[:48]]
+    prompts = [draft.prompt for _, draft in some]
+    candidates = islice(formats(shown, prompts, some[0][1].kind), most)
+    # where no rollout of a prompt is fully paid, a written answer need not be
+    full = [any(log.earned(at) >= ENOUGH * part.high for at in log.beside(place)) for place, _ in some]
+    asked = np.array(full if any(full) else [True] * len(some))
+    idle = 0
+    while (
+        idle < IDLE
+        and not (best.format and log.tries.late)  # where one was late, unusual forms may be late as well
+        and log.tries.left > log.tries.budget / 2
+        and (wave := list(islice(candidates, wave_of)))
+    ):
+        idle += best.paid(part)
+        subjects = [with_format(draft, option) for option in wave for _, draft in some]
+        pairs = [(one, text) for one in subjects for text in (one.reference, one.baseline)]
+        rewards = np.array(log.rewards(part, pairs)).reshape(len(wave), len(some), 2)
+        for option, earned in zip(wave, rewards[:, asked], strict=True):
+            if best.take(option, _mean(earned[:, 0]), _mean(earned[:, 1])):
+                idle = 0
+    return best
+
+
+def _mean(values: np.ndarray) -> float:
+    """Mean of what is not NaN; NaN where nothing is."""
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else math.nan
+
+
+def skeletons(log: Log, place: int, draft: Subject) -> Iterator[Format]:
+    """What stands around the right answer in the prompt's own rollouts, of those that earn most first."""
+    beside = log.ranked(log.beside(place))
+    right = [at for at in beside if not log.label or log.rows[at].get(log.label)]
+    found = [skeleton(log.text(at), draft.right) for at in right]
+    found += [skeleton(log.text(at), draft.right, last=True) for at in beside]  # an agent says it on the way
+    yield from (item for item in found if item)
