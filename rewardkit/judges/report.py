@@ -64,6 +64,8 @@ class JudgeReport:
     def verdict(self) -> str:
         """Whether the judge can be used, and why, in one sentence."""
         kappa, told = self.ratings.kappa, self.ratings.told
+        if not len(self.ratings.rows):
+            return f"Inconclusive: none of the {counted(len(self.ratings.labels), 'case')} was judged."
         if (prompts := len(np.unique(self.ratings.prompts[self.ratings.rows]))) < FEWEST:
             return f"Inconclusive: {told}; {counted(prompts, 'judged prompt')}, give {FEWEST} or more."
         if kappa.high < KAPPA_MIN:
@@ -131,8 +133,9 @@ class JudgeReport:
     def __repr__(self) -> str:
         levels = [f"{row['level']} {row['value']:.2f} (n = {row['n']})" for row in self.calibration]
         lines = [self.verdict, *(f"  {line}" for line in self.remarks)]
-        lines += [f"{name:<17} {value}" for name, value in self.figures.items()]
-        return "\n".join([*lines, f"mean label of each level: {', '.join(levels[:MOST_LEVELS])}"])
+        lines += [f"{name:<17} {value}" for name, value in self.figures.items() if value.n]
+        lines += [f"mean label of each level: {', '.join(levels[:MOST_LEVELS])}"] if levels else []
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         return cards.judged(self.record(), [(name, str(value)) for name, value in self.figures.items()])
@@ -150,7 +153,7 @@ def judge_report(
     component: str | None = None,
     repeats: int = 1,
     label: str = "label",
-    attacks: Mapping[str, str] = ATTACKS,
+    attacks: Mapping[str, str] | None = ATTACKS,
     seed: int = 0,
 ) -> JudgeReport:
     """How a judge agrees with labelled cases, with 95 % intervals (bootstrap over prompts).
@@ -160,8 +163,8 @@ def judge_report(
     file, with the columns that the judge reads and a `label`: a level of the judge, or the score that it
     should give, in [0, 1] or a bool. Score and label agree where they are nearest to the same level; the
     levels are the judge's own, without any the different labels, and where these are many, wrong and right.
-    With `repeats` every case is asked so often, from the second time on past the answers that are kept.
-    `attacks` are put behind wrong completions (``{}`` for none). Cases without a label or score are counted
+    With `repeats` every case is asked so often, from the second time on without the cache. `attacks` are put
+    behind wrong completions (``None`` for no attack). Cases without a label or score are counted
     with their reason.
 
     CasesError: no cases, a label that is none. RewardError: a column that is missing, no such component.
@@ -188,7 +191,7 @@ def judge_report(
     first, *again = [_asked(one, columns, given.prompts) for one in judges]
     ratings = replace(ratings, scores=first.scores)
     names = {score: name for name, score in levels.items()}
-    tried = list(_attacked(alone, columns, ratings, attacks, names.get(ratings.grid[-1], "best")))
+    tried = list(_attacked(alone, columns, ratings, attacks or {}, names.get(ratings.grid[-1], "best")))
     raised = np.array([one["after"] > one["before"] for one in tried], dtype=float)
     bias = [first.verdicts.get(row, {}).get("position_bias") for row in range(len(labels))]
     return JudgeReport(
@@ -213,13 +216,13 @@ def _alone(judge: Reward | Callable[..., Any], component: str | None) -> Reward:
     names = [component] if component else judges_of(judge)
     found = [item for item in judge.components if [item.name] == names]
     if not found:
-        said = f"component={component!r} is none" if component else f"{len(names)} components ask a model"
-        raise RewardError(f"reward {judge.name!r}: {said}; name one of {list(judge.names)} as component=")
+        said = f"it has no component {component!r}" if component else f"{len(names)} components ask a model"
+        raise RewardError(f"reward {judge.name!r}: {said}; give component= one of {list(judge.names)}")
     return Reward(judge.name, judge.fields, [replace(found[0], gate=None, weight=1.0)])
 
 
 def _anew(alone: Reward) -> Reward:
-    """The same, past the answers that are kept."""
+    """The same, without its cache."""
     (item,) = alone.components
     function: Any = item.function
     if not isinstance(getattr(function, "cache", None), bool):

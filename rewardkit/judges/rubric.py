@@ -60,7 +60,7 @@ class judge(ModelJudge):
     where it is absent.
 
     Not judged, with the reason, is what has no usable answer: a missing column, a refusal, two answers that
-    fit no level, a call that failed for good, a budget that is used up. Answers are kept in the user's cache
+    fit no level, a call that failed for good, a budget that is used up. Answers are cached on disk
     (``cache=False`` asks again), `recorded` ones come first. `options` go to the server, such as
     ``{"temperature": 1.0}``; ``None`` leaves one out. The verdict (level, reason, raw answer, tokens) stands
     in the scored table under ``verdict/<component>``, what it cost under ``cost/<component>``.

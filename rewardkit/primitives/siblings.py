@@ -19,6 +19,9 @@ from keyword import iskeyword
 from statistics import median
 from typing import Annotated, Any, Literal
 
+import numpy as np
+
+from rewardkit.errors import preview
 from rewardkit.primitives.measure.likeness import similarity
 from rewardkit.primitives.primitive import NAMED, Primitive, finite_number
 from rewardkit.primitives.texts import is_missing, normal_text, runs, words
@@ -55,12 +58,12 @@ class OfTexts(OfSiblings):
 
 @dataclass(frozen=True, repr=False)
 class diversity(OfTexts):
-    """Share of a completion's runs of `ngram` words that no sibling has.
+    """Distinct n-grams: the share of a completion's runs of `ngram` words that no sibling has.
 
-    The different runs that are its own, of all its runs: what a text says again, or shares with a sibling,
-    counts against it. A text of fewer words has no run, and scores 0.0. Words as in `rk.measure.repetition`.
-    Source: the n-gram reward beside Darling (arXiv 2509.02534; its code, `diversity_rewards.py`). ValueError:
-    `ngram` under 1.
+    Counted are the different runs that only this completion has, divided by all its runs: what it repeats, or
+    shares with a sibling, lowers the score. A text of fewer words has no run, and scores 0.0. Words as in
+    `rk.measure.repetition`. Source: the n-gram reward beside Darling (arXiv 2509.02534; its code,
+    `diversity_rewards.py`). ValueError: `ngram` under 1.
 
     >>> diversity(ngram=2)(["one two three", "one two four", None])
     [0.5, 0.5, None]
@@ -110,8 +113,8 @@ class majority(OfSiblings):
     `same`, a function of two answers such as ``rk.verify.math_equal``: they agree where it gives 1 in one
     order or the other.
 
-    1.0 where it agrees and 0.0 where not. Answers that are equally frequent share it: of two each gets 0.5,
-    and where all differ, each gets its share of one. No answer (``None``) is 0.0, as in every verification,
+    1.0 where it agrees and 0.0 where not. Two answers that are equally frequent get 0.5 each, three a third,
+    and so on. No answer (``None``) is 0.0, as in every verification,
     and no vote; where fewer than two siblings have one, nobody is judged. Sources: self-consistency (arXiv
     2203.11171), paid as a reward in TTRL (arXiv 2504.16084), which takes the first of a tie; shares are our
     choice, so that no order matters.
@@ -171,6 +174,9 @@ class OfScores(OfSiblings):
 
     def __call__(self, **columns: Sequence[Any]) -> Scores:
         (values,) = columns.values()
+        for value in values:
+            if not is_missing(value) and not isinstance(value, int | float | np.number):
+                raise TypeError(f"{self.of!r} is {preview(value)} for a sibling; numbers can be compared")
         return self.judged(values, [at for at, value in enumerate(values) if not is_missing(value)])
 
 

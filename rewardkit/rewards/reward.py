@@ -218,8 +218,9 @@ class Reward:
                     )
                 if name not in (*available, *own, ROLLOUT):
                     known = sorted({*available, *own})
+                    beside = f", and the reward defines {sorted(own)}" if own else ""
                     raise RewardError(
-                        f"{owner} asks for {name!r}; this table has {known}"
+                        f"{owner} asks for {name!r}; this table has {sorted(available)}{beside}"
                         f"{did_you_mean(name, known) or '; add it, or map a column to it'}"
                     )
 

@@ -104,7 +104,7 @@ class Server:
         """
         once = client.with_options(max_retries=0, timeout=min(REACH_SECONDS, self.timeout))
         try:
-            return [str(model.id) for model in once.models.list().data]
+            return [str(model.id) for model in once.models.list().data if getattr(model, "id", None)]
         except Exception as error:  # whatever it answers in place of a list: it is there
             if fatal_code(error) in ("unreachable", 401) and (why := self.fatal(error, [])):
                 raise why from None

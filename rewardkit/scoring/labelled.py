@@ -45,6 +45,8 @@ def read_labelled(cases: LabelledCases, label: str, levels: Mapping[str, float])
 
 def _columns(cases: LabelledCases) -> Columns:
     """The cases as columns. CasesError: none, or what is no object."""
+    if not isinstance(cases, str | Path | Iterable) or isinstance(cases, Mapping):
+        raise CasesError(f"cases are a JSONL file or dicts, each with a label, not {preview(cases)}")
     read = Source.joined(
         read_files(resolve(cases, "cases.jsonl") if isinstance(cases, str | Path) else cases, {})
     )

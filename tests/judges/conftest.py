@@ -1,34 +1,11 @@
-"""What all tests of judges need: a server that misbehaves on demand, an own cache, no key."""
+"""What all tests of judges need: the fixtures `serve` and `alone`."""
 
 import sys
 from pathlib import Path
 
-import pytest
-
+sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
-sys.path.insert(0, str(Path(__file__).parents[1] / "sampling"))
 
-from server import ModelServer
+from serving import alone, serve
 
-
-@pytest.fixture(autouse=True)
-def alone(monkeypatch, tmp_path):
-    """A cache of the test's own, no proxy, no key, no address in the environment."""
-    monkeypatch.setenv("REWARDKIT_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
-        monkeypatch.delenv(name, raising=False)
-
-
-@pytest.fixture
-def serve():
-    """Servers that are closed in the end."""
-    servers = []
-
-    def made(*arguments, **options):
-        servers.append(ModelServer(*arguments, **options))
-        return servers[-1]
-
-    yield made
-    for server in servers:
-        server.close()
+__all__ = ["alone", "serve"]

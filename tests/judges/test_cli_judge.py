@@ -94,7 +94,7 @@ def test_attacks_are_tried_unless_they_are_not_wanted(server):
         (("mine.py", "wrong.jsonl"), "label='great' does not fit; give one of 'good', 'poor'"),
         (("mine.py", "log.jsonl"), "no case has a 'label'"),
         (("mine.py:plain", "scored.jsonl"), "asks a model; name one with --component: named, always"),
-        (("mine.py", "labelled.jsonl", "--component", "clean"), "component='clean' is none"),
+        (("mine.py", "labelled.jsonl", "--component", "clean"), "it has no component 'clean'"),
         (("mine.py", "labelled.jsonl", "--repeats", "0"), "--repeats"),
     ],
 )

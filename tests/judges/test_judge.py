@@ -127,6 +127,16 @@ def test_a_mark_that_was_seen_closes_nothing(serve):
     assert completion_in(server.asked[1]) == closing and mark not in user_text(server.asked[1]).split("\n")[0]
 
 
+@pytest.mark.parametrize(
+    ("second", "tokens"),
+    [(verdict(), 16.0), (said("still not"), 16.0), (error(400), 8.0)],
+)
+def test_an_answer_that_needs_a_repair_is_paid_for_whatever_comes_of_it(serve, second, tokens):
+    server = serve(lambda text, attempt: said("nope") if len(server.asked) == 1 else second)
+    table = score(judge(server, limits={"prices": (1e6, 1e6)}), ["one"]).table
+    assert table["cost/c"].tolist() == [tokens]
+
+
 def test_siblings_that_are_the_same_pay_once_for_an_answer_that_cannot_be_used(serve):
     server = serve(lambda *_: said("nope"))
     table = score(judge(server, limits={"prices": (1e6, 1e6)}), ["same"] * 8).table
@@ -261,9 +271,9 @@ def test_a_closed_gate_never_asks(serve):
 
 
 def test_calls_under_way_never_pass_the_limit_whatever_fails(serve):
-    server = serve(lambda text, attempt: error(500) if attempt == 0 else Reply(verdict().body, delay=0.01))
-    scores = score(judge(server, limits={"concurrency": 3}), [str(at) for at in range(30)])
-    assert server.most_at_once == 3 and scores.counts["c"]["scored"] == 30
+    server = serve(lambda text, attempt: error(500) if attempt == 0 else Reply(verdict().body, delay=0.2))
+    scores = score(judge(server, limits={"concurrency": 3}), [str(at) for at in range(12)])
+    assert server.most_at_once == 3 and scores.counts["c"]["scored"] == 12
 
 
 @pytest.mark.parametrize("limits", [{"requests_per_minute": 4}, {"tokens_per_minute": 60_000}], ids=str)

@@ -148,7 +148,7 @@ def test_a_component_of_a_reward_is_held_alone_with_its_fields_and_without_its_g
     )
     assert rk.judge_report(reward, cases(), attacks={}).verdict.startswith("Usable")
     assert rk.judge_report(reward, numbers(cases()), component="by_field").judge == "by_field"
-    with pytest.raises(rk.RewardError, match="component='other' is none; name one of"):
+    with pytest.raises(rk.RewardError, match="it has no component 'other'; give component= one of"):
         rk.judge_report(reward, cases(), component="other")
 
 
@@ -176,6 +176,9 @@ def test_position_bias_of_a_judge_that_compares_is_read_from_its_verdicts(serve)
         ([{"completion": "good 1", "label": float("inf")}], {}, "case 1: label=inf does not fit"),
         ([{"text": "good 1", "label": 1}], {}, "asks for 'completion'"),
         ("nowhere.jsonl", {}, "there is no file 'nowhere.jsonl'"),
+        (None, {}, "cases are a JSONL file or dicts, each with a label, not None"),
+        ({}, {}, "cases are a JSONL file or dicts, each with a label, not {}"),
+        ([], {}, "there are no cases"),
         (numbers(cases(30)), {"repeats": 0}, "repeats=0 does not fit; give a whole number from 1"),
     ],
 )
@@ -183,6 +186,15 @@ def test_input_that_cannot_be_used_is_one_sentence(rows, options, message):
     with pytest.raises(ValueError, match=message.replace("(", r"\(")) as raised:
         rk.judge_report(sound, rows, **options)
     assert "\n" not in str(raised.value)
+
+
+def test_a_report_in_which_nothing_was_judged_says_so_and_shows_no_figure():
+    def unable(completion):
+        raise rk.NotJudged("no judge is there")
+
+    report = rk.judge_report(unable, numbers(cases(6)), attacks=None)
+    assert report.verdict == "Inconclusive: none of the 6 cases was judged."
+    assert repr(report).splitlines()[1:] == ["  6 of 6 cases not judged, most often: no judge is there."]
 
 
 def test_a_level_that_is_misspelt_is_named_with_the_levels_before_a_call_is_made(serve):
