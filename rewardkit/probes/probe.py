@@ -158,8 +158,8 @@ def probe(
     ceiling. Beyond the fixed list `search` completions are put together and tried, and what pays is made as
     small as it goes (0: none). With `expects_partial` nearly right answers may earn a part. `baseline` is a
     file of accepted findings, which are no alarms. `progress` is told the share of the work that is done,
-    many times, and says whether to go on: if not, the rest is untried. RewardError: a column is asked for
-    that is not there.
+    many times, and says whether to go on: if not, the rest is untried. A judge among the components is asked
+    for each completion: give it limits with a budget. RewardError: a column is asked for that is not there.
     """
     check_reward(reward, "probe")
     _check_numbers(timeout=timeout, budget=budget, leakage=leakage, search=search)

@@ -122,3 +122,9 @@ def test_in_a_reward_they_see_their_group_only_and_go_with_a_score_that_is_missi
     assert table["status/best"].tolist() == ["scored"] * 3 + ["abstained"] * 2
     alone = reward(completion="4", ground_truth="4")
     assert alone.status["agrees"] == "abstained"
+
+
+@pytest.mark.parametrize("made", [siblings.rank("clear"), siblings.best_of("clear")])
+def test_what_cannot_be_compared_is_one_sentence(made):
+    with pytest.raises(TypeError, match=r"'clear' is \{'a': 1\} for a sibling; numbers can be compared"):
+        called(made, [1.0, {"a": 1}])
