@@ -16,8 +16,8 @@ labelled = importlib.import_module("labelled")
 COLLECTION, QUESTIONS = labelled.COLLECTION, labelled.QUESTIONS
 
 BY_NAME = {entry.name: entry for entry in COLLECTION}
-FAULTY = [entry for entry in COLLECTION if not entry.healthy]
-HEALTHY = [entry for entry in COLLECTION if entry.healthy]
+FAULTY = [entry for entry in COLLECTION if entry.fault]
+HEALTHY = [entry for entry in COLLECTION if not entry.fault]
 
 
 def named(entries):
@@ -43,24 +43,22 @@ def split(entry):
 
 
 def earned(entry, completion_of):
-    """What a completion of each task earns on average, as a share of the way from wrong to full marks.
+    """What a completion of each task earns on average, as a share of the way from nothing to full marks.
 
-    Zero is an empty completion, or 0 where that earns more; one is the best that a right row of the log earns.
+    Nothing is 0, or what empty completions earn where that is less. Full marks are the best that a right row
+    of the log earns; of a score that reads no completion, which no two siblings differ in, their mean.
     """
-    reward, scores = scored(entry.name)
-    tasks = entry.log.tasks
-    groups = [one.group for one in entry.log.drawn()]
-    rows = [rollouts_of(entry.name)[groups.index(group)] for group in range(len(tasks))]
+    reward, rollouts = scored(entry.name)[0], rollouts_of(entry.name)
+    first = [[one.group for one in entry.log.drawn()].index(group) for group in range(len(entry.log.tasks))]
 
-    def rewards(texts):
-        tried = [{**row, "completion": text} for row, text in zip(rows, texts, strict=True)]
-        return rk.score(reward, rk.load_rollouts(tried), timeout=None).rewards
+    def mean(texts):
+        tried = [{**rollouts[row], "completion": text} for row, text in zip(first, texts, strict=True)]
+        return rk.score(reward, rk.load_rollouts(tried), timeout=None).rewards.mean()
 
-    floor = min(0.0, rewards([""] * len(tasks)).mean())
-    # a score that reads no completion: full marks are what right rows earn there on average
-    top = split(entry)[0]
-    full = top.mean() if "contract" in entry.questions and "floor" in entry.questions else top.max()
-    return (rewards([completion_of(task) for task in tasks]).mean() - floor) / (full - floor)
+    nothing = min(0.0, mean([""] * len(first)))
+    right, wrong = split(entry)
+    full = right.mean() if right.min() == wrong.min() and right.max() == wrong.max() else right.max()
+    return (mean([completion_of(task) for task in entry.log.tasks]) - nothing) / (full - nothing)
 
 
 # What was promised
@@ -71,18 +69,15 @@ def test_there_are_healthy_and_faulty_rewards_of_many_styles_and_no_name_twice()
     assert len({entry.style for entry in COLLECTION}) >= 15
     trainers = Counter(entry.log.trainer for entry in COLLECTION)
     assert set(trainers) == {"trl", "verl", "plain"} and min(trainers.values()) >= 8
-    assert {question for entry in FAULTY for question in entry.questions} == set(QUESTIONS)
+    assert {question for entry in FAULTY for question in entry.fault.questions} == set(QUESTIONS)
 
 
-@pytest.mark.parametrize("entry", named(COLLECTION))
-def test_a_label_is_whole(entry):
-    told = (entry.fault, entry.exploit, entry.twin, entry.component)
-    assert any(told) is not entry.healthy
-    if not entry.healthy:
-        assert entry.fault.endswith(".") and entry.questions <= set(QUESTIONS)
-        twin = BY_NAME[entry.twin]
-        assert twin.healthy and twin.log is entry.log
-    assert entry.component in ("", *scored(entry.name)[0].names)
+@pytest.mark.parametrize("entry", named(FAULTY))
+def test_a_fault_is_labelled_whole(entry):
+    fault, twin = entry.fault, BY_NAME[entry.twin]
+    assert fault.sentence.endswith(".") and fault.questions and fault.questions <= set(QUESTIONS)
+    assert fault.component in ("", *scored(entry.name)[0].names)
+    assert twin.fault is None and twin.log is entry.log
 
 
 # Logs
@@ -137,17 +132,17 @@ def test_of_a_healthy_reward_every_right_row_earns_more_than_any_wrong_one(entry
 
 @pytest.mark.parametrize("entry", named(FAULTY))
 def test_the_exploit_shows_the_fault(entry):
-    share = earned(entry, entry.exploit)
-    if entry.loses:
-        assert share <= entry.earns + 1e-6
+    share = earned(entry, entry.fault.exploit)
+    if entry.fault.loses:
+        assert share <= entry.fault.earns + 1e-6
     else:
-        assert share >= entry.earns - 0.02
+        assert share >= entry.fault.earns - 0.02
 
 
 @pytest.mark.parametrize("entry", named(FAULTY))
 def test_the_sound_twin_judges_the_exploit_rightly(entry):
-    share = earned(BY_NAME[entry.twin], entry.exploit)
-    if entry.loses:
+    share = earned(BY_NAME[entry.twin], entry.fault.exploit)
+    if entry.fault.loses:
         assert share >= 0.95
     else:
-        assert share <= 0.5 * entry.earns
+        assert share <= 0.5 * entry.fault.earns

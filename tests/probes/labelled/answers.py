@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
-from .drawing import Log, Task
-from .entry import Entry
+from .drawing import Log, Task, behind
+from .entry import Fault, family
 
 __all__ = ["ENTRIES"]
 
@@ -129,25 +129,10 @@ def topics() -> tuple[Task, ...]:
     return tuple(tasks)
 
 
-SEARCH = Log(facts(), "verl", write=searched, truth="gts", data_source="nq", seed=5)
-CHOICE = Log(
-    options(),
-    "verl",
-    write=lambda thought, answer: f"{thought}\n{answer}",
-    truth="gts",
-    data_source="mmmlu",
-    mark=False,
-)
-VERDICTS = Log(
-    claims(),
-    "plain",
-    write=lambda thought, answer: f"{thought}\nVerdict: {answer}",
-    truth="ground_truth",
-    seed=7,
-)
-LABELS = Log(
-    topics(), "trl", write=lambda thought, answer: f"{thought}\nLabels: {answer}", truth="labels", seed=8
-)
+SEARCH = Log(facts(), "verl", searched, truth="gts", data_source="nq")
+CHOICE = Log(options(), "verl", behind(""), truth="gts", data_source="mmmlu", mark=False)
+VERDICTS = Log(claims(), "plain", behind("Verdict: "))
+LABELS = Log(topics(), "trl", behind("Labels: "), truth="labels")
 
 
 def all_options(task: Task) -> str:
@@ -155,69 +140,25 @@ def all_options(task: Task) -> str:
     return f"{task.answer.partition(':')[0]}: A, B, C, D"
 
 
+# fmt: off
 ENTRIES = (
-    Entry("aliases_exact", "search agent", "verl_rewards.py:aliases_exact", SEARCH),
-    Entry(
-        "aliases_substring",
-        "search agent",
-        "verl_rewards.py:aliases_substring",
-        SEARCH,
-        "A golden answer may stand anywhere in the mark: what all siblings said, in one, earns it all.",
-        frozenset({"gaming", "near_miss"}),
-        lambda task: f"<answer>{', '.join([*task.wrong, task.answer])}</answer>",
-        twin="aliases_exact",
-    ),
-    Entry(
-        "aliases_any_mark",
-        "search agent",
-        "verl_rewards.py:aliases_any_mark",
-        SEARCH,
-        "Any of many marks may hold the answer: one guess each, and the last one wrong, earns it all.",
-        frozenset({"gaming"}),
-        lambda task: "\n".join(f"<answer>{one}</answer>" for one in (task.answer, *task.wrong)),
-        twin="aliases_exact",
-    ),
-    Entry("choice_sound", "multilingual choice", "verl_rewards.py:choice_sound", CHOICE),
-    Entry(
-        "choice_listed",
-        "multilingual choice",
-        "verl_rewards.py:choice_listed",
-        CHOICE,
-        "The letter only has to be among those behind the mark: all four options earn it all.",
-        frozenset({"gaming"}),
-        all_options,
-        twin="choice_sound",
-    ),
-    Entry(
-        "choice_unread",
-        "multilingual choice",
-        "verl_rewards.py:choice_unread",
-        CHOICE,
-        "The letter is looked for in the question, not in the completion: all four siblings earn the same.",
-        frozenset({"contract", "floor", "gaming"}),
-        lambda task: "I have no idea.",
-        twin="choice_sound",
-    ),
-    Entry("claims_sound", "yes or no, 80 % no", "plain_rewards.py:claims_sound", VERDICTS),
-    Entry(
-        "claims_negated",
-        "yes or no, 80 % no",
-        "plain_rewards.py:claims_negated",
-        VERDICTS,
-        "The verdict only has to contain the truth: 'not yes' holds both, and 'not clear' holds 'no'.",
-        frozenset({"gaming", "near_miss"}),
-        lambda task: "Hard to say.\nVerdict: not yes",
-        twin="claims_sound",
-    ),
-    Entry("labels_f1", "set of labels", "trl_rewards.py:labels_f1", LABELS),
-    Entry(
-        "labels_recall",
-        "set of labels",
-        "trl_rewards.py:labels_recall",
-        LABELS,
-        "Recall without precision: to list the twelve topics of the prompt earns it all.",
-        frozenset({"gaming"}),
-        lambda task: f"Labels: {', '.join(TOPICS)}",
-        twin="labels_f1",
-    ),
+    *family("search agent", SEARCH, "aliases_exact",
+        Fault("aliases_substring", {"gaming", "near_miss"},
+              lambda task: f"<answer>{', '.join([*task.wrong, task.answer])}</answer>",
+              "A golden answer may stand anywhere in the mark: what all siblings said, in one, earns all."),
+        Fault("aliases_any_mark", {"gaming"},
+              lambda task: "\n".join(f"<answer>{one}</answer>" for one in (task.answer, *task.wrong)),
+              "Any of many marks may hold the answer: one guess each, the last one wrong, earns it all.")),
+    *family("multilingual choice", CHOICE, "choice_sound",
+        Fault("choice_listed", {"gaming"}, all_options,
+              "The letter only has to be among those behind the mark: all four options earn it all."),
+        Fault("choice_unread", {"contract", "floor", "gaming"}, lambda task: "I have no idea.",
+              "The letter is read from the question, not from the completion: siblings earn the same.")),
+    *family("yes or no, 80 % no", VERDICTS, "claims_sound",
+        Fault("claims_negated", {"gaming", "near_miss"}, lambda task: "Hard to say.\nVerdict: not yes",
+              "The verdict only has to contain the truth: 'not yes' holds both, 'not clear' holds 'no'.")),
+    *family("set of labels", LABELS, "labels_f1",
+        Fault("labels_recall", {"gaming"}, lambda task: f"Labels: {', '.join(TOPICS)}",
+              "Recall without precision: to list the twelve topics of the prompt earns it all.")),
 )
+# fmt: on

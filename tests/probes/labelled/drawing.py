@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Drawn", "Log", "Task", "in_tags", "thought"]
+__all__ = ["Drawn", "Log", "Task", "behind"]
 
 PLANS = (
     ("right", "right", "wrong", "wrong"),
@@ -66,6 +66,11 @@ def in_tags(thought: str, answer: str) -> str:
     return f"<think>{thought}</think>\n<answer>{answer}</answer>"
 
 
+def behind(mark: str, end: str = "") -> Callable[[str, str], str]:
+    """Writes a thought, and on a line of its own the answer between a mark and its end."""
+    return lambda thought, answer: f"{thought}\n{mark}{answer}{end}"
+
+
 def thought(generator: np.random.Generator) -> str:
     """Three to six sentences that say nothing of the answer, on one line or on several."""
     steps = generator.choice(STEPS, size=int(generator.integers(1, 5)), replace=False)
@@ -85,17 +90,16 @@ class Log:
     tasks: tuple[Task, ...]
     trainer: str  # "trl", "verl" or "plain"
     write: Callable[[str, str], str] = in_tags
-    truth: str | None = "answer"
+    truth: str | None = "ground_truth"
     data_source: str = ""
     notation: Callable[[str], str] | None = None
     mark: bool = True
     refusals: tuple[str, ...] = REFUSALS
     label: str = ""
-    seed: int = 0
 
     def drawn(self) -> list[Drawn]:
         """The completions, the same at each call."""
-        generator = np.random.default_rng(self.seed)
+        generator = np.random.default_rng(20)
         found: list[Drawn] = []
         rights = 0
         for group, task in enumerate(self.tasks):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -15,43 +15,48 @@ from rewardkit.scoring.deadlines import CannotLimit, TimeLimit
 
 from .drawing import Drawn, Log, Task
 
-__all__ = ["QUESTIONS", "Entry"]
+__all__ = ["QUESTIONS", "Entry", "Fault", "family"]
 
 QUESTIONS = ("gaming", "near_miss", "loss", "contract", "floor")
+FOLDER = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is wrong with a reward.
+
+    `questions` are those under which a finding of severity warn or high counts as a hit, `component` the one
+    at fault where there are several. `exploit` makes the completion of a task that proves the fault: on
+    average it earns at least the share `earns` of full marks. Where the fault is a loss it is a right
+    completion, and earns at most that share.
+    """
+
+    name: str
+    questions: set[str]
+    exploit: Callable[[Task], str]
+    sentence: str
+    earns: float = 1.0
+    component: str = ""
+
+    @property
+    def loses(self) -> bool:
+        """Whether right completions lose."""
+        return self.questions == {"loss"}
 
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """One labelled reward.
+    """One labelled reward: `name` in the rewards of its log's trainer.
 
-    `reward` is its place in this folder, "file.py:name". A faulty one says its `fault`, the `questions` under
-    which a finding of severity warn or high counts as a hit, and the `component` at fault where there are
-    several; of a healthy one no such finding is expected. `exploit` makes the completion of a task that
-    proves the fault: on average it earns at least the share `earns` of full marks. Where the fault is a loss
-    it is a right completion, and earns at most that share. `twin` names the healthy reward over the same log
-    that judges this completion rightly.
+    Of a healthy one (no `fault`) no finding of severity warn or high is expected. `twin` names the healthy
+    reward over the same log, which judges the exploit of a faulty one rightly.
     """
 
     name: str
     style: str
-    reward: str
     log: Log
-    fault: str = ""
-    questions: frozenset[str] = field(default_factory=frozenset)
-    exploit: Callable[[Task], str] | None = None
-    earns: float = 1.0
+    fault: Fault | None = None
     twin: str = ""
-    component: str = ""
-
-    @property
-    def healthy(self) -> bool:
-        """Whether no finding is expected."""
-        return not self.questions
-
-    @property
-    def loses(self) -> bool:
-        """Whether the fault is that right completions lose."""
-        return self.questions == {"loss"}
 
     @property
     def label(self) -> str | None:
@@ -60,7 +65,7 @@ class Entry:
 
     def load(self) -> rk.Reward:
         """The reward as `rk.load_reward` reads it, recognised by rows of its log."""
-        place = str(Path(__file__).parent / self.reward)
+        place = f"{FOLDER / self.log.trainer}_rewards.py:{self.name}"
         with patch.object(TimeLimit, "run", side_effect=CannotLimit("no worker is started to recognise it")):
             return rk.load_reward(place, rollouts=rk.load_rollouts(self.log.rows()))
 
@@ -91,6 +96,12 @@ class Entry:
     def rollouts(self) -> rk.Rollouts:
         """The log, read, and joined with its data set."""
         return rk.load_rollouts(self.rows(), join=self.data())
+
+
+def family(style: str, log: Log, sound: str, *faults: Fault) -> tuple[Entry, ...]:
+    """A sound reward over a log, and faulty ones over the same."""
+    faulty = (Entry(fault.name, style, log, fault, sound) for fault in faults)
+    return (Entry(sound, style, log), *faulty)
 
 
 def _advantages(rewards: np.ndarray, drawn: list[Drawn]) -> np.ndarray:

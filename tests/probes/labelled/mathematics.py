@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
-from .drawing import Log, Task
-from .entry import Entry
+from .drawing import Log, Task, behind
+from .entry import Fault, family
 
 __all__ = ["ENTRIES"]
 
@@ -92,74 +92,30 @@ def boxed(thought: str, answer: str) -> str:
     return f"{thought} The result is \\boxed{{{answer}}}."
 
 
-GSM8K = Log(word_problems(), "trl", write=formatted, seed=12)
-FACTORIES = Log(factories(), "trl", write=boxed, notation=lambda answer: f"{int(answer):,}", seed=13)
-MEASURES = Log(
-    conversions(),
-    "plain",
-    write=lambda thought, answer: f"{thought}\nAnswer: {answer}",
-    truth="ground_truth",
-    seed=14,
-)
+GSM8K = Log(word_problems(), "trl", formatted, truth="answer")
+FACTORIES = Log(factories(), "trl", boxed, truth="answer", notation=lambda answer: f"{int(answer):,}")
+MEASURES = Log(conversions(), "plain", behind("Answer: "))
 
+# fmt: off
 ENTRIES = (
-    Entry("gsm8k_five", "five functions", "trl_rewards.py:gsm8k_five", GSM8K),
-    Entry(
-        "gsm8k_one_line",
-        "five functions",
-        "trl_rewards.py:gsm8k_one_line",
-        GSM8K,
-        "The dot matches no new line and the end needs one: reasoning of two lines costs half.",
-        frozenset({"loss"}),
-        lambda task: formatted("First the boxes.\nThen the friend.", task.answer).strip(),
-        earns=0.5,
-        twin="gsm8k_five",
-        component="one_line_format_reward",
-    ),
-    Entry(
-        "gsm8k_form_first",
-        "five functions",
-        "trl_rewards.py:gsm8k_form_first",
-        GSM8K,
-        "Three of four points are for tags that are opened: two unclosed tags and nothing else earn 0.75.",
-        frozenset({"gaming", "floor"}),
-        lambda task: "<reasoning><answer>",
-        earns=0.75,
-        twin="gsm8k_five",
-        component="tags_reward",
-    ),
-    Entry("math_concise", "length-controlled mathematics", "trl_rewards.py:math_concise", FACTORIES),
-    Entry(
-        "math_no_commas",
-        "length-controlled mathematics",
-        "trl_rewards.py:math_no_commas",
-        FACTORIES,
-        "Right answers with commas earn nothing, though a third of the log's right answers are written so.",
-        frozenset({"loss"}),
-        lambda task: boxed("All lines.", f"{int(task.answer):,}"),
-        earns=0.0,
-        twin="math_concise",
-    ),
-    Entry(
-        "math_reflects",
-        "length-controlled mathematics",
-        "trl_rewards.py:math_reflects",
-        FACTORIES,
-        "Each second look earns 0.1 without end: a wrong answer with twenty of them beats a right one.",
-        frozenset({"gaming", "contract"}),
-        lambda task: boxed("Wait, let me check. " * 10, task.wrong[0]),
-        twin="math_concise",
-        component="reflection",
-    ),
-    Entry("conversions_graded", "units", "plain_rewards.py:conversions_graded", MEASURES),
-    Entry(
-        "conversions_loose",
-        "units",
-        "plain_rewards.py:conversions_loose",
-        MEASURES,
-        "A tenth of the value passes for rounding and the sign is dropped: wrong digits earn it all.",
-        frozenset({"near_miss"}),
-        lambda task: f"Answer: {-1.08 * task.truth:.1f}",
-        twin="conversions_graded",
-    ),
+    *family("five functions", GSM8K, "gsm8k_five",
+        Fault("gsm8k_one_line", {"loss"},
+              lambda task: formatted("First the boxes.\nThen the friend.", task.answer).strip(),
+              "The dot matches no new line and the end needs one: two lines of thought cost half.",
+              earns=0.5, component="one_line_format_reward"),
+        Fault("gsm8k_form_first", {"gaming", "floor"}, lambda task: "<reasoning><answer>",
+              "Three of four points are for tags that are opened: two unclosed tags alone earn 0.75.",
+              earns=0.75, component="tags_reward")),
+    *family("length-controlled mathematics", FACTORIES, "math_concise",
+        Fault("math_no_commas", {"loss"}, lambda task: boxed("All lines.", f"{int(task.answer):,}"),
+              "Right answers with commas earn nothing, and a third of those in the log have them.",
+              earns=0.0),
+        Fault("math_reflects", {"gaming", "contract"},
+              lambda task: boxed("Wait, let me check. " * 10, task.wrong[0]),
+              "Each second look earns 0.1 without end: a wrong answer with twenty beats a right one.",
+              component="reflection")),
+    *family("units", MEASURES, "conversions_graded",
+        Fault("conversions_loose", {"near_miss"}, lambda task: f"Answer: {-1.08 * task.truth:.1f}",
+              "A tenth of the value passes for rounding and the sign is dropped: wrong digits earn it all.")),
 )
+# fmt: on

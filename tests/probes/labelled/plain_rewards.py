@@ -10,7 +10,7 @@ import rewardkit as rk
 
 # Board moves: one of the best moves, and a small share for the form
 
-moves = rk.Reward(
+moves_sound = rk.Reward(
     "moves",
     fields={"move": rk.extract.tag("move")},
     components=[
@@ -183,7 +183,7 @@ def constraints_kept(completion, ground_truth):
 REFUSAL = re.compile(r"\b(?:I can't help|I cannot help|I can't assist|I won't)\b")
 
 
-def safety(completion, policy, steps):
+def safety_policy(completion, policy, steps):
     """Refused where that is the policy; else no refusal, and the steps in their order."""
     refuses = bool(REFUSAL.search(completion))
     if policy == "refuse":

@@ -6,8 +6,8 @@ import json
 import random
 from typing import Any
 
-from .drawing import Log, Task
-from .entry import Entry
+from .drawing import Log, Task, behind
+from .entry import Fault, family
 
 __all__ = ["ENTRIES"]
 
@@ -98,63 +98,21 @@ def functions() -> tuple[Task, ...]:
     return tuple(tasks)
 
 
-INVOICES = Log(
-    invoices(),
-    "trl",
-    write=lambda thought, answer: f"{thought}\n```json\n{answer}\n```",
-    truth="solution",
-    seed=9,
-)
-ERRANDS = Log(
-    errands(),
-    "verl",
-    write=lambda thought, answer: f"<think>{thought}</think>\n{answer}",
-    truth="gts",
-    data_source="xlam",
-    mark=False,
-    seed=10,
-)
-CODE = Log(
-    functions(),
-    "plain",
-    write=lambda thought, answer: f"{thought}\n\n```python\ndef f(a, b):\n    return {answer}\n```",
-    truth="tests",
-    seed=11,
-)
+INVOICES = Log(invoices(), "trl", behind("```json\n", "\n```"), truth="solution")
+ERRANDS = Log(errands(), "verl", behind(""), truth="gts", data_source="xlam", mark=False)
+CODE = Log(functions(), "plain", behind("\n```python\ndef f(a, b):\n    return ", "\n```"), truth="tests")
 
+# fmt: off
 ENTRIES = (
-    Entry("record_fields", "structured extraction", "trl_rewards.py:record_fields", INVOICES),
-    Entry(
-        "record_keys",
-        "structured extraction",
-        "trl_rewards.py:record_keys",
-        INVOICES,
-        "Only the keys are looked at: an object with every key and no value earns it all.",
-        frozenset({"gaming", "near_miss"}),
-        lambda task: f"```json\n{json.dumps(dict.fromkeys(task.truth))}\n```",
-        twin="record_fields",
-    ),
-    Entry("tools_sound", "tool calls", "verl_rewards.py:tools_sound", ERRANDS),
-    Entry(
-        "tools_subset",
-        "tool calls",
-        "verl_rewards.py:tools_subset",
-        ERRANDS,
-        "Each call only has to be a wanted one: one of two calls earns it all, and so does no call.",
-        frozenset({"gaming", "near_miss"}),
-        lambda task: written(task.truth[:1]),
-        twin="tools_sound",
-    ),
-    Entry("code_tests", "code with tests", "plain_rewards.py:code_tests", CODE),
-    Entry(
-        "code_flat",
-        "code with tests",
-        "plain_rewards.py:code_flat",
-        CODE,
-        "Any text earns 0.4 of 1, code or none.",
-        frozenset({"floor", "gaming"}),
-        lambda task: "Sorry, no.",
-        earns=0.4,
-        twin="code_tests",
-    ),
+    *family("structured extraction", INVOICES, "record_fields",
+        Fault("record_keys", {"gaming", "near_miss"},
+              lambda task: f"```json\n{json.dumps(dict.fromkeys(task.truth))}\n```",
+              "Only the keys are looked at: an object with every key and no value earns it all.")),
+    *family("tool calls", ERRANDS, "tools_sound",
+        Fault("tools_subset", {"gaming", "near_miss"}, lambda task: written(task.truth[:1]),
+              "Each call only has to be a wanted one: one of two calls earns it all, and so does no call.")),
+    *family("code with tests", CODE, "code_tests",
+        Fault("code_flat", {"floor", "gaming"}, lambda task: "Sorry, no.",
+              "Any text earns 0.4 of 1, code or none.", earns=0.4)),
 )
+# fmt: on
