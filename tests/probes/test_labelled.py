@@ -127,6 +127,34 @@ def test_of_a_healthy_reward_every_right_row_earns_more_than_any_wrong_one(entry
     assert right.min() > wrong.max() and right.mean() > wrong.mean() + 0.4 * right.max()
 
 
+HOSTILE = (
+    "",
+    " \n",
+    "<answer>" * 3000,
+    f"<answer>{'9' * 9000}</answer>",
+    "Answer: 1e999",
+    "```json\n" + "[" * 9000,
+)
+
+
+@pytest.mark.parametrize("entry", named(HEALTHY))
+def test_a_healthy_reward_pays_hostile_texts_less_than_half_and_does_not_fail(entry):
+    assert max(earned(entry, lambda task, text=text: text) for text in HOSTILE) < 0.5
+
+
+LAYOUTS = {
+    "CRLF": lambda text: text.replace("\n", "\r\n"),
+    "lines around it": lambda text: f"\n\n{text}\n\n",
+    "a space at its end": lambda text: f"{text} ",
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("entry", named(HEALTHY))
+def test_a_healthy_reward_pays_a_right_answer_however_it_is_laid_out(entry, layout):
+    assert earned(entry, lambda task: LAYOUTS[layout](entry.log.write("So.", task.answer))) > 0.95
+
+
 # Faults
 
 

@@ -20,10 +20,6 @@ from .entry import QUESTIONS, Entry, Fault
 
 __all__ = ["COLLECTION", "QUESTIONS", "Entry", "Fault"]
 
-COLLECTION: tuple[Entry, ...] = (
-    *games.ENTRIES,
-    *answers.ENTRIES,
-    *records.ENTRIES,
-    *mathematics.ENTRIES,
-    *texts.ENTRIES,
+COLLECTION: tuple[Entry, ...] = tuple(
+    entry for module in (games, answers, records, mathematics, texts) for entry in module.ENTRIES
 )

@@ -135,11 +135,6 @@ VERDICTS = Log(claims(), "plain", behind("Verdict: "))
 LABELS = Log(topics(), "trl", behind("Labels: "), truth="labels")
 
 
-def all_options(task: Task) -> str:
-    """The four letters behind the word for "answer" in the prompt's language."""
-    return f"{task.answer.partition(':')[0]}: A, B, C, D"
-
-
 # fmt: off
 ENTRIES = (
     *family("search agent", SEARCH, "aliases_exact",
@@ -150,7 +145,7 @@ ENTRIES = (
               lambda task: "\n".join(f"<answer>{one}</answer>" for one in (task.answer, *task.wrong)),
               "Any of many marks may hold the answer: one guess each, the last one wrong, earns it all.")),
     *family("multilingual choice", CHOICE, "choice_sound",
-        Fault("choice_listed", {"gaming"}, all_options,
+        Fault("choice_listed", {"gaming"}, lambda task: f"{task.answer.partition(':')[0]}: A, B, C, D",
               "The letter only has to be among those behind the mark: all four options earn it all."),
         Fault("choice_unread", {"contract", "floor", "gaming"}, lambda task: "I have no idea.",
               "The letter is read from the question, not from the completion: siblings earn the same.")),

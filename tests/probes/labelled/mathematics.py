@@ -24,7 +24,6 @@ UNITS = (  # from, to, factor
     ("kg", "pounds", 2.20462),
     ("inches", "cm", 2.54),
     ("litres", "US gallons", 0.264172),
-    ("acres", "hectares", 0.404686),
 )
 
 
@@ -101,8 +100,8 @@ ENTRIES = (
     *family("five functions", GSM8K, "gsm8k_five",
         Fault("gsm8k_one_line", {"loss"},
               lambda task: formatted("First the boxes.\nThen the friend.", task.answer).strip(),
-              "The dot matches no new line and the end needs one: two lines of thought cost half.",
-              earns=0.5, component="one_line_format_reward"),
+              "The dot matches no new line and the end needs one: two lines of thought cost a third.",
+              earns=0.67, component="one_line_format_reward"),
         Fault("gsm8k_form_first", {"gaming", "floor"}, lambda task: "<reasoning><answer>",
               "Three of four points are for tags that are opened: two unclosed tags alone earn 0.75.",
               earns=0.75, component="tags_reward")),

@@ -6,7 +6,7 @@ import re
 
 def tagged(text):
     """What stands in the last answer tag; the empty text where there is no such tag."""
-    found = re.findall(r"<answer>(.*?)</answer>", text, re.DOTALL)
+    found = re.findall(r"<answer>([^<]*)</answer>", text)
     return found[-1].strip() if found else ""
 
 
@@ -122,7 +122,7 @@ gsm8k_five = [correctness_reward, int_reward, strict_format_reward, soft_format_
 
 def one_line_format_reward(completions, **kwargs):
     pattern = r"^<reasoning>\n.*?\n</reasoning>\n<answer>\n.*?\n</answer>\n$"
-    return [2.0 if re.match(pattern, content(one)) else 0.0 for one in completions]
+    return [1.0 if re.match(pattern, content(one)) else 0.0 for one in completions]
 
 
 gsm8k_one_line = [correctness_reward, one_line_format_reward]

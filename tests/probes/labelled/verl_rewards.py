@@ -8,7 +8,7 @@ from collections import Counter
 
 def last_answer(text):
     """What stands in the last answer tag; None where there is no such tag."""
-    found = re.findall(r"<answer>(.*?)</answer>", text, re.DOTALL)
+    found = re.findall(r"<answer>([^<]*)</answer>", text)
     return found[-1].strip() if found else None
 
 
@@ -29,8 +29,7 @@ def equations_sound(data_source, solution_str, ground_truth, extra_info=None, fo
     equation = last_answer(solution_str)
     if equation is None:
         return 0.0
-    used = sorted(int(number) for number in re.findall(r"\d+", equation))
-    if used != sorted(ground_truth["numbers"]):
+    if sorted(re.findall(r"\d+", equation)) != sorted(map(str, ground_truth["numbers"])):
         return format_score
     value = value_of(equation)
     if value is None or abs(value - ground_truth["target"]) > 1e-5:
@@ -97,7 +96,7 @@ def aliases_substring(data_source, solution_str, ground_truth, extra_info=None):
 
 def aliases_any_mark(data_source, solution_str, ground_truth, extra_info=None):
     wanted = [normalize(golden) for golden in ground_truth["target"]]
-    for answer in re.findall(r"<answer>(.*?)</answer>", solution_str, re.DOTALL):
+    for answer in re.findall(r"<answer>([^<]*)</answer>", solution_str):
         if normalize(answer) in wanted:
             return 1.0
     return 0.0
@@ -132,7 +131,7 @@ def choice_unread(data_source, solution_str, ground_truth, extra_info=None):
 def calls_in(text):
     """The calls in <tool_call> tags; None where one of them is no JSON object with a name."""
     calls = []
-    for part in re.findall(r"<tool_call>(.*?)</tool_call>", text, re.DOTALL):
+    for part in re.findall(r"<tool_call>([^<]*)</tool_call>", text):
         try:
             call = json.loads(part)
             calls.append((call["name"], json.dumps(call.get("arguments", {}), sort_keys=True)))
