@@ -22,12 +22,7 @@ PLANS = (
 )
 """What the four completions of a prompt are, plan by plan: 15 of 28 are right."""
 
-OPENERS = (
-    "Let me see.",
-    "Okay, so what is asked here?",
-    "First I read the question again.",
-    "Right, step by step.",
-)
+OPENERS = ("Let me see.", "Okay, so what is asked here?", "I read the question again.", "Step by step.")
 STEPS = (
     "I go through what is given, one thing after the other.",
     "The first part is clear enough.",
@@ -126,9 +121,9 @@ class Log:
     @property
     def logged(self) -> tuple[str, ...]:
         """The columns that the trainer logs beside scores; the others stand in its data set."""
-        return {"trl": ("step", "prompt", "completion"), "verl": ("input", "output", "gts", "step")}[
-            self.trainer
-        ]
+        return (
+            ("input", "output", "gts", "step") if self.trainer == "verl" else ("step", "prompt", "completion")
+        )
 
     def example(self, task: Task) -> dict[str, Any]:
         """The row of the data set."""
