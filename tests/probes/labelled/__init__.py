@@ -1,0 +1,25 @@
+"""Labelled rewards for the probes: faulty ones, each with a completion that proves it, and healthy ones.
+
+Written from how rewards of public training repositories look and go wrong, without a look at the probes:
+labels say what is true, not what a probe finds. A hit is a finding of severity warn or high under one of
+`entry.fault.questions`; a healthy entry (`fault` is None) has none. "info" is free.
+
+What counts as healthy: strictness that the prompt asks for; credit that grows with closeness (F1, edits,
+numbers, tests); skewed labels; options and labels in the prompt; bonuses of tutorials for form and length, as
+long as a right answer earns the larger part; one guess is one guess.
+
+To add an entry: tasks and a `Log` in the module of its subject, the reward in the form of its trainer (in
+`verl_rewards.py`, `trl_rewards.py` or `plain_rewards.py`) as a person would write it there, and a line of the
+module's `ENTRIES`. `test_labelled.py` holds the labels to the rewards.
+"""
+
+from __future__ import annotations
+
+from . import answers, games, mathematics, records, texts
+from .entry import QUESTIONS, Entry, Fault
+
+__all__ = ["COLLECTION", "QUESTIONS", "Entry", "Fault"]
+
+COLLECTION: tuple[Entry, ...] = tuple(
+    entry for module in (games, answers, records, mathematics, texts) for entry in module.ENTRIES
+)

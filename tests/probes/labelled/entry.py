@@ -1,0 +1,114 @@
+"""Entry: a reward, its log, and what a checker should say of the two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+import rewardkit as rk
+from rewardkit.scoring.deadlines import CannotLimit, TimeLimit
+
+from .drawing import Drawn, Log, Task
+
+__all__ = ["QUESTIONS", "Entry", "Fault", "family"]
+
+QUESTIONS = ("gaming", "near_miss", "loss", "contract", "floor")
+FOLDER = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is wrong with a reward.
+
+    `questions` are those under which a finding of severity warn or high counts as a hit, `component` the one
+    at fault where there are several. `exploit` makes the completion of a task that proves the fault: on
+    average it earns at least the share `earns` of full marks. Where the fault is a loss it is a right
+    completion, and earns at most that share.
+    """
+
+    name: str
+    questions: set[str]
+    exploit: Callable[[Task], str]
+    sentence: str
+    earns: float = 1.0
+    component: str = ""
+
+    @property
+    def loses(self) -> bool:
+        """Whether right completions lose."""
+        return self.questions == {"loss"}
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """One labelled reward: `name` in the rewards of its log's trainer.
+
+    Of a healthy one (no `fault`) no finding of severity warn or high is expected. `twin` names the healthy
+    reward over the same log, which judges the exploit of a faulty one rightly.
+    """
+
+    name: str
+    style: str
+    log: Log
+    fault: Fault | None = None
+    twin: str = ""
+
+    @property
+    def label(self) -> str | None:
+        """The column that says which rows are right, where the log has one."""
+        return self.log.label or None
+
+    def load(self) -> rk.Reward:
+        """The reward as `rk.load_reward` reads it, recognised by rows of its log."""
+        place = f"{FOLDER / self.log.trainer}_rewards.py:{self.name}"
+        with patch.object(TimeLimit, "run", side_effect=CannotLimit("no worker is started to recognise it")):
+            return rk.load_reward(place, rollouts=rk.load_rollouts(self.log.rows()))
+
+    def right(self) -> list[bool | None]:
+        """Which rows are right; None for a right answer outside of its mark."""
+        return [one.right for one in self.log.drawn()]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The log as its trainer writes it, with the scores of this reward; other columns stand in `data`."""
+        log = self.log
+        if log.trainer == "plain":
+            return log.rows()
+        reward = self.load()
+        table = rk.score(reward, rk.load_rollouts(log.rows()), timeout=None).table
+        scores = {name: table[f"score/{name}"] for name in reward.names}
+        if log.trainer == "verl":
+            scores = {"score": table["reward"], **(scores if len(scores) > 1 else {})}
+        else:
+            scores["advantage"] = _advantages(table["reward"].to_numpy(), log.drawn())
+        scores = {name: np.float32(values).tolist() for name, values in scores.items()}
+        logged = [{name: row[name] for name in log.logged} for row in log.rows()]
+        return [row | {name: scores[name][at] for name in scores} for at, row in enumerate(logged)]
+
+    def data(self) -> list[dict[str, Any]] | None:
+        """The data set of the run, which is to be joined; None where the log has it all."""
+        return None if self.log.trainer == "plain" else [self.log.example(task) for task in self.log.tasks]
+
+    def rollouts(self) -> rk.Rollouts:
+        """The log, read, and joined with its data set."""
+        return rk.load_rollouts(self.rows(), join=self.data())
+
+
+def family(style: str, log: Log, sound: str, *faults: Fault) -> tuple[Entry, ...]:
+    """A sound reward over a log, and faulty ones over the same."""
+    faulty = (Entry(fault.name, style, log, fault, sound) for fault in faults)
+    return (Entry(sound, style, log), *faulty)
+
+
+def _advantages(rewards: np.ndarray, drawn: list[Drawn]) -> np.ndarray:
+    """Rewards against their siblings', as GRPO has them."""
+    groups = np.array([one.group for one in drawn])
+    found = np.zeros(len(rewards))
+    for group in set(groups.tolist()):
+        own = rewards[groups == group]
+        found[groups == group] = (own - own.mean()) / (own.std(ddof=1) + 1e-4)
+    return found
