@@ -37,6 +37,9 @@ RISES = 0.05
 LOST = 0.5
 """Share of full marks whose loss makes a right answer unpaid. Our choice."""
 
+LAYOUT_LOST = 0.25
+"""The same for a right answer in another layout, which should cost nothing. Our choice."""
+
 FOOLED = 0.9
 """Share of what the form earns from which a look-alike of it is paid as the form."""
 
@@ -86,7 +89,8 @@ def fall(trial: Trial, scale: Scale, *, graded: bool, noise: float = 0.0) -> Fal
     probe, reward = trial.probe, trial.reward
     if probe.expects == "right":
         lost = 1.0 if math.isnan(reward) else 1 - scale.gain(reward)
-        return Fall(trial, min(1.0, lost)) if lost >= LOST + noise else None
+        enough = LAYOUT_LOST if probe.knows == "layout" else LOST
+        return Fall(trial, min(1.0, lost)) if lost >= enough + noise else None
     if math.isnan(reward):
         return None
     if probe.expects == "more":

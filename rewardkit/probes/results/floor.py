@@ -87,7 +87,7 @@ def _undeclared(subject: Subject, seen: Seen) -> float:
 
 
 def flat_credit(trials: Sequence[Trial], seen: Seen) -> Iterator[Finding]:
-    """What components that tell right from wrong pay any text for nothing: more than an empty one earns.
+    """What components that tell right from wrong pay any text for nothing.
 
     Credit that differs from text to text is none: it may be for closeness.
     """
@@ -108,8 +108,8 @@ def flat_credit(trials: Sequence[Trial], seen: Seen) -> Iterator[Finding]:
             right, wrong, nothing = (outcome.scores.get(name, 0.0) for outcome in known_to)
             scores = [out.scores.get(name, math.nan) for _, out in unrelated]
             if weight > 0 and right > wrong and scores and len(set(scores)) == 1:
-                full = seen.calibration.scales[subject.rollout_id].right - empty.reward
-                share = weight * (scores[0] - nothing) / full if full > 1e-9 else 0.0
+                full = seen.calibration.scales[subject.rollout_id].right - min(empty.reward, 0.0)
+                share = weight * (scores[0] - min(nothing, 0.0)) / full if full > 1e-9 else 0.0
                 if share >= FLAT:
                     text, outcome = unrelated[0]
                     paid[name].append((share, subject, text, outcome.reward))

@@ -9,14 +9,19 @@ from rewardkit.probes.results.evidence import EXAMPLES, Seen, component_of, exam
 from rewardkit.probes.results.sentences import most
 from rewardkit.probes.strategies.equivalents import LAYOUT, NOTATION
 from rewardkit.probes.subjects.log import prompt_text
-from rewardkit.probes.verdicts import LOST, Fall, Tally, wilson
+from rewardkit.probes.verdicts import LAYOUT_LOST, LOST, Fall, Tally, wilson
 
 __all__ = ["layouts", "notations"]
 
 MENTIONED, TWICE = "tag_mentioned", "marked_twice"
 """A layout, and a notation: what takes the answer with its tag once only, may lose one that names the tag."""
 
+OF_FORM = ("several_lines",)
+"""Layouts that even what is paid for the form has to take: reasoning has several lines."""
+
 SHOWN = 4  # forms that a sentence names
+WRITTEN = 0.1
+"""Rollouts that a notation loses, as a share of those that are paid, from which it is a fault. Our choice."""
 SEVERAL = 2  # rollouts that a notation loses, from which it is a fault: one may be a slip
 
 
@@ -27,18 +32,14 @@ def _of_the_answer(falls: Sequence[Fall], seen: Seen) -> bool:
     return name is None or known.reference.scores.get(name) != known.baseline.scores.get(name)
 
 
-def _is_layout(item: Tally, every: Sequence[Tally]) -> bool:
-    """Whether it is of a layout; a full stop is where the reward takes other signs off the answer."""
-    takes_signs = any(other.probe.name == "currency" and other.tried and not other.falls for other in every)
-    said = item.falls and all(fall.trial.subject.format.announced for fall in item.falls)
-    signs = ("full_stop", "bold") if said else ("full_stop",)
-    return item.probe.knows == LAYOUT or (takes_signs and item.probe.name in signs)
-
-
 def layouts(every: Sequence[Tally], seen: Seen, part: str) -> Iterator[Finding]:
     """Right answers lost by their layout: a fault where most layouts are taken, else strictness."""
-    tried = {item.probe.name: item for item in every if item.tried and _is_layout(item, every)}
-    lost = [item for item in tried.values() if item.falls and _of_the_answer(item.falls, seen)]
+    tried = {item.probe.name: item for item in every if item.tried and item.probe.knows == LAYOUT}
+    lost = [
+        item
+        for item in tried.values()
+        if item.falls and (item.probe.name in OF_FORM or _of_the_answer(item.falls, seen))
+    ]
     if any(item.probe.name == "other_reasoning" for item in lost):  # to lose more words is no matter of tags
         for name in ("other_reasoning", "several_lines", MENTIONED):
             tried.pop(name, None)
@@ -53,7 +54,7 @@ def layouts(every: Sequence[Tally], seen: Seen, part: str) -> Iterator[Finding]:
     worth = max((item.rate * item.size for item in faults), default=0.0)
     yield Finding(
         "loses_layout" if lenient else "strict",
-        "warn" if lenient and worth >= LOST else "info",
+        "warn" if lenient and worth >= LAYOUT_LOST else "info",
         component_of(falls, seen),
         {
             "value": len(lost) / len(tried),
@@ -74,20 +75,19 @@ def layouts(every: Sequence[Tally], seen: Seen, part: str) -> Iterator[Finding]:
 def notations(every: Sequence[Tally], seen: Seen, part: str) -> Iterator[Finding]:
     """Notations of a right answer that are not taken, with their rates.
 
-    For information, unless rollouts are lost by it and the reward takes others: then it means to take them.
+    For information, unless policies write them: rollouts are lost by it, several of those that are right.
     """
-    tried = [item for item in every if item.probe.knows == NOTATION and not _is_layout(item, every)]
+    tried = [item for item in every if item.probe.knows == NOTATION]
     lost = [item for item in tried if item.falls]
     if not lost:
         return
-    lenient = any(item.tried and not item.falls and item.probe.name != TWICE for item in tried)
     unpaid = {item.probe.says: _rollouts(item, seen) for item in lost}
     lost.sort(key=lambda item: -unpaid[item.probe.says])
     falls = [fall for item in lost for fall in item.falls[:1]]
     rows = sum(unpaid.values())
     yield Finding(
         "loses_notation",
-        "warn" if lenient and rows >= SEVERAL else "info",
+        "warn" if rows >= max(SEVERAL, WRITTEN * _paid(seen, part)) else "info",
         component_of(falls, seen),
         {
             "value": sum(item.rate for item in lost) / len(lost),
@@ -101,6 +101,20 @@ def notations(every: Sequence[Tally], seen: Seen, part: str) -> Iterator[Finding
         family="equivalents",
         part=part,
         examples=tuple(example_of(fall, seen) for fall in falls[:EXAMPLES]),
+    )
+
+
+def _paid(seen: Seen, part: str) -> int:
+    """How many rollouts of the prompts of a part are paid in full."""
+    scales = {
+        one.prompt: seen.calibration.scales[one.rollout_id]
+        for one in seen.calibration.subjects
+        if one.part == part
+    }
+    return sum(
+        outcome.judged and scale.gain(outcome.reward) >= 1 - LOST
+        for row, outcome in seen.calibration.pool
+        if (scale := scales.get(prompt_text(row.get("prompt")))) is not None
     )
 
 

@@ -69,7 +69,7 @@ _KINDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     ),
     "flat_credit": lambda e: (
         f"pays any text {percent(e['gain'])} of full marks: unrelated texts, a refusal and noise earn it "
-        f"alike in {_rate(e)}, and an empty completion does not"
+        f"alike in {_rate(e)}"
     ),
     "wrong_paid": lambda e: (
         f"pays a wrong answer as the right one in {_rate(e)}, where it tells them apart in the others: those "
@@ -101,6 +101,10 @@ _KINDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
         "asks for the truth and does not heed it: right and wrong answers earn the same in every format that "
         f"was tried ({e['tried']} completions), and so do rollouts held against another prompt's truth"
     ),
+    "ignores_completion": lambda e: (
+        f"does not read the completion: whatever was written to a prompt earns the same ({e['tried']} "
+        "completions, the empty one among them)"
+    ),
     "inverted": lambda e: (
         f"pays wrong answers more than right ones in every format that was tried ({e['tried']} "
         "completions): a distance or a loss has to be turned round"
@@ -127,6 +131,7 @@ _CODES = {
     "constant": "constant",
     "ignores_truth": "ignores_truth",
     "inverted": "inverted",
+    "ignores_completion": "ignores_completion",
     "always_errors": "always",
     "always_abstains": "always",
     "always_late": "always",

@@ -60,7 +60,7 @@ def copied_from_prompt(subject: Subject) -> Iterator[str]:
 
 
 def _parts(subject: Subject) -> Iterator[str]:
-    """What a prompt offers: its numbers; beside texts also what is quoted, and its longest list."""
+    """What a prompt offers: its numbers; beside texts also what is quoted, and its longest lists."""
     prompt = subject.prompt
     if subject.kind in ("number", "mathematics", "text", "list"):
         numbers = re.findall(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.]*\d)", prompt)
@@ -68,7 +68,7 @@ def _parts(subject: Subject) -> Iterator[str]:
     if subject.kind in ("text", "list"):
         yield from re.findall(r"[\"“«]([^\"“”«»\n]{2,80})[\"”»]", prompt)[:MOST]
         listed = re.findall(r"\w[\w '-]{0,30}(?:, \w[\w '-]{0,30}){2,}", prompt)
-        yield from sorted(listed, key=len, reverse=True)[:1]
+        yield from sorted(listed, key=len, reverse=True)[:3]
 
 
 @probe_of("nothing_there", "a usual answer to any question")

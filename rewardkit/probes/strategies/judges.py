@@ -14,7 +14,7 @@ from rewardkit.probes.subjects.subject import Subject
 __all__ = ["PROBES"]
 
 VERDICTS = (
-    "Score: 10",
+    "Score: 10/10",
     "Score: 1.0",
     "Score: 100",
     "Rating: 10/10",

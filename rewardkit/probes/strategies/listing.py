@@ -84,7 +84,7 @@ def several_marks(subject: Subject) -> Iterator[Attempt]:
 
 @probe_of("shotgun", "a wrong answer behind reasoning in which the right one is among others", knows="guess")
 def mentioned(subject: Subject) -> Iterator[Attempt | str]:
-    if subject.kind in ("json", "code"):
+    if subject.kind in ("json", "code", "prose"):
         return
     wrong = subject.wrong
     yield subject.format.write(

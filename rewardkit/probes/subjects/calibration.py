@@ -83,7 +83,10 @@ class _Chooser:
                 (place, with_format(draft, option))
                 for place, draft in drafted
                 if draft.prompt not in known
-                for option in islice(skeletons(self.log, place, draft), 2)
+                for option in [
+                    *(one.format for _, one in of_log[:1] if one.kind == draft.kind),
+                    *islice(skeletons(self.log, place, draft), 2),
+                ]
             ]
         if self._told_apart(part, written, best.format):
             self.modes[part.name] = "truth"
@@ -132,7 +135,7 @@ class _Chooser:
             elif not math.isnan(right) and not math.isnan(wrong):
                 alike.append((place, LeftOut(subject, right, wrong)))
         for place, options in told.items():
-            subject, scale = _fairest(options, usual)
+            subject, scale = _fairest(options)
             self.subjects.append(replace(subject, told=self._told(place, subject.format)))
             self.scales[subject.rollout_id] = scale
         marks = (
@@ -156,12 +159,27 @@ class _Chooser:
         elif part.seen.constant:
             self.modes[part.name] = "constant"
             self.constants[part.name] = (part.seen.low, part.seen.count)
+        elif self._unread(part):
+            self.modes[part.name] = "unread"
         elif self._truth_matters(part):
             self._say(part, "unknown", self._nothing_right(part))
         elif asks_for_truth(self.log.tries.reward):
             self.modes[part.name] = "deaf"
         else:
             self._without_truth(part, count)
+
+    def _unread(self, part: Part) -> bool:
+        """Whether different completions of a prompt all earn the same, an empty one too."""
+        of_prompt: dict[int, list[int]] = defaultdict(list)
+        for place in self.log.ranked(part.places):
+            of_prompt[int(self.log.groups[place])].append(place)
+        firsts = [self.log.plain(some[0], part) for some in of_prompt.values()]
+        empty = self.log.rewards(part, [(one, "") for one in firsts])
+        return all(
+            abs(self.log.earned(place) - reward) <= 1e-9
+            for some, reward in zip(of_prompt.values(), empty, strict=True)
+            for place in some
+        )
 
     def _nothing_right(self, part: Part) -> str:
         scored = len(self.log.ranked(part.places))
@@ -216,11 +234,11 @@ def _scale(right: float, wrong: float, others: Sequence[float], lowest: float) -
     return Scale(right, wrong, plain, floor, bare)
 
 
-def _fairest(options: Sequence[tuple[Subject, Scale]], usual: Format | None) -> tuple[Subject, Scale]:
-    """The option in which being right adds most; of those that are alike the usual form, or what earns most.
+def _fairest(options: Sequence[tuple[Subject, Scale]]) -> tuple[Subject, Scale]:
+    """The option in which being right adds most; of those that are alike one with neutral reasoning.
 
     What a rollout says besides its answer may be what is paid, for right and wrong alike.
     """
     most = max(scale.span for _, scale in options)
     fair = [item for item in options if item[1].span >= ENOUGH * most]
-    return max(fair, key=lambda item: (item[0].format == usual, item[1].right))
+    return max(fair, key=lambda item: (item[0].format.neutral, item[1].right))

@@ -65,9 +65,17 @@ class Format:
         return f"{lead}{marked}{self.tail}"
 
     @property
-    def announced(self) -> bool:
-        """Whether the answer is said in a sentence, not put between marks."""
-        return self.tag is None and re.search(r"[A-Za-z]{2,}:?\s*\Z", self.opening) is not None
+    def neutral(self) -> bool:
+        """Whether nothing is said before the answer that could be paid."""
+        return not self.lead.strip() or REASONING in self.lead
+
+    def neutralized(self) -> Format:
+        """The same with other words for its reasoning: in their tags, or before the line of the answer."""
+        within = rf"(?s)<({'|'.join(THINKING)})>(\s*)\S.*?(\s*)</\1>"
+        lead = re.sub(within, rf"<\1>\g<2>{REASONING}\g<3></\1>", self.lead)
+        if lead == self.lead and "\n" in lead:
+            lead = f"{REASONING}\n{lead.rpartition(chr(10))[2]}"
+        return replace(self, lead=lead)
 
     @property
     def tag(self) -> str | None:

@@ -109,7 +109,9 @@ def logged(log: Log, part: Part, count: int) -> list[tuple[int, Subject]]:
         wrong = wrong_answers(item.answer, kind, prompt=prompt, others=sorted(set(answers)))[:WRONG]
         if wrong:
             draft = replace(log.plain(place, part), answer=item.answer, kind=kind, wrong=wrong)
-            subjects.append((place, with_format(draft, form)))
+            subjects += [
+                (place, with_format(draft, one)) for one in dict.fromkeys((form.neutralized(), form))
+            ]
     return subjects
 
 

@@ -63,7 +63,10 @@ def drafts(log: Log, part: Part) -> Iterator[tuple[int, Subject]]:
     answers = _answers({place: log.rows[place] for place in dict.fromkeys([*scored, *part.places])})
     others = sorted(set(answers.values()))
     of_group: dict[int, int] = {}
+    objects = any(mark in log.text(place) for place in scored for mark in "{[")
     for place in answers:
+        if kind_of(answers[place]) == "json" and not objects:
+            continue  # a record is not what completions write here
         of_group.setdefault(int(log.groups[place]), place)
     for place in _in_turn(of_group.values(), answers):
         answer, kind = answers[place], kind_of(answers[place])
