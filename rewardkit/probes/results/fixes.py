@@ -138,7 +138,7 @@ FIXES = {
         "closed pairs only, but with unclosed=True."
     ),
     "in_code": "Only who knows the answer gets there, so it is seldom worth closing.",
-    "ignores_completion": "Ask for the completion by its name; rk.explain(reward, rollouts[0]) shows what is read.",
+    "ignores_completion": "Ask for the completion by its name; rk.explain shows what a reward reads.",
     "flat_credit": "Pay for closeness to the right answer, or nothing: what any text earns teaches nothing.",
     "leakage": (
         f"Pay less beside the task, or put it behind {GATE}; where a wrong answer is meant to earn a "
