@@ -143,7 +143,7 @@ def test_right_answers_that_are_paid_ever_more_for_length_are_found_and_bounded_
     assert [(item.code, item.severity) for item in result.findings] == [("ever_longer", "high")] * found
 
 
-def test_a_notation_that_rollouts_lose_is_an_alarm_where_others_are_taken():
+def test_a_notation_that_rollouts_lose_is_an_alarm():
     def valued(completion, ground_truth):
         said = re.fullmatch(r"\$?(\d+)(?:\.0*)?", (inside(completion) or "").strip())
         return said is not None and said[1] == ground_truth
@@ -168,7 +168,8 @@ def test_a_notation_that_rollouts_lose_is_an_alarm_where_others_are_taken():
     assert not rk.probe(
         rk.Reward("r", components=[rk.Component("c", valued)]), plain, only="equivalents"
     ).alarms
-    assert not rk.probe(CLEAN, data, only="equivalents", timeout=None).alarms  # takes no notation but one
+    (alarm,) = rk.probe(CLEAN, data, only="equivalents", timeout=None).alarms  # takes no notation but one
+    assert alarm.evidence["rollouts"] == 4
 
 
 def test_a_layout_that_names_the_tag_is_no_fault_where_the_tag_may_stand_once_only():

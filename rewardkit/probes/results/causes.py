@@ -144,4 +144,6 @@ def _risk(item: Tally, seen: Seen) -> float:
     """The risk of what a probe found; none where no prompt of the rollouts has such a truth."""
     if not all(seen.has_truth(fall.trial.attempt) for fall in item.falls):
         return 0.0
+    if item.probe.expects == "form" and len(seen.components()) < 2:
+        return 0.0  # who writes the form itself earns no less
     return item.size * item.rate / 2 if item.probe.expects == "right" else risk(item, seen.calibration.scales)

@@ -32,9 +32,17 @@ def _of_the_answer(falls: Sequence[Fall], seen: Seen) -> bool:
     return name is None or known.reference.scores.get(name) != known.baseline.scores.get(name)
 
 
+def _is_layout(item: Tally, every: Sequence[Tally]) -> bool:
+    """Whether it is of a layout: the end of a sentence, too, where the reward takes other signs off."""
+    takes_signs = any(other.probe.name == "currency" and other.tried and not other.falls for other in every)
+    said = item.falls and all(fall.trial.subject.format.announced for fall in item.falls)
+    sentence = bool(takes_signs and said) and item.probe.name in ("full_stop", "bold")
+    return item.probe.knows == LAYOUT or sentence
+
+
 def layouts(every: Sequence[Tally], seen: Seen, part: str) -> Iterator[Finding]:
     """Right answers lost by their layout: a fault where most layouts are taken, else strictness."""
-    tried = {item.probe.name: item for item in every if item.tried and item.probe.knows == LAYOUT}
+    tried = {item.probe.name: item for item in every if item.tried and _is_layout(item, every)}
     lost = [
         item
         for item in tried.values()
@@ -77,7 +85,7 @@ def notations(every: Sequence[Tally], seen: Seen, part: str) -> Iterator[Finding
 
     For information, unless policies write them: rollouts are lost by it, several of those that are right.
     """
-    tried = [item for item in every if item.probe.knows == NOTATION]
+    tried = [item for item in every if item.probe.knows == NOTATION and not _is_layout(item, every)]
     lost = [item for item in tried if item.falls]
     if not lost:
         return
