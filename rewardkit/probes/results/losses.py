@@ -35,9 +35,14 @@ def _of_the_answer(falls: Sequence[Fall], seen: Seen) -> bool:
 def _is_layout(item: Tally, every: Sequence[Tally]) -> bool:
     """Whether it is of a layout: the end of a sentence, too, where the reward takes other signs off."""
     takes_signs = any(other.probe.name == "currency" and other.tried and not other.falls for other in every)
-    said = item.falls and all(fall.trial.subject.format.announced for fall in item.falls)
-    sentence = bool(takes_signs and said) and item.probe.name in ("full_stop", "bold")
-    return item.probe.knows == LAYOUT or sentence
+    forms = [fall.trial.subject.format for fall in item.falls]
+    open_ended = takes_signs and not any(form.opening.endswith("{") for form in forms)
+    said = bool(forms) and all(form.announced for form in forms)
+    return (
+        item.probe.knows == LAYOUT
+        or (item.probe.name == "full_stop" and open_ended)
+        or (item.probe.name == "bold" and takes_signs and said)
+    )
 
 
 def layouts(every: Sequence[Tally], seen: Seen, part: str) -> Iterator[Finding]:
