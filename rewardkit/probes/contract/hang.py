@@ -15,13 +15,14 @@ __all__ = ["PATTERNS", "PROBES", "of_patterns"]
 QUADRATIC = 5_000
 """Characters on which a quadratic pattern is tried: it takes a moment there, a cubic one for ever."""
 
-MEGABYTE = 1_000_000
+LONG = 100_000  # characters: what is slow beyond is not worth a line
+TALL = 40_000  # characters that a policy may well write
 
 
-@probe_of("hang", "a completion of a megabyte", expects="back", truth=False)
-def megabyte(subject: Subject) -> Iterator[str]:
-    yield "word " * (MEGABYTE // 5)
-    yield subject.format.write("1" * MEGABYTE)
+@probe_of("hang", "a completion of 100,000 characters", expects="back", truth=False)
+def very_long(subject: Subject) -> Iterator[str]:
+    yield "word " * (LONG // 5)
+    yield subject.format.write("1" * LONG)
 
 
 @probe_of("hang", "a run of one sign", expects="back", truth=False)
@@ -34,20 +35,19 @@ def long_runs(subject: Subject) -> Iterator[str]:
 
 @probe_of("hang", "brackets and tags within one another without end", expects="back", truth=False)
 def deep_nesting(subject: Subject) -> Iterator[str]:
-    depth = 20_000
+    depth = TALL // 2
     yield subject.format.write("(" * depth + subject.kind + ")" * depth)
     yield subject.format.write("[" * depth + "]" * depth)
-    yield subject.format.write('{"a":' * depth + "1" + "}" * depth)
+    yield subject.format.write('{"a":' * (TALL // 6) + "1" + "}" * (TALL // 6))
     yield subject.format.write(r"\frac{1}{" * 2000 + "1" + "}" * 2000)
-    yield r"\boxed{" * depth
+    yield r"\boxed{" * (TALL // 7)
     for depth in (25, 60):
         for opening, closing in ("{}", "[]", "()"):
             yield subject.format.write(opening * depth + closing * depth)
         yield r"\boxed{" * depth + "1" + "}" * depth
-    depth = 20_000
-    name = subject.format.tag or "answer"
-    yield f"<{name}>" * depth
-    yield f"<{name}>" + "<" * depth
+    tag = f"<{subject.format.tag or 'answer'}>"
+    yield tag * (TALL // len(tag))
+    yield tag + "<" * TALL
 
 
 @probe_of("hang", "a pattern or code of its own that takes for ever", expects="back", truth=False)
@@ -103,4 +103,4 @@ def of_patterns(functions: Iterable[Any], subject: Subject) -> Iterator[Attempt]
                 yield Attempt.of(subject.format.write(text))
 
 
-PROBES = (PATTERNS, huge_powers, left_open, runs_for_ever, deep_nesting, long_runs, megabyte)
+PROBES = (PATTERNS, huge_powers, left_open, runs_for_ever, deep_nesting, long_runs, very_long)
