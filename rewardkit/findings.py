@@ -1,7 +1,7 @@
 """Finding: one thing a person should know about a reward, as numbers; and the sentence that says it.
 
 Diagnosis and probes report in it. What a code says stands in the room that finds it, which adds its sentences
-to `SENTENCES`.
+to `SENTENCES` (of a diagnosis) or `PROBED` (of probes).
 """
 
 from __future__ import annotations
@@ -13,12 +13,15 @@ from dataclasses import dataclass, fields
 from itertools import islice
 from typing import Any
 
-__all__ = ["SENTENCES", "SEVERITIES", "Example", "Finding", "as_code", "counted", "percent"]
+__all__ = ["PROBED", "SENTENCES", "SEVERITIES", "Example", "Finding", "as_code", "counted", "percent"]
 
 SEVERITIES = ("high", "warn", "info")
 
 SENTENCES: dict[str, Callable[[Mapping[str, Any]], str]] = {}
-"""Code (of a probe's finding "probe:" and its code, or the ``kind`` of its evidence) -> what it says."""
+"""Code of a diagnosis -> what its evidence says, behind "component 'x'" or "the reward"."""
+
+PROBED: dict[str, Callable[[Finding], str]] = {}
+"""Code of a probe's finding, or the ``kind`` of its evidence -> its sentences, without its component."""
 
 
 @dataclass(frozen=True)
@@ -112,18 +115,24 @@ class Finding:
 
     @property
     def sentence(self) -> str:
-        """What was found and what it does to training, in one sentence."""
+        """What was found and what it does to training: a sentence; of a probe two or three short ones."""
+        if self.family:
+            return self._probed
         who = f"component {self.component!r}" if self.component else "the reward"
         text = f"[{self.part}] " * bool(self.part) + f"{who} {self._says}"
         return f"{text[0].upper()}{text[1:]}{self._inconclusive}"
 
     @property
     def _says(self) -> str:
-        codes = [f"probe:{self.code}", f"probe:{self.evidence.get('kind')}"] if self.family else [self.code]
-        for code in codes:
-            if code in SENTENCES:
-                return SENTENCES[code](self.evidence)
-        return str(self.evidence.get("says", self.code))
+        says = SENTENCES.get(self.code)
+        return says(self.evidence) if says else str(self.evidence.get("says", self.code))
+
+    @property
+    def _probed(self) -> str:
+        """The sentences of a probe's finding; behind them which component and data source it is about."""
+        says = PROBED.get(self.code) or PROBED[str(self.evidence["kind"])]
+        about = [("Component", self.component), ("Data source", self.part)]
+        return " ".join([says(self), *(f"{name}: {value}." for name, value in about if value)])
 
     @property
     def _inconclusive(self) -> str:

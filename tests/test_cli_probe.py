@@ -64,9 +64,10 @@ def run(*arguments):
     return CliRunner().invoke(main, ["probe", *map(str, arguments)])
 
 
-def record(result):
+def record(*arguments):
     """The one JSON object on stdout."""
-    return json.loads(result.stdout, parse_constant=lambda constant: pytest.fail(f"{constant} is not JSON"))
+    stdout = run(*arguments, "--json").stdout
+    return json.loads(stdout, parse_constant=lambda constant: pytest.fail(f"{constant} is not JSON"))
 
 
 @pytest.mark.parametrize(
@@ -90,23 +91,33 @@ def test_the_exit_status_is_1_only_where_a_finding_of_that_severity_was_to_fail(
     assert result.exit_code == status, result.output
 
 
-def test_the_text_says_the_verdict_first_and_how_to_see_it_again(folder):
-    result = run("mine.py:anywhere", "log.jsonl")
-    lines = result.stdout.splitlines()
-    (head,) = [line for line in lines if line.startswith("anywhere: ")]
-    assert "hole" in head and "● high" in head
-    assert any("reward = rk.load_reward('mine.py:anywhere')" in line for line in lines)
-    assert any(line.strip().startswith("shown by: reward(") for line in lines)
-    assert any(line.strip().startswith("next: ") for line in lines)
+def test_the_text_is_one_page_and_verbose_says_how_to_see_it_again(folder):
+    short, whole = (run("mine.py:anywhere", "log.jsonl", *more).stdout for more in ([], ["--verbose"]))
+    for text in (short, whole):
+        (head,) = [line for line in text.splitlines() if line.startswith("anywhere is not ready: ")]
+        assert "hole" in head and "● high" in head and "       fix: " in text
+    assert len(short.splitlines()) <= 25 and "--verbose" in short and "shown by" not in short
+    assert "reward = rk.load_reward('mine.py:anywhere')" in whole and "shown by: reward(" in whole
 
 
 def test_json_has_the_fields_of_the_design(folder):
-    got = record(run("mine.py:anywhere", "log.jsonl", "--json"))
+    got = record("mine.py:anywhere", "log.jsonl")
+    assert {"reward", "findings", "inconclusive", "untried", "probes", "subjects", "calls"} <= set(got)
     assert got["findings"] and got["inconclusive"] == [] and got["stale"] == []
-    asked = {"code", "severity", "component", "evidence", "n", "threshold", "rollout_ids"}
-    for item in got["findings"]:
-        assert asked <= set(item)
-        assert item["severity"] in ("high", "warn", "info")
+    asked = {
+        "code",
+        "severity",
+        "component",
+        "sentence",
+        "evidence",
+        "n",
+        "threshold",
+        "rollout_ids",
+        "cases",
+    }
+    assert all(
+        asked <= set(item) and item["severity"] in ("high", "warn", "info") for item in got["findings"]
+    )
     assert got["calls"] > 100 and got["subjects"] > 0
 
 
@@ -117,114 +128,75 @@ def test_what_the_users_code_prints_while_it_is_probed_is_shown_nowhere(folder, 
     (folder / "loud.py").write_text("\n".join([REWARDS, "print('read')", loud, locked, here]))
     for reward in ("loud", "here"):  # in a worker process, and in this one
         result = run(f"loud.py:{reward}", "log.jsonl", "--json", "--only", "nothing_there")
-        assert record(result)["reward"] == reward
-        assert result.stderr == "read\n"
+        assert json.loads(result.stdout)["reward"] == reward and result.stderr == "read\n"
         assert "judging" not in "".join(capfd.readouterr())
 
 
-def test_what_is_accepted_fails_no_more_and_stays_in_sight(folder):
+def test_what_is_accepted_fails_no_more_keeps_its_reason_and_is_told_when_it_is_gone(folder):
     arguments = ["mine.py:anywhere", "log.jsonl", "--baseline", "known.json", "--fail-on", "warn"]
-    accepted = run(*arguments, "--accept", "the old prompts need it")
-    assert accepted.exit_code == 0 and "accepted in known.json" in accepted.stdout
-    again = run(*arguments, "--json")
-    assert again.exit_code == 0
-    alarms = [item for item in record(again)["findings"] if item["severity"] != "info"]
+    first = run(*arguments, "--accept", "the old prompts need it")
+    assert first.exit_code == 0 and "accepted in known.json" in first.stdout
+    assert run(*arguments, "--accept", "second").exit_code == 0  # nothing is left to accept
+    alarms = [item for item in record(*arguments)["findings"] if item["severity"] != "info"]
     assert alarms and {item["accepted"] for item in alarms} == {"the old prompts need it"}
-    written = json.loads((folder / "known.json").read_text())["accepted"]
-    assert len(written) == len(alarms)
-
-
-def test_what_is_accepted_keeps_its_reason_when_more_is_accepted(folder):
-    arguments = ["log.jsonl", "--baseline", "known.json", "--accept"]
-    run("mine.py:anywhere", *arguments, "first")
-    before = (folder / "known.json").read_text()
-    run("mine.py:anywhere", *arguments, "second")
-    assert (folder / "known.json").read_text() == before
-    run("mine.py:leaking", *arguments, "third")
-    reasons = [item["reason"] for item in json.loads((folder / "known.json").read_text())["accepted"]]
-    assert set(reasons) == {"first", "third"}
-
-
-def test_what_is_not_found_any_more_is_told(folder):
-    run("mine.py:anywhere", "log.jsonl", "--baseline", "known.json", "--accept", "for now")
-    other = run("mine.py:strict", "log.jsonl", "--baseline", "known.json", "--json")
-    assert not record(other)["stale"]  # what was accepted is another reward's
+    assert len(json.loads((folder / "known.json").read_text())["accepted"]) == len(alarms)
+    assert not record("mine.py:strict", *arguments[1:])["stale"]  # what was accepted is another reward's
     (folder / "mine.py").write_text(REWARDS.replace("anywhere(", "old(") + MENDED)
-    result = run("mine.py:anywhere", "log.jsonl", "--baseline", "known.json")
-    assert result.exit_code == 0 and "is not found any more" in result.stdout
-    assert record(run("mine.py:anywhere", "log.jsonl", "--baseline", "known.json", "--json"))["stale"]
+    assert "is not found any more" in run(*arguments).stdout
+    assert record(*arguments)["stale"]
 
 
 def test_the_cases_that_are_written_miss_for_the_reward_and_hold_for_a_strict_one(folder):
-    result = run("mine.py:anywhere", "log.jsonl", "--write-cases", "new.jsonl", "--json")
-    assert record(result)["cases_written"] == len(rk.load_cases("new.jsonl")) > 0
+    writing = ["mine.py:anywhere", "log.jsonl", "--write-cases", "new.jsonl"]
+    assert record(*writing)["cases_written"] == len(rk.load_cases("new.jsonl")) > 0
     assert rk.check(rk.load_reward("mine.py:anywhere"), "new.jsonl").passed == 0
     assert rk.check(rk.load_reward("mine.py:strict"), "new.jsonl").failed == 0
     before = (folder / "new.jsonl").read_text()
-    assert record(run("mine.py:anywhere", "log.jsonl", "--write-cases", "new.jsonl", "--json"))[
-        "cases_written"
-    ] in (0, 1)
+    assert record(*writing)["cases_written"] in (0, 1)
     assert (folder / "new.jsonl").read_text().startswith(before)
 
 
 def test_a_hang_ends_as_a_finding(folder):
-    got = record(run("mine.py:endless", "log.jsonl", "--only", "hang", "--timeout", "0.5", "--json"))
+    got = record("mine.py:endless", "log.jsonl", "--only", "hang", "--timeout", "0.5")
     assert [item["code"] for item in got["findings"]] == ["hang"]
 
 
 def test_cases_are_probed_too_or_alone(folder):
-    alone = record(run("mine.py:strict", "--cases", "cases.jsonl", "--json"))
-    assert alone["subjects"] == 1
-    both = record(run("mine.py:strict", "log.jsonl", "--cases", "cases.jsonl", "--json"))
-    assert both["subjects"] == 5
+    assert record("mine.py:strict", "--cases", "cases.jsonl")["subjects"] == 1
+    assert record("mine.py:strict", "log.jsonl", "--cases", "cases.jsonl")["subjects"] == 5
 
 
-def test_what_each_kind_of_probe_must_do_is_told():
+def test_the_list_names_every_family_and_probe_and_what_it_must_do():
     assert set(MUST) == set(get_args(Expects))
-
-
-def test_the_list_names_every_family_and_probe():
     result = run("--list")
     assert result.exit_code == 0
-    for name in (*FAMILIES, *(item.name for item in PROBES)):
-        assert name in result.stdout
-    listed = record(run("--list", "--json"))["families"]
+    assert all(name in result.stdout for name in (*FAMILIES, *(item.name for item in PROBES)))
+    listed = record("--list")["families"]
     assert [item["family"] for item in listed] == list(FAMILIES)
     assert sum(len(item["probes"]) for item in listed) == len(PROBES)
     assert all(item["says"] or item["probes"] for item in listed)
 
 
+GOOD = ["mine.py:strict", "log.jsonl"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        pytest.param([], "missing argument REWARD", id="nothing"),
-        pytest.param(["mine.py:strict"], "missing argument ROLLOUTS, or --cases", id="no rollouts"),
-        pytest.param(["logged", "log.jsonl"], "the scores of a log cannot be probed", id="logged"),
-        pytest.param(["mine.py:none", "log.jsonl"], "none", id="no such reward"),
-        pytest.param(["mine.py:strict", "no.jsonl"], "there is no file 'no.jsonl'", id="no such file"),
-        pytest.param(
-            ["mine.py:strict", "log.jsonl", "--only", "shotgan"], "did you mean 'shotgun'", id="only"
-        ),
-        pytest.param(
-            ["mine.py:strict", "log.jsonl", "--label", "is_rigth"], "did you mean 'is_right'", id="label"
-        ),
-        pytest.param(["mine.py:strict", "log.jsonl", "--timeout", "0"], "--timeout", id="no time"),
-        pytest.param(["mine.py:strict", "log.jsonl", "--leakage", "2"], "--leakage", id="leakage"),
-        pytest.param(["mine.py:strict", "log.jsonl", "--accept", "x"], "--baseline FILE", id="accept where"),
-        pytest.param(
-            ["mine.py:strict", "log.jsonl", "--baseline", "b.json"],
-            "there is no baseline file",
-            id="baseline",
-        ),
-        pytest.param(
-            ["mine.py:strict", "log.jsonl", "--baseline", "log.jsonl"], "is no JSON", id="another file"
-        ),
-        pytest.param(
-            ["mine.py:strict", "log.jsonl", "--baseline", "b.json", "--accept", " "],
-            "does not say why",
-            id="no reason",
-        ),
-        pytest.param(["mine.py:strict", "log.jsonl", "--cases", "no.jsonl"], "no case file", id="cases"),
+        ([], "missing argument REWARD"),
+        (["mine.py:strict"], "missing argument ROLLOUTS, or --cases"),
+        (["logged", "log.jsonl"], "the scores of a log cannot be probed"),
+        (["mine.py:none", "log.jsonl"], "none"),
+        (["mine.py:strict", "no.jsonl"], "there is no file 'no.jsonl'"),
+        ([*GOOD, "--only", "shotgan"], "did you mean 'shotgun'"),
+        ([*GOOD, "--label", "is_rigth"], "did you mean 'is_right'"),
+        ([*GOOD, "--timeout", "0"], "--timeout"),
+        ([*GOOD, "--leakage", "2"], "--leakage"),
+        ([*GOOD, "--accept", "x"], "--baseline FILE"),
+        ([*GOOD, "--baseline", "b.json"], "there is no baseline file"),
+        ([*GOOD, "--baseline", "log.jsonl"], "is no JSON"),
+        ([*GOOD, "--baseline", "b.json", "--accept", " "], "does not say why"),
+        ([*GOOD, "--cases", "no.jsonl"], "no case file"),
     ],
 )
 def test_input_that_cannot_be_used_is_one_line_and_exit_2(folder, arguments, sentence):
@@ -241,8 +213,8 @@ def test_hostile_completions_can_be_printed_and_sent_as_json(folder):
         for n in (42, 17, 83)
     ]
     (folder / "hostile.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    result = run("mine.py:anywhere", "hostile.jsonl")
+    result = run("mine.py:anywhere", "hostile.jsonl", "--verbose")
     assert result.exit_code == 0, result.stderr
     result.stdout.encode("utf-8")
     assert not {"\x1b", "\u202e", "\u200b"} & set(result.stdout)
-    assert record(run("mine.py:anywhere", "hostile.jsonl", "--json"))["findings"]
+    assert record("mine.py:anywhere", "hostile.jsonl")["findings"]

@@ -23,7 +23,7 @@ from rewardkit.cli.options import (
     leakage_option,
     rollout_options,
 )
-from rewardkit.cli.output import emit
+from rewardkit.cli.output import emit, recognised
 from rewardkit.errors import did_you_mean
 from rewardkit.findings import counted
 from rewardkit.html.markup import aligned
@@ -94,6 +94,7 @@ OTHER_FAMILIES = {
 @click.option(
     "--write-cases", "written", metavar="FILE", help="Add cases that would catch the findings to this file."
 )
+@click.option("--verbose", is_flag=True, help="Show all findings, with all examples.")
 @click.option("--list", "as_list", is_flag=True, help="List the families and probes, and exit.")
 @as_option
 @rollout_options
@@ -116,6 +117,7 @@ def probe_command(
     baseline: str | None,
     reason: str | None,
     written: str | None,
+    verbose: bool,
     as_list: bool,
     as_: str | None,
     reading: dict[str, Any],
@@ -166,9 +168,9 @@ def probe_command(
         notes.append(f"{counted(record['accepted'], 'finding')} accepted in {baseline}")
         result = under_baseline(result, load_baseline(baseline))
     record["stale"] = [item.finding for item in stale(result)]
-    head = f"{loaded.origin}\n\n" if loaded.origin else ""
-    shown = rendering.text(result, loaded=_loading(reward, as_))
-    emit({**result.record(), **record}, "\n".join([f"{head}{shown}", *([""] * bool(notes)), *notes]), as_json)
+    shown = rendering.text(result, verbose=verbose, loaded=_loading(reward, as_))
+    lines = [*recognised(loaded.origin), shown, *notes]
+    emit({**result.record(), **record}, "\n".join(lines), as_json)
     ctx.exit(1 if fail_on and met(result, fail_on) else 0)
 
 

@@ -77,12 +77,9 @@ def probes_caption(result: ProbeResult) -> str:
 
 
 def probes(result: ProbeResult, *, redact: bool) -> str:
-    """How answers are written, what is paid or lost wrongly, and what could not be decided."""
-    return (
-        rendering.calibration_page(result, texts=not redact)
-        + rendering.findings_page(result, _shown(_others(result), redact), texts=not redact)
-        + rendering.rest_page(result)
-    )
+    """What is paid or lost wrongly, what could not be decided, and what right and wrong answers earn."""
+    found = rendering.findings_page(result, _shown(_others(result), redact), texts=not redact)
+    return found + rendering.rest_page(result, texts=not redact)
 
 
 def _shown(findings: Sequence[Finding], redact: bool) -> list[Finding]:

@@ -81,6 +81,10 @@ class ProbeResult:
     def __repr__(self) -> str:
         return rendering.text(self)
 
+    def text(self, *, verbose: bool = False) -> str:
+        """The plain-text rendering, as it is printed; where it is `verbose` all findings and examples."""
+        return rendering.text(self, verbose=verbose)
+
     def _repr_html_(self) -> str:
         return rendering.page(self)
 

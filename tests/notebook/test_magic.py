@@ -16,7 +16,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 import rewardkit as rk
 from rewardkit.notebook.cell_errors import CellError
-from rewardkit.probes.results.placing import Placed
+from rewardkit.notebook.raised_at import Placed
 from rewardkit.scoring.deadlines import TimeLimit
 
 CELL = """import rewardkit as rk

@@ -46,7 +46,7 @@ def weak():
 def failing(said):
     """A finding whose reason, sentence and example quote a completion."""
     shown = Example("r1", {"completion": SECRET, "ground_truth": SECRET}, float("nan"), None, said=said)
-    evidence = {"kind": "", "value": 1.0, "reason": said, "says": f"fails on 3 of 4: {said}"}
+    evidence = {"value": 0.75, "found": 3, "tried": 4, "reason": said}
     return Finding("wrong_type", "high", None, evidence, 4, None, family="contract", examples=(shown,))
 
 
@@ -55,8 +55,8 @@ def test_contract_and_probes_are_told_apart(flawed):
     assert "1 broken contract (● high)" in contract and "<code>raises</code>" in contract
     assert "1 hole (● high)" in probes and "<code>longer</code>" in probes
     assert "<code>longer</code>" not in contract and "<code>raises</code>" not in probes
-    codes = [code for page in (contract, probes) for code in re.findall(r"<code>(\w+)</code>:", page)]
-    assert sorted(codes) == sorted(item.code for item in flawed.findings)
+    minor = [item.code for item in flawed.findings if item.severity == "info"]
+    assert minor and all(f"<li>{code}: " in probes and code not in contract for code in minor)
 
 
 def test_a_reward_of_primitives_is_said_to_keep_the_contract(good):
@@ -82,7 +82,7 @@ def test_a_redacted_page_has_nothing_of_a_completion(flawed, said):
         assert "Reading the question" not in page and "Let us look at" not in page
         assert "reward(" not in page
     assert "SECRET" in Show().contract(result).data
-    assert "fails on 3 of 4" in shown[0]
+    assert "Not a number. 3 of 4 completions" in shown[0]
 
 
 def test_the_truths_of_a_finding_are_left_out_of_a_redacted_page(flawed):
@@ -208,7 +208,7 @@ def test_the_five_questions_are_answered_and_the_next_step_is_the_first(flawed, 
         "cases passed, 0 missed"
     )
     assert rows["What next?"] == "add the proposed cases to the case file, after reading them"
-    assert dict(Checked.of(flawed, checked, weak).rows)["What next?"].startswith("longer: Let more text")
+    assert dict(Checked.of(flawed, checked, weak).rows)["What next?"].startswith("longer: Cap what length")
     assert "write cases for what" in dict(Checked.of(good, None, None).rows)["What next?"]
 
 
@@ -223,7 +223,7 @@ def test_what_always_fails_is_not_said_to_have_no_hole_and_is_mended_first():
     assert missed.misses
     rows = dict(Checked.of(rk.probe(reward, rollouts, timeout=None), missed, None).rows)
     assert rows["What would a policy find?"].startswith("not known before the reward gives rewards")
-    assert rows["What next?"].startswith("always_errors: Mend what the error says")
+    assert rows["What next?"].startswith("always_errors: Mend it.")
 
 
 # --- the first page
@@ -312,7 +312,7 @@ def test_the_notebook_runs_on_cases_alone(tmp_path):
 
 def test_the_notebook_ends_with_an_error_on_a_finding_where_asked(tmp_path):
     values = {"reward": "gallery:arithmetic.flawed", "cases": "", "fail_on": "high", "only": ["padding"]}
-    with pytest.raises(papermill.PapermillExecutionError, match="arithmetic-flawed: 1 hole"):
+    with pytest.raises(papermill.PapermillExecutionError, match="arithmetic-flawed is not ready: 1 hole"):
         executed(tmp_path, **values)
 
 

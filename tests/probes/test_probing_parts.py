@@ -32,7 +32,7 @@ def test_every_data_source_is_probed_and_one_that_pays_anything_is_a_finding():
     reward, data = srcs({"src8", "src9"})
     (alarm,) = rk.probe(reward, data, **FAST).alarms
     assert (alarm.code, alarm.severity, alarm.part) == ("constant", "high", "src8, src9")
-    assert alarm.sentence.startswith("[src8, src9] the reward is 1 for all")
+    assert alarm.sentence.startswith("Always 1. All ") and "Data source: src8, src9." in alarm.sentence
     assert not rk.probe(*srcs(()), **FAST).alarms
 
 

@@ -5,109 +5,137 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from probed import (
-    FAILING,
-    HOSTILE,
-    LEAKY,
-    ROWS,
-    example,
-    failed,
-    finding,
-    held,
-    leaked,
-    with_findings,
-)
+from probed import FAILING, HOSTILE, LEAKY, ROWS, example, failed, finding, held, leaked, with_findings
 
 import rewardkit as rk
-from rewardkit.findings import SENTENCES
 from rewardkit.probes.probe import Inconclusive
 from rewardkit.probes.results import rendering
 from rewardkit.probes.results.fixes import FIXES, OTHERWISE, fix_for
-from rewardkit.probes.results.summary import alarms_in_words, ran, tried, verdict, written
+from rewardkit.probes.results.sentences import CLAIMS, SAYINGS
+from rewardkit.probes.results.summary import alarms_in_words, ran, tried, verdict
 from rewardkit.probes.strategies.families import FAMILIES, PROBES
 
 LOSS = finding("bold", "warn", "equivalents", evidence={"kind": "loses"})
 ZERO = finding("zero_is_right", "high", "special_values", evidence={"kind": "loses"})
 BROKEN = failed("ValueError: no")
+MINOR = finding("in_code", "info", "look_alikes", examples=(example("MINOR"),))
 
 
 @pytest.mark.parametrize(
     ("findings", "expected"),
     [
-        pytest.param([finding()], "1 hole (high)", id="one"),
-        pytest.param([finding(), finding("empty", "warn")], "2 holes (1 high, 1 warn)", id="two"),
-        pytest.param([finding(), finding("empty")], "2 holes (2 high)", id="two alike"),
-        pytest.param([LOSS], "1 loss of right answers (warn)", id="what is lost is no hole"),
-        pytest.param([ZERO], "1 loss of right answers (high)", id="nor is a right answer of a special value"),
-        pytest.param(
-            [finding("right_unpaid", family="calibration")], "1 loss of right answers (high)", id="or of some"
-        ),
-        pytest.param([BROKEN], "1 broken contract (high)", id="nor is an error"),
-        pytest.param([finding("hang", family="hang")], "1 broken contract (high)", id="nor a hang"),
-        pytest.param(
+        ([finding()], "1 hole (high)"),
+        ([finding(), finding("empty", "warn")], "2 holes (1 high, 1 warn)"),
+        ([LOSS], "1 loss of right answers (warn)"),
+        ([ZERO], "1 loss of right answers (high)"),
+        ([finding("right_unpaid", family="calibration")], "1 loss of right answers (high)"),
+        ([BROKEN], "1 broken contract (high)"),
+        ([finding("hang", family="hang")], "1 broken contract (high)"),
+        (
             [BROKEN, finding(), LOSS],
             "1 hole (high), 1 loss of right answers (warn), 1 broken contract (high)",
-            id="holes first",
         ),
-        pytest.param([], "", id="none"),
+        ([], ""),
     ],
 )
 def test_alarms_are_counted_by_what_they_are(findings, expected):
     assert alarms_in_words(findings) == expected
 
 
-def test_the_verdict_says_how_much_was_tried_where_nothing_was_found():
+def first_line(*findings, **options):
+    return repr(with_findings(*findings, **options)).splitlines()[0]
+
+
+def test_the_first_line_says_whether_it_is_ready_and_how_much_was_tried_where_nothing_was_found():
+    assert first_line(finding(), LOSS).startswith("strict is not ready: 1 hole (● high), 1 loss of right")
+    assert first_line(LOSS, MINOR) == (
+        "strict is usable: 1 loss of right answers (▲ warn); 1 for information"
+    )
     result = held()
-    assert result.alarms == ()
-    first = repr(result).splitlines()[0]
-    assert first.startswith(f"strict: no hole found in {len(ran(result))} probes on 4 prompts, ")
-    assert f"{result.calls:,} calls" in first
+    assert first_line() == f"strict: no hole found in {tried(result)}"
+    assert tried(result) == f"{len(ran(result))} probes on 4 prompts, {result.calls:,} calls"
+    accepted = first_line(finding(accepted="older prompts need it"))
+    assert accepted.startswith("strict: no other hole found in ") and accepted.endswith("; 1 accepted")
+    untried = {item.name: 1 for item in PROBES}
+    assert first_line(untried=untried) == "strict: inconclusive: no prompt could be probed"
 
 
 def test_only_probes_that_fit_and_were_reached_are_said_to_have_run():
     result = held()
     fitting = {item.name for item in PROBES if any(map(item.fits, result.calibration.subjects))}
     assert set(ran(result)) == fitting - set(result.untried)
-    assert "every_choice" not in fitting and "every_number" in fitting
+    assert f"{len(PROBES) - len(fitting)} probes do not apply" in repr(result)
     late = with_findings(untried={"every_number": 3})
     assert set(ran(result)) - set(ran(late)) == {"every_number"}
-    assert "not tried, as the budget was over: every_number" in repr(late)
-    assert "--budget" in repr(late)
+    assert "Inconclusive: the budget was over; budget=... (--budget) for more: every_number" in repr(late)
 
 
 def test_a_reward_that_always_fails_is_not_said_to_have_been_probed():
     result = rk.probe(FAILING, ROWS, timeout=None)
-    assert [item.code for item in result.findings] == ["always_errors"]
-    assert ran(result) == ()
-    assert tried(result) == f"{result.calls} calls"
-    assert verdict(result) == "1 broken contract (● high)"
+    assert [item.code for item in result.findings] == ["always_errors"] and ran(result) == ()
+    assert verdict(result) == "1 broken contract (● high)" and f"Tried: {result.calls} calls\n" in repr(
+        result
+    )
 
 
-def test_what_could_not_be_tried_is_no_success():
-    result = with_findings(untried={item.name: 1 for item in PROBES})
-    assert verdict(result) == "inconclusive: no prompt could be probed"
+# --- the page of a terminal
 
 
-def test_what_is_accepted_is_not_counted_and_not_hidden():
-    known = finding(accepted="older prompts need it", severity="high")
-    result = with_findings(known)
-    assert verdict(result).startswith("no other hole found in ")
-    assert verdict(result).endswith("; 1 accepted")
-    assert "older prompts need it" in repr(result) and "older prompts need it" in result._repr_html_()
+def test_a_finding_has_its_sentence_the_shortest_example_and_what_to_do():
+    text = repr(leaked())
+    (worst,) = leaked().alarms
+    words = " ".join(text.split())
+    assert f"● high {worst.code}: {worst.sentence}" in words and f"fix: {fix_for(worst)}" in words
+    assert re.search(r"rollout \S+, truth '\d+': earns 1.2; a right answer earns 1.2, a wrong one 0.2", words)
+    assert text.count(" | ") == 1 and "shown by" not in text and "95 %" not in text
 
 
-def test_a_finding_has_its_sentence_rate_examples_snippet_and_what_to_do():
-    result = leaked()
-    (worst, *_) = result.alarms
-    text = rendering.finding_text(worst, LEAKY)
-    assert worst.sentence in text
-    assert f"{worst.evidence['found']} of {worst.evidence['tried']} prompts" in text
-    assert f"truth {worst.examples[0].columns['ground_truth']!r}: earns " in text
-    assert "; a right answer earns 1.2, a wrong one 0.2" in text
-    assert "⟦prediction: " in text
-    assert f"next: {fix_for(worst)}" in text
-    page = result._repr_html_()
-    assert ">prediction</sup>" in page and "the lines that show it" in page
+def test_a_page_has_at_most_25_lines_of_a_terminal_however_much_was_found():
+    long = example("word " * 900 + "\n" * 30 + "<answer>7</answer>")
+    many = [
+        finding("mentioned", "high", "shotgun", component="c" * 60, examples=(long,), part="p" * 60)
+        for _ in range(9)
+    ]
+    unknown = tuple(Inconclusive(f"probe {place}", "no time " * 60) for place in range(5))
+    text = repr(with_findings(*many, MINOR, inconclusive=unknown))
+    assert height(text) <= 25 and text.count("fix: ") == 2 and "\nand 3 more\n" in text
+    assert height(repr(with_findings(*many[:3], inconclusive=unknown))) <= 25
+    assert height(repr(leaked())) < 12
+
+
+def height(text):
+    """Lines in a terminal of 110 characters."""
+    return sum(-(-len(line) // 110) or 1 for line in text.splitlines())
+
+
+def test_all_that_was_found_is_shown_where_asked():
+    shown = example("the same"), example("the same", rollout_id="r2"), example("a\n" * 100)
+    worst = finding(examples=shown, evidence={"also": ["certain", "rubric"]})
+    known = finding(accepted="older prompts need it")
+    result = with_findings(worst, MINOR, known, inconclusive=(Inconclusive("hang", "no time"),) * 2)
+    short, text, page = repr(result), result.text(verbose=True), result._repr_html_()
+    for told in (
+        "rollouts r1, r2: earns 1",
+        "same cause: certain, rubric",
+        "rate: 100 % of 4 (95 % interval 50 % to 100 %)",
+        "reward(completion=",
+        "in_code: A look-alike passes.",
+        "older prompts need it",
+        "4 prompts (number): a right answer 1, a wrong one 0",
+    ):
+        assert told in text and told in page.replace("&#x27;", "'"), told
+        assert told not in short or told.startswith("rollouts")
+    assert text.count("| the same") == 1 and "lines⟩" in text
+    assert text.count("hang: no time") == 2 and "Inconclusive: hang: no time (and 1 more)" in short
+    assert "MINOR" not in text + page
+    loaded = rendering.text(result, verbose=True, loaded="reward = mine()")
+    assert "The lines that show a finding are for reward = mine()" in loaded
+
+
+def test_what_a_field_took_is_marked():
+    (worst,) = leaked().alarms
+    assert "⟦prediction: " in rendering.finding_text(worst, LEAKY)
+    assert ">prediction</sup>" in leaked()._repr_html_()
 
 
 def test_the_lines_that_show_a_finding_give_what_they_say():
@@ -115,46 +143,32 @@ def test_the_lines_that_show_a_finding_give_what_they_say():
         (line,) = re.findall(r"shown by: (.*)", rendering.finding_text(item, LEAKY))
         code, _, told = line.partition("  # ")
         assert eval(code, {"reward": LEAKY}) == pytest.approx(float(told.partition(";")[0]))
+    several = finding("depends_on_order", family="contract", evidence={"kind": "contract", "says": "differs"})
+    assert 'shown by: rk.probe(reward, rollouts, only="contract")' in rendering.finding_text(several, LEAKY)
 
 
-def test_the_worst_come_first_and_what_is_for_information_is_short():
-    minor = finding("in_code", "info", "look_alikes", examples=(example("MINOR"),))
-    result = with_findings(finding(), finding("empty", "warn", "nothing_there"), minor)
-    for made in (repr(result), result._repr_html_()):
+@pytest.mark.parametrize(("completion", "expected"), [("", "(nothing)"), (" \n", "(white space: ' \\n')")])
+def test_a_completion_in_which_nothing_can_be_seen_is_told_in_words(completion, expected):
+    result = with_findings(finding(examples=(example(completion),)))
+    assert f"| {expected}" in repr(result)
+    assert expected.replace("'", "&#x27;") in result._repr_html_()
+
+
+def test_the_worst_come_first():
+    result = with_findings(finding(), finding("empty", "warn", "nothing_there"), MINOR)
+    for made in (result.text(verbose=True), result._repr_html_()):
         places = [made.index(word) for word in ("longer", "empty", "in_code")]
         assert places == sorted(places)
-        assert "MINOR" not in made
-    assert "1 for information" in result._repr_html_()
 
 
-def test_three_examples_of_one_completion_are_shown_once():
-    of = tuple(example("the same", rollout_id=name) for name in ("r1", "r2", "r3"))
-    text = rendering.finding_text(finding(examples=of), LEAKY)
-    assert text.count("| the same") == 1
-    assert "rollouts r1, r2, r3: earns 1" in text
+def test_a_reward_that_asks_for_no_truth_is_told_as_such():
+    length = rk.Component("short", rk.measure.length(full_until=2, zero_from=9))
+    rows = [{"prompt": f"p{n}", "completion": "word " * (n + 1)} for n in range(8)]
+    text = rk.probe(rk.Reward("short", components=[length]), rows).text(verbose=True)
+    assert "no truth is asked for: the best rollout 1" in text
 
 
-@pytest.mark.parametrize(
-    ("completion", "expected"),
-    [
-        pytest.param("", "(nothing)", id="nothing"),
-        pytest.param(" \n", "(white space: ' \\n')", id="white space"),
-    ],
-)
-def test_a_completion_in_which_nothing_can_be_seen_is_told_in_words(completion, expected):
-    item = finding(examples=(example(completion),))
-    assert f"| {expected}" in rendering.finding_text(item, LEAKY)
-    assert expected.replace("'", "&#x27;") in with_findings(item)._repr_html_()
-
-
-def test_many_lines_do_not_fill_a_terminal():
-    text = rendering.finding_text(finding(examples=(example("a\n" * 100),)), LEAKY)
-    assert len(text.splitlines()) < 20 and "lines⟩" in text
-
-
-def test_what_no_single_call_shows_is_shown_by_probing():
-    item = finding("depends_on_order", family="contract", evidence={"kind": "contract", "says": "differs"})
-    assert 'shown by: rk.probe(reward, rollouts, only="contract")' in rendering.finding_text(item, LEAKY)
+# --- whatever texts hold
 
 
 class Tags(HTMLParser):
@@ -186,83 +200,114 @@ class Tags(HTMLParser):
 )
 def test_whatever_a_text_holds_the_page_and_the_terminal_are_safe(item):
     result = with_findings(item, inconclusive=(Inconclusive(HOSTILE, HOSTILE),))
-    page, text = result._repr_html_(), repr(result)
+    page = result._repr_html_()
     seen = Tags(page)
     assert "script" not in seen.names and "<script>" in seen.shown
-    for made in (page, text):
+    for made in (page, repr(result), result.text(verbose=True)):
         assert all(sign.isprintable() or sign in "\n\t" for sign in made)
         made.encode("utf-8")
     assert page.count("<div") == page.count("</div>")
 
 
 def test_without_texts_a_page_has_no_completion_and_no_truth():
-    result = leaked()
-    with_texts, without = rendering.page(result), rendering.page(result, texts=False)
-    assert "<answer>" in Tags(with_texts).shown and "truth '" in Tags(with_texts).shown
-    assert "reward(" in with_texts and "prediction</sup>" in with_texts
-    shown = Tags(without).shown.replace("written as <answer>", "")
-    assert "<answer>" not in shown and "truth '" not in shown
-    assert "reward(" not in without and "</sup>" not in without
+    pages = {texts: rendering.page(leaked(), texts=texts) for texts in (True, False)}
+    for told in ("<answer>", "truth '", "reward("):
+        assert told in Tags(pages[True]).shown and told not in Tags(pages[False]).shown
+    assert "</sup>" in pages[True] and "</sup>" not in pages[False]
 
 
-def test_how_answers_are_written_and_what_they_earn_is_told():
-    (item,) = written(held())
-    assert item.prompts == 4 and item.kinds == ("number",)
-    assert item.right == (1.0, 1.0) and item.wrong == (0.0, 0.0)
-    text = repr(held())
-    assert "Calibrated on 4 prompts (answers: number), written as <answer>" in text
-    assert re.search(r"a right answer earns +1\n", text)
+# --- sentences and fixes
 
 
-def test_a_reward_that_asks_for_no_truth_is_told_as_such():
-    reward = rk.Reward(
-        "short", components=[rk.Component("short", rk.measure.length(full_until=2, zero_from=9))]
-    )
-    rows = [{"prompt": f"p{n}", "completion": "word " * (n + 1)} for n in range(8)]
-    text = repr(rk.probe(reward, rows))
-    assert "no truth is asked for" in text and "the best rollout earns" in text
+def pays(gain, **evidence):
+    return finding(component="detail", evidence={"says": "filler text", "gain": gain, **evidence})
 
 
-# --- fixes
+FAILS = {"found": 3, "tried": 40, "reason": "ValueError: no"}
+SENTENCES = [
+    (pays(2), "Padding pays. Filler text beat the right answer on 4 of 4 prompts. Component: detail."),
+    (pays(1), "Padding pays. Filler text earned as much as the right answer on 4 of 4 prompts."),
+    (pays(0.63), "Padding pays. Filler text closed 63 % of the gap to the right answer on 4 of 4 prompts."),
+    (pays(1, truth=False), "earned as much as the best rollout"),
+    (pays(1, knows="known"), "earned as much as a proper answer"),
+    (finding("negated", family="shotgun"), "Denying the answer pays. More words"),
+    (LOSS, "A right answer loses. There was no credit for more words on 4 of 4 prompts."),
+    (finding(evidence={"kind": "fooled", "gain": 0.2}), "what real ones do on 4 of 4 prompts: 20 % of full"),
+    (
+        finding("order", part="math", evidence={"kind": "contract", "says": "is random"}),
+        "The reward is random. ",
+    ),
+    (finding(part="math"), "Data source: math."),
+    (
+        finding("order", component="c", evidence={"kind": "contract", "says": "differs."}),
+        "The component differs.",
+    ),
+    (
+        finding("order", component="c", evidence={"kind": "contract", "says": "Random. So."}),
+        "Random. So. Comp",
+    ),
+    (finding("raises", evidence=FAILS), "Crashes. 3 of 40 completions raised an error: ValueError: no."),
+    (
+        finding("always_errors", evidence={**FAILS, "found": 40}),
+        "Fails on everything. All 40 completions raised an error: ValueError: no.",
+    ),
+    (
+        finding("constant", evidence={"value": 0.5, "found": 1200, "tried": 1200, "unjudged": 0}),
+        "Always 0.5. All 1,200 scored completions earned it, right, wrong and empty ones alike: it teaches",
+    ),
+    (
+        finding("loses_notation", evidence={"lost": "**4**", "rollouts": 1, "unpaid": "**4** (1)"}),
+        "There was no credit for **4**. 1 right rollout went unpaid: **4** (1).",
+    ),
+    (
+        finding("hang", evidence={"seconds": 5.0, "what": "brackets", "length": 900}),
+        "Hangs. There was no score within 5 s for brackets. One such completion stops the training.",
+    ),
+    (finding("hang", evidence={"seconds": 5.0, "what": "brackets", "length": 90_000}), "for brackets."),
+    (
+        finding("leakage", evidence={"right": 2.5, "wrong": 1.5, "floor": 0.95, "gain": 0.35}),
+        "A well-formed wrong answer earned 35 % of full marks (1.5; a right one 2.5, nothing 0.95).",
+    ),
+]
 
 
-def test_every_family_and_every_probe_has_something_to_do():
-    for family in FAMILIES:
-        assert family in FIXES
+@pytest.mark.parametrize(("item", "told"), SENTENCES, ids=[told[:50] for _, told in SENTENCES])
+def test_a_finding_is_told_in_plain_sentences(item, told):
+    assert told in item.sentence
+    assert item.sentence.endswith(".") and ".." not in item.sentence
+    assert told.endswith("brackets.") is item.sentence.endswith("brackets.")
+
+
+def test_every_family_and_every_probe_has_a_claim_and_something_to_do_in_one_line():
     for item in PROBES:
-        told = fix_for(finding(item.name, family=item.family))
-        assert (told != OTHERWISE and told.endswith(".")) or told.endswith("..."), item.name
+        made = finding(item.name, family=item.family)
+        told = fix_for(made)
+        assert told != OTHERWISE and len(told) <= 98 and told.endswith("."), item.name
+        if item.expects in ("wrong", "mark"):
+            assert item.name in CLAIMS or item.family in CLAIMS, item.name
+    assert set(FAMILIES) <= set(FIXES)
 
 
-def test_the_fixes_are_of_codes_that_there_are():
-    modules = [path for path in Path(rendering.__file__).parent.glob("*.py") if path.stem not in OWN]
-    source = "\n".join(path.read_text() for path in modules)
-    known = {*FAMILIES, *(code.removeprefix("probe:") for code in SENTENCES), *(item.name for item in PROBES)}
-    assert [code for code in FIXES if code not in known and f'"{code}"' not in source] == []
-
-
-OWN = ("fixes", "rendering", "summary", "baseline")
+def test_the_claims_sayings_and_fixes_are_of_codes_that_there_are():
+    rooms = [Path(rendering.__file__).parent, Path(rk.probes.__file__).parent / "contract"]
+    own = ("fixes", "sentences", "rendering")
+    source = "".join(path.read_text() for room in rooms for path in room.glob("*.py") if path.stem not in own)
+    known = {*FAMILIES, *(item.name for item in PROBES), "exploit"}
+    codes = {*FIXES, *SAYINGS, *CLAIMS} - known
+    assert [code for code in codes if f'"{code}"' not in source] == []
 
 
 def test_the_primitives_that_fixes_name_are_there():
     named = {name for text in FIXES.values() for name in re.findall(r"\brk((?:\.\w+)+)", text)}
-    assert len(named) > 15
+    assert len(named) > 12
     for path in named:
         place = rk
         for name in path.strip(".").split("."):
             place = getattr(place, name)
 
 
-@pytest.mark.parametrize(
-    ("code", "family", "closed"),
-    [
-        pytest.param("mentioned", "shotgun", rk.extract.tag("answer"), id="mentioned"),
-        pytest.param("several_marks", "shotgun", rk.extract.tag("answer"), id="several_marks"),
-    ],
-)
-def test_what_a_fix_proposes_closes_the_hole(code, family, closed):
-    reward = rk.Reward(
-        "mended", fields={"prediction": closed}, components=[rk.Component("right", rk.verify.numbers_equal)]
-    )
-    assert rk.probe(reward, ROWS, only=[code]).alarms == ()
-    assert repr(closed).partition("(")[0] in fix_for(finding(code, family=family))
+@pytest.mark.parametrize("code", ["mentioned", "several_marks"])
+def test_what_a_fix_proposes_closes_the_hole(code):
+    tag, correct = rk.extract.tag("answer"), rk.Component("right", rk.verify.numbers_equal)
+    assert rk.probe(rk.Reward("mended", {"prediction": tag}, [correct]), ROWS, only=[code]).alarms == ()
+    assert "rk.extract.tag(" in fix_for(finding(code, family="shotgun"))

@@ -50,15 +50,13 @@ def assert_holds(
     if severity not in ALARMING:
         raise InputError(f"severity={severity!r} is none that fails; use one of {', '.join(ALARMING)}")
     result = probe(reward, rollouts, baseline=baseline, **options)
-    name = one_line(reward.name)
+    name = repr(one_line(reward.name))
     if failing := met(result, severity):
-        found = "\n\n".join(finding_text(item, reward) for item in failing)
-        raise AssertionError(
-            f"reward {name!r} does not hold: {alarms_in_words(failing)} in {tried(result)}\n\n{found}"
-        )
+        head = f"reward {name} does not hold: {alarms_in_words(failing)} in {tried(result)}"
+        raise AssertionError("\n\n".join([head, *(finding_text(item, reward) for item in failing)]))
     if result.probes and not ran(result) and not any(item.code in ALONE for item in result.findings):
         why = "; ".join(one_line(item.why, 600) for item in result.inconclusive) or "there was nothing to try"
-        raise AssertionError(f"reward {name!r} was not probed, so nothing says that it holds: {why}")
+        raise AssertionError(f"reward {name} was not probed, so nothing says that it holds: {why}")
 
 
 def met(result: ProbeResult, severity: str) -> list[Finding]:

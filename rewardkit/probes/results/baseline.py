@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +17,13 @@ from rewardkit.rollouts.write import write_whole
 if TYPE_CHECKING:
     from rewardkit.probes.probe import ProbeResult
 
-__all__ = ["Accepted", "Baseline", "accept", "grown", "load_baseline", "stale", "under_baseline"]
+__all__ = ["ALONE", "Accepted", "Baseline", "accept", "changes", "load_baseline", "stale", "under_baseline"]
 
-NEEDED = ("reward", "finding", "reason", "date", "severity")
 ALONE = ("constant", "ignores_truth", "inverted", "always_errors", "always_abstains", "always_late")
 """Findings behind which nothing else was tried, of all or of their part."""
+
+RENAMED: dict[str, str] = {}
+"""Code that a finding had in an earlier version -> the one it has now; baselines are read with both."""
 
 
 @dataclass(frozen=True)
@@ -35,11 +37,13 @@ class Accepted:
     severity: str
 
 
+NEEDED = tuple(item.name for item in fields(Accepted))
+
+
 @dataclass(frozen=True)
 class Baseline:
-    """What a baseline file says, of one reward or of several, and its path."""
+    """What a baseline file says, of one reward or of several."""
 
-    path: str
     accepted: tuple[Accepted, ...] = ()
 
     def entry(self, finding: Finding) -> Accepted | None:
@@ -56,52 +60,39 @@ def load_baseline(path: str | Path) -> Baseline:
 
     InputError: there is no such file, or it is none.
     """
-    return Baseline(str(path), tuple(_entry(raw) for raw in _read(path)["accepted"]))
+    entries = _read(Path(path))["accepted"]
+    return Baseline(tuple(Accepted(**{name: raw[name] for name in NEEDED}) for raw in entries))
 
 
-def accept(
-    path: str | Path,
-    findings: Iterable[Finding],
-    reason: str,
-    date: str | datetime.date | None = None,
-    *,
-    reward: str,
-) -> int:
+def accept(path: str | Path, findings: Iterable[Finding], reason: str, *, reward: str) -> int:
     """Write findings of a reward into a baseline, made where there is none, and give how many were written.
 
-    `reward` is its name. An entry for the same finding of it is replaced, the others stay as they are. `date`
-    is today's where none is given. InputError: no reason, no date such as "2026-11-22", a file or folder that
-    cannot be used.
+    `reward` is its name. An entry for the same finding of it is replaced, the others stay as they are.
+    InputError: no reason, a file or folder that cannot be used.
     """
     if not isinstance(reason, str) or not reason.strip():
         raise InputError(
             f"reason={reason!r} does not say why a finding is accepted; write a sentence for the next reader"
         )
-    day = str(date if date is not None else datetime.date.today())
-    if not _is_date(day):
-        raise InputError(f"date={date!r} is no date; write it as '2026-11-22'")
     file = Path(path).resolve()  # where a link leads to, which a new file would take the place of
     if not file.parent.is_dir():
         raise InputError(f"there is no folder {str(file.parent)!r} to write {file.name!r} to; make it first")
     whole = _read(file) if file.exists() else {"accepted": []}
-    fresh: dict[tuple[str, str], dict[str, Any]] = {}
-    for item in findings:
-        known = fresh.get((reward, item.key))
-        if known is None or _graver(item.severity, known["severity"]):
-            values = (reward, item.key, reason.strip(), day, item.severity)
-            fresh[reward, item.key] = dict(zip(NEEDED, values, strict=True))
-    count = len(fresh)
+    today = str(datetime.date.today())
+    fresh: dict[str, dict[str, str]] = {}
+    for item in sorted(findings, key=lambda item: SEVERITIES.index(item.severity), reverse=True):
+        fresh[item.key] = asdict(Accepted(reward, item.key, reason.strip(), today, item.severity))
+    kept = [raw for raw in whole["accepted"] if raw["reward"] != reward or raw["finding"] not in fresh]
     if fresh or not file.exists():
-        kept = [fresh.pop((raw["reward"], raw["finding"]), raw) for raw in whole["accepted"]]
-        text = _written({**whole, "accepted": [*kept, *fresh.values()]})
-        write_whole(file, lambda temporary: temporary.write_bytes(text))
-    return count
+        text = json.dumps({**whole, "accepted": [*kept, *fresh.values()]}, indent=2) + "\n"
+        write_whole(file, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+    return len(fresh)
 
 
 def under_baseline(result: ProbeResult, baseline: Baseline | str | Path) -> ProbeResult:
     """The result with `accepted` filled in the findings that a baseline knows of the reward of this name.
 
-    One that is graver than when it was accepted counts again: see `grown`.
+    One that is graver than when it was accepted counts again: see `changes`.
     """
     if not isinstance(baseline, Baseline):
         baseline = load_baseline(baseline)
@@ -109,17 +100,22 @@ def under_baseline(result: ProbeResult, baseline: Baseline | str | Path) -> Prob
     findings = []
     for item in result.findings:
         entry = baseline.entry(item)
-        known = entry is not None and not _graver(item.severity, entry.severity)
+        known = entry and SEVERITIES.index(item.severity) >= SEVERITIES.index(entry.severity)
         findings.append(replace(item, accepted=entry.reason if entry and known else ""))
     return replace(result, findings=tuple(findings), baseline=baseline)
 
 
-def grown(result: ProbeResult) -> list[tuple[Finding, Accepted]]:
-    """The findings that were accepted when they were less grave, with what was accepted."""
-    if result.baseline is None:
-        return []
-    pairs = [(item, result.baseline.entry(item)) for item in result.findings if not item.accepted]
-    return [(item, entry) for item, entry in pairs if entry is not None]
+def changes(result: ProbeResult) -> Iterator[str]:
+    """A sentence for each entry that does not fit any more: the finding is graver now, or gone."""
+    for item in result.findings:
+        entry = result.baseline.entry(item) if result.baseline and not item.accepted else None
+        if entry is not None:
+            yield (
+                f"{item.key} was accepted as {entry.severity} on {entry.date} and is {item.severity} now: it "
+                "counts again"
+            )
+    for entry in stale(result):
+        yield f"{entry.finding}, accepted on {entry.date}, is not found any more: take it out of the file"
 
 
 def stale(result: ProbeResult) -> tuple[Accepted, ...]:
@@ -132,63 +128,32 @@ def stale(result: ProbeResult) -> tuple[Accepted, ...]:
     return tuple(item for item in result.baseline.accepted if item.finding not in found)
 
 
-def _graver(severity: str, other: str) -> bool:
-    return SEVERITIES.index(severity) < SEVERITIES.index(other)
-
-
-def _is_date(text: str) -> bool:
-    try:
-        return datetime.date.fromisoformat(text).isoformat() == text
-    except ValueError:
-        return False
-
-
-def _read(path: str | Path) -> dict[str, Any]:
-    """A baseline file as JSON, of which all entries can be used. InputError: it is none."""
-    file = Path(path)
+def _read(file: Path) -> dict[str, Any]:
+    """A baseline file as JSON, with entries that can be used, under today's codes. InputError: it is none."""
     if not file.is_file():
         raise InputError(
-            f"there is no baseline file {str(path)!r}; accept what is found now into it, with "
+            f"there is no baseline file {str(file)!r}; accept what is found now into it, with "
             "'rewardkit probe ... --baseline FILE --accept REASON'"
         )
     try:
         whole = json.loads(file.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{str(path)!r} is no JSON ({error}); a baseline is one object") from None
-    entries = whole.get("accepted") if isinstance(whole, dict) else None
-    if not isinstance(entries, list):
+        raise InputError(f"{str(file)!r} is no JSON ({error}); a baseline is one object") from None
+    if not isinstance(whole, dict) or not isinstance(whole.get("accepted"), list):
+        raise InputError(f"{str(file)!r} is no baseline; that is a JSON object with a list 'accepted'")
+    return {
+        **whole,
+        "accepted": [_entry(raw, f"{file}: entry {n}") for n, raw in enumerate(whole["accepted"], 1)],
+    }
+
+
+def _entry(raw: Any, where: str) -> dict[str, Any]:
+    """An entry with today's code. InputError: it is none."""
+    whole = isinstance(raw, dict) and all(isinstance(raw.get(name), str) for name in NEEDED)
+    if not whole or not raw["reason"].strip() or raw["severity"] not in SEVERITIES:
         raise InputError(
-            f"{str(path)!r} is no baseline; that is a JSON object with a list 'accepted' of objects with "
-            f"{', '.join(NEEDED)}"
+            f"{where} is {raw!r}; it needs texts for {', '.join(NEEDED)}, the severity one of "
+            f"{', '.join(SEVERITIES)}"
         )
-    seen: set[tuple[str, str]] = set()
-    for place, raw in enumerate(entries):
-        where = f"{path}: entry {place + 1}"
-        if isinstance(raw, dict) and "reward" not in raw and {*NEEDED[1:]} <= {*raw}:
-            raise InputError(
-                f"{where} does not say of which reward {raw['finding']!r} was accepted, as files of before "
-                "rewardkit knew findings by their reward; accept what is found now into a new file"
-            )
-        if not isinstance(raw, dict) or not all(isinstance(raw.get(name), str) for name in NEEDED):
-            raise InputError(f"{where} is {raw!r}; an entry has texts for {', '.join(NEEDED)}")
-        if raw["severity"] not in SEVERITIES:
-            raise InputError(f"{where}: severity {raw['severity']!r} is none of {', '.join(SEVERITIES)}")
-        if not _is_date(raw["date"]) or not raw["reason"].strip():
-            raise InputError(f"{where} needs a reason and a date such as '2026-11-22'; it is {raw!r}")
-        if (raw["reward"], raw["finding"]) in seen:
-            raise InputError(
-                f"{where}: {raw['finding']!r} of {raw['reward']!r} is accepted twice; keep one of the two"
-            )
-        seen.add((raw["reward"], raw["finding"]))
-    return dict(whole)
-
-
-def _entry(raw: dict[str, Any]) -> Accepted:
-    return Accepted(**{name: raw[name] for name in NEEDED})
-
-
-def _written(whole: dict[str, Any]) -> bytes:
-    try:
-        return f"{json.dumps(whole, indent=2, ensure_ascii=False)}\n".encode()
-    except UnicodeEncodeError:  # half a character in the name of a part, which only an escape can write
-        return f"{json.dumps(whole, indent=2)}\n".encode()
+    code, *rest = raw["finding"].split("/")
+    return {**raw, "finding": "/".join([RENAMED.get(code, code), *rest])}

@@ -48,45 +48,38 @@ def append_cases(path: str | Path, cases: Iterable[Mapping[str, Any]]) -> int:
     before = file.read_bytes() if file.is_file() else b""
     names = {case.name for case in load_cases(file)} if before.strip() else set()
     asked = {_asked(case) for _, case in json_lines(file)} if before.strip() else set()
-    lines: list[str] = []
+    lines: list[bytes] = []
     for case in cases:
         load_cases([case])
-        line = _line({**case, "name": _free(str(case.get("name", "case")), names)})
+        name = _free(str(case.get("name", "case")), names)
+        line = _line({"name": name, **case} | {"name": name})
         if _asked(case) not in asked:
             asked.add(_asked(case))
-            names.add(json.loads(line)["name"])
+            names.add(name)
             lines.append(line)
     if lines:
-        joint = b"\n" if before and not before.endswith(b"\n") else b""
-        added = "".join(f"{line}\n" for line in lines).encode("utf-8")
-        write_whole(file, lambda temporary: temporary.write_bytes(before + joint + added))
+        joint = b"\n" * bool(before and not before.endswith(b"\n"))
+        write_whole(file, lambda temporary: temporary.write_bytes(before + joint + b"".join(lines)))
     return len(lines)
 
 
-def _line(case: Mapping[str, Any]) -> str:
-    """A case as it is written: its name first."""
-    ordered = {"name": case["name"], **case}
+def _line(case: Mapping[str, Any]) -> bytes:
+    """A case as it is written; half a character as an escape."""
     try:
-        text = json.dumps(ordered, ensure_ascii=False, allow_nan=False)
-        text.encode("utf-8")
-    except UnicodeEncodeError:  # half a character, which only an escape can write
-        text = json.dumps(ordered, allow_nan=False)
+        text = json.dumps(case, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise CasesError(
             f"case {case['name']!r} cannot be written as JSON ({error}); give texts, numbers, lists and dicts"
         ) from None
-    return text
+    return f"{text}\n".encode("utf-8", "backslashreplace")
 
 
 def _asked(case: Mapping[str, Any]) -> str:
     """What a case asks and expects, as a key."""
-    return json.dumps(
-        {key: value for key, value in case.items() if key not in SAYING}, sort_keys=True, default=preview
-    )
+    kept = {key: value for key, value in case.items() if key not in SAYING}
+    return json.dumps(kept, sort_keys=True, default=preview)
 
 
 def _free(name: str, taken: Collection[str]) -> str:
     """The name, with a number behind it where it is taken."""
-    if name not in taken:
-        return name
-    return next(other for at in count(2) if (other := f"{name} ({at})") not in taken)
+    return next(one for at in count(1) if (one := f"{name} ({at})" if at > 1 else name) not in taken)

@@ -1,8 +1,7 @@
-"""Shown: a completion as a person can read it: short, nothing hidden in it, what fields took marked."""
+"""Excerpts: a completion as a person can read it: short, nothing hidden in it, what fields took marked."""
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,9 +16,6 @@ LONGEST = 420  # characters of a completion that are shown, and of what a field 
 AROUND = 60  # characters shown on both sides of what a field took
 EXTRACTED = 20_000  # characters of a completion up to which fields are shown
 MARKED = 4  # spans of a field
-WORD = 20  # characters that a gap is moved by, so that it does not part a word
-RUN = 8  # characters that are shown of a run of one
-RUNS = re.compile(rf"(.)\1{{{2 * RUN},}}", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -31,23 +27,16 @@ class Shown:
 
     def bracketed(self) -> str:
         """The text with what each field took in brackets that name it, for a terminal."""
-        edges = [(span, name) for name, found in self.spans.items() for span in found]
-        opened = sorted(edges, key=lambda edge: (edge[0][0], -edge[0][1]))
-        pieces: list[str] = []
-        stack: list[int] = []
-        for at in range(len(self.text) + 1):
-            while stack and stack[-1] <= at:
-                stack.pop()
-                pieces.append("⟧")
-            while opened and opened[0][0][0] == at:
-                (_, end), name = opened.pop(0)
-                pieces.append(f"⟦{name}: ")
-                stack.append(min(end, *stack) if stack else end)
-            while stack and stack[-1] <= at:  # an empty span
-                stack.pop()
-                pieces.append("⟧")
-            pieces.append(self.text[at : at + 1])
-        return "".join(pieces)
+        marks = []
+        for name, found in self.spans.items():
+            for start, end in found:
+                opened = f"⟦{name}: "
+                empty = start == end
+                marks += [(start, 1, opened + "⟧" * empty)] + [(end, 0, "⟧")] * (not empty)
+        text = self.text
+        for place, _, mark in sorted(marks, key=lambda mark: mark[:2], reverse=True):
+            text = f"{text[:place]}{mark}{text[place:]}"
+        return text
 
 
 def field_spans(reward: Reward, columns: Mapping[str, Any]) -> dict[str, list[Span]]:
@@ -71,81 +60,43 @@ def shown(text: str, spans: Mapping[str, Sequence[Span]] | None = None, *, longe
 
     What stands around the spans is kept; they are those of the text that is shown.
 
-    >>> shown("0123456789" * 10, longest=30).text, shown("a" * 1000 + "!").text
-    ('01234567890123456789 ⟨70 characters⟩ 0123456789', 'aaaaaaaa ⟨992 characters⟩ !')
+    >>> shown("0123456789" * 10, longest=30).text
+    '01234567890123456789 ⟨70 characters⟩ 0123456789'
     """
     spans = spans or {}
-    pieces, places, length = [], [], 0
-    position = 0
     kept = _kept(text, [span for found in spans.values() for span in found], longest)
+    pieces: list[str] = []
+    places: list[tuple[int, int, int]] = []  # start and end of a piece, and its start in what is shown
+    position = 0
     for start, end in [*kept, (len(text), len(text))]:
         if start > position:
-            gap = f" ⟨{start - position:,} characters⟩ "
-            pieces.append(gap)
-            length += len(gap)
-        places.append((start, end, length))
-        seen = visible(text[start:end])
-        pieces.append(seen)
-        length += len(seen)
+            pieces.append(f" ⟨{start - position:,} characters⟩ ")
+        places.append((start, end, sum(map(len, pieces))))
+        pieces.append(visible(text[start:end]))
         position = end
 
     def moved(at: int) -> int:
         start, end, before = next(place for place in places if at <= place[1])
         return before + len(visible(text[start : max(start, min(at, end))]))
 
-    return Shown(
-        "".join(pieces),
-        {name: [(moved(start), moved(end)) for start, end in found] for name, found in spans.items()},
-    )
+    moved_spans = {name: [(moved(low), moved(high)) for low, high in found] for name, found in spans.items()}
+    return Shown("".join(pieces), moved_spans)
 
 
 def _kept(text: str, spans: Sequence[Span], longest: int) -> list[Span]:
-    """The pieces of a text that are shown: its beginning and end, and what stands around the spans.
-
-    Of one character again and again only the first few.
-    """
-    runs = [(found.start() + RUN, found.end()) for found in RUNS.finditer(text)]
-    length = len(text) - sum(end - start for start, end in runs)
-    if length <= longest:
-        return _without(runs, [(0, len(text))])
-    wanted = [
-        (0, _word_end(text, 2 * longest // 3)),
-        (_word_start(text, len(text) - longest // 3), len(text)),
-    ]
+    """The pieces of a text that are shown: its beginning and end, and what stands around the spans."""
+    if len(text) <= longest:
+        return [(0, len(text))]
+    wanted = [(0, 2 * longest // 3), (len(text) - longest // 3, len(text))]
     for start, end in spans:
-        wanted.append((start - AROUND, min(end, start + longest // 2) + AROUND))
-        wanted.append((end - AROUND, end + AROUND))
+        wanted += [(start - AROUND, min(end, start + longest // 2) + AROUND), (end - AROUND, end + AROUND)]
     kept: list[Span] = []
     for start, end in sorted((max(0, start), min(len(text), end)) for start, end in wanted):
         if kept and start <= kept[-1][1] + AROUND // 2:
             kept[-1] = (kept[-1][0], max(end, kept[-1][1]))
         else:
             kept.append((start, end))
-    return _without(runs, kept)
-
-
-def _word_end(text: str, at: int) -> int:
-    """The end of the last whole word before a place, if one ends near it."""
-    space = max(text.rfind(sign, at - WORD, at) for sign in " \n")
-    return space if space > 0 else at
-
-
-def _word_start(text: str, at: int) -> int:
-    """The start of the first whole word behind a place, if one starts near it."""
-    spaces = [space for sign in " \n" if (space := text.find(sign, at, at + WORD)) >= 0]
-    return min(spaces) + 1 if spaces else at
-
-
-def _without(runs: Sequence[Span], kept: Sequence[Span]) -> list[Span]:
-    """The pieces without the runs."""
-    pieces: list[Span] = []
-    for start, end in kept:
-        for low, high in runs:
-            if low < end and high > start:
-                pieces.append((start, low))
-                start = high
-        pieces.append((start, end))
-    return [(start, end) for start, end in pieces if start < end]
+    return kept
 
 
 def visible(text: str) -> str:

@@ -1,146 +1,128 @@
-"""What findings of probes say: "probe:" and code or kind -> the sentence behind its component."""
+"""What findings of probes say: a short claim, the number, and what it means."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rewardkit.findings import SENTENCES, percent
+from rewardkit.findings import PROBED, Finding, counted, percent
 
-__all__ = ["LONGEST", "components_at_fault", "most"]
+__all__ = ["LONGEST", "SAYINGS", "components_at_fault", "most"]
 
 LONGEST = 40_000
 """Characters that a completion may well have: some ten thousand tokens. A hang on more is for information."""
 
-
-def _rate(e: Mapping[str, Any]) -> str:
-    low, high = e["interval"]
-    return f"{e['found']} of {e['tried']} prompts ({percent(low)} to {percent(high)})"
-
-
-def _gain(value: float) -> str:
-    return f"{percent(value)} of" if value < 10 else f"{value:.0f} times"
-
-
-def _adds(e: Mapping[str, Any]) -> str:
-    return (
-        "what being right adds"
-        if e.get("truth", True)
-        else "what lies between the least and the best rollout"
-    )
-
-
-def _also(e: Mapping[str, Any]) -> str:
-    return f"; the same cause: {', '.join(e['also'])}" if e.get("also") else ""
-
-
-_KINDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
-    "pays": lambda e: f"pays {e['says']}: in {_rate(e)} it earns {_gain(e['gain'])} {_adds(e)}{_also(e)}",
-    "loses": lambda e: f"does not pay {e['says']}: a right answer loses in {_rate(e)}{_also(e)}",
-    "fooled": lambda e: (
-        f"pays {e['says']} as it pays the form: {percent(e['gain'])} of the ceiling in {_rate(e)}{_also(e)}"
-    ),
-    "more": lambda e: (
-        f"pays {e['says']}: in {_rate(e)} the longest text adds {percent(e['gain'])} of what being right "
-        f"adds, and no end of it is in sight{_also(e)}"
-    ),
-    "forms": lambda e: (
-        f"is lenient but loses right answers in some layouts: {e['lost']}; of {e['layouts']} harmless "
-        f"layouts {e['kept']} are accepted"
-    ),
-    "strict": lambda e: (
-        f"accepts the answer in one layout only ({e['kept']} of {e['layouts']} harmless ones): fine where "
-        f"the prompt asks for just that; lost: {e['lost']}"
-    ),
-    "notations": lambda e: (
-        f"does not take these notations of a right answer: {e['lost']}"
-        + (f"; so state it, unpaid, {e['rollouts']} of the rollouts: {e['unpaid']}" if e["rollouts"] else "")
-    ),
-    "leakage": lambda e: (
-        f"pays a wrong answer in good form {percent(e['gain'])} of what there is to earn"
-        + (
-            ""
-            if percent(e["most"]) == percent(e["gain"])
-            else f" on average, {percent(e['most'])} at the most"
-        )
-        + f" ({e['wrong']:.4g} of {e['right']:.4g}, nothing being {e['floor']:.4g})"
-        + (f": {e['paid_by']}" if e.get("paid_by") else "")
-    ),
-    "flat_credit": lambda e: (
-        f"pays any text {percent(e['gain'])} of full marks: unrelated texts, a refusal and noise earn it "
-        f"alike in {_rate(e)}"
-    ),
-    "wrong_paid": lambda e: (
-        f"pays a wrong answer as the right one in {_rate(e)}, where it tells them apart in the others: those "
-        f"with the truths {e['truths']}"
-    ),
-    "right_unpaid": lambda e: (
-        f"does not pay the right answer in {_rate(e)}, where it does in the others: those with the truths "
-        f"{e['truths']}"
-    ),
-    "exploit": lambda e: (
-        f"pays {e['says']}: found by search among {e['calls']} completions, it is wrong for certain and "
-        f"earns {percent(e['gain'])} of what being right adds, in {e['found']} of {e['tried']} other prompts "
-        "too"
-    ),
-    "open_gate": lambda e: (
-        f"is behind a gate on {e['on']!r} that is open for wrong answers too: in {e['found']} of "
-        f"{e['tried']} prompts it pays one {percent(e['gain'])} of what there is to earn"
-    ),
-    "constant": lambda e: (
-        f"is {e['value']:g} for all {e['tried']} completions that were judged, "
-        + (
-            f"and gives no reward for {e['unjudged']} others: "
-            if e.get("unjudged")
-            else "right, wrong and empty alike: "
-        )
-        + "it teaches nothing (where answers have a form that no rollout shows, a case with one would tell)"
-    ),
-    "ignores_truth": lambda e: (
-        "asks for the truth and does not heed it: right and wrong answers earn the same in every format that "
-        f"was tried ({e['tried']} completions), and so do rollouts held against another prompt's truth"
-    ),
-    "ignores_completion": lambda e: (
-        f"does not read the completion: whatever was written to a prompt earns the same ({e['tried']} "
-        "completions, the empty one among them)"
-    ),
-    "inverted": lambda e: (
-        f"pays wrong answers more than right ones in every format that was tried ({e['tried']} "
-        "completions): a distance or a loss has to be turned round"
-    ),
-    "always": lambda e: f"{e['what']} on each of {e['tried']} completions: {e['reason']}",
-    "raises": lambda e: f"fails on {e['found']} of {e['tried']} completions that were tried: {e['reason']}",
-    "contract": lambda e: str(e["says"]),
-    "hang": lambda e: (
-        f"does not come back within {e['seconds']:g} s on {e['what']}"
-        + ("" if e.get("length", 0) > LONGEST else ": one such completion stops the training")
-    ),
+CLAIMS = {
+    # families
+    "nothing_there": "No answer is needed.",
+    "shotgun": "Listing answers pays.",
+    "near_misses": "Wrong answers pass.",
+    "special_values": "A special value passes.",
+    "look_alikes": "A look-alike passes.",
+    "padding": "Padding pays.",
+    "judge": "Talking to the judge pays.",
+    # single strategies
+    "prompt_echo": "Copying the prompt pays.",
+    "copied_from_prompt": "Copying the prompt pays.",
+    "example_echo": "Copying the prompt's example pays.",
+    "usual_answer": "A stock answer pays.",
+    "mentioned": "Mentioning the answer pays.",
+    "negated": "Denying the answer pays.",
+    "retracted": "A withdrawn answer pays.",
 }
+"""What it means that a strategy is paid, by code, else by family."""
 
-_CODES = {
-    "loses_layout": "forms",
-    "strict": "strict",
-    "loses_notation": "notations",
-    "leakage": "leakage",
-    "exploit": "exploit",
-    "flat_credit": "flat_credit",
-    "open_gate": "open_gate",
-    "wrong_paid": "wrong_paid",
-    "right_unpaid": "right_unpaid",
-    "constant": "constant",
-    "ignores_truth": "ignores_truth",
-    "inverted": "inverted",
-    "ignores_completion": "ignores_completion",
-    "always_errors": "always",
-    "always_abstains": "always",
-    "always_late": "always",
-    "raises": "raises",
-    "hang": "hang",
+SAYINGS = {
+    # kinds
+    "pays": "{claim} {Says} {earned} {on}.",
+    "loses": "A right answer loses. There was no credit for {says} {on}.",
+    "fooled": "Fake marks pass. {Says} earned what real ones do {on}: {gain} of full marks.",
+    "more": "Length pays without end. Each longer text around the right answer earned more {on}; the longest "
+    "added {gain} of what being right adds.",
+    "contract": "{who}{says}.",
+    # single codes
+    "loses_layout": "Right answers lose by their layout. There was no credit with {lost}; {kept} of "
+    "{layouts} harmless layouts are accepted.",
+    "strict": "Strict layout, which is fine where the prompt asks for it. {kept} of {layouts} harmless "
+    "layouts are accepted; there was no credit with {lost}.",
+    "loses_notation": "Strict notation. There was no credit for {lost}.{unpaid}",
+    "leakage": "Form pays. A well-formed wrong answer earned {gain} of full marks ({wrong:.4g}; a right one "
+    "{right:.4g}, nothing {floor:.4g}).{paid}",
+    "flat_credit": "Any text pays. A refusal and noise earned {gain} of full marks {on}.",
+    "wrong_paid": "Some wrong answers pass. One earned full marks {on}, for the truths {truths}.",
+    "right_unpaid": "Some right answers lose. There was no credit {on}, for the truths {truths}.",
+    "exploit": "A search found an exploit. {Says} closed {gain} of the gap to the right answer, and worked "
+    "{on} more.",
+    "open_gate": "Its gate is open. A wrong answer passed the gate on {gate!r} {on} and earned {gain} of "
+    "full marks there.",
+    "constant": "Always {value:g}. {many} scored completions earned it, {alike}: it teaches nothing.",
+    "ignores_truth": "Ignores the ground truth. Right and wrong answers earned the same in all formats "
+    "({tried:,} completions tried).",
+    "ignores_completion": "Ignores the completion. Whatever was written to a prompt earned the same, nothing "
+    "at all included ({tried:,} completions tried).",
+    "inverted": "Upside down. Wrong answers earned more than right ones in all formats ({tried:,} "
+    "completions tried).",
+    "always_errors": "Fails on everything. {many} completions raised an error: {reason}.",
+    "always_abstains": "Scores nothing. {many} completions got no score: {reason}.",
+    "always_late": "Too slow to score anything. {many} completions took too long: {reason}.",
+    "raises": "Crashes. {many} completions raised an error: {reason}.",
+    "dies": "Kills its process. {many} completions ended it: {reason}.",
+    "out_of_range": "Leaves its range. {many} completions got a score outside the declared one: {reason}.",
+    "not_finite": "NaN or infinity. {many} completions got a score that is not finite: {reason}.",
+    "wrong_type": "Not a number. {many} completions got something else: {reason}.",
+    "wrong_length": "Wrong number of scores. {many} completions stood in a batch that got more or fewer: "
+    "{reason}.",
+    "hang": "Hangs. There was no score within {seconds:g} s for {what}.{stops}",
 }
+"""Code, or the ``kind`` of the evidence -> what a finding says, to be filled with its evidence."""
 
-SENTENCES |= {f"probe:{kind}": says for kind, says in _KINDS.items()}
-SENTENCES |= {f"probe:{code}": _KINDS[kind] for code, kind in _CODES.items()}
+
+def _said(finding: Finding) -> str:
+    template = SAYINGS.get(finding.code) or SAYINGS[str(finding.evidence["kind"])]
+    return template.format_map(_phrases(finding))
+
+
+def _phrases(finding: Finding) -> dict[str, Any]:
+    """The evidence of a finding, and the phrases that are made of it."""
+    e = finding.evidence
+    says = str(e.get("says", "")).rstrip(".")
+    found, tried = int(e.get("found", e.get("tried", 1))), int(e.get("tried", finding.n))
+    others = "right, wrong and empty ones alike"
+    if e.get("unjudged"):
+        others = f"{e['unjudged']:,} others got none"
+    rollouts = counted(e.get("rollouts", 0), "right rollout")
+    component = "component" if finding.component else "reward"
+    return {
+        **e,
+        "claim": CLAIMS.get(finding.code) or CLAIMS.get(finding.family, ""),
+        "Says": f"{says[:1].upper()}{says[1:]}",
+        "says": says,
+        "who": "" if says[:1].isupper() else f"The {component} ",
+        "gain": percent(e.get("gain", math.nan)),
+        "earned": _earned(e),
+        "on": f"on {found} of {counted(tried, 'prompt')}",
+        "many": f"All {tried:,}" if found == tried else f"{found:,} of {tried:,}",
+        "gate": e.get("on"),
+        "alike": others,
+        "paid": f" It comes from {e['paid_by']}." if e.get("paid_by") else "",
+        "unpaid": f" {rollouts} went unpaid: {e['unpaid']}." if e.get("rollouts") else "",
+        "stops": "" if e.get("length", 0) > LONGEST else " One such completion stops the training.",
+    }
+
+
+def _earned(e: Mapping[str, Any]) -> str:
+    """What a strategy earned against what being right earns; where it holds the answer, written properly."""
+    best = "the right answer" if e.get("truth", True) else "the best rollout"
+    if e.get("knows") in ("known", "mark"):
+        best = "a proper answer"
+    gain = e.get("gain", 0.0)
+    if gain < 0.95:
+        return f"closed {percent(gain)} of the gap to {best}"
+    return f"beat {best}" if gain > 1.05 else f"earned as much as {best}"
+
+
+PROBED |= dict.fromkeys(SAYINGS, _said)
 
 
 def components_at_fault(

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rewardkit.analysis.rendering import SEVERITY_MARKS
 from rewardkit.findings import SEVERITIES, Finding, counted
+from rewardkit.probes.results.excerpts import one_line
 from rewardkit.probes.strategies.families import PROBES
-from rewardkit.probes.subjects.subject import Subject
 
 if TYPE_CHECKING:
     from rewardkit.probes.probe import ProbeResult
 
-__all__ = ["FAULTS", "Written", "alarms_in_words", "kind_of_alarm", "ran", "tried", "verdict", "written"]
+__all__ = ["FAULTS", "alarms_in_words", "earnings", "kind_of_alarm", "ran", "tried", "verdict"]
 
 ALARMS = {
     "hole": "holes",
@@ -23,23 +22,6 @@ ALARMS = {
     "broken contract": "broken contracts",
 }
 FAULTS = ("always_errors", "always_abstains", "always_late")
-
-
-@dataclass(frozen=True)
-class Written:
-    """How answers are written in one part, and what they earn: the least and the most over its prompts.
-
-    Without a truth `right` is what the best rollout earns and `wrong` what the worst does.
-    """
-
-    part: str
-    subject: Subject
-    prompts: int
-    kinds: tuple[str, ...]
-    right: tuple[float, float]
-    wrong: tuple[float, float]
-    plain: tuple[float, float]
-    floor: tuple[float, float]
 
 
 def verdict(result: ProbeResult) -> str:
@@ -70,11 +52,10 @@ def alarms_in_words(alarms: Sequence[Finding], *, marks: bool = False) -> str:
 
 def kind_of_alarm(finding: Finding) -> str:
     """What an alarm is: something wrong that is paid, something right that is not, or a broken contract."""
-    if finding.family in ("contract", "hang") or finding.code in FAULTS or finding.code == "raises":
+    if finding.family in ("contract", "hang") or finding.code in (*FAULTS, "raises"):
         return "broken contract"
     lost = finding.family == "equivalents" or finding.code == "right_unpaid"
-    lost = lost or finding.evidence.get("kind") == "loses"
-    return "loss of right answers" if lost else "hole"
+    return "loss of right answers" if lost or finding.evidence.get("kind") == "loses" else "hole"
 
 
 def tried(result: ProbeResult) -> str:
@@ -97,18 +78,28 @@ def ran(result: ProbeResult) -> tuple[str, ...]:
     )
 
 
-def written(result: ProbeResult) -> list[Written]:
-    """How answers are written, a part after the other."""
-    scales = result.calibration.scales
-    found = []
-    for part in dict.fromkeys(subject.part for subject in result.calibration.subjects):
-        subjects = [subject for subject in result.calibration.subjects if subject.part == part]
-        of_part = [scales[subject.rollout_id] for subject in subjects]
-        spread = {
-            name: (min(values), max(values))
-            for name in ("right", "wrong", "plain", "floor")
-            for values in [[float(getattr(scale, name)) for scale in of_part]]
-        }
-        kinds = tuple(dict.fromkeys(subject.kind for subject in subjects))
-        found.append(Written(part, subjects[0], len(subjects), kinds, **spread))
-    return found
+NAMES = {
+    True: ("a right answer", "a wrong one", "a wrong one in no form", "the least of all"),
+    False: ("no truth is asked for: the best rollout", "the worst"),
+}
+
+
+def earnings(result: ProbeResult, *, texts: bool = True) -> list[str]:
+    """What right and wrong answers earn, a line for each part; without `texts` no completion is in it."""
+    lines = []
+    for part in dict.fromkeys(item.part for item in result.calibration.subjects):
+        subjects = [item for item in result.calibration.subjects if item.part == part]
+        scales = [result.calibration.scales[item.rollout_id] for item in subjects]
+        earned = zip(*((one.right, one.wrong, one.plain, one.floor) for one in scales), strict=True)
+        names = NAMES[subjects[0].answer is not None]
+        told = ", ".join(f"{name} {_span(values)}" for name, values in zip(names, earned, strict=False))
+        kinds = ", ".join(dict.fromkeys(item.kind for item in subjects))
+        where = f"{one_line(part)}, " if part else ""
+        such = f"; such as {one_line(subjects[0].reference, 120)}" if texts else ""
+        lines.append(f"{where}{counted(len(subjects), 'prompt')} ({kinds}): {told}{such}")
+    return lines
+
+
+def _span(values: Sequence[float]) -> str:
+    low, high = (f"{value + 0.0:.4g}" for value in (min(values), max(values)))
+    return low if low == high else f"{low} to {high}"

@@ -5,7 +5,7 @@ import unicodedata
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from probed import HOSTILE, LEAKY
+from probed import LEAKY
 
 import rewardkit as rk
 from rewardkit.probes.results.excerpts import LONGEST, Shown, field_spans, one_line, shown, visible
@@ -27,28 +27,11 @@ SIGNS = st.characters(codec="utf-8") | st.sampled_from(list("\u202e\u200b\ud800\
     ],
 )
 def test_nothing_is_hidden_in_a_text_that_is_shown(text, expected):
-    assert visible(text) == expected
+    assert visible(text) == shown(text).text == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        pytest.param("", "", id="nothing"),
-        pytest.param("short", "short", id="a short text is whole"),
-        pytest.param("x" * 30_000 + "!", "xxxxxxxx ⟨29,992 characters⟩ !", id="a run of one sign"),
-        pytest.param("no" + "x" * 30_000, "noxxxxxxxx ⟨29,992 characters⟩ ", id="a run at the end"),
-        pytest.param(
-            "one two " * 100,
-            "one two one two one ⟨773 characters⟩ one two ",
-            id="a gap parts no word",
-        ),
-    ],
-)
-def test_what_is_long_is_left_out_of_the_middle_and_counted(text, expected):
-    assert shown(text, longest=30).text == expected
-
-
-def test_what_a_field_took_stays_in_sight_far_from_both_ends():
+def test_what_is_long_is_left_out_of_the_middle_and_what_a_field_took_stays_in_sight():
+    assert shown("x" * 100, longest=30).text == f"{'x' * 20} ⟨70 characters⟩ {'x' * 10}"
     text = "so " * 500 + "<answer>42</answer>" + " and" * 500
     at = text.index("42")
     read = shown(text, {"prediction": [(at, at + 2)]})
@@ -63,13 +46,8 @@ def test_a_span_marks_the_same_text_when_it_is_shown(text, start, length):
     start = min(start, end)
     read = shown(text, {"field": [(start, end)]}, longest=60)
     (low, high) = read.spans["field"][0]
-    if "characters⟩" not in read.text[low:high]:  # a run in it is cut
-        assert read.text[low:high] == visible(text[start:end])
+    assert read.text[low:high] == visible(text[start:end])
     assert not {unicodedata.category(sign) for sign in read.text if sign not in "\n\t"} & HIDDEN
-
-
-@given(st.text(SIGNS))
-def test_one_line_is_one_printable_line(text):
     assert one_line(text).isprintable() and len(one_line(text)) <= 300
 
 
@@ -77,11 +55,10 @@ def test_one_line_is_one_printable_line(text):
     ("spans", "expected"),
     [
         pytest.param({"p": [(1, 3)]}, "a⟦p: bc⟧d", id="one"),
+        pytest.param({"p": [(0, 1)], "q": [(1, 2)]}, "⟦p: a⟧⟦q: b⟧cd", id="one behind another"),
         pytest.param({"p": [(0, 4)], "q": [(1, 2)]}, "⟦p: a⟦q: b⟧cd⟧", id="one in another"),
-        pytest.param({"p": [(0, 2)], "q": [(0, 2)]}, "⟦p: ⟦q: ab⟧⟧cd", id="the same place twice"),
         pytest.param({"p": [(2, 2)]}, "ab⟦p: ⟧cd", id="an empty one"),
         pytest.param({"p": [(4, 4)]}, "abcd⟦p: ⟧", id="at the end"),
-        pytest.param({"p": [(0, 3)], "q": [(2, 4)]}, "⟦p: ab⟦q: c⟧⟧d", id="overlapping ones are nested"),
     ],
 )
 def test_what_a_field_took_stands_in_brackets_in_a_terminal(spans, expected):
@@ -93,11 +70,11 @@ def test_fields_are_those_of_extractors_and_of_texts_of_some_length():
     assert field_spans(LEAKY, columns) == {"prediction": [(8, 10)]}
     assert field_spans(LEAKY, {**columns, "completion": "x" * 30_000}) == {}
     assert field_spans(LEAKY, {"ground_truth": "42"}) == {}
-    own = rk.Reward("own", fields={"size": len_of}, components=[rk.Component("any", any_size)])
+    own = rk.Reward("own", fields={"size": of_any}, components=[rk.Component("any", any_size)])
     assert field_spans(own, columns) == {}
 
 
-def len_of(completion):
+def of_any(completion):
     return len(completion)
 
 
@@ -107,10 +84,5 @@ def any_size(size):
 
 def test_a_pattern_that_takes_too_long_marks_nothing():
     slow = rk.extract.pattern(r"(a|aa)+$", timeout=0.01)
-    reward = rk.Reward("slow", fields={"slow": slow}, components=[rk.Component("any", found)])
+    reward = rk.Reward("slow", fields={"size": slow}, components=[rk.Component("any", any_size)])
     assert field_spans(reward, {"completion": "a" * 5000 + "b"}) == {}
-    assert field_spans(reward, {"completion": HOSTILE}) == {}
-
-
-def found(slow):
-    return slow is not None

@@ -1,4 +1,4 @@
-"""Placing: users' functions that say at which line of their file they raised."""
+"""RaisedAt: users' functions that say at which line of their file they raised."""
 
 from __future__ import annotations
 
