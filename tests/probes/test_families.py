@@ -162,7 +162,7 @@ def test_a_notation_that_rollouts_lose_is_an_alarm():
         rk.Reward("r", components=[rk.Component("c", valued)]), data, only="equivalents"
     ).alarms
     assert (alarm.code, alarm.evidence["rollouts"]) == ("loses_notation", 4)
-    assert "so state it, unpaid, 4 of the rollouts: 1,234 for 1234 (4)" in alarm.sentence
+    assert "4 right rollouts went unpaid: 1,234 for 1234 (4)." in alarm.sentence
     assert "," in alarm.examples[0].completion
     plain = [row for row in data if "," not in row["completion"]]
     assert not rk.probe(

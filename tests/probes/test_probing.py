@@ -39,10 +39,8 @@ def deaf(completion, ground_truth):
     [
         pytest.param(fails, "always_errors", "KeyError: 'difficulty'", id="raises"),
         pytest.param(nothing, "always_abstains", "returned None", id="abstains"),
-        pytest.param(same, "constant", "is 0.3 for all", id="constant"),
-        pytest.param(
-            deaf, "ignores_truth", "asks for the truth and does not heed it", id="deaf to the truth"
-        ),
+        pytest.param(same, "constant", "Always 0.3. All", id="constant"),
+        pytest.param(deaf, "ignores_truth", "Ignores the ground truth.", id="deaf to the truth"),
     ],
 )
 def test_a_reward_that_fails_as_a_whole_gets_one_finding_that_says_so(function, code, says):
@@ -251,7 +249,7 @@ def test_a_case_lends_its_form_where_no_rollout_is_right():
 
     data = [{**row, "completion": "no idea"} for row in tags(42, 17)]
     (item,) = rk.probe(made(quoted), data, **FAST).findings
-    assert item.code == "constant" and "a case with one would tell" in item.sentence
+    assert item.code == "constant" and "it teaches nothing" in item.sentence
     case = {"prompt": "How many?", "completion": "So ~~ 12 ~~ it is", "ground_truth": "12", "reward": 1.0}
     result = rk.probe(made(quoted), data, cases=rk.load_cases([case]), **FAST)
     assert result.calibration.mode == "truth"
@@ -360,5 +358,5 @@ def test_what_only_a_combination_reaches_is_found_by_search_and_shown_in_its_sma
     (alarm,) = result.alarms
     assert (alarm.code, alarm.family, alarm.severity) == ("exploit", "search", "high")
     assert "<bonus>because</bonus>" in min((item.completion for item in alarm.examples), key=len)
-    assert alarm.evidence["gain"] == pytest.approx(0.8) and "found by search" in alarm.sentence
+    assert alarm.evidence["gain"] == pytest.approx(0.8) and "A search found an exploit" in alarm.sentence
     assert not rk.probe(made(combined), DATA["numbers"], timeout=None, search=0).alarms

@@ -8,6 +8,7 @@ from rewardkit.findings import Finding
 from rewardkit.probes.results.evidence import EXAMPLES, Seen, component_of, example_of
 from rewardkit.probes.results.sentences import most
 from rewardkit.probes.strategies.equivalents import LAYOUT, NOTATION
+from rewardkit.probes.subjects.formats import REASONING
 from rewardkit.probes.subjects.log import prompt_text
 from rewardkit.probes.verdicts import LAYOUT_LOST, LOST, Fall, Tally, wilson
 
@@ -15,9 +16,6 @@ __all__ = ["layouts", "notations"]
 
 MENTIONED, TWICE = "tag_mentioned", "marked_twice"
 """A layout, and a notation: what takes the answer with its tag once only, may lose one that names the tag."""
-
-OF_FORM = ("several_lines",)
-"""Layouts that even what is paid for the form has to take: reasoning has several lines."""
 
 SHOWN = 4  # forms that a sentence names
 WRITTEN = 0.1
@@ -30,6 +28,12 @@ def _of_the_answer(falls: Sequence[Fall], seen: Seen) -> bool:
     name = component_of(falls, seen)
     known = seen.known[falls[0].trial.subject.rollout_id]
     return name is None or known.reference.scores.get(name) != known.baseline.scores.get(name)
+
+
+def _of_form(item: Tally) -> bool:
+    """Whether even what is paid for the form has to take it: where there is reasoning, it has many lines."""
+    leads = [fall.trial.subject.format.lead for fall in item.falls]
+    return item.probe.name == "several_lines" and all(REASONING in lead for lead in leads)
 
 
 def _is_layout(item: Tally, every: Sequence[Tally]) -> bool:
@@ -49,9 +53,7 @@ def layouts(every: Sequence[Tally], seen: Seen, part: str) -> Iterator[Finding]:
     """Right answers lost by their layout: a fault where most layouts are taken, else strictness."""
     tried = {item.probe.name: item for item in every if item.tried and _is_layout(item, every)}
     lost = [
-        item
-        for item in tried.values()
-        if item.falls and (item.probe.name in OF_FORM or _of_the_answer(item.falls, seen))
+        item for item in tried.values() if item.falls and (_of_form(item) or _of_the_answer(item.falls, seen))
     ]
     if any(item.probe.name == "other_reasoning" for item in lost):  # to lose more words is no matter of tags
         for name in ("other_reasoning", "several_lines", MENTIONED):
