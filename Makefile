@@ -54,6 +54,7 @@ planted: $(VENV)/.test
 	$(BIN)/python tests/analysis/planted_report.py $(PLANTED)
 
 probed: $(VENV)/.test
+	$(BIN)/python tests/probes/labelled_report.py $(PROBED)
 	$(BIN)/python tests/probes/collection_report.py $(PROBED)
 
 clean:

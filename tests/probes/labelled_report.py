@@ -1,0 +1,109 @@
+"""Prints what probing says of the labelled rewards: hits, misses and false alarms, with the alarms in words.
+
+`python tests/probes/labelled_report.py [NAME ...]`, or `make probed`. With names only these, with the whole
+terminal page. Exit status 1 where a fault is missed or a healthy reward has an alarm.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import sys
+import time
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import rewardkit as rk
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from labelled import COLLECTION, Entry
+
+TIMEOUT = 1.5  # seconds a call
+PROCESSES = 2
+OF_FAMILY = {
+    "nothing_there": "gaming",
+    "shotgun": "gaming",
+    "padding": "gaming",
+    "judge": "gaming",
+    "search": "gaming",
+    "near_misses": "near_miss",
+    "special_values": "near_miss",
+    "look_alikes": "near_miss",
+    "equivalents": "loss",
+    "contract": "contract",
+    "hang": "contract",
+    "calibration": "floor",
+}
+"""Family of a finding -> the question of `labelled` that it answers."""
+OF_CODE = {
+    "ignores_truth": "gaming",
+    "inverted": "gaming",
+    "ignores_completion": "gaming",
+    "right_unpaid": "loss",
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    """What probing said of one reward."""
+
+    name: str
+    fault: str
+    hit: bool
+    alarms: tuple[str, ...]
+    calls: int
+    seconds: float
+    page: str
+
+    def __str__(self) -> str:
+        verdict = "ok" if self.hit else "MISSED" if self.fault else "FALSE"
+        head = f"{verdict:<7}{self.name:<22} {self.fault or 'healthy'}"
+        return "\n".join([head, *(f"        {sentence}" for sentence in self.alarms)])
+
+
+def probed(entry: Entry) -> Line:
+    """The line of a reward."""
+    began = time.perf_counter()
+    with contextlib.redirect_stdout(io.StringIO()):
+        result = rk.probe(entry.load(), entry.rollouts(), label=entry.label, timeout=TIMEOUT)
+    questions = {OF_CODE.get(item.code, OF_FAMILY[item.family]) for item in result.alarms}
+    hit = bool(questions & set(entry.fault.questions)) if entry.fault else not result.alarms
+    alarms = tuple(item.sentence for item in result.alarms)
+    fault = entry.fault.sentence if entry.fault else ""
+    return Line(entry.name, fault, hit, alarms, result.calls, time.perf_counter() - began, repr(result))
+
+
+def _at(place: int) -> Line:
+    return probed(COLLECTION[place])
+
+
+def summary(lines: Sequence[Line]) -> str:
+    """Hits and false alarms in one line."""
+    faulty = [line for line in lines if line.fault]
+    healthy = [line for line in lines if not line.fault]
+    return (
+        f"{sum(line.hit for line in faulty)} of {len(faulty)} faults found, "
+        f"{sum(not line.hit for line in healthy)} of {len(healthy)} healthy rewards with an alarm; "
+        f"{sum(line.calls for line in lines) / len(lines):.0f} calls and "
+        f"{sum(line.seconds for line in lines) / len(lines):.1f} s a reward"
+    )
+
+
+def main(names: Sequence[str]) -> int:
+    """Print a line a reward, and the summary; the exit status."""
+    logging.disable(logging.WARNING)
+    chosen = [place for place, entry in enumerate(COLLECTION) if entry.name in names or not names]
+    with ProcessPoolExecutor(PROCESSES) as pool:
+        lines = list(pool.map(_at, chosen))
+    for line in lines:
+        print(line.page if names else line, flush=True)
+    print(summary(lines))
+    return int(not all(line.hit for line in lines))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
