@@ -67,7 +67,9 @@ def test_only_probes_that_fit_and_were_reached_are_said_to_have_run():
     assert f"{len(PROBES) - len(fitting)} probes do not apply" in repr(result)
     late = with_findings(untried={"every_number": 3})
     assert set(ran(result)) - set(ran(late)) == {"every_number"}
-    assert "Inconclusive: the budget was over; budget=... (--budget) for more: every_number" in repr(late)
+    assert "Inconclusive: not tried, as the budget was over (budget=..., --budget): every_number" in repr(
+        late
+    )
 
 
 def test_a_reward_that_always_fails_is_not_said_to_have_been_probed():
@@ -145,6 +147,20 @@ def test_the_lines_that_show_a_finding_give_what_they_say():
         assert eval(code, {"reward": LEAKY}) == pytest.approx(float(told.partition(";")[0]))
     several = finding("depends_on_order", family="contract", evidence={"kind": "contract", "says": "differs"})
     assert 'shown by: rk.probe(reward, rollouts, only="contract")' in rendering.finding_text(several, LEAKY)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({}, "rollout r1, truth '42': earns 1; a right answer earns 1, a wrong one 0"),
+        ({"rollout_id": "case one"}, "case one, truth '42': earns 1"),
+        ({"reward": 0.25, "said": "0.25, before 0.75"}, ": earns 0.25, before 0.75\n"),
+        ({"said": "changed its argument 'x'"}, ": earns 1 (changed its argument 'x')\n"),
+        ({"reward": float("nan"), "said": "KeyError: 'a'"}, ": no reward (KeyError: 'a')\n"),
+    ],
+)
+def test_what_an_example_earned_is_told_once(options, told):
+    assert told in repr(with_findings(finding(examples=(example("x", **options),))))
 
 
 @pytest.mark.parametrize(("completion", "expected"), [("", "(nothing)"), (" \n", "(white space: ' \\n')")])
