@@ -47,10 +47,8 @@ def first_line(*findings, **options):
 
 
 def test_the_first_line_says_whether_it_is_ready_and_how_much_was_tried_where_nothing_was_found():
-    assert first_line(finding(), LOSS).startswith("strict is not ready: 1 hole (● high), 1 loss of right")
-    assert first_line(LOSS, MINOR) == (
-        "strict is usable: 1 loss of right answers (▲ warn); 1 for information"
-    )
+    assert first_line(finding(), LOSS).startswith("strict is not ready: 1 hole (high), 1 loss of right")
+    assert first_line(LOSS, MINOR) == ("strict is usable: 1 loss of right answers (warn); 1 for information")
     result = held()
     assert first_line() == f"strict: no hole found in {tried(result)}"
     assert tried(result) == f"{len(ran(result))} probes on 4 prompts, {result.calls:,} calls"
@@ -75,9 +73,7 @@ def test_only_probes_that_fit_and_were_reached_are_said_to_have_run():
 def test_a_reward_that_always_fails_is_not_said_to_have_been_probed():
     result = rk.probe(FAILING, ROWS, timeout=None)
     assert [item.code for item in result.findings] == ["always_errors"] and ran(result) == ()
-    assert verdict(result) == "1 broken contract (● high)" and f"Tried: {result.calls} calls\n" in repr(
-        result
-    )
+    assert verdict(result) == "1 broken contract (high)" and f"Tried: {result.calls} calls\n" in repr(result)
 
 
 # --- the page of a terminal
@@ -111,7 +107,7 @@ def height(text):
 
 
 def test_all_that_was_found_is_shown_where_asked():
-    shown = example("the same"), example("the same", rollout_id="r2"), example("a\n" * 100)
+    shown = example("a\n" * 100), example("the same"), example("the same", rollout_id="r2")
     worst = finding(examples=shown, evidence={"also": ["certain", "rubric"]})
     known = finding(accepted="older prompts need it")
     result = with_findings(worst, MINOR, known, inconclusive=(Inconclusive("hang", "no time"),) * 2)
@@ -127,7 +123,7 @@ def test_all_that_was_found_is_shown_where_asked():
     ):
         assert told in text and told in page.replace("&#x27;", "'"), told
         assert told not in short or told.startswith("rollouts")
-    assert text.count("| the same") == 1 and "lines⟩" in text
+    assert text.count("| the same") == short.count("| the same") == 1 and "lines⟩" in text
     assert text.count("hang: no time") == 2 and "Inconclusive: hang: no time (and 1 more)" in short
     assert "MINOR" not in text + page
     loaded = rendering.text(result, verbose=True, loaded="reward = mine()")
