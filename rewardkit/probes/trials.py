@@ -16,8 +16,8 @@ from rewardkit.scoring.deadlines import TimeLimit
 __all__ = ["Known", "Trial", "known", "trials"]
 
 PILOT = 4
-"""Subjects of a part on which everything is tried; what found nothing there is not tried on the others. Our
-choice: a hole on a third of the prompts is met on one of them four times in five."""
+"""Subjects of a part on which everything is tried, on the others what found something there, and right
+answers in all notations. Our choice: a hole on a third of the prompts is met four times in five."""
 
 AGAIN = 4
 """How often the same completions are tried to see whether they earn the same. Our choice."""
@@ -95,9 +95,9 @@ def trials(
 ) -> list[Trial]:
     """All attempts on the first subjects of each part, then on the others.
 
-    `falls` says of a trial whether it found something: probes that found nothing on the first subjects are
-    not tried on the others, nor is one of which a call was late. Attempts that the budget did not reach have
-    no outcomes.
+    `falls` says of a trial whether it found something: probes of wrong answers that found nothing on the
+    first subjects are not tried on the others, nor is one of which a call was late. Attempts that the budget
+    did not reach have no outcomes.
     """
     of_part: dict[str, list[Subject]] = defaultdict(list)
     for subject in subjects:
@@ -108,7 +108,11 @@ def trials(
     late = {trial.probe.name for trial in made if trial.late}
     found = {(trial.probe.name, trial.subject.part) for trial in made if trial.tried and falls(trial)}
     worth = {
-        part: [probe for probe in probes if (probe.name, part) in found and probe.name not in late]
+        part: [
+            probe
+            for probe in probes
+            if (probe.expects == "right" or (probe.name, part) in found) and probe.name not in late
+        ]
         for part in of_part
     }
     return made + _passes(tries, _planned(others, worth), variants)

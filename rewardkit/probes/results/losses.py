@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from rewardkit.findings import Finding
 from rewardkit.probes.results.evidence import EXAMPLES, Seen, component_of, example_of
 from rewardkit.probes.results.sentences import most
 from rewardkit.probes.strategies.equivalents import LAYOUT, NOTATION
-from rewardkit.probes.subjects.answers import answer_in, kind_of
+from rewardkit.probes.subjects.log import prompt_text
 from rewardkit.probes.verdicts import LOST, Fall, Tally, wilson
 
 __all__ = ["layouts", "notations"]
@@ -106,18 +105,15 @@ def notations(every: Sequence[Tally], seen: Seen, part: str) -> Iterator[Finding
 
 
 def _rollouts(item: Tally, seen: Seen) -> int:
-    """How many of the user's rollouts state the right answer in a notation, and are not paid."""
+    """How many rollouts of its prompts state the right answer in a notation, and are not paid."""
     found = 0
-    trial = item.falls[0].trial
-    subject, scale = trial.subject, seen.calibration.scales[trial.subject.rollout_id]
-    for row, outcome in seen.calibration.pool:
-        answer = answer_in(row.get("ground_truth"))
-        if answer is None or kind_of(answer) != subject.kind or not outcome.judged:
-            continue
-        for attempt in item.probe.attempts(replace(subject, answer=answer)):
-            form, text = subject.format, attempt.completions[0]
-            stated = text[len(form.lead) : len(text) - len(form.tail)].strip()
-            if stated in str(row.get("completion")) and scale.gain(outcome.reward) < LOST:
-                found += 1
-                break
+    for fall in item.falls:
+        subject, text = fall.trial.subject, fall.trial.attempt.completions[0]
+        scale, form = seen.calibration.scales[subject.rollout_id], subject.format
+        stated = text[len(form.lead) : len(text) - len(form.tail)].strip()
+        found += sum(
+            stated in str(row.get("completion")) and outcome.judged and scale.gain(outcome.reward) < LOST
+            for row, outcome in seen.calibration.pool
+            if prompt_text(row.get("prompt")) == subject.prompt
+        )
     return found

@@ -21,7 +21,7 @@ from rewardkit.probes.subjects.subject import Subject
 __all__ = ["LAYOUT", "NOTATION", "PROBES"]
 
 Rewrite = Callable[[Subject], Iterator[str]]
-TEXTS = ("number", "choice", "text", "mathematics")
+TEXTS = ("number", "choice", "text", "mathematics", "list")
 LAYOUT, NOTATION = "layout", "notation"
 
 
@@ -60,7 +60,9 @@ def _windows_lines(subject: Subject) -> Iterator[str]:
 
 
 def _spaced(subject: Subject) -> Iterator[str]:
-    if subject.format.tag or subject.format.opening.endswith("{") or not subject.format.opening:
+    form = subject.format
+    alone = not form.opening and not (form.lead + form.tail).strip("\n")
+    if form.tag or form.opening.endswith("{") or form.opening.startswith("```") or alone:
         yield subject.format.write(f" {subject.right} ")
 
 
@@ -108,8 +110,8 @@ def _point_zero(text: str) -> str | None:
 
 
 def _thousands(text: str) -> str | None:
-    found = re.fullmatch(r"(-?\d{4,})(\.\d+)?", text)
-    return f"{int(found[1]):,}{found[2] or ''}" if found else None
+    found = re.fullmatch(r"(-?[$€£]?)(\d{4,})(\.\d+)?", text)
+    return f"{found[1]}{int(found[2]):,}{found[3] or ''}" if found else None
 
 
 def _without_thousands(subject: Subject) -> Iterator[str]:

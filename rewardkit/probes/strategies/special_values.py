@@ -7,6 +7,7 @@ from typing import Any
 
 from rewardkit.primitives.verify.numbers import as_decimal, read_number
 from rewardkit.probes.strategies.attempts import Attempt, probe_of
+from rewardkit.probes.subjects.logged import split
 from rewardkit.probes.subjects.subject import Subject
 
 __all__ = ["PROBES", "truth_like"]
@@ -28,14 +29,24 @@ def truth_like(truth: Any, answer: str) -> Any:
     return f"{head}{mark} {answer}" if mark else answer
 
 
-@probe_of("special_values", "'NaN' for an answer", kinds=("number", "mathematics"))
+def _instead(subject: Subject, *values: str) -> Iterator[str]:
+    """Completions with these in the place of the answer, or of each item of a list."""
+    items, joint = split(subject.right) or ([subject.right], "")
+    for value in values:
+        yield subject.format.write(joint.join([value] * len(items)))
+
+
+NUMERIC = ("number", "mathematics", "list")
+
+
+@probe_of("special_values", "'NaN' for an answer", kinds=NUMERIC)
 def not_a_number(subject: Subject) -> Iterator[str]:
-    yield from map(subject.format.write, ("NaN", "nan", "-nan"))
+    yield from _instead(subject, "NaN", "nan", "-nan")
 
 
-@probe_of("special_values", "infinity for an answer", kinds=("number", "mathematics"))
+@probe_of("special_values", "infinity for an answer", kinds=NUMERIC)
 def infinity(subject: Subject) -> Iterator[str]:
-    yield from map(subject.format.write, ("Infinity", "inf", "-inf", "1e999", "-1e999"))
+    yield from _instead(subject, "Infinity", "inf", "-inf", "1e999", "-1e999")
 
 
 @probe_of("special_values", "a word for nothing")

@@ -77,9 +77,12 @@ class _Chooser:
         best = best_format(self.log, part, drafted, most=LOOKED if of_log else None, slow=self._slow)
         written = [(place, with_format(draft, best.format)) for place, draft in drafted if best.format]
         if not best.paid(part):
-            written += of_log or [
+            written += of_log
+            known = {subject.prompt for _, subject in of_log}
+            written += [
                 (place, with_format(draft, option))
                 for place, draft in drafted
+                if draft.prompt not in known
                 for option in islice(skeletons(self.log, place, draft), 2)
             ]
         if self._told_apart(part, written, best.format):
