@@ -24,7 +24,6 @@ from rewardkit.cli.options import (
     rollout_options,
 )
 from rewardkit.cli.output import emit, recognised
-from rewardkit.errors import did_you_mean
 from rewardkit.findings import counted
 from rewardkit.html.markup import aligned
 from rewardkit.probes.probe import TIMEOUT, probe
@@ -143,7 +142,6 @@ def probe_command(
     known = _baseline(baseline, reason)
     with redirect_stdout(sys.stderr):  # what the user's code prints is not the result
         read = _read(rollouts, cases, reading)
-        _check_label(label, read)
         loaded = rk.load_reward(reward, as_=as_, rollouts=read, timeout=timeout)
         result = probe(
             loaded,
@@ -180,15 +178,6 @@ def _read(rollouts: str | None, cases: str | None, reading: dict[str, Any]) -> r
     if rollouts is None:
         return rollouts_of(written)
     return with_cases(rk.load_rollouts(rollouts, **reading), written)
-
-
-def _check_label(label: str | None, rollouts: rk.Rollouts) -> None:
-    """InputError: the label is no column."""
-    columns = [str(name) for name in rollouts.table.columns]
-    if label is not None and label not in columns:
-        raise rk.InputError(
-            f"there is no column {label!r} for --label; there are {columns}{did_you_mean(label, columns)}"
-        )
 
 
 def _baseline(path: str | None, reason: str | None) -> Baseline | None:

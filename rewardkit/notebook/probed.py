@@ -53,7 +53,7 @@ def contract_caption(result: ProbeResult) -> str:
     """Whether the contract holds, in a few words."""
     alarms = [item for item in _faults(result) if item in result.alarms]
     if alarms:
-        return alarms_in_words(alarms, marks=True)
+        return alarms_in_words(alarms)
     if any(getattr(item, "asks_model", False) for item in result.reward.functions):
         return "no broken contract found; a model asked again may answer differently, so answers are kept"
     if not any(callable(item) and TimeLimit.needed(item) for item in result.reward.functions):
@@ -70,7 +70,7 @@ def probes_caption(result: ProbeResult) -> str:
     """What a policy would find, in a few words."""
     alarms = [item for item in _others(result) if item in result.alarms]
     if alarms:
-        return f"{alarms_in_words(alarms, marks=True)} in {tried(result)}"
+        return f"{alarms_in_words(alarms)} in {tried(result)}"
     if any(item.code in FAULTS for item in result.findings):
         return f"not known before the reward gives rewards: it judged none of {tried(result)}"
     return verdict(result) if not result.alarms else f"no hole found in {tried(result)}"

@@ -23,11 +23,11 @@ def path(tmp_path):
 @pytest.mark.parametrize(
     "before",
     [
-        pytest.param(b"", id="empty"),
-        pytest.param(b'{"completion": "1", "reward": 0}\n', id="one line"),
-        pytest.param(b'{"completion": "1", "reward": 0}', id="no line break at the end"),
-        pytest.param(b'{"reward":0,   "completion":"1"}\r\n\r\n', id="odd spaces, CRLF and a blank line"),
-        pytest.param('\ufeff{"completion": "é\u2028", "reward": 0}\n'.encode(), id="a byte order mark"),
+        (b""),
+        (b'{"completion": "1", "reward": 0}\n'),
+        (b'{"completion": "1", "reward": 0}'),
+        (b'{"reward":0,   "completion":"1"}\r\n\r\n'),
+        ('\ufeff{"completion": "é\u2028", "reward": 0}\n'.encode()),
     ],
 )
 def test_the_lines_that_are_there_keep_their_bytes(path, before):
@@ -41,12 +41,12 @@ def test_the_lines_that_are_there_keep_their_bytes(path, before):
 @pytest.mark.parametrize(
     ("second", "added"),
     [
-        pytest.param({**FOUR, "name": "other"}, 0, id="under another name"),
-        pytest.param({**FOUR, "why": "because"}, 0, id="with a reason"),
-        pytest.param({"reward": 1.0, "ground_truth": "4", "completion": "4"}, 0, id="keys in another order"),
-        pytest.param({**FOUR, "reward": 0.0}, 1, id="another expectation"),
-        pytest.param({**FOUR, "completion": "four"}, 1, id="another completion"),
-        pytest.param({**FOUR, "tolerance": 0.1}, 1, id="another tolerance"),
+        ({**FOUR, "name": "other"}, 0),
+        ({**FOUR, "why": "because"}, 0),
+        ({"reward": 1.0, "ground_truth": "4", "completion": "4"}, 0),
+        ({**FOUR, "reward": 0.0}, 1),
+        ({**FOUR, "completion": "four"}, 1),
+        ({**FOUR, "tolerance": 0.1}, 1),
     ],
 )
 def test_a_case_is_written_once_whatever_it_is_called(path, second, added):
@@ -74,11 +74,11 @@ def test_half_a_character_and_every_script_come_back_as_they_were(path):
 @pytest.mark.parametrize(
     ("before", "case", "said"),
     [
-        pytest.param("", {"completion": "4"}, "needs an expectation", id="nothing expected"),
-        pytest.param("", "4", "is an object", id="no object"),
-        pytest.param("", {**FOUR, "extra": {1, 2}}, "cannot be written as JSON", id="a set"),
-        pytest.param("", {**FOUR, "extra": float("inf")}, "cannot be written as JSON", id="infinity"),
-        pytest.param("not JSON\n", FOUR, r"cases\.jsonl:2", id="a file that holds something else"),
+        ("", {"completion": "4"}, "needs an expectation"),
+        ("", "4", "is an object"),
+        ("", {**FOUR, "extra": {1, 2}}, "cannot be written as JSON"),
+        ("", {**FOUR, "extra": float("inf")}, "cannot be written as JSON"),
+        ("not JSON\n", FOUR, r"cases\.jsonl:2"),
     ],
 )
 def test_what_is_no_case_is_one_sentence_and_nothing_is_written(path, before, case, said):

@@ -47,10 +47,8 @@ def first_line(*findings, **options):
 
 
 def test_the_first_line_says_whether_it_is_ready_and_how_much_was_tried_where_nothing_was_found():
-    assert first_line(finding(), LOSS).startswith("strict is not ready: 1 hole (● high), 1 loss of right")
-    assert first_line(LOSS, MINOR) == (
-        "strict is usable: 1 loss of right answers (▲ warn); 1 for information"
-    )
+    assert first_line(finding(), LOSS).startswith("strict is not ready: 1 hole (high), 1 loss of right")
+    assert first_line(LOSS, MINOR) == ("strict is usable: 1 loss of right answers (warn); 1 for information")
     result = held()
     assert first_line() == f"strict: no hole found in {tried(result)}"
     assert tried(result) == f"{len(ran(result))} probes on 4 prompts, {result.calls:,} calls"
@@ -67,15 +65,15 @@ def test_only_probes_that_fit_and_were_reached_are_said_to_have_run():
     assert f"{len(PROBES) - len(fitting)} probes do not apply" in repr(result)
     late = with_findings(untried={"every_number": 3})
     assert set(ran(result)) - set(ran(late)) == {"every_number"}
-    assert "Inconclusive: the budget was over; budget=... (--budget) for more: every_number" in repr(late)
+    assert "Inconclusive: not tried, as the budget was over (budget=..., --budget): every_number" in repr(
+        late
+    )
 
 
 def test_a_reward_that_always_fails_is_not_said_to_have_been_probed():
     result = rk.probe(FAILING, ROWS, timeout=None)
     assert [item.code for item in result.findings] == ["always_errors"] and ran(result) == ()
-    assert verdict(result) == "1 broken contract (● high)" and f"Tried: {result.calls} calls\n" in repr(
-        result
-    )
+    assert verdict(result) == "1 broken contract (high)" and f"Tried: {result.calls} calls\n" in repr(result)
 
 
 # --- the page of a terminal
@@ -109,7 +107,7 @@ def height(text):
 
 
 def test_all_that_was_found_is_shown_where_asked():
-    shown = example("the same"), example("the same", rollout_id="r2"), example("a\n" * 100)
+    shown = example("a\n" * 100), example("the same"), example("the same", rollout_id="r2")
     worst = finding(examples=shown, evidence={"also": ["certain", "rubric"]})
     known = finding(accepted="older prompts need it")
     result = with_findings(worst, MINOR, known, inconclusive=(Inconclusive("hang", "no time"),) * 2)
@@ -125,7 +123,7 @@ def test_all_that_was_found_is_shown_where_asked():
     ):
         assert told in text and told in page.replace("&#x27;", "'"), told
         assert told not in short or told.startswith("rollouts")
-    assert text.count("| the same") == 1 and "lines⟩" in text
+    assert text.count("| the same") == short.count("| the same") == 1 and "lines⟩" in text
     assert text.count("hang: no time") == 2 and "Inconclusive: hang: no time (and 1 more)" in short
     assert "MINOR" not in text + page
     loaded = rendering.text(result, verbose=True, loaded="reward = mine()")
@@ -145,6 +143,20 @@ def test_the_lines_that_show_a_finding_give_what_they_say():
         assert eval(code, {"reward": LEAKY}) == pytest.approx(float(told.partition(";")[0]))
     several = finding("depends_on_order", family="contract", evidence={"kind": "contract", "says": "differs"})
     assert 'shown by: rk.probe(reward, rollouts, only="contract")' in rendering.finding_text(several, LEAKY)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({}, "rollout r1, truth '42': earns 1; a right answer earns 1, a wrong one 0"),
+        ({"rollout_id": "case one"}, "case one, truth '42': earns 1"),
+        ({"reward": 0.25, "said": "0.25, before 0.75"}, ": earns 0.25, before 0.75\n"),
+        ({"said": "changed its argument 'x'"}, ": earns 1 (changed its argument 'x')\n"),
+        ({"reward": float("nan"), "said": "KeyError: 'a'"}, ": no reward (KeyError: 'a')\n"),
+    ],
+)
+def test_what_an_example_earned_is_told_once(options, told):
+    assert told in repr(with_findings(finding(examples=(example("x", **options),))))
 
 
 @pytest.mark.parametrize(("completion", "expected"), [("", "(nothing)"), (" \n", "(white space: ' \\n')")])

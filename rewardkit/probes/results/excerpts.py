@@ -27,16 +27,12 @@ class Shown:
 
     def bracketed(self) -> str:
         """The text with what each field took in brackets that name it, for a terminal."""
-        marks = []
-        for name, found in self.spans.items():
-            for start, end in found:
-                opened = f"⟦{name}: "
-                empty = start == end
-                marks += [(start, 1, opened + "⟧" * empty)] + [(end, 0, "⟧")] * (not empty)
-        text = self.text
-        for place, _, mark in sorted(marks, key=lambda mark: mark[:2], reverse=True):
-            text = f"{text[:place]}{mark}{text[place:]}"
-        return text
+        text, position = "", 0
+        for start, end, name in sorted((*span, name) for name, found in self.spans.items() for span in found):
+            if start >= position:  # one that begins inside another is left out
+                text += f"{self.text[position:start]}⟦{name}: {self.text[start:end]}⟧"
+                position = end
+        return text + self.text[position:]
 
 
 def field_spans(reward: Reward, columns: Mapping[str, Any]) -> dict[str, list[Span]]:

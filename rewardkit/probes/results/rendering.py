@@ -13,6 +13,7 @@ from rewardkit.html.markup import card, code, escaped, folded, listed, marked, q
 from rewardkit.probes.results.baseline import changes
 from rewardkit.probes.results.excerpts import Shown, field_spans, one_line, shown, visible
 from rewardkit.probes.results.fixes import fix_for
+from rewardkit.probes.results.sentences import most
 from rewardkit.probes.results.summary import earnings, ran, tried, verdict
 from rewardkit.rewards.reward import Reward
 
@@ -63,7 +64,7 @@ def _rest(result: ProbeResult, *, texts: bool = True) -> dict[str, list[str]]:
     """A line each of what could not be decided, of what changed in a baseline, and of what answers earn."""
     open_ = [f"{one_line(item.probe)}: {one_line(item.why, 600)}" for item in result.inconclusive]
     if result.untried:
-        open_.append(f"the budget was over; budget=... (--budget) for more: {', '.join(result.untried)}")
+        open_.append(f"not tried, as the budget was over (budget=..., --budget): {most([*result.untried])}")
     changed = list(map(one_line, changes(result)))
     return {"Inconclusive": open_, "Baseline": changed, "What answers earn": earnings(result, texts=texts)}
 
@@ -96,9 +97,13 @@ def _about(example: Example, of: Sequence[Any], *, texts: bool = True) -> str:
     truth = ""
     if texts and "ground_truth" in example.columns and len(of) == 1:
         truth = f"truth {one_line(repr(example.columns['ground_truth']), 60)}"
+    said = one_line(example.said)
     earned = "no reward" if math.isnan(example.reward) else f"earns {example.reward:.4g}"
-    told = f" ({one_line(example.said)})" if example.said else f"; {example.scale}" * bool(example.scale)
-    return f"{', '.join(filter(None, (where, truth))) or 'example'}: {earned}{told}"
+    if said:
+        earned = f"earns {said}" if ", before " in said else f"{earned} ({said})"
+    elif example.scale:
+        earned += f"; {example.scale}"
+    return f"{', '.join(filter(None, (where, truth))) or 'example'}: {earned}"
 
 
 def _read(example: Example, finding: Finding, reward: Reward, longest: int = 420) -> Shown | None:
@@ -202,7 +207,7 @@ def page(result: ProbeResult, *, texts: bool = True) -> str:
     what sentences of findings quote.
     """
     body = findings_page(result, result.findings, texts=texts) + rest_page(result, texts=texts)
-    return card(f"Probes: {_head(result)}", body, said=_effort(result))
+    return card(f"Probes: {_head(result)}", f"<p>{escaped(_effort(result))}</p>{body}")
 
 
 def findings_page(result: ProbeResult, findings: Sequence[Finding], *, texts: bool = True) -> str:
@@ -238,5 +243,5 @@ def _finding_html(finding: Finding, reward: Reward, *, texts: bool) -> str:
         f"<p><b>{SEVERITY_MARKS[finding.severity]}</b> <code>{escaped(finding.code)}</code>: "
         f"{escaped(_sentence(finding))}</p>{''.join(examples[:1])}"
         f"<p><b>Fix:</b> {escaped(fix_for(finding))}</p>"
-        + (folded("more of it, and the lines that show it", more) if more else "")
+        + (folded("more, and the lines that show it", more) if more else "")
     )

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rewardkit.analysis.rendering import SEVERITY_MARKS
 from rewardkit.findings import SEVERITIES, Finding, counted
 from rewardkit.probes.results.excerpts import one_line
 from rewardkit.probes.strategies.families import PROBES
@@ -30,23 +29,21 @@ def verdict(result: ProbeResult) -> str:
     accepted = sum(item.severity != "info" and bool(item.accepted) for item in result.findings)
     also = [f"{minor} for information"] * bool(minor) + [f"{accepted} accepted"] * bool(accepted)
     if result.alarms:
-        return "; ".join([alarms_in_words(result.alarms, marks=True), *also])
+        return "; ".join([alarms_in_words(result.alarms), *also])
     if not ran(result) and not result.findings and result.probes:
         return "inconclusive: no prompt could be probed"
     what = "hole" if result.probes else "broken contract"
     return "; ".join([f"no {'other ' * bool(accepted)}{what} found in {tried(result)}", *also])
 
 
-def alarms_in_words(alarms: Sequence[Finding], *, marks: bool = False) -> str:
+def alarms_in_words(alarms: Sequence[Finding]) -> str:
     """Alarms counted by what they are and how grave: "2 holes (1 high, 1 warn)"."""
     told = []
     for kind, plural in ALARMS.items():
         counts = Counter(item.severity for item in alarms if kind_of_alarm(item) == kind)
-        names = {name: SEVERITY_MARKS[name] if marks else name for name in SEVERITIES if counts[name]}
-        many = counts.total()
-        by = ", ".join(f"{counts[name]} {shown}" if many > 1 else shown for name, shown in names.items())
-        if many:
-            told.append(f"{many} {kind if many == 1 else plural} ({by})")
+        if many := counts.total():
+            by = ", ".join(f"{counts[name]} {name}" for name in SEVERITIES if counts[name])
+            told.append(f"{many} {plural} ({by})" if many > 1 else f"1 {kind} ({by[2:]})")
     return ", ".join(told)
 
 
