@@ -181,6 +181,11 @@ PLANTED = [
     Planted("one_value", lambda c, a, t: a.startswith(t[:12]) and a != t, "objects"),
     Planted("one_item", lambda c, a, t: len(items(a)) == len(json.loads(t)) + 1, "lists"),
     Planted("one_item", lambda c, a, t: 0 < len(items(a)) < len(json.loads(t)), "lists"),
+    Planted(
+        "longer_values",
+        lambda c, a, t: a != t and all(v[1:-1] in a for v in re.findall(r'"\w+"', t)),
+        "objects",
+    ),
     Planted("one_key", lambda c, a, t: 0 < len(keys(a)) < len(keys(t)), "objects"),
     Planted(
         "swapped_values", lambda c, a, t: keys(a) == keys(t) and sorted(a) == sorted(t) and a != t, "objects"

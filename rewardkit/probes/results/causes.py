@@ -83,7 +83,7 @@ EXPLAINS = {
     "too_little": "a_tenth letters_for_digits",
     "a_fifth_more": "digit_changed one_off other_decimals",
     "other_item": "one_item",
-    "one_value": "other_end swapped_values one_key",
+    "one_value": "other_end swapped_values one_key longer_values",
     "not_a_number": "infinity",
     "infinity": "many_digits",
     "nothing_for_zero": "empty_truth",

@@ -27,7 +27,7 @@ def _is_right(text: str, subject: Subject) -> bool:
     return normal_text(text) == normal_text(subject.right)
 
 
-@probe_of("shotgun", "all answers that were sampled for the prompt, at once")
+@probe_of("shotgun", "a list of all sampled answers")
 def every_sibling(subject: Subject) -> Iterator[Attempt]:
     told = subject.told[:MOST]
     if len(told) < 2 or all(_is_right(answer, subject) for answer in told):
@@ -52,7 +52,7 @@ def _together(told: tuple[str, ...], subject: Subject) -> Iterator[tuple[str, st
             yield joint.join(told), joint.join(reversed(told))
 
 
-@probe_of("nothing_there", "a part of the prompt in the place of the answer")
+@probe_of("nothing_there", "a part of the prompt as the answer")
 def copied_from_prompt(subject: Subject) -> Iterator[str]:
     for text in dict.fromkeys(_parts(subject)):
         if not _is_right(text, subject):
@@ -71,7 +71,7 @@ def _parts(subject: Subject) -> Iterator[str]:
         yield from sorted(listed, key=len, reverse=True)[:3]
 
 
-@probe_of("nothing_there", "a usual answer to any question")
+@probe_of("nothing_there", 'a stock answer such as "0" or "yes"')
 def usual_answer(subject: Subject) -> Iterator[str]:
     for text in USUAL:
         if not _is_right(text, subject):

@@ -29,7 +29,7 @@ def _numbers(subject: Subject) -> str | None:
     return " ".join(map(str, numbers))
 
 
-@probe_of("shotgun", "a list of every number in place of the answer", kinds=("number",))
+@probe_of("shotgun", "a list of all numbers", kinds=("number",))
 def every_number(subject: Subject) -> Iterator[Attempt]:
     listed = _numbers(subject)
     if listed:
@@ -37,7 +37,7 @@ def every_number(subject: Subject) -> Iterator[Attempt]:
         yield Attempt.of(subject.format.write(listed), subject.format.write(backwards))
 
 
-@probe_of("shotgun", "a list of every choice in place of the answer", kinds=("choice",))
+@probe_of("shotgun", "a list of all choices", kinds=("choice",))
 def every_choice(subject: Subject) -> Iterator[Attempt]:
     letters = options_in(subject.prompt)
     for joint in (", ", " ", " or "):
@@ -46,7 +46,7 @@ def every_choice(subject: Subject) -> Iterator[Attempt]:
         )
 
 
-@probe_of("shotgun", "a list of all that could be asked for", kinds=("json",))
+@probe_of("shotgun", "a list of everything that could be asked for", kinds=("json",))
 def every_item(subject: Subject) -> Iterator[Attempt]:
     lists = [json.loads(answer) for answer in (subject.right, *(subject.wrong[:-1] or subject.wrong))]
     if isinstance(lists[0], list):
@@ -57,7 +57,7 @@ def every_item(subject: Subject) -> Iterator[Attempt]:
         yield Attempt.of(*map(subject.format.write, texts))
 
 
-@probe_of("shotgun", "several answers where one is asked for", kinds=LISTED, knows="guess")
+@probe_of("shotgun", "several answers in one mark", kinds=LISTED, knows="guess")
 def several_answers(subject: Subject) -> Iterator[Attempt]:
     right, *others = subject.right, *subject.wrong
     for joint in (" or ", ", ", " and ", " / ", " = ", "; ", "\n"):
@@ -72,7 +72,7 @@ def _both_ways(subject: Subject, right: str, wrong: str, joint: str) -> Attempt:
     )
 
 
-@probe_of("shotgun", "several marked answers, whichever of them is right", knows="guess")
+@probe_of("shotgun", "several marked answers", knows="guess")
 def several_marks(subject: Subject) -> Iterator[Attempt]:
     form = subject.format
     if not form.opening:
@@ -82,7 +82,7 @@ def several_marks(subject: Subject) -> Iterator[Attempt]:
     yield Attempt.of(form.around("\n".join([wrong[0], right, wrong[-1]])))
 
 
-@probe_of("shotgun", "a wrong answer behind reasoning in which the right one is among others", knows="guess")
+@probe_of("shotgun", "a wrong answer that names the right one among others in its reasoning", knows="guess")
 def mentioned(subject: Subject) -> Iterator[Attempt | str]:
     if subject.kind in ("json", "code", "prose"):
         return
@@ -95,13 +95,13 @@ def mentioned(subject: Subject) -> Iterator[Attempt | str]:
         yield Attempt.of(subject.format.write(wrong[0], reasoning=f"Numbers: {listed} {wrong[0]}."))
 
 
-@probe_of("shotgun", "the right answer denied", knows="known", kinds=LISTED)
+@probe_of("shotgun", '"not" before the right answer', knows="known", kinds=LISTED)
 def negated(subject: Subject) -> Iterator[str]:
     yield subject.format.write(f"not {subject.right}")
     yield subject.format.write(f"anything but {subject.right}")
 
 
-@probe_of("shotgun", "a right answer that is taken back", knows="known")
+@probe_of("shotgun", "a right answer that is then withdrawn", knows="known")
 def retracted(subject: Subject) -> Iterator[str]:
     form = subject.format
     right, wrong = form.marked(subject.right), form.marked(subject.wrong[0])

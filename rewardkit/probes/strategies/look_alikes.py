@@ -104,9 +104,7 @@ def open_tags(subject: Subject) -> Iterator[str]:
     yield re.sub(r"</[A-Za-z_][\w.:-]*>", "", subject.baseline)
 
 
-@probe_of(
-    "look_alikes", "marks that are none around the right answer", expects="mark", knows="mark", tag=True
-)
+@probe_of("look_alikes", "the right answer in fake marks", expects="mark", knows="mark", tag=True)
 def marks_that_are_none(subject: Subject) -> Iterator[str]:
     form = subject.format
     yield f"{form.lead}{_escaped(form.marked(subject.right))}"

@@ -126,6 +126,22 @@ def _swapped(text: str) -> list[str]:
     return [_json({**whole, texts[0]: whole[texts[1]], texts[1]: whole[texts[0]]})]
 
 
+def _longer_values(text: str) -> list[str]:
+    """The object with something added to each of its values."""
+    whole = json.loads(text)
+    return [_json(_longer(whole))] if isinstance(whole, dict) and whole else []
+
+
+def _longer(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _longer(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_longer(item) for item in value]
+    if isinstance(value, int) and not isinstance(value, bool):
+        return int(f"1{abs(value)}6")
+    return f"un{value}less" if isinstance(value, str) else value
+
+
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
@@ -144,9 +160,7 @@ def other_item(subject: Subject) -> Iterator[str]:
         yield subject.format.write(joint.join([*items[:-1], item]))
 
 
-@probe_of(
-    "near_misses", "the same number before the point and another behind it", knows="near", kinds=("number",)
-)
+@probe_of("near_misses", "a number with other decimals", knows="near", kinds=("number",))
 def other_decimals(subject: Subject) -> Iterator[Attempt]:
     if re.search(r"\.\d", subject.right):
         truth = truth_like(subject.columns.get("ground_truth"), "3.25")
@@ -163,18 +177,18 @@ def other_end(subject: Subject) -> Iterator[str]:
 
 
 PROBES = (
-    _near("digit_changed", "another first digit", number=_other_digit),
+    _near("digit_changed", "an answer with another first digit", number=_other_digit),
     _near("sign_flipped", "the answer with the other sign", number=lambda value: [-value] if value else []),
     _near("a_tenth", "a tenth of the answer", number=lambda value: [value / 10] if value else []),
     _near("tenfold", "ten times the answer", number=lambda value: [value * 10] if value else []),
     _near("and_nine_tenths", "the answer and nine tenths", number=_nine_tenths),
     _near(
         "one_off",
-        "one more or one less",
+        "an answer off by one",
         number=lambda value: [value + 1, value - 1] if abs(value) <= SMALL else [],
     ),
-    _near("a_fifth_more", "a fifth more, or less", number=_fifths),
-    _near("too_much", "an answer in which the right one is a part", number=_more_digits, text=_more_letters),
+    _near("a_fifth_more", "an answer off by a fifth", number=_fifths),
+    _near("too_much", "a longer answer that contains the right one", number=_more_digits, text=_more_letters),
     _near("too_little", "a part of the answer", number=_fewer_digits, text=_half, code=_half),
     _near(
         "plus_one", "the answer with something added", mathematics=lambda text: [f"{text}+1", f"-({text})"]
@@ -186,6 +200,7 @@ PROBES = (
     other_item,
     other_end,
     _near("one_value", "an object with one wrong value", json=_one_value),
+    _near("longer_values", "an object whose values contain the right ones", json=_longer_values),
     _near("one_key", "an object without one of its keys", json=_one_key),
     _near("swapped_values", "an object with two of its values exchanged", json=_swapped),
 )

@@ -25,7 +25,7 @@ def white_space(subject: Subject) -> Iterator[str]:
     yield from (" ", "\n\n", "\t\r\n \u00a0")
 
 
-@probe_of("nothing_there", "the form of an answer with nothing in it")
+@probe_of("nothing_there", "an empty answer in the right form")
 def empty_answer(subject: Subject) -> Iterator[str]:
     if subject.format.opening or subject.format.lead:
         yield subject.format.write("")
@@ -61,20 +61,20 @@ def refusal(subject: Subject) -> Iterator[str]:
     yield subject.format.write(text)
 
 
-@probe_of("nothing_there", "one and the same text for every prompt", truth=False)
+@probe_of("nothing_there", "the same text for every prompt", truth=False)
 def constant_text(subject: Subject) -> Iterator[str]:
     yield "ok"
     yield "The answer is the answer to the question."
     yield subject.format.write("the answer")
 
 
-@probe_of("nothing_there", "signs without meaning", truth=False)
+@probe_of("nothing_there", "random characters", truth=False)
 def random_bytes(subject: Subject) -> Iterator[str]:
     yield NOISE * 3
     yield subject.format.write(NOISE)
 
 
-@probe_of("nothing_there", "the prompt said again", truth=False)
+@probe_of("nothing_there", "the prompt repeated", truth=False)
 def prompt_echo(subject: Subject) -> Iterator[str]:
     if subject.prompt.strip():
         yield subject.prompt
@@ -82,7 +82,7 @@ def prompt_echo(subject: Subject) -> Iterator[str]:
             yield subject.format.write(subject.prompt)
 
 
-@probe_of("nothing_there", "the worked example of the prompt said again")
+@probe_of("nothing_there", "the prompt's worked example repeated")
 def example_echo(subject: Subject) -> Iterator[str | Attempt]:
     opening, closing = subject.format.opening.strip(), subject.format.closing.strip()
     if not opening:

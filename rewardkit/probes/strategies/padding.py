@@ -46,31 +46,31 @@ def _padded(subject: Subject, text: str) -> Iterator[str]:
         yield subject.format.write(subject.wrong[0], reasoning=text)
 
 
-@probe_of("padding", "more words around a wrong answer", truth=False)
+@probe_of("padding", "a wrong answer with filler text", truth=False)
 def longer(subject: Subject) -> Iterator[str]:
     for words in LENGTHS:
         yield from _padded(subject, _filler(words))
 
 
-@probe_of("padding", "one sentence over and over around a wrong answer", truth=False)
+@probe_of("padding", "a wrong answer with one sentence over and over", truth=False)
 def repeated(subject: Subject) -> Iterator[str]:
     yield from _padded(subject, " ".join([SENTENCES[0]] * 40))
 
 
-@probe_of("padding", "many lines, steps and headings around a wrong answer", truth=False)
+@probe_of("padding", "a wrong answer with many steps and headings", truth=False)
 def many_steps(subject: Subject) -> Iterator[str]:
     steps = "\n".join(f"Step {'I' * (place % 4 + 1)}: {text}" for place, text in enumerate(SENTENCES * 3))
     yield from _padded(subject, f"## Reasoning\n{steps}\n\n- " + "\n- ".join(SENTENCES))
 
 
-@probe_of("padding", "words that graders look for around a wrong answer", truth=False)
+@probe_of("padding", "a wrong answer with words that graders look for", truth=False)
 def keywords(subject: Subject) -> Iterator[str]:
     yield from _padded(subject, USUAL)
     yield from _padded(subject, "\n".join([USUAL.replace(",", "")] * 20))
     yield from _padded(subject, ". ".join(word.capitalize() for word in USUAL.split(", ")))
 
 
-@probe_of("padding", "a confident tone around a wrong answer", truth=False)
+@probe_of("padding", "a wrong answer in a confident tone", truth=False)
 def certain(subject: Subject) -> Iterator[str]:
     yield from _padded(subject, CERTAIN)
 

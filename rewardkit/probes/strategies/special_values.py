@@ -72,12 +72,12 @@ def zero_is_right(subject: Subject) -> Iterator[Attempt]:
     yield from _held_against(subject, "0", "0")
 
 
-@probe_of("special_values", "no answer, where 0 is right", kinds=("number",))
+@probe_of("special_values", "no answer where 0 is right", kinds=("number",))
 def nothing_for_zero(subject: Subject) -> Iterator[Attempt]:
     yield from _held_against(subject, "0", "", "nothing", subject.right if subject.right != "0" else "9")
 
 
-@probe_of("special_values", "the right answer where it is negative", expects="right", kinds=("number",))
+@probe_of("special_values", "a right answer that is negative", expects="right", kinds=("number",))
 def negative_is_right(subject: Subject) -> Iterator[Attempt]:
     size = _size(subject)
     yield from _held_against(subject, f"-{size}", f"-{size}")
