@@ -241,6 +241,30 @@ def _case(raw: Any, where: str, line: int) -> Case:
     )
 
 
+def cases_for(
+    reward: Reward, source: CaseSource, ignore: Collection[str] = ()
+) -> tuple[list[Case], dict[str, int]]:
+    """The cases that a reward can be held to, and how many expectations `ignore` left out, by component.
+
+    RewardError, CasesError: as in `check`.
+    """
+    if isinstance(ignore, str) or not isinstance(ignore, Collection):
+        raise CasesError(f"ignore={ignore!r} is not a list of names of components")
+    cases, left_out = without(cases_of(source), {name for name in ignore if name not in reward.names})
+    for case in cases:
+        for name in case.scores:
+            if name not in reward.names:
+                raise CasesError(
+                    f"case {case.name!r} expects a score of {name!r}; reward {reward.name!r} has "
+                    f"{list(reward.names)}{did_you_mean(name, reward.names)}"
+                )
+        try:
+            reward.check_columns(list(case.columns))
+        except RewardError as error:
+            raise RewardError(f"case {case.name!r}: {error}") from None
+    return cases, left_out
+
+
 def check(
     reward: Reward,
     cases: CaseSource,
@@ -257,20 +281,7 @@ def check(
     component that the reward does not have.
     """
     check_reward(reward, "check")
-    if isinstance(ignore, str) or not isinstance(ignore, Collection):
-        raise CasesError(f"ignore={ignore!r} is not a list of names of components")
-    cases, left_out = without(cases_of(cases), {name for name in ignore if name not in reward.names})
-    for case in cases:
-        for name in case.scores:
-            if name not in reward.names:
-                raise CasesError(
-                    f"case {case.name!r} expects a score of {name!r}; reward {reward.name!r} has "
-                    f"{list(reward.names)}{did_you_mean(name, reward.names)}"
-                )
-        try:
-            reward.check_columns(list(case.columns))
-        except RewardError as error:
-            raise RewardError(f"case {case.name!r}: {error}") from None
+    cases, left_out = cases_for(reward, cases, ignore)
     if not cases:
         return CheckResult(reward.name, (), (), left_out)
     names = dict.fromkeys(name for case in cases for name in case.columns)
