@@ -22,7 +22,7 @@ from rewardkit.rewards.plan import Routing
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.signature import is_async
 
-__all__ = ["Mutant", "cut", "mutants_of"]
+__all__ = ["Mutant", "mutants_of"]
 
 PAIRED = 8
 """Components up to which every two of different weight are swapped; of more, neighbours. Our choice."""
@@ -255,12 +255,12 @@ def _with_code(reward: Reward, change: CodeChange) -> Iterator[Mutant]:
         where = change.function.__name__
         place = "" if change.name else f" in {'the lambda' if where == '<lambda>' else f'{where}()'}"
         verb = "run" if len(users) > 1 else "runs"
-        says = f"{verb} other code, {cut(change.after)} for {cut(change.before)}{place}"
+        says = f"{verb} other code, {_cut(change.after)} for {_cut(change.before)}{place}"
         owner, name = " and ".join(users), next(iter(users.values()))
         whole = replace(reward, fields=fields, components=items, gate=gate)
         yield Mutant("code", owner, name, says, change.before, change.after, whole)
 
 
-def cut(code: str) -> str:
+def _cut(code: str) -> str:
     """Code in a sentence: a long expression is cut."""
     return code if len(code) <= LONGEST else f"{code[: LONGEST - 3]}..."

@@ -13,12 +13,12 @@ import pandas as pd
 
 from rewardkit.findings import counted
 from rewardkit.html.markup import outlined
-from rewardkit.probes.mutants.mutations import Mutant, cut
+from rewardkit.probes.mutants.mutations import Mutant
 from rewardkit.probes.results.case_writing import append_cases
 
 __all__ = ["Difference", "Judged", "MutantResult"]
 
-SURVIVORS = 6
+SURVIVORS = 8
 """That are written out where a result is printed; the others are counted."""
 
 Outcome = Literal["noticed", "survived", "not told apart", "not tried"]
@@ -155,7 +155,7 @@ class MutantResult:
             return "fix what the cases miss first (rk.check lists it), then try again"
         if self.proposed_cases:
             many = counted(len(self.proposed_cases), "proposed case")
-            return f"read the {many}, which expect what the reward gives now, and add those that are right"
+            return f"check the {many} (expected is what the reward gives now), then add what is right"
         if any(item.differences for item in self.survived):
             return "write cases by hand: the rows where the survivors differ cannot become cases"
         return "" if not self.survived or self.rollouts else "give rollouts, so that cases can be proposed"
@@ -192,12 +192,7 @@ class MutantResult:
         if self.stopped:
             lines.append(f"  {self.stopped}" + (f" ({self.cause})" if self.cause else ""))
         for item in self.survived[:SURVIVORS]:
-            code = f"{cut(item.mutant.before)} -> {cut(item.mutant.after)}"
-            lines += [
-                f"  survived: {item.mutant.sentence}",
-                f"    {code}",
-                f"    {item.where(self.rollouts)}",
-            ]
+            lines += [f"  survived: {item.mutant.sentence}", f"    {item.where(self.rollouts)}"]
         if len(self.survived) > SURVIVORS:
             lines.append(f"  and {counted(len(self.survived) - SURVIVORS, 'more survivor')}")
         if same := len(self.not_told_apart):
