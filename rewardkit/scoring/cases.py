@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -214,7 +214,7 @@ def _case(raw: Any, where: str, line: int) -> Case:
     if not isinstance(raw, Mapping):
         raise CasesError(f"{where} is {raw!r}; a case is an object with a completion and what is expected")
     for key in raw:
-        near = get_close_matches(str(key), OWN_KEYS, n=1, cutoff=0.8)
+        near = _near(str(key))
         if near and key not in (*OWN_KEYS, "score"):
             raise CasesError(f"{where}: {key!r} is not a key of a case; did you mean {near[0]!r}?")
     tolerance, scores = raw.get("tolerance", TOLERANCE), raw.get("scores", {})
@@ -263,6 +263,12 @@ def cases_for(
         except RewardError as error:
             raise RewardError(f"case {case.name!r}: {error}") from None
     return cases, left_out
+
+
+@cache
+def _near(key: str) -> list[str]:
+    """The key of a case that one may be a slip of."""
+    return get_close_matches(key, OWN_KEYS, n=1, cutoff=0.8)
 
 
 def check(

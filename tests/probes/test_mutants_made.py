@@ -28,7 +28,7 @@ def graded(completion, limit=0.5):
 OPTIONS = {
     "the other match": (extract.boxed(), {"boxed(which='first')"}),
     "and back": (extract.boxed(which="first"), {"boxed()"}),
-    "what is always the last has no first": (extract.gsm8k(), {"gsm8k(mode='flexible')"}),
+    "what is always the last has no first": (extract.gsm8k(), set()),
     "an alternative left out, and each of them changed": (
         FIRST,
         {
@@ -51,14 +51,11 @@ OPTIONS = {
             "every(rk.extract.within(rk.extract.tag('answer'), rk.extract.number(percent=True)))",
         },
     ),
-    "limits that would cross are left out; tokens would need a tokenizer": (
+    "limits that would cross are left out": (
         measure.length(full_until=10, zero_from=11),
         {
             "length(full_until=7, zero_from=11)",
             "length(full_until=10, zero_from=14)",
-            "length(full_until=10, zero_from=11, unit='characters')",
-            "length(full_until=10, zero_from=11, fall='cosine')",
-            "length(full_until=10, zero_from=11, fall='exponential')",
         },
     ),
     "words, whose order says nothing": (
@@ -66,12 +63,10 @@ OPTIONS = {
         {
             "keywords('then')",
             "keywords('so')",
-            "keywords('so', 'then', mode='all')",
-            "keywords('so', 'then', mode='any')",
             "keywords('so', 'then', case=True)",
         },
     ),
-    "no timeout": (measure.regex("x", timeout=5.0), {"regex('x', mode='fullmatch', timeout=5.0)"}),
+    "no timeout": (measure.regex("x", timeout=5.0), set()),
     "a tolerance where there is none, and the comparison next to it": (
         verify.numbers_equal,
         {
@@ -85,12 +80,11 @@ OPTIONS = {
         {
             "partial(rk.verify.closeness, zero_at=0.07)",
             "partial(rk.verify.closeness, zero_at=0.13)",
-            "partial(rk.verify.closeness, zero_at=0.1, scale='absolute')",
         },
     ),
     "what is the default is not bound": (
         partial(verify.json_equal, partial=True),
-        {"rk.verify.json_equal", "partial(rk.verify.json_equal, partial=True, text='matches')"},
+        {"rk.verify.json_equal"},
     ),
     "a default of a user's function": (
         graded,

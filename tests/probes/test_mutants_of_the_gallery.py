@@ -22,9 +22,6 @@ ONE_LETTER = "the extractor gives one capital letter, and the truths are one"
 ONE_MORE = "runs other code, max(2, len(letters)) for max(1, len(letters)) in in_chinese()"
 ONE_CLOSED = "behind the gate on the form there is one closed pair, whichever would be taken"
 SAME = {
-    "aspects": {
-        "Component 'correctness' has text='matches', not 'exact'.": "the truths are numbers, no texts",
-    },
     "chinese": {
         f"Component 'language' {ONE_MORE}.": "twice one letter of one or two is all; of none it is nothing",
     },
@@ -36,8 +33,6 @@ SAME = {
         LETTER.format("has case=True"): ONE_LETTER,
         LETTER.format("has white_space=True"): ONE_LETTER,
         LETTER.format("has punctuation=True"): ONE_LETTER,
-        LETTER.format("has unicode_form='NFKC', not 'NFC'"): ONE_LETTER,
-        LETTER.format("has unicode_form=None, not 'NFC'"): ONE_LETTER,
         LETTER.format("is met by a text that contains the truth"): ONE_LETTER,
         r"[largest-choice] Component 'sentence' runs other code, "
         r"rk.extract.pattern('The answer is \\(([A-D])\\)\\.\\s*$', which='fi... for "

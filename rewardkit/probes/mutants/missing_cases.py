@@ -19,12 +19,6 @@ __all__ = ["Pool", "fewest", "missing_cases"]
 CLEAR = 2 * TOLERANCE
 """Rewards that are further apart are told apart by a case with the usual tolerance."""
 
-EXACT = 1e-4
-"""With a tolerance below, expected numbers are written in full."""
-
-NAMED = 3
-"""Changes that a proposed case says it catches; the others are counted."""
-
 FIRST = ("completion", "messages", "ground_truth")
 
 
@@ -65,10 +59,8 @@ def missing_cases(
     for row in fewest(caught, [len(pool.text(row)) for row in range(len(pool.labels))]):
         mutants = sorted(np.flatnonzero(caught[:, row]).tolist(), key=lambda at: case_of[at] is not None)
         said = [sentences[at].rstrip(".") for at in mutants]  # first what no case before catches
-        more = f" (and {len(said) - NAMED} more)" if len(said) > NAMED else ""
         expected = _expected(float(pool.original.rewards[row]), float(apart[mutants, row].min()))
-        why = "proposed, with what the reward gives now: right only if this is what it should give. It "
-        why += f"catches: {'; '.join(said[:NAMED])}{more}"
+        why = f"Proposed, with what the reward gives now: is it right? It catches: {'; '.join(said)}"
         cases.append({"name": f"tells apart: {said[0]}", **_columns(pool, row), **expected, "why": why})
         for at in mutants:
             case_of[at] = case_of[at] or cases[-1]
@@ -104,5 +96,5 @@ def _columns(pool: Pool, row: int) -> dict[str, Any]:
 def _expected(reward: float, nearest: float) -> dict[str, Any]:
     """The reward of a row, with a tolerance of its own where a mutant's comes as near as `nearest`."""
     tolerance = TOLERANCE if nearest > CLEAR else float(f"{nearest / 2:.3g}")
-    expected = "unscored" if np.isnan(reward) else round(reward, 6 if tolerance >= EXACT else 17)
+    expected = "unscored" if np.isnan(reward) else round(reward, 9)
     return {"reward": expected, **({"tolerance": tolerance} if tolerance != TOLERANCE else {})}

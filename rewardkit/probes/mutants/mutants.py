@@ -1,4 +1,4 @@
-"""mutants(): whether a case file would catch it if the reward were another, and the cases that are missing."""
+"""mutants(): whether a case file would catch a wrong reward, and the cases that are missing."""
 
 from __future__ import annotations
 
@@ -50,15 +50,15 @@ def mutants(
     A mutant is *noticed* when a case fails that holds for the reward, as `check` has it (what a case expects
     of a component that is gone does not count), or when changed code does not end where the reward's own
     does. Of the others those that give another reward on a case or a rollout have *survived*, and those that
-    do not are *not told apart*; without rollouts nobody knows, and all others have survived. What the `budget`
-    of seconds does not reach is *not tried*. The mutation score is noticed / (noticed + survived). Where more
-    than half of the cases fail already, none are proposed. Rewards are those of a row alone, before any
-    transform; of more than `most` rollouts so many are drawn with the `seed`.
+    do not are *not told apart*; without rollouts nobody knows, and all others have survived. What the
+    `budget` of seconds does not reach is *not tried*. The mutation score is noticed / (noticed + survived).
+    Where more than half of the cases fail already, none are proposed. Rewards are those of a row alone,
+    before any transform; of more than `most` rollouts so many are drawn with the `seed`.
 
     Functions are taken to give the same for the same arguments and are called once for them; `ignore` and
-    `timeout` are as in `check`, and changed code always runs in worker processes: a call may take the timeout,
-    or without one 2 s and three times what the reward's slowest call took. The budget is kept but for a call
-    of the reward itself that has no timeout. RewardError and CasesError as in `check`; RolloutsError as in
+    `timeout` are as in `check`, and changed code always runs in worker processes: a call may take the
+    timeout, or without one 2 s and three times what the reward's slowest call took. The budget is kept but
+    for a call of the reward itself that has no timeout. RewardError and CasesError as in `check`; RolloutsError as in
     `load_rollouts`; InputError: `most` or `budget` is none.
 
     >>> import rewardkit as rk

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import combinations, pairwise
+from itertools import combinations
 from types import FunctionType
 from typing import Any
 
@@ -23,9 +23,6 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.signature import is_async
 
 __all__ = ["Mutant", "mutants_of"]
-
-PAIRED = 8
-"""Components up to which every two of different weight are swapped; of more, neighbours. Our choice."""
 
 MOST_CODE = 40
 """Changes of one function's code, spread evenly over its text. Our choice."""
@@ -134,8 +131,7 @@ def _of_weights(reward: Reward) -> Iterator[Mutant]:
             if item.weight:
                 codes = f"weight={item.weight:g}", f"weight={other:g}"
                 yield from _changed("weight", reward, item, says, *codes, weight=other)
-    few = len(reward.components) <= PAIRED
-    for a, b in combinations(reward.components, 2) if few else pairwise(reward.components):
+    for a, b in combinations(reward.components, 2):
         if a.weight != b.weight and reward.aggregation != "minimum":
             swapped = {a: replace(a, weight=b.weight), b: replace(b, weight=a.weight)}
             items = [swapped.get(item, item) for item in reward.components]

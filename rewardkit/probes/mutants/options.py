@@ -7,8 +7,7 @@ import inspect
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
-from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any
 
 from rewardkit.primitives import extract, verify
 from rewardkit.primitives.extract import Extractor
@@ -86,7 +85,6 @@ def written(function: Any) -> str:
 
 def _of_primitive(made: Any) -> _Changes:
     """Changes of a primitive's own options, and of the primitives in it."""
-    hints = get_type_hints(type(made))
     for option in fields(made):
         value = getattr(made, option.name)
         if isinstance(value, tuple):
@@ -94,7 +92,7 @@ def _of_primitive(made: Any) -> _Changes:
         elif isinstance(value, Extractor):
             changes = _of_primitive(value)
         else:
-            changes = _of_value(option.name, value, hints.get(option.name))
+            changes = _of_value(option.name, value)
         for kind, other, says in changes:
             if isinstance(made, extract.every) and kind == "match":
                 continue  # where all matches count, the first and the last are one
@@ -124,12 +122,11 @@ def _of_call(function: Any, filled: Collection[str]) -> _Changes:
     if not inspect.isfunction(inner):
         return
     own = of_rewardkit(inner) and inner.__module__.startswith("rewardkit.primitives.")
-    hints = get_type_hints(inner) if own else {}
     for name, parameter in inspect.signature(inner).parameters.items():
         value = bound.get(name, parameter.default)
         if name in filled or value is parameter.empty or (isinstance(value, str) and not own):
             continue
-        for kind, other, says in _of_value(name, value, hints.get(name), exact=own):
+        for kind, other, says in _of_value(name, value, exact=own):
             keywords = {key: item for key, item in bound.items() if key != name}
             keywords |= {name: other} if other != parameter.default else {}
             changed = functools.partial(inner, *arguments, **keywords) if keywords or arguments else inner
@@ -142,7 +139,7 @@ def _of_call(function: Any, filled: Collection[str]) -> _Changes:
         yield "comparison", functools.partial(other, *arguments) if arguments else other, says
 
 
-def _of_value(name: str, value: Any, hint: Any, *, exact: bool = False) -> _Changes:
+def _of_value(name: str, value: Any, *, exact: bool = False) -> _Changes:
     """What may stand in place of the value of an option; an `exact` comparison is given a tolerance."""
     if name in NEVER:
         return
@@ -155,12 +152,6 @@ def _of_value(name: str, value: Any, hint: Any, *, exact: bool = False) -> _Chan
             yield "threshold", TOLERANCES[name], f"has a tolerance, {name}={TOLERANCES[name]:g}"
         for other in scaled(value):
             yield "threshold", other, f"has {name}={other:g}, not {value:g}"
-    elif allowed := _literals(hint):
-        for other in allowed:
-            if other != value:
-                yield "option", other, f"has {name}={other!r}, not {value!r}"
-    elif isinstance(value, str) and name == "options" and len(value) > 2:  # letters of choices
-        yield "alternative", value[:-1], f"knows no option {value[-1]}"
 
 
 def scaled(value: float) -> tuple[float, ...]:
@@ -173,11 +164,3 @@ def scaled(value: float) -> tuple[float, ...]:
         return (value - 1, value + 1)
     both = (value * by for by in FACTORS) if value else ()
     return tuple(round(other) if isinstance(value, int) else float(f"{other:.6g}") for other in both)
-
-
-def _literals(hint: Any) -> tuple[Any, ...]:
-    """The values that a Literal allows, also in a union."""
-    if get_origin(hint) is Literal:
-        return get_args(hint)
-    parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else ()
-    return tuple(value for part in parts for value in _literals(part))

@@ -151,14 +151,14 @@ class MutantResult:
     @property
     def next_step(self) -> str:
         """What to do about the survivors in one sentence; "" where nothing is to be done."""
-        if self.missed and self.survived:
+        if not self.survived:
+            return ""
+        if self.missed:
             return "fix what the cases miss first (rk.check lists it), then try again"
-        if self.proposed_cases:
-            many = counted(len(self.proposed_cases), "proposed case")
-            return f"check the {many} (expected is what the reward gives now), then add what is right"
-        if any(item.differences for item in self.survived):
-            return "write cases by hand: the rows where the survivors differ cannot become cases"
-        return "" if not self.survived or self.rollouts else "give rollouts, so that cases can be proposed"
+        if not self.proposed_cases:
+            return "write cases by hand" if self.rollouts else "give rollouts, so that cases can be proposed"
+        many = counted(len(self.proposed_cases), "proposed case")
+        return f"check the {many} (expected is what the reward gives now), then add what is right"
 
     @cached_property
     def table(self) -> pd.DataFrame:

@@ -153,20 +153,14 @@ def outcomes_of(
 
 def _anew(reward: Reward, original: Reward) -> Sequence[Component]:
     """The components of a mutant that may score otherwise than the original's, with those they ask for."""
-    before = {item.name: item for item in original.components}
     changed = {name for name, function in reward.fields.items() if original.fields[name] is not function}
-    for name, call in reward.field_calls.items():
+    for new, old in zip(reward.components, original.components, strict=True):
+        changed |= set() if new.function is old.function and new.gate is old.gate else {new.name}
+    for name, call in reward.calls:  # in the order in which they may ask for one another; "" is the gate
         changed |= set() if changed.isdisjoint(call.asks_for) else {name}
-    asked = {item.name: {name for call in item.calls for name in call.asks_for} for item in reward.components}
-    for item in reward.components:
-        same = item.function is before[item.name].function and item.gate is before[item.name].gate
-        changed |= set() if same and changed.isdisjoint(asked[item.name]) else {item.name}
-    gate = set(reward.gate_call.asks_for) if reward.gate_call else set()
-    if not changed.isdisjoint(gate):
-        return reward.components
-    needed = changed | gate if changed else set()
-    for item in reversed(reward.components):
-        needed |= asked[item.name] if item.name in needed else set()
+    needed = set(reward.names) if "" in changed else set(changed)
+    for name, call in reversed(reward.calls):
+        needed |= set(call.asks_for) if needed and name in {"", *needed} else set()
     return [item for item in reward.components if item.name in needed]
 
 

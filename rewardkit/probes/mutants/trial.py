@@ -87,12 +87,18 @@ class Trial:
         result = replace(result, judged=tuple(judged), proposed_cases=tuple(cases))
         return replace(result, left_out=tuple(left_out), missed=len(self.failing))
 
-    def _missed(self, found: Outcomes, expected: Expectations) -> Expectations:
-        """The expectations that are not met; what is expected of a component that is gone does not count."""
+    def _missed(
+        self, found: Outcomes, expected: Expectations, original: Outcomes | None = None
+    ) -> Expectations:
+        """The expectations that are not met.
+
+        What is expected of a component that is gone, or as in the `original`, does not count.
+        """
         judged = np.where(np.isnan(found.rewards), "unscored", "scored")
         given = {"": (found.rewards.tolist(), judged.tolist())}
         for name, outcome in found.components.items():
-            given[name] = outcome.scores.tolist(), np.array(STATUSES)[outcome.status].tolist()
+            if original is None or outcome is not original.components.get(name):
+                given[name] = outcome.scores.tolist(), np.array(STATUSES)[outcome.status].tolist()
         return [
             (row, name, item)
             for row, name, item in expected
@@ -106,7 +112,7 @@ class Trial:
             for mutant in made:
                 try:
                     found = outcomes_of(mutant.reward, self.columns, self.memory, self.original)
-                    rows = sorted({row for row, *_ in self._missed(found, held)})
+                    rows = sorted({row for row, *_ in self._missed(found, held, self.original)})
                     names = tuple(self.cases[row].name for row in rows)
                     judged.append(Judged(mutant, "noticed" if names else "survived", names))
                 except Hangs as error:
