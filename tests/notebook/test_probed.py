@@ -166,7 +166,7 @@ def test_misses_come_first_and_what_was_not_tried_is_listed(weak):
     untried = tuple(replace(item, outcome="not tried", reason="no time") for item in weak.noticed[:2])
     found = replace(weak, missed=1, proposed_cases=(), judged=(*weak.survived, *untried))
     page = Show().mutants(found).data
-    assert page.index("1 of 1 case fail already") < page.index("fix what the cases miss first")
+    assert page.index("Cases that fail already: 1 of 1.") < page.index("fix what the cases miss first")
     assert page.index("fix what the cases miss first") < page.index("<table")
     assert "2 were not tried and do not count" in page and page.count("no time") == 2
     assert found.verdict.endswith(" 2 more were not tried.")

@@ -111,7 +111,7 @@ def test_noticed_is_what_check_says(name):
 def test_what_the_cases_miss_already_does_not_count():
     result = rk.mutants(REWARD, [{**CASE, "reward": 0.0}], rows(("<answer>5</answer>", "4")))
     assert result.noticed == () and result.survived and result.proposed_cases == ()
-    assert repr(result).startswith("1 of 1 case fail already. Mutation score 0.00: ")
+    assert repr(result).startswith("Cases that fail already: 1 of 1. Mutation score 0.00: ")
     assert result.next_step.startswith("fix what the cases miss first")
     few = [*WEAK, {**CASE, "name": "again"}, {**CASE, "name": "missed", "reward": 7.0}]
     result = rk.mutants(REWARD, few, rows(("<answer>5</answer>", "4")))

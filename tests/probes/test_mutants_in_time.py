@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import time
 
 import pytest
 
@@ -137,11 +138,12 @@ def test_calls_are_remembered_by_what_they_were_given_and_after_the_budget_only_
         assert memory.run(Calls(number, [[{"n": at}]], {"factor": [1]}, 1, float)) == [at]
     texts = ["1", "1.0", "True", "1", "[1]", "[1.0]", "(1,)"]
     assert memory.run(Calls(str, [[1, 1.0, True, "1", [1], [1.0], (1,)]], {}, 7, str)) == texts
-    with memory.keeping(1.0):
-        assert memory.run(Calls(number, [[{"n": 49}]], {"factor": [1]}, 1, float)) == [49]
-        with pytest.raises(BudgetOver):
-            memory.run(Calls(number, [[{"n": 50}]], {"factor": [1]}, 1, float))
-    assert memory.run(Calls(number, [[{"n": 50}]], {"factor": [1]}, 1, float)) == [50]
+    over = Memory(None, [number], budget=0.2)
+    assert over.run(Calls(number, [[{"n": 50}]], {"factor": [1]}, 1, float)) == [50]
+    time.sleep(0.2)
+    assert over.run(Calls(number, [[{"n": 50}]], {"factor": [1]}, 1, float)) == [50]
+    with pytest.raises(BudgetOver):
+        over.run(Calls(number, [[{"n": 51}]], {"factor": [1]}, 1, float))
     assert made == list(range(51))
 
 

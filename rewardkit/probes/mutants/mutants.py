@@ -58,8 +58,8 @@ def mutants(
     Functions are taken to give the same for the same arguments and are called once for them; `ignore` and
     `timeout` are as in `check`, and changed code always runs in worker processes: a call may take the
     timeout, or without one 2 s and three times what the reward's slowest call took. The budget is kept but
-    for a call of the reward itself that has no timeout. RewardError and CasesError as in `check`; RolloutsError as in
-    `load_rollouts`; InputError: `most` or `budget` is none.
+    for a call of the reward itself that has no timeout. RewardError and CasesError as in `check`;
+    RolloutsError as in `load_rollouts`; InputError: `most` or `budget` is none.
 
     >>> import rewardkit as rk
     >>> right = rk.Component("right", rk.verify.matches, columns={"prediction": "completion"})
@@ -79,21 +79,15 @@ def mutants(
     known, _ = cases_for(reward, cases, ignore)
     if not known:
         raise CasesError("there are no cases; give one or more, or the path of a case file")
-    drawn = None if rollouts is None else _drawn(reward, rollouts, most, seed)
+    order: list[int] = []
+    if rollouts is not None:
+        rollouts = rollouts if isinstance(rollouts, Rollouts) else load_rollouts(rollouts)
+        reward.check_columns([str(name) for name in rollouts.table.columns])
+        order = np.random.default_rng(seed).permutation(len(rollouts))[:most].tolist()
     functions = [item.on if isinstance(item, Gate) else item for item in reward.functions]
     try:
         memory = Memory(timeout, functions, budget)
     except (ValueError, TypeError):
         raise RewardError(f"timeout={timeout!r} is not a time; give seconds above 0, or None") from None
     with memory:
-        return Trial(reward, known, drawn, memory, seed).result()
-
-
-def _drawn(reward: Reward, source: Any, most: int, seed: int) -> Rollouts:
-    """The rollouts; of many so many, drawn with the seed, in their order."""
-    rollouts = source if isinstance(source, Rollouts) else load_rollouts(source)
-    reward.check_columns([str(name) for name in rollouts.table.columns])
-    if len(rollouts) <= most:
-        return rollouts
-    drawn = np.random.default_rng(seed).choice(len(rollouts), most, replace=False)
-    return rollouts.select(sorted(drawn.tolist()))
+        return Trial(reward, known, rollouts, order, memory).result()

@@ -19,7 +19,7 @@ from rewardkit.probes.mutants.options import option_changes, scaled, written
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.fingerprint import describe, user_code
 from rewardkit.rewards.plan import Routing
-from rewardkit.rewards.reward import Reward
+from rewardkit.rewards.reward import Reward, Route
 from rewardkit.rewards.signature import is_async
 
 __all__ = ["Mutant", "mutants_of"]
@@ -94,11 +94,10 @@ def _of_route(whole: Reward, route: Routing) -> tuple[list[Mutant], list[str]]:
         part = ", ".join([*values, *(["default"] if route.default is inner else [])])
         made, without = mutants_of(inner)
         for mutant in made:
-
-            def changed(item: Reward, old: Reward = inner, new: Reward = mutant.reward) -> Reward:
-                return new if item is old else item
-
-            mutants.append(replace(mutant, reward=whole.map(changed), part=part))
+            rewards = {key: mutant.reward if item is inner else item for key, item in route.rewards.items()}
+            default = mutant.reward if route.default is inner else route.default
+            routed = Route(route.column, rewards, default, name=whole.name)
+            mutants.append(replace(mutant, reward=routed, part=part))
         left_out += [f"[{part}] {sentence}" for sentence in without]
     return mutants, left_out
 

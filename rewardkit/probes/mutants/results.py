@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +17,7 @@ from rewardkit.html.markup import outlined
 from rewardkit.probes.mutants.mutations import Mutant
 from rewardkit.probes.results.case_writing import append_cases
 
-__all__ = ["Difference", "Judged", "MutantResult"]
+__all__ = ["Difference", "Judged", "MutantResult", "Outcome"]
 
 SURVIVORS = 8
 """That are written out where a result is printed; the others are counted."""
@@ -78,8 +79,7 @@ class Judged:
     def where(self, rollouts: int) -> str:
         """On how many of so many rollouts it differs from the reward, and where most."""
         if not self.differences:
-            nothing = "no row tells it apart" if rollouts else "give rollouts to see where it differs"
-            return self.reason or nothing
+            return self.reason or "no row tells it apart"
         first = self.differences[0]
         many = f"on {self.differs:,} of {counted(rollouts, 'rollout')}, most " if rollouts else ""
         row = f"case {first.case!r}" if first.case else f"rollout {first.rollout_id!r}"
@@ -142,7 +142,7 @@ class MutantResult:
         if not tried:
             return "No mutation score: no mutant of this reward was tried."
         cases = counted(self.cases, "case")
-        fail = f"{self.missed} of {cases} fail already. " if self.missed else ""
+        fail = f"Cases that fail already: {self.missed} of {self.cases}. " if self.missed else ""
         many = f"{'all' if caught == tried else f'{caught} of'} {counted(tried, 'mutant')}"
         untried = f" {len(self.not_tried)} more were not tried." if self.not_tried else ""
         catch = "catches" if self.cases == 1 else "catch"
@@ -197,10 +197,8 @@ class MutantResult:
             lines.append(f"  and {counted(len(self.survived) - SURVIVORS, 'more survivor')}")
         if same := len(self.not_told_apart):
             lines.append(f"  not counted: {counted(same, 'mutant')} with the same rewards on all rows")
-        if self.not_tried:
-            lines.append(
-                f"  not tried: {counted(len(self.not_tried), 'mutant')}, as {self.not_tried[0].reason}"
-            )
+        for reason, count in Counter(item.reason for item in self.not_tried).items():
+            lines.append(f"  not tried: {counted(count, 'mutant')}, as {reason}")
         if self.next_step:
             how = ": result.write_cases(path)" if self.proposed_cases and not self.missed else ""
             lines.append(f"  next: {self.next_step}{how}")

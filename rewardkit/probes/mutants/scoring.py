@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Final
 
@@ -58,14 +57,6 @@ class Memory(TimeLimit):
     def left(self) -> float:
         """Seconds of the budget."""
         return self._ends - time.monotonic()
-
-    @contextmanager
-    def keeping(self, share: float) -> Iterator[None]:
-        """Inside, this share of what is left is kept for later."""
-        kept = share * self.left
-        self._ends -= kept
-        yield
-        self._ends += kept
 
     @staticmethod
     def needed(function: Callable[..., Any]) -> bool:

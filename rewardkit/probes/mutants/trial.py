@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -14,7 +14,7 @@ from rewardkit.errors import CasesError
 from rewardkit.findings import counted
 from rewardkit.probes.mutants.missing_cases import Pool, missing_cases
 from rewardkit.probes.mutants.mutations import Mutant, mutants_of
-from rewardkit.probes.mutants.results import Difference, Judged, MutantResult
+from rewardkit.probes.mutants.results import Difference, Judged, MutantResult, Outcome
 from rewardkit.probes.mutants.scoring import BudgetOver, Hangs, Memory, apart, late, outcomes_of
 from rewardkit.rewards.plan import ROLLOUT, Columns
 from rewardkit.rewards.reward import Reward
@@ -36,7 +36,7 @@ FIRST = 8
 needs all their columns. Our choice."""
 
 FOR_ROLLOUTS = 0.3
-"""Part of the budget that is kept for rollouts, and of that then that the reward may take. Our choice."""
+"""Part of the budget left that the reward itself may take on the rollouts. Our choice."""
 
 MOST_MISSED = 0.5
 """Share of cases that fail above which none are proposed: they would say what a faulty reward gives."""
@@ -46,19 +46,27 @@ Expectations = Sequence[tuple[int, str, Expected]]
 
 
 class Trial:
-    """A reward, what it gives for cases and rollouts, and what its mutants do."""
+    """A reward, what it gives for cases and rollouts, and what its mutants do.
+
+    Of the rollouts those of `order` are tried, the first first.
+    """
 
     def __init__(
-        self, reward: Reward, cases: Sequence[Case], rollouts: Rollouts | None, memory: Memory, seed: int
+        self,
+        reward: Reward,
+        cases: Sequence[Case],
+        rollouts: Rollouts | None,
+        order: Sequence[int],
+        memory: Memory,
     ) -> None:
         self.reward, self.cases, self.rollouts, self.memory = reward, cases, rollouts, memory
-        self.seed = seed
+        self.order = order
         names = dict.fromkeys(name for case in cases for name in case.columns)
         self.columns = {name: [case.columns.get(name) for case in cases] for name in names}
 
     def result(self) -> MutantResult:
         """What became of each mutant, in the order in which they were made."""
-        given = len(self.rollouts) if self.rollouts is not None else 0
+        given = len(self.order)
         result = MutantResult(self.reward.name, cases=len(self.cases), rollouts=given)
         try:
             self.original = outcomes_of(self.reward, self.columns, self.memory)
@@ -77,12 +85,12 @@ class Trial:
                 why = f"the reward judges none of the cases and rollouts{component}; fix that first"
                 return replace(result, stopped=why, cause=cause)
         made, left_out = mutants_of(self.reward)
-        judged = self._on_cases(made, held)
-        cases: list[dict[str, Any]] = []
-        if any(item.outcome == "survived" for item in judged):
-            cases = self._on_pool(judged)
-            if self.pool.rollouts < given:
-                left_out.append(f"{given - self.pool.rollouts:,} of {given:,} rollouts: there was no time")
+        tried = [self._tried(mutant, held) for mutant in made]
+        judged = [item for item, _ in tried]
+        told = {place: found for place, (_, found) in enumerate(tried) if found is not None}
+        cases = self._proposed(judged, told) if told else []
+        if "pool" in vars(self) and self.pool.rollouts < given:
+            left_out.append(f"{given - self.pool.rollouts:,} of {given:,} rollouts: there was no time")
             result = replace(result, rollouts=self.pool.rollouts)
         result = replace(result, judged=tuple(judged), proposed_cases=tuple(cases))
         return replace(result, left_out=tuple(left_out), missed=len(self.failing))
@@ -105,21 +113,23 @@ class Trial:
             if name in given and not item.met_by(given[name][0][row], given[name][1][row])
         ]
 
-    def _on_cases(self, made: Sequence[Mutant], held: Expectations) -> list[Judged]:
-        """What became of the mutants on the cases; those that no case catches survive."""
-        judged = []
-        with self.memory.keeping(FOR_ROLLOUTS if self.rollouts is not None else 0.0):
-            for mutant in made:
-                try:
-                    found = outcomes_of(mutant.reward, self.columns, self.memory, self.original)
-                    rows = sorted({row for row, *_ in self._missed(found, held, self.original)})
-                    names = tuple(self.cases[row].name for row in rows)
-                    judged.append(Judged(mutant, "noticed" if names else "survived", names))
-                except Hangs as error:
-                    judged.append(Judged(mutant, "noticed", reason=str(error)))
-                except (BudgetOver, CannotLimit) as error:
-                    judged.append(Judged(mutant, "not tried", reason=str(error)))
-        return judged
+    def _tried(self, mutant: Mutant, held: Expectations) -> tuple[Judged, Outcomes | None]:
+        """What became of a mutant, and what it gives in the pool where that differs from the reward."""
+        where = ""
+        try:
+            found = outcomes_of(mutant.reward, self.columns, self.memory, self.original)
+            if rows := {row: None for row, *_ in self._missed(found, held, self.original)}:
+                return Judged(mutant, "noticed", tuple(self.cases[row].name for row in sorted(rows))), None
+            where, pool = ", on a rollout", self.pool
+            found = outcomes_of(mutant.reward, pool.columns, self.memory, pool.original)
+        except Hangs as error:
+            return Judged(mutant, "survived" if where else "noticed", reason=f"{error}{where}"), None
+        except (BudgetOver, CannotLimit) as error:
+            return Judged(mutant, "not tried", reason=str(error)), None
+        differs = apart(pool.original, found) > 0
+        outcome: Outcome = "survived" if differs.any() or not pool.rollouts else "not told apart"
+        judged = Judged(mutant, outcome, differs=int(differs[: pool.rollouts].sum()))
+        return judged, found if differs.any() else None
 
     @cached_property
     def pool(self) -> Pool:
@@ -142,17 +152,16 @@ class Trial:
         return Pool(labels, len(ids), columns, original, allowed)
 
     def _logged(self) -> tuple[list[Any], dict[str, list[Any]]]:
-        """Ids and columns of the rollouts there is time for, drawn with the seed.
+        """Ids and columns of the rollouts there is time for.
 
         The columns are those that the reward asks for; of one that asks for whole rows, as functions of
         trainers do, all, where the first rows get another reward without the others.
         """
-        if self.rollouts is None:
+        if self.rollouts is None or not self.order:
             return [], {}
         columns = self.rollouts.as_logged() if ROLLOUT in self.reward.needs else self.rollouts.columns()
         named = {name: columns[name] for name in columns if name in {*self.reward.needs, *NAMED}}
-        order = np.random.default_rng(self.seed).permutation(len(self.rollouts)).tolist()
-        first, before = order[:FIRST], self.memory.left
+        first, before = self.order[:FIRST], self.memory.left
         try:
             found = outcomes_of(self.reward, _rows(columns, first), self.memory)
             each = max(before - self.memory.left, 1e-6) / len(first)
@@ -160,36 +169,19 @@ class Trial:
                 columns = named
         except BudgetOver:
             return [], {}
-        places = sorted(order[: int(FOR_ROLLOUTS * self.memory.left / each)])
+        places = sorted(self.order[: int(FOR_ROLLOUTS * self.memory.left / each)])
         return self.rollouts.select(places).table["rollout_id"].tolist(), _rows(columns, places)
 
-    def _on_pool(self, judged: list[Judged]) -> list[dict[str, Any]]:
-        """Judge the mutants that no case catches anew, and give the fewest cases that would catch them."""
-        pool, told, others = self.pool, [], []
-        for place, item in enumerate(judged):
-            if item.outcome != "survived":
-                continue
-            try:
-                other = outcomes_of(item.mutant.reward, pool.columns, self.memory, pool.original)
-                if apart(pool.original, other).any():
-                    told.append(place)
-                    others.append(other)
-                elif pool.rollouts:
-                    judged[place] = replace(item, outcome="not told apart")
-            except Hangs as error:
-                judged[place] = replace(item, reason=f"{error}, on a rollout")
-            except BudgetOver as error:
-                judged[place] = replace(item, outcome="not tried", reason=str(error))
-        if not told:
-            return []
-        distances = np.stack([apart(pool.original, other) for other in others])  # (mutants, rows)
-        cases, case_of = missing_cases(pool, distances, [judged[place].mutant.sentence for place in told])
+    def _proposed(self, judged: list[Judged], told: Mapping[int, Outcomes]) -> list[dict[str, Any]]:
+        """The fewest cases that catch the mutants that the pool tells apart; these and rows are noted."""
+        pool, sentences = self.pool, [judged[place].mutant.sentence for place in told]
+        distances = np.stack([apart(pool.original, found) for found in told.values()])  # (mutants, rows)
+        cases, case_of = missing_cases(pool, distances, sentences)
         length = [len(pool.text(row)) for row in range(len(pool.labels))]
-        for place, other, distance, case in zip(told, others, distances, case_of, strict=True):
+        for (place, found), distance, case in zip(told.items(), distances, case_of, strict=True):
             rows = [row for row in np.lexsort((length, -distance)).tolist() if distance[row]][:SHOWN]
-            differs = int((distance[: pool.rollouts] > 0).sum())
-            differences = tuple(self._difference(row, other) for row in rows)
-            judged[place] = replace(judged[place], differs=differs, differences=differences, case=case)
+            differences = tuple(self._difference(row, found) for row in rows)
+            judged[place] = replace(judged[place], differences=differences, case=case)
         return cases
 
     def _difference(self, row: int, other: Outcomes) -> Difference:
