@@ -168,7 +168,7 @@ def test_check_tells_which_changes_of_the_reward_no_case_notices(folder):
     told = run("check", GALLERY, GALLERY, "--mutants", "--rollouts", GALLERY)
     assert told.exit_code == 0
     assert "88 of 88 cases passed" in told.stdout
-    assert "mutants of 'arithmetic-v1': 57 of 57 noticed by 88 cases, score 1.00" in told.stdout
+    assert "Mutation score 1.00: your 88 cases catch all " in told.stdout
     record = json.loads(run("check", "small.py", "cases.jsonl", "--mutants", "--json").stdout)
     assert record["mutants"]["survived"] and record["mutants"]["rollouts"] == 0
     alone = run("check", GALLERY, GALLERY, "--rollouts", GALLERY)

@@ -204,8 +204,8 @@ class Show:
         `again` is code that makes the result anew and writes the proposed cases.
         """
         if found is None:
-            return _html("", "mutants: none, as there are no cases that could notice them")
-        return _html(probed.mutants(found, redact=self.redact, again=again), probed.mutants_caption(found))
+            return _html("", "no mutants: there are no cases that could catch them")
+        return _html(probed.mutants(found, redact=self.redact, again=again), found.verdict)
 
     def findings(self, findings: Sequence[Finding]) -> HTML:
         """Findings, most severe first, with rollouts to read."""

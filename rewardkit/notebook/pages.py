@@ -269,7 +269,7 @@ def _probes(probed: Checked) -> str:
     )
     more = len(probed.alarms) - SHOWN_FINDINGS
     rest = f"<p class='muted'>and {more} more, on the page of checks</p>" if more > 0 else ""
-    mutants = f"<p>Cases as a test: {markup.escaped(probed.mutants)}.</p>" if probed.mutants else ""
+    mutants = f"<p>{markup.escaped(probed.mutants)}</p>" if probed.mutants else ""
     return (
         f"<h3>Probes</h3><p>{markup.escaped(_sentence(probed.line))}</p>"
         f"{f'<ul>{alarms}</ul>' if alarms else ''}{rest}{mutants}"
@@ -380,7 +380,7 @@ def _probed_lines(probed: Checked) -> list[str]:
     return [
         f"- probes: {_plain(probed.line)}",
         *(f"- {item['severity']}: `{item['code']}` {_plain(item['sentence'])}" for item in probed.alarms),
-        *([f"- cases as a test: {_plain(probed.mutants)}"] if probed.mutants else []),
+        *([f"- {_plain(probed.mutants)}"] if probed.mutants else []),
     ]
 
 

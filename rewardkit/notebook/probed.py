@@ -27,7 +27,6 @@ __all__ = [
     "contract",
     "contract_caption",
     "mutants",
-    "mutants_caption",
     "probes",
     "probes_caption",
     "trying_again",
@@ -87,20 +86,6 @@ def _shown(findings: Sequence[Finding], redact: bool) -> list[Finding]:
 
 
 # --- mutants
-
-
-def mutants_caption(found: MutantResult) -> str:
-    """How many changes of the reward the cases notice; first what the cases miss already."""
-    if found.stopped:
-        return "no change of the reward was tried"
-    first = f"{found.misses}; " if found.misses else ""
-    if not found.noticed + found.survived:
-        return f"{first}no change of the reward could be tried"
-    share = f"{found.of_how_many} changes of the reward"
-    by = f"what holds of {counted(found.cases, 'case')}" if found.missed else counted(found.cases, "case")
-    untried = f"; {len(found.not_tried)} were not tried" if found.not_tried else ""
-    score = "no score, as not all cases were tried" if found.unreached else f"score {found.score:.2f}"
-    return f"{first}{share} are noticed by {by} ({score}){untried}"
 
 
 def mutants(found: MutantResult, *, redact: bool, again: str = "") -> str:
@@ -176,7 +161,7 @@ def _survivor(item: Judged, rollouts: int, *, redact: bool) -> tuple[str, ...]:
     if first is None:
         return (*told, "", "", *[""] * (not redact))
     place = f"case {first.case}" if first.case else f"rollout {first.rollout_id}"
-    most = (one_line(place), f"{first.of_reward} → {first.of_mutant}")
+    most = (one_line(place), first.rewards)
     text = () if redact else (one_line(shown(first.completion, longest=160).text),)
     return (*told, *most, *text)
 
@@ -227,7 +212,7 @@ class Checked:
             name: alarms_in_words([item for item in alarms if item.severity == name]) for name in SEVERITIES
         }
         nothing = bool(result.probes) and not ran(result) and not result.alarms
-        mutated = mutants_caption(found) if found is not None else ""
+        mutated = found.verdict if found is not None else ""
         return cls(
             verdict(result),
             tried(result),
@@ -288,7 +273,7 @@ def _answers(
         if checked is None
         else f"{checked.passed} of {len(checked.cases)} cases passed, {checked.failed} missed"
     )
-    strong = "no cases were given" if found is None else mutants_caption(found)
+    strong = "no cases were given" if found is None else found.verdict
     return {
         "Does it give what was written down?": cases,
         "Does it keep its contract?": contract_caption(result),

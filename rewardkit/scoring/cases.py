@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -214,7 +214,7 @@ def _case(raw: Any, where: str, line: int) -> Case:
     if not isinstance(raw, Mapping):
         raise CasesError(f"{where} is {raw!r}; a case is an object with a completion and what is expected")
     for key in raw:
-        near = get_close_matches(str(key), OWN_KEYS, n=1, cutoff=0.8)
+        near = _near(str(key))
         if near and key not in (*OWN_KEYS, "score"):
             raise CasesError(f"{where}: {key!r} is not a key of a case; did you mean {near[0]!r}?")
     tolerance, scores = raw.get("tolerance", TOLERANCE), raw.get("scores", {})
@@ -241,6 +241,36 @@ def _case(raw: Any, where: str, line: int) -> Case:
     )
 
 
+def cases_for(
+    reward: Reward, source: CaseSource, ignore: Collection[str] = ()
+) -> tuple[list[Case], dict[str, int]]:
+    """The cases that a reward can be held to, and how many expectations `ignore` left out, by component.
+
+    RewardError, CasesError: as in `check`.
+    """
+    if isinstance(ignore, str) or not isinstance(ignore, Collection):
+        raise CasesError(f"ignore={ignore!r} is not a list of names of components")
+    cases, left_out = without(cases_of(source), {name for name in ignore if name not in reward.names})
+    for case in cases:
+        for name in case.scores:
+            if name not in reward.names:
+                raise CasesError(
+                    f"case {case.name!r} expects a score of {name!r}; reward {reward.name!r} has "
+                    f"{list(reward.names)}{did_you_mean(name, reward.names)}"
+                )
+        try:
+            reward.check_columns(list(case.columns))
+        except RewardError as error:
+            raise RewardError(f"case {case.name!r}: {error}") from None
+    return cases, left_out
+
+
+@cache
+def _near(key: str) -> list[str]:
+    """The key of a case that one may be a slip of."""
+    return get_close_matches(key, OWN_KEYS, n=1, cutoff=0.8)
+
+
 def check(
     reward: Reward,
     cases: CaseSource,
@@ -257,20 +287,7 @@ def check(
     component that the reward does not have.
     """
     check_reward(reward, "check")
-    if isinstance(ignore, str) or not isinstance(ignore, Collection):
-        raise CasesError(f"ignore={ignore!r} is not a list of names of components")
-    cases, left_out = without(cases_of(cases), {name for name in ignore if name not in reward.names})
-    for case in cases:
-        for name in case.scores:
-            if name not in reward.names:
-                raise CasesError(
-                    f"case {case.name!r} expects a score of {name!r}; reward {reward.name!r} has "
-                    f"{list(reward.names)}{did_you_mean(name, reward.names)}"
-                )
-        try:
-            reward.check_columns(list(case.columns))
-        except RewardError as error:
-            raise RewardError(f"case {case.name!r}: {error}") from None
+    cases, left_out = cases_for(reward, cases, ignore)
     if not cases:
         return CheckResult(reward.name, (), (), left_out)
     names = dict.fromkeys(name for case in cases for name in case.columns)

@@ -116,7 +116,7 @@ def test_survivors_are_shown_with_where_they_differ_and_the_cases_that_are_missi
     page = Show().mutants(weak).data
     noticed, survived = len(weak.noticed), len(weak.survived)
     assert survived > probed.SURVIVORS
-    assert f"{noticed} of {noticed + survived} changes of the reward are noticed by 1 case" in page
+    assert f"your 1 case catches {noticed} of {noticed + survived} mutants." in page
     assert page.count("<tr ") == survived + 2
     assert f"and {survived - probed.SURVIVORS} more" in page
     assert "&quot;name&quot;: &quot;tells apart" in page
@@ -166,10 +166,10 @@ def test_misses_come_first_and_what_was_not_tried_is_listed(weak):
     untried = tuple(replace(item, outcome="not tried", reason="no time") for item in weak.noticed[:2])
     found = replace(weak, missed=1, proposed_cases=(), judged=(*weak.survived, *untried))
     page = Show().mutants(found).data
-    assert page.index("1 of 1 case misses already") < page.index("mend what the cases miss first")
-    assert page.index("mend what the cases miss first") < page.index("<table")
+    assert page.index("Cases that fail already: 1 of 1.") < page.index("fix what the cases miss first")
+    assert page.index("fix what the cases miss first") < page.index("<table")
     assert "2 were not tried and do not count" in page and page.count("no time") == 2
-    assert probed.mutants_caption(found).endswith("; 2 were not tried")
+    assert found.verdict.endswith(" 2 more were not tried.")
 
 
 def test_a_reward_that_judges_nothing_is_one_sentence_without_a_list(weak):
@@ -179,7 +179,7 @@ def test_a_reward_that_judges_nothing_is_one_sentence_without_a_list(weak):
     assert "The reward judges none of 2 cases" in page and "SECRET" in page
     assert "<table" not in page and "no row tells" not in page
     assert "ValueError: [redacted]" in redacted and "SECRET" not in redacted
-    assert "SECRET" not in probed.mutants_caption(found)
+    assert "SECRET" not in found.verdict
 
 
 def test_without_cases_what_to_write_is_shown():
@@ -272,15 +272,13 @@ def test_the_verdict_counts_the_holes(diagnosis, found, kind, sentence):
 
 
 def test_holes_stand_beside_the_findings_and_are_harmless(diagnosis):
-    found = checked(
-        alarms=(ALARM,), mutants="3 of 4 changes of the reward are noticed by 2 cases (score 0.75)"
-    )
+    found = checked(alarms=(ALARM,), mutants="Mutation score 0.75: your 2 cases catch 3 of 4 mutants.")
     card = _probes(found)
     assert "&lt;script&gt;" in card and "<script>" not in card
     assert "● high: <b>longer</b>" in card and "3 of 4 changes" in card
     text = summary_markdown((Summary("plain", diagnosis, None, (), found),), redact=False)
     assert "- high: `longer` pays \\*more\\* \\<script\\>" in text
-    assert "- cases as a test: 3 of 4 changes" in text
+    assert "- Mutation score 0.75: your 2 cases" in text
 
 
 # --- inputs and the notebook itself
@@ -307,7 +305,7 @@ def executed(tmp_path, **values):
 def test_the_notebook_runs_on_cases_alone(tmp_path):
     notebook = executed(tmp_path, reward="gallery:gsm8k", rollouts="", cases="gallery:gsm8k")
     found = Checked.found(notebook)
-    assert found.verdict.startswith("no hole found") and "noticed by" in found.mutants
+    assert found.verdict.startswith("no hole found") and "Mutation score" in found.mutants
 
 
 def test_the_notebook_ends_with_an_error_on_a_finding_where_asked(tmp_path):

@@ -54,7 +54,7 @@ def test_what_probes_and_mutants_found_is_told_on_the_first_page_beside_the_find
         assert f"- high: `{item['code']}`" in summary
     for found in (good.probed, flawed.probed):
         assert found.tried in index and found.mutants in index
-        assert f"- cases as a test: {found.mutants.partition('(')[0].strip()}" in summary
+        assert f"- {found.mutants}" in summary
 
 
 def test_the_page_of_checks_has_all_parts_and_no_record_in_it(made):

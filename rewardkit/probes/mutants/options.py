@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any
 
-from rewardkit.primitives import extract, measure, verify
+from rewardkit.primitives import extract, verify
 from rewardkit.primitives.extract import Extractor
 from rewardkit.primitives.primitive import Primitive
 from rewardkit.rewards.expression import expression
 from rewardkit.rewards.fingerprint import describe, of_rewardkit
 
-__all__ = ["Change", "option_changes", "primitive", "scaled", "written"]
+__all__ = ["Change", "option_changes", "scaled", "written"]
 
 FACTORS = (0.7, 1.3)
 """By which a limit is changed. Our choice: less is a matter of taste, more is noticed by any case."""
@@ -40,7 +41,7 @@ EXCHANGED: Mapping[Any, tuple[Any, str]] = {
 }
 """The verification that stands nearest, and what it would do."""
 
-WORDS = {"first": "takes the first match, not the last", "last": "takes the last match, not the first"}
+MATCHES = {"last": "first", "first": "last"}
 
 
 @dataclass(frozen=True)
@@ -54,38 +55,27 @@ class Change:
     after: str
 
 
+_Changes = Iterator[tuple[str, Any, str]]
+"""Kind, changed callable or value, what it does."""
+
+
 def option_changes(function: Any, filled: Collection[str] = ()) -> Iterator[Change]:
     """A callable with one option changed, each in turn; none for what has no options that can be read.
 
-    `filled` are the parameters that columns fill, which are no options.
+    `filled` are the parameters that columns fill, which are no options. Of what asks a model there are none,
+    as each would be paid for.
 
     >>> from rewardkit.primitives.extract import tag
     >>> next(option_changes(tag("answer"))).after
     "rk.extract.tag('answer', which='first')"
     """
-    if getattr(function, "asks_model", False):  # each would be paid for
+    if getattr(function, "asks_model", False):
         return
-    if primitive(function):
-        changes = _of_made(function)
-    elif isinstance(function, functools.partial) or inspect.isfunction(function):
-        changes = _of_call(function, filled)
-    else:
-        return
-    seen = {written(function)}
+    changes = _of_primitive(function) if isinstance(function, Primitive) else _of_call(function, filled)
+    before = written(function)
     for kind, changed, says in changes:
-        after = written(changed)
-        if after not in seen:
-            seen.add(after)
-            yield Change(kind, changed, says, written(function), after)
-
-
-_Changes = Iterator[tuple[str, Any, str]]
-"""Kind, changed callable, what it does."""
-
-
-def primitive(function: Any) -> bool:
-    """Whether it is one of rewardkit's primitives."""
-    return isinstance(function, Primitive)
+        if (after := written(changed)) != before:
+            yield Change(kind, changed, says, before, after)
 
 
 def written(function: Any) -> str:
@@ -93,123 +83,75 @@ def written(function: Any) -> str:
     return expression(function, lambda value, _: getattr(value, "__qualname__", "") or describe(value))
 
 
-def _of_made(made: Any, *, every: bool = False) -> _Changes:
-    """Changes of a primitive's own options, and of the primitives in it.
-
-    Where `every` match is taken, the first and the last are one.
-    """
-    hints = _hints(type(made))
+def _of_primitive(made: Any) -> _Changes:
+    """Changes of a primitive's own options, and of the primitives in it."""
     for option in fields(made):
         value = getattr(made, option.name)
-        if option.name in NEVER or (every and option.name == "which"):
-            continue
-        if isinstance(value, Extractor):
-            changes = _of_made(value, every=isinstance(made, extract.every))
-        elif isinstance(value, tuple):
-            changes = _of_parts(made, value, every)
+        if isinstance(value, tuple):
+            changes = _of_parts(value)
+        elif isinstance(value, Extractor):
+            changes = _of_primitive(value)
         else:
-            changes = _others(option.name, value, hints.get(option.name), option.default)
+            changes = _of_value(option.name, value)
         for kind, other, says in changes:
-            changed = _replaced(made, option.name, other)
-            if changed is not None:
-                yield kind, changed, says
+            if isinstance(made, extract.every) and kind == "match":
+                continue  # where all matches count, the first and the last are one
+            with suppress(ValueError, TypeError):  # it contradicts the other options
+                yield kind, replace(made, **{option.name: other}), says
     if isinstance(made, extract.within):
-        yield "alternative", _inside(made), f"looks in the whole text, not only in {written(made.outer)}"
-        if len(made.inner) == 1:
-            yield "alternative", made.outer, f"takes all of {written(made.outer)}"
+        inner = extract.within(*made.inner) if len(made.inner) > 1 else made.inner[0]
+        yield "alternative", inner, f"looks in the whole text, not only in {written(made.outer)}"
+        yield "alternative", made.outer, f"takes all of {written(made.outer)}"
 
 
-def _inside(made: extract.within) -> Extractor:
-    """What looks in the value of the outer extractor."""
-    first, *rest = made.inner
-    return extract.within(first, *rest) if rest else first
-
-
-def _of_parts(made: Any, parts: tuple[Any, ...], every: bool) -> _Changes:
-    """Names, words or extractors: one fewer, two in the other order, one of them changed."""
-    for at, part in enumerate(parts if len(parts) > 1 else ()):
-        yield "alternative", parts[:at] + parts[at + 1 :], f"leaves out {written(part)}"
-    for at in range(len(parts) - 1) if isinstance(made, extract.first_of | measure.tags) else ():
-        first, second = parts[at : at + 2]
-        swapped = (*parts[:at], second, first, *parts[at + 2 :])
-        yield "alternative", swapped, f"has {written(second)} before {written(first)}"
+def _of_parts(parts: tuple[Any, ...]) -> _Changes:
+    """Names, words or extractors: one fewer, or one of them changed."""
     for at, part in enumerate(parts):
+        before, after = parts[:at], parts[at + 1 :]
+        if len(parts) > 1:
+            yield "alternative", before + after, f"leaves out {written(part)}"
         if isinstance(part, Extractor):
-            last = isinstance(made, extract.first_of) or at == len(parts) - 1
-            for kind, changed, says in _of_made(part, every=every and last):
-                yield kind, (*parts[:at], changed, *parts[at + 1 :]), f"{says}, in {written(part)}"
-
-
-def _replaced(made: Any, option: str, value: Any) -> Any:
-    """The primitive with another value of an option; ``None`` where that contradicts the others."""
-    try:
-        return replace(made, **{option: value})
-    except (ValueError, TypeError):
-        return None
+            for kind, changed, says in _of_primitive(part):
+                yield kind, (*before, changed, *after), f"{says}, in {written(part)}"
 
 
 def _of_call(function: Any, filled: Collection[str]) -> _Changes:
     """Changes of a function's options, those that are bound and those left at their default."""
     whole = function if isinstance(function, functools.partial) else functools.partial(function)
     inner, arguments, bound = whole.func, whole.args, whole.keywords
-    own = (
-        inspect.isfunction(inner)
-        and of_rewardkit(inner)
-        and inner.__module__.startswith("rewardkit.primitives.")
-    )
-    hints = _hints(inner)
-    for name, default in _defaults(inner).items():
-        if name in filled or name in NEVER:
+    if not inspect.isfunction(inner):
+        return
+    own = of_rewardkit(inner) and inner.__module__.startswith("rewardkit.primitives.")
+    for name, parameter in inspect.signature(inner).parameters.items():
+        value = bound.get(name, parameter.default)
+        if name in filled or value is parameter.empty or (isinstance(value, str) and not own):
             continue
-        value = bound.get(name, default)
-        if own or not isinstance(value, str):
-            for kind, other, says in _others(name, value, hints.get(name), default, tolerances=own):
-                keywords = {**bound, name: other}
-                keywords = {key: item for key, item in keywords.items() if key != name or item != default}
-                changed = functools.partial(inner, *arguments, **keywords) if keywords or arguments else inner
-                if not own or _runs(changed):
-                    yield kind, changed, says
+        for kind, other, says in _of_value(name, value, exact=own):
+            keywords = {key: item for key, item in bound.items() if key != name}
+            keywords |= {name: other} if other != parameter.default else {}
+            changed = functools.partial(inner, *arguments, **keywords) if keywords or arguments else inner
+            with suppress(ValueError, TypeError):
+                if own:
+                    changed("1", "1")  # do the options go together?
+                yield kind, changed, says
     if inner in EXCHANGED:
         other, says = EXCHANGED[inner]
         yield "comparison", functools.partial(other, *arguments) if arguments else other, says
 
 
-def _runs(verification: Callable[..., Any]) -> bool:
-    """Whether the options of a verification go together."""
-    try:
-        verification("1", "1")
-    except (ValueError, TypeError):
-        return False
-    return True
-
-
-def _others(name: str, value: Any, hint: Any, default: Any = None, *, tolerances: bool = False) -> _Changes:
-    """What may stand in place of the value of an option."""
-    if name == "which" and value in WORDS:
-        turned = "first" if value == "last" else "last"
-        yield "match", turned, WORDS[turned]
+def _of_value(name: str, value: Any, *, exact: bool = False) -> _Changes:
+    """What may stand in place of the value of an option; an `exact` comparison is given a tolerance."""
+    if name in NEVER:
+        return
+    if name == "which" and value in MATCHES:
+        yield "match", MATCHES[value], f"takes the {MATCHES[value]} match, not the {value}"
     elif isinstance(value, bool):
         yield "option", not value, f"has {name}={not value}"
     elif isinstance(value, int | float):
-        if value == 0 and tolerances and name in TOLERANCES:
+        if value == 0 and exact and name in TOLERANCES:
             yield "threshold", TOLERANCES[name], f"has a tolerance, {name}={TOLERANCES[name]:g}"
         for other in scaled(value):
             yield "threshold", other, f"has {name}={other:g}, not {value:g}"
-    elif isinstance(value, str) and name == "options" and len(value) > 2:
-        yield "alternative", value[:-1], f"knows no option {value[-1]}"
-    elif allowed := _literals(hint):
-        for other in allowed:
-            if other != value:
-                yield "option", other, f"has {name}={other!r}, not {value!r}"
-    elif isinstance(value, Mapping):  # a schema
-        for left in value:
-            rest = {key: value[key] for key in value if key != left}
-            yield "alternative", rest, f"leaves {left!r} out of its {name}"
-    elif isinstance(value, tuple | list) and len(value) > 1:  # steps
-        for at, part in enumerate(value):
-            yield "alternative", (*value[:at], *value[at + 1 :]), f"leaves {part!r} out of its {name}"
-    elif value is not None and default is None and isinstance(value, str | int):
-        yield "option", None, f"has no {name}"
 
 
 def scaled(value: float) -> tuple[float, ...]:
@@ -218,33 +160,7 @@ def scaled(value: float) -> tuple[float, ...]:
     >>> scaled(4), scaled(14), scaled(0.5), scaled(0)
     ((3, 5), (10, 18), (0.35, 0.65), ())
     """
-    if not value:
-        return ()
-    if isinstance(value, int):
-        return (value - 1, value + 1) if abs(value) < SMALL else tuple(round(value * by) for by in FACTORS)
-    return tuple(float(f"{value * by:.6g}") for by in FACTORS)
-
-
-def _hints(code: Any) -> dict[str, Any]:
-    try:
-        return get_type_hints(code)
-    except (NameError, TypeError, AttributeError):  # names that are only known to a type checker
-        return {}
-
-
-def _literals(hint: Any) -> tuple[Any, ...]:
-    """The values that a Literal allows, also in a union."""
-    if get_origin(hint) is Literal:
-        return get_args(hint)
-    if get_origin(hint) in (Union, type(int | str)):
-        return tuple(value for part in get_args(hint) for value in _literals(part))
-    return ()
-
-
-def _defaults(function: Any) -> dict[str, Any]:
-    """The parameters with a default, and it."""
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (ValueError, TypeError):
-        return {}
-    return {p.name: p.default for p in parameters if p.default is not p.empty}
+    if isinstance(value, int) and 0 < abs(value) < SMALL:
+        return (value - 1, value + 1)
+    both = (value * by for by in FACTORS) if value else ()
+    return tuple(round(other) if isinstance(value, int) else float(f"{other:.6g}") for other in both)

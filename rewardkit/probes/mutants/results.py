@@ -1,8 +1,9 @@
-"""What became of the mutants of a reward: those the cases notice, those that survive, and what is missing."""
+"""What became of the mutants of a reward: those the cases catch, those that survive, and what is missing."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,12 +14,12 @@ import pandas as pd
 
 from rewardkit.findings import counted
 from rewardkit.html.markup import outlined
-from rewardkit.probes.mutants.mutating import Mutant
+from rewardkit.probes.mutants.mutations import Mutant
 from rewardkit.probes.results.case_writing import append_cases
 
-__all__ = ["Difference", "Judged", "MutantResult"]
+__all__ = ["Difference", "Judged", "MutantResult", "Outcome"]
 
-SURVIVORS = 12
+SURVIVORS = 8
 """That are written out where a result is printed; the others are counted."""
 
 Outcome = Literal["noticed", "survived", "not told apart", "not tried"]
@@ -26,7 +27,7 @@ Outcome = Literal["noticed", "survived", "not told apart", "not tried"]
 
 @dataclass(frozen=True)
 class Difference:
-    """A row on which a mutant and the reward differ: a rollout, or a case by its name."""
+    """A row on which a mutant and the reward differ: a rollout by its id, or a case by its name."""
 
     rollout_id: Any
     case: str
@@ -35,34 +36,25 @@ class Difference:
     completion: str
 
     @property
-    def of_reward(self) -> str:
-        """The reward's reward as it is written."""
-        return _figure(self.reward)
-
-    @property
-    def of_mutant(self) -> str:
-        """The mutant's reward as it is written."""
-        return _figure(self.mutant_reward)
+    def rewards(self) -> str:
+        """The reward and the mutant's as they are written."""
+        both = (self.reward, self.mutant_reward)
+        return " → ".join("unscored" if math.isnan(reward) else f"{reward:.4g}" for reward in both)
 
     def record(self) -> dict[str, Any]:
         """As plain data; a reward that is missing is None."""
-        return {
-            "rollout_id": self.rollout_id,
-            "case": self.case or None,
-            "reward": _plain(self.reward),
-            "mutant_reward": _plain(self.mutant_reward),
-            "completion": self.completion,
-        }
+        rewards = {"reward": _plain(self.reward), "mutant_reward": _plain(self.mutant_reward)}
+        return {**vars(self), "case": self.case or None, **rewards}
 
 
 @dataclass(frozen=True, eq=False)
 class Judged:
     """A mutant and what became of it.
 
-    `noticed_by` are the names of the cases that miss where they held; `reason` says what else gave it away
-    (its errors, a call that does not end), or why it was not tried. `differs` counts the rollouts with
-    another reward, `differences` are those with the most different ones, and `case` is the proposed case that
-    would notice it, if any.
+    `noticed_by` are the names of the cases that fail where they held; `reason` says what else gave it away (a
+    call that does not end), or why it was not tried. `differs` counts the rollouts with another reward,
+    `differences` are the rows with the most different ones, and `case` is the proposed case that would catch
+    it, if any.
     """
 
     mutant: Mutant
@@ -75,69 +67,59 @@ class Judged:
 
     def record(self) -> dict[str, Any]:
         """As plain data."""
-        mutant = self.mutant
+        changed = ("kind", "component", "part", "sentence", "before", "after")
         return {
-            "kind": mutant.kind,
-            "component": mutant.component,
-            "part": mutant.part,
-            "sentence": mutant.sentence,
-            "before": mutant.before,
-            "after": mutant.after,
-            "outcome": self.outcome,
+            **{name: getattr(self.mutant, name) for name in changed},
+            **{name: getattr(self, name) for name in ("outcome", "reason", "differs")},
             "noticed_by": list(self.noticed_by),
-            "reason": self.reason,
-            "differs": self.differs,
             "differences": [item.record() for item in self.differences],
-            "case": None if self.case is None else self.case["name"],
+            "case": self.case["name"] if self.case else None,
         }
+
+    def where(self, rollouts: int) -> str:
+        """On how many of so many rollouts it differs from the reward, and where most."""
+        if not self.differences:
+            return self.reason or "no row tells it apart"
+        first = self.differences[0]
+        many = f"on {self.differs:,} of {counted(rollouts, 'rollout')}, most " if rollouts else ""
+        row = f"case {first.case!r}" if first.case else f"rollout {first.rollout_id!r}"
+        return f"differs {many}on {row}: {first.rewards}"
 
 
 @dataclass(frozen=True, eq=False)
 class MutantResult:
     """What became of the mutants of a reward, in the order in which they were made.
 
-    `proposed_cases` are the fewest cases that notice all survivors that a rollout or case tells apart, in the
+    `proposed_cases` are the fewest cases that catch all survivors that a rollout or case tells apart, in the
     form of a case file; `left_out` says what was not tried. `cases` and `rollouts` are how many the reward
-    judged; of these cases `missed` miss already, and for `unreached` others there was no time. `stopped` says
-    why no mutant could be tried, else it is "", and `cause` the reason that the reward gives for it, which
-    may quote a completion.
+    judged; of these cases `missed` fail already. `stopped` says why no mutant could be tried, else it is "",
+    and `cause` the reason that the reward gives for it, which may quote a completion.
     """
 
     reward: str
-    judged: tuple[Judged, ...]
-    proposed_cases: tuple[Mapping[str, Any], ...]
-    cases: int
-    rollouts: int
+    judged: tuple[Judged, ...] = ()
+    proposed_cases: tuple[Mapping[str, Any], ...] = ()
+    cases: int = 0
+    rollouts: int = 0
     left_out: tuple[str, ...] = ()
     missed: int = 0
-    unreached: int = 0
     stopped: str = ""
     cause: str = ""
 
     @property
     def score(self) -> float:
-        """Share that was noticed of those that were noticed or survived.
-
-        NaN where there are none, and where not all cases were tried: those left may notice what is open.
-        """
-        counted = len(self.noticed) + len(self.survived)
-        return len(self.noticed) / counted if counted and not self.unreached else math.nan
-
-    @property
-    def of_how_many(self) -> str:
-        """How many were noticed, of how many."""
-        if self.unreached:
-            return f"{len(self.noticed)} of {len(self.judged)}"
-        return f"{len(self.noticed)} of {len(self.noticed) + len(self.survived)}"
+        """Share that was caught of those that were caught or survived; NaN where there are none."""
+        tried = len(self.noticed) + len(self.survived)
+        return len(self.noticed) / tried if tried else math.nan
 
     @property
     def noticed(self) -> tuple[Judged, ...]:
-        """The mutants that the cases notice."""
+        """The mutants that the cases catch."""
         return self._of("noticed")
 
     @property
     def survived(self) -> tuple[Judged, ...]:
-        """The mutants that no case notices."""
+        """The mutants that no case catches."""
         return self._of("survived")
 
     @property
@@ -150,70 +132,50 @@ class MutantResult:
         """The mutants that the budget did not reach; they do not count."""
         return self._of("not tried")
 
+    def _of(self, outcome: Outcome) -> tuple[Judged, ...]:
+        return tuple(item for item in self.judged if item.outcome == outcome)
+
     @property
-    def misses(self) -> str:
-        """What is said first where cases miss already; "" where none does."""
-        if not self.missed:
-            return ""
-        miss = "misses" if self.missed == 1 else "miss"
-        return (
-            f"{self.missed} of {counted(self.cases, 'case')} {miss} already, and what misses notices nothing"
-        )
+    def verdict(self) -> str:
+        """The score in one sentence, which quotes no completion."""
+        caught, tried = len(self.noticed), len(self.noticed) + len(self.survived)
+        if not tried:
+            return "No mutation score: no mutant of this reward was tried."
+        cases = counted(self.cases, "case")
+        fail = f"Cases that fail already: {self.missed} of {self.cases}. " if self.missed else ""
+        many = f"{'all' if caught == tried else f'{caught} of'} {counted(tried, 'mutant')}"
+        untried = f" {len(self.not_tried)} more were not tried." if self.not_tried else ""
+        catch = "catches" if self.cases == 1 else "catch"
+        return f"{fail}Mutation score {self.score:.2f}: your {cases} {catch} {many}.{untried}"
 
     @property
     def next_step(self) -> str:
         """What to do about the survivors in one sentence; "" where nothing is to be done."""
-        if self.missed and (self.survived or self.proposed_cases):
-            first = "mend what the cases miss first (rk.check lists it)"
-            if self.proposed_cases:
-                return f"{first}, then try again: the proposed cases expect what the reward gives now"
-            return f"{first}, then try again; no cases are proposed of what the reward gives now"
-        if self.proposed_cases:
-            if len(self.proposed_cases) == 1:
-                what, them = "1 proposed case notices", ("it", "it expects", "it")
-            else:
-                what = f"{len(self.proposed_cases)} proposed cases notice"
-                them = ("them", "they expect", "them")
-            return (
-                f"{what} the survivors that differ: read {them[0]}, as {them[1]} what the reward gives now, "
-                f"then add {them[2]}"
-            )
         if not self.survived:
             return ""
-        if any(item.differences for item in self.survived):
-            return (
-                "no case can be made of the rows where they differ: the reward fails there, or a column "
-                "has a name that cases use"
-            )
-        return "no row tells them apart" if self.rollouts else "give rollouts, so that cases can be proposed"
-
-    def _of(self, outcome: Outcome) -> tuple[Judged, ...]:
-        return tuple(item for item in self.judged if item.outcome == outcome)
+        if self.missed:
+            return "fix what the cases miss first (rk.check lists it), then try again"
+        if not self.proposed_cases:
+            return "write cases by hand" if self.rollouts else "give rollouts, so that cases can be proposed"
+        many = counted(len(self.proposed_cases), "proposed case")
+        return f"check the {many} (expected is what the reward gives now), then add what is right"
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """One row a mutant, with how many cases notice it and the name of the proposed case that would."""
-        names = ["outcome", "kind", "part", "component", "sentence", "before", "after", "differs", "case"]
-        rows = [[item.record()[name] for name in names] for item in self.judged]
-        table = pd.DataFrame(rows, columns=names)
-        table.insert(7, "noticed_by", [len(item.noticed_by) for item in self.judged])
-        return table
+        """One row a mutant, with how many cases catch it and the name of the proposed case that would."""
+        names = ["outcome", "kind", "part", "component", "sentence", "before", "after", "noticed_by"]
+        table = pd.DataFrame([item.record() for item in self.judged], columns=[*names, "differs", "case"])
+        return table.assign(noticed_by=[len(item.noticed_by) for item in self.judged])
 
     def record(self) -> dict[str, Any]:
         """As plain data: the score (or None), mutants by outcome, proposed cases, what was left out."""
+        outcomes = ("noticed", "survived", "not_told_apart", "not_tried")
         return {
-            "reward": self.reward,
+            **{name: getattr(self, name) for name in ("reward", "verdict", "cases", "rollouts", "missed")},
             "score": _plain(self.score),
-            "cases": self.cases,
-            "rollouts": self.rollouts,
-            "missed": self.missed,
-            "unreached": self.unreached,
             "stopped": self.stopped or None,
             "cause": self.cause or None,
-            "noticed": [item.record() for item in self.noticed],
-            "survived": [item.record() for item in self.survived],
-            "not_told_apart": [item.record() for item in self.not_told_apart],
-            "not_tried": [item.record() for item in self.not_tried],
+            **{name: [item.record() for item in getattr(self, name)] for name in outcomes},
             "proposed_cases": [dict(case) for case in self.proposed_cases],
             "left_out": list(self.left_out),
         }
@@ -226,63 +188,22 @@ class MutantResult:
         return outlined(repr(self))
 
     def __repr__(self) -> str:
-        head = f"mutants of {self.reward!r}: "
+        lines = [self.verdict]
         if self.stopped:
-            return f"{head}none tried: {self.stopped}" + (f" ({self.cause})" if self.cause else "")
-        survived = len(self.survived)
-        by = f"what holds of {counted(self.cases, 'case')}" if self.missed else counted(self.cases, "case")
-        share = f"{self.of_how_many} noticed by {by}"
-        score = "" if math.isnan(self.score) else f", score {self.score:.2f}"
-        lines = [f"{head}{share}{score}"]
-        if self.missed:
-            lines = [f"{head}{self.misses}: mend that first", f"  {share}{score}"]
+            lines.append(f"  {self.stopped}" + (f" ({self.cause})" if self.cause else ""))
         for item in self.survived[:SURVIVORS]:
-            lines += [f"  survived: {item.mutant.sentence}", f"    {_code(item.mutant)}"]
-            lines += [f"    {line}" for line in _most(item, self.rollouts)]
-        if survived > SURVIVORS:
-            lines.append(f"  and {counted(survived - SURVIVORS, 'more survivor')}")
+            lines += [f"  survived: {item.mutant.sentence}", f"    {item.where(self.rollouts)}"]
+        if len(self.survived) > SURVIVORS:
+            lines.append(f"  and {counted(len(self.survived) - SURVIVORS, 'more survivor')}")
         if same := len(self.not_told_apart):
-            them = f"the cases and {counted(self.rollouts, 'rollout')}"
-            lines.append(f"  {same} {'is' if same == 1 else 'are'} not told apart from it by {them}")
-        for item in self.not_tried[:SURVIVORS]:
-            lines.append(f"  not tried: {item.mutant.sentence} ({item.reason})")
-        if len(self.not_tried) > SURVIVORS:
-            lines.append(f"  and {len(self.not_tried) - SURVIVORS} more were not tried")
+            lines.append(f"  not counted: {counted(same, 'mutant')} with the same rewards on all rows")
+        for reason, count in Counter(item.reason for item in self.not_tried).items():
+            lines.append(f"  not tried: {counted(count, 'mutant')}, as {reason}")
         if self.next_step:
             how = ": result.write_cases(path)" if self.proposed_cases and not self.missed else ""
-            lines.append(f"  {self.next_step}{how}")
+            lines.append(f"  next: {self.next_step}{how}")
         return "\n".join([*lines, *(f"  left out: {sentence}" for sentence in self.left_out)])
-
-
-def _code(mutant: Mutant) -> str:
-    """The code before and after, from where it differs."""
-    before, after = mutant.before, mutant.after
-    if len(before) + len(after) <= 150:
-        return f"{before} -> {after}"
-    start = next((at for at, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), 0)
-    start = max(0, start - 30)
-    lead = "..." if start else ""
-    return f"{lead}{before[start : start + 70]} -> {lead}{after[start : start + 70]}"
-
-
-def _most(item: Judged, rollouts: int) -> list[str]:
-    if item.reason:
-        return [item.reason]
-    if not item.differences:
-        if not rollouts:
-            return ["no case tells it apart, and only rollouts say whether it makes a difference"]
-        return ["no row tells it apart"]
-    first = item.differences[0]
-    told = f"{first.of_reward}, mutant {first.of_mutant}"
-    if first.case:
-        return [f"differs on case {first.case!r}: {told}"]
-    counted = f"differs on {item.differs:,} of {rollouts:,} rollouts"
-    return [f"{counted}, most on rollout {first.rollout_id!r}: {told}"]
 
 
 def _plain(number: float) -> float | None:
     return None if math.isnan(number) else float(number)
-
-
-def _figure(reward: float) -> str:
-    return "unscored" if math.isnan(reward) else f"{reward:.4g}"
