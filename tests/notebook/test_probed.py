@@ -275,7 +275,7 @@ def test_holes_stand_beside_the_findings_and_are_harmless(diagnosis):
     found = checked(alarms=(ALARM,), mutants="Mutation score 0.75: your 2 cases catch 3 of 4 mutants.")
     card = _probes(found)
     assert "&lt;script&gt;" in card and "<script>" not in card
-    assert "● high: <b>longer</b>" in card and "3 of 4 changes" in card
+    assert "● high: <b>longer</b>" in card and "3 of 4 mutants" in card
     text = summary_markdown((Summary("plain", diagnosis, None, (), found),), redact=False)
     assert "- high: `longer` pays \\*more\\* \\<script\\>" in text
     assert "- Mutation score 0.75: your 2 cases" in text

@@ -326,7 +326,7 @@ ROWS = [
 
 def test_a_vocabulary_has_what_patterns_match_and_what_rollouts_say_without_their_answers():
     reward = rk.Reward("r", components=[rk.Component("c", looks_for)])
-    pool = tuple((row, rk.probes.trying.Outcome(1.0, {}, {}, {})) for row in ROWS)
+    pool = tuple((row, rk.probes.runner.Outcome(1.0, {}, {}, {})) for row in ROWS)
     subjects = [SUBJECTS["a number"]]
     found = gathered(reward, Calibration(tuple(subjects), {}, pool, "truth"), subjects)
     assert {"step one", "hence", "thus", "aha"} <= set(found.phrases)
