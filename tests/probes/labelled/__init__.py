@@ -18,7 +18,16 @@ module's `ENTRIES`. `test_labelled.py` holds the labels to the rewards.
 
 from __future__ import annotations
 
-from . import answers, games, held_back_questions, mathematics, records, texts
+from . import (
+    answers,
+    games,
+    held_back_agents,
+    held_back_questions,
+    held_back_records,
+    mathematics,
+    records,
+    texts,
+)
 from .entry import QUESTIONS, Entry, Fault
 
 __all__ = ["COLLECTION", "HELD_BACK", "QUESTIONS", "Entry", "Fault"]
@@ -26,4 +35,6 @@ __all__ = ["COLLECTION", "HELD_BACK", "QUESTIONS", "Entry", "Fault"]
 COLLECTION: tuple[Entry, ...] = tuple(
     entry for module in (games, answers, records, mathematics, texts) for entry in module.ENTRIES
 )
-HELD_BACK: tuple[Entry, ...] = tuple(entry for module in (held_back_questions,) for entry in module.ENTRIES)
+HELD_BACK: tuple[Entry, ...] = tuple(
+    entry for module in (held_back_questions, held_back_agents, held_back_records) for entry in module.ENTRIES
+)
