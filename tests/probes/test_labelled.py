@@ -13,11 +13,12 @@ import rewardkit as rk
 
 sys.path.insert(0, str(Path(__file__).parent))
 labelled = importlib.import_module("labelled")
-COLLECTION, QUESTIONS = labelled.COLLECTION, labelled.QUESTIONS
+COLLECTION, HELD_BACK, QUESTIONS = labelled.COLLECTION, labelled.HELD_BACK, labelled.QUESTIONS
 
-BY_NAME = {entry.name: entry for entry in COLLECTION}
-FAULTY = [entry for entry in COLLECTION if entry.fault]
-HEALTHY = [entry for entry in COLLECTION if not entry.fault]
+ENTRIES = COLLECTION + HELD_BACK
+BY_NAME = {entry.name: entry for entry in ENTRIES}
+FAULTY = [entry for entry in ENTRIES if entry.fault]
+HEALTHY = [entry for entry in ENTRIES if not entry.fault]
 
 
 def named(entries):
@@ -64,12 +65,26 @@ def earned(entry, completion_of):
 # What was promised
 
 
-def test_there_are_healthy_and_faulty_rewards_of_many_styles_and_no_name_twice():
-    assert len(HEALTHY) >= 14 and len(FAULTY) >= 18 and len(BY_NAME) == len(COLLECTION)
-    assert len({entry.style for entry in COLLECTION}) >= 15
-    trainers = Counter(entry.log.trainer for entry in COLLECTION)
+HALVES = (  # entries; at least so many healthy ones, faulty ones and styles
+    pytest.param(COLLECTION, 14, 18, 15, id="tuning"),
+    pytest.param(HELD_BACK, 11, 14, 11, id="held back"),
+)
+
+
+@pytest.mark.parametrize(("half", "healthy", "faulty", "styles"), HALVES)
+def test_there_are_healthy_and_faulty_rewards_of_many_styles(half, healthy, faulty, styles):
+    assert len([entry for entry in half if not entry.fault]) >= healthy
+    assert len([entry for entry in half if entry.fault]) >= faulty
+    assert len({entry.style for entry in half}) >= styles
+    trainers = Counter(entry.log.trainer for entry in half)
     assert set(trainers) == {"trl", "verl", "plain"} and min(trainers.values()) >= 8
-    assert {question for entry in FAULTY for question in entry.fault.questions} == set(QUESTIONS)
+    asked = {question for entry in half if entry.fault for question in entry.fault.questions}
+    assert asked == set(QUESTIONS)
+
+
+def test_no_name_stands_twice_and_the_halves_share_no_log():
+    assert len(BY_NAME) == len(ENTRIES)
+    assert all(entry.log.held_back == (entry in HELD_BACK) for entry in ENTRIES)
 
 
 @pytest.mark.parametrize("entry", named(FAULTY))
@@ -83,7 +98,7 @@ def test_a_fault_is_labelled_whole(entry):
 # Logs
 
 
-@pytest.mark.parametrize("entry", named(COLLECTION))
+@pytest.mark.parametrize("entry", named(ENTRIES))
 def test_a_log_has_12_to_24_prompts_of_which_about_half_of_the_completions_are_right(entry):
     rollouts = rollouts_of(entry.name)
     sizes = Counter(rollouts.table["prompt"].map(str)).values()
@@ -95,7 +110,7 @@ def test_a_log_has_12_to_24_prompts_of_which_about_half_of_the_completions_are_r
 KINDS = {"trl": "TRL completions", "verl": "verl rollout dump", "plain": "rollouts"}
 
 
-@pytest.mark.parametrize("entry", named(COLLECTION))
+@pytest.mark.parametrize("entry", named(ENTRIES))
 def test_a_log_is_known_as_its_trainers_and_its_scores_are_those_of_the_reward(entry):
     rollouts = rollouts_of(entry.name)
     assert rollouts.kind == KINDS[entry.log.trainer]
@@ -104,7 +119,7 @@ def test_a_log_is_known_as_its_trainers_and_its_scores_are_those_of_the_reward(e
         np.testing.assert_allclose(logged, scored(entry.name)[1].rewards, atol=1e-6)
 
 
-@pytest.mark.parametrize("entry", named(one for one in COLLECTION if one.label))
+@pytest.mark.parametrize("entry", named(one for one in ENTRIES if one.label))
 def test_a_label_column_says_which_rows_are_right(entry):
     table = rollouts_of(entry.name).table
     assert table[entry.label].tolist() == [one is True for one in entry.right()]
@@ -114,7 +129,7 @@ def test_a_label_column_says_which_rows_are_right(entry):
 # Rewards
 
 
-@pytest.mark.parametrize("entry", named(COLLECTION))
+@pytest.mark.parametrize("entry", named(ENTRIES))
 def test_a_reward_judges_every_row_of_its_log(entry):
     _, scores = scored(entry.name)
     assert np.isfinite(scores.rewards).all()

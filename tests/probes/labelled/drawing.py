@@ -79,7 +79,8 @@ class Log:
 
     `write(thought, answer)` is a completion. `truth` is the column of the truth (None: there is none). Every
     third right answer is written as `notation` has it. Without a `mark` no answer can stand outside of it.
-    `label` is a column that says which completions are right.
+    `label` is a column that says which completions are right. The rewards of a `held_back` log stand in the
+    modules of the held-back half.
     """
 
     tasks: tuple[Task, ...]
@@ -91,6 +92,7 @@ class Log:
     mark: bool = True
     refusals: tuple[str, ...] = REFUSALS
     label: str = ""
+    held_back: bool = False
 
     def drawn(self) -> list[Drawn]:
         """The completions, the same at each call."""

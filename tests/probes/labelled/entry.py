@@ -65,7 +65,8 @@ class Entry:
 
     def load(self) -> rk.Reward:
         """The reward as `rk.load_reward` reads it, recognised by rows of its log."""
-        place = f"{FOLDER / self.log.trainer}_rewards.py:{self.name}"
+        half = "held_back_" if self.log.held_back else ""
+        place = f"{FOLDER}/{half}{self.log.trainer}_rewards.py:{self.name}"
         with patch.object(TimeLimit, "run", side_effect=CannotLimit("no worker is started to recognise it")):
             return rk.load_reward(place, rollouts=rk.load_rollouts(self.log.rows()))
 
