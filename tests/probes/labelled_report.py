@@ -1,7 +1,7 @@
 """Prints what probing says of the labelled rewards: hits, misses and false alarms, with the alarms in words.
 
 `python tests/probes/labelled_report.py [NAME ...]`, or `make probed`. With names only these, with the whole
-terminal page. Exit status 1 where a fault of the half that probes were tuned on is missed, or a healthy reward
+terminal page. Exit status 1 where a fault of the half that probes are tuned on is missed, or a healthy one
 of it has an alarm.
 """
 
