@@ -55,7 +55,6 @@ planted: $(VENV)/.test
 
 probed: $(VENV)/.test
 	$(BIN)/python tests/probes/labelled_report.py $(PROBED)
-	$(BIN)/python tests/probes/collection_report.py $(PROBED)
 
 clean:
 	rm -rf $(VENV) .venv-trainers .venv-live reports build dist
