@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from rewardkit.probes.strategies.attempts import EASE, Probe
+from rewardkit.probes.strategies.equivalents import LAYOUT
 from rewardkit.probes.subjects.subject import Scale, Subject
 from rewardkit.probes.trials import Trial
 
@@ -89,7 +90,7 @@ def fall(trial: Trial, scale: Scale, *, graded: bool, noise: float = 0.0) -> Fal
     probe, reward = trial.probe, trial.reward
     if probe.expects == "right":
         lost = 1.0 if math.isnan(reward) else 1 - scale.gain(reward)
-        enough = LAYOUT_LOST if probe.knows == "layout" else LOST
+        enough = LAYOUT_LOST if probe.knows == LAYOUT else LOST
         return Fall(trial, min(1.0, lost)) if lost >= enough + noise else None
     if math.isnan(reward):
         return None

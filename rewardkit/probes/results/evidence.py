@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from rewardkit.findings import Example
 from rewardkit.probes.results.sentences import components_at_fault
-from rewardkit.probes.runner import Row, Variants
+from rewardkit.probes.runner import Outcome, Row, Variants
 from rewardkit.probes.strategies.attempts import Attempt, Probe
 from rewardkit.probes.subjects.answers import answer_in
+from rewardkit.probes.subjects.log import prompt_text
 from rewardkit.probes.subjects.subject import Calibration, Scale, Subject
 from rewardkit.probes.trials import Known, Trial
 from rewardkit.probes.verdicts import FULL, LOST, MORE, PAID, Fall, fall, threshold
@@ -51,11 +54,19 @@ class Seen:
     truths: frozenset[str]
     """What kinds of special truths the rollouts have: see `special`."""
 
-    @property
+    @cached_property
     def noise(self) -> float:
         """The share of full marks by which the same completion earned more or less another time."""
         spans = {key: self.calibration.scales[key].span for key in self.known}
         return max((known.spread / spans[key] for key, known in self.known.items()), default=0.0)
+
+    @cached_property
+    def by_prompt(self) -> Mapping[str, list[tuple[Row, Outcome]]]:
+        """The rollouts that were scored, with what they got, by the text of their prompt."""
+        found: dict[str, list[tuple[Row, Outcome]]] = defaultdict(list)
+        for row, outcome in self.calibration.pool:
+            found[prompt_text(row.get("prompt"))].append((row, outcome))
+        return found
 
     def falls(self, trial: Trial) -> bool:
         """Whether a trial found something, as far as it alone tells."""
@@ -90,10 +101,9 @@ class Seen:
         """A completion of a subject as an example, with what right and wrong answers earn there."""
         scale = scale or self.calibration.scales[subject.rollout_id]
         row = self.variants.of(subject.columns, completion, **columns)
-        return Example(
-            subject.rollout_id, self.shown(row), reward, expected, scale.right, scale.wrong, probe,
-            of_rollouts=subject.answer is None,
-        )  # fmt: skip
+        earned = reward, expected, scale.right, scale.wrong
+        of_rollouts = subject.answer is None
+        return Example(subject.rollout_id, self.shown(row), *earned, probe, of_rollouts=of_rollouts)
 
     def shown(self, row: Row) -> dict[str, Any]:
         """The columns of a row that the reward asks for; where it asks for the whole row, the usual ones."""

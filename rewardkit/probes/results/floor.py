@@ -100,16 +100,15 @@ def flat_credit(trials: Sequence[Trial], seen: Seen) -> Iterator[Finding]:
     paid: dict[str, list[tuple[float, Subject, str, float]]] = defaultdict(list)
     tried = [subject for subject in seen.calibration.subjects if texts[subject.rollout_id]["empty"]]
     for subject in tried:
-        of_text, known = texts[subject.rollout_id], seen.known[subject.rollout_id]
+        of_text = texts[subject.rollout_id]
         (_, empty), *_ = of_text["empty"]
         unrelated = [pair for name in UNRELATED for pair in of_text[name]]
         for name, weight in seen.weights(subject.columns).items():
-            known_to = (known.reference, known.baseline, empty)
-            right, wrong, nothing = (outcome.scores.get(name, 0.0) for outcome in known_to)
             scores = [out.scores.get(name, math.nan) for _, out in unrelated]
-            if weight > 0 and right > wrong and scores and len(set(scores)) == 1:
+            if weight > 0 and _tells(seen, subject, name) and len(set(scores)) == 1:
                 full = seen.calibration.scales[subject.rollout_id].right - min(empty.reward, 0.0)
-                share = weight * (scores[0] - min(nothing, 0.0)) / full if full > 1e-9 else 0.0
+                nothing = min(empty.scores.get(name, 0.0), 0.0)
+                share = weight * (scores[0] - nothing) / full if full > 1e-9 else 0.0
                 if share >= FLAT:
                     text, outcome = unrelated[0]
                     paid[name].append((share, subject, text, outcome.reward))

@@ -9,7 +9,6 @@ from rewardkit.probes.results.evidence import EXAMPLES, Seen, component_of, exam
 from rewardkit.probes.results.sentences import most
 from rewardkit.probes.strategies.equivalents import LAYOUT, NOTATION
 from rewardkit.probes.subjects.formats import REASONING
-from rewardkit.probes.subjects.log import prompt_text
 from rewardkit.probes.verdicts import LAYOUT_LOST, LOST, Fall, Tally, wilson
 
 __all__ = ["layouts", "notations"]
@@ -128,8 +127,8 @@ def _paid(seen: Seen, part: str) -> int:
     }
     return sum(
         outcome.judged and scale.gain(outcome.reward) >= 1 - LOST
-        for row, outcome in seen.calibration.pool
-        if (scale := scales.get(prompt_text(row.get("prompt")))) is not None
+        for prompt, scale in scales.items()
+        for _, outcome in seen.by_prompt.get(prompt, ())
     )
 
 
@@ -142,7 +141,6 @@ def _rollouts(item: Tally, seen: Seen) -> int:
         stated = text[len(form.lead) : len(text) - len(form.tail)].strip()
         found += sum(
             stated in str(row.get("completion")) and outcome.judged and scale.gain(outcome.reward) < LOST
-            for row, outcome in seen.calibration.pool
-            if prompt_text(row.get("prompt")) == subject.prompt
+            for row, outcome in seen.by_prompt.get(subject.prompt, ())
         )
     return found

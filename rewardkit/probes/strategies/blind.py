@@ -43,8 +43,8 @@ def _together(told: tuple[str, ...], subject: Subject) -> Iterator[tuple[str, st
         if all(isinstance(value, list) for value in values):
             items = list({json.dumps(item): item for value in values for item in value}.values())
             yield json.dumps(items, ensure_ascii=False), json.dumps(items[::-1], ensure_ascii=False)
-    elif subject.kind == "list" and (found := split(subject.right)):
-        every = dict.fromkeys(item for answer in told for item in (split(answer) or ([answer], ""))[0])
+    elif subject.kind == "list" and len((found := split(subject.right))[0]) > 1:
+        every = dict.fromkeys(item for answer in told for item in split(answer)[0])
         if len(every) > len(found[0]):
             yield found[1].join(every), found[1].join(reversed(every))
     elif subject.kind != "code":

@@ -79,7 +79,7 @@ def _words_turned(text: str) -> list[str]:
 
 
 def _without_one(text: str) -> Iterator[str]:
-    items, joint = split(text) or ([text], "")
+    items, joint = split(text)
     yield joint.join(items[:-1])
 
 
@@ -154,8 +154,8 @@ def _other_constant(text: str) -> list[str]:
 
 @probe_of("near_misses", "a list with another item in the place of one", knows="near", kinds=("list",))
 def other_item(subject: Subject) -> Iterator[str]:
-    items, joint = split(subject.right) or ([subject.right], "")
-    others = (item for answer in subject.wrong for item in (split(answer) or ([answer], ""))[0])
+    items, joint = split(subject.right)
+    others = (item for answer in subject.wrong for item in split(answer)[0])
     for item in [other for other in others if other not in items][:1]:
         yield subject.format.write(joint.join([*items[:-1], item]))
 

@@ -31,7 +31,7 @@ def truth_like(truth: Any, answer: str) -> Any:
 
 def _instead(subject: Subject, *values: str) -> Iterator[str]:
     """Completions with these in the place of the answer, or of each item of a list."""
-    items, joint = split(subject.right) or ([subject.right], "")
+    items, joint = split(subject.right)
     for value in values:
         yield subject.format.write(joint.join([value] * len(items)))
 

@@ -170,14 +170,12 @@ class _Chooser:
 
     def _unread(self, part: Part) -> bool:
         """Whether different completions of a prompt all earn the same, an empty one too."""
-        of_prompt: dict[int, list[int]] = defaultdict(list)
-        for place in self.log.ranked(part.places):
-            of_prompt[int(self.log.groups[place])].append(place)
-        firsts = [self.log.plain(some[0], part) for some in of_prompt.values()]
+        prompts = self.log.by_prompt(self.log.ranked(part.places)).values()
+        firsts = [self.log.plain(some[0], part) for some in prompts]
         empty = self.log.rewards(part, [(one, "") for one in firsts])
         return all(
             abs(self.log.earned(place) - reward) <= 1e-9
-            for some, reward in zip(of_prompt.values(), empty, strict=True)
+            for some, reward in zip(prompts, empty, strict=True)
             for place in some
         )
 
@@ -217,10 +215,7 @@ class _Chooser:
         self.modes[part.name] = "no truth"
         if not ranked or part.high - part.low <= 1e-9:
             return
-        firsts: dict[int, int] = {}
-        for place in ranked:
-            firsts.setdefault(int(self.log.groups[place]), place)
-        for place in list(firsts.values())[:count]:
+        for place, *_ in list(self.log.by_prompt(ranked).values())[:count]:
             subject = self.log.plain(place, part, baseline=self.log.text(ranked[-1]))
             self.subjects.append(subject)
             self.scales[subject.rollout_id] = Scale(part.high, part.low, part.low, part.low)

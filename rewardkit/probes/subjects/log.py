@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +20,7 @@ __all__ = ["Log", "Part", "parts", "prompt_text"]
 PARTS = 24
 """Data sources, or parts of a route, that are probed, the largest first. Our choice."""
 
-POOL = 96  # rollouts of all parts that are scored to see what the reward gives
+POOL = 96  # rollouts of a part that are scored to see what the reward gives
 SIBLINGS = 16  # of a prompt, at the most
 BESIDE = 8  # rows of a group, where the reward looks at it
 NO_TRUTHS = {"prompt", "completion", "messages", "data_source", "prompt_id", "rollout_id", "step"}
@@ -66,11 +66,9 @@ class Log:
 
     def score(self, part: Part, draw: np.random.Generator, *, share: float) -> None:
         """Score rows of a part: all siblings of prompts drawn at random, up to a number."""
-        of_group: dict[int, list[int]] = defaultdict(list)
-        for place in part.places:
-            of_group[int(self.groups[place])].append(place)
-        order = draw.permutation(sorted(of_group)).tolist()
-        places = [place for group in order for place in of_group[group][:SIBLINGS]][:POOL]
+        prompts = self.by_prompt(part.places)
+        order = draw.permutation(sorted(prompts)).tolist()
+        places = [place for group in order for place in prompts[group][:SIBLINGS]][:POOL]
         siblings = [self.siblings(place) for place in places] if self.by_group else []
         outcomes = self.tries.outcomes([self.rows[place] for place in places], siblings, share=share)
         self.outcomes |= {place: out for place, out in zip(places, outcomes, strict=True) if out is not None}
@@ -92,6 +90,13 @@ class Log:
     def ranked(self, places: Sequence[int]) -> list[int]:
         """The rows that were judged, the best paid first."""
         return sorted((at for at in places if self.earned(at) > -math.inf), key=lambda at: -self.earned(at))
+
+    def by_prompt(self, places: Iterable[int]) -> dict[int, list[int]]:
+        """Rows by the code of their group, in the order in which they are given."""
+        found: dict[int, list[int]] = defaultdict(list)
+        for place in places:
+            found[int(self.groups[place])].append(place)
+        return found
 
     def beside(self, place: int) -> list[int]:
         """The rows of its group, the row itself among them."""

@@ -8,15 +8,16 @@ prompt, both lose the reward.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
 
 from rewardkit.primitives.extract.structured import read_json
-from rewardkit.probes.subjects.answers import WRONG, kind_of, wrong_answers
+from rewardkit.probes.subjects.answers import kind_of
 from rewardkit.probes.subjects.formats import THINKING, Format
-from rewardkit.probes.subjects.log import Log, Part, prompt_text
+from rewardkit.probes.subjects.log import Log, Part
 from rewardkit.probes.subjects.subject import Subject
-from rewardkit.probes.subjects.written import ENOUGH, with_format
+from rewardkit.probes.subjects.written import ENOUGH, drafted, with_format
 
 __all__ = ["TELLS", "answers_kind", "logged", "marks_in", "split"]
 
@@ -24,7 +25,7 @@ TRIED_ON = 4  # right completions on which marks are tried
 TELLS = 0.02
 """Share of the span of all rewards by which right and wrong differ to be told apart. Our choice."""
 
-JOINTS = ("\n", "; ", ", ", " | ", " ")
+JOINTS = ("\n", "; ", ", ")
 LISTS = 0.8
 """Share of the answers that must be lists for the kind of all to be one. Our choice."""
 
@@ -91,28 +92,21 @@ def _marked(name: str, text: str, mark: tuple[int, int], answer: tuple[int, int]
 
 def logged(log: Log, part: Part, count: int) -> list[tuple[int, Subject]]:
     """Places and subjects of right completions, one a prompt, with the wrong answers of other prompts."""
-    right: dict[int, int] = {}
-    for place in log.ranked(part.places):
-        if _is_right(log, part, place):
-            right.setdefault(int(log.groups[place]), place)
-    places = list(right.values())[:count]
-    mark = _mark(log, part, places)
-    found = {
-        place: item for place in places for item in marks_in(log.text(place)) if item.format.name == mark
-    }
-    answers = [item.answer for item in found.values()]
-    if len(set(answers)) < 2:
+    right = log.by_prompt(at for at in log.ranked(part.places) if _is_right(log, part, at))
+    places = [some[0] for some in right.values()][:count]
+    named = {place: {item.format.name: item for item in marks_in(log.text(place))} for place in places}
+    mark = _mark(log, part, dict(islice(named.items(), TRIED_ON)))
+    found = {place: marks[mark] for place, marks in named.items() if mark in marks}
+    answers = sorted({item.answer for item in found.values()})
+    if mark is None or len(answers) < 2:
         return []
-    kind, subjects = answers_kind(answers, str(mark)), []
-    for place, item in found.items():
-        form, prompt = item.format, prompt_text(log.rows[place].get("prompt"))
-        wrong = wrong_answers(item.answer, kind, prompt=prompt, others=sorted(set(answers)))[:WRONG]
-        if wrong:
-            draft = replace(log.plain(place, part), answer=item.answer, kind=kind, wrong=wrong)
-            subjects += [
-                (place, with_format(draft, one)) for one in dict.fromkeys((form.neutralized(), form))
-            ]
-    return subjects
+    kind = answers_kind([item.answer for item in found.values()], mark)
+    return [
+        (place, with_format(draft, form))
+        for place, item in found.items()
+        if (draft := drafted(log, part, place, item.answer, kind, answers))
+        for form in dict.fromkeys((item.format.neutralized(), item.format))
+    ]
 
 
 def _is_right(log: Log, part: Part, place: int) -> bool:
@@ -122,17 +116,16 @@ def _is_right(log: Log, part: Part, place: int) -> bool:
     return bool(log.truth(place)) and log.earned(place) - part.low >= ENOUGH * (part.high - part.low) > 1e-9
 
 
-def _mark(log: Log, part: Part, places: Sequence[int]) -> str | None:
-    """The name of the first mark of right completions that carries their reward; ``None`` where none does.
+def _mark(log: Log, part: Part, named: Mapping[int, Mapping[str, Marked]]) -> str | None:
+    """The first of the marks of right completions that carries their reward; ``None`` where none does.
 
-    It is lost without what stands in the mark, and with what another right completion has there.
+    `named` are the marks by name, of each completion by its place. The reward is lost without what stands in
+    the mark, and with what another right completion has there.
     """
-    some = places[:TRIED_ON]
-    named = [{item.format.name: item for item in marks_in(log.text(place))} for place in some]
     plans: dict[str, list[tuple[int, str]]] = {}
-    for name in dict.fromkeys(name for marks in named for name in marks):
-        known = [(place, marks[name]) for place, marks in zip(some, named, strict=True) if name in marks]
-        if len(known) >= max(2, len(some) - 1):
+    for name in dict.fromkeys(name for marks in named.values() for name in marks):
+        known = [(place, marks[name]) for place, marks in named.items() if name in marks]
+        if len(known) >= max(2, len(named) - 1):
             plans[name] = [
                 (place, text)
                 for (place, item), (_, other) in zip(known, [*known[1:], known[0]], strict=True)
@@ -151,24 +144,24 @@ def _mark(log: Log, part: Part, places: Sequence[int]) -> str | None:
     return None
 
 
-def split(answer: str, joints: Sequence[str] = JOINTS[:-2]) -> tuple[list[str], str] | None:
-    r"""The items of a list that is no JSON, and what stands between them; ``None`` where it is none.
+def split(answer: str) -> tuple[list[str], str]:
+    r"""The items of a list that is no JSON, and what stands between them; of anything else it alone, and "".
 
-    >>> split("(1) Ava is a knight\n(2) Ben is a knave")
-    (['(1) Ava is a knight', '(2) Ben is a knave'], '\n')
+    >>> split("(1) Ava is a knight\n(2) Ben is a knave"), split("Oslo")
+    ((['(1) Ava is a knight', '(2) Ben is a knave'], '\n'), (['Oslo'], ''))
     """
-    for joint in joints:
-        items = [item.strip() for item in answer.split(joint.strip(" ") or joint)]
+    for joint in JOINTS:
+        items = [item.strip() for item in answer.split(joint.strip(" "))]
         if len(items) > 1 and all(items):
             return items, joint
-    return None
+    return [answer], ""
 
 
 def answers_kind(answers: Sequence[str], mark: str) -> str:
     """The kind of most answers; "list" where most have several items, "prose" where they are whole texts."""
     kinds = [kind_of(answer) for answer in answers]
     most = max(dict.fromkeys(kinds), key=kinds.count)
-    lists = sum(split(answer) is not None for answer in answers)
+    lists = sum(len(split(answer)[0]) > 1 for answer in answers)
     if most == "text" and mark in ("line", "whole"):
         return "prose"
     return "list" if most in ("text", "number", "choice") and lists >= LISTS * len(answers) else most

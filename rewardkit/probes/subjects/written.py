@@ -6,7 +6,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from operator import itemgetter
 
@@ -18,7 +18,7 @@ from rewardkit.probes.subjects.formats import Format, formats, skeleton
 from rewardkit.probes.subjects.log import Log, Part
 from rewardkit.probes.subjects.subject import Subject
 
-__all__ = ["Best", "best_format", "drafts", "skeletons", "with_format"]
+__all__ = ["Best", "best_format", "drafted", "drafts", "skeletons", "with_format"]
 
 TRIED_ON = 3  # prompts on which a format is tried
 WAVE = 8  # formats that are tried at a time
@@ -29,15 +29,16 @@ ENOUGH = 0.98
 Drafts = Sequence[tuple[int, Subject]]  # with the places of their rows
 
 
+@dataclass(eq=False)
 class Best:
-    """The format in which right answers earn most more than wrong ones, and what they earn: `right`.
+    """The format in which right answers earn most more than wrong ones; ``None`` where there is none.
 
-    `format` is ``None`` where there is none; `inverted` says that wrong answers earned more in one.
+    `rank` is by how much, and what they earn; `inverted` says that wrong answers earned more in a format.
     """
 
-    def __init__(self) -> None:
-        self.format: Format | None = None
-        self.rank, self.inverted = (1e-9, 0.0), False
+    format: Format | None = None
+    rank: tuple[float, float] = (1e-9, 0.0)
+    inverted: bool = False
 
     def paid(self, part: Part) -> bool:
         """Whether right answers earn as much as the best rollouts."""
@@ -62,18 +63,24 @@ def drafts(log: Log, part: Part) -> Iterator[tuple[int, Subject]]:
     scored = [place for place in part.places if place in log.outcomes]
     answers = _answers({place: log.rows[place] for place in dict.fromkeys([*scored, *part.places])})
     others = sorted(set(answers.values()))
-    of_group: dict[int, int] = {}
     objects = any(mark in log.text(place) for place in scored for mark in "{[")
-    for place in answers:
-        if kind_of(answers[place]) == "json" and not objects:
-            continue  # a record is not what completions write here
-        of_group.setdefault(int(log.groups[place]), place)
-    for place in _in_turn(of_group.values(), answers):
-        answer, kind = answers[place], kind_of(answers[place])
-        draft = replace(log.plain(place, part), answer=answer, kind=kind)
-        wrong = wrong_answers(answer, kind, prompt=draft.prompt, others=others)[:WRONG]
-        if wrong:
-            yield place, replace(draft, wrong=wrong)
+    # a record is no answer where no completion writes one
+    stated = [place for place in answers if objects or kind_of(answers[place]) != "json"]
+    for place in _in_turn([some[0] for some in log.by_prompt(stated).values()], answers):
+        if draft := drafted(log, part, place, answers[place], kind_of(answers[place]), others):
+            yield place, draft
+
+
+def drafted(
+    log: Log, part: Part, place: int, answer: str, kind: str, others: Sequence[str]
+) -> Subject | None:
+    """A row as a subject with this right answer and no format; ``None`` where none is certain to be wrong.
+
+    `others` are the right answers of other prompts.
+    """
+    draft = replace(log.plain(place, part), answer=answer, kind=kind)
+    wrong = wrong_answers(answer, kind, prompt=draft.prompt, others=others)[:WRONG]
+    return replace(draft, wrong=wrong) if wrong else None
 
 
 def _answers(rows: Mapping[int, Row]) -> dict[int, str]:
@@ -105,12 +112,12 @@ def with_format(draft: Subject, option: Format) -> Subject:
     )
 
 
-def best_format(log: Log, part: Part, drafted: Drafts, *, most: int | None, slow: bool) -> Best:
+def best_format(log: Log, part: Part, given: Drafts, *, most: int | None, slow: bool) -> Best:
     """The best of at most so many formats, those that the rollouts and prompts show first."""
     best = Best()
-    if not drafted:
+    if not given:
         return best
-    some, wave_of = (drafted[:1], 2) if slow else (drafted[:TRIED_ON], WAVE)
+    some, wave_of = (given[:1], 2) if slow else (given[:TRIED_ON], WAVE)
     shown = [log.text(place) for place in log.ranked(part.places)[:48]]
     prompts = [draft.prompt for _, draft in some]
     candidates = islice(formats(shown, prompts, some[0][1].kind), most)
