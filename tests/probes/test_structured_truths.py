@@ -257,3 +257,23 @@ def swapped_item(completion: str, ground_truth: list[str]) -> float:
 def test_another_item_in_a_list_is_a_near_miss():
     log = [row for row in labels() if row["completion"].count(",") == 1]
     assert probed(swapped_item, log)["other_item"]
+
+
+@pytest.mark.parametrize(
+    ("answers", "odd"),
+    [
+        (["12", "47", "83", "64", "29"], "none"),
+        (["A", "C", "B", "D", "A"], "all of them"),
+        ([json.dumps({"name": name}) for name in CITIES[:5]], "no record"),
+    ],
+)
+def test_a_right_answer_of_another_kind_than_the_others_is_left_out(answers, odd):
+    log = rows(
+        [
+            (f"Question {place}?", {"answer": answer}, tagged(answer, answer, "I do not know"))
+            for place, answer in enumerate([*answers, odd])
+        ]
+    )
+    result = probed(lambda completion, ground_truth: inside(completion) == ground_truth["answer"], log)
+    assert sorted(subject.answer for subject in result.calibration.subjects) == sorted(answers)
+    assert not result.alarms

@@ -25,6 +25,9 @@ TRIED_ON = 4  # right completions on which marks are tried
 TELLS = 0.02
 """Share of the span of all rewards by which right and wrong differ to be told apart. Our choice."""
 
+READ = ("number", "choice", "json")
+"""Kinds whose answers are read, so that each has to be one."""
+
 JOINTS = ("\n", "; ", ", ")
 LISTS = 0.8
 """Share of the answers that must be lists for the kind of all to be one. Our choice."""
@@ -104,6 +107,7 @@ def logged(log: Log, part: Part, count: int) -> list[tuple[int, Subject]]:
     return [
         (place, with_format(draft, form))
         for place, item in found.items()
+        if kind not in READ or kind_of(item.answer) == kind  # "none" among numbers is no number
         if (draft := drafted(log, part, place, item.answer, kind, answers))
         for form in dict.fromkeys((item.format.neutralized(), item.format))
     ]
