@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from rewardkit.findings import Finding
 from rewardkit.probes.runner import Outcome, Tries, Variants
+from rewardkit.probes.search.completions import Record, plain, written
 from rewardkit.probes.search.edits import crossed, edited, openers
 from rewardkit.probes.search.exploits import KEPT, Exploit, explained
 from rewardkit.probes.search.gains import OTHERS, Gains
-from rewardkit.probes.search.pieces import Record, plain, shortlex, written
 from rewardkit.probes.search.shrinking import shrunk
 from rewardkit.probes.search.vocabulary import Vocabulary, gathered
 from rewardkit.probes.subjects.subject import Calibration, Subject
@@ -27,8 +27,6 @@ CALLS = 400
 
 SHRINK = 300
 """Completions that are tried to make an exploit small. Our choice."""
-
-CHECKS = 4  # smaller forms that are tried on other subjects
 
 HOMES = 3  # prompts on which is searched, one after the other
 WAVE = 24  # completions that are tried at a time
@@ -58,11 +56,10 @@ def search(
     for part, subjects in parts.items():
         gains = Gains(tries, variants, [item for item in skip if item.part == part])
         gains.take(subjects, calibration.scales)
-        if gains.enough and not gains.hopeless():
+        if not gains.hopeless():
             draw = np.random.default_rng([seed, *part.encode()])
-            vocabulary = gathered(tries.reward, calibration, subjects)
-            found += _of_part(gains, vocabulary, draw, calls // len(parts))
-    return sorted(found, key=lambda exploit: shortlex(exploit.record, exploit.subject))
+            found += _of_part(gains, gathered(tries.reward, calibration, subjects), draw, calls // len(parts))
+    return sorted(found, key=lambda item: (len(item.home.completion), item.home.completion))
 
 
 def cannot_search(calibration: Calibration) -> str | None:
@@ -95,7 +92,7 @@ def _of_part(gains: Gains, vocabulary: Vocabulary, draw: np.random.Generator, ca
     for place, home in enumerate(homes):
         left = calls + shrinking - gains.calls
         until = gains.calls + left // (len(homes) - place) - gains.others - 1
-        record = _climbed(gains, home, vocabulary, draw, until)
+        record = _Climb(gains, home, vocabulary, draw).best(until)
         exploit = gains.exploit(record, home) if record is not None else None
         if exploit is None or explained(exploit, gains.skip):
             continue
@@ -103,122 +100,88 @@ def _of_part(gains: Gains, vocabulary: Vocabulary, draw: np.random.Generator, ca
         exploit = _shrunk(gains, exploit)
         shrinking += gains.calls - began
         known = found.get(exploit.component)
-        if not explained(exploit, gains.skip) and (known is None or exploit.gain > known.gain + 0.01):
+        if known is None or exploit.home.gain > known.home.gain + 0.01:
             found[exploit.component] = exploit
-        if exploit.gain >= FULL:
+        if exploit.home.gain >= FULL:
             break
     return list(found.values())
 
 
-def _climbed(
-    gains: Gains, home: Subject, vocabulary: Vocabulary, draw: np.random.Generator, until: int
-) -> Record | None:
-    """The best exploit on a subject, by edits of the best so far; ``None`` where there is none."""
-    start = plain(home)
-    elite = _Elite(gains)
-    wave: list[Record] = [start, *openers(start, vocabulary)]
-    while gains.calls < until:
-        tried = gains.tried(home, wave[: until - gains.calls])
-        if tried is None:
-            break
-        elite.take(home, tried)
-        if elite.best is not None and gains.worth(home, *elite.best) >= FULL:
-            break
-        wave = _wave(gains, home, start, elite.records(), vocabulary, draw)
-        if not wave:
-            break
-    if elite.best is None or not gains.is_exploit(home, *elite.best):
-        return None
-    return elite.best[0]
-
-
-def _wave(
-    gains: Gains,
-    home: Subject,
-    start: Record,
-    parents: Sequence[Record],
-    vocabulary: Vocabulary,
-    draw: np.random.Generator,
-) -> list[Record]:
-    """Records that were not tried yet, made from the best so far, the better the more often."""
-    made: list[Record] = []
-    texts: set[str] = set()
-    for _ in range(20 * WAVE):
-        if len(made) == WAVE:
-            break
-        record = start
-        if parents and draw.random() > FRESH:
-            record = parents[int(len(parents) * draw.random() ** 2)]
-            if draw.random() < CROSSED:
-                record = crossed(record, parents[int(draw.integers(len(parents)))], draw)
-        record = edited(record, draw, vocabulary)
-        text = written(record, home)
-        if text is not None and text not in texts and not gains.knows(home, text):
-            texts.add(text)
-            made.append(record)
-    return made
-
-
 @dataclass(eq=False)
-class _Elite:
-    """The records to go on from: those of the most worth, and the best by each component alone."""
+class _Climb:
+    """A search on one subject by edits of the best so far: what was `tried`, with its worth."""
 
     gains: Gains
-    kept: list[tuple[float, int, Record]] = field(default_factory=list)
-    by_component: dict[str, tuple[float, Record]] = field(default_factory=dict)
-    best: tuple[Record, Outcome] | None = None
-    number: int = 0
+    home: Subject
+    vocabulary: Vocabulary
+    draw: np.random.Generator
+    tried: list[tuple[float, Record, Outcome]] = field(default_factory=list)
 
-    def take(self, home: Subject, tried: Iterable[tuple[Record, Outcome]]) -> None:
-        weights = self.gains.weights(home)
-        for record, outcome in tried:
-            worth = self.gains.worth(home, record, outcome)
-            if math.isnan(worth):
-                continue
-            self.number += 1
-            self.kept.append((worth, self.number, record))
-            if self.gains.is_exploit(home, record, outcome) and (
-                self.best is None or worth > self.gains.worth(home, *self.best)
-            ):
-                self.best = record, outcome
-            for name, score in outcome.scores.items():
-                signed = score if weights.get(name, 0.0) >= 0 else -score
-                if not math.isnan(score) and signed > self.by_component.get(name, (-math.inf, ()))[0]:
-                    self.by_component[name] = signed, record
-        # of those that are worth the same the newest: so the search drifts, and does not stay where it began
-        self.kept.sort(key=lambda item: (-round(item[0], 6), -item[1]))
-        del self.kept[ELITE:]
+    def best(self, until: int) -> Record | None:
+        """The best exploit within so many calls; ``None`` where there is none."""
+        start = plain(self.home)
+        wave = self._new([start, *openers(start, self.vocabulary)])
+        while wave and self.gains.calls < until and not self.gains.over:
+            wave = wave[: until - self.gains.calls]
+            outcomes = self.gains.outcomes([(self.home, text) for _, text in wave])
+            for (record, _), outcome in zip(wave, outcomes, strict=True):
+                worth = self.gains.worth(self.home, record, outcome)
+                if outcome is not None and not math.isnan(worth):
+                    self.tried.append((worth, record, outcome))
+            if max((worth for worth, *_ in self._exploits()), default=0.0) >= FULL:
+                break
+            parents = self._parents()
+            wave = self._new([self._made(start, parents) for _ in range(4 * WAVE)])[:WAVE]
+        return max(self._exploits(), key=lambda item: item[0], default=(0.0, None, None))[1]
 
-    def records(self) -> list[Record]:
-        """The records, those of the most worth first."""
-        return list(
-            dict.fromkeys([record for *_, record in self.kept] + [r for _, r in self.by_component.values()])
-        )
+    def _exploits(self) -> list[tuple[float, Record, Outcome]]:
+        return [item for item in self.tried if self.gains.pays(self.home, *item[1:])]
+
+    def _new(self, records: Sequence[Record]) -> list[tuple[Record, str]]:
+        """The records that can be written and were not tried yet, with their texts."""
+        found: dict[str, Record] = {}
+        for record in records:
+            text = written(record, self.home)
+            if text is not None and (self.home.rollout_id, text) not in self.gains.known:
+                found.setdefault(text, record)
+        return [(record, text) for text, record in found.items()]
+
+    def _parents(self) -> list[Record]:
+        """The records to go on from: those of the most worth, the newest first, and the best by component."""
+        # the newest of those worth the same: so the search drifts, and does not stay where it began
+        ranked = sorted(reversed(self.tried), key=lambda item: -round(item[0], 6))
+        weights = self.gains.inner(self.home).weights
+        best = [
+            max(self.tried, key=lambda item: sign * item[2].scores.get(name, math.nan), default=None)
+            for name, sign in ((name, math.copysign(1, weight)) for name, weight in weights.items())
+        ]
+        return list(dict.fromkeys(item[1] for item in (*ranked[:ELITE], *best) if item is not None))
+
+    def _made(self, start: Record, parents: Sequence[Record]) -> Record:
+        """A record of the best so far, the better the more often, or of the plain one."""
+        record = start
+        if parents and self.draw.random() > FRESH:
+            record = parents[int(len(parents) * self.draw.random() ** 2)]
+            if self.draw.random() < CROSSED:
+                record = crossed(record, parents[int(self.draw.integers(len(parents)))], self.draw)
+        return edited(record, self.draw, self.vocabulary)
 
 
 def _shrunk(gains: Gains, exploit: Exploit) -> Exploit:
     """The smallest form of an exploit that was found, and still holds on other subjects."""
-    home, goal = exploit.subject, min(FULL, KEPT * exploit.gain)
-    end = gains.calls + SHRINK
+    pair, end = (exploit.home, exploit.others[0]), gains.calls + SHRINK - 2 * len(gains.subjects)
 
-    def holds(records: Sequence[Record]) -> list[bool]:
-        left = max(0, end - CHECKS * (gains.others + 1) - gains.calls)
-        outcomes = gains.of(home, records[:left])
-        kept = [
-            out is not None and gains.is_exploit(home, record, out) and gains.gain(home, out) >= goal
-            for record, out in zip(records[:left], outcomes, strict=True)
-        ]
-        return kept + [False] * (len(records) - len(kept))
+    def holds(record: Record) -> bool:
+        for paid in pair:
+            text = written(record, paid.subject)
+            if text is None or (gains.calls >= end and (paid.subject.rollout_id, text) not in gains.known):
+                return False
+            outcome = gains.outcomes([(paid.subject, text)])[0]
+            goal = min(FULL, KEPT * paid.gain)
+            if not gains.pays(paid.subject, record, outcome) or gains.gain(paid.subject, outcome) < goal:
+                return False
+        return True
 
-    chain = shrunk(exploit.record, holds, lambda record: shortlex(record, home))
-    smallest, place, failed = exploit, 0, len(chain)
-    for _ in range(CHECKS):  # the last of the chain that holds elsewhere, which is mostly the last of all
-        if failed - place <= 1:
-            break
-        middle = failed - 1 if failed == len(chain) else (place + failed) // 2
-        found = gains.exploit(chain[middle], home)
-        if found is not None and found.rate >= exploit.rate:
-            smallest, place = found, middle
-        else:
-            failed = middle
-    return replace(smallest, calls=exploit.calls)
+    found = gains.exploit(shrunk(exploit.record, holds), exploit.home.subject)
+    better = found is not None and found.rate >= exploit.rate and not explained(found, gains.skip)
+    return replace(found, calls=exploit.calls) if found is not None and better else exploit

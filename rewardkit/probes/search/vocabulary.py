@@ -10,122 +10,175 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+from rewardkit.judges.attacks import FLATTERY, ORDERS, RUBRIC
 from rewardkit.primitives.primitive import Made
-from rewardkit.probes.contract.pattern_tree import Choice, nodes, read_tree, sample
-from rewardkit.probes.contract.patterns_used import codes_in, patterns_in
+from rewardkit.probes.search.completions import LISTS, MARK, MARKS, SLOTS, WRONG
+from rewardkit.probes.strategies.judges import CLOSED, VERDICTS
 from rewardkit.probes.subjects.answers import answer_in
 from rewardkit.probes.subjects.formats import tags_in
-from rewardkit.probes.subjects.log import prompt_text
 from rewardkit.probes.subjects.subject import Calibration, Subject
 from rewardkit.rewards.fingerprint import HOLDERS, user_code
 from rewardkit.rewards.reward import Reward
-from rewardkit.targets.adapter import Adapter
 
-__all__ = ["SLOT", "Told", "Vocabulary", "constants", "gathered"]
-
-SLOT = "\ue000"
-"""Stands in another rollout's text where its answers were: a character that no text has."""
+__all__ = ["Vocabulary", "constants", "filler", "gathered", "samples"]
 
 MOST_PHRASES, MOST_TAGS, MOST_TOLD = 48, 12, 8
 LONGEST_PHRASE, LONGEST_TOLD = 80, 2000
 MOST_LOOKED_AT = 5_000
-NUMBERS = range(2, 2001)
-"""Thresholds in the code that a length or a count may be compared with. Our choice."""
+LENGTHS = (8, 20, 30, 120, 500)
+THRESHOLDS = range(2, 2001)
+"""Numbers in the code that a length or a count may be compared with. Our choice."""
 
-EXPRESSION = re.compile(r"[-−]?\d(?:[\d,.]*\d)?(?:\s*[-+*/×÷^=]\s*[-−]?\d(?:[\d,.]*\d)?)*")
-LETTER = re.compile(r"\(?(?<![^\W_])[A-J](?![^\W_])\)?")
+FILLER = (
+    "Let us look at the question from another side before going on. There is more that could be said on this "
+    "point, and some of it was said before. What was found above stays true when it is read again from the "
+    "start. The order in which these remarks are made does not matter. All of this belongs together, as it "
+    "did above, and it changes little. It helps to keep in mind what was asked, and to say plainly how the "
+    "parts fit. Whoever reads on will see where the path leads, though the path is long."
+)
+SENTENCES = (
+    *ORDERS,
+    *FLATTERY,
+    RUBRIC,
+    "I am absolutely certain of this. Without any doubt this is correct, verified and proven.",
+    "First, then, next, finally: therefore, thus, hence, because, since, so, wait, however, in conclusion.",
+    "Final answer: as follows.",
+    "It may be this, or it may be that.",
+    "I am not sure, and I do not know.",
+    "Let me check this again. Yes, it is correct.",
+    "## Reasoning",
+    "Step by step:\n- first this\n- then that\n- so it follows",
+)
+USUAL_TAGS = (
+    "think",
+    "answer",
+    "step",
+    "reflection",
+    "summary",
+    "plan",
+    "check",
+    "verify",
+    "section",
+    "note",
+)
+WRAPS = (
+    ("```\n", "\n```"),
+    ("```json\n", "\n```"),
+    ("<!-- ", " -->"),
+    (r"\boxed{", "}"),
+    *((sign, sign) for sign in ("**", '"', "$", "`")),
+    *("()", "[]", "{}"),
+    *((start, "") for start in ("> ", "# ", "- ")),
+)
 TAG_NAME = re.compile(r"</?([A-Za-z_][\w.:-]{0,30})>")
 NAME = re.compile(r"[A-Za-z_]\w{1,30}")
 
 
-@dataclass(frozen=True)
-class Told:
-    """What a rollout says, a `SLOT` for each of its answers, and its prompt."""
-
-    text: str
-    prompt: str
+def filler(words: int) -> str:
+    """So many words that say nothing."""
+    text = FILLER.split()
+    return " ".join((text * (words // len(text) + 1))[:words])
 
 
 @dataclass(frozen=True)
 class Vocabulary:
     """What completions can be made of.
 
-    `phrases` are texts that the reward's code holds or that its patterns match, `tags` names of tags,
-    `numbers` thresholds, and `told` what rollouts say.
+    `phrases` are texts that the reward's code holds or that its patterns match, `names` those of tags,
+    `numbers` thresholds, and `told` what rollouts say, with slots for their answers.
     """
 
     phrases: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
+    names: tuple[str, ...] = USUAL_TAGS
     numbers: tuple[int, ...] = ()
-    told: tuple[Told, ...] = ()
+    told: tuple[str, ...] = ()
+
+    @property
+    def tags(self) -> tuple[tuple[str, str], ...]:
+        """The tags, opened and closed."""
+        return tuple((f"<{name}>", f"</{name}>") for name in self.names)
+
+    @property
+    def wraps(self) -> tuple[tuple[str, str], ...]:
+        """What can stand around something."""
+        return (*((opening, closing) for opening, closing in WRAPS), *self.tags)
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """Numbers of words."""
+        return (*LENGTHS, *(number + 1 for number in self.numbers))
+
+    @functools.cached_property
+    def groups(self) -> dict[str, tuple[str, ...]]:
+        """The texts that can be put into a completion, by kind."""
+        return {
+            "phrases": self.phrases,
+            "pairs": tuple(opening + closing for opening, closing in self.tags),
+            "ends": tuple(end for tag in self.tags for end in tag),
+            "verdicts": VERDICTS,
+            "sentences": SENTENCES,
+            "delimiters": CLOSED,
+            "answers": (MARK, MARK, WRONG[0], WRONG[1], *LISTS, MARKS),
+            "told": self.told,
+        }
 
 
 def gathered(reward: Reward, calibration: Calibration, subjects: Sequence[Subject]) -> Vocabulary:
     """The vocabulary of a reward and its rollouts for some subjects."""
-    texts: dict[str, None] = {}
-    numbers: dict[int, None] = {}
-    for value in constants(reward.functions):
-        if isinstance(value, str):
-            texts.setdefault(value)
-        elif value in NUMBERS:
-            numbers.setdefault(value)
-    patterns = dict.fromkeys(p.pattern for function in reward.functions for p in patterns_in(function))
-    known = [text for text in texts if text not in patterns]
-    samples = [text for pattern in patterns for text in _samples(pattern)]
-    phrases = dict.fromkeys(
-        text for text in (*samples, *known) if 0 < len(text.strip()) and len(text) <= LONGEST_PHRASE
-    )
+    held = constants(reward.functions)
+    texts = [text for text in held if isinstance(text, str)]
+    found = dict.fromkeys(sample for text in texts for sample in samples(text))
+    phrases = [text for text in found if text.strip() and len(text) <= LONGEST_PHRASE]
     completions = [str(row.get("completion")) for row, _ in calibration.pool]
     shown = [subject.reference for subject in subjects[:1]]
-    named = TAG_NAME.findall(" ".join((*shown, *phrases)))
-    names = [text for text in known if NAME.fullmatch(text)]
-    tags = dict.fromkeys([*named, *tags_in(completions), *names])
+    tags = [*TAG_NAME.findall(" ".join((*shown, *phrases))), *tags_in(completions)]
+    names = dict.fromkeys((*tags, *filter(NAME.fullmatch, texts)))
+    numbers = sorted({number for number in held if not isinstance(number, str) and number in THRESHOLDS})
     return Vocabulary(
         tuple(phrases)[:MOST_PHRASES],
-        tuple(tags)[:MOST_TAGS],
-        tuple(sorted(numbers))[:MOST_TAGS],
-        tuple(_told(calibration, subjects)),
+        tuple(dict.fromkeys((*list(names)[:MOST_TAGS], *USUAL_TAGS))),
+        tuple(numbers)[:MOST_TAGS],
+        tuple(_told(calibration)),
     )
 
 
-def _samples(pattern: str) -> Iterator[str]:
-    """Texts that an expression matches: the shortest, the fullest, and one for each alternative."""
-    tree = read_tree(pattern)
-    if tree is None:
-        return
-    branches = [item for node in nodes(tree.root) if isinstance(node, Choice) for item in node.items]
-    found = [sample(tree.root), sample(tree.root, full=True)]
-    found += [sample(branch) for branch in branches[:MOST_PHRASES]]
-    for text in dict.fromkeys(filter(None, found)):
-        yield text
-        if "0" in text:
-            yield re.sub(r"0+", "10", text)  # what is looked for as a score
-
-
-def _told(calibration: Calibration, subjects: Sequence[Subject]) -> list[Told]:
-    """What rollouts say to prompts that are not probed, or to the others of those that are.
-
-    Their answers, and all else that could be one, are left open.
-    """
-    kind = subjects[0].kind if subjects else "text"
-    probed = {subject.prompt for subject in subjects}
-    found: dict[str, Told] = {}
+def _told(calibration: Calibration) -> list[str]:
+    """What some rollouts say, short and long ones, with a wrong answer wherever they state the right one."""
+    found: dict[str, None] = {}
     for row, outcome in calibration.pool:
-        text, prompt = str(row.get("completion")), prompt_text(row.get("prompt"))
-        if not outcome.judged or not text.strip() or len(text) > LONGEST_TOLD:
-            continue
-        answer = answer_in(row.get("ground_truth"))
-        if answer is not None:
-            text = text.replace(answer, SLOT) if kind not in ("number", "choice") else text
-        if kind in ("number", "mathematics"):
-            text = EXPRESSION.sub(SLOT, text)
-        elif kind == "choice":
-            text = LETTER.sub(SLOT, text)
-        if kind != "mathematics" or not re.search(r"[\\^=$/*+]", text):  # what is reckoned may be right
-            found.setdefault(text, Told(text, prompt))
-    ranked = sorted(found.values(), key=lambda told: (told.prompt in probed, -len(told.text), told.text))
-    step = max(1, len(ranked) // MOST_TOLD)
-    return ranked[::step][:MOST_TOLD]
+        text, answer = str(row.get("completion")), answer_in(row.get("ground_truth"))
+        if outcome.judged and text.strip() and len(text) <= LONGEST_TOLD and not set(text) & set(SLOTS):
+            stated = rf"(?<!\w){re.escape(answer)}(?!\w)" if answer else "(?!)"
+            found.setdefault(re.sub(stated, WRONG[0], text))
+    ranked = sorted(found, key=lambda text: (-len(text), text))
+    return ranked[:: max(1, len(ranked) // MOST_TOLD)][:MOST_TOLD]
+
+
+# What patterns match
+
+TIMES = r"(?:[*+?]|\{[\d,]*\})*"
+TOKEN = re.compile(
+    rf"(?P<digits>(?:\\d|\[[^\]]*\d-\d[^\]]*\]){TIMES})|(?P<space>\\s\+?)(?!\*){TIMES}|\\(?P<literal>\W)"
+    rf"|\(\?<?[=!][^)]*\)|\(\?(?:P?<\w+>|[\w-]*:?)\)?|\\\w{TIMES}|\[[^\]]*\]{TIMES}|\.{TIMES}|[()^$]|{TIMES}"
+)
+PATTERN = re.compile(r"\\\w|\(\?|[\].)][*+?]|\[\^|\w\|\w")
+
+
+def samples(text: str) -> Iterator[str]:
+    r"""What a text matches about, if it is a regular expression: each alternative; else the text itself.
+
+    >>> list(samples(r"(?i)\bScore:\s*(\d+)(?:%|/10)")), list(samples("thus"))
+    (['Score:10%', '/10'], ['thus'])
+    """
+    if not PATTERN.search(text):
+        yield text
+        return
+    for part in text.split("|"):
+        yield TOKEN.sub(_sample, part)
+
+
+def _sample(token: re.Match[str]) -> str:
+    return "10" if token["digits"] else " " if token["space"] == r"\s+" else token["literal"] or ""
 
 
 # What the code holds
@@ -134,7 +187,7 @@ def _told(calibration: Calibration, subjects: Sequence[Subject]) -> list[Told]:
 def constants(functions: Iterable[Any]) -> list[str | int]:
     """Texts and whole numbers that functions hold: in their code, closure, globals and options.
 
-    Of rewardkit's own primitives only the options. Docstrings are not among them. Nothing is run.
+    Looked through is the users' own code, of rewardkit's primitives only their options. Nothing is run.
 
     >>> def long(completion):
     ...     "Not this."
@@ -142,63 +195,55 @@ def constants(functions: Iterable[Any]) -> list[str | int]:
     >>> constants([long])
     [300, 'because']
     """
-    search = _Search()
-    for function in functions:
-        search.look(function)
-        for part in user_code(function):
-            search.look(part)
-    return list(search.found)
-
-
-class _Search:
-    def __init__(self) -> None:
-        self.found: dict[str | int, None] = {}
-        self.seen: dict[int, Any] = {}  # the objects too, so that no other gets the same id
-
-    def look(self, value: Any, module: str = "") -> None:
-        """Look at a value that stands in what a module defines."""
+    waiting = [value for function in functions for value in (function, *user_code(function))]
+    modules = {str(getattr(value, "__module__", "")) for value in waiting}
+    modules = {name for name in modules if not name.startswith(HOLDERS)}
+    found: dict[str | int, None] = {}
+    seen: dict[int, Any] = {}  # the objects too, so that no other gets the same id
+    for value in waiting:  # which grows
         if isinstance(value, str) or type(value) is int:
-            self.found.setdefault(value)
-            return
-        if id(value) in self.seen or len(self.seen) >= MOST_LOOKED_AT:
-            return
-        self.seen[id(value)] = value
-        home = str(getattr(value, "__module__", ""))
-        if isinstance(value, types.FunctionType):
-            if home == module or not (module or home.startswith(HOLDERS)):
-                self.function(value)
-        elif isinstance(value, functools.partial):
-            self.all((value.func, *value.args, *value.keywords.values()), module)
-        elif isinstance(value, types.MethodType):
-            self.all((value.__func__, value.__self__), module)
-        elif isinstance(value, dict):
-            self.all((*value, *value.values()), module)
-        elif isinstance(value, list | tuple | set | frozenset):
-            self.all(sorted(value, key=repr) if isinstance(value, set | frozenset) else value, module)
-        elif isinstance(value, Made) and not isinstance(value, Adapter):  # what an adapter holds is code
-            self.all((getattr(value, item.name) for item in fields(value)), module)  # type: ignore[arg-type]
-        elif isinstance(value, type):
-            if home == module:
-                self.all((item for name, item in vars(value).items() if not name.startswith("__")), module)
-        elif home == (module or home) and home not in ("", "builtins") and not home.startswith(HOLDERS):
-            self.all((type(value), getattr(value, "__dict__", {})), home)
+            found.setdefault(value)
+        elif id(value) not in seen and len(seen) < MOST_LOOKED_AT:
+            seen[id(value)] = value
+            waiting += _within(value, modules)
+    return list(found)
 
-    def all(self, values: Iterable[Any], module: str) -> None:
-        for value in values:
-            self.look(value, module)
 
-    def function(self, function: types.FunctionType) -> None:
-        """What a function's code loads, and the globals and cells that it names."""
-        module, known = function.__module__, function.__globals__
-        for code in codes_in(function.__code__):
-            for item in dis.get_instructions(code):
-                if "CONST" in item.opname and not isinstance(item.argval, types.CodeType):
-                    self.look(item.argval, module)
-            self.all((known[name] for name in code.co_names if name in known), module)
-        for cell in function.__closure__ or ():
-            try:
-                self.look(cell.cell_contents, module)
-            except ValueError:  # not filled yet
-                continue
-        self.all(function.__defaults__ or (), module)
-        self.all((function.__kwdefaults__ or {}).values(), module)
+def _within(value: Any, modules: set[str]) -> list[Any]:
+    """What a value holds, as far as it is of these modules or of a usual type."""
+    own = getattr(value, "__module__", None) in modules
+    match value:
+        case re.Pattern():
+            return [value.pattern]
+        case dict():
+            return [*value, *value.values()]
+        case list() | tuple():
+            return list(value)
+        case set() | frozenset():
+            return sorted(value, key=repr)
+        case functools.partial():
+            return [value.func, *value.args, *value.keywords.values()]
+        case types.MethodType():
+            return [value.__func__, value.__self__]
+        case types.FunctionType():
+            return list(_of_function(value)) if own else []
+        case type() if own:
+            return [item for name, item in vars(value).items() if not name.startswith("__") or callable(item)]
+        case Made() if type(value).__module__.startswith("rewardkit.primitives."):
+            return [getattr(value, item.name) for item in fields(value)]  # type: ignore[arg-type]
+    return [type(value), getattr(value, "__dict__", {})] if own else []
+
+
+def _of_function(function: types.FunctionType) -> Iterator[Any]:
+    """What a function's code loads, and the globals, cells and defaults that it names."""
+    codes = [function.__code__]
+    for code in codes:  # which grows
+        codes += [item for item in code.co_consts if isinstance(item, types.CodeType)]
+        yield from (item.argval for item in dis.get_instructions(code) if "CONST" in item.opname)
+        yield from (function.__globals__[name] for name in code.co_names if name in function.__globals__)
+    for cell in function.__closure__ or ():
+        try:
+            yield cell.cell_contents
+        except ValueError:  # not filled yet
+            continue
+    yield from (function.__defaults__ or (), function.__kwdefaults__ or {})
