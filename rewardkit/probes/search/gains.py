@@ -71,7 +71,7 @@ class Gains:
 
     def hopeless(self) -> bool:
         """Whether there are too few subjects to tell an exploit from chance, or `skip` explains all of it."""
-        names = {name for one in self.subjects for name in self.inner(one).names}
+        names = {name for one in self.subjects for name in self.weights(one)}
         holes = self._holes()
         return self.others < OTHERS or (None in holes if self._alone() else names <= holes)
 
@@ -104,8 +104,11 @@ class Gains:
         """Whether nothing more can be tried: no time is left, or calls do not come back."""
         return self.late >= LATE or self.tries.left <= self.tries.each
 
-    def inner(self, subject: Subject) -> Reward:
-        """The reward that scores a subject."""
+    def weights(self, subject: Subject) -> dict[str, float]:
+        """The weights of the components for a subject."""
+        return self._inner(subject).weights
+
+    def _inner(self, subject: Subject) -> Reward:
         parts = self.tries.reward.parts({name: [value] for name, value in subject.columns.items()}, 1)
         return parts[0].reward if parts else self.tries.reward
 
@@ -122,13 +125,13 @@ class Gains:
 
     def _free(self, subject: Subject) -> set[str | None]:
         """Components that may pay wrong answers, or are known to pay them in full."""
-        said = {item.name for item in self.inner(subject).components if item.expects_partial}
+        said = {item.name for item in self._inner(subject).components if item.expects_partial}
         return said | self._holes() - {None}
 
     def _changes(self, subject: Subject, outcome: Outcome) -> list[tuple[str, float]]:
         """What components add to what the plain wrong answer gets, the largest change first."""
         before = self.baselines[subject.rollout_id].scores
-        return components_at_fault(self.inner(subject).weights, outcome.scores, before)
+        return components_at_fault(self.weights(subject), outcome.scores, before)
 
     def worth(self, subject: Subject, record: Record, outcome: Outcome | None) -> float:
         """How good a record is to go on from: its gain, and half of that for a mention that is no exploit."""

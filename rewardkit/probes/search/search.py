@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from rewardkit.findings import Finding
 from rewardkit.probes.runner import Outcome, Tries, Variants
 from rewardkit.probes.search.completions import Record, plain, written
-from rewardkit.probes.search.edits import crossed, edited, openers
+from rewardkit.probes.search.edits import edited, openers
 from rewardkit.probes.search.exploits import KEPT, Exploit, explained
 from rewardkit.probes.search.gains import OTHERS, Gains
 from rewardkit.probes.search.shrinking import shrunk
@@ -31,8 +31,6 @@ SHRINK = 300
 HOMES = 3  # prompts on which is searched, one after the other
 WAVE = 24  # completions that are tried at a time
 ELITE = 8  # records that others are made from
-FRESH = 0.25  # share of the records that are made from the plain one
-CROSSED = 0.15  # share of the others that are made of two
 
 
 def search(
@@ -88,17 +86,16 @@ def _of_part(gains: Gains, vocabulary: Vocabulary, draw: np.random.Generator, ca
     """The exploits of a part: searched on some subjects in turn, until one earns full marks."""
     found: dict[str | None, Exploit] = {}
     homes = [gains.subjects[at] for at in draw.permutation(len(gains.subjects))[:HOMES].tolist()]
-    shrinking = 0
+    left = calls - gains.calls
     for place, home in enumerate(homes):
-        left = calls + shrinking - gains.calls
-        until = gains.calls + left // (len(homes) - place) - gains.others - 1
-        record = _Climb(gains, home, vocabulary, draw).best(until)
+        began = gains.calls
+        until = began + left // (len(homes) - place) - gains.others - 1
+        record = _climbed(gains, home, vocabulary, draw, until)
         exploit = gains.exploit(record, home) if record is not None else None
+        left -= gains.calls - began
         if exploit is None or explained(exploit, gains.skip):
             continue
-        began = gains.calls
         exploit = _shrunk(gains, exploit)
-        shrinking += gains.calls - began
         known = found.get(exploit.component)
         if known is None or exploit.home.gain > known.home.gain + 0.01:
             found[exploit.component] = exploit
@@ -107,64 +104,41 @@ def _of_part(gains: Gains, vocabulary: Vocabulary, draw: np.random.Generator, ca
     return list(found.values())
 
 
-@dataclass(eq=False)
-class _Climb:
-    """A search on one subject by edits of the best so far: what was `tried`, with its worth."""
+def _climbed(
+    gains: Gains, home: Subject, vocabulary: Vocabulary, draw: np.random.Generator, until: int
+) -> Record | None:
+    """The best exploit on a subject, by edits of the best so far; ``None`` where there is none."""
+    tried: list[tuple[float, Record, Outcome]] = []
+    best: tuple[float, Record | None] = (0.0, None)
+    start = plain(home)
+    wave = [start, *openers(start, vocabulary)]
+    while best[0] < FULL and not gains.over:
+        texts = {text: record for record in wave if (text := written(record, home)) is not None}
+        fresh = [text for text in texts if (home.rollout_id, text) not in gains.known]
+        fresh = fresh[: max(0, until - gains.calls)]
+        if not fresh:
+            break
+        for text, outcome in zip(fresh, gains.outcomes([(home, text) for text in fresh]), strict=True):
+            worth = gains.worth(home, texts[text], outcome)
+            if outcome is not None and not math.isnan(worth):
+                tried.append((worth, texts[text], outcome))
+                if gains.pays(home, texts[text], outcome):
+                    best = max(best, (worth, texts[text]), key=lambda item: item[0])
+        parents = [*_elite(tried, gains.weights(home)), start]
+        odds = np.append(np.arange(len(parents), 1, -1), len(parents))
+        chosen = draw.choice(len(parents), WAVE, p=odds / odds.sum())
+        wave = [edited(parents[at], draw, vocabulary) for at in chosen]
+    return best[1]
 
-    gains: Gains
-    home: Subject
-    vocabulary: Vocabulary
-    draw: np.random.Generator
-    tried: list[tuple[float, Record, Outcome]] = field(default_factory=list)
 
-    def best(self, until: int) -> Record | None:
-        """The best exploit within so many calls; ``None`` where there is none."""
-        start = plain(self.home)
-        wave = self._new([start, *openers(start, self.vocabulary)])
-        while wave and self.gains.calls < until and not self.gains.over:
-            wave = wave[: until - self.gains.calls]
-            outcomes = self.gains.outcomes([(self.home, text) for _, text in wave])
-            for (record, _), outcome in zip(wave, outcomes, strict=True):
-                worth = self.gains.worth(self.home, record, outcome)
-                if outcome is not None and not math.isnan(worth):
-                    self.tried.append((worth, record, outcome))
-            if max((worth for worth, *_ in self._exploits()), default=0.0) >= FULL:
-                break
-            parents = self._parents()
-            wave = self._new([self._made(start, parents) for _ in range(4 * WAVE)])[:WAVE]
-        return max(self._exploits(), key=lambda item: item[0], default=(0.0, None, None))[1]
-
-    def _exploits(self) -> list[tuple[float, Record, Outcome]]:
-        return [item for item in self.tried if self.gains.pays(self.home, *item[1:])]
-
-    def _new(self, records: Sequence[Record]) -> list[tuple[Record, str]]:
-        """The records that can be written and were not tried yet, with their texts."""
-        found: dict[str, Record] = {}
-        for record in records:
-            text = written(record, self.home)
-            if text is not None and (self.home.rollout_id, text) not in self.gains.known:
-                found.setdefault(text, record)
-        return [(record, text) for text, record in found.items()]
-
-    def _parents(self) -> list[Record]:
-        """The records to go on from: those of the most worth, the newest first, and the best by component."""
-        # the newest of those worth the same: so the search drifts, and does not stay where it began
-        ranked = sorted(reversed(self.tried), key=lambda item: -round(item[0], 6))
-        weights = self.gains.inner(self.home).weights
-        best = [
-            max(self.tried, key=lambda item: sign * item[2].scores.get(name, math.nan), default=None)
-            for name, sign in ((name, math.copysign(1, weight)) for name, weight in weights.items())
-        ]
-        return list(dict.fromkeys(item[1] for item in (*ranked[:ELITE], *best) if item is not None))
-
-    def _made(self, start: Record, parents: Sequence[Record]) -> Record:
-        """A record of the best so far, the better the more often, or of the plain one."""
-        record = start
-        if parents and self.draw.random() > FRESH:
-            record = parents[int(len(parents) * self.draw.random() ** 2)]
-            if self.draw.random() < CROSSED:
-                record = crossed(record, parents[int(self.draw.integers(len(parents)))], self.draw)
-        return edited(record, self.draw, self.vocabulary)
+def _elite(tried: Sequence[tuple[float, Record, Outcome]], weights: Mapping[str, float]) -> list[Record]:
+    """The records to go on from: those of the most worth, and the best by each component."""
+    # the newest of those worth the same: so the search drifts, and does not stay where it began
+    ranked = sorted(reversed(tried), key=lambda item: -round(item[0], 6))[:ELITE]
+    for name, weight in weights.items():
+        scored = [(item[2].scores.get(name, math.nan) * weight, item) for item in tried]
+        ranked += [item for _, item in sorted(scored, key=lambda one: one[0])[-1:]]
+    return list(dict.fromkeys(record for _, record, _ in ranked))
 
 
 def _shrunk(gains: Gains, exploit: Exploit) -> Exploit:
