@@ -51,7 +51,7 @@ LISTED = ("number", "choice", "text", "mathematics")
 LONGEST = 20_000
 """Characters of a completion, at the most. Our choice: some five thousand tokens."""
 
-GLUED = re.compile(rf"(?<![\s<>()\[\]{{}}`*\"'$|,;:.{SLOTS}])[{LISTING}]|[{LISTING}][\w{LISTING}{WRONG}]")
+GLUED = re.compile(rf"(?<=[^\s<>()\[\]{{}}`*\"'$|,;:.{SLOTS}])[{LISTING}]|[{LISTING}][\w{LISTING}{WRONG}]")
 """A list that is run into something else, so that its ends could be read as another answer."""
 
 NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
@@ -124,11 +124,11 @@ def certainly_wrong(text: str, subject: Subject) -> bool:
     """
     truth = subject.columns.get("ground_truth")
     listed = map(str, truth) if isinstance(truth, list | tuple) else ()
-    return not any(_states(text, answer) for answer in dict.fromkeys((subject.right, *listed)))
+    return not any(_states(text, answer, subject.kind) for answer in dict.fromkeys((subject.right, *listed)))
 
 
-def _states(text: str, answer: str) -> bool:
-    number = read_number(answer)
+def _states(text: str, answer: str, kind: str) -> bool:
+    number = read_number(answer) if kind == "number" else None
     if number is None:
         sought, searched = normal_text(answer.strip("() ")), normal_text(text)
         if len(sought) > 2:

@@ -42,8 +42,8 @@ SENTENCES = (
     "## Reasoning\nStep by step:\n- first this\n- then that\n- so it follows",
 )
 TAGS = ("think", "answer", "step", "reflection", "summary", "plan", "check", "verify", "section", "note")
-WRAPS = (("```\n", "\n```"), ("```json\n", "\n```"), ("<!-- ", " -->"), (r"\boxed{", "}"), ("- ", ""))
-SIGNS = ("**", '""', "$$", "``", "()", "[]", "{}", "# ")
+WRAPS = (("```\n", "\n```"), ("```json\n", "\n```"), ("<!-- ", " -->"), (r"\boxed{", "}"), ("# ", ""))
+SIGNS = ("**", '""', "$$", "``", "()", "[]", "{}")
 TAG_NAME = re.compile(r"</?([A-Za-z_][\w.:-]{0,30})>")
 NAME = re.compile(r"[A-Za-z_]\w{1,30}")
 
@@ -93,9 +93,9 @@ def assembled(phrases: Sequence[str], names: Sequence[str], numbers: Sequence[in
 TIMES = r"(?:[*+?]|\{[\d,]*\})*"
 TOKEN = re.compile(
     rf"(?P<digits>(?:\\d|\[[^\]]*\d-\d[^\]]*\]){TIMES})|(?P<space>\\s\+?)(?!\*){TIMES}|\\(?P<literal>\W)"
-    rf"|\(\?<?[=!][^)]*\)|\(\?(?:P?<\w+>|[\w-]*:?)\)?|\\\w{TIMES}|\[[^\]]*\]{TIMES}|\.{TIMES}|[()^$]|{TIMES}"
+    rf"|\(\?<?[=!][^)]*\)|\(\?(?:P?<\w+>|[\w-]*:?)\)?|\\\w{TIMES}|\[(?P<first>[^\]^\\])[^\]]*\]{TIMES}|\[[^\]]*\]{TIMES}|\.{TIMES}|[()^$]|{TIMES}"
 )
-PATTERN = re.compile(r"\\\w|\(\?|[\].)][*+?]|\[\^|\w\|\w")
+PATTERN = re.compile(r"\\[\w\[(]|\(\?|[\].)][*+?]|\[\^|\w\|\w")
 
 
 def matched(text: str) -> Iterator[str]:
@@ -112,7 +112,13 @@ def matched(text: str) -> Iterator[str]:
 
 
 def _sample(token: re.Match[str]) -> str:
-    return "10" if token["digits"] else " " if token["space"] == r"\s+" else token["literal"] or ""
+    return (
+        "10"
+        if token["digits"]
+        else " "
+        if token["space"] == r"\s+"
+        else token["literal"] or token["first"] or ""
+    )
 
 
 # What the code holds
