@@ -6,7 +6,17 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from rewardkit.probes.search.completions import CLOSING, LISTING, LISTS, MARK, OPENING, WRONG, Record, Segment
+from rewardkit.probes.search.completions import (
+    CLOSING,
+    LISTING,
+    LISTS,
+    MARK,
+    MARKS,
+    OPENING,
+    WRONG,
+    Record,
+    Segment,
+)
 from rewardkit.probes.search.vocabulary import Vocabulary
 
 __all__ = ["EDITS", "edited", "openers"]
@@ -42,7 +52,7 @@ def openers(record: Record, vocabulary: Vocabulary) -> Iterator[Record]:
         [f"\n{opening}{LISTING[0]}{closing}" for opening, closing in vocabulary.wraps],
     ]
     marks = (Segment(MARK), Segment(OPENING + CLOSING), Segment(OPENING + LISTING[1] + CLOSING))
-    for mark in (*marks, Segment(MARK + "\n", 5), Segment("")):
+    for mark in (*marks, Segment(MARKS), Segment(MARK + "\n", 5), Segment("")):
         start = tuple(mark if segment.text == MARK else segment for segment in record)
         yield from ((*start, Segment("\n"), *map(Segment, some)) for some in added)
 

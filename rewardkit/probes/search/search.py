@@ -143,7 +143,8 @@ def _elite(tried: Sequence[tuple[float, Record, Outcome]], weights: Mapping[str,
 
 def _shrunk(gains: Gains, exploit: Exploit) -> Exploit:
     """The smallest form of an exploit that was found, and still holds on other subjects."""
-    pair, end = (exploit.home, exploit.others[0]), gains.calls + SHRINK - 2 * len(gains.subjects)
+    shortest = min(exploit.others, key=lambda paid: len(paid.completion))
+    pair, end = (exploit.home, shortest), gains.calls + SHRINK - 2 * len(gains.subjects)
 
     def holds(record: Record) -> bool:
         for paid in pair:

@@ -13,6 +13,9 @@ __all__ = ["shrunk"]
 MANY = 12
 """Words from which it is tried whether full stops in their place do as well. Our choice."""
 
+FEW = 12
+"""Repeats of which single ones may be left out in part. Our choice."""
+
 Unit = TypeVar("Unit")
 
 
@@ -50,6 +53,8 @@ def _smaller(record: Record, at: int, holds: Callable[[Record], bool]) -> Record
     while most - least > 1:  # as if more of it were never worse
         middle = 1 if least == 0 else (least + most) // 2
         least, most = (least, middle) if fits(best._replace(times=middle)) else (middle, most)
+    if best.times <= FEW:
+        best = Segment(best.text * best.times)
     for slots, simplest in ((WRONG, WRONG[0]), (LISTING, LISTING[0])):
         fits(best._replace(text=re.sub(f"[{slots}]", simplest, best.text)))
     for unit in (r"\s*\S+|\s+", r"(?s)."):
