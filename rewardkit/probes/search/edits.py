@@ -51,8 +51,16 @@ def openers(record: Record, vocabulary: Vocabulary) -> Iterator[Record]:
         [*texts["delimiters"], "\n", *texts["verdicts"][:1]],
         [f"\n{opening}{LISTING[0]}{closing}" for opening, closing in vocabulary.wraps],
     ]
-    marks = (Segment(MARK), Segment(OPENING + CLOSING), Segment(OPENING + LISTING[1] + CLOSING))
-    for mark in (*marks, Segment(MARKS), Segment(MARK + "\n", 5), Segment("")):
+    listed = OPENING + LISTING[1] + CLOSING  # last: what mentions no right answer shows a hole more clearly
+    for text, times in (
+        (MARK, 1),
+        (OPENING + CLOSING, 1),
+        (MARK + "\n", 5),
+        ("", 1),
+        (listed, 1),
+        (MARKS, 1),
+    ):
+        mark = Segment(text, times)
         start = tuple(mark if segment.text == MARK else segment for segment in record)
         yield from ((*start, Segment("\n"), *map(Segment, some)) for some in added)
 

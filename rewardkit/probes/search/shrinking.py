@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from rewardkit.probes.search.completions import LISTING, WRONG, Record, Segment
+from rewardkit.probes.search.completions import LISTING, MARK, WRONG, Record, Segment
 
 __all__ = ["shrunk"]
 
@@ -55,7 +55,7 @@ def _smaller(record: Record, at: int, holds: Callable[[Record], bool]) -> Record
         least, most = (least, middle) if fits(best._replace(times=middle)) else (middle, most)
     if best.times <= FEW:
         best = Segment(best.text * best.times)
-    for slots, simplest in ((WRONG, WRONG[0]), (LISTING, LISTING[0])):
+    for slots, simplest in ((LISTING, MARK), (LISTING, LISTING[0]), (WRONG, WRONG[0])):
         fits(best._replace(text=re.sub(f"[{slots}]", simplest, best.text)))
     for unit in (r"\s*\S+|\s+", r"(?s)."):
         _fewest(re.findall(unit, best.text), lambda some: fits(best._replace(text="".join(some))))
