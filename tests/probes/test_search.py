@@ -289,7 +289,7 @@ def test_a_likeness_that_what_contains_the_truth_meets_is_no_sound_one():
 
 
 def by_chance():
-    """Rewards that pay a word, or a wrong answer, on some prompts, or once: name -> function."""
+    """Rewards that pay a word, or a wrong answer, on some prompts only, or only once."""
     subjects = calibrated(reward_of(right), sums())[1].subjects
     some, first, seen = {one.answer for one in subjects[:4]}, {one.wrong[0] for one in subjects}, set()
     assert len(subjects) == 8  # of one of the four three of seven others
