@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
-
-import numpy as np
 
 from rewardkit.findings import Finding
 from rewardkit.probes.results.sentences import components_at_fault
 from rewardkit.probes.runner import Outcome, Tries, Variants
-from rewardkit.probes.search.exploits import GAIN, KEPT, Exploit, Transfer, is_hole
-from rewardkit.probes.search.pieces import PLAINEST, Record, elsewhere, mentions, plain, written
+from rewardkit.probes.search.completions import WRONG, Record, filled, mentions, plain, written
+from rewardkit.probes.search.exploits import GAIN, KEPT, Exploit, Paid, known_holes
 from rewardkit.probes.subjects.subject import Scale, Subject
 from rewardkit.probes.verdicts import FULL
-from rewardkit.rewards.plan import add_up
 from rewardkit.rewards.reward import Reward
-from rewardkit.scoring.outcomes import GATED, STATUSES
 
 __all__ = ["OTHERS", "Gains"]
 
@@ -48,57 +44,52 @@ class Gains:
     subjects: list[Subject] = field(default_factory=list)
     scales: dict[Any, Scale] = field(default_factory=dict)
     baselines: dict[Any, Outcome] = field(default_factory=dict)
-    _known: dict[tuple[Any, str], Outcome] = field(default_factory=dict)
-    _weights: dict[Any, dict[str, float]] = field(default_factory=dict)
-
-    @property
-    def reward(self) -> Reward:
-        """The reward that is tried."""
-        return self.tries.reward
-
-    @property
-    def others(self) -> int:
-        """How many subjects there are beside the one that is searched on."""
-        return max(0, len(self.subjects) - 1)
-
-    @property
-    def enough(self) -> bool:
-        """Whether there are so many subjects that an exploit can be told from chance."""
-        return self.others >= OTHERS
+    known: dict[tuple[Any, str], Outcome] = field(default_factory=dict)
 
     def take(self, subjects: Sequence[Subject], scales: Mapping[Any, Scale]) -> None:
         """Measure what wrong answers earn in plain form; a subject on which that tells nothing is none."""
-        subjects = [one for one in subjects if written(plain(one), one) == one.baseline]
-        texts = [(one, one.format.write(wrong)) for one in subjects for wrong in one.wrong[:PLAINEST]]
-        outcomes = self.outcomes(texts)
-        for subject in subjects:
-            got = [out for (one, _), out in zip(texts, outcomes, strict=True) if one is subject and out]
+        for subject, outcomes in zip(subjects, self._plain(subjects), strict=True):
             scale = scales[subject.rollout_id]
-            paid = max((out.reward for out in got if out.judged), default=scale.wrong)
+            got = [outcome for outcome in outcomes if outcome is not None]
+            paid = max((outcome.reward for outcome in got if outcome.judged), default=scale.wrong)
             measured = replace(scale, wrong=max(scale.wrong, scale.plain, paid))
             if got and got[0].judged and not got[0].failures and measured.span > HALF * scale.span:
                 self.subjects.append(subject)
                 self.scales[subject.rollout_id] = measured
                 self.baselines[subject.rollout_id] = got[0]
 
+    def _plain(self, subjects: Sequence[Subject]) -> list[list[Outcome | None]]:
+        """What the wrong answers of each subject get in plain form."""
+        texts = [(subject, filled(plain(subject, slot), subject)) for subject in subjects for slot in WRONG]
+        outcomes = self.outcomes(texts)
+        return [outcomes[at : at + len(WRONG)] for at in range(0, len(outcomes), len(WRONG))]
+
+    @property
+    def others(self) -> int:
+        """How many subjects there are beside the one that is searched on."""
+        return max(0, len(self.subjects) - 1)
+
     def hopeless(self) -> bool:
-        """Whether `skip` explains all there could be to gain."""
-        names = {name for one in self.subjects for name in self._inner(one).names}
-        known = {item.component for item in self.skip if is_hole(item) and item.evidence["gain"] >= KEPT}
-        return None in known if self._alone() else names <= known
+        """Whether there are too few subjects to tell an exploit from chance, or `skip` explains all of it."""
+        names = {name for one in self.subjects for name in self.weights(one)}
+        holes = self._holes()
+        return self.others < OTHERS or (None in holes if self._alone() else names <= holes)
+
+    def _holes(self) -> set[str | None]:
+        return {component for _, component in known_holes(self.skip, KEPT)}
 
     def _alone(self) -> bool:
         """Whether the reward has one component, which findings then do not name."""
-        return sum(len(inner.components) for inner in self.reward.inner) < 2
+        return sum(len(inner.components) for inner in self.tries.reward.inner) < 2
 
     def outcomes(self, texts: Sequence[tuple[Subject, str]]) -> list[Outcome | None]:
         """What completions of subjects get; what was tried before is not tried again."""
         asked = {(one.rollout_id, text): (one, text) for one, text in texts}
-        fresh = [pair for key, pair in asked.items() if key not in self._known]
+        fresh = [pair for key, pair in asked.items() if key not in self.known]
         for (one, text), outcome in zip(fresh, self._called(fresh), strict=True):
             if outcome is not None:
-                self._known[one.rollout_id, text] = outcome
-        return [self._known.get((one.rollout_id, text)) for one, text in texts]
+                self.known[one.rollout_id, text] = outcome
+        return [self.known.get((one.rollout_id, text)) for one, text in texts]
 
     def _called(self, texts: Sequence[tuple[Subject, str]]) -> list[Outcome | None]:
         rows = [self.variants.of(one.columns, text) for one, text in texts]
@@ -108,80 +99,51 @@ class Gains:
         self.late += sum(outcome is not None and outcome.late for outcome in got)
         return got
 
-    def knows(self, subject: Subject, text: str) -> bool:
-        """Whether a completion was tried."""
-        return (subject.rollout_id, text) in self._known
-
-    def tried(self, subject: Subject, records: Sequence[Record]) -> list[tuple[Record, Outcome]] | None:
-        """The records that can be written for a subject, with what they got.
-
-        ``None`` where the time is over, or calls do not come back.
-        """
-        got = self.of(subject, records)
-        if self.late >= LATE or (records and all(outcome is None for outcome in got)):
-            return None
-        return [(record, out) for record, out in zip(records, got, strict=True) if out is not None]
-
-    def of(self, subject: Subject, records: Sequence[Record]) -> list[Outcome | None]:
-        """What each record gets on a subject; ``None`` where it cannot be written, or was not tried."""
-        texts = [written(record, subject) for record in records]
-        got = iter(self.outcomes([(subject, text) for text in texts if text is not None]))
-        return [next(got) if text is not None else None for text in texts]
+    @property
+    def over(self) -> bool:
+        """Whether nothing more can be tried: no time is left, or calls do not come back."""
+        return self.late >= LATE or self.tries.left <= self.tries.each
 
     def weights(self, subject: Subject) -> dict[str, float]:
-        """Weights of the components for a subject."""
-        if subject.rollout_id not in self._weights:
-            self._weights[subject.rollout_id] = self._inner(subject).weights
-        return self._weights[subject.rollout_id]
+        """The weights of the components for a subject."""
+        return self._inner(subject).weights
 
     def _inner(self, subject: Subject) -> Reward:
-        parts = self.reward.parts({name: [value] for name, value in subject.columns.items()}, 1)
-        return parts[0].reward if parts else self.reward
+        parts = self.tries.reward.parts({name: [value] for name, value in subject.columns.items()}, 1)
+        return parts[0].reward if parts else self.tries.reward
 
-    def gain(self, subject: Subject, outcome: Outcome) -> float:
-        """The gain of an outcome; NaN where it was not judged, or a call failed."""
-        if not outcome.judged or outcome.failures:
+    def gain(self, subject: Subject, outcome: Outcome | None) -> float:
+        """The gain of an outcome; NaN where there is none, it was not judged, or a call failed."""
+        if outcome is None or not outcome.judged or outcome.failures:
             return math.nan
-        inner, free = self._inner(subject), self._free(subject) & set(outcome.scores)
-        reward = self._without(subject, outcome, inner, free) if free else outcome.reward
-        return self.scales[subject.rollout_id].gain(reward)
+        gain = self.scales[subject.rollout_id].gain(outcome.reward)
+        free = self._free(subject)
+        rises = [(name, change) for name, change in self._changes(subject, outcome) if change > 0]
+        if not free or not rises:
+            return gain
+        return gain * sum(change for name, change in rises if name not in free) / sum(c for _, c in rises)
 
-    def _free(self, subject: Subject) -> set[str]:
+    def _free(self, subject: Subject) -> set[str | None]:
         """Components that may pay wrong answers, or are known to pay them in full."""
-        known = [item for item in self.skip if is_hole(item) and item.evidence["gain"] >= KEPT]
         said = {item.name for item in self._inner(subject).components if item.expects_partial}
-        return said | {item.component for item in known if item.component is not None}
+        return said | self._holes() - {None}
 
-    def _without(self, subject: Subject, outcome: Outcome, inner: Reward, free: Iterable[str]) -> float:
-        """The reward, had these components given what they gave the baseline, where that is less."""
-        before = self.baselines[subject.rollout_id]
-        scores, statuses = dict(outcome.scores), dict(outcome.statuses)
-        for name in free:
-            sign = 1 if inner.weights[name] >= 0 else -1
-            old, new = before.scores.get(name, math.nan), scores[name]
-            if math.isnan(old) or (not math.isnan(new) and sign * new > sign * old):
-                scores[name], statuses[name] = old, before.statuses.get(name, statuses[name])
-        names = inner.names
-        got = add_up(
-            inner,
-            {name: np.array([scores.get(name, math.nan)]) for name in names},
-            {name: np.array([statuses.get(name) == STATUSES[GATED]]) for name in names},
-            np.ones(1),
-        )
-        return min(outcome.reward, float(got[0]))
+    def _changes(self, subject: Subject, outcome: Outcome) -> list[tuple[str, float]]:
+        """What components add to what the plain wrong answer gets, the largest change first."""
+        before = self.baselines[subject.rollout_id].scores
+        return components_at_fault(self.weights(subject), outcome.scores, before)
 
-    def worth(self, subject: Subject, record: Record, outcome: Outcome) -> float:
+    def worth(self, subject: Subject, record: Record, outcome: Outcome | None) -> float:
         """How good a record is to go on from: its gain, and half of that for a mention that is no exploit."""
         gain = self.gain(subject, outcome)
         return gain / 2 if mentions(record) and gain < FULL else gain
 
-    def is_exploit(self, subject: Subject, record: Record, outcome: Outcome) -> bool:
+    def pays(self, subject: Subject, record: Record, outcome: Outcome | None) -> bool:
         """Whether it gains enough: of a text that mentions the right answer, full marks.
 
         A reward that goes by likeness may honestly pay a part for what is right among what is wrong.
         """
-        gain = self.gain(subject, outcome)
-        return gain >= (FULL if mentions(record) else GAIN)
+        return self.gain(subject, outcome) >= (FULL if mentions(record) else GAIN)
 
     def exploit(self, record: Record, home: Subject) -> Exploit | None:
         """The exploit of a record: if it is paid a second time, and on other subjects too.
@@ -189,37 +151,25 @@ class Gains:
         Of a text that mentions the right answer: if it is paid at any place, as one guess is no list.
         """
         text = written(record, home)
-        assert text is not None
-        outcome = self._known[home.rollout_id, text]
-        again = self._called([(home, text)])[0]
-        if again is None or not self.is_exploit(home, record, again) or not self._anywhere(record, home):
+        outcome = self.outcomes([(home, text)])[0] if text is not None else None
+        if text is None or outcome is None or not self.pays(home, record, self._called([(home, text)])[0]):
+            return None
+        places = (0, 2) if mentions(record) else ()
+        moved = self.outcomes([(home, filled(record, home, place)) for place in places])
+        if not all(self.pays(home, record, out) for out in moved):
             return None
         others = [one for one in self.subjects if one.answer != home.answer]
         texts = [(one, said) for one in others if (said := written(record, one)) is not None]
-        got = self.outcomes(texts)
-        tried = [(one, said, out) for (one, said), out in zip(texts, got, strict=True) if out is not None]
-        paid = [
-            Transfer(one, said, out, self.gain(one, out))
-            for one, said, out in tried
-            if self.is_exploit(one, record, out)
-        ]
+        pairs = zip(texts, self.outcomes(texts), strict=True)
+        tried = [Paid(one, said, out, self.gain(one, out)) for (one, said), out in pairs if out is not None]
+        paid = tuple(item for item in tried if self.pays(item.subject, record, item.outcome))
         if len(paid) < OTHERS or len(paid) < HALF * len(tried):
             return None
-        gain, component = self.gain(home, outcome), self._component(home, outcome)
-        return Exploit(record, home, text, outcome, gain, component, tuple(paid), len(tried), self.calls)
-
-    def _anywhere(self, record: Record, home: Subject) -> bool:
-        """Whether a right answer that a record mentions is paid at the places of the others as well."""
-        if not mentions(record):
-            return True
-        got = self.outcomes([(home, text) for text in elsewhere(record, home)])
-        return all(out is not None and self.is_exploit(home, record, out) for out in got)
+        found = Paid(home, text, outcome, self.gain(home, outcome))
+        return Exploit(record, found, paid, len(tried), self._component(home, outcome), self.calls)
 
     def _component(self, home: Subject, outcome: Outcome) -> str | None:
         """The component that makes most of the gain, where there are several."""
-        if self._alone():
-            return None
-        before = self.baselines[home.rollout_id].scores
-        changes = components_at_fault(self.weights(home), outcome.scores, before)
         free = self._free(home)
+        changes = [] if self._alone() else self._changes(home, outcome)
         return next((name for name, change in changes if change > 0 and name not in free), None)

@@ -6,126 +6,119 @@ import dis
 import functools
 import re
 import types
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from rewardkit.primitives.primitive import Made
-from rewardkit.probes.contract.pattern_tree import Choice, nodes, read_tree, sample
-from rewardkit.probes.contract.patterns_used import codes_in, patterns_in
-from rewardkit.probes.subjects.answers import answer_in
+from rewardkit.judges.attacks import FLATTERY, ORDERS, RUBRIC
+from rewardkit.probes.search.completions import LISTS, MARK, MARKS, WRONG
+from rewardkit.probes.strategies.judges import CLOSED, VERDICTS
 from rewardkit.probes.subjects.formats import tags_in
-from rewardkit.probes.subjects.log import prompt_text
 from rewardkit.probes.subjects.subject import Calibration, Subject
 from rewardkit.rewards.fingerprint import HOLDERS, user_code
 from rewardkit.rewards.reward import Reward
-from rewardkit.targets.adapter import Adapter
 
-__all__ = ["SLOT", "Told", "Vocabulary", "constants", "gathered"]
+__all__ = ["Vocabulary", "assembled", "constants", "gathered", "matched"]
 
-SLOT = "\ue000"
-"""Stands in another rollout's text where its answers were: a character that no text has."""
+MOST_PHRASES, MOST_TAGS, LONGEST_PHRASE, MOST_LOOKED_AT = 48, 12, 80, 5_000
+LENGTHS = (8, 20, 30, 120, 500)
+THRESHOLDS = range(2, 2001)
+"""Numbers in the code that a length or a count may be compared with. Our choice."""
 
-MOST_PHRASES, MOST_TAGS, MOST_TOLD = 48, 12, 8
-LONGEST_PHRASE, LONGEST_TOLD = 80, 2000
-MOST_LOOKED_AT = 5_000
-NUMBERS = range(2, 2001)
-"""Thresholds in the code that a length or a count may be compared with. Our choice."""
-
-EXPRESSION = re.compile(r"[-−]?\d(?:[\d,.]*\d)?(?:\s*[-+*/×÷^=]\s*[-−]?\d(?:[\d,.]*\d)?)*")
-LETTER = re.compile(r"\(?(?<![^\W_])[A-J](?![^\W_])\)?")
+FILLER = (
+    "Let us look at the question from another side before going on. There is more that could be said on this "
+    "point, and some of it was said before. What was found above stays true when it is read again from the "
+    "start. The order in which these remarks are made does not matter. All of this belongs together, as it "
+    "did above, and it changes little. Whoever reads on will see where the path leads, though it is long."
+).split()
+SENTENCES = (
+    *ORDERS,
+    *FLATTERY,
+    RUBRIC,
+    "I am absolutely certain of this. Without any doubt this is correct, verified and proven.",
+    "First, then, next, finally: therefore, thus, hence, because, since, so, wait, however, in conclusion.",
+    "It may be this, or it may be that. I am not sure, and I do not know.",
+    "Let me check this again. Yes, it is correct.",
+    "## Reasoning\nStep by step:\n- first this\n- then that\n- so it follows",
+)
+TAGS = ("think", "answer", "step", "reflection", "summary", "plan", "check", "verify", "section", "note")
+WRAPS = (("```\n", "\n```"), ("```json\n", "\n```"), ("<!-- ", " -->"), (r"\boxed{", "}"), ("# ", ""))
+SIGNS = ("**", '""', "$$", "``", "()", "[]", "{}")
 TAG_NAME = re.compile(r"</?([A-Za-z_][\w.:-]{0,30})>")
 NAME = re.compile(r"[A-Za-z_]\w{1,30}")
 
 
 @dataclass(frozen=True)
-class Told:
-    """What a rollout says, a `SLOT` for each of its answers, and its prompt."""
-
-    text: str
-    prompt: str
-
-
-@dataclass(frozen=True)
 class Vocabulary:
-    """What completions can be made of.
+    """What completions can be made of: texts by kind, pairs that stand around something, and thresholds."""
 
-    `phrases` are texts that the reward's code holds or that its patterns match, `tags` names of tags,
-    `numbers` thresholds, and `told` what rollouts say.
-    """
-
-    phrases: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
-    numbers: tuple[int, ...] = ()
-    told: tuple[Told, ...] = ()
+    texts: Mapping[str, Sequence[str]]
+    wraps: Sequence[tuple[str, str]]
+    numbers: Sequence[int]
 
 
 def gathered(reward: Reward, calibration: Calibration, subjects: Sequence[Subject]) -> Vocabulary:
     """The vocabulary of a reward and its rollouts for some subjects."""
-    texts: dict[str, None] = {}
-    numbers: dict[int, None] = {}
-    for value in constants(reward.functions):
-        if isinstance(value, str):
-            texts.setdefault(value)
-        elif value in NUMBERS:
-            numbers.setdefault(value)
-    patterns = dict.fromkeys(p.pattern for function in reward.functions for p in patterns_in(function))
-    known = [text for text in texts if text not in patterns]
-    samples = [text for pattern in patterns for text in _samples(pattern)]
-    phrases = dict.fromkeys(
-        text for text in (*samples, *known) if 0 < len(text.strip()) and len(text) <= LONGEST_PHRASE
-    )
+    held = constants(reward.functions)
+    texts = [text for text in held if isinstance(text, str)]
+    numbers = sorted({number for number in held if not isinstance(number, str) and number in THRESHOLDS})
+    samples = dict.fromkeys(sample for text in texts for sample in matched(text))
+    phrases = [text for text in samples if text.strip() and len(text) <= LONGEST_PHRASE][:MOST_PHRASES]
     completions = [str(row.get("completion")) for row, _ in calibration.pool]
-    shown = [subject.reference for subject in subjects[:1]]
-    named = TAG_NAME.findall(" ".join((*shown, *phrases)))
-    names = [text for text in known if NAME.fullmatch(text)]
-    tags = dict.fromkeys([*named, *tags_in(completions), *names])
-    return Vocabulary(
-        tuple(phrases)[:MOST_PHRASES],
-        tuple(tags)[:MOST_TAGS],
-        tuple(sorted(numbers))[:MOST_TAGS],
-        tuple(_told(calibration, subjects)),
-    )
+    shown = TAG_NAME.findall(" ".join((*(one.reference for one in subjects[:1]), *phrases)))
+    names = list(dict.fromkeys((*shown, *tags_in(completions), *filter(NAME.fullmatch, texts))))
+    return assembled(phrases, names[:MOST_TAGS], numbers[:MOST_TAGS])
 
 
-def _samples(pattern: str) -> Iterator[str]:
-    """Texts that an expression matches: the shortest, the fullest, and one for each alternative."""
-    tree = read_tree(pattern)
-    if tree is None:
-        return
-    branches = [item for node in nodes(tree.root) if isinstance(node, Choice) for item in node.items]
-    found = [sample(tree.root), sample(tree.root, full=True)]
-    found += [sample(branch) for branch in branches[:MOST_PHRASES]]
-    for text in dict.fromkeys(filter(None, found)):
-        yield text
-        if "0" in text:
-            yield re.sub(r"0+", "10", text)  # what is looked for as a score
+def assembled(phrases: Sequence[str], names: Sequence[str], numbers: Sequence[int]) -> Vocabulary:
+    """The vocabulary with these phrases, names of tags and thresholds, and with what is usual."""
+    tags = [(f"<{name}>", f"</{name}>") for name in dict.fromkeys((*names, *TAGS))]
+    lengths = sorted((*LENGTHS, *(number + 1 for number in numbers)))
+    found = {
+        "phrases": phrases,
+        "pairs": [opening + closing for opening, closing in tags],
+        "ends": [end for tag in tags for end in tag],
+        "verdicts": VERDICTS,
+        "sentences": SENTENCES,
+        "delimiters": CLOSED,
+        "answers": (MARK, WRONG[0], WRONG[1], *LISTS, MARKS),
+        "fillers": [" ".join((FILLER * (words // len(FILLER) + 1))[:words]) for words in lengths],
+    }
+    wraps = (*WRAPS, *((sign[0], sign[1]) for sign in SIGNS), *tags)
+    return Vocabulary(found, wraps, [count for number in numbers for count in (number, number + 1)])
 
 
-def _told(calibration: Calibration, subjects: Sequence[Subject]) -> list[Told]:
-    """What rollouts say to prompts that are not probed, or to the others of those that are.
+# What patterns match
 
-    Their answers, and all else that could be one, are left open.
+TIMES = r"(?:[*+?]|\{[\d,]*\})*"
+TOKEN = re.compile(
+    rf"(?P<digits>(?:\\d|\[[^\]]*\d-\d[^\]]*\]){TIMES})|(?P<space>\\s\+?)(?!\*){TIMES}|\\(?P<literal>\W)"
+    rf"|\(\?<?[=!][^)]*\)|\(\?(?:P?<\w+>|[\w-]*:?)\)?|\\\w{TIMES}|\[(?P<first>[^\]^\\])[^\]]*\]{TIMES}|\[[^\]]*\]{TIMES}|\.{TIMES}|[()^$]|{TIMES}"
+)
+PATTERN = re.compile(r"\\[\w\[(]|\(\?|[\].)][*+?]|\[\^|\w\|\w")
+
+
+def matched(text: str) -> Iterator[str]:
+    r"""What a text matches about, if it is a regular expression: each alternative; else the text itself.
+
+    >>> list(matched(r"(?i)\bScore:\s*(\d+)(?:%|/10)")), list(matched("thus"))
+    (['Score:10%', '/10'], ['thus'])
     """
-    kind = subjects[0].kind if subjects else "text"
-    probed = {subject.prompt for subject in subjects}
-    found: dict[str, Told] = {}
-    for row, outcome in calibration.pool:
-        text, prompt = str(row.get("completion")), prompt_text(row.get("prompt"))
-        if not outcome.judged or not text.strip() or len(text) > LONGEST_TOLD:
-            continue
-        answer = answer_in(row.get("ground_truth"))
-        if answer is not None:
-            text = text.replace(answer, SLOT) if kind not in ("number", "choice") else text
-        if kind in ("number", "mathematics"):
-            text = EXPRESSION.sub(SLOT, text)
-        elif kind == "choice":
-            text = LETTER.sub(SLOT, text)
-        if kind != "mathematics" or not re.search(r"[\\^=$/*+]", text):  # what is reckoned may be right
-            found.setdefault(text, Told(text, prompt))
-    ranked = sorted(found.values(), key=lambda told: (told.prompt in probed, -len(told.text), told.text))
-    step = max(1, len(ranked) // MOST_TOLD)
-    return ranked[::step][:MOST_TOLD]
+    if not PATTERN.search(text):
+        yield text
+        return
+    for part in text.split("|"):
+        yield TOKEN.sub(_sample, part)
+
+
+def _sample(token: re.Match[str]) -> str:
+    return (
+        "10"
+        if token["digits"]
+        else " "
+        if token["space"] == r"\s+"
+        else token["literal"] or token["first"] or ""
+    )
 
 
 # What the code holds
@@ -134,7 +127,7 @@ def _told(calibration: Calibration, subjects: Sequence[Subject]) -> list[Told]:
 def constants(functions: Iterable[Any]) -> list[str | int]:
     """Texts and whole numbers that functions hold: in their code, closure, globals and options.
 
-    Of rewardkit's own primitives only the options. Docstrings are not among them. Nothing is run.
+    Looked through is the users' own code, of rewardkit's primitives only their options. Nothing is run.
 
     >>> def long(completion):
     ...     "Not this."
@@ -142,63 +135,53 @@ def constants(functions: Iterable[Any]) -> list[str | int]:
     >>> constants([long])
     [300, 'because']
     """
-    search = _Search()
-    for function in functions:
-        search.look(function)
-        for part in user_code(function):
-            search.look(part)
-    return list(search.found)
-
-
-class _Search:
-    def __init__(self) -> None:
-        self.found: dict[str | int, None] = {}
-        self.seen: dict[int, Any] = {}  # the objects too, so that no other gets the same id
-
-    def look(self, value: Any, module: str = "") -> None:
-        """Look at a value that stands in what a module defines."""
+    waiting = [value for function in functions for value in (function, *user_code(function))]
+    modules = {str(getattr(value, "__module__", "")) for value in waiting}
+    modules = {name for name in modules if not name.startswith(HOLDERS)}
+    found: dict[str | int, None] = {}
+    seen: dict[int, Any] = {}  # the objects too, so that no other gets the same id
+    for value in waiting:  # which grows
         if isinstance(value, str) or type(value) is int:
-            self.found.setdefault(value)
-            return
-        if id(value) in self.seen or len(self.seen) >= MOST_LOOKED_AT:
-            return
-        self.seen[id(value)] = value
-        home = str(getattr(value, "__module__", ""))
-        if isinstance(value, types.FunctionType):
-            if home == module or not (module or home.startswith(HOLDERS)):
-                self.function(value)
-        elif isinstance(value, functools.partial):
-            self.all((value.func, *value.args, *value.keywords.values()), module)
-        elif isinstance(value, types.MethodType):
-            self.all((value.__func__, value.__self__), module)
-        elif isinstance(value, dict):
-            self.all((*value, *value.values()), module)
-        elif isinstance(value, list | tuple | set | frozenset):
-            self.all(sorted(value, key=repr) if isinstance(value, set | frozenset) else value, module)
-        elif isinstance(value, Made) and not isinstance(value, Adapter):  # what an adapter holds is code
-            self.all((getattr(value, item.name) for item in fields(value)), module)  # type: ignore[arg-type]
-        elif isinstance(value, type):
-            if home == module:
-                self.all((item for name, item in vars(value).items() if not name.startswith("__")), module)
-        elif home == (module or home) and home not in ("", "builtins") and not home.startswith(HOLDERS):
-            self.all((type(value), getattr(value, "__dict__", {})), home)
+            found.setdefault(value)
+        elif id(value) not in seen and len(seen) < MOST_LOOKED_AT:
+            seen[id(value)] = value
+            waiting += _within(value, modules)
+    return list(found)
 
-    def all(self, values: Iterable[Any], module: str) -> None:
-        for value in values:
-            self.look(value, module)
 
-    def function(self, function: types.FunctionType) -> None:
-        """What a function's code loads, and the globals and cells that it names."""
-        module, known = function.__module__, function.__globals__
-        for code in codes_in(function.__code__):
-            for item in dis.get_instructions(code):
-                if "CONST" in item.opname and not isinstance(item.argval, types.CodeType):
-                    self.look(item.argval, module)
-            self.all((known[name] for name in code.co_names if name in known), module)
-        for cell in function.__closure__ or ():
-            try:
-                self.look(cell.cell_contents, module)
-            except ValueError:  # not filled yet
-                continue
-        self.all(function.__defaults__ or (), module)
-        self.all((function.__kwdefaults__ or {}).values(), module)
+def _within(value: Any, modules: set[str]) -> list[Any]:
+    """What a value holds, as far as it is of these modules, a primitive or of a usual type."""
+    if isinstance(value, re.Pattern):
+        return [value.pattern]
+    if isinstance(value, dict):
+        return [*value, *value.values()]
+    if isinstance(value, list | tuple | set | frozenset):
+        return sorted(value, key=repr) if isinstance(value, set | frozenset) else list(value)
+    if isinstance(value, functools.partial):
+        return [value.func, *value.args, *value.keywords.values()]
+    if isinstance(value, types.MethodType):
+        return [value.__func__, value.__self__]
+    kind = value if isinstance(value, type) else type(value)
+    if str(kind.__module__).startswith("rewardkit.primitives."):
+        return list(getattr(value, "__dict__", {}).values())
+    if getattr(value, "__module__", None) not in modules:
+        return []
+    if isinstance(value, types.FunctionType):
+        return list(_of_function(value))
+    held = getattr(value, "__dict__", {}).items()
+    return [kind, *(item for name, item in held if not name.startswith("__") or callable(item))]
+
+
+def _of_function(function: types.FunctionType) -> Iterator[Any]:
+    """What a function's code loads, and the globals, cells and defaults that it names."""
+    codes = [function.__code__]
+    for code in codes:  # which grows
+        codes += [item for item in code.co_consts if isinstance(item, types.CodeType)]
+        yield from (item.argval for item in dis.get_instructions(code) if "CONST" in item.opname)
+        yield from (function.__globals__[name] for name in code.co_names if name in function.__globals__)
+    for cell in function.__closure__ or ():
+        try:
+            yield cell.cell_contents
+        except ValueError:  # not filled yet
+            continue
+    yield from (function.__defaults__ or (), function.__kwdefaults__ or {})

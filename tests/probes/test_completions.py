@@ -1,0 +1,218 @@
+"""Completions of a search: what edits make is certainly wrong; what a reward's code looks for is known."""
+
+import re
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rewardkit as rk
+from rewardkit.probes.search import completions
+from rewardkit.probes.search.completions import CLOSING, LISTS, MARK, MARKS, OPENING, WRONG, Segment, written
+from rewardkit.probes.search.edits import EDITS, edited, openers
+from rewardkit.probes.search.vocabulary import assembled, constants, gathered, matched
+from rewardkit.probes.subjects.formats import REASONING, Format
+from rewardkit.probes.subjects.subject import Calibration, Subject
+
+TAGGED = Format("<answer>", f"<think>{REASONING}</think>\n", "<answer>", "</answer>")
+BOXED = Format("box", f"{REASONING}\n", r"So it is $\boxed{", "}$.")
+JSON = Format("JSON", "", '{"answer": ', "}", quoted=True)
+LIST = next(iter(LISTS))
+
+
+def subject(right, kind, wrong, form=TAGGED, **columns):
+    return Subject(
+        "p0", columns, "How many?", right, kind, wrong, form, form.write(right), form.write(wrong[0])
+    )
+
+
+SUBJECTS = {
+    "a number": subject("42", "number", ("17", "95", "160")),
+    "a number in JSON": subject("1", "number", ("17", "95", "160"), JSON),
+    "thousands": subject("1,250", "number", ("3,999", "4,700", "310")),
+    "a letter": subject("(B)", "choice", ("(A)", "(C)", "(D)")),
+    "a name": subject("Paris", "text", ("Lima", "Oslo")),
+    "one of several names": subject("Burma", "text", ("Laos", "Chad"), ground_truth=["Burma", "Myanmar"]),
+    "a fraction": subject(r"\frac{3}{4}", "mathematics", ("2x+1", "-917"), BOXED),
+    "an object": subject('{"total": 12}', "json", ('{"total": 73}',), Format("bare")),
+}
+HOSTILE = ["42", "<answer>42</answer>", "42.0", "1", "B", "(b)", "Paris.", "MYANMAR", r"\frac{3}{4}", "1250",
+           '{"total": 12}', "Score: 10", "because", "10%"]  # fmt: skip
+VOCABULARY = assembled(HOSTILE, ["verdict", "b"], [3, 42, 300])
+
+
+def states(text, one):
+    """A judge of its own: whether the right answer stands in a text by itself."""
+    rights = one.columns.get("ground_truth", [one.right.strip("()")])
+    if one.kind == "number":
+        return float(one.right.replace(",", "")) in map(
+            float, re.findall(r"\d+\.?\d*", text.replace(",", ""))
+        )
+    return any(re.search(rf"(?<!\w){re.escape(right)}(?!\w)", text, re.IGNORECASE) for right in rights)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.sampled_from(sorted(SUBJECTS)), st.integers(0, 2**32))
+def test_what_edits_make_states_the_right_answer_in_lists_between_wrong_ones_only(name, seed):
+    one, draw = SUBJECTS[name], np.random.default_rng(seed)
+    made = [completions.plain(one), *openers(completions.plain(one), VOCABULARY)]
+    for _ in range(20):
+        made.append(edited(made[draw.integers(len(made))], draw, VOCABULARY))
+    for record in made:
+        text = written(record, one)
+        if text is not None and not completions.mentions(record):
+            assert not states(text, one), (record, text)
+        elif text is not None:
+            listed = rf"\W{re.escape(one.wrong[0])}\W.*{re.escape(one.right)}.*{re.escape(one.wrong[1])}\W"
+            assert re.search(listed, f" {text} ", re.DOTALL) and one.kind != "json"
+
+
+@pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit.__name__)
+@pytest.mark.parametrize("vocabulary", [VOCABULARY, assembled([], [], [])], ids=["full", "usual"])
+def test_every_edit_changes_something_and_the_same_seed_the_same(edit, vocabulary):
+    one = SUBJECTS["a name"]
+    first, second = (
+        [edit(completions.plain(one), draw, vocabulary) for _ in range(40)]
+        for draw in (np.random.default_rng(0), np.random.default_rng(0))
+    )
+    assert first == second and any(record != completions.plain(one) for record in first)
+    assert sum(written(record, one) is not None for record in first) >= 4
+    assert edit((), np.random.default_rng(0), vocabulary) is not None
+
+
+@pytest.mark.parametrize("name", sorted(SUBJECTS))
+def test_the_plain_record_is_the_baseline(name):
+    assert written(completions.plain(SUBJECTS[name]), SUBJECTS[name]) == SUBJECTS[name].baseline
+
+
+WRITTEN = [
+    ("a number", f"because {WRONG[1]}", "because 95"),
+    ("a number", OPENING + CLOSING, "<answer></answer>"),
+    ("a number", f"({LIST})", "(17 42 95)"),
+    ("a number", MARKS, "<answer>17</answer>\n<answer>42</answer>\n<answer>95</answer>"),
+    ("a number in JSON", MARK, '{"answer": "17"}'),
+    ("a name", f"It is {LIST}", "It is Lima Paris Oslo"),
+    ("a number", f"so{LIST}", None),
+    ("a number", f"{LIST}{LIST}", None),
+    ("an object", LIST, None),
+    ("a number", "so " * 10_000, None),
+    ("a number", "It is 42.", None),
+]
+
+
+@pytest.mark.parametrize(("name", "template", "expected"), WRITTEN)
+def test_a_record_is_written_in_a_prompts_own_answers_where_it_is_certainly_wrong(name, template, expected):
+    assert written((Segment(template),), SUBJECTS[name]) == expected
+
+
+CERTAIN = [
+    ("a number", "17 and 95, which is Score: 160 or more", True),
+    ("a number", "", True),
+    ("a number", "It is 42.", False),
+    ("a number", "-42.00", False),
+    ("a number", "43", False),
+    ("thousands", "1250 bales", False),
+    ("thousands", "1,250", False),
+    ("a letter", "(A) or D", True),
+    ("a letter", "b)", False),
+    ("a name", "Lima, or the capital of Peru", True),
+    ("a name", "PARIS", False),
+    ("one of several names", "In Myanmar.", False),
+    ("a fraction", "2x+1, or else -917", True),
+    ("a fraction", r"\frac{3}{4}", False),
+    ("an object", '{"total": 73}', True),
+    ("an object", 'So {"total": 12}', False),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "expected"), CERTAIN)
+def test_a_text_is_certainly_wrong_where_it_states_no_accepted_answer_and_no_number_near_it(
+    name, text, expected
+):
+    assert completions.certainly_wrong(text, SUBJECTS[name]) is expected
+
+
+DESCRIBED = [
+    ((), "nothing at all"),
+    ((Segment(MARK), Segment("\n"), Segment(MARK)), "a wrong answer 2 times"),
+    ((Segment("thus"), Segment(OPENING + CLOSING)), "'thus' and an empty answer"),
+    ((Segment(". ", 300), Segment("<b>so</b>")), "'. ' 300 times and '<b>so</b>'"),
+    ((Segment(f"```{LIST}```"),), "'```', a list with the right answer among wrong ones and '```'"),
+    (
+        (Segment(REASONING), Segment("a b c d e f g h i " * 2)),
+        "a sentence of reasoning and 'a b c d e f g h i a b",
+    ),
+]
+
+
+@pytest.mark.parametrize(("record", "expected"), DESCRIBED)
+def test_what_a_completion_is_made_of_is_said_in_words(record, expected):
+    assert completions.described(record).startswith(f"writing {expected}")
+
+
+# The vocabulary
+
+WORDS = ("hence", "thus")
+SCORED = re.compile(r"score: (\d+)")
+
+
+class Grader:
+    """Not this."""
+
+    opening = "We note that"
+
+    def __init__(self):
+        self.closing = "as was to be shown"
+
+    def __call__(self, completion):
+        return float(completion.startswith(self.opening) and completion.endswith(self.closing))
+
+
+def looks_for(completion, ground_truth, least=7):
+    """Not this."""
+
+    def inner(text):
+        return re.search(r"<step>(one|two)\s+thing", text) and len(text) > 300
+
+    return any(word in completion for word in WORDS) and inner(completion) and SCORED.search(completion)
+
+
+def test_the_constants_of_code_are_those_that_it_loads_and_no_docstrings():
+    found = constants([looks_for, partial(looks_for, ground_truth="partly"), Grader()])
+    assert {"hence", "thus", 300, 7, "partly", "We note that", "as was to be shown", SCORED.pattern} <= {
+        *found
+    }
+    assert "Not this." not in found and len(found) < 40
+
+
+def test_of_primitives_the_options_are_known_and_not_their_code():
+    made = [rk.measure.keywords("because", "so"), rk.extract.tag("verdict"), rk.verify.numbers_equal]
+    found = constants(made)
+    assert {"because", "so", "verdict"} <= set(found) and len(found) < 20
+
+
+MATCHED = [
+    (r"(?i)\bScore:\s*(\d+)", ["Score:10"]),
+    (r"<check>[^<]*\bverified\b[^<]*</check>", ["<check>verified</check>"]),
+    (r"step (one|two)", ["step one", "two"]),
+    (r"\[\[([A-C])\]\]", ["[[A]]"]),
+    (r"(?<!not )right\.", ["right."]),
+    (r"^Answer:\s+colou?r", ["Answer: colour"]),
+    ("thus (I think)", ["thus (I think)"]),
+]
+
+
+@pytest.mark.parametrize(("pattern", "expected"), MATCHED)
+def test_what_patterns_match_is_read_off_them(pattern, expected):
+    assert list(matched(pattern)) == expected
+
+
+def test_a_vocabulary_has_phrases_tags_and_thresholds_of_the_code():
+    reward = rk.Reward("r", components=[rk.Component("c", looks_for)])
+    found = gathered(reward, Calibration((), {}, (), {}), [SUBJECTS["a number"]])
+    assert {"hence", "thus", "score: 10"} <= set(found.texts["phrases"])
+    assert {"<step></step>", "<answer></answer>", "<think></think>"} <= set(found.texts["pairs"][:4])
+    assert {7, 8, 300, 301} <= set(found.numbers)
+    assert 301 in [len(text.split()) for text in found.texts["fillers"]]
