@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rewardkit as rk
+from rewardkit.probes.contract.constants import constants
 from rewardkit.probes.search.edits import EDITS, crossed, edited, openers
 from rewardkit.probes.search.pieces import RIGHT, Piece, described, mentions, plain, written
-from rewardkit.probes.search.vocabulary import SLOT, Told, Vocabulary, constants, gathered
+from rewardkit.probes.search.vocabulary import SLOT, Told, Vocabulary, gathered
 from rewardkit.probes.subjects.calibration import Calibration
 from rewardkit.probes.subjects.formats import REASONING, Format
 from rewardkit.probes.subjects.subject import Subject

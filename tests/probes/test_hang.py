@@ -114,7 +114,7 @@ def test_a_hang_on_more_than_a_completion_holds_is_for_information_and_says_its_
         rk.Reward("r", components=[rk.Component("c", slow)]), DATA["numbers"], only="hang", timeout=0.5
     ).findings
     assert (item.code, item.severity) == ("hang", severity)
-    assert ("one such completion stops the training" in item.sentence) == stops
+    assert ("One such completion stops the training" in item.sentence) == stops
     assert (" characters" in item.sentence) == (not stops)
 
 
