@@ -63,6 +63,15 @@ class Rule:
     rowless: bool = False
 
 
+def rule(severity: str, sentence: str, **options: bool) -> Callable[[Callable[[Trial], Broken | None]], Rule]:
+    """A decorator that makes a rule of a function; its name is the code."""
+
+    def made(tries: Callable[[Trial], Broken | None]) -> Rule:
+        return Rule(tries.__name__, severity, tries, sentence, **options)
+
+    return made
+
+
 def contract(
     reward: Reward,
     calibration: Calibration,
@@ -84,16 +93,16 @@ def contract(
     seconds = None if unsendable else timeout
     with _one_process(seconds) as limit:
         trial = Trial(reward, rows, calibration, limit, seconds, unsendable)
-        for rule in RULES:
-            if not rule.rowless and (len(rows) < 2 or not own or (rule.steady and trial.unsteady)):
+        for item in RULES:
+            if not item.rowless and (len(rows) < 2 or not own or (item.steady and trial.unsteady)):
                 continue
-            broken = rule.tries(trial)
+            broken = item.tries(trial)
             if broken is not None:
-                says = rule.sentence.format(what=broken.what)
+                says = item.sentence.format(what=broken.what)
                 evidence = {"kind": "contract", "value": 1.0, "tried": len(rows), "says": says}
                 yield Finding(
-                    rule.code,
-                    rule.severity,
+                    item.code,
+                    item.severity,
                     broken.component,
                     evidence,
                     max(1, len(rows)),
@@ -220,21 +229,29 @@ def _same(first: Sequence[float], second: Sequence[float]) -> bool:
     return len(first) == len(second) and np.allclose(first, second, rtol=1e-9, atol=1e-9, equal_nan=True)
 
 
-def _not_picklable(trial: Trial) -> Broken | None:
+@rule(
+    "warn",
+    "cannot be sent to another process, as parallel scoring and time limits need: {what}",
+    rowless=True,
+)
+def not_picklable(trial: Trial) -> Broken | None:
     return Broken(trial.unsendable) if trial.unsendable else None
 
 
-def _by_chance(trial: Trial) -> Broken | None:
+@rule("high", "is random: it gives the same rows something else in every process, {what}")
+def differs_between_calls(trial: Trial) -> Broken | None:
     differs = trial.unsteady and not _same(trial.first, trial.elsewhere)
     return trial.moved(trial.second) if differs else None
 
 
-def _by_state(trial: Trial) -> Broken | None:
+@rule("high", "keeps something from call to call: the same rows earn something else afterwards, {what}")
+def hidden_state(trial: Trial) -> Broken | None:
     differs = trial.unsteady and _same(trial.first, trial.elsewhere)
     return trial.moved(trial.second) if differs else None
 
 
-def _unread(trial: Trial) -> Broken | None:
+@rule("high", "does not read the completion: it differs between prompts only", steady=True)
+def ignores_completion(trial: Trial) -> Broken | None:
     """The completions of other rows, nothing, and the truth, bare and in the usual marks."""
     rows, first = trial.rows, trial.first
     if by_group(trial.reward) or _same(first, [first[0]] * len(first)):
@@ -250,14 +267,16 @@ def _unread(trial: Trial) -> Broken | None:
     return Broken("", tuple(_example(row, first[at], "") for at, row in enumerate(rows[:3])))
 
 
-def _by_order(trial: Trial) -> Broken | None:
+@rule("high", "gives a completion another reward by {what}", steady=True)
+def depends_on_order(trial: Trial) -> Broken | None:
     rows = "its siblings" if by_group(trial.reward) else "the rows in a batch"
     return trial.moved(trial.turned, f"the order of {rows}: ")
 
 
-def _by_siblings(trial: Trial) -> Broken | None:
+@rule("high", "gives a completion another reward by {what}", steady=True)
+def depends_on_siblings(trial: Trial) -> Broken | None:
     rows = trial.rows
-    if by_group(trial.reward) or _by_order(trial):
+    if by_group(trial.reward) or depends_on_order.tries(trial):
         return None
     others = "which other completions stand in its batch: "
     again = "whether the same completion stands in its batch twice: "
@@ -268,7 +287,8 @@ def _by_siblings(trial: Trial) -> Broken | None:
     )
 
 
-def _changed(trial: Trial) -> Broken | None:
+@rule("high", "{what}: the trainer uses the same object again")
+def changes_arguments(trial: Trial) -> Broken | None:
     """Rows by themselves, then those that only stand in a list with others."""
     rows = [*trial.rows, *trial.varied]
     for lasting in (False, True):
@@ -280,7 +300,12 @@ def _changed(trial: Trial) -> Broken | None:
     return None
 
 
-def _nan_for_none(trial: Trial) -> Broken | None:
+@rule(
+    "warn",
+    "gives NaN {what} that were tried: TRL takes it for None and leaves these completions out, neither "
+    "punished nor paid; return None where that is meant, and a number where the completion is bad",
+)
+def nan_for_none(trial: Trial) -> Broken | None:
     """Rows that were not judged, too: a NaN may be the reason."""
     if not any(isinstance(item, trl.Function) for item in trial.reward.functions):
         return None
@@ -293,7 +318,8 @@ def _nan_for_none(trial: Trial) -> Broken | None:
     return replace(broken, what=f"on {len(places)} of {len(rows)} rows")
 
 
-def _outside(trial: Trial) -> Broken | None:
+@rule("high", "gives {what}")
+def outside_trainer_range(trial: Trial) -> Broken | None:
     """Scores of the log that leave the range that the trainer wants, of components that declare none."""
     modules = {type(item).__module__.rpartition(".")[2] for item in trial.reward.functions}
     wanted = [item for item in TARGETS if item.name in modules and item.abilities.bounds]
@@ -314,7 +340,12 @@ def _outside(trial: Trial) -> Broken | None:
     return None
 
 
-def _undeclared(trial: Trial) -> Broken | None:
+@rule(
+    "warn",
+    "reads columns that it does not ask for by name: {what}; without them it gives something else, or fails",
+    steady=True,
+)
+def undeclared_column(trial: Trial) -> Broken | None:
     """Columns are taken away that it does not ask for by name: a trainer without them fails late."""
     adapters = [item for item in trial.reward.functions if isinstance(item, Adapter)]
     if not adapters or ROLLOUT not in trial.reward.needs:
@@ -334,55 +365,14 @@ def _undeclared(trial: Trial) -> Broken | None:
 
 
 RULES = (
-    Rule(
-        "not_picklable",
-        "warn",
-        _not_picklable,
-        "cannot be sent to another process, as parallel scoring and time limits need: {what}",
-        rowless=True,
-    ),
-    Rule(
-        "differs_between_calls",
-        "high",
-        _by_chance,
-        "is random: it gives the same rows something else in every process, {what}",
-    ),
-    Rule(
-        "hidden_state",
-        "high",
-        _by_state,
-        "keeps something from call to call: the same rows earn something else afterwards, {what}",
-    ),
-    Rule(
-        "ignores_completion",
-        "high",
-        _unread,
-        "does not read the completion: it differs between prompts only",
-        steady=True,
-    ),
-    Rule("depends_on_order", "high", _by_order, "gives a completion another reward by {what}", steady=True),
-    Rule(
-        "depends_on_siblings",
-        "high",
-        _by_siblings,
-        "gives a completion another reward by {what}",
-        steady=True,
-    ),
-    Rule("changes_arguments", "high", _changed, "{what}: the trainer uses the same object again"),
-    Rule("outside_trainer_range", "high", _outside, "gives {what}"),
-    Rule(
-        "nan_for_none",
-        "warn",
-        _nan_for_none,
-        "gives NaN {what} that were tried: TRL takes it for None and leaves these completions out, neither "
-        "punished nor paid; return None where that is meant, and a number where the completion is bad",
-    ),
-    Rule(
-        "undeclared_column",
-        "warn",
-        _undeclared,
-        "reads columns that it does not ask for by name: {what}; without them it gives something else, "
-        "or fails",
-        steady=True,
-    ),
+    not_picklable,
+    differs_between_calls,
+    hidden_state,
+    ignores_completion,
+    depends_on_order,
+    depends_on_siblings,
+    changes_arguments,
+    outside_trainer_range,
+    nan_for_none,
+    undeclared_column,
 )
