@@ -195,6 +195,8 @@ def probe(
             found = [*paid, *run.what_never_ends(calibration, paid)]
         tries.reach(HUNG)
         found = run.with_contract(found, calibration)
+        if any(item.code == "ignores_completion" for item in found):  # why no right answer earns more
+            calibration = replace(calibration, why={})
         tries.reach(1.0)
     found = merged([item for item in found if item.family in families], list(calibration.modes))
     found.sort(key=lambda item: (SEVERITIES.index(item.severity), -float(item.evidence.get("risk", 0.0))))

@@ -144,7 +144,7 @@ PLANTED = {
     three_of_a_tag: ("<step><step><step>", "'<step>' 3 times"),
     verdict_behind_fence: ("```Score: 10", "'```Score: 10'"),
     distinct_tags: (r"(<\w+>){8}", "'<"),
-    words_and_no_answer: ("becausetherefore<answer></answer>", "'becausetherefore<answer></answer>'"),
+    words_and_no_answer: (r"(because|therefore|<answer></answer>){3}", "because"),
     list_in_fence: (r"```\d+ \d+ \d+```", "a list with the right answer among wrong ones"),
     four_marks_at_length: (r"[\s\S]{121,140}", "a wrong answer"),
 }
@@ -339,7 +339,7 @@ def test_an_exploit_of_full_marks_ends_the_search():
     tries, calibration, variants = calibrated(reward_of(three_of_a_tag), sums())
     before = tries.calls
     (exploit,) = search(tries, calibration, variants)
-    assert exploit.calls <= tries.calls - before < CALLS / 2
+    assert exploit.calls <= tries.calls - before < CALLS
 
 
 def test_when_the_time_is_over_nothing_more_is_tried():

@@ -1,217 +1,192 @@
-"""Inputs that hang a pattern: texts on which a backtracking engine takes far more than linear time."""
+"""Backtracking: texts on which a regular expression takes too long, made from what it repeats, then timed."""
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from importlib import import_module
+from itertools import chain, islice, product
+from operator import call, methodcaller
 from typing import Any
 
-import regex as engine
+from rewardkit.probes.contract.constants import Pattern
+from rewardkit.workers.pool import DeadlinePassed, Lost, Workers
 
-from rewardkit.errors import InputError, preview
-from rewardkit.probes.contract.pattern_steps import Spent, steps
-from rewardkit.probes.contract.pattern_tree import (
-    Chain,
-    Chars,
-    Choice,
-    Kept,
-    Look,
-    Node,
-    Repeat,
-    Tree,
-    nodes,
-    read_tree,
-    sample,
-)
-from rewardkit.probes.contract.patterns_used import patterns_in
+__all__ = ["samples", "slow_texts"]
 
-__all__ = ["Weakness", "patterns_in", "pumps", "weaknesses"]
-
-ROUNDS = (8, 16, 32)
-"""How often a text stands there to see how the steps grow: each twice the one before."""
-SUPER_LINEAR = 2.2
-"""Times the steps of half the length, where a linear growth has 2. Our choice."""
-EXPONENTIAL, FASTEST = 1.5, 12
-"""By so much the second ratio is above the first where it is no power, and it is over this. Our choice."""
-HUGE = 4
-"""Power of the length from which on the steps on so short a text are as good as exponential. Our choice."""
-MANY = 8
-"""Rounds from which on a bounded repetition is tried as an endless one is. Our choice."""
-LONGEST_PUMP = 60
-"""Characters of a text to be repeated. Our choice."""
-WORK, WORK_EACH = 1_000_000, 200_000
-"""Places looked at for one pattern and for one text: a second or two, and some tenths. Our choice."""
-TOLD = 2
-"""Weaknesses that are told, of those that are exponential and of the others. Our choice."""
-LENGTHS = {"exponential": (40, 2_000), "cubic": (50_000,), "quadratic": (100_000,)}
-"""Characters. A text of 40 is one that a reward may get; some only hang on a longer one. Our choice."""
+LENGTHS = (40, 1_000)
+"""Characters that are repeated and timed: 40 are enough for most exponential patterns, 1,000 for the others
+and for cubic ones; a quadratic one is through with them in no time. Our choice."""
+LAST = 5_000
+"""Characters of the longest texts that are made, on which a reward may take longer still. Our choice."""
+SECONDS = 0.15
+"""Of processor time, from which on a search is slow. Our choice: an ordinary one takes a thousandth."""
+REPEATED = 8  # times that a part may stand, from which on it is tried: our choice
+LONGEST = 60  # characters of a part: our choice
+MOST = 400  # parts of a pattern: our choice
+GROUPS = 60  # brackets of a pattern, beyond which it is not read: our choice
+TOLD = 2  # slow parts of a pattern: our choice
+USUAL = "a0A !\n\t_,<{é\r"
+"""Characters that are tried beside those that stand in the pattern."""
+ENDS = ("", "!", "\n!", "\0")
+"""What may make the rest of a pattern fail."""
 FLAGS = re.IGNORECASE | re.MULTILINE | re.DOTALL | re.VERBOSE | re.ASCII
-"""What changes what a pattern matches; for another reason `re.DEBUG` must not come here: it prints."""
+
+Items = Sequence[tuple[Any, Any]]
+"""As the parser of the standard library gives them: an operation and its argument."""
 
 
-@dataclass(frozen=True)
-class Weakness:
-    """What makes a pattern slow: `prefix`, then `pump` again and again, then `suffix`, where it fails.
+def slow_texts(patterns: Iterable[Pattern], seconds: float = SECONDS) -> Iterator[str]:
+    r"""Texts on which a search takes over `seconds` of processor time, of about 40 to 5,000 characters.
 
-    `degree` is the power of the length with which the steps grow, inf where they grow exponentially.
+    They are made for each pattern of `re` or `regex`, and timed in a process that is ended when it is over:
+    what two of its parts, repeated, give from the shortest length on at which they are slow. A pattern that
+    `re` cannot read has none.
     """
-
-    prefix: str
-    pump: str
-    suffix: str
-    degree: float
-
-    @property
-    def kind(self) -> str:
-        """One of "exponential", "cubic" (that or a higher power), "quadratic"."""
-        return "exponential" if self.degree == math.inf else "cubic" if self.degree > 2 else "quadratic"
-
-    def text(self, length: int) -> str:
-        """The text with so many characters of pumps, or a few more."""
-        return self.prefix + self.pump * -(-length // len(self.pump)) + self.suffix
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """The texts to try, the shortest first."""
-        return tuple(self.text(length) for length in LENGTHS[self.kind])
+    with Workers(seconds=10 * seconds, cpu_seconds=seconds) as workers:
+        for pattern in patterns:
+            pumps = _pumps(pattern)
+            for at, length in enumerate(LENGTHS):
+                ways = [(end, method) for end in ENDS for method in ("search", "fullmatch")]
+                tried = [
+                    (methodcaller(method, _text(pump, length, end)), pattern)
+                    for end, method in ways
+                    for pump in pumps
+                ]
+                late = filter(_is_late, workers.map(call, tried))  # a function whose import takes no time
+                slow = {pumps[place % len(pumps)] for place, _ in islice(late, TOLD)}
+                if slow:
+                    longer = product((*LENGTHS[at:], LAST), sorted(slow), ENDS)
+                    yield from (_text(pump, length, end) for length, pump, end in longer)
+                    break
 
 
-def pumps(pattern: Any, flags: int = 0) -> tuple[str, ...]:
-    r"""Texts on which a search of `pattern` takes far more than linear time, the worst first; or none.
+def _is_late(answered: tuple[int, Any]) -> bool:
+    return isinstance(answered[1], Lost) and isinstance(answered[1].error, DeadlinePassed)
 
-    `pattern` is a text, with `flags` as in `re`, or is compiled by `re` or `regex`. For an exponential
-    weakness they are of about 40 and 2,000 characters, for another power 50,000 or 100,000. Nothing is
-    matched to find them; see `weaknesses`. InputError: no pattern.
 
-    >>> [(len(text), text[-3:]) for text in pumps(r"^(\d+,?)+$")], pumps(r"^\d+(,\d+)*$")
-    ([(41, '00!'), (2001, '00!')], ())
+def _text(pump: tuple[str, str], length: int, end: str) -> str:
+    """What stands before a part, the part again and again until it is so long, and an end."""
+    before, part = pump
+    return before + part * -(-length // len(part)) + end
+
+
+def _pumps(pattern: Pattern) -> list[tuple[str, str]]:
+    """What to repeat in texts for a pattern, and what stands before it."""
+    items = _parsed(pattern.pattern, pattern.flags & FLAGS)
+    kinds = tuple(dict.fromkeys([*USUAL, *_literals(items)]))
+    return list(islice(dict.fromkeys(pump for pump in _parts(items, "", kinds) if pump[1]), MOST))
+
+
+def _parsed(pattern: str, flags: int = 0) -> Items:
+    """A pattern as the standard library's parser gives it; nothing where it cannot read it."""
+    if pattern.count("(") > GROUPS:
+        return []
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return list(import_module("re._parser").parse(pattern, flags))
+    except (re.error, RecursionError, OverflowError, ValueError):
+        return []
+
+
+def _inside(operation: Any, argument: Any) -> Sequence[Items]:
+    """The patterns in one operation: each of a choice, the body of a repetition, of a group, of a look."""
+    name = operation.name
+    if name == "BRANCH":
+        return [list(item) for item in argument[1]]
+    if name in ("SUBPATTERN", "MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT", "ASSERT", "ASSERT_NOT"):
+        return [list(argument[-1])]
+    return [list(argument)] if name == "ATOMIC_GROUP" else []
+
+
+def _nested(items: Items) -> Iterator[Items]:
+    """A pattern and all in it."""
+    yield items
+    for item in items:
+        for inner in _inside(*item):
+            yield from _nested(inner)
+
+
+def _literals(items: Items) -> Iterator[str]:
+    """Characters that a pattern names, and the ends of its ranges."""
+    for operation, argument in chain.from_iterable(_nested(items)):
+        for kind, value in argument if operation.name == "IN" else [(operation, argument)]:
+            if kind.name in ("LITERAL", "NOT_LITERAL", "RANGE"):
+                yield from map(chr, value if kind.name == "RANGE" else [value])
+
+
+def _parts(items: Items, prefix: str, kinds: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """What to repeat, and what stands before it: the bodies of repetitions."""
+    for operation, argument in items:
+        inner = _inside(operation, argument)
+        if operation.name.endswith("REPEAT") and argument[1] >= REPEATED:
+            yield from ((prefix, part) for part in _words(inner[0], kinds))
+        for item in inner:
+            yield from _parts(item, prefix, kinds)
+        prefix += _sample([(operation, argument)])
+
+
+def _words(body: Items, kinds: Sequence[str]) -> list[str]:
+    """Single characters, and texts that a body, or a part of it, matches."""
+    inner = list(_nested(body))
+    longer = [_sample(item, char, full=full) for item in inner for full in (False, True) for char in kinds]
+    return [word for word in dict.fromkeys([*kinds, *longer]) if len(word) <= LONGEST]
+
+
+def _sample(items: Items, prefer: str = "", *, full: bool = False) -> str:
+    """A short text that a pattern matches, of the character `prefer` where it may be.
+
+    With `full`, what may be left out is there once.
     """
-    return tuple(dict.fromkeys(text for item in weaknesses(pattern, flags) for text in item.texts))
+    return "".join(_sampled(operation, argument, prefer, full) for operation, argument in items)
 
 
-def weaknesses(pattern: Any, flags: int = 0) -> tuple[Weakness, ...]:
-    r"""Why a search of `pattern` can be slow, the worst first: at most two exponential ones, two others.
+def _sampled(operation: Any, argument: Any, prefer: str, full: bool) -> str:
+    name: str = operation.name
+    if name == "LITERAL":
+        return chr(argument)
+    if name in ("NOT_LITERAL", "ANY", "IN"):
+        chars = (prefer, *_literals([(operation, argument)]), *USUAL)
+        return next((char for char in chars if char and _takes(name, argument, char)), "")
+    texts = [_sample(item, prefer, full=full) for item in _inside(operation, argument)]
+    if name == "BRANCH":
+        return min(texts, key=lambda text: (bool(prefer) and prefer not in text, len(text)))
+    if name.endswith("REPEAT"):
+        times = max(argument[0], int(full and argument[1] > 0))
+        return str(texts[0] * min(times, LONGEST))[: LONGEST + 1]
+    return texts[0] if name in ("SUBPATTERN", "ATOMIC_GROUP") else ""
 
-    Texts that the parts of the pattern match are repeated, and the steps that a backtracking engine takes on
-    them counted (`pattern_steps.steps`) as they grow. So found are nested repetitions (``(a+)+``), those of
-    what can be read in two ways, neighbours that match the same, and searches that go through the rest of the
-    text from each of many starts. A pattern that does not compile in `re` (`regex` knows more) has none that
-    is known, nor has one of bytes. Engines that spare themselves steps, as `regex` often does, are quicker.
-    InputError: no pattern.
 
-    >>> [(item.kind, item.prefix, item.pump) for item in weaknesses(r"<answer>(.*?)</answer>", re.DOTALL)]
-    [('quadratic', '', '<answer>')]
+def _takes(name: str, argument: Any, char: str) -> bool:
+    """Whether one operation matches a character, its flags aside."""
+    match name:
+        case "ANY":
+            return char != "\n"
+        case "NOT_LITERAL":
+            return not _takes("LITERAL", argument, char)
+        case "IN":
+            negated: bool = argument[0][0].name == "NEGATE"
+            hit = any(_takes(kind.name, value, char) for kind, value in argument[negated:])
+            return hit is not negated
+        case "CATEGORY":
+            kind = argument.name.rpartition("_")[2]
+            hit = re.match({"DIGIT": r"\d", "SPACE": r"\s", "WORD": r"\w"}[kind], char) is not None
+            return hit != ("_NOT_" in argument.name)
+    low, high = argument if name == "RANGE" else (argument, argument)
+    return bool(low <= ord(char) <= high)
+
+
+def samples(pattern: str) -> list[str]:
+    """Texts that a pattern matches: the shortest, the fullest, and one for each alternative in it; or none.
+
+    >>> samples(r"step (one|two)s?")
+    ['step one', 'step ones', 'one', 'two']
     """
-    tree = read_tree(*_source(pattern, flags))
-    if tree is None:
-        return ()
-    best: dict[int, Weakness] = {}  # by the part that is repeated
-    work = WORK
-    for part, prefix, pump in _candidates(tree):
-        known = best.get(part)
-        if known is not None and known.degree == math.inf:
-            continue
-        for suffix in _suffixes(tree):
-            degree, work = _degree(tree, prefix, pump, suffix, work)
-            if degree > (known.degree if known is not None else 1):
-                best[part] = Weakness(prefix, pump, suffix, degree)
-                break
-    ranked = sorted(dict.fromkeys(best.values()), key=lambda item: -item.degree)
-    endless = [item for item in ranked if item.degree == math.inf]
-    return (*endless[:TOLD], *ranked[len(endless) :][:TOLD])
-
-
-def _source(pattern: Any, flags: int) -> tuple[str, int]:
-    """The text and the flags of a pattern; of one of bytes none."""
-    if isinstance(pattern, str):
-        return pattern, flags & FLAGS
-    if isinstance(pattern, re.Pattern | engine.Pattern):
-        is_ascii = pattern.flags & (re.ASCII if isinstance(pattern, re.Pattern) else engine.ASCII)
-        kept = pattern.flags & (FLAGS ^ re.ASCII) | (re.ASCII if is_ascii else 0)
-        return (pattern.pattern if isinstance(pattern.pattern, str) else ""), kept
-    raise InputError(f"{preview(pattern)} is no pattern; give a text, or what re.compile gave")
-
-
-def _suffixes(tree: Tree) -> tuple[str, ...]:
-    """Ends that may make the rest of a pattern fail."""
-    strange = tree.stranger()
-    return "", strange, f"\n{strange}"
-
-
-def _degree(tree: Tree, prefix: str, pump: str, suffix: str, work: int) -> tuple[float, int]:
-    """The power that the steps grow with, inf if with none, 1 if no faster than the text; the work left."""
-    counts: list[int] = []
-    for rounds in ROUNDS:
-        given, text = min(work, WORK_EACH), prefix + pump * rounds + suffix
-        try:
-            count, left = steps(tree, text, given)
-        except Spent:
-            return 1.0, work - given
-        work -= given - left
-        counts.append(count)
-        if count > len(text) ** HUGE:
-            return math.inf, work
-        if count == 0 or (len(counts) > 1 and count < SUPER_LINEAR * counts[-2]):
-            return 1.0, work
-    first, second = counts[1] / counts[0], counts[2] / counts[1]
-    if second > max(FASTEST, EXPONENTIAL * first):
-        return math.inf, work
-    return float(max(2, round(math.log2(second)))), work
-
-
-def _candidates(tree: Tree) -> Iterator[tuple[int, str, str]]:
-    """What to repeat: the part of the pattern it is for, what stands before it, the text."""
-    kinds, strange = tree.kinds(), tree.stranger()
-    found = [*_of(tree.root, "", kinds), *_heads(tree.root)]
-    for part, prefix, pump in found:
-        yield part, prefix, pump
-        if not prefix:  # where what is repeated must not stand at the start
-            yield part, strange, pump
-
-
-def _of(node: Node, prefix: str, kinds: tuple[str, ...]) -> Iterator[tuple[int, str, str]]:
-    """For each repetition in a node, which stands behind `prefix`, texts of its body."""
-    match node:
-        case Chain():
-            for item in node.items:
-                yield from _of(item, prefix, kinds)
-                text = sample(item)
-                if text is None:
-                    return
-                prefix += text
-        case Choice():
-            for item in node.items:
-                yield from _of(item, prefix, kinds)
-        case Repeat():
-            if node.high >= MANY:
-                yield from ((id(node), prefix, pump) for pump in _words(node.body, kinds))
-            yield from _of(node.body, prefix, kinds)
-        case Kept() | Look():
-            yield from _of(node.body, prefix, kinds)
-
-
-def _words(body: Node, kinds: tuple[str, ...]) -> list[str]:
-    """Single characters that a body accepts somewhere, and texts that it matches, by each of its choices."""
-    inside = list(nodes(body))
-    accepted = {char for node in inside if isinstance(node, Chars) for char in node.accepted}
-    singles = [char for char in kinds if char in accepted]
-    choices = [item for node in inside if isinstance(node, Choice) for item in node.items]
-    longer = [sample(body, char, full=full) for full in (False, True) for char in singles]
-    longer += [sample(body, full=full, taken=item) for item in choices for full in (False, True)]
-    return list(dict.fromkeys([*singles, *(word for word in longer if word and len(word) <= LONGEST_PUMP)]))
-
-
-def _heads(root: Node) -> Iterator[tuple[int, str, str]]:
-    """The beginnings of a pattern: each may start a search that goes through all that comes behind."""
-    head = ""
-    for item in root.items if isinstance(root, Chain) else ():
-        if head and not isinstance(item, Chars):
-            yield 0, "", head
-        text = sample(item)
-        if text is None or len(head) + len(text) > LONGEST_PUMP:
-            return
-        head += text
-    if head:
-        yield 0, "", head
+    items = _parsed(pattern)
+    every = chain.from_iterable(_nested(items))
+    choices = [item for item in every if item[0].name == "BRANCH"]
+    branches = chain.from_iterable(_inside(*choice) for choice in choices)
+    found = [_sample(items), _sample(items, full=True), *map(_sample, branches)]
+    return list(dict.fromkeys(filter(None, found)))

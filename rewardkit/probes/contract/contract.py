@@ -1,23 +1,19 @@
-"""Contract: what a trainer takes for granted of a reward, tried through the way in which it is called.
-
-The same rows give the same rewards, in any order, beside any others, again and in another process; arguments
-stay as they were; what is needed is asked for by name; the function can be sent to another process.
-"""
+"""Contract: what a trainer takes for granted of a reward, as a list of rules, each tried on a few rows."""
 
 from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from rewardkit.findings import Example, Finding
-from rewardkit.probes.contract.watching import CHANGED, NAN, varied, watching
+from rewardkit.probes.contract.watching import CHANGED, NAN, rewritten, varied, watching
 from rewardkit.probes.results.failures import ENDED
 from rewardkit.probes.results.sentences import most
 from rewardkit.probes.runner import Row, Tries
@@ -30,18 +26,50 @@ from rewardkit.scoring.calls import LATE
 from rewardkit.scoring.deadlines import UNTRIED, TimeLimit
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.outcomes import Outcomes
-from rewardkit.targets import trl
+from rewardkit.targets import TARGETS, trl
 from rewardkit.targets.adapter import FAMILIAR, OF_DATA, Adapter
 
-__all__ = ["contract"]
+__all__ = ["RULES", "Rule", "contract"]
 
 ROWS = 12
 """On which the contract is tried. Our choice: two of each kind that rewards usually tell apart, and more."""
-
 PASSES = 12
 """Over the rows, at the most, while all is well."""
-
 CANONICAL = (*OF_DATA, "messages", "rollout_id", "prompt_id")
+
+
+@dataclass(frozen=True)
+class Broken:
+    """How a rule is broken, in the words that its sentence asks for, and the rows that show it."""
+
+    what: str
+    examples: tuple[Example, ...] = ()
+    component: str | None = None
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a trainer takes for granted: a code, what is tried, and what is said where it does not hold.
+
+    The `sentence` goes on behind "The reward" and has a place for ``{what}``. A `steady` rule is tried only
+    where the same rows earn the same again, `rowless` ones on a reward that judged no row as well.
+    """
+
+    code: str
+    severity: str
+    tries: Callable[[Trial], Broken | None]
+    sentence: str
+    steady: bool = False
+    rowless: bool = False
+
+
+def rule(severity: str, sentence: str, **options: bool) -> Callable[[Callable[[Trial], Broken | None]], Rule]:
+    """A decorator that makes a rule of a function; its name is the code."""
+
+    def made(tries: Callable[[Trial], Broken | None]) -> Rule:
+        return Rule(tries.__name__, severity, tries, sentence, **options)
+
+    return made
 
 
 def contract(
@@ -53,149 +81,99 @@ def contract(
     timeout: float | None,
     seed: int = 0,
 ) -> Iterator[Finding]:
-    """What of the contract is broken, one finding a cause, on as many rows as there is time for."""
-    if unsendable:
-        yield _finding(
-            "not_picklable",
-            "warn",
-            f"cannot be sent to another process, as parallel scoring and time limits need: {unsendable}",
-        )
+    """What of the contract is broken, one finding a rule, on as many rows as there is time for.
+
+    `unsendable` says why calls cannot be made in another process; without it they are, in one where each
+    call meets what the last left behind, and may take `timeout` seconds.
+    """
     each = 2 * tries.each  # in one process where there were several
-    most = ROWS if each * PASSES * ROWS <= tries.left else int(tries.left / (each * PASSES or 1))
-    rows = _rows(calibration, seed)[: max(0, most)]
-    if len(rows) < 2 or not any(map(TimeLimit.needed, filter(callable, reward.functions))):
-        return  # rewardkit's own functions keep the contract
+    fits = ROWS if each * PASSES * ROWS <= tries.left else int(tries.left / (each * PASSES or 1))
+    rows = _rows(calibration, seed)[: max(0, fits)]
+    own = any(map(TimeLimit.needed, filter(callable, reward.functions)))  # rewardkit's functions keep it
     seconds = None if unsendable else timeout
     with _one_process(seconds) as limit:
-        trial = _Trial(reward, rows, limit)
-        differing = trial.repeated(seconds)
-        if differing is not None:
-            yield differing
-        else:
-            yield from trial.siblings()
-        yield from trial.changed()
-        yield from trial.nan_for_none(
-            [row for row, got in calibration.pool if not got.judged and not got.failures]
-        )
-        if differing is None:  # what gives something else in any case does not show what it reads
-            yield from trial.undeclared()
+        trial = Trial(reward, rows, calibration, limit, seconds, unsendable)
+        for item in RULES:
+            if not item.rowless and (len(rows) < 2 or not own or (item.steady and trial.unsteady)):
+                continue
+            broken = item.tries(trial)
+            if broken is not None:
+                says = item.sentence.format(what=broken.what)
+                evidence = {"kind": "contract", "value": 1.0, "tried": len(rows), "says": says}
+                yield Finding(
+                    item.code,
+                    item.severity,
+                    broken.component,
+                    evidence,
+                    max(1, len(rows)),
+                    None,
+                    family="contract",
+                    examples=broken.examples,
+                )
 
 
 def _one_process(seconds: float | None) -> AbstractContextManager[TimeLimit | None]:
-    """A process in which one call follows the other, so that what one leaves behind meets the next."""
     return nullcontext() if seconds is None else TimeLimit(seconds, processes=1)
 
 
 def _rows(calibration: Calibration, seed: int) -> list[Row]:
     """Rows that were judged, with as many different rewards as there are."""
-    judged = [
-        (outcome.reward, row) for row, outcome in calibration.pool if outcome.judged and not outcome.failures
-    ]
-    order = np.random.default_rng(seed).permutation(len(judged)).tolist()
+    judged = [(got.reward, row) for row, got in calibration.pool if got.judged and not got.failures]
     by_reward: dict[float, list[Row]] = {}
-    for place in order:
+    for place in np.random.default_rng(seed).permutation(len(judged)).tolist():
         by_reward.setdefault(judged[place][0], []).append(judged[place][1])
-    chosen: list[Row] = []
-    while len(chosen) < ROWS and any(by_reward.values()):
-        for rows in by_reward.values():
-            if rows and len(chosen) < ROWS:
-                chosen.append(rows.pop())
-    return chosen
+    ranked = [(place, row) for rows in by_reward.values() for place, row in enumerate(reversed(rows))]
+    return [row for _, row in sorted(ranked, key=lambda item: item[0])[:ROWS]]
 
 
 @dataclass(eq=False)
-class _Trial:
-    """A reward and rows that it judges, which are scored in several ways."""
+class Trial:
+    """A reward and rows that it judges, to be scored in several ways."""
 
     reward: Reward
     rows: list[Row]
+    calibration: Calibration
     limit: TimeLimit | None
+    seconds: float | None
+    unsendable: str | None
 
-    def evaluated(
-        self, groups: Sequence[Sequence[Row]], reward: Reward | None = None, limit: TimeLimit | None = None
-    ) -> tuple[list[float], Outcomes]:
-        """The rewards of groups of rows, one call behind the other, and what was found of the last."""
-        chosen = reward or self.reward
-        rewards: list[float] = []
-        for group in groups:
-            rows = [copy.deepcopy(dict(row)) for row in group]
-            names = list(dict.fromkeys(name for row in rows for name in row))
-            columns = {name: [row.get(name) for row in rows] for name in names}
-            codes = np.zeros(len(rows), dtype=np.intp)
-            plan = chosen.bind(columns, len(rows))
-            found = evaluate(plan, columns, groups=codes, limit=limit or self.limit)
-            rewards += found.rewards.tolist()
-        return rewards, found
+    def evaluated(self, rows: Sequence[Row], limit: TimeLimit | None, reward: Reward) -> Outcomes:
+        """What is found of the rows in one call."""
+        rows = [copy.deepcopy(dict(row)) for row in rows]
+        columns = {name: [row.get(name) for row in rows] for row in rows for name in row}
+        codes = np.zeros(len(rows), dtype=np.intp)
+        return evaluate(reward.bind(columns, len(rows)), columns, groups=codes, limit=limit)
 
-    def rewards(self, groups: Sequence[Sequence[Row]], limit: TimeLimit | None = None) -> list[float]:
-        """The rewards of groups of rows, one behind the other."""
-        return self.evaluated(groups, limit=limit)[0]
+    def rewards(self, *groups: Sequence[Row], limit: TimeLimit | None = None) -> list[float]:
+        """The rewards of groups of rows, one call behind the other."""
+        found = [self.evaluated(rows, limit or self.limit, self.reward) for rows in groups]
+        return [reward for one in found for reward in one.rewards.tolist()]
 
-    def repeated(self, seconds: float | None) -> Finding | None:
-        """What is found where the same rows earn something else afterwards, here or in another process."""
-        whole = [self.rows]
-        first, second = self.rewards(whole), self.rewards(whole)
-        if same(first, second):
-            return None
-        with _one_process(seconds) as fresh:
-            again = self.rewards(whole, fresh)
-        places = _differing(first, second)
-        count = f"on {len(places)} of {len(self.rows)} rows, by up to {largest(first, second):.3g}"
-        state = same(first, again)
-        return _finding(
-            "hidden_state" if state else "differs_between_calls",
-            "high",
-            f"keeps something from call to call: the same rows earn something else afterwards, {count}"
-            if state
-            else f"gives something else for the same rows in every process, {count}: it is random",
-            len(self.rows),
-            tuple(self._example(place, second[place], first[place]) for place in places[:3]),
-        )
+    @cached_property
+    def first(self) -> list[float]:
+        """The rewards of all rows in one call."""
+        return self.rewards(self.rows)
 
-    def siblings(self) -> Iterator[Finding]:
-        """Whether the order of the rows matters, or which others stand beside them."""
-        order = list(reversed(range(len(self.rows))))
-        backwards = [[self.rows[place] for place in order]]
-        half = [self.rows[: len(self.rows) // 2]]
-        alone = [[row] for row in self.rows]
-        twice = [[*self.rows, *self.rows]]
-        first, turned = self.rewards([self.rows]), self.rewards(backwards)
-        turned = [turned[order.index(place)] for place in range(len(self.rows))]
-        if not same(first, turned):
-            rows = "its siblings" if by_group(self.reward) else "the rows in a batch"
-            yield self._other("depends_on_order", f"the order of {rows}", first, turned)
-            return
-        if by_group(self.reward):
-            return
-        others = "which other completions stand in its batch"
-        for what, way in (
-            (others, alone),
-            (others, half),
-            ("whether the same completion stands in its batch twice", twice),
-        ):
-            got = self.rewards(way)
-            expected = [first[place % len(first)] for place in range(len(got))]
-            if not same(got, expected):
-                yield self._other("depends_on_siblings", what, expected, got)
-                return
+    @cached_property
+    def second(self) -> list[float]:
+        """The same again."""
+        return self.rewards(self.rows) if self.first else []
 
-    def _other(self, code: str, what: str, first: Sequence[float], other: Sequence[float]) -> Finding:
-        places = _differing(first, other)
-        return _finding(
-            code,
-            "high",
-            f"gives a completion another reward by {what}: {len(places)} of {len(other)} rows, by up to "
-            f"{largest(first, other):.3g}",
-            len(other),
-            tuple(self._example(place % len(self.rows), other[place], first[place]) for place in places[:3]),
-        )
+    @property
+    def unsteady(self) -> bool:
+        """Whether the same rows earn something else the second time."""
+        return not _same(self.first, self.second)
 
-    def _example(self, place: int, got: float, before: float) -> Example:
-        row = self.rows[place]
-        shown = {name: row[name] for name in ("completion", "ground_truth") if name in row}
-        return Example(
-            row.get("rollout_id"), shown, got, None, probe="contract", said=f"{got:.6g}, before {before:.6g}"
-        )
+    @cached_property
+    def elsewhere(self) -> list[float]:
+        """The same in another process."""
+        with _one_process(self.seconds) as fresh:
+            return self.rewards(self.rows, limit=fresh)
+
+    @cached_property
+    def turned(self) -> list[float]:
+        """The same of the rows in the opposite order."""
+        return self.rewards(self.rows[::-1])[::-1]
 
     @cached_property
     def varied(self) -> list[dict[str, Any]]:
@@ -204,141 +182,197 @@ class _Trial:
         if self.limit is None:
             return rows
         with TimeLimit(self.limit.seconds, patience=1, processes=1) as limit:
-            _, found = self.evaluated([rows], limit=limit)
+            found = self.evaluated(rows, limit, self.reward)
+        said = [[found.reason(name, at) or "" for name in found.components] for at in range(len(rows))]
         ended = (LATE, UNTRIED, ENDED)
         return [
             row
-            for place, row in enumerate(rows)
-            if not any(
-                mark in (found.reason(name, place) or "") for name in found.components for mark in ended
-            )
+            for row, reasons in zip(rows, said, strict=True)
+            if not any(mark in reason for mark in ended for reason in reasons)
         ]
 
-    def changed(self) -> Iterator[Finding]:
-        """No argument may be changed: the trainer uses it again."""
-        rows = [*self.rows, *self.varied]
-        for lasting in (False, True):  # of rows by themselves, then of those that only stand in a list
-            _, found = self.evaluated([rows], watching(self.reward, lasting=lasting))
-            for name, outcome in found.components.items():
-                reasons = outcome.reasons
-                places = sorted(place for place, reason in reasons.items() if CHANGED in reason)
-                if places:
-                    what = str(reasons[places[0]])
-                    what = what[what.index(CHANGED) :]
-                    where = "where several rows come together" if lasting else _share(places, rows)
-                    row = rows[places[0]]
-                    earned = self.rewards([[row]])[0]
-                    yield _finding(
-                        "changes_arguments",
-                        "high",
-                        f"{what}, {where}: the trainer uses the same object again",
-                        len(rows),
-                        (_shown(row, earned, what),),
-                        name if len(self.reward.names) > 1 else None,
-                    )
-                    return
-
-    def nan_for_none(self, unjudged: Sequence[Row]) -> Iterator[Finding]:
-        """A NaN that the trainer takes for ``None``, which may not be what was meant."""
-        if not any(isinstance(item, trl.Function) for item in self.reward.functions):
-            return
-        rows = [*unjudged[:ROWS], *self.varied]
-        _, found = self.evaluated([rows], watching(self.reward, nan=True))
-        for name, outcome in found.components.items():
-            places = sorted(place for place, reason in outcome.reasons.items() if NAN in reason)
-            if places:
-                yield _finding(
-                    "nan_for_none",
-                    "warn",
-                    f"{NAN} {_share(places, rows)} that were tried: TRL takes it for None, so that these "
-                    "completions are left out, neither punished nor paid; return None where that is meant, "
-                    "and a number where the completion is bad",
-                    len(rows),
-                    (_shown(rows[places[0]], math.nan, NAN),),
-                    name if len(self.reward.names) > 1 else None,
-                )
-                return
-
-    def undeclared(self) -> Iterator[Finding]:
-        """A column that is read must be asked for by name, or a trainer without it fails late."""
-        adapters = [function for function in self.reward.functions if isinstance(function, Adapter)]
-        if not adapters or ROLLOUT not in self.reward.needs:
-            return
-        asked = {*self.reward.needs, *CANONICAL, *FAMILIAR}
-        for adapter in adapters:
-            asked |= {*adapter.needs, *parameters(adapter.function)}
-        others = [
-            name for name in dict.fromkeys(name for row in self.rows for name in row) if name not in asked
-        ]
-        whole = [[row] for row in self.rows]
-        if not others:
-            return
-        first = self.rewards(whole)
-        without = self.rewards([[_without(row, others)] for row in self.rows])
-        if same(first, without):
-            return
-        read = []
-        for name in others:
-            got = self.rewards([[_without(row, [name])] for row in self.rows])
-            if not same(first, got):
-                read.append(name)
-        yield _finding(
-            "undeclared_column",
-            "warn",
-            f"reads columns that it does not ask for by name: {most(read or others)}; without them it gives "
-            "something else, or fails",
-            len(self.rows),
+    def moved(self, got: Sequence[float], by: str = "") -> Broken | None:
+        """What another way of scoring (the same rows once or again and again) gives otherwise."""
+        count = len(self.rows)
+        before = [self.first[place % count] for place in range(len(got))]
+        places = [place for place in range(len(got)) if not _same([before[place]], [got[place]])]
+        if not places:
+            return None
+        steps = [abs(got[place] - before[place]) for place in places]
+        largest = max((step for step in steps if not math.isnan(step)), default=0.0)
+        examples = tuple(
+            _example(self.rows[at % count], got[at], f"{got[at]:.6g}, before {before[at]:.6g}")
+            for at in places[:3]
         )
+        return Broken(f"{by}{len(places)} of {len(got)} rows, by up to {largest:.3g}", examples)
+
+    def watched(self, rows: Sequence[Row], mark: str, **options: bool) -> tuple[Broken, list[int]] | None:
+        """Where a watched function raises what has this mark, and at which rows."""
+        found = self.evaluated(rows, self.limit, watching(self.reward, **options))
+        for name, outcome in found.components.items():
+            places = sorted(place for place, reason in outcome.reasons.items() if mark in reason)
+            if places:
+                reason, row = str(outcome.reasons[places[0]]), rows[places[0]]
+                reason = reason[reason.index(mark) :]
+                shown = (_example(row, math.nan if mark == NAN else self.rewards([row])[0], reason),)
+                return Broken(reason, shown, name if len(self.reward.names) > 1 else None), places
+        return None
 
 
-def _share(places: Sequence[int], rows: Sequence[Row]) -> str:
-    return f"on {len(places)} of {len(rows)} rows"
-
-
-def _shown(row: Row, earned: float, said: str) -> Example:
-    """A row that shows a finding, and what it earns."""
-    shown = {name: row[name] for name in ("completion",) if name in row}
+def _example(row: Row, earned: float, said: str) -> Example:
+    shown = {name: row[name] for name in ("completion", "ground_truth") if name in row}
     return Example(row.get("rollout_id"), shown, earned, None, probe="contract", said=said)
 
 
-def _without(row: Row, names: Sequence[str]) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if name not in names}
-
-
-def _differing(first: Sequence[float], second: Sequence[float]) -> list[int]:
-    """The places at which they differ."""
-    return [place for place in range(len(second)) if not same([first[place]], [second[place]])]
-
-
-def same(first: Sequence[float], second: Sequence[float]) -> bool:
+def _same(first: Sequence[float], second: Sequence[float]) -> bool:
     """Whether the rewards are the same, missing ones as well."""
-    return len(first) == len(second) and bool(
-        np.allclose(first, second, rtol=1e-9, atol=1e-9, equal_nan=True)
+    return len(first) == len(second) and np.allclose(first, second, rtol=1e-9, atol=1e-9, equal_nan=True)
+
+
+@rule(
+    "warn",
+    "cannot be sent to another process, as parallel scoring and time limits need: {what}",
+    rowless=True,
+)
+def not_picklable(trial: Trial) -> Broken | None:
+    return Broken(trial.unsendable) if trial.unsendable else None
+
+
+@rule("high", "is random: it gives the same rows something else in every process, {what}")
+def differs_between_calls(trial: Trial) -> Broken | None:
+    differs = trial.unsteady and not _same(trial.first, trial.elsewhere)
+    return trial.moved(trial.second) if differs else None
+
+
+@rule("high", "keeps something from call to call: the same rows earn something else afterwards, {what}")
+def hidden_state(trial: Trial) -> Broken | None:
+    differs = trial.unsteady and _same(trial.first, trial.elsewhere)
+    return trial.moved(trial.second) if differs else None
+
+
+@rule("high", "does not read the completion: it differs between prompts only", steady=True)
+def ignores_completion(trial: Trial) -> Broken | None:
+    """The completions of other rows, nothing, and the truth, bare and in the usual marks."""
+    rows, first = trial.rows, trial.first
+    if by_group(trial.reward) or _same(first, [first[0]] * len(first)):
+        return None
+    texts = [str(row.get("completion")) for row in rows]
+    truths = [str(row.get("ground_truth")) for row in rows]
+    marked = [rf"<answer>{truth}</answer> \boxed{{{truth}}} #### {truth}" for truth in truths]
+    half = len(rows) // 2
+    for others in (texts[1:] + texts[:1], texts[half:] + texts[:half], [""] * len(rows), truths, marked):
+        got = trial.rewards([rewritten(row, text) for row, text in zip(rows, others, strict=True)])
+        if not _same(first, got):
+            return None
+    return Broken("", tuple(_example(row, first[at], "") for at, row in enumerate(rows[:3])))
+
+
+@rule("high", "gives a completion another reward by {what}", steady=True)
+def depends_on_order(trial: Trial) -> Broken | None:
+    rows = "its siblings" if by_group(trial.reward) else "the rows in a batch"
+    return trial.moved(trial.turned, f"the order of {rows}: ")
+
+
+@rule("high", "gives a completion another reward by {what}", steady=True)
+def depends_on_siblings(trial: Trial) -> Broken | None:
+    rows = trial.rows
+    if by_group(trial.reward) or depends_on_order.tries(trial):
+        return None
+    others = "which other completions stand in its batch: "
+    again = "whether the same completion stands in its batch twice: "
+    return (
+        trial.moved(trial.rewards(*([row] for row in rows)), others)
+        or trial.moved(trial.rewards(rows[: len(rows) // 2]), others)
+        or trial.moved(trial.rewards([*rows, *rows]), again)
     )
 
 
-def largest(first: Sequence[float], second: Sequence[float]) -> float:
-    """The largest difference of two rewards; 0 where one is missing."""
-    return max(
-        (abs(a - b) for a, b in zip(first, second, strict=False) if not math.isnan(a - b)), default=0.0
-    )
+@rule("high", "{what}: the trainer uses the same object again")
+def changes_arguments(trial: Trial) -> Broken | None:
+    """Rows by themselves, then those that only stand in a list with others."""
+    rows = [*trial.rows, *trial.varied]
+    for lasting in (False, True):
+        found = trial.watched(rows, CHANGED, lasting=lasting)
+        if found is not None:
+            broken, places = found
+            on = "where several rows come together" if lasting else f"on {len(places)} of {len(rows)} rows"
+            return replace(broken, what=f"{broken.what}, {on}")
+    return None
 
 
-def _finding(
-    code: str,
-    severity: str,
-    says: str,
-    n: int = 1,
-    examples: tuple[Example, ...] = (),
-    component: str | None = None,
-) -> Finding:
-    return Finding(
-        code,
-        severity,
-        component,
-        {"kind": "contract", "value": 1.0, "says": says},
-        n,
-        None,
-        family="contract",
-        examples=examples,
-    )
+@rule(
+    "warn",
+    "gives NaN {what} that were tried: TRL takes it for None and leaves these completions out, neither "
+    "punished nor paid; return None where that is meant, and a number where the completion is bad",
+)
+def nan_for_none(trial: Trial) -> Broken | None:
+    """Rows that were not judged, too: a NaN may be the reason."""
+    if not any(isinstance(item, trl.Function) for item in trial.reward.functions):
+        return None
+    unjudged = [row for row, got in trial.calibration.pool if not got.judged and not got.failures]
+    rows = [*unjudged[:ROWS], *trial.varied]
+    found = trial.watched(rows, NAN, nan=True)
+    if found is None:
+        return None
+    broken, places = found
+    return replace(broken, what=f"on {len(places)} of {len(rows)} rows")
+
+
+@rule("high", "gives {what}")
+def outside_trainer_range(trial: Trial) -> Broken | None:
+    """Scores of the log that leave the range that the trainer wants, of components that declare none."""
+    modules = {type(item).__module__.rpartition(".")[2] for item in trial.reward.functions}
+    wanted = [item for item in TARGETS if item.name in modules and item.abilities.bounds]
+    free = [item.name for inner in trial.reward.inner for item in inner.components if item.range is None]
+    for target in wanted:
+        low, high = target.abilities.bounds or (-math.inf, math.inf)
+        for name in free:
+            scored = [(row, got.scores[name]) for row, got in trial.calibration.pool if name in got.scores]
+            beyond = [(row, score) for row, score in scored if score < low or score > high]
+            if beyond:
+                worst = max((score for _, score in beyond), key=lambda score: abs(score - (low + high) / 2))
+                return Broken(
+                    f"{worst:g} and the like to {len(beyond)} of {len(scored)} completions, and "
+                    f"{target.title} wants [{low:g}, {high:g}]",
+                    tuple(_example(row, score, f"{score:g}") for row, score in beyond[:3]),
+                    name if len(trial.reward.names) > 1 else None,
+                )
+    return None
+
+
+@rule(
+    "warn",
+    "reads columns that it does not ask for by name: {what}; without them it gives something else, or fails",
+    steady=True,
+)
+def undeclared_column(trial: Trial) -> Broken | None:
+    """Columns are taken away that it does not ask for by name: a trainer without them fails late."""
+    adapters = [item for item in trial.reward.functions if isinstance(item, Adapter)]
+    if not adapters or ROLLOUT not in trial.reward.needs:
+        return None
+    asked = {*trial.reward.needs, *CANONICAL, *FAMILIAR}
+    asked |= {name for item in adapters for name in (*item.needs, *parameters(item.function))}
+    others = list(dict.fromkeys(name for row in trial.rows for name in row if name not in asked))
+
+    def reads(*names: str) -> bool:
+        kept = [{name: row[name] for name in row if name not in names} for row in trial.rows]
+        return not _same(alone, trial.rewards(*([row] for row in kept)))
+
+    alone = trial.rewards(*([row] for row in trial.rows)) if others else []
+    if not others or not reads(*others):
+        return None
+    return Broken(most([name for name in others if reads(name)] or others))
+
+
+RULES = (
+    not_picklable,
+    differs_between_calls,
+    hidden_state,
+    ignores_completion,
+    depends_on_order,
+    depends_on_siblings,
+    changes_arguments,
+    outside_trainer_range,
+    nan_for_none,
+    undeclared_column,
+)

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from rewardkit.probes.contract.backtracking import weaknesses
-from rewardkit.probes.contract.patterns_used import patterns_in
+from rewardkit.probes.contract.backtracking import slow_texts
+from rewardkit.probes.contract.constants import patterns_in
 from rewardkit.probes.strategies.attempts import Attempt, Probe, probe_of
 from rewardkit.probes.subjects.subject import Subject
 
 __all__ = ["PATTERNS", "PROBES", "of_patterns"]
-
-QUADRATIC = 5_000
-"""Characters on which a quadratic pattern is tried: it takes a moment there, a cubic one for ever."""
 
 LONG = 100_000  # characters: what is slow beyond is not worth a line
 TALL = 40_000  # characters that a policy may well write
@@ -93,14 +90,10 @@ PATTERNS = Probe(
 
 
 def of_patterns(functions: Iterable[Any], subject: Subject) -> Iterator[Attempt]:
-    """Attempts with the texts on which patterns in the code of functions are slow, the shortest first."""
-    patterns = dict.fromkeys(pattern for function in functions for pattern in patterns_in(function))
-    for pattern in patterns:
-        for weakness in weaknesses(pattern):
-            endless = weakness.kind == "exponential"
-            for text in weakness.texts if endless else (weakness.text(QUADRATIC),):
-                yield Attempt.of(text)
-                yield Attempt.of(subject.format.write(text))
+    """Attempts with the texts on which patterns in the code of functions are slow, as they are and marked."""
+    for text in slow_texts(patterns_in(functions)):
+        yield Attempt.of(text)
+        yield Attempt.of(subject.format.write(text))
 
 
 PROBES = (PATTERNS, huge_powers, left_open, runs_for_ever, deep_nesting, long_runs, very_long)

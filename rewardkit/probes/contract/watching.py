@@ -16,7 +16,7 @@ from rewardkit.rewards.signature import is_async
 from rewardkit.scoring.deadlines import TimeLimit
 from rewardkit.targets.adapter import Adapter
 
-__all__ = ["CHANGED", "NAN", "Watched", "Wrapped", "varied", "watching", "wrapping"]
+__all__ = ["CHANGED", "NAN", "Watched", "Wrapped", "rewritten", "varied", "watching", "wrapping"]
 
 CHANGED = "changed its argument"
 NAN = "gives NaN"
@@ -147,15 +147,15 @@ def varied(rows: Iterable[Row]) -> list[dict[str, Any]]:
     return [_in_form(row, FORMS[place % len(FORMS)]) for place, row in enumerate(rows)]
 
 
+def rewritten(row: Row, completion: str | None, **texts: str) -> dict[str, Any]:
+    """The row with another completion, and other texts, in all the columns that hold them."""
+    others = [key for key in row if key not in TEXTS]
+    held = {name: [key for key in others if row[key] is row[name]] for name in TEXTS if name in row}
+    names = {name: next(iter(keys), name) for name, keys in held.items()}
+    return Variants(names).of(row, completion, **texts)
+
+
 def _in_form(row: Row, form: Callable[[str], str]) -> dict[str, Any]:
     texts = {name: row[name] for name in TEXTS if isinstance(row.get(name), str)}
-    names = {name: _alias(row, name) for name in texts}
-    changed = {name: FORMS[0](text) for name, text in texts.items() if name != "completion"}
-    completion = form(texts["completion"]) if "completion" in texts else None
-    return Variants(names).of(row, completion, **changed)
-
-
-def _alias(row: Row, name: str) -> str:
-    """The log's own name for a column, under which it stands in the row as well."""
-    others = (key for key, value in row.items() if key not in TEXTS and value is row[name])
-    return next(others, name)
+    completion = form(texts.pop("completion")) if "completion" in texts else None
+    return rewritten(row, completion, **{name: FORMS[0](text) for name, text in texts.items()})

@@ -91,7 +91,7 @@ def _of_all(code: str, family: str, evidence: Mapping[str, Any], calibration: Ca
     )
 
 
-WRONG_MODES = {"deaf": "ignores_truth", "inverted": "inverted", "unread": "ignores_completion"}
+WRONG_MODES = {"deaf": "ignores_truth", "inverted": "inverted"}
 
 
 def wrong_mode(mode: str, tried: int, part: str = "") -> Finding:

@@ -73,6 +73,7 @@ FIXES = {
     "depends_on_order": "Score each row by itself, or declare it: rk.Component(..., group=True).",
     "depends_on_siblings": "Declare it with rk.Component(..., group=True), or use rk.weigh.standardise().",
     "changes_arguments": "Work on a copy, `texts = list(completions)`: lists belong to the trainer.",
+    "outside_trainer_range": "Scale or clip the score, and give penalties a negative weight in the trainer.",
     "undeclared_column": "Ask for the column by name, as a parameter of the function.",
 }
 """What to do, by code; for codes that are not named by family."""

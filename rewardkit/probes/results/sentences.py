@@ -59,8 +59,6 @@ SAYINGS = {
     "constant": "Always {value:g}. {many} scored completions earned it, {alike}: it teaches nothing.",
     "ignores_truth": "Ignores the ground truth. Right and wrong answers earned the same in all formats "
     "({tried:,} completions tried).",
-    "ignores_completion": "Ignores the completion. Whatever was written to a prompt earned the same, nothing "
-    "at all included ({tried:,} completions tried).",
     "inverted": "Upside down. Wrong answers earned more than right ones in all formats ({tried:,} "
     "completions tried).",
     "always_errors": "Fails on everything. {many} completions raised an error: {reason}.",

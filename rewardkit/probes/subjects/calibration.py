@@ -159,25 +159,12 @@ class _Chooser:
         elif part.seen.constant:
             self.modes[part.name] = "constant"
             self.constants[part.name] = (part.seen.low, part.seen.count)
-        elif self._unread(part):
-            self.modes[part.name] = "unread"
         elif self._truth_matters(part):
             self._say(part, "unknown", self._nothing_right(part))
         elif asks_for_truth(self.log.tries.reward):
             self.modes[part.name] = "deaf"
         else:
             self._without_truth(part, count)
-
-    def _unread(self, part: Part) -> bool:
-        """Whether different completions of a prompt all earn the same, an empty one too."""
-        prompts = self.log.by_prompt(self.log.ranked(part.places)).values()
-        firsts = [self.log.plain(some[0], part) for some in prompts]
-        empty = self.log.rewards(part, [(one, "") for one in firsts])
-        return all(
-            abs(self.log.earned(place) - reward) <= 1e-9
-            for some, reward in zip(prompts, empty, strict=True)
-            for place in some
-        )
 
     def _nothing_right(self, part: Part) -> str:
         scored = len(self.log.ranked(part.places))

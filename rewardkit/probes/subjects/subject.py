@@ -81,10 +81,10 @@ class Calibration:
 
     `pool` are rollouts with what they earned. `modes` says of each part: "truth" where answers are held
     against the truth, "no truth" where the reward does not ask for it or the rollouts have none, "deaf" where
-    it asks for it and pays right and wrong alike, "inverted" where wrong answers earn more, "unread" where
-    all completions of a prompt earn the same, and "unknown" where no right answer is paid more than a wrong
-    one; `why` then says what would be needed. "slow" is a part for which the budget was over before that,
-    and "constant" one of which all completions earn the same: what, and of how many, is in `constants`.
+    it asks for it and pays right and wrong alike, "inverted" where wrong answers earn more, and "unknown"
+    where no right answer is paid more than a wrong one; `why` then says what would be needed. "slow" is a
+    part for which the budget was over before that, and "constant" one of which all completions earn the same:
+    what, and of how many, is in `constants`.
     """
 
     subjects: tuple[Subject, ...]
@@ -98,7 +98,7 @@ class Calibration:
     @property
     def mode(self) -> str:
         """The mode of all parts; of several the one that tells most."""
-        names = ("truth", "no truth", "deaf", "inverted", "unread")
+        names = ("truth", "no truth", "deaf", "inverted")
         return next((name for name in names if name in self.modes.values()), "unknown")
 
     @property
