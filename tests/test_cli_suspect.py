@@ -134,7 +134,7 @@ def test_the_log_of_a_trainer_is_read_with_its_own_scores():
 def test_a_patch_that_hangs_ends_with_the_budget_and_says_so():
     result = run("scored", "--pattern", PATTERN, "--patched", "own.py:hanging", "--timeout", "0.2")
     assert result.exit_code == 0
-    assert "'hanging' was tried on none of the completions: each of the first calls took" in result.stdout
+    assert "'hanging' was not tried on 156 of 160 completions: each of the first calls took" in result.stdout
     slow = record(
         run("scored", "--pattern", PATTERN, "--patched", "own.py:slow", "--budget", "0.5", "--timeout", "0",
             "--json")
@@ -146,7 +146,7 @@ def test_none_found_is_no_failure():
     result = run("scored", "--pattern", "no such text")
     assert (result.exit_code, result.stdout.splitlines()[0]) == (
         0,
-        "suspects by 'flawed': none of 160 completions match the pattern 'no such text'",
+        "Suspects by 'flawed': No suspects: none of 160 completions match the pattern 'no such text'.",
     )
 
 
@@ -165,10 +165,10 @@ def test_the_same_seed_gives_the_same_bytes_and_another_one_another_interval():
         (("scored", "--like", "1003"), "like='1003' is no rollout_id of these scores"),
         (
             ("scored", "--like=-1"),
-            "like='-1' is no rollout_id of these scores, which has ones such as 0; give",
+            "like='-1' is no rollout_id of these scores, which have ones such as 0; give",
         ),
         (("scored", "--pattern", ""), "pattern '' is empty"),
-        (("scored", "--pattern", "a", "--alike", "0.6"), "alike=0.6 is the likeness of what is like"),
+        (("scored", "--pattern", "a", "--alike", "0.6"), "alike=0.6 goes with like=, and pattern= is given"),
         (("scored", "--pattern", "a", "--budget", "0"), "0.0 is not in the range"),
         (("scored", "--pattern", "(a"), "pattern '(a' does not compile: missing )"),
         (("scored", "--pattern", "a", "--label", "god"), "did you mean 'good'?"),

@@ -1,9 +1,9 @@
 """Likeness of completions by their form: what stands where, not which words or which answer.
 
-A completion is read as signs: its tags, fences, LaTeX commands and punctuation are kept, a number is `0`, a
-lone capital letter (an option) `X`, words in a row are one `w`, and what comes three times or more in a row
-is one sign, `…` and what is repeated. Its form is the set of its signs, of their neighbours, and of what
-stands between two tags, lines or fences.
+A completion is read as signs: its tags, fences, LaTeX commands and punctuation are kept, a number is
+‹number›, a lone capital letter (an option) ‹letter›, words in a row are one ‹words›, and what comes three
+times or more in a row is one sign, `…` and what is repeated. Its form is the set of its signs, of their
+neighbours, and of what stands between two tags, lines or fences.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+import regex as engine
 from numpy.typing import NDArray
 
 __all__ = ["ALIKE", "Likeness", "form_of", "likeness"]
 
-ALIKE = 0.55
+ALIKE = 0.48
 """Likeness from which on a completion is like another. Our choice: planted copies are above it."""
 RARE = 30
 """One in so many completions is the least share that weighs: a rarer feature weighs as much. Our choice."""
@@ -32,13 +33,6 @@ TRAITS = 3
 """Traits that are told. Our choice."""
 RARE_TRAIT = 0.2
 """Share of the completions below which a trait is rare, and told. Our choice."""
-_SAID = {
-    "0": "\u2039number\u203a",
-    "w": "\u2039words\u203a",
-    "X": "\u2039letter\u203a",
-    "\n": "\u2039line break\u203a",
-}
-"""What stands for many signs, as it is told: so that it is not read as the sign itself."""
 
 _SIGN = re.compile(
     r"""(?P<tag></?[A-Za-z][\w-]{0,30}+)[^<>\n]{0,60}+>
@@ -52,8 +46,11 @@ _SIGN = re.compile(
     re.VERBOSE,
 )
 _EDGE = re.compile(r"(<[A-Za-z][\w-]{0,30}+[^<>\n]{0,60}+>)\s++|(?<!\s)\s++(?=</)")
-_STANDS_FOR = {"fence": "```", "number": "0", "letter": "X", "word": "w", "line": "\n"}
-_REPEATED = re.compile(r"(.)\1{2,}+|((.{1,23}?).)\2+\3", re.DOTALL)  # the last round may lack its last sign
+_REPEATED = engine.compile(r"(?<!\S)((?:\S+ ){1,8}?)\1{2,}")  # re gives no group here
+NO_BREAK = "\u00a0"
+WORDS, NEWLINE = "\u2039words\u203a", "\u2039newline\u203a"
+_STANDS_FOR = {"number": "\u2039number\u203a", "letter": "\u2039letter\u203a"}
+_STANDS_FOR |= {"fence": "```", "word": WORDS, "line": NEWLINE}
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +58,7 @@ class Likeness:
     """How much each completion is like one: `values` (rows,) from 0 to 1.
 
     `traits` are the rarest features of that one, with the share of the completions that have each: only those
-    that fewer than `RARE_TRAIT` have. What stands for many is in ‹ ›, as ‹number›.
+    that fewer than `RARE_TRAIT` have.
     """
 
     values: NDArray[np.float64]
@@ -89,29 +86,22 @@ def likeness(completion: str, others: Sequence[str]) -> Likeness:
     like = {text: min(1.0, sum(weight[name] for name in some) / whole) for text, some in shared.items()}
     share = {name: count[name] / total for name in own}
     rarest = sorted(own, key=lambda name: (share[name], len(name), name))[:TRAITS]
-    traits = tuple((_said(name), share[name]) for name in rarest if share[name] < RARE_TRAIT)
+    traits = tuple((name, share[name]) for name in rarest if share[name] < RARE_TRAIT)
     return Likeness(np.array([like[text] for text in others]), traits)
-
-
-def _said(feature: str) -> str:
-    r"""A feature as a person reads it.
-
-    >>> _said("between <answer> and </answer>: 0 w"), _said("\n <answer>"), _said("… 90 % w>")
-    ('between <answer> and </answer>: ‹number› ‹words›', '‹line break› <answer>', '… 90 % w>')
-    """
-    return re.sub(r"(?<![^ \u2026])(?:[0wX](?![^ ])|\n(?![^ :]))", lambda match: _SAID[match[0]], feature)
 
 
 def form_of(completion: str) -> frozenset[str]:
     """The features of a completion's form.
 
     >>> max(form_of("<answer>4 or 5</answer>"), key=len)
-    'between <answer> and </answer>: 0 w 0'
+    'between <answer> and </answer>: ‹number› ‹words› ‹number›'
     """
     text = completion
     if len(text) > LONGEST:
         text = text[: LONGEST // 2] + text[-LONGEST // 2 :]
-    order = ["^", *_runs(_signs(text)), "$"]
+    signs = "".join(f"{sign} " for sign in _signs(text))
+    signs = _REPEATED.sub(lambda match: f"\u2026{match[1].strip().replace(' ', NO_BREAK)} ", signs)
+    order = ["^", *signs.split(" ")[:-1], "$"]
     pairs = (f"{left} {right}" for left, right in pairwise(order))
     return frozenset([*order, *pairs, *_places(order)])
 
@@ -122,35 +112,16 @@ def _signs(text: str) -> list[str]:
     for match in _SIGN.finditer(_EDGE.sub(r"\1", text.strip())):
         kind = str(match.lastgroup)
         sign = f"{match['tag'].lower()}>" if kind == "tag" else _STANDS_FOR.get(kind, match[0])
-        if sign != "w" or found[-1] != "w":
+        if sign != WORDS or found[-1] != WORDS:
             found.append(sign)
     return found[1:]
-
-
-def _runs(signs: Sequence[str]) -> list[str]:
-    """The signs, with what comes three times or more in a row as one: from its least beginning."""
-    codes: dict[str, str] = {}
-    for sign in signs:
-        codes.setdefault(sign, chr(0x10000 + len(codes)))
-    names = {code: sign for sign, code in codes.items()}
-    text = "".join(codes[sign] for sign in signs)
-    found: list[str] = []
-    at = 0
-    while match := _REPEATED.search(text, at):
-        unit, end = match[1] or match[2], match.end()
-        while end < len(text) and text[end] == text[end - len(unit)]:
-            end += 1
-        turned = min([names[code] for code in unit[start:] + unit[:start]] for start in range(len(unit)))
-        found += [*(names[code] for code in text[at : match.start()]), f"\u2026{' '.join(turned)}"]
-        at = end
-    return [*found, *(names[code] for code in text[at:])]
 
 
 def _places(order: Sequence[str]) -> Iterator[str]:
     """What stands between two signs that are tags, fences, line breaks or an end."""
     left, between = order[0], list[str]()
     for sign in order[1:]:
-        if sign not in ("\n", "$", "```") and not (len(sign) > 2 and sign.startswith("<")):
+        if sign not in (NEWLINE, "$", "```") and not (len(sign) > 2 and sign.startswith("<")):
             between.append(sign)
             continue
         again = any(inner.startswith("\u2026") and len(inner) > 1 for inner in between)
