@@ -14,6 +14,7 @@ import rewardkit as rk
 from rewardkit.cli.output import plain
 from rewardkit.probes.suspects.rightness import rightness
 from rewardkit.probes.suspects.suspect import suspect
+from rewardkit.probes.suspects.suspicion import Contrast
 
 
 def listed(completion, ground_truth):
@@ -158,6 +159,7 @@ def test_a_slice_in_which_they_are_is_told_and_one_that_has_its_share_is_not(sco
     assert math.isinf(hard.lift) and hard.contrast.interval[0] > 0
     assert told["task", "easy"].contrast.difference == -0.25
     assert "half" not in {column for column, _ in told}
+    assert "task=hard" in repr(found) and "task=easy" not in repr(found)  # which follows
 
 
 def test_a_column_of_many_values_or_of_few_prompts_is_no_slice_unasked():
@@ -384,6 +386,24 @@ def test_a_loss_is_one_of_rank(patch, lost):
     reward = rk.Reward("patch", components=[rk.Component("patch", lambda completion, ground_truth: float(
         patch(completion, ground_truth)), range=None)])  # fmt: skip
     assert len(suspect(rk.score(STRICT, made()), pattern="99", patched=reward).patched.lost) == lost
+
+
+def uneven(completion, ground_truth):
+    """Takes most from the right answer 1, and puts wrong ones above the right answer 0."""
+    right = exact(completion, ground_truth)
+    return {"0": 0.5 if right else 1.0, "1": 0.0, "2": 1.0}.get(ground_truth, float(right))
+
+
+def test_those_that_no_longer_earn_come_first_then_those_that_lose_most():
+    rows = [row for row in made() if row["ground_truth"] not in "12" or row["is_right"]]
+    patch = rk.Reward("uneven", components=[rk.Component("uneven", uneven)])
+    lost = suspect(rk.score(STRICT, rows), pattern="99", patched=patch).patched.lost
+    assert lost["pushed down"].tolist() == [True] * 8 + [False] * 8
+    assert lost["patched"].tolist() == [0.5] * 8 + [0.0] * 8
+
+
+def test_a_difference_that_is_a_rounding_error_is_unclear():
+    assert Contrast(1.0, 1.0, (1e-17, 1e-16)).unclear and not Contrast(1.0, 0.9, (0.05, 0.15)).unclear
 
 
 def test_right_ones_that_fall_with_all_their_siblings_lose_too():

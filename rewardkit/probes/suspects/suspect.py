@@ -59,20 +59,19 @@ def suspect(
 ) -> Suspicion:
     """The completions that look like an exploit: how many, since when, where, and what pays them.
 
-    Looked for is one of: those whose form is `like` that of the completion of a rollout_id, by `alike` or
-    more of `probes.likeness.likeness` (``None``: its `ALIKE`); those in which a regular expression,
-    `pattern`, is found; those of which a `predicate` is true, a function that asks for columns, fields and
-    scores by parameter name. Told are their share with an interval, the first step with any, where they are
-    more or less often (`by`: the columns; else all of few values) at a level for all slices together, their
-    mean advantage under `training` and that of the rest, which components pay them, and where there is a
-    `label` how many are right. A `patched` reward, or its scores, is held against the same rows: how many
-    suspects still earn, and which right completions (by the label; else as `probes.rightness.rightness`
-    knows them) would get less, the suspects among them apart. `timeout` bounds each call of the predicate and
-    of the patched reward, as in `score`; `budget` are seconds for all of the patched reward, and what it was
-    not tried on is said; ``progress=True`` shows a bar. Intervals are a bootstrap over prompts, seeded.
-    InputError: none of the three or several, `alike` without `like`, an id, column or label that is not
-    there, a pattern that is empty, does not compile or takes longer than a second on a completion, a
-    predicate that fails or answers with no bool. RewardError: the patched reward lacks a column.
+    Give one filter: `like`, a rollout_id, for completions whose form is like its own (a likeness of `alike`
+    or more, from 0 to 1); `pattern`, a regular expression; or `predicate`, a function that asks for columns,
+    fields and scores by parameter name and answers True or False. The `Suspicion` has their share, the first
+    step, the values of columns (`by`; else every column of few values) where they are more or less often,
+    their mean advantage under `training` against the rest, what each component pays them, and with a `label`
+    how many are right. A `patched` reward, or its scores, is held against the same rows: how many suspects
+    still earn, and which right completions lose (right by the label, else by `rightness`).
+
+    `timeout` bounds each call of the predicate and of the patched reward; `budget` are seconds for the whole
+    patched reward, of which one group at least is scored; what was not tried is told. ``progress=True`` shows
+    a bar. Intervals are a bootstrap over prompts, seeded. InputError: no filter or several, an id, column or
+    label that is not there, a pattern that is empty, does not compile or takes longer than a second, a
+    predicate that fails or answers no bool. RewardError: the patched reward lacks a column.
 
     >>> import rewardkit as rk
     >>> scores = rk.score(rk.load_reward("gallery:arithmetic"), "gallery:arithmetic")
@@ -100,8 +99,9 @@ def suspect(
     first = steps["step"][steps["found"] > 0].tolist()
     after = None
     if patched is not None:
-        right = rightness(scores, views, advantages)
-        if labelled is not None:
+        if labelled is None:
+            right = rightness(scores, views, advantages)
+        else:
             right = Rightness(labelled, f"that are right by {label!r}", np.ones(len(labelled), dtype=bool))
         notes += [BY_ITSELF] if right.by_itself else []
         other, why = patched, ""

@@ -223,8 +223,10 @@ class Suspicion:
             faults = [f"{counted(unjudged, 'completion')} without a reward"] * bool(unjudged)
             faults += [f"{counted(patched.earn, 'suspect')} still paid"] * bool(patched.earn)
             faults += [f"{counted(lost, 'right completion')} that lose"] * bool(lost)
-            does = f"mend {patched.reward!r}: {', '.join(faults)}" if faults else f"use {patched.reward!r}"
-            return [f"To do: {does}."]
+            if faults:
+                return [f"To do: mend {patched.reward!r}: {', '.join(faults)}."]
+            known = patched.suspects and (patched.right or patched.right_suspects)
+            return [f"To do: use {patched.reward!r}."] if known else []
         if self.verdict == "paid" and self.right and self.right.found >= self.right.rest:
             return ["To do: read them first; they are right as often as the rest."]
         if self.verdict == "paid":
