@@ -547,6 +547,9 @@ def test_bad_input_is_one_sentence(scores, given, said):
 def test_a_table_that_is_none_a_column_of_too_many_values_and_a_pattern_that_hangs_are_said():
     with pytest.raises(rk.InputError, match=r"suspect takes Scores, .* not \[\]"):
         suspect([], pattern="a")
+    one = rk.Reward("one", components=[rk.Component("one", lambda completion: 1.0)])
+    none = rk.score(one, rk.load_rollouts(made()).select([]))
+    assert "none of 0 completions" in repr(suspect(none, pattern="a", patched=one))
     rows = [{"prompt_id": f"p{row // 2}", "completion": "a" * 64 + "c", "much": row} for row in range(600)]
     scores = rk.score(rk.Reward("one", components=[rk.Component("one", lambda completion: 1.0)]), rows)
     with pytest.raises(rk.InputError, match="by='much' has 600 values, too many"):

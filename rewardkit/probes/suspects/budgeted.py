@@ -57,7 +57,7 @@ def scored_within(
             return passes[0], f"each of the first calls {LATE} {timeout:g} s"
         done += rows
         spent = time.monotonic() - began
-        most = min(GROWTH * len(rows), int(len(done) * (budget - spent) / spent))
+        most = int(min(GROWTH * len(rows), len(done) * (budget - spent) / spent))
     why = f"the budget of {budget:g} s was over (a completion takes {spent / len(done):.2g} s)"
     return _joined(passes, rollouts, done), why if groups else ""
 

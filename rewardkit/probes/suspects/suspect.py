@@ -98,7 +98,7 @@ def suspect(
     steps, slices = _steps(scores, found), _slices(scores, found, bootstrap, columns)
     first = steps["step"][steps["found"] > 0].tolist()
     after = None
-    if patched is not None:
+    if patched is not None and len(scores):
         if labelled is None:
             right = rightness(scores, views, advantages)
         else:
