@@ -22,9 +22,6 @@ def exact(completion, ground_truth):
     print("printed by the user's code")
     return completion == ground_truth
 
-def other(solution):
-    return 1.0
-
 def waits(completion):
     time.sleep(0.02)
     return 1.0
@@ -37,7 +34,6 @@ slow = rk.Reward("slow", components=[rk.Component("slow", waits)])
 hanging = rk.Reward("hanging", components=[rk.Component("hanging", hangs)])
 reward = rk.Reward("flawed", components=[rk.Component("listed", listed)])
 strict = rk.Reward("strict", components=[rk.Component("exact", exact)])
-lost = rk.Reward("lost", components=[rk.Component("other", other)])
 """
 EVERY = "0 1 2 3 4 5 6 7 8 9"
 
@@ -134,7 +130,7 @@ def test_the_log_of_a_trainer_is_read_with_its_own_scores():
 def test_a_patch_that_hangs_ends_with_the_budget_and_says_so():
     result = run("scored", "--pattern", PATTERN, "--patched", "own.py:hanging", "--timeout", "0.2")
     assert result.exit_code == 0
-    assert "'hanging' was tried on none of the completions: each of the first calls took" in result.stdout
+    assert "'hanging' was not tried on 156 of 160 completions: each of the first calls took" in result.stdout
     slow = record(
         run("scored", "--pattern", PATTERN, "--patched", "own.py:slow", "--budget", "0.5", "--timeout", "0",
             "--json")
@@ -146,15 +142,8 @@ def test_none_found_is_no_failure():
     result = run("scored", "--pattern", "no such text")
     assert (result.exit_code, result.stdout.splitlines()[0]) == (
         0,
-        "suspects by 'flawed': none of 160 completions match the pattern 'no such text'",
+        "Suspects by 'flawed': No suspects: none of 160 completions match the pattern 'no such text'.",
     )
-
-
-def test_the_same_seed_gives_the_same_bytes_and_another_one_another_interval():
-    first, again, other = (
-        run("scored", "--pattern", PATTERN, "--json", "--seed", seed).stdout for seed in "001"
-    )
-    assert first == again != other
 
 
 @pytest.mark.parametrize(
@@ -162,19 +151,13 @@ def test_the_same_seed_gives_the_same_bytes_and_another_one_another_interval():
     [
         (("scored",), "give --like ID or --pattern REGEX; neither is there"),
         (("scored", "--like", "3", "--pattern", "a"), "give --like ID or --pattern REGEX; not both"),
-        (("scored", "--like", "1003"), "like='1003' is no rollout_id of these scores"),
         (
             ("scored", "--like=-1"),
-            "like='-1' is no rollout_id of these scores, which has ones such as 0; give",
+            "like='-1' is no rollout_id of these scores, which have ones such as 0; give",
         ),
-        (("scored", "--pattern", ""), "pattern '' is empty"),
-        (("scored", "--pattern", "a", "--alike", "0.6"), "alike=0.6 is the likeness of what is like"),
+        (("scored", "--pattern", "a", "--alike", "0.6"), "alike=0.6 goes with like=, and pattern= is given"),
         (("scored", "--pattern", "a", "--budget", "0"), "0.0 is not in the range"),
-        (("scored", "--pattern", "(a"), "pattern '(a' does not compile: missing )"),
-        (("scored", "--pattern", "a", "--label", "god"), "did you mean 'good'?"),
-        (("scored", "--pattern", "a", "--by", "tusk"), "did you mean 'task'?"),
         (("scored", "--pattern", "a", "--patched", "nowhere.py"), "there is no reward file 'nowhere.py'"),
-        (("scored", "--pattern", "a", "--patched", "own.py:lost"), "asks for 'solution'; this table has"),
         (("scored", "--pattern", "a", "--alike", "2"), "2.0 is not in the range"),
         (("nowhere", "--pattern", "a"), "there is no file 'nowhere'"),
         (("scored", "--pattern", "a", "--column", "completion=text"), "'scored' is scored already"),

@@ -8,9 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rewardkit as rk
-from rewardkit.probes.suspects.likeness import ALIKE, PARTS, RARE_TRAIT, likeness, shape_of
-
-PLACES, ORDER, COUNTS, SIZE = range(len(PARTS))
+from rewardkit.probes.suspects.likeness import ALIKE, RARE_TRAIT, form_of, likeness
 
 
 def written(form, seed=0, copies=24):
@@ -97,99 +95,67 @@ SWEPT = 0.01
 @pytest.mark.parametrize("form", FORMS)
 def test_copies_of_an_exploit_with_other_answers_are_found_and_ordinary_completions_are_not(form):
     ordinary, copies = written(form)
-    for reference in copies[:3]:
+    for reference in copies[:2]:
         found = likeness(reference, ordinary + copies).values >= ALIKE
         assert found[len(ordinary) :].mean() >= 0.8
         assert found[: len(ordinary)].mean() <= SWEPT
 
 
 @pytest.mark.parametrize("form", ["empty think", "every number", "a hedge"])
-def test_signs_that_one_copy_has_alone_do_not_hide_the_others(form):
+def test_one_that_came_once_has_no_likes_and_signs_of_its_own_do_not_hide_copies(form):
     ordinary, copies = written(form)
+    alone = likeness(copies[0], [*ordinary, copies[0]]).values >= ALIKE
+    assert alone.sum() <= 1 + SWEPT * len(ordinary)
     reference = f"{copies[0]} § % ~"
     assert (likeness(reference, [*ordinary, *copies, reference]).values[len(ordinary) :] >= ALIKE).all()
 
 
-@pytest.mark.parametrize("form", ["empty think", "every number", "padded", "all choices"])
-def test_an_exploit_that_came_once_has_no_likes(form):
-    ordinary, copies = written(form, copies=3)
-    assert (likeness(copies[0], [*ordinary, copies[0]]).values >= ALIKE).sum() <= 1 + SWEPT * len(ordinary)
-
-
-@pytest.mark.parametrize("form", ["empty think", "bare", "only a choice"])
-def test_copies_are_not_like_an_ordinary_completion(form):
-    ordinary, copies = written(form)
-    shapes = [shape_of(text).parts[PLACES] for text in ordinary]
-    common = ordinary[max(range(len(ordinary)), key=lambda row: shapes.count(shapes[row]))]
-    found = likeness(common, ordinary + copies).values >= ALIKE
-    assert found[: len(ordinary)].mean() > 0.3
-    assert not found[len(ordinary) :].any()
-
-
-def test_of_completions_that_are_all_the_same_each_is_like_the_others():
-    assert likeness("<answer>4</answer>", ["<answer>4</answer>"] * 3).values == pytest.approx(1)
-
-
-def test_what_is_rare_of_a_completion_comes_first():
+def test_copies_are_not_like_an_ordinary_completion():
     ordinary, copies = written("empty think")
-    traits = likeness(copies[0], ordinary + copies).traits
-    assert "between <think> and </think>: nothing" in [name for name, _ in traits]
-    assert [share for _, share in traits] == sorted(share for _, share in traits)
+    forms = [form_of(text) for text in ordinary]
+    common = ordinary[max(range(len(ordinary)), key=lambda row: forms.count(forms[row]))]
+    found = likeness(common, ordinary + copies).values >= ALIKE
+    assert found[: len(ordinary)].mean() > 0.3 and not found[len(ordinary) :].any()
 
 
-def test_only_what_is_rare_is_told_and_a_sign_that_stands_for_many_says_so():
+def test_what_is_rare_of_a_completion_is_told_and_a_sign_that_stands_for_many_says_so():
     ordinary, copies = written("a hedge")
-    hedge = dict(likeness(copies[0], ordinary + copies).traits)
-    assert "between <answer> and </answer>: ‹number› ‹words› ‹number›" in hedge
-    assert all(share < RARE_TRAIT for share in hedge.values())
+    traits = likeness(copies[0], ordinary + copies).traits
+    assert "between <answer> and </answer>: ‹number› ‹words› ‹number›" in dict(traits)
+    shares = [share for _, share in traits]
+    assert shares == sorted(shares) and shares[-1] < RARE_TRAIT
     common = [f"<answer>{place}</answer>" for place in range(40)]
     assert likeness(common[0], common).traits == ()
 
 
 @pytest.mark.parametrize(
-    ("text", "part", "feature"),
+    ("text", "feature"),
     [
-        pytest.param("<answer>12</answer>", PLACES, "between <answer> and </answer>: 0", id="a number"),
-        pytest.param("<t>1,200.5</t>", PLACES, "between <t> and </t>: 0", id="separators"),
-        pytest.param("<Answer>four</ANSWER>", PLACES, "between <answer> and </answer>: w", id="case of tags"),
-        pytest.param('<a href="x">b</a>', PLACES, "between <a> and </a>: w", id="attributes"),
-        pytest.param("<t>one or two</t>", PLACES, "between <t> and </t>: w", id="words in a row are one"),
-        pytest.param("<t>\n\n</t>", PLACES, "between <t> and </t>: nothing", id="blank is nothing"),
-        pytest.param("<t>\n4\n</t>", PLACES, "between <t> and </t>: 0", id="line breaks at the edge"),
-        pytest.param("<t>1 2 3</t>", PLACES, "between <t> and </t>: repetition", id="three in a row"),
-        pytest.param("<t>A B</t>", PLACES, "between <t> and </t>: X X", id="two in a row are none"),
-        pytest.param("<t>" + "(a, b) " * 2 + "</t>", PLACES, "between <t> and </t>: long", id="long"),
-        pytest.param("(A), (B), (C).", ORDER, "…( X ) ,", id="what is repeated, from its least beginning"),
-        pytest.param("(A), (B), (C), so", ORDER, "…( X ) , w", id="its last sign belongs to it"),
-        pytest.param("x. (A), (B), (C), (D).", ORDER, "…( X ) ,", id="the same, however it begins"),
-        pytest.param(r"\boxed{4}", ORDER, r"\boxed {", id="a LaTeX command"),
-        pytest.param("a\n\n\nb", ORDER, "w \n", id="blank lines are one break"),
-        pytest.param("A, B", ORDER, "X ,", id="options"),
-        pytest.param("I am", ORDER, "^ w", id="I is a word"),
-        pytest.param("1, 2, 3, 4", COUNTS, "4 or more of 0", id="counts in powers of two"),
-        pytest.param("abc", SIZE, "under 4 characters", id="short"),
-        pytest.param("abcd", SIZE, "4 characters or more", id="no longer short"),
-        pytest.param("# A\n- b\n- c\n| d |", SIZE, "lines: heading, list, table", id="kinds of lines"),
-        pytest.param("go on and on and on and on", SIZE, "40 % or more repeats", id="repetition"),
-        pytest.param("", ORDER, "^ $", id="nothing at all"),
+        pytest.param("<answer>12</answer>", "between <answer> and </answer>: ‹number›", id="a number"),
+        pytest.param("<t>1,200.5</t>", "between <t> and </t>: ‹number›", id="separators"),
+        pytest.param("<Answer>four</ANSWER>", "between <answer> and </answer>: ‹words›", id="case of tags"),
+        pytest.param('<a href="x">b</a>', "between <a> and </a>: ‹words›", id="attributes"),
+        pytest.param("<t>one or two</t>", "between <t> and </t>: ‹words›", id="words in a row are one"),
+        pytest.param("<t>\n\n</t>", "between <t> and </t>: nothing", id="blank is nothing"),
+        pytest.param("<t>\n4\n</t>", "between <t> and </t>: ‹number›", id="line breaks at the edge"),
+        pytest.param("<t>1 2 3</t>", "between <t> and </t>: repetition", id="three in a row"),
+        pytest.param("<t>A B</t>", "between <t> and </t>: ‹letter› ‹letter›", id="two in a row are none"),
+        pytest.param("<t>" + "(a, b) " * 2 + "</t>", "between <t> and </t>: long", id="long"),
+        pytest.param(
+            "x. (A), (B), (C), (D).", "…(\u00a0‹letter›\u00a0)\u00a0,", id="a unit of several signs"
+        ),
+        pytest.param(r"\boxed{4}", r"\boxed {", id="a LaTeX command"),
+        pytest.param("a\n\n\nb", "‹words› ‹newline›", id="blank lines are one break"),
+        pytest.param("I am", "^ ‹words›", id="I is a word"),
+        pytest.param(f"<think>{'word ' * 100_000}</think>", "</think> $", id="a long one has its end"),
+        pytest.param("", "^ $", id="nothing at all"),
     ],
 )
-def test_the_shape_of_a_completion_has(text, part, feature):
-    assert feature in shape_of(text).parts[part]
+def test_the_form_of_a_completion_has(text, feature):
+    assert feature in form_of(text)
 
 
-@given(st.text("ab 1.<>/\n(A", max_size=60))
-def test_other_digits_make_no_other_shape(text):
-    assert shape_of(text) == shape_of(text.replace("1", "7"))
-
-
-@given(st.text(max_size=200))
-def test_any_text_has_a_shape_and_is_like_itself(text):
-    assert likeness(text, [text, "<answer>4</answer>"]).values[0] == pytest.approx(1)
-
-
-def test_a_long_completion_is_read_from_both_ends():
-    long = "word " * 100_000
-    parts = shape_of(f"<think>{long}</think>").parts
-    assert {"^ <think>", "</think> $"} <= parts[ORDER]
-    assert "11585 characters or more" in parts[SIZE]
+@given(st.text(), st.text("ab 1.<>/\n(A", max_size=60))
+def test_any_text_is_like_itself_and_other_digits_make_no_other_form(anything, text):
+    assert likeness(anything, [anything, "<answer>4</answer>"]).values[0] == pytest.approx(1)
+    assert form_of(text) == form_of(text.replace("1", "7"))

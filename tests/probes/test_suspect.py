@@ -14,6 +14,7 @@ import rewardkit as rk
 from rewardkit.cli.output import plain
 from rewardkit.probes.suspects.rightness import rightness
 from rewardkit.probes.suspects.suspect import suspect
+from rewardkit.probes.suspects.suspicion import Contrast
 
 
 def listed(completion, ground_truth):
@@ -103,11 +104,48 @@ def test_a_pattern_and_a_predicate_find_them_too(scores, found, sought):
     assert np.array_equal(suspect(scores, **sought).found, found.found)
 
 
+PAID = "They earn more than the rest: mean advantage +0.622, mean reward 1.43"
+RIGHT = "0 % of them are right by 'is_right', 53 % of the rest."
+
+
+@pytest.mark.parametrize(
+    ("reward", "options", "verdict", "said"),
+    [
+        pytest.param(FLAWED, {"like": "39-3", "label": "is_right"}, "paid", [PAID, RIGHT], id="paid"),
+        pytest.param(FLAWED, {"like": "39-3"}, "paid", ["To do: fix 'listed', then try the fixed"], id="fix"),
+        pytest.param(STRICT, {"like": "39-3"}, "not paid", ["To do: nothing pays them here"], id="not paid"),
+        pytest.param(STRICT, {"pattern": "see it", "by": "colour"}, "paid", [], id="most"),
+        pytest.param(FLAWED, {"pattern": ">9[89]<", "label": "is_right"}, "not paid", [], id="wrong ones"),
+        pytest.param(FLAWED, {"predicate": lambda task: task == "hard"}, "unclear",
+                     ["It is not clear whether they earn more"], id="unclear"),
+        pytest.param(STRICT, {"predicate": lambda is_right: is_right, "label": "is_right"}, "paid",
+                     ["To do: read them first; they are right as often as the rest."], id="right ones"),
+        pytest.param(FLAWED, {"pattern": "<answer>", "label": "is_right"}, "unclear",
+                     ["There is no rest to compare them with", "50 % of them are right"], id="all"),
+        pytest.param(FLAWED, {"pattern": "no such"}, "none",
+                     ["No suspects: none of 160 completions match the pattern 'no such'."], id="none"),
+        pytest.param(STRICT, {"pattern": "99", "label": "is_right"}, "not paid",
+                     ["The label 'is_right' says what the component 'exact' says."], id="paid by a label"),
+        pytest.param(FLAWED, {"pattern": re.compile("a.b", re.I | re.S)}, "none",
+                     ["match the pattern '(?is)a.b'"], id="flags"),
+        pytest.param(FLAWED, {"like": "39-0"}, "not paid", ["Nothing of the form of '39-0' is rare: 20 %"],
+                     id="common"),
+    ],
+)  # fmt: skip
+def test_the_verdict_and_what_is_said_and_to_do(reward, options, verdict, said):
+    found = suspect(rk.score(reward, made()), **options)
+    text = repr(found)
+    assert found.verdict == found.record()["verdict"] == verdict
+    assert all(sentence in text for sentence in said), text
+    assert "nan" not in text and len(text.splitlines()) <= 25
+    assert json.dumps(plain(found.record())) and found._repr_html_()
+
+
 def test_the_first_step_and_the_share_by_step(found):
     assert found.first_step == 10
     assert found.steps["step"].tolist() == list(range(20))
     assert found.steps["share"].tolist() == [0.0] * 10 + [1 / 8] * 10
-    assert "first in step 10, of steps 0 to 19; in the last they are 12 %" in found.sentences
+    assert "First in step 10, of steps 0 to 19; they are 12 % of the last." in found.sentences
 
 
 def test_a_slice_in_which_they_are_is_told_and_one_that_has_its_share_is_not(scores):
@@ -117,10 +155,11 @@ def test_a_slice_in_which_they_are_is_told_and_one_that_has_its_share_is_not(sco
     found = suspect(rk.score(FLAWED, rows), pattern=r"<answer>(\d+ ){5}")
     told = {(item.column, item.value): item for item in found.slices}
     hard = told["task", "hard"]
-    assert (hard.rows, hard.found, hard.contrast.found, hard.contrast.rest) == (160, 40, 0.25, 0.0)
+    assert (hard.rows, hard.contrast.found, hard.contrast.rest) == (160, 0.25, 0.0)
     assert math.isinf(hard.lift) and hard.contrast.interval[0] > 0
     assert told["task", "easy"].contrast.difference == -0.25
     assert "half" not in {column for column, _ in told}
+    assert "task=hard" in repr(found) and "task=easy" not in repr(found)  # which follows
 
 
 def test_a_column_of_many_values_or_of_few_prompts_is_no_slice_unasked():
@@ -132,15 +171,6 @@ def test_a_column_of_many_values_or_of_few_prompts_is_no_slice_unasked():
     assert suspect(scored, pattern="<answer>0 ").looked_at == unasked + 2  # both values of ten
     assert suspect(scored, pattern="<answer>0 ", by="many").looked_at == 31
     assert suspect(scored, pattern="<answer>0 ", by="few").looked_at == 0
-
-
-def test_steps_ids_and_the_label_are_no_slices():
-    rows = [
-        {**row, "step": int(row["step"] >= 10), "generation": place % 4} for place, row in enumerate(made())
-    ]
-    found = suspect(rk.score(FLAWED, rows), pattern="<answer>0 ", label="is_right")
-    assert {"step", "generation", "is_right"}.isdisjoint(item.column for item in found.slices)
-    assert "planted" in {item.column for item in found.slices}
 
 
 def test_the_level_of_a_slice_is_divided_by_their_number(scores):
@@ -210,20 +240,6 @@ def test_a_route_is_one_table_and_a_component_of_another_reward_moves_nothing():
     assert pays["exact"] == 0 and pays["listed"] == pytest.approx(1 / 4)
 
 
-def test_with_a_label_the_right_ones_of_either_side_are_counted(found):
-    assert found.right.found == 0.0
-    assert found.right.rest == pytest.approx(80 / 150)
-    assert "0 % of them are right by 'is_right', 53 % of the rest" in found.sentences
-
-
-def test_a_label_that_says_what_a_component_says_is_used_and_that_is_told():
-    scores = rk.score(STRICT, made(since=99))
-    found = suspect(scores, pattern="99", label="is_right", patched=TOO_STRICT)
-    assert (found.right.found, found.right.rest) == (0.0, 80 / 120)
-    assert (found.patched.right, found.patched.right_by) == (80, "that are right by 'is_right'")
-    assert found.notes == ("the label 'is_right' says what the component 'exact' says",)
-
-
 @pytest.mark.parametrize(
     ("values", "said"),
     [
@@ -253,46 +269,10 @@ def test_a_patch_that_is_right_takes_all_from_the_suspects_and_nothing_from_righ
     assert patch.rewards == pytest.approx((found.rewards.found, 0.0))
 
 
-def test_a_patch_that_goes_too_far_lists_the_right_ones_that_lose(scores):
-    other = suspect(rk.score(STRICT, made()), like="39-3", label=None, patched=TOO_STRICT).patched
-    zero = {f"{prompt}-{place}" for prompt in range(0, 40, 10) for place in (0, 1)}
-    assert set(other.lost["rollout_id"]) == zero
-    assert other.pushed_down == len(zero) == 8
-    assert other.right_by == "whose answer is the ground_truth"
-    row = other.lost.iloc[0]
-    assert (row["reward"], row["patched"]) == (1.0, 0.0)
-    assert row["advantage"] > 0 >= row["patched advantage"]
-    assert (
-        "8 (10 %) get less, the middle one by 1; of these 8 no longer earn more than their siblings"
-        in other.sentences[1]
-    )
-
-
-def test_a_patch_that_changes_nothing_takes_nothing_and_the_suspects_are_not_among_the_right(scores):
-    patch = suspect(scores, like="39-3", patched=FLAWED).patched
-    assert (patch.earned, patch.earn, patch.lower, len(patch.lost)) == (10, 10, 0, 0)
-    assert patch.sentences[1] == "of 80 other completions whose answer is the ground_truth none gets less"
-
-
-def uneven(completion, ground_truth):
-    """Takes most from the right answer 1, and puts wrong ones above the right answer 0."""
-    right = exact(completion, ground_truth)
-    return {"0": 0.5 if right else 1.0, "1": 0.4 if right else 0.0}.get(ground_truth, float(right))
-
-
-def test_right_completions_that_a_patch_destroys_are_told_where_they_are_suspects_apart_from_the_others():
-    found = suspect(rk.score(STRICT, made()), pattern="see it", label="is_right", patched=TOO_STRICT)
-    patch, text = found.patched, repr(found)
-    assert (patch.suspects, patch.right, len(patch.lost)) == (150, 0, 0)
-    assert (patch.right_suspects, len(patch.lost_suspects)) == (80, 8)
-    assert "there are no other completions that are right by 'is_right'" in patch.sentences
-    assert patch.sentences[-1] == (
-        "of 80 suspects that are right by 'is_right' 8 (10 %) get less, the middle one by 1; of these 8 no "
-        "longer earn more than their siblings"
-    )
-    assert "suspects that are right and would get less:" in text and "others that would" not in text
-    assert "Suspects that are right and would get less: 8" in found._repr_html_()
-    assert len(found.record()["patched"]["lost_suspects"]) == 8
+def test_a_patch_may_be_given_as_scores_and_is_matched_by_id(scores, found):
+    backwards = rk.load_rollouts(made()[::-1])
+    other = suspect(scores, like="39-3", label="is_right", patched=rk.score(STRICT, backwards)).patched
+    assert other.record() == found.patched.record()
 
 
 def same(reward):
@@ -308,38 +288,12 @@ def same(reward):
         pytest.param(lambda right: 0.0, 80, id="nothing for all"),
         pytest.param(lambda right: 1.0, 80, id="the same for all"),
         pytest.param(lambda right: 1.0 - right, 80, id="the reverse"),
+        pytest.param(lambda right: 1 / 0, 80, id="an error"),
     ],
 )
 def test_another_scale_is_no_loss_and_another_order_is(patch, lost):
     reward = rk.Reward("patch", components=[rk.Component("patch", same(patch), range=None)])
     assert len(suspect(rk.score(STRICT, made()), pattern="99", patched=reward).patched.lost) == lost
-
-
-def test_a_loss_is_seen_on_a_larger_scale_too():
-    def larger(completion, ground_truth):
-        return 10.0 * no_zero(completion, ground_truth) + 5.0
-
-    reward = rk.Reward("larger", components=[rk.Component("larger", larger, range=None)])
-    patch = suspect(rk.score(STRICT, made()), pattern="99", patched=reward).patched
-    assert (len(patch.lost), patch.pushed_down) == (8, 8)
-
-
-def test_right_ones_that_fall_with_all_their_siblings_lose_whatever_the_scale():
-    def shifted(completion, ground_truth):
-        return 5.0 + no_zero(completion, ground_truth)
-
-    rows = [row for row in made() if row["ground_truth"] != "0" or row["is_right"]]  # there all are right
-    reward = rk.Reward("shifted", components=[rk.Component("shifted", shifted, range=None)])
-    patch = suspect(rk.score(STRICT, rows), pattern="99", patched=reward).patched
-    assert (len(patch.lost), patch.pushed_down) == (8, 0)
-
-
-def test_a_bonus_for_others_takes_nothing_from_a_right_completion():
-    def bonus(completion, ground_truth):
-        return exact(completion, ground_truth) + 0.4 * (ground_truth == "7")
-
-    reward = rk.Reward("bonus", components=[rk.Component("bonus", bonus, range=None)])
-    assert suspect(rk.score(STRICT, made()), pattern="99", patched=reward).patched.lost.empty
 
 
 def without_truth(rows):
@@ -381,112 +335,6 @@ def test_without_a_label_what_is_right_is_known_by(rows, component, right_by, ri
     assert any("give a label" in note for note in found.notes) == ("ground_truth" not in right_by)
 
 
-def test_a_wrong_answer_that_is_a_sum_is_not_right_though_it_earns_more_than_its_siblings():
-    rows = made()
-    rows[3] |= {"completion": "It is 98, as I see it. <answer>3+5=12</answer>"}
-    scores = rk.score(rk.Reward("short", components=[GRADED]), rows)
-    nothing = rk.Reward("zero", components=[rk.Component("zero", lambda completion: 0.0)])
-    lost = suspect(scores, pattern="<answer>0 ", patched=nothing).patched.lost
-    assert set(lost["rollout_id"].str.partition("-")[2]) == {"0", "1"}
-
-
-def test_those_that_no_longer_earn_come_first_then_those_that_lose_most():
-    patch = rk.Reward("uneven", components=[rk.Component("uneven", uneven)])
-    lost = suspect(rk.score(STRICT, made()), like="39-3", patched=patch).patched.lost
-    assert lost["patched"].tolist() == [0.5] * 8 + [0.4] * 8
-
-
-def test_a_patch_may_be_given_as_scores_and_is_matched_by_id(scores, found):
-    backwards = rk.load_rollouts(made()[::-1])
-    other = suspect(scores, like="39-3", label="is_right", patched=rk.score(STRICT, backwards)).patched
-    assert other.record() == found.patched.record()
-
-
-def test_what_a_patch_does_not_judge_is_lost():
-    raising = rk.Reward("raising", components=[rk.Component("exact", lambda completion: 1 / 0)])
-    patch = suspect(rk.score(STRICT, made()), like="39-3", patched=raising).patched
-    assert patch.lower == 10 and len(patch.lost) == patch.right == 80
-    assert math.isnan(patch.rewards[1])
-
-
-@pytest.mark.parametrize(
-    ("function", "said"),
-    [
-        pytest.param(lambda completion: 1 / 0, "component 'exact', error: ZeroDivisionError", id="error"),
-        pytest.param(lambda completion: None, "component 'exact', abstained: returned None", id="abstains"),
-    ],
-)
-def test_a_patch_that_judges_nothing_is_told_with_the_reason_and_nothing_else_of_it(scores, function, said):
-    patch = rk.Reward("mended", components=[rk.Component("exact", function)])
-    found = suspect(scores, like="39-3", patched=patch, label="is_right")
-    (told,) = found.patched.sentences
-    assert told.startswith("'mended' judges none of 160 completions (most often: ")
-    assert said in told and "mend it" in told and told in repr(found)
-    assert "would get less" not in repr(found)
-
-
-def test_a_patch_that_judges_some_rows_says_how_many_it_does_not(scores):
-    failing = rk.Component("exact", lambda completion, task: 1.0 if task == "easy" else None)
-    patch = suspect(scores, like="39-3", patched=rk.Reward("some", components=[failing])).patched
-    assert (patch.rows, patch.judged) == (160, 80)
-    assert patch.sentences[0].startswith("'some' does not judge 80 of 160 completions (most often: component")
-    assert "get less or no reward" in patch.sentences[1]
-
-
-def test_none_found_is_said_and_is_no_error(scores):
-    found = suspect(scores, pattern="no such text", patched=STRICT, label="is_right")
-    assert found.sentences == [
-        "none of 160 completions match the pattern 'no such text'",
-        "of 80 other completions that are right by 'is_right' none gets less",
-    ]
-    assert (len(found), found.first_step, found.slices, len(found.clearest)) == (0, None, (), 0)
-    assert math.isnan(found.advantage.found)
-    assert json.dumps(plain(found.record()))
-
-
-def test_all_found_has_no_rest(scores):
-    found = suspect(scores, pattern="<answer>")
-    assert found.share == 1 and math.isnan(found.advantage.rest) and found.slices == ()
-
-
-@pytest.mark.parametrize(
-    "sought",
-    [
-        pytest.param({"pattern": "<answer>"}, id="pattern"),
-        pytest.param({"predicate": lambda completion: True}, id="predicate"),
-    ],
-)
-def test_where_all_are_found_it_is_said_that_there_is_no_rest(scores, sought):
-    found = suspect(scores, **sought, label="is_right")
-    assert found.sentences[1] == "there is no rest that they could be held against"
-    assert "mean advantage 0 (trl: grpo); mean reward 0.906" in found.sentences
-    assert "50 % of them are right by 'is_right'" in found.sentences
-    assert "nan" not in repr(found) and "e-1" not in repr(found)
-
-
-@pytest.mark.parametrize(
-    ("pattern", "what"),
-    [
-        pytest.param(
-            re.compile("a.b", re.I | re.S), "match the pattern 'a.b' with IGNORECASE, DOTALL", id="re"
-        ),
-        pytest.param(regex.compile("a.b", regex.I), "match the pattern 'a.b' with IGNORECASE", id="regex"),
-        pytest.param("(?i)a.b", "match the pattern '(?i)a.b'", id="text"),
-        pytest.param(re.compile("a.b"), "match the pattern 'a.b'", id="none"),
-    ],
-)
-def test_the_flags_of_a_compiled_pattern_are_told(scores, pattern, what):
-    assert suspect(scores, pattern=pattern).what == what
-
-
-def test_where_nothing_of_a_form_is_rare_that_is_said_and_no_trait_is():
-    rows = [{**row, "completion": f"<answer>{place}</answer>"} for place, row in enumerate(made())]
-    found = suspect(rk.score(FLAWED, rows), like="39-3")
-    assert found.traits == () and "what is rare" not in repr(found)
-    assert "nothing of the form of '39-3' is rare (all of it is that of 20 % or more" in found.notes[0]
-    assert "with a pattern or a predicate" in found.notes[0]
-
-
 def slowly(completion):
     time.sleep(0.02)
     return 1.0
@@ -497,61 +345,123 @@ def endlessly(completion):
         pass
 
 
-def test_a_budget_ends_a_slow_patch_and_says_what_it_was_not_tried_on(scores):
-    slow = rk.Reward("slow", components=[rk.Component("slow", slowly)])
-    patch = suspect(scores, like="39-3", patched=slow, budget=0.6).patched
-    assert 0 < patch.rows < 160 and patch.rows + patch.not_tried == 160
-    assert patch.rows % 4 == 0 and 0 < patch.suspects <= 10  # whole groups, those of suspects among the first
-    assert re.match(
-        r"'slow' was not tried on \d+ of 160 completions: the budget of 0.6 s", patch.sentences[0]
-    )
-    assert patch.lost["rollout_id"].isin(scores.table["rollout_id"]).all() and patch.judged == patch.rows
+def below(completion, ground_truth):
+    """Judges the prompts below the truth 5 only."""
+    return exact(completion, ground_truth) if ground_truth < "5" else None
 
 
-def test_a_patch_that_never_ends_is_given_up_and_that_is_said(scores):
-    endless = rk.Reward("endless", components=[rk.Component("endless", endlessly)])
-    found = suspect(scores, like="39-3", patched=endless, timeout=0.1)
+def test_a_patch_that_goes_too_far_lists_the_right_ones_that_lose_those_pushed_down_first():
+    found = suspect(rk.score(STRICT, made()), like="39-3", patched=TOO_STRICT)
+    patch, text = found.patched, repr(found)
+    zero = {f"{prompt}-{place}" for prompt in range(0, 40, 10) for place in (0, 1)}
+    assert set(patch.lost["rollout_id"]) == zero and patch.pushed_down == len(zero)
+    row = patch.lost.iloc[0]
+    assert (row["reward"], row["patched"]) == (1.0, 0.0)
+    assert row["advantage"] > 0 >= row["patched advantage"]
+    assert "8 of 80 other completions whose answer is the ground_truth (10 %) lose under 'too strict'" in text
+    assert "To do: mend 'too strict': 8 right completions that lose." in text
+    assert "Others that lose (3 of 8):" in text and len(text.splitlines()) <= 25
+
+
+def test_right_suspects_that_lose_are_told_apart_and_are_nobody_where_the_reward_itself_says_right():
+    found = suspect(rk.score(STRICT, made()), pattern="see it", label="is_right", patched=TOO_STRICT)
     patch = found.patched
-    assert (patch.rows, patch.judged, patch.not_tried, patch.right) == (0, 0, 160, 0)
-    (told,) = patch.sentences
-    assert told.startswith(
-        "'endless' was tried on none of the completions: each of the first calls took longer"
-    )
-    assert json.dumps(plain(found.record())) and found._repr_html_()
+    assert (patch.suspects, patch.right, len(patch.lost)) == (150, 0, 0)
+    assert (patch.right_suspects, len(patch.lost_suspects)) == (80, 8)
+    assert "There are no other completions that are right by 'is_right'." in patch.sentences
+    assert "Right suspects that lose" in found._repr_html_()
+    none = rk.Reward("none", components=[rk.Component("none", lambda completion: 0.0)])
+    alone = suspect(rk.score(STRICT, in_words(made())), pattern="see it", patched=none)
+    assert alone.patched.right_suspects == 0
 
 
-def test_a_group_that_the_budget_is_too_short_for_is_not_begun(scores):
-    slow = rk.Reward("slow", components=[rk.Component("slow", slowly)])
-    patch = suspect(scores, like="39-3", patched=slow, budget=0.01).patched
-    assert (patch.rows, patch.not_tried) == (0, 160)
-    assert "the budget of 0.01 s is too short for one group (a completion takes" in patch.sentences[0]
+@pytest.mark.parametrize(
+    ("patch", "lost"),
+    [
+        pytest.param(lambda c, t: 10.0 * no_zero(c, t) + 5.0, 8, id="a loss on a larger scale"),
+        pytest.param(lambda c, t: exact(c, t) + 0.4 * (t == "7"), 0, id="a bonus for others"),
+    ],
+)
+def test_a_loss_is_one_of_rank(patch, lost):
+    reward = rk.Reward("patch", components=[rk.Component("patch", lambda completion, ground_truth: float(
+        patch(completion, ground_truth)), range=None)])  # fmt: skip
+    assert len(suspect(rk.score(STRICT, made()), pattern="99", patched=reward).patched.lost) == lost
 
 
-def test_a_patch_in_pieces_is_what_it_is_at_once(scores, monkeypatch):
-    gated = rk.Reward(
-        "gated",
-        components=[rk.Component("exact", exact), rk.Component("tags", rk.measure.tags("answer"))],
-        gate=rk.gate("exact", at_least=1.0),
-    )
-    whole = suspect(scores, like="39-3", patched=gated).patched.record()
-    monkeypatch.setattr("rewardkit.probes.suspects.budgeted.PIECE", 1e-6)
-    assert json.dumps(plain(suspect(scores, like="39-3", patched=gated).patched.record())) == json.dumps(
-        plain(whole)
-    )
+def uneven(completion, ground_truth):
+    """Takes most from the right answer 1, and puts wrong ones above the right answer 0."""
+    right = exact(completion, ground_truth)
+    return {"0": 0.5 if right else 1.0, "1": 0.0, "2": 1.0}.get(ground_truth, float(right))
 
 
-def test_without_steps_that_is_said():
+def test_those_that_no_longer_earn_come_first_then_those_that_lose_most():
+    rows = [row for row in made() if row["ground_truth"] not in "12" or row["is_right"]]
+    patch = rk.Reward("uneven", components=[rk.Component("uneven", uneven)])
+    lost = suspect(rk.score(STRICT, rows), pattern="99", patched=patch).patched.lost
+    assert lost["pushed down"].tolist() == [True] * 8 + [False] * 8
+    assert lost["patched"].tolist() == [0.5] * 8 + [0.0] * 8
+
+
+def test_a_difference_that_is_a_rounding_error_is_unclear():
+    assert Contrast(1.0, 1.0, (1e-17, 1e-16)).unclear and not Contrast(1.0, 0.9, (0.05, 0.15)).unclear
+
+
+def test_right_ones_that_fall_with_all_their_siblings_lose_too():
+    rows = [row for row in made() if row["ground_truth"] != "0" or row["is_right"]]  # there all are right
+    patch = suspect(rk.score(STRICT, rows), pattern="99", patched=TOO_STRICT).patched
+    assert (len(patch.lost), patch.pushed_down) == (8, 0)
+
+
+@pytest.mark.parametrize(
+    ("function", "judged", "said"),
+    [
+        pytest.param(lambda completion: 1 / 0, 0, "component 'exact', error: ZeroDivisionError", id="error"),
+        pytest.param(
+            lambda completion: None, 0, "component 'exact', abstained: returned None", id="abstains"
+        ),
+        pytest.param(below, 80, "component 'exact', abstained: returned None", id="half"),
+    ],
+)
+def test_what_a_patch_does_not_judge_is_told_with_the_reason(scores, function, judged, said):
+    patch = rk.Reward("mended", components=[rk.Component("exact", function)])
+    found = suspect(scores, like="39-3", patched=patch, label="is_right")
+    first = found.patched.sentences[0]
+    assert first.startswith(f"'mended' does not judge {160 - judged} of 160 completions (most often: {said}")
+    assert (found.patched.judged, len(found.patched.sentences)) == (judged, 3 if judged else 1)
+    assert json.dumps(plain(found.record())) and "nan" not in repr(found)
+
+
+@pytest.mark.parametrize(
+    ("function", "options", "said"),
+    [
+        pytest.param(slowly, {"budget": 0.6}, "completions: the budget of 0.6 s was over", id="slow"),
+        pytest.param(slowly, {"budget": 0.01}, "on 156 of 160 completions: the budget of 0.01 s", id="short"),
+        pytest.param(endlessly, {"timeout": 0.1}, "on 156 of 160 completions: each of the first calls took",
+                     id="endless"),
+    ],
+)  # fmt: skip
+def test_a_budget_is_spent_on_whole_groups_and_the_rest_is_told(scores, function, options, said):
+    slow = rk.Reward("slow", components=[rk.Component("slow", function)])
+    patch = suspect(scores, like="39-3", patched=slow, **options).patched
+    assert 0 < patch.rows < 160 and patch.rows + patch.not_tried == 160
+    assert patch.rows % 4 == 0 and patch.suspects  # whole groups, those of suspects among the first
+    assert patch.sentences[0].startswith("'slow' was not tried on ") and said in patch.sentences[0]
+
+
+def test_a_patch_in_passes_is_what_it_is_at_once(scores, monkeypatch):
+    components = [rk.Component("exact", exact), rk.Component("tags", rk.measure.tags("answer"))]
+    gated = rk.Reward("gated", components=components, gate=rk.gate("exact", at_least=1.0))
+    whole = suspect(scores, like="39-3", patched=rk.score(gated, made())).patched.record()
+    passes = suspect(scores, like="39-3", patched=gated).patched.record()
+    assert json.dumps(plain(passes)) == json.dumps(plain(whole))
+
+
+def test_without_steps_that_is_said_and_rows_without_a_reward_are_left_out_of_the_means():
     rows = [{name: value for name, value in row.items() if name != "step"} for row in made()]
-    found = suspect(rk.score(FLAWED, rows), like="39-3")
-    assert found.first_step is None and len(found.steps) == 0
-    assert found.notes == (
-        "the rollouts have no column 'step' of numbers, so that it cannot be said since when",
-    )
-
-
-def test_rows_without_a_reward_are_left_out_of_the_means():
     failing = rk.Component("listed", lambda completion: 1.0 if "0 1" in completion else None)
-    found = suspect(rk.score(rk.Reward("few", components=[failing]), made()), pattern="0 1")
+    found = suspect(rk.score(rk.Reward("few", components=[failing]), rows), pattern="0 1")
+    assert found.first_step is None and len(found.steps) == 0
+    assert found.notes == ("The rollouts have no column 'step' of numbers, so it cannot be said since when.",)
     assert found.rewards.found == 1.0 and math.isnan(found.rewards.rest)
 
 
@@ -575,11 +485,8 @@ def test_the_page_escapes_what_completions_say_and_marks_what_a_pattern_found():
     assert page.count("<details") == page.count("</details>")
 
 
-def test_the_text_has_every_sentence_the_clearest_and_who_loses(scores, found):
-    text = repr(suspect(rk.score(STRICT, made()), like="39-3", patched=TOO_STRICT))
-    assert "the clearest:" in text and "others that would get less:" in text and "and 3 more" in text
-    assert all(sentence in repr(found) for sentence in found.sentences)
-    assert found.patched.sentences[0] in found.sentences
+def elsewhere():
+    return rk.score(STRICT, [{**row, "rollout_id": f"x{row['rollout_id']}"} for row in made()])
 
 
 def no_bool(completion):
@@ -600,17 +507,16 @@ NEITHER = "suspect takes one of like=, pattern= and predicate=, not "
         pytest.param({}, f"{NEITHER}none; give one of them", id="none"),
         pytest.param({"like": "1-1", "pattern": "a"}, f"{NEITHER}like= and pattern=", id="two"),
         pytest.param({"like": "39_3"}, "like='39_3' is no rollout_id of these scores", id="unknown id"),
-        pytest.param({"like": "39-33"}, "did you mean '39-3'?", id="near id"),
-        pytest.param({"like": 99999}, "such as '0-0'; give one of them", id="no hint for a number"),
-        pytest.param({"like": -1}, "such as '0-0'; give one of them", id="nor for one below 0"),
         pytest.param({"pattern": ""}, "pattern '' is empty, which is found in every", id="empty"),
         pytest.param({"pattern": re.compile("")}, "pattern '' is empty", id="empty and compiled"),
-        pytest.param({"pattern": "a", "alike": 0.5}, "alike=0.5 is the likeness of what is like", id="alike"),
+        pytest.param({"pattern": "a", "alike": 0.5}, "alike=0.5 goes with like=, and", id="alike"),
         pytest.param({"pattern": "a", "budget": 0}, "budget=0 is not a time", id="budget"),
         pytest.param({"like": "1-1", "alike": 0}, "alike=0 is not a likeness", id="likeness"),
+        pytest.param({"pattern": "a", "patched": elsewhere()}, "no rollout_id in common", id="other rows"),
+        pytest.param({"predicate": endlessly, "timeout": 0.2}, "'endlessly' failed on rollout '", id="hangs"),
         pytest.param({"pattern": "(a"}, "pattern '(a' does not compile: missing )", id="bad pattern"),
         pytest.param({"pattern": 5}, "pattern 5 does not compile: it is no text", id="no pattern"),
-        pytest.param({"pattern": re.compile(b"a")}, "b'a' is of bytes", id="bytes"),
+        pytest.param({"pattern": re.compile(b"a")}, "does not compile: it is no text", id="bytes"),
         pytest.param({"predicate": "a"}, "the predicate needs a function, not 'a'", id="no function"),
         pytest.param({"predicate": no_bool}, "predicate 'no_bool' failed on rollout '0-0': returned 'yes'",
                      id="no bool"),
@@ -638,52 +544,25 @@ def test_bad_input_is_one_sentence(scores, given, said):
     assert said in str(error.value) and "\n" not in str(error.value)
 
 
-def test_what_is_no_scores_is_said():
+def test_a_table_that_is_none_a_column_of_too_many_values_and_a_pattern_that_hangs_are_said():
     with pytest.raises(rk.InputError, match=r"suspect takes Scores, .* not \[\]"):
         suspect([], pattern="a")
-
-
-def test_scores_of_other_rollouts_as_the_patch_are_said(scores):
-    other = rk.score(STRICT, [{**row, "rollout_id": f"x{row['rollout_id']}"} for row in made()])
-    with pytest.raises(rk.InputError, match="no rollout_id in common"):
-        suspect(scores, pattern="a", patched=other)
-
-
-def test_by_with_too_many_values_is_said():
-    rows = [{"prompt_id": f"p{row // 2}", "completion": "a", "much": f"{row}"} for row in range(600)]
+    one = rk.Reward("one", components=[rk.Component("one", lambda completion: 1.0)])
+    none = rk.score(one, rk.load_rollouts(made()).select([]))
+    assert "none of 0 completions" in repr(suspect(none, pattern="a", patched=one))
+    rows = [{"prompt_id": f"p{row // 2}", "completion": "a" * 64 + "c", "much": row} for row in range(600)]
     scores = rk.score(rk.Reward("one", components=[rk.Component("one", lambda completion: 1.0)]), rows)
     with pytest.raises(rk.InputError, match="by='much' has 600 values, too many"):
         suspect(scores, pattern="a", by="much")
-    assert suspect(scores, pattern="a").looked_at == 0
-
-
-def test_a_pattern_that_hangs_is_ended_and_said():
-    rows = [{"prompt_id": "p", "completion": "a" * 64 + "c"}] * 2
-    scores = rk.score(rk.Reward("one", components=[rk.Component("one", lambda completion: 1.0)]), rows)
     with pytest.raises(rk.InputError, match=r"'\(a\|aa\)\+b' took longer than 1 s on rollout 1; write it so"):
         suspect(scores, pattern="(a|aa)+b")
 
 
-def test_a_predicate_that_hangs_is_ended_and_said(scores):
-    def endless(completion):
-        while True:
-            pass
-
-    with pytest.raises(rk.InputError, match=r"'endless' failed on rollout '.*': took longer than 0\.2 s"):
-        suspect(scores, predicate=endless, timeout=0.2)  # one late call is enough, not one a row
-
-
-def test_ids_that_are_numbers_may_be_given_as_text():
-    rows = [{**row, "rollout_id": place} for place, row in enumerate(made())]
-    scores = rk.score(FLAWED, rows)
-    assert np.array_equal(suspect(scores, like="159").found, suspect(scores, like=159).found)
-
-
-def test_the_bundled_completions_that_give_several_answers_are_found_by_one_of_them():
+def test_the_bundled_completions_that_give_several_answers_are_found_by_one_of_them_given_as_text():
     scores = rk.score(rk.load_reward("gallery:arithmetic"), "gallery:arithmetic")
     several = scores.table["completion"].str.count("<answer>").to_numpy() > 2
     one = scores.table["rollout_id"].to_numpy()[several][0]
-    found = suspect(scores, like=one)
+    found = suspect(scores, like=str(one))
     assert (found.found & several).sum() / several.sum() > 0.4
     assert (found.found & ~several).sum() <= 0.005 * len(scores)
     assert found.advantage.found < 0

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import time
-from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from tqdm.auto import tqdm
 
 from rewardkit.errors import InputError, preview
 from rewardkit.rewards.reward import Reward
@@ -19,22 +16,10 @@ from rewardkit.scoring.calls import LATE
 from rewardkit.scoring.score import score
 from rewardkit.scoring.scores import Scores
 
-__all__ = ["Reached", "check_budget", "scored_within"]
+__all__ = ["check_budget", "scored_within"]
 
-PIECE = 3.0
-"""Seconds that a piece of work should take: so the budget is kept and progress seen. Our choice."""
-TRIED = 2
-"""Rows that are scored first, to know how long one takes; twice as many where they are late. Our choice."""
-
-Mask = NDArray[np.bool_]
-
-
-@dataclass(frozen=True, eq=False)
-class Reached:
-    """The `scores` of the rollouts that were reached, in their order, ``None`` of none; `why` not of all."""
-
-    scores: Scores | None
-    why: str = ""
+GROWTH = 4
+"""How many times the rows of one pass those of the next may be, while their time is learned. Our choice."""
 
 
 def check_budget(budget: float) -> None:
@@ -46,100 +31,57 @@ def check_budget(budget: float) -> None:
 def scored_within(
     reward: Reward,
     rollouts: Rollouts,
-    first: Mask,
+    first: NDArray[np.bool_],
     *,
     timeout: float | None,
     budget: float,
     seed: int = 0,
     progress: bool = False,
-) -> Reached:
-    """What the reward gives the rollouts, group by group, while there is time left of `budget` seconds.
+) -> tuple[Scores, str]:
+    """What the reward gives whole groups while `budget` seconds last, one group at least; and why not all.
 
-    Groups with rows of `first` take turns with the others, drawn with a seed. None is begun that there is no
-    time for, as far as the rows before it tell. Where each of the first calls takes longer than `timeout`,
-    nothing more is tried.
+    Groups with rows of `first` take turns with the others, drawn with the seed. Passes grow as the time of a
+    row is learned. Where each call of the first group is late, the others are not tried.
     """
-    until = time.monotonic() + budget
-    groups = _order(rollouts.groups, first, seed)
-    each, late = _time_of_one(reward, rollouts, [int(rows[0]) for rows in groups], timeout, until)
-    if late:
-        return Reached(None, f"each of the first calls {LATE} {timeout:g} s")
-    pieces: list[tuple[list[int], Scores]] = []
-    with tqdm(total=len(rollouts), desc="patched", leave=False) if progress else nullcontext() as bar:
-        while groups and each * len(groups[0]) <= (left := until - time.monotonic() if pieces else budget):
-            rows = _piece(groups, each, left)
-            began = time.monotonic()
-            pieces.append((rows, score(reward, rollouts.select(rows), timeout=timeout)))
-            each = (time.monotonic() - began) / len(rows)
-            if bar is not None:
-                bar.update(len(rows))
-    over = "was over" if pieces else "is too short for one group"
-    why = f"the budget of {budget:g} s {over} (a completion takes {each:.2g} s)" if groups else ""
-    return Reached(_joined(reward, rollouts, pieces), why)
+    groups = _groups(rollouts.groups, first, seed)
+    began, most, done = time.monotonic(), 1, list[int]()
+    passes: list[Scores] = []
+    while groups and (not passes or len(groups[0]) <= most):
+        rows = groups.pop(0)
+        while groups and len(rows) + len(groups[0]) <= most:
+            rows += groups.pop(0)
+        patience = None if passes else 2
+        some = rollouts.select(rows)
+        passes.append(score(reward, some, timeout=timeout, patience=patience, progress=progress))
+        if len(passes) == 1 and _all_late(passes[0]):
+            return passes[0], f"each of the first calls {LATE} {timeout:g} s"
+        done += rows
+        spent = time.monotonic() - began
+        most = int(min(GROWTH * len(rows), len(done) * (budget - spent) / spent))
+    why = f"the budget of {budget:g} s was over (a completion takes {spent / len(done):.2g} s)"
+    return _joined(passes, rollouts, done), why if groups else ""
 
 
-def _order(codes: NDArray[np.intp], first: Mask, seed: int) -> list[NDArray[np.intp]]:
-    """The rows of each group: those with `first` ones in turn with the others, by chance."""
-    rows = np.argsort(codes, kind="stable")
-    groups = np.split(rows, np.flatnonzero(np.diff(codes[rows])) + 1) if len(rows) else []
-    drawn = [groups[place] for place in np.random.default_rng(seed).permutation(len(groups))]
-    ranks: dict[bool, int] = {True: 0, False: 0}
-    places = []
-    for group in drawn:
-        has = bool(first[group].any())
-        places.append((ranks[has], not has))
-        ranks[has] += 1
-    return [drawn[place] for place in sorted(range(len(drawn)), key=lambda place: places[place])]
+def _groups(codes: NDArray[np.intp], first: NDArray[np.bool_], seed: int) -> list[list[int]]:
+    """The rows of each group by chance, those with `first` ones in turn with the others."""
+    rows = pd.Series(range(len(codes))).groupby(codes).agg(list).tolist()
+    np.random.default_rng(seed).shuffle(rows)
+    has = np.array([first[group].any() for group in rows], dtype=bool)
+    rank = pd.Series(has).groupby(has).cumcount()
+    return [rows[place] for place in np.lexsort((~has, rank))]
 
 
-def _time_of_one(
-    reward: Reward, rollouts: Rollouts, rows: list[int], timeout: float | None, until: float
-) -> tuple[float, bool]:
-    """Seconds that a row takes, about; and whether all that were tried took longer than they may."""
-    each, late = 0.0, False
-    for at in (0, TRIED):
-        if not (some := rows[at : at + TRIED]):
-            break
-        began = time.monotonic()
-        found = score(reward, rollouts.select(some), timeout=timeout)
-        each = (time.monotonic() - began) / len(some)
-        late = all(_is_late(found, row) for row in range(len(some)))
-        if not late or time.monotonic() > until:
-            break
-    return each, late
+def _all_late(scores: Scores) -> bool:
+    errors = [scores.table[f"error/{name}"].astype(str) for name in scores.reward.names]
+    return bool(np.logical_or.reduce([column.str.contains(LATE) for column in errors]).all())
 
 
-def _is_late(scores: Scores, row: int) -> bool:
-    return any(LATE in str(scores.table[f"error/{name}"].iloc[row]) for name in scores.reward.names)
-
-
-def _piece(groups: list[NDArray[np.intp]], each: float, left: float) -> list[int]:
-    """The rows of the next groups, as many as fit into a piece, one at least, taken from the list."""
-    most = min(PIECE, left) / each if each else math.inf
-    rows: list[int] = []
-    while groups and (not rows or len(rows) + len(groups[0]) <= most):
-        rows += groups.pop(0).tolist()
-    return rows
-
-
-def _joined(reward: Reward, rollouts: Rollouts, pieces: list[tuple[list[int], Scores]]) -> Scores | None:
-    """The scores of the pieces as those of one scoring, in the order of the rollouts."""
-    if not pieces:
-        return None
-    rows = np.concatenate([rows for rows, _ in pieces])
-    order = np.argsort(rows)
-    table = pd.concat([scores.table for _, scores in pieces], ignore_index=True).iloc[order]
+def _joined(passes: list[Scores], rollouts: Rollouts, rows: list[int]) -> Scores:
+    """The scores of several passes as those of one; a gate that a pass lacks was open in all of it."""
+    table = pd.concat([scores.table for scores in passes], ignore_index=True)
     if "gate/reward" in table:
-        open_ = np.concatenate([_gate(scores) for _, scores in pieces])[order]
-        table = table.assign(**{"gate/reward": open_})
-    table = table.reset_index(drop=True)
-    chosen = rollouts.select(rows[order].tolist())
+        gates = [scores.table.get("gate/reward", np.ones(len(scores))) for scores in passes]
+        table["gate/reward"] = np.concatenate(gates)
+    chosen = rollouts.select(rows)
     chosen = replace(chosen, table=chosen.table.reset_index(drop=True))
-    return Scores(table, reward, chosen, pieces[0][1].run).under(reward)
-
-
-def _gate(scores: Scores) -> NDArray[np.float64]:
-    """The gate of each row, which has a column only where it is not open in all."""
-    if "gate/reward" not in scores.table:
-        return np.ones(len(scores))
-    return scores.table["gate/reward"].to_numpy(dtype=float)
+    return Scores(table, passes[0].reward, chosen, passes[0].run).under(passes[0].reward)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from rewardkit.analysis.context import truths
-from rewardkit.analysis.finite import held
+from rewardkit.analysis.context import numbers, truths
 from rewardkit.analysis.grouping import Floats
 from rewardkit.analysis.view import TINY, View
 from rewardkit.primitives.extract.letters import read_choice
 from rewardkit.primitives.texts import normal_text
-from rewardkit.primitives.verify.numbers import distance, read_number
+from rewardkit.primitives.verify.numbers import read_number
 from rewardkit.probes.subjects.answers import answer_in, kind_of
 from rewardkit.probes.subjects.formats import shell
 from rewardkit.rollouts.logs.log import numeric
@@ -25,10 +25,9 @@ from rewardkit.scoring.scores import Scores
 __all__ = ["Rightness", "label_of", "rightness"]
 
 READABLE = 0.5
-"""Share of the completions whose answer and truth must be of a kind that can be compared. Our choice."""
-LETTERS = "ABCDEFGHIJ"
+"""Share of the completions whose answer must be one that can be compared with the truth. Our choice."""
 LONGEST_ANSWER = 100
-"""Characters of an answer that is a text; a longer one is no answer to compare. Our choice."""
+"""Characters of an answer; a longer one is no answer to compare. Our choice."""
 LONGEST = 4_000
 """Characters at the end of a completion in which its answer is looked for. Our choice."""
 
@@ -51,70 +50,62 @@ class Rightness:
 
 
 def label_of(view: View, name: str) -> tuple[Floats | None, str]:
-    """The label of the rows of a view, and what to know of it: that a component says the same.
+    """The label of the rows of a view as 0 and 1, NaN where missing, and what to know of it.
 
-    A label is used for that, too: here it says what is right, and confirms nothing. ``None`` and why where it
-    is no label: not of two values, or no numbers.
+    A label that a component repeats is used, too: here it says what is right, and confirms nothing. ``None``
+    and why where it is no label: not of two values, or no numbers.
     """
-    label, why = view.context.label, view.context.why_no_label
-    if label is not None or not why:
-        return label, ""
+    why = view.context.why_no_label.partition(", so that")[0]
     given = truths(column_values(view.context.table[name]))
-    if not numeric(given):
-        return None, why
-    values = held(np.array([np.nan if value is None else value for value in given], dtype=float))
+    values = numbers(pd.Series(given)) if numeric(given) else np.full(len(view), np.nan)
     levels = np.unique(values[~np.isnan(values)])
     if len(levels) != 2:
         return None, why
-    return np.where(np.isnan(values), np.nan, (values == levels[1]).astype(float)), why.rpartition(
-        ", so that"
-    )[0]
+    return np.where(np.isnan(values), np.nan, values == levels[1]), why
 
 
 def rightness(scores: Scores, views: Sequence[View], advantages: Floats) -> Rightness:
     """Which completions are right where there is no label.
 
-    By the answer that they give where there is a ground_truth to compare it with; where that cannot be read,
-    those with full marks of the component that is the task: the declared primary, or the heaviest where it
-    scores in two levels; else those that earned more than their siblings.
+    Those whose answer is the ground_truth, where that can be read of most; else those with full marks of the
+    component that is the task: the declared primary, or the heaviest where it scores in two levels; else
+    those that earned more than their siblings.
     """
     values, independent = np.full(len(scores), np.nan), np.zeros(len(scores), dtype=bool)
-    read = _by_truth(scores) if "ground_truth" in scores.table else values.copy()
     by: dict[str, None] = {}
     for view in views:
-        own, marks = read[view.rows], _full_marks(view)
-        readable = np.mean(~np.isnan(own)) >= READABLE and (own == 1).any()
-        known = ~np.isnan(own) & readable
-        independent[view.rows] = known
-        if readable:
-            by["whose answer is the ground_truth"] = None
-        if marks is None and readable:
-            marks = np.full(len(view), np.nan)
-        elif marks is None:
-            marks = advantages[view.rows]
-            marks = np.where(np.isnan(marks), np.nan, (marks > TINY).astype(float))
-            by["that earned more than their siblings"] = None
-        elif (marks[~known] == 1).any():
-            by[f"with full marks of {view.primary!r}"] = None
-        values[view.rows] = np.where(known, own, marks)
+        own, told = _by_truth(scores, view.rows), "whose answer is the ground_truth"
+        independent[view.rows] = own is not None
+        if own is None:
+            own, told = _full_marks(view), f"with full marks of {view.primary!r}"
+        if own is None:
+            own, told = _or_missing(advantages[view.rows], TINY), "that earned more than their siblings"
+        values[view.rows] = own
+        by[told] = None
     return Rightness(values, " or ".join(by), independent)
+
+
+def _or_missing(values: Floats, above: float) -> Floats:
+    """1 for values above a number, else 0; NaN stays."""
+    return np.where(np.isnan(values), np.nan, values > above)
 
 
 def _full_marks(view: View) -> Floats | None:
     """Whether each row has the highest score of the task's component; ``None`` where that says nothing."""
-    scored = view.scores[view.primary]
+    scored, task = view.scores[view.primary], view.components[view.primary]
     levels = np.unique(scored[~np.isnan(scored)])
-    if len(levels) < 2 or not (view.components[view.primary].primary or len(levels) == 2):
+    if len(levels) < 2 or task.weight <= 0 or not (task.primary or len(levels) == 2):
         return None
-    if view.components[view.primary].weight <= 0:
-        return None
-    return np.where(np.isnan(scored), np.nan, (scored >= levels[-1] - TINY).astype(float))
+    return _or_missing(scored, levels[-1] - TINY)
 
 
-def _by_truth(scores: Scores) -> Floats:
-    truths_of = column_values(scores.table["ground_truth"])
-    texts = column_values(scores.table["completion"])
-    return np.array([_states(text, truth) for text, truth in zip(texts, truths_of, strict=True)], dtype=float)
+def _by_truth(scores: Scores, rows: NDArray[np.intp]) -> Floats | None:
+    """Whether each of these rows gives its ground_truth; ``None`` where few can be read, or none is right."""
+    if "ground_truth" not in scores.table:
+        return None
+    columns = (column_values(scores.table[name].iloc[rows]) for name in ("completion", "ground_truth"))
+    found = np.array([_states(text, truth) for text, truth in zip(*columns, strict=True)], dtype=float)
+    return found if np.mean(~np.isnan(found)) >= READABLE and (found == 1).any() else None
 
 
 def _states(completion: Any, truth: Any) -> float:
@@ -125,22 +116,22 @@ def _states(completion: Any, truth: Any) -> float:
     >>> _states("```python\ndef f(): ...\n```", "def f(): return 1")
     nan
     """
-    wanted = answer_in(truth)
-    if wanted is None or isinstance(truth, dict):
-        return np.nan
-    kind = kind_of(wanted)
-    if kind not in ("number", "choice", "text") or len(wanted) > LONGEST_ANSWER:
+    wanted = None if isinstance(truth, dict) else answer_in(truth)
+    if wanted is None or len(wanted) > LONGEST_ANSWER or (kind := kind_of(wanted)) not in READ:
         return np.nan
     given, marked = _answer(str(completion)[-LONGEST:])
-    if kind == "choice":
-        return float(read_choice(given, LETTERS) == read_choice(wanted, LETTERS))
-    if kind == "text":
-        same = normal_text(given) == normal_text(wanted)
-        return 1.0 if same else 0.0 if marked or len(given) <= LONGEST_ANSWER else np.nan
-    if kind_of(given.rstrip(".")) != "number":
-        return 0.0 if marked else np.nan
-    one, other = read_number(given.rstrip(".")), read_number(wanted)
-    return float(one is not None and other is not None and not distance(one, other))
+    value = READ[kind](given)
+    if value is None:  # a tag or box marks it, or an option is named where there are several
+        return 0.0 if marked or kind == "choice" else np.nan
+    return float(value == READ[kind](wanted))
+
+
+READ: dict[str, Callable[[str], Any]] = {
+    "number": lambda text: read_number(text.rstrip(".")) if kind_of(text.rstrip(".")) == "number" else None,
+    "choice": lambda text: read_choice(text, "ABCDEFGHIJ"),
+    "text": lambda text: normal_text(text) if len(text) <= LONGEST_ANSWER else None,
+}
+"""Kind of an answer -> what it says, ``None`` where it is none of its kind."""
 
 
 def _answer(completion: str) -> tuple[str, bool]:

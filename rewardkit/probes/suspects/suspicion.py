@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,17 +12,26 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rewardkit.findings import counted, percent
-from rewardkit.html.markup import aligned
-from rewardkit.probes.suspects.page import around, cell, page, rows_of, signed, times_as
-from rewardkit.probes.suspects.patched import Patched
+from rewardkit.html.markup import aligned, card, escaped, folded, listed, marked, number, table
+from rewardkit.probes.suspects.patched import Patched, rows_of
 
 __all__ = ["Contrast", "Payment", "Slice", "Suspicion"]
 
-SHOWN = 5
+SHOWN = 3
 """Of a list in the text for a person; the record has all. Our choice."""
 SMALL = 1e-9
-"""What a component pays under this is a rounding error."""
+"""A mean under this is a rounding error."""
+WIDEST = 140
+"""Characters of a completion in a line of text."""
+MOST_ROWS = 20
+"""Of a table on the page; the others are counted. Our choice."""
 NAN = float("nan")
+
+VERDICTS = {
+    "paid": "They earn more than the rest",
+    "not paid": "They earn less than the rest",
+    "unclear": "It is not clear whether they earn more than the rest",
+}
 
 
 @dataclass(frozen=True)
@@ -42,16 +51,11 @@ class Contrast:
     def unclear(self) -> bool:
         """Whether the difference may be none."""
         low, high = self.interval
-        return not (low > 0 or high < 0)
+        return not (low > SMALL or high < -SMALL)
 
     def record(self) -> dict[str, Any]:
         """As plain data."""
-        return {
-            "found": self.found,
-            "rest": self.rest,
-            "difference": self.difference,
-            "interval": list(self.interval),
-        }
+        return {**vars(self), "difference": self.difference}
 
 
 @dataclass(frozen=True)
@@ -64,7 +68,6 @@ class Slice:
     column: str
     value: Any
     rows: int
-    found: int
     contrast: Contrast
 
     @property
@@ -72,25 +75,14 @@ class Slice:
         """How many times the share of elsewhere; inf where there is none elsewhere."""
         return self.contrast.found / self.contrast.rest if self.contrast.rest else math.inf
 
-    @property
-    def sentence(self) -> str:
-        """Where, how often, and how often elsewhere."""
-        more = "more" if self.contrast.difference > 0 else "less"
-        times = "never elsewhere"
-        if self.contrast.rest:
-            times = f"{percent(self.contrast.rest)} elsewhere, {times_as(self.lift)} times"
-        return f"{more} often where {self.column}={self.value}: {percent(self.contrast.found)} ({times})"
-
     def record(self) -> dict[str, Any]:
-        """As plain data."""
-        return {
-            "column": self.column,
-            "value": self.value,
-            "rows": self.rows,
-            "found": self.found,
-            "lift": self.lift,
-            **self.contrast.record(),
-        }
+        """As plain data; `found` is the share here, `rest` that elsewhere."""
+        own = {"column": self.column, "value": self.value, "rows": self.rows, "lift": self.lift}
+        return {**own, **self.contrast.record()}
+
+    def __str__(self) -> str:
+        elsewhere = percent(self.contrast.rest) if self.contrast.rest else "none"
+        return f"{self.column}={self.value} {percent(self.contrast.found)} ({elsewhere} elsewhere)"
 
 
 @dataclass(frozen=True)
@@ -109,13 +101,7 @@ class Payment:
 
     def record(self) -> dict[str, Any]:
         """As plain data."""
-        return {
-            "component": self.component,
-            "weight": self.weight,
-            "pays": self.pays,
-            "interval": list(self.interval),
-            "scores": self.scores.record(),
-        }
+        return {**vars(self), "scores": self.scores.record()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,127 +148,168 @@ class Suspicion:
         return len(self) / len(self.found) if len(self.found) else NAN
 
     @property
-    def sentences(self) -> list[str]:
-        """What is known, a sentence each, the number first."""
+    def verdict(self) -> str:
+        """Whether they are "paid", by their advantage against the rest; "not paid", "unclear", or "none"."""
         if not len(self):
-            patched = self.patched.sentences if self.patched else ()
-            return [f"none of {counted(len(self.found), 'completion')} {self.what}", *patched, *self.notes]
-        low, high = self.interval
-        of = "" if math.isnan(low) else f", {percent(low)} to {percent(high)}"
-        told = [
-            f"{len(self):,} of {counted(len(self.found), 'completion')} ({percent(self.share)}{of}), of "
-            f"{counted(self.prompts, 'prompt')}, {self.what}",
-            *(
-                ["there is no rest that they could be held against"]
-                if not self.found.size - len(self)
-                else []
-            ),
-            *self._rare(),
-            *self._since(),
-            *(item.sentence for item in self._where()),
-            *self._earning(),
-        ]
-        if self.right is not None:
-            sides = (
-                f"{percent(share)} of {who}{are}"
-                for share, who, are in (
-                    (self.right.found, "them", f" are right by {self.label!r}"),
-                    (self.right.rest, "the rest", ""),
-                )
-                if not math.isnan(share)
-            )
-            told.append(", ".join(sides))
-        return [*told, *(self.patched.sentences if self.patched else ()), *self.notes]
+            return "none"
+        if self.advantage.unclear:
+            return "unclear"
+        return "paid" if self.advantage.difference > 0 else "not paid"
 
-    def _rare(self) -> list[str]:
-        shares = (f"{name!r} ({percent(share)} have it)" for name, share in self.traits)
-        return [f"what is rare of it: {'; '.join(shares)}"] if self.traits else []
-
-    def _since(self) -> list[str]:
-        if self.first_step is None:
-            return []
-        first, last = self.steps["step"].iloc[[0, -1]]
-        return [
-            f"first in step {self.first_step:g}, of steps {first:g} to {last:g}; in the last they are "
-            f"{percent(self.steps['share'].iloc[-1])}"
-        ]
-
-    def _where(self) -> Sequence[Slice]:
-        """The slices to tell of: where they are more often; that they are less so elsewhere follows."""
-        more = [item for item in self.slices if item.contrast.difference > 0]
-        return (more or self.slices)[:SHOWN]
+    @property
+    def sentences(self) -> list[str]:
+        """The verdict, what is known, and what to do."""
+        patched = self.patched.sentences if self.patched else []
+        rows = counted(len(self.found), "completion")
+        if not len(self):
+            head = [f"No suspects: none of {rows} {self.what}."]
+        else:
+            low, high = self.interval
+            of = "" if math.isnan(low) else f", {percent(low)} to {percent(high)}"
+            head = [
+                f"{self.verdict.capitalize()}. {len(self):,} of {rows} ({percent(self.share)}{of}) on "
+                f"{counted(self.prompts, 'prompt')} {self.what}.",
+                *self._earning(),
+                *self._right(),
+                *self._where(),
+            ]
+        return [*head, *patched, *self.notes, *self._to_do()]
 
     def _earning(self) -> list[str]:
         """Their advantage, and what moves it."""
-        if math.isnan(self.advantage.found):
-            return ["none of them has an advantage: they are not judged"]
-        rests = (
-            "" if math.isnan(self.advantage.rest) else f", {signed(self.advantage.rest)} of the rest",
-            "" if math.isnan(self.rewards.rest) else f", {self.rewards.rest:.3g} of the rest",
-        )
+        gain, paid = self.advantage, self.rewards
+        if math.isnan(gain.found):
+            return ["None of them has an advantage: they are not judged."]
+        own = f"mean advantage {_signed(gain.found)}, mean reward {paid.found:.3g}"
+        if math.isnan(gain.rest):
+            return [f"There is no rest to compare them with: {own} ({self.training})."]
         told = [
-            f"mean advantage {signed(self.advantage.found)}{rests[0]}"
-            f"{around(self.advantage.interval, 'difference ')} ({self.training}); mean reward "
-            f"{self.rewards.found:.3g}{rests[1]}"
+            f"{VERDICTS[self.verdict]}: {own}; the rest {_signed(gain.rest)} and {paid.rest:.3g} "
+            f"({self.training}); difference of the advantages {gain.difference:+.3g}{_around(gain.interval)}."
         ]
         moving = [item for item in self.paid if abs(item.pays) > SMALL][:SHOWN]
-        each = ", ".join(f"{item.component} {item.pays:+.3g}{around(item.interval)}" for item in moving)
-        return [*told, f"from the mean of their group they are moved by {each}"] if each else told
+        each = ", ".join(f"{item.component} {item.pays:+.3g}{_around(item.interval)}" for item in moving)
+        return [*told, f"Components move them from the mean of their group: {each}."] if each else told
+
+    def _right(self) -> list[str]:
+        if self.right is None or math.isnan(self.right.found):
+            return []
+        rest = "" if math.isnan(self.right.rest) else f", {percent(self.right.rest)} of the rest"
+        return [f"{percent(self.right.found)} of them are right by {self.label!r}{rest}."]
+
+    def _where(self) -> list[str]:
+        """Since which step, in which slices (where they are more often, if any), and what is rare of them."""
+        told = []
+        if self.first_step is not None:
+            first, last = self.steps["step"].iloc[[0, -1]]
+            told.append(
+                f"First in step {self.first_step:g}, of steps {first:g} to {last:g}; they are "
+                f"{percent(self.steps['share'].iloc[-1])} of the last."
+            )
+        more = [item for item in self.slices if item.contrast.difference > 0]
+        if self.slices:
+            word = "More" if more else "Less"
+            told.append(f"{word} often where {'; '.join(map(str, (more or self.slices)[:SHOWN]))}.")
+        if self.traits:
+            shares = (f"{name!r} ({percent(share)} of all)" for name, share in self.traits)
+            told.append(f"Rare in that form: {', '.join(shares)}.")
+        return told
+
+    def _to_do(self) -> list[str]:
+        """What to do next, in one sentence; none where nothing follows."""
+        if (patched := self.patched) and patched.judged:
+            lost = len(patched.lost) + len(patched.lost_suspects)
+            unjudged = patched.rows - patched.judged
+            faults = [f"{counted(unjudged, 'completion')} without a reward"] * bool(unjudged)
+            faults += [f"{counted(patched.earn, 'suspect')} still paid"] * bool(patched.earn)
+            faults += [f"{counted(lost, 'right completion')} that lose"] * bool(lost)
+            if faults:
+                return [f"To do: mend {patched.reward!r}: {', '.join(faults)}."]
+            known = patched.suspects and (patched.right or patched.right_suspects)
+            return [f"To do: use {patched.reward!r}."] if known else []
+        if self.verdict == "paid" and self.right and self.right.found >= self.right.rest:
+            return ["To do: read them first; they are right as often as the rest."]
+        if self.verdict == "paid":
+            most = next((repr(item.component) for item in self.paid if item.pays > SMALL), "the reward")
+            return [f"To do: fix {most}, then try the fixed reward on this log (patched=, or --patched)."]
+        if self.verdict == "not paid":
+            return ["To do: nothing pays them here; add one to the cases, so that it stays so."]
+        return []
+
+    @property
+    def losing(self) -> dict[str, pd.DataFrame]:
+        """The right completions that lose under a patched reward, by title, suspects apart."""
+        if self.patched is None or not self.patched.judged:
+            return {}
+        found = {
+            "Others that lose": self.patched.lost,
+            "Right suspects that lose": self.patched.lost_suspects,
+        }
+        return {title: lost for title, lost in found.items() if len(lost)}
 
     def record(self) -> dict[str, Any]:
         """As plain data."""
-        return {
-            "reward": self.reward,
-            "what": self.what,
+        names = "reward what prompts share interval verdict first_step training label notes".split()
+        return {name: getattr(self, name) for name in names} | {
             "rows": len(self.found),
             "found": len(self),
-            "prompts": self.prompts,
-            "share": self.share,
-            "interval": list(self.interval),
             "traits": [{"trait": name, "share": share} for name, share in self.traits],
-            "first_step": self.first_step,
             "steps": rows_of(self.steps),
             "slices": [item.record() for item in self.slices],
             "slices_looked_at": self.looked_at,
-            "training": self.training,
             "advantage": self.advantage.record(),
             "rewards": self.rewards.record(),
             "paid": [item.record() for item in self.paid],
-            "label": self.label,
             "right": self.right.record() if self.right else None,
             "clearest": rows_of(self.clearest),
             "patched": self.patched.record() if self.patched else None,
-            "notes": list(self.notes),
         }
-
-    @property
-    def losing(self) -> list[tuple[str, pd.DataFrame]]:
-        """The right completions that a patched reward takes something from, with a title, suspects apart."""
-        if self.patched is None or not self.patched.judged:
-            return []
-        found = [
-            ("others that would get less", self.patched.lost),
-            ("suspects that are right and would get less", self.patched.lost_suspects),
-        ]
-        return [(title, lost) for title, lost in found if len(lost)]
 
     def __repr__(self) -> str:
         head, *others = self.sentences
-        lines = [f"suspects by {self.reward!r}: {head}", *(f"  {item}" for item in others)]
-        if len(self.clearest):
-            lines += ["  the clearest:", *_listed(self.clearest)]
-        for title, lost in self.losing:
-            lines += [f"  {title}:", *_listed(lost.head(SHOWN))]
-            if (more := len(lost) - SHOWN) > 0:
-                lines.append(f"    and {more} more")
+        lines = [f"Suspects by {self.reward!r}: {head}", *(f"  {item}" for item in others)]
+        tables = {"Read first": self.clearest, **self.losing}
+        for title, frame in [item for item in tables.items() if len(item[1])][:2]:
+            lines.append(f"  {title} ({min(SHOWN, len(frame))} of {len(frame)}):")
+            rows = [[_cell(value) for value in row.values()] for row in rows_of(frame.head(SHOWN))]
+            lines += [f"    {line}" for line in aligned([list(map(str, frame.columns)), *rows])]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        return page(self)
+        """What is known of them, then, folded, the tables and the clearest completions to read."""
+        head, *others = self.sentences
+        tables = {
+            "Where they are more or less often": pd.DataFrame([item.record() for item in self.slices]),
+            "What moves their rewards": pd.DataFrame([{**vars(item), "scores": ""} for item in self.paid]),
+            "Share by step": self.steps,
+            **self.losing,
+        }
+        parts = [listed(map(escaped, others))]
+        for title, frame in tables.items():
+            rows = [[_cell(value) for value in row.values()] for row in rows_of(frame)]
+            if rows:
+                parts.append(folded(title, table(list(map(str, frame.columns)), rows, most=MOST_ROWS)))
+        for row in self.clearest.to_dict("records"):
+            completion, span = str(row.pop("completion")), self.spans.get(row["rollout_id"])
+            told = ", ".join(f"{name} {_cell(value)}" for name, value in row.items())
+            parts.append(folded(told, marked(completion, {"match": [span]} if span else {})))
+        return card(f"Suspects by {self.reward!r}", "".join(parts), said=head)
 
 
-def _listed(frame: pd.DataFrame) -> list[str]:
-    """The rows of a table as lines of text."""
-    rows = [[str(name) for name in frame.columns]]
-    rows += [[cell(value) for value in row.values()] for row in rows_of(frame)]
-    return [f"    {line}" for line in aligned(rows)]
+def _cell(value: Any) -> str:
+    """A value in a line of text."""
+    if isinstance(value, tuple):
+        return " to ".join(map(number, value))
+    shown = number(value) if isinstance(value, float) else str(value)
+    return shown if len(shown) <= WIDEST else f"{shown[: WIDEST - 3]}..."
+
+
+def _signed(value: float) -> str:
+    """A number with its sign, a rounding error as none."""
+    return "0" if abs(value) < SMALL else f"{value:+.3g}"
+
+
+def _around(interval: tuple[float, float]) -> str:
+    """An interval behind its value; nothing where there is none."""
+    low, high = interval
+    return "" if math.isnan(low) else f" ({low:+.3g} to {high:+.3g})"
