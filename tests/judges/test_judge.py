@@ -285,7 +285,9 @@ def test_no_more_is_asked_in_a_minute_than_allowed_attempts_that_fail_included(s
         times.append(time.monotonic())
         return error(500) if attempt == 0 else verdict()
 
-    scores = score(judge(serve(answer), limits=limits, options={"max_tokens": 30_000}), ["a", "b"])
+    asking = judge(serve(answer), limits=limits, options={"max_tokens": 30_000})
+    asking.session.connected()  # which takes a while
+    scores = score(asking, ["a", "b"])
     assert scores.counts["c"]["scored"] == 2 and len(times) == 4
     assert times[-1] - times[0] >= 0.19  # of four requests two come half a minute after the first, or later
 
@@ -393,7 +395,7 @@ def test_what_was_paid_for_once_is_not_asked_for_again(serve, monkeypatch):
     siblings = ["same"] * 8 + ["other"]
     first, second = score(asking, siblings).table, score(asking, siblings).table
     assert len(server.asked) == 2 and first["cost/c"].sum() == 16.0 and second["cost/c"].sum() == 0.0
-    assert {told["kept"] for told in second["verdict/c"]} == {True}
+    assert {told["cached"] for told in second["verdict/c"]} == {True}
     assert second["score/c"].tolist() == first["score/c"].tolist()
     others = [judge(server, "Is it polite?"), judge(server, options={"top_p": 0.5}),
               judge(server, scale={"yes": 0.9, "no": 0.1, "so": 0.5}),

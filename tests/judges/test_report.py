@@ -95,7 +95,7 @@ def test_a_model_is_asked_and_its_levels_are_labels_and_the_attack_names_its_bes
     assert len(server.asked) == 60 + report.attacked.n == 108
     assert any('"level": "good"' in str(request["messages"]) for request in server.asked)
     again = rk.judge_report(judged_by(server), cases())
-    assert again.asked["kept"] == 60 and repr(again) == repr(report)
+    assert again.asked["cached"] == 60 and repr(again) == repr(report)
 
 
 def test_repeats_ask_anew_and_tell_how_often_the_level_stays(serve):
