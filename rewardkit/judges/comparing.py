@@ -35,7 +35,7 @@ class Comparing(ModelJudge):
 
     together = "group"
     by_first = False
-    """Whether an answer is told of the sibling that stands first alone, not of all that are shown."""
+    """Whether an answer stands in the verdict of the sibling shown first, not of all that it shows."""
 
     def orders(self, labels: Order) -> list[Order]:
         """What is shown in each call; any two that are compared, once in one order and once in the other."""

@@ -70,6 +70,11 @@ class AskingServer(Primitive):
         return self.limits.concurrency
 
     @property
+    def unbounded(self) -> bool:
+        """Whether no budget ends what its calls may cost."""
+        return self.limits.budget is None
+
+    @property
     def session(self) -> Session:
         """Its calls, with those of the other judges that share its settings."""
         raise NotImplementedError
@@ -114,6 +119,10 @@ class ModelJudge(AskingServer):
     options: Annotated[Mapping[str, Any], _request_options] | None = None
     cache: bool = True
     recorded: str | None = None
+
+    @property
+    def unbounded(self) -> bool:
+        return super().unbounded and not (self.recorded and self.base_url is None)
 
     @property
     def rubrics(self) -> tuple[str, ...]:
