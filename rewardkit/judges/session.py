@@ -139,7 +139,7 @@ class Session:
     async def answered(self, request: Mapping[str, Any], read: Callable[[str], Any]) -> Answer:
         """An answer that can be read, the first or a second one, with the tokens of both."""
         paid, sent = (0, 0), request
-        for again in (False, True):
+        for _ in range(2):
             answer = await self.call(sent)
             paid = (paid[0] + answer.tokens[0], paid[1] + answer.tokens[1])
             if answer.failed:
@@ -147,9 +147,8 @@ class Session:
             try:
                 return replace(answer, value=read(answer.text), tokens=paid)
             except ValueError as problem:
-                if again:
-                    why = f"the answer cannot be used, nor a second one: {problem}"
-                    answer = replace(answer, failed=why)
+                why = f"the answer cannot be used, nor a second one: {problem}"
+                answer = replace(answer, failed=why)
                 asked = f"This answer cannot be used: {problem}. {REPEAT}"
                 turns = {"assistant": answer.text, "user": asked}
                 repair = [{"role": role, "content": text} for role, text in turns.items()]
