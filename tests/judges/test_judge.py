@@ -278,7 +278,7 @@ def test_calls_under_way_never_pass_the_limit_whatever_fails(serve):
 
 @pytest.mark.parametrize("limits", [{"requests_per_minute": 4}, {"tokens_per_minute": 60_000}], ids=str)
 def test_no_more_is_asked_in_a_minute_than_allowed_attempts_that_fail_included(serve, limits, monkeypatch):
-    monkeypatch.setattr("rewardkit.judges.session.MINUTE", 0.4)
+    monkeypatch.setattr("rewardkit.judges.session.MINUTE", 1.2)
     times = []
 
     def answer(text, attempt):
@@ -289,7 +289,7 @@ def test_no_more_is_asked_in_a_minute_than_allowed_attempts_that_fail_included(s
     asking.session.connected()  # which takes a while
     scores = score(asking, ["a", "b"])
     assert scores.counts["c"]["scored"] == 2 and len(times) == 4
-    assert times[-1] - times[0] >= 0.19  # of four requests two come half a minute after the first, or later
+    assert times[-1] - times[0] >= 0.5  # of four requests two come half a minute after the first, or later
 
 
 def test_a_budget_ends_the_run_cleanly_and_the_next_run_has_it_anew(serve):
