@@ -87,7 +87,7 @@ def main():
     assert all(row["verdict/correct"]["level"] in SCALE for _, row in table[judged].iterrows())
     assert all(table["error/correct"][~judged].str.len() > 0)
     assert (again["score/correct"][judged] == table["score/correct"][judged]).all()
-    assert all(verdict["kept"] for verdict in again["verdict/correct"][judged])
+    assert all(verdict["cached"] for verdict in again["verdict/correct"][judged])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""`rewardkit cache`: the answers of models that are kept on disk."""
+"""`rewardkit cache`: the answers of models that are cached on disk."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from rewardkit.judges.cache import FOLDER, Cache, cache_file
 @click.option("--clear", is_flag=True, help="Forget all answers.")
 @json_option
 def cache_command(clear: bool, as_json: bool) -> None:
-    """Say where answers of models are kept, how many and how large, or forget them.
+    """Say where answers of models are cached, how many and how large, or forget them.
 
-    REWARDKIT_CACHE names another folder; "off" keeps none.
+    REWARDKIT_CACHE names another folder; "off" caches none.
     """
     path = cache_file()
     if path is None:
-        emit({"path": None}, f"no answers are kept: {FOLDER} is 'off'", as_json)
+        emit({"path": None}, f"no answers are cached: {FOLDER} is 'off'", as_json)
         return
     if not path.exists():
         emit({"path": str(path), "answers": 0, "bytes": 0}, f"{path}: no answers yet", as_json)

@@ -226,7 +226,7 @@ no_cache_option = click.option(
     is_eager=True,
     expose_value=False,
     callback=_keep_no_answers,
-    help="Ask models anew: neither take answers that are kept, nor keep any.",
+    help="Ask models again: neither read the cache of answers nor write it.",
 )
 baseline_option = click.option("--baseline", metavar="FILE", help="A JSON file of accepted probe findings.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")

@@ -204,7 +204,7 @@ def judged(about: Plain, figures: Sequence[tuple[str, str]]) -> str:
     return render("judge_report", about=about, figures=figures, levels=levels, attacks=attacks)
 
 
-TOLD = ("level", "reason", "tokens", "cost", "kept", "raw")
+TOLD = ("level", "reason", "tokens", "cost", "cached", "raw")
 """Of a verdict what has a place of its own; what else it holds is told behind the reason."""
 
 
@@ -217,11 +217,11 @@ def verdicts(said: Mapping[str, Plain]) -> str:
     for name, verdict in said.items():
         tokens = " + ".join(f"{count:,.0f}" for count in verdict.get("tokens") or ())
         cost = number(verdict["cost"]) if verdict.get("cost") is not None else ""
-        kept = bool(verdict.get("kept"))
+        cached = bool(verdict.get("cached"))
         more = [f"{key}: {value}" for key, value in verdict.items() if key not in TOLD and value is not None]
         reason = "\n".join([str(verdict.get("reason", "")), *more])
         level = verdict.get("level", "not judged")
-        rows.append((name, level, reason, "" if kept else tokens, "kept from before" if kept else cost))
+        rows.append((name, level, reason, "" if cached else tokens, "cached" if cached else cost))
         raw += [(name, text) for text in verdict.get("raw") or ()]
     return render("verdicts", rows=rows, raw=raw) if rows else ""
 

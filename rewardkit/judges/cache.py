@@ -22,7 +22,7 @@ FOLDER = "REWARDKIT_CACHE"
 
 
 def cache_file() -> Path | None:
-    """Where answers are kept: in the folder that REWARDKIT_CACHE names, or the user's for caches."""
+    """Where answers are cached: in the folder that REWARDKIT_CACHE names, or the user's for caches."""
     folder = os.environ.get(FOLDER, "").strip()
     if folder == "off":
         return None
@@ -57,7 +57,7 @@ class Cache:
             ) from None
 
     def get(self, key: str) -> dict[str, Any] | None:
-        """The answer that is kept under a key, ``None`` where there is none."""
+        """The answer that is cached under a key, ``None`` where there is none."""
         try:
             row = self._file.execute("SELECT answer FROM answers WHERE key = ?", (key,)).fetchone()
         except sqlite3.Error:  # it was emptied or removed meanwhile
@@ -65,15 +65,15 @@ class Cache:
         return json.loads(row[0]) if row else None
 
     def put(self, key: str, answer: dict[str, Any]) -> None:
-        """Keep an answer. Where that fails (a full disk), it is used all the same, and a warning logged."""
+        """Cache an answer. Where that fails (a full disk), it is used all the same, and a warning logged."""
         try:
             self._file.execute("INSERT OR REPLACE INTO answers VALUES (?, ?)", (key, json.dumps(answer)))
         except sqlite3.Error as error:
-            log.warning("an answer could not be kept in %s: %s", self.path, error)
+            log.warning("an answer could not be cached in %s: %s", self.path, error)
 
     @property
     def count(self) -> int:
-        """How many answers are kept."""
+        """How many answers are cached."""
         return int(self._file.execute("SELECT COUNT(*) FROM answers").fetchone()[0])
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from itertools import combinations
@@ -11,11 +12,8 @@ from statistics import fmean
 from typing import Annotated, Any
 
 from rewardkit.errors import NotJudged
-from rewardkit.judges.limits import Limits
-from rewardkit.judges.model_judge import ModelJudge, column_names
+from rewardkit.judges.model_judge import ModelJudge
 from rewardkit.judges.questions import object_of, question, read_object, shown, with_marks
-from rewardkit.judges.rubric import DEFAULT
-from rewardkit.judges.session import Answer
 from rewardkit.primitives.notes import VERDICT, note
 from rewardkit.primitives.texts import is_missing
 
@@ -23,33 +21,21 @@ __all__ = ["pairwise", "ranking"]
 
 Order = Sequence[str]  # labels of siblings as they are shown
 Texts = Mapping[str, Mapping[str, Any]]  # label -> column -> value, of siblings that differ
-Points = dict[tuple[str, str], float | NotJudged]  # (shown before, shown behind) -> 1.0 won, 0.5 tied
+Points = dict[tuple[str, str], float]  # (shown before, shown behind) -> 1.0 won, 0.5 tied
 
 REASON = {"type": "string"}
 POINTS = {"first": 1.0, "tie": 0.5, "second": 0.0}
 PAIR = object_of({"reason": REASON, "better": {"enum": list(POINTS)}})
-MISSING = NotJudged("a column that the judge is shown is missing")
-ALONE = NotJudged("there is no sibling to compare it with")
+MISSING = "a column that the judge is shown is missing"
+ALONE = "there is no sibling to compare it with"
 
 
-@dataclass(frozen=True, repr=False, eq=False)
 class Comparing(ModelJudge):
     """Base of what compares siblings: columns of a group in, each one's share of won comparisons out."""
 
     together = "group"
-    rubric: str
-    _: KW_ONLY
-    model: str
-    base_url: str | None = None
-    inputs: Annotated[tuple[str, ...], column_names] = ("prompt", "completion")
-    limits: Limits = DEFAULT
-    options: Mapping[str, Any] | None = None
-    cache: bool = True
-    recorded: str | None = None
-
-    @property
-    def rubrics(self) -> tuple[str, ...]:
-        return (self.rubric,)
+    by_first = False
+    """Whether an answer stands in the verdict of the sibling shown first, not of all that it shows."""
 
     def orders(self, labels: Order) -> list[Order]:
         """What is shown in each call; any two that are compared, once in one order and once in the other."""
@@ -63,42 +49,33 @@ class Comparing(ModelJudge):
         """What an answer gives the first of two: 1.0, or 0.5 for a tie."""
         raise NotImplementedError
 
-    def told(self, order: Order) -> Order:
-        """Those in whose verdict the answer of a call stands."""
-        return order
-
     async def __call__(self, **columns: Sequence[Any]) -> list[float | NotJudged]:
         rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
-        places: dict[str, list[int]] = {}  # label -> where siblings stand that are the same
-        for place, row in enumerate(rows):
-            if not any(map(is_missing, row.values())):
-                places.setdefault(_label(row), []).append(place)
-        texts = {label: rows[places[label][0]] for label in sorted(places)}
+        labels = [None if any(map(is_missing, row.values())) else _label(row) for row in rows]
+        times = Counter(filter(None, labels))
+        texts = {label: rows[labels.index(label)] for label in sorted(times)}
         orders = self.orders(list(texts))
         requests = [self.asked(texts, order) for order in orders]
         answers = await self.answers([(request, 0, read) for request, read in requests])
         calls = list(zip(orders, answers, strict=True))
         points: Points = {}
         for order, answer in calls:
-            for pair in combinations(order, 2):
-                points[pair] = answer if isinstance(answer, NotJudged) else self.point(answer.value, *pair)
-        paid = self.paid(answers)
-        paid["tokens"] = [count / len(rows) for count in paid["tokens"]]
-        paid["cost"] = None if paid["cost"] is None else paid["cost"] / len(rows)
-        scores: list[float | NotJudged] = [MISSING] * len(rows)
-        verdicts = [{"reason": str(MISSING), **paid} for _ in rows]
-        times = {label: len(some) for label, some in places.items()}
-        for label, some in places.items():
-            score, verdict = _standing(label, points, times)
-            said = [answer for order, answer in calls if label in self.told(order)]
-            heard = [answer for answer in said if isinstance(answer, Answer)]
-            reasons = (
-                [str(score)] if isinstance(score, NotJudged) else [item.value["reason"] for item in heard]
-            )
-            verdict |= {"reason": "\n".join(reasons), "raw": [item.text for item in heard]}
-            for place in some:
-                scores[place] = score
-                verdicts[place] |= verdict
+            if not answer.failed:
+                points |= {pair: self.point(answer.value, *pair) for pair in combinations(order, 2)}
+        paid = self.paid(answers, len(rows))
+        scores: list[float | NotJudged] = []
+        verdicts = []
+        for label in labels:
+            of = [answer for order, answer in calls if label in (order[:1] if self.by_first else order)]
+            won, verdict = _standing(label, points, times) if label else (None, {})
+            if won is None:
+                failed = [answer.failed for order, answer in calls if label in order and answer.failed]
+                why = next(iter(failed), ALONE) if label else MISSING
+            else:
+                why = "\n".join(answer.value["reason"] for answer in of if not answer.failed)
+            scores.append(NotJudged(why) if won is None else won)
+            raw = [answer.text for answer in of if answer.text]
+            verdicts.append({**verdict, "reason": why, "raw": raw, **paid})
         note(VERDICT, verdicts)
         return scores
 
@@ -116,25 +93,21 @@ def _label(row: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps([shown(value) for value in row.values()]).encode()).hexdigest()[:12]
 
 
-def _standing(
-    label: str, points: Points, times: Mapping[str, int]
-) -> tuple[float | NotJudged, dict[str, Any]]:
-    """The share of its comparisons that a text has won, and what its verdict tells.
+def _standing(label: str, points: Points, times: Mapping[str, int]) -> tuple[float | None, dict[str, Any]]:
+    """The share of its comparisons that a text has won, ``None`` without any, and what its verdict tells.
 
     `times` is how many siblings are the same as each text: they tie with one another.
     """
     count = times[label] - 1
-    won, turned, failed = count / 2, [], ALONE
+    won, turned = count / 2, []
     for other in times:
         before, behind = points.get((label, other)), points.get((other, label))
-        if isinstance(before, float) and isinstance(behind, float):
+        if before is not None and behind is not None:
             won += times[other] * (before + 1 - behind) / 2
             count += times[other]
             turned.append(before == behind != 0.5)
-        else:
-            failed = next((why for why in (before, behind) if isinstance(why, NotJudged)), failed)
     if not count:
-        return failed, {}
+        return None, {}
     bias = {"position_bias": fmean(turned)} if turned else {}
     return won / count, {"level": f"{won:g} of {count} comparisons won", **bias}
 
@@ -163,18 +136,19 @@ class pairwise(Comparing):
     Every pair is asked for twice, with the positions swapped: which is better by the rubric, "first",
     "second" or "tie". A win counts 1, a tie 0.5, and a pair the mean of its two answers, so that answers
     that contradict each other are a tie; their share stands in the verdict as "position_bias", 1.0 where
-    position decides alone. With `opponents` each is compared with so many siblings at the most, the
-    neighbours in a ring whose order is made of the texts and not of the siblings' order.
+    position decides alone. `opponents` bounds the cost: each is compared with that many siblings (an even
+    number), chosen by the texts alone, in whatever order the siblings come.
 
     Siblings that are the same tie without a call. A pair without both answers is left out; what has no
     comparison at all is not judged, with the reason. Each sibling's verdict has the reasons and raw answers
-    of the calls in which it stood first, and an equal share of what the group's calls took. The other options
+    of the calls in which it stood first, and an equal share of their tokens and cost. The other options
     are those of `rk.judge`. ValueError: an empty rubric, `opponents` that are odd, options that cannot be.
 
     >>> pairwise("Which explains it better?", model="judge-1", opponents=4)
     rk.judges.pairwise('Which explains it better?', model='judge-1', opponents=4)
     """
 
+    by_first = True
     _: KW_ONLY
     opponents: Annotated[int, _even] | None = None
 
@@ -199,9 +173,6 @@ class pairwise(Comparing):
     def point(self, value: Mapping[str, Any], one: str, other: str) -> float:
         return POINTS[value["better"]]
 
-    def told(self, order: Order) -> Order:
-        return order[:1]
-
 
 @dataclass(frozen=True, repr=False, eq=False)
 class ranking(Comparing):
@@ -214,7 +185,7 @@ class ranking(Comparing):
 
     An answer that leaves out or repeats a sibling is asked for once more; without two answers the group is
     not judged, with the reason, nor is what has no sibling. Siblings that are the same stand as one, and tie.
-    Each verdict has an equal share of what both calls took. The other options are those of `rk.judge`.
+    Each verdict has an equal share of the tokens and cost. The other options are those of `rk.judge`.
     ValueError: an empty rubric, options that cannot be.
 
     >>> ranking("Which proof is clearest?", model="judge-1").columns

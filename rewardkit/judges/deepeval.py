@@ -126,7 +126,7 @@ class from_deepeval(Primitive):
     ModuleNotFoundError without the extra 'deepeval'.
     """
 
-    asks_model = True
+    asks_model = unbounded = True
     metric: Annotated[Any, _metric]
     columns: Annotated[Mapping[str, str], _columns] | None = None
     _: KW_ONLY

@@ -1,4 +1,4 @@
-"""ModelJudge: what all judges share that ask a model: settings, requests, answers, and what was paid."""
+"""AskingServer and ModelJudge: what judges share that ask a model on a server, and those with a rubric."""
 
 from __future__ import annotations
 
@@ -6,23 +6,24 @@ import asyncio
 import inspect
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
-from rewardkit.errors import NotJudged
 from rewardkit.judges.limits import Limits
 from rewardkit.judges.questions import named_columns
 from rewardkit.judges.session import Answer, Session, in_session, session_of
 from rewardkit.primitives.primitive import Primitive
 from rewardkit.rollouts.chat import KEY
 
-__all__ = ["ModelJudge", "address", "column_names", "request_options"]
+__all__ = ["DEFAULT", "AskingServer", "ModelJudge"]
 
+DEFAULT = Limits()
 MAX_TOKENS = 1000
 """Of an answer, where options= say nothing else. Our choice: a reason takes some hundred, thoughts more."""
 
 
-def column_names(option: str, value: Any) -> Any:
+def _column_names(option: str, value: Any) -> Any:
     """The names as a tuple. ValueError: there are none, or one cannot be a parameter."""
     names = () if isinstance(value, str) else tuple(value)
     if not names or not all(isinstance(name, str) and name.isidentifier() for name in names):
@@ -30,14 +31,14 @@ def column_names(option: str, value: Any) -> Any:
     return names
 
 
-def address(option: str, value: Any) -> Any:
+def _address(option: str, value: Any) -> Any:
     """The address. ValueError: a password or key stands in it, which records would show."""
     if set("@?") & set(str(value)):
         raise ValueError(f"{option}= holds a password or key, which records would show; set {KEY} instead")
     return value
 
 
-def request_options(option: str, value: Any) -> Any:
+def _request_options(option: str, value: Any) -> Any:
     """Options of a request. ValueError: they are no JSON, or one is the judge's own to set."""
     own = {"model", "messages", "response_format", "stream", "n", "seed"}
     try:
@@ -52,17 +53,11 @@ def request_options(option: str, value: Any) -> Any:
     return dict(value)
 
 
-class ModelJudge(Primitive):
-    """Base of what asks the model of a server: settings, parameters, and where answers are kept."""
+class AskingServer(Primitive):
+    """Base of what asks a model on a server: how many calls at a time, the start of a run, answers, cost."""
 
     asks_model = True
-    model: str
-    base_url: str | None
-    inputs: tuple[str, ...]
     limits: Limits
-    options: Mapping[str, Any] | None
-    cache: bool
-    recorded: str | None
 
     @property
     def factory(self) -> str:
@@ -75,9 +70,64 @@ class ModelJudge(Primitive):
         return self.limits.concurrency
 
     @property
+    def unbounded(self) -> bool:
+        """Whether no budget ends what its calls may cost."""
+        return self.limits.budget is None
+
+    @property
+    def session(self) -> Session:
+        """Its calls, with those of the other judges that share its settings."""
+        raise NotImplementedError
+
+    def prepare(self) -> None:
+        """Start a run. InputError: no key, no server, no such model, a cache that cannot be written."""
+        self.session.begin()
+
+    async def answers(self, requests: Sequence[tuple[Mapping[str, Any], int, Any]]) -> list[Answer]:
+        """The answer to each (request, number of the sample, reader of its text)."""
+        session = self.session
+
+        async def every() -> list[Answer]:
+            return list(await asyncio.gather(*(session.ask(*request) for request in requests)))
+
+        return await in_session(every())
+
+    def paid(self, answers: Sequence[Answer], share: int = 1) -> dict[str, Any]:
+        """What a verdict says of the calls behind it: tokens and cost now, and whether all were cached.
+
+        `share` is how many verdicts they are for, each of which has an equal part.
+        """
+        tokens = [sum(answer.tokens[side] for answer in answers) for side in (0, 1)]
+        cost = self.limits.cost((tokens[0], tokens[1]))
+        return {
+            "tokens": [count / share for count in tokens] if share > 1 else tokens,
+            "cost": None if cost is None else cost / share,
+            "cached": all(answer.cached for answer in answers),
+        }
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class ModelJudge(AskingServer):
+    """Base of judges by a rubric: their settings, the columns that the model is shown, and requests."""
+
+    rubric: str
+    _: KW_ONLY
+    model: str
+    base_url: Annotated[str, _address] | None = None
+    inputs: Annotated[tuple[str, ...], _column_names] = ("prompt", "completion")
+    limits: Limits = DEFAULT
+    options: Annotated[Mapping[str, Any], _request_options] | None = None
+    cache: bool = True
+    recorded: str | None = None
+
+    @property
+    def unbounded(self) -> bool:
+        return super().unbounded and not (self.recorded and self.base_url is None)
+
+    @property
     def rubrics(self) -> tuple[str, ...]:
         """The texts in which columns may be named."""
-        raise NotImplementedError
+        return (self.rubric,)
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -91,12 +141,7 @@ class ModelJudge(Primitive):
 
     @property
     def session(self) -> Session:
-        """Its calls, with those of the other judges that share its settings."""
-        return session_of(self.base_url, self.model, self.limits, self.recorded, self.cache)
-
-    def prepare(self) -> None:
-        """Start a run. InputError: no key, no server, no such model, a cache that cannot be written."""
-        self.session.begin()
+        return session_of(Session, self.base_url, self.model, self.limits, self.recorded, self.cache)
 
     def request(self, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any]) -> dict[str, Any]:
         """A request for an answer of this schema."""
@@ -107,27 +152,3 @@ class ModelJudge(Primitive):
             "response_format": {"type": "json_schema", "json_schema": form},
             **{name: value for name, value in own.items() if value is not None},
         }
-
-    async def answers(
-        self, requests: Sequence[tuple[Mapping[str, Any], int, Any]]
-    ) -> list[Answer | NotJudged]:
-        """The answer to each (request, number of the sample, reader), or why there is none."""
-        session = self.session
-
-        async def one(request: Mapping[str, Any], sample: int, read: Any) -> Answer | NotJudged:
-            try:
-                return await session.ask(request, sample, read)
-            except NotJudged as error:
-                return error
-
-        async def every() -> list[Answer | NotJudged]:
-            return list(await asyncio.gather(*(one(*request) for request in requests)))
-
-        return await in_session(every())
-
-    def paid(self, answers: Sequence[Answer | NotJudged]) -> dict[str, Any]:
-        """What a verdict says of the calls behind it: tokens and cost now, and whether all were kept."""
-        tokens = [getattr(answer, "tokens", (0, 0)) for answer in answers]
-        question, answer = (sum(column) for column in zip((0, 0), *tokens, strict=True))
-        kept = all(isinstance(item, Answer) and item.kept for item in answers)
-        return {"tokens": [question, answer], "cost": self.limits.cost((question, answer)), "kept": kept}

@@ -9,14 +9,23 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jsonschema_rs
 
 from rewardkit.primitives.messages import content_text
 
-__all__ = ["levels_schema", "named_columns", "question", "read_object", "shown", "with_marks"]
+__all__ = [
+    "SCHEMA_FORMS",
+    "named_columns",
+    "object_of",
+    "question",
+    "read_object",
+    "refuses_schema",
+    "shown",
+    "with_marks",
+]
 
 COLUMN = re.compile(r"\{([A-Za-z_]\w*)\}")
 """How a rubric names a column."""
@@ -40,24 +49,23 @@ def with_marks(text: str) -> str:
 
 def shown(value: Any) -> str:
     """A column's value as a judge reads it: a text as it is, messages by speaker, other values as JSON."""
+    turns = value if isinstance(value, list | tuple) else ()
     if isinstance(value, str):
         text = value
-    elif isinstance(value, list | tuple) and value and all(isinstance(item, Mapping) for item in value):
-        if all("role" in item for item in value):
-            text = "\n\n".join(f"[{item['role']}]\n{_said(item)}" for item in value)
-        else:
-            text = json.dumps(value, ensure_ascii=False, default=str)
+    elif turns and all(isinstance(item, Mapping) and "role" in item for item in turns):
+        text = "\n\n".join(f"[{item['role']}]\n{_said(item)}" for item in turns)
     else:
-        text = json.dumps(value, ensure_ascii=False, default=str)
+        text = _json(value)
     return text.encode("utf-8", "replace").decode()  # half a character cannot be sent
 
 
 def _said(message: Mapping[str, Any]) -> str:
-    calls = message.get("tool_calls")
-    said = content_text(message.get("content") or "")
-    return "\n".join(
-        filter(None, [said, json.dumps(calls, ensure_ascii=False, default=str) if calls else ""])
-    )
+    said, calls = content_text(message.get("content") or ""), message.get("tool_calls")
+    return "\n".join(filter(None, [said, _json(calls) if calls else ""]))
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def question(instructions: str, columns: Mapping[str, Any]) -> list[dict[str, str]]:
@@ -69,12 +77,6 @@ def question(instructions: str, columns: Mapping[str, Any]) -> list[dict[str, st
         {"role": "system", "content": f"{instructions}\n\n{MATERIAL}"},
         {"role": "user", "content": "\n\n".join(parts)},
     ]
-
-
-def levels_schema(levels: Sequence[str], criteria: Sequence[str]) -> dict[str, Any]:
-    """What an answer has to be: a reason and a level, for each of the criteria where there are any."""
-    one = object_of({"reason": {"type": "string"}, "level": {"enum": list(levels)}})
-    return object_of(dict.fromkeys(criteria, one)) if criteria else one
 
 
 def object_of(properties: Mapping[str, Any]) -> dict[str, Any]:
@@ -99,3 +101,18 @@ def read_object(text: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     if error is not None:
         raise ValueError(error.message[:200])
     return dict(value)
+
+
+SCHEMA_FORMS: tuple[Callable[[Mapping[str, Any]], Any], ...] = (
+    lambda form: form,
+    lambda form: {"type": "json_object", "schema": form["json_schema"]["schema"]},
+    lambda form: None,
+)
+"""Ways to say what an answer has to be: OpenAI's, that of llama-cpp-python's server, and not at all."""
+
+SCHEMA_WORDS = ("response_format", "json_schema", "structured output", "guided")
+
+
+def refuses_schema(status: int, text: str) -> bool:
+    """Whether an error means that a server does not take a form of schema (500: llama-cpp-python's)."""
+    return status in (400, 422, 500) and any(word in text for word in SCHEMA_WORDS)

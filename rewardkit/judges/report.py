@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,7 +25,9 @@ from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.labelled import LabelledCases, read_labelled
 from rewardkit.scoring.outcomes import Outcome, asked_of_models
 
-__all__ = ["JudgeReport", "judge_report", "judges_of"]
+__all__ = ["JudgeReport", "judge_report", "judges_of", "warn_of_calls"]
+
+log = logging.getLogger(__name__)
 
 KAPPA_MIN = 0.6
 """From which a judge agrees well enough: "substantial", Landis and Koch 1977."""
@@ -92,17 +95,16 @@ class JudgeReport:
     @property
     def figures(self) -> dict[str, Estimate]:
         """What was measured, by name."""
-        ratings = self.ratings
         found = {
-            "agreement": ratings.agreement,
-            "kappa": ratings.kappa,
-            "AUC": ratings.auc,
-            "length bias": ratings.length_bias,
+            "agreement": self.ratings.agreement,
+            "kappa": self.ratings.kappa,
+            "AUC": self.ratings.auc,
+            "length bias": self.ratings.length_bias,
             "position bias": self.position_bias,
             "stability": self.stability,
             "moved by attacks": self.attacked,
         }
-        return {name: value for name, value in found.items() if value is not None}
+        return {name: value for name, value in found.items() if value is not None and value.n}
 
     @property
     def calibration(self) -> list[dict[str, Any]]:
@@ -133,8 +135,8 @@ class JudgeReport:
     def __repr__(self) -> str:
         levels = [f"{row['level']} {row['value']:.2f} (n = {row['n']})" for row in self.calibration]
         lines = [self.verdict, *(f"  {line}" for line in self.remarks)]
-        lines += [f"{name:<17} {value}" for name, value in self.figures.items() if value.n]
-        lines += [f"mean label of each level: {', '.join(levels[:MOST_LEVELS])}"] if levels else []
+        lines += [f"{name:<17} {value}" for name, value in self.figures.items()]
+        lines += [f"mean label of each level: {', '.join(levels)}"] if levels else []
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -144,6 +146,17 @@ class JudgeReport:
 def judges_of(reward: Reward) -> list[str]:
     """The components that ask a model."""
     return [item.name for item in reward.components if getattr(item.function, "asks_model", False)]
+
+
+def warn_of_calls(reward: Reward) -> None:
+    """Log which components would ask a model for every completion that probes make up, without a budget."""
+    names = [item.name for item in reward.components if getattr(item.function, "unbounded", False)]
+    if names:
+        log.warning(
+            "probes ask a model for each completion that they try, for the components %s: give them "
+            "limits=rk.judges.Limits(prices=..., budget=...), or leave them out of what is probed",
+            names,
+        )
 
 
 def judge_report(
@@ -176,23 +189,17 @@ def judge_report(
     levels = _levels(item.function)
     given = read_labelled(cases, label, levels)
     columns, labels = given.columns, given.labels
-    ratings = Ratings(
-        np.full(len(labels), np.nan),
-        labels,
-        given.prompts,
-        np.array([len(str(text)) for text in columns.get("completion", labels)], dtype=float),
-        _grid(labels, levels),
-        seed,
-    )
     judges = [alone, *[_anew(alone)] * (repeats - 1)]
     for one in judges[:2]:  # a budget is for all calls of each
         if callable(prepare := getattr(one.components[0].function, "prepare", None)):
             prepare()
     first, *again = [_asked(one, columns, given.prompts) for one in judges]
-    ratings = replace(ratings, scores=first.scores)
+    lengths = np.array([len(str(text)) for text in columns.get("completion", labels)], dtype=float)
+    ratings = Ratings(first.scores, labels, given.prompts, lengths, _grid(labels, levels), seed)
     names = {score: name for name, score in levels.items()}
     tried = list(_attacked(alone, columns, ratings, attacks or {}, names.get(ratings.grid[-1], "best")))
     raised = np.array([one["after"] > one["before"] for one in tried], dtype=float)
+    prompts = np.array([one["case"] for one in tried])
     bias = [first.verdicts.get(row, {}).get("position_bias") for row in range(len(labels))]
     return JudgeReport(
         item.name,
@@ -201,9 +208,7 @@ def judge_report(
         _reasons(ratings, first),
         stability=ratings.stability(np.array([one.scores for one in again])) if again else None,
         position_bias=ratings.mean(np.array(bias, dtype=float)),
-        attacked=estimate(lambda at: float(raised[at].mean()), np.array([one["case"] for one in tried]), seed)
-        if tried
-        else None,
+        attacked=estimate(lambda at: float(raised[at].mean()), prompts, seed) if tried else None,
         examples=[one for one in tried if one["after"] > one["before"]][:EXAMPLES],
         asked=asked_of_models(verdict for one in (first, *again) for verdict in one.verdicts.values()),
     )

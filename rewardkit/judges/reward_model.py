@@ -13,11 +13,10 @@ from functools import cache
 from typing import Annotated, Any
 
 from rewardkit.errors import InputError, NotJudged, describe_error, preview
-from rewardkit.judges.cache import cache_file
 from rewardkit.judges.limits import Limits
-from rewardkit.judges.model_judge import ModelJudge
+from rewardkit.judges.model_judge import DEFAULT, AskingServer
 from rewardkit.judges.questions import shown
-from rewardkit.judges.session import Answer, Session
+from rewardkit.judges.session import Session, session_of
 from rewardkit.primitives.notes import VERDICT, note
 from rewardkit.primitives.primitive import Count, Primitive
 
@@ -25,7 +24,6 @@ __all__ = ["reward_endpoint", "reward_model"]
 
 log = logging.getLogger(__name__)
 
-DEFAULT = Limits()
 EXTRA = (
     "a reward model needs torch and transformers, of the extra 'models': pip install "
     "'reward-workbench[models]'"
@@ -56,11 +54,19 @@ def _logit(name: str, logits: Sequence[float], label: int | None) -> float:
     return logit
 
 
-def _score(logit: float, how: Any) -> float:
-    """A logit in [0, 1]."""
+def _judged(
+    name: str, logits: Sequence[float], label: int | None, how: Any
+) -> tuple[float | NotJudged, dict[str, Any]]:
+    """The score of a text's logits, or why there is none, and the verdict."""
+    try:
+        logit = _logit(name, logits, label)
+    except (NotJudged, InputError) as error:
+        return NotJudged(str(error)), {"reason": str(error)}
     if how == "sigmoid":
-        return (1 + math.tanh(logit / 2)) / 2
-    return float(min(1.0, max(0.0, (logit - how[0]) / (how[1] - how[0]))))
+        score = (1 + math.tanh(logit / 2)) / 2
+    else:
+        score = min(1.0, max(0.0, (logit - how[0]) / (how[1] - how[0])))
+    return score, {"logit": logit, "reason": f"the logit is {logit:.4g}"}
 
 
 def _messages(prompt: Any, completion: Any) -> list[dict[str, Any]]:
@@ -204,23 +210,18 @@ class reward_model(Primitive):
         for row, columns in enumerate(zip(prompt, completion, strict=True)):
             try:
                 tokens = texts[row] = model.tokens(*columns, self.chat)
+                if len(tokens) > longest:
+                    verdicts[row]["truncated"] = True
+                    texts[row] = tokens[:1] + tokens[len(tokens) - longest + 1 :]
             except NotJudged as error:
                 scores[row], verdicts[row]["reason"] = error, str(error)
-                continue
-            if len(tokens) > longest:
-                verdicts[row]["truncated"] = True
-                texts[row] = tokens[:1] + tokens[len(tokens) - longest + 1 :]
         order = sorted(texts, key=lambda row: len(texts[row]), reverse=True)  # too large shows at once
         size = self.batch_size if model.pad is not None else 1
         for start in range(0, len(order), size):
             rows = order[start : start + size]
             for row, logits in zip(rows, model.logits([texts[row] for row in rows]), strict=True):
-                try:
-                    logit = _logit(self.name_or_path, logits, self.label)
-                    scores[row] = _score(logit, self.map)
-                    verdicts[row] |= {"logit": logit, "reason": f"the logit is {logit:.4g}"}
-                except NotJudged as error:
-                    scores[row], verdicts[row]["reason"] = error, str(error)
+                scores[row], verdict = _judged(self.name_or_path, logits, self.label, self.map)
+                verdicts[row] |= verdict
         if cut := sum("truncated" in verdict for verdict in verdicts):
             told = f"{cut} of {len(verdicts)} texts had more than {longest} tokens, and lost their beginning"
             log.warning("%s: %s", self.name_or_path, told)
@@ -229,14 +230,14 @@ class reward_model(Primitive):
 
 
 class _Endpoint(Session):
-    """Calls to a server that answers with logits; what is kept of an answer is their list."""
+    """Calls to a server that answers with logits; the text of an answer is their list."""
 
     async def send(self, request: Mapping[str, Any]) -> dict[str, Any]:
         import openai
 
-        client = self.client = self.client or self.connected()
+        url = self.server.base_url
         try:
-            body = await client.post(self.server.base_url, body=dict(request), cast_to=object)
+            body = await self.connected().post(url, body=dict(request), cast_to=object)
             logits = [float(value) for value in body["data"][0]["probs"]]
             if not logits or not all(map(math.isfinite, logits)):
                 raise LookupError
@@ -248,17 +249,13 @@ class _Endpoint(Session):
             raise ValueError(self.spent.ended) from None
         except (LookupError, TypeError, AttributeError):
             raise ValueError(f"it has no logits: {preview(body)}") from None
-        counts = {"prompt_tokens": (body.get("usage") or {}).get("prompt_tokens"), "completion_tokens": 0}
+        asked = (body.get("usage") or {}).get("prompt_tokens")
+        counts = {"prompt_tokens": asked, "completion_tokens": 0}
         return {"completion": json.dumps(logits), "finish_reason": "stop", **counts}
 
 
-@cache
-def _endpoint(process: int, url: str, model: str, limits: Limits, keep: bool, place: str) -> _Endpoint:
-    return _Endpoint(url, model, limits, None, keep)
-
-
 @dataclass(frozen=True, repr=False, eq=False)
-class reward_endpoint(ModelJudge):
+class reward_endpoint(AskingServer):
     """What a reward model on a server gives a completion; an async component of prompt and completion.
 
     `url` is the whole address of vLLM's /classify (or another server's with ``{"model", "messages",
@@ -274,8 +271,6 @@ class reward_endpoint(ModelJudge):
     rk.judges.reward_endpoint('http://localhost:8000/classify', model='my/reward-model')
     """
 
-    inputs = ("prompt", "completion")
-    rubrics = ()
     url: str
     _: KW_ONLY
     model: str
@@ -287,22 +282,17 @@ class reward_endpoint(ModelJudge):
 
     @property
     def session(self) -> Session:
-        """Its calls, shared with those of the same server, model and limits."""
-        return _endpoint(os.getpid(), self.url, self.model, self.limits, self.cache, str(cache_file()))
+        return session_of(_Endpoint, self.url, self.model, self.limits, None, self.cache)
 
     async def __call__(self, prompt: Any, completion: Any) -> float:
         messages = _messages(prompt, completion)
         asked = {"messages": messages} if self.chat else {"input": f"{shown(prompt)}\n{completion}"}
         (answer,) = answers = await self.answers([({**asked, "use_activation": False}, 0, json.loads)])
-        verdict = self.paid(answers)
-        try:
-            if not isinstance(answer, Answer):
-                raise answer
-            logit = _logit(self.model, answer.value, self.label)
-            verdict |= {"logit": logit, "reason": f"the logit is {logit:.4g}"}
-            return _score(logit, self.map)
-        except (NotJudged, InputError) as error:
-            verdict["reason"] = str(error)
-            raise NotJudged(str(error)) from None
-        finally:
-            note(VERDICT, verdict)
+        score: float | NotJudged = NotJudged(answer.failed)
+        verdict: dict[str, Any] = {"reason": answer.failed}
+        if not answer.failed:
+            score, verdict = _judged(self.model, answer.value, self.label, self.map)
+        note(VERDICT, {**verdict, **self.paid(answers)})
+        if isinstance(score, NotJudged):
+            raise score
+        return score

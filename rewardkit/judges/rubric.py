@@ -7,19 +7,18 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
+from statistics import fmean
 from typing import Annotated, Any
 
 from rewardkit.errors import NotJudged
-from rewardkit.judges.limits import Limits
-from rewardkit.judges.model_judge import ModelJudge, address, column_names, request_options
-from rewardkit.judges.questions import levels_schema, question, read_object, with_marks
+from rewardkit.judges.model_judge import ModelJudge
+from rewardkit.judges.questions import object_of, question, read_object, with_marks
 from rewardkit.judges.session import Answer
 from rewardkit.primitives.notes import VERDICT, note
 
 __all__ = ["judge"]
 
 YES_NO = {"yes": 1.0, "no": 0.0}
-DEFAULT = Limits()
 
 
 def _scale(option: str, value: Any) -> Any:
@@ -74,20 +73,12 @@ class judge(ModelJudge):
     rk.judge('Is {completion} clear?', model='judge-1', scale={'clear': 1.0, 'vague': 0.3})
     """
 
-    rubric: str
     _: KW_ONLY
-    model: str
-    base_url: Annotated[str, address] | None = None
     scale: Annotated[Mapping[str, float], _scale] | None = None
-    inputs: Annotated[tuple[str, ...], column_names] = ("prompt", "completion")
     criteria: Annotated[Mapping[str, str], _criteria] | None = None
     one_call: bool = True
     samples: int = 1
     negative: bool = False
-    limits: Limits = DEFAULT
-    options: Annotated[Mapping[str, Any], request_options] | None = None
-    cache: bool = True
-    recorded: str | None = None
 
     @property
     def factory(self) -> str:
@@ -105,35 +96,36 @@ class judge(ModelJudge):
     async def __call__(self, **columns: Any) -> float:
         if missing := [name for name in self.columns if columns[name] is None]:
             raise NotJudged(f"there is no {missing[0]!r}")
-        names = list(self.criteria or {})
-        calls = [names] if self.one_call or not names else [[name] for name in names]
-        requests = [
-            (self._request(some, columns, sample), sample, partial(self._read, some))
-            for some in calls
-            for sample in range(self.samples)
-        ]
-        answers = await self.answers(requests)
-        verdict: dict[str, Any] = {"raw": [item.text for item in answers if isinstance(item, Answer)]}
+        names = list(self.criteria or {}) or [""]  # "" for the rubric alone
+        calls = [names] if self.one_call else [[name] for name in names]
+        asked = [(some, sample) for some in calls for sample in range(self.samples)]
+        answers = await self.answers(
+            [
+                (self._request(some, columns, sample), sample, partial(self._read, some))
+                for some, sample in asked
+            ]
+        )
+        verdict = {"raw": [answer.text for answer in answers if answer.text], **self.paid(answers)}
         try:
-            scores = []
-            for at in range(len(calls)):
-                score, told = self._median(answers[at * self.samples : (at + 1) * self.samples])
-                scores.append(score)
-                for name, value in told.items():
-                    verdict[name] = value if at == 0 else _joined(verdict[name], value)
-            return statistics.fmean(scores)
+            told = []
+            for name in names:
+                of = [answer for (some, _), answer in zip(asked, answers, strict=True) if name in some]
+                told.append(self._median(name, of))
+            scores, levels, reasons, agreement = zip(*told, strict=True)
+            verdict |= {"level": "; ".join(levels), "reason": "\n".join(reasons)}
+            verdict |= {"agreement": fmean(agreement)} if self.samples > 1 else {}
+            return fmean(scores)
         except NotJudged as error:
             verdict["reason"] = str(error)
             raise
         finally:
-            note(VERDICT, {**verdict, **self.paid(answers)})
+            note(VERDICT, verdict)
 
     def _request(self, names: list[str], columns: Mapping[str, Any], sample: int) -> dict[str, Any]:
-        """The request for the level of these criteria, or of the rubric alone."""
-        criteria = {name: with_marks((self.criteria or {})[name]) for name in names}
-        lines = [f"- {name}: {text}" for name, text in criteria.items()]
+        """The request for the levels of these criteria, or of the rubric alone."""
+        lines = [f"- {name}: {with_marks(self.criteria[name])}" for name in names if self.criteria]
         levels = ", ".join(map(repr, self.levels))
-        each = "for each criterion an object with" if names else "an object with"
+        each = "for each criterion an object with" if self.criteria else "an object with"
         instructions = [
             "You judge a completion that a language model gave to a prompt.",
             with_marks(self.rubric),
@@ -147,35 +139,23 @@ class judge(ModelJudge):
         return request
 
     def _schema(self, names: list[str]) -> dict[str, Any]:
-        return levels_schema(list(self.levels), names)
+        """What an answer has to be: a reason and a level, for each of the criteria where there are any."""
+        one = object_of({"reason": {"type": "string"}, "level": {"enum": list(self.levels)}})
+        return object_of(dict.fromkeys(names, one)) if self.criteria else one
 
     def _read(self, names: list[str], text: str) -> dict[str, dict[str, str]]:
-        """Reason and level by criterion, "" for the rubric alone."""
+        """Reason and level by criterion."""
         found = read_object(text, self._schema(names))
-        return found if names else {"": found}
+        return found if self.criteria else {"": found}
 
-    def _median(self, answers: Sequence[Answer | NotJudged]) -> tuple[float, dict[str, Any]]:
-        """The score of one call's samples, and what the verdict tells. NotJudged: half of them failed."""
-        judged = [item for item in answers if isinstance(item, Answer)]
+    def _median(self, name: str, answers: Sequence[Answer]) -> tuple[float, str, str, float]:
+        """Score, level, reason and agreement of a criterion. NotJudged: half of the samples failed."""
+        judged = [answer.value[name] for answer in answers if not answer.failed]
         if 2 * len(judged) <= len(answers):
-            raise next(item for item in answers if isinstance(item, NotJudged))
-        scores, level, agreement = [], [], []
-        for name in judged[0].value:
-            chosen = [item.value[name]["level"] for item in judged]
-            median = statistics.median(map(self.levels.__getitem__, chosen))
-            scores.append(1.0 - median if self.negative else median)
-            most, times = Counter(chosen).most_common(1)[0]
-            level.append(f"{name}: {most}" if name else most)
-            agreement.append(times / len(chosen))
-        reasons = [
-            f"{name}: {said['reason']}" if name else said["reason"] for name, said in judged[0].value.items()
-        ]
-        told: dict[str, Any] = {"level": "; ".join(level), "reason": "\n".join(reasons)}
-        if self.samples > 1:
-            told["agreement"] = statistics.fmean(agreement)
-        return statistics.fmean(scores), told
-
-
-def _joined(before: Any, value: Any) -> Any:
-    """What two calls of one verdict tell, together."""
-    return min(before, value) if isinstance(value, float) else f"{before}\n{value}"
+            raise NotJudged(next(answer.failed for answer in answers if answer.failed))
+        levels = [one["level"] for one in judged]
+        median = statistics.median(self.levels[level] for level in levels)
+        most, times = Counter(levels).most_common(1)[0]
+        start = f"{name}: " if name else ""
+        reason = start + judged[0]["reason"]
+        return 1.0 - median if self.negative else median, start + most, reason, times / len(levels)

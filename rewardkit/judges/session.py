@@ -1,4 +1,4 @@
-"""Session: what all judges of a server share: the client, its limits, the budget, the answers that are kept.
+"""Session: what all judges of a server share: the client, its limits, the budget, the cache.
 
 All calls of a process are made on one event loop in a thread of its own, whoever waits for them: a trainer, a
 notebook or a script. Sessions live there.
@@ -13,50 +13,46 @@ import math
 import os
 import time
 from collections.abc import Callable, Coroutine, Mapping
-from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
-from rewardkit.errors import InputError, NotJudged, did_you_mean
+from rewardkit.errors import InputError
 from rewardkit.judges.cache import Cache, cache_file, read_recorded
 from rewardkit.judges.limits import Limits
+from rewardkit.judges.questions import SCHEMA_FORMS, refuses_schema
 from rewardkit.rollouts.chat import KEY, NO_KEY, Server, fatal_code, read_answer
 from rewardkit.scoring.calls import event_loop
 
-__all__ = ["Answer", "Session", "in_session", "session_of"]
+__all__ = ["Answer", "Session", "answer_key", "in_session", "session_of"]
 
 T = TypeVar("T")
+Tokens = tuple[int, int]  # of the question, of the answer
 
 OPENAI = "https://api.openai.com/v1"
+ADDRESS = "OPENAI_BASE_URL"
 MINUTE = 60.0  # seconds
 AGAIN_SECONDS = 30.0
 """After which a server that did not answer is tried again. Our choice: about what a restart takes."""
-_TIMER: ContextVar[asyncio.Timeout | None] = ContextVar("rewardkit_call_deadline", default=None)
 LONGEST_ANSWER = 100_000
 """Characters of an answer that is read. Our choice: a level and its reason take a few hundred."""
-
-
-Tokens = tuple[int, int]  # of the question, of the answer
+EXCERPT = 200  # characters of a refusal, or of an answer that is too long
+REPEAT = "Answer again, with JSON that fits the schema and nothing else."
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a model answered: its text, what its reader made of that, and the tokens that it took now."""
+    """What came of a request: a text and what its reader made of it, or why there is no verdict.
 
-    text: str
-    value: Any
+    `failed` is empty where there is one. `tokens` are those of all calls that were made for it now.
+    """
+
+    text: str = ""
+    value: Any = None
+    failed: str = ""
     tokens: Tokens = (0, 0)
-    kept: bool = False
-
-
-class Unusable(NotJudged):
-    """There is an answer, for so many tokens, and it is no verdict."""
-
-    def __init__(self, why: str, tokens: Tokens) -> None:
-        super().__init__(why)
-        self.tokens = tokens
+    cached: bool = False
 
 
 @dataclass
@@ -65,35 +61,38 @@ class Spent:
 
     began: float = field(default_factory=time.monotonic)
     cost: float = 0.0
-    calls: int = 0
     ended: str = ""
     """Why no further call is made, until a time of the monotonic clock."""
     until: float = math.inf
-    unusable: dict[str, str] = field(default_factory=dict)
-    """Why the answers under a key were paid for in vain, which siblings need not do again."""
+    in_vain: dict[str, str] = field(default_factory=dict)
+    """By key why answers that were paid for are no verdict, so that siblings do not pay again."""
 
 
 class Session:
-    """Calls to one model. Made by `session_of`, once for each server, model, limits and place of answers."""
+    """Calls to one model. Made by `session_of`, once for each server, model, limits and cache."""
 
     def __init__(
-        self, base_url: str | None, model: str, limits: Limits, recorded: str | None, keep: bool
+        self, base_url: str | None, model: str, limits: Limits, recorded: str | None, cached: bool
     ) -> None:
         self.offline = bool(recorded) and base_url is None
         self.limits, self.spent = limits, Spent()
-        url = base_url or os.environ.get("OPENAI_BASE_URL", "").strip() or OPENAI
+        url = base_url or os.environ.get(ADDRESS, "").strip() or OPENAI
         self.server = Server(url, model, limits.timeout, limits.retries)
         if self.server.key == NO_KEY and url == OPENAI and not self.offline:
             raise InputError(f"there is no key: set {KEY}, or give base_url= of a server that needs none")
+        from aiolimiter import AsyncLimiter
+
+        requests, tokens = limits.requests_per_minute, limits.tokens_per_minute
+        self.requests = AsyncLimiter(1, MINUTE / requests) if requests else None  # spread evenly
+        self.tokens = AsyncLimiter(tokens, MINUTE) if tokens else None
+        self.free = asyncio.Semaphore(limits.concurrency)
         self.recorded = read_recorded(recorded) if recorded else {}
-        path = cache_file() if keep else None
+        path = cache_file() if cached else None
         self.cache = Cache(path) if path else None
         self.models: list[str] | None = None  # known once the server was asked for them
         self.locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self.form = 0  # the first of SCHEMA_FORMS that the server has not refused
-        self.free = asyncio.Semaphore(limits.concurrency)
         self.client: Any = None
-        self.rates: list[tuple[Any, Callable[[Mapping[str, Any]], float]]] = []
 
     def begin(self) -> None:
         """Start a run: its deadline and budget count from here.
@@ -105,19 +104,16 @@ class Session:
             return
         with self.server.client() as client:
             models = self.server.models(client)
-        if models and self.server.model not in models:
-            some = ", ".join(map(repr, models[:5])) + (", ..." if len(models) > 5 else "")
+        if others := self.server.others(models):
             raise InputError(
-                f"the server at {self.server.address!r} has no model {self.server.model!r}; it has {some}"
-                f"{did_you_mean(self.server.model, models)}"
+                f"the server at {self.server.address!r} has no model {self.server.model!r}{others}"
             )
         self.models = models
 
     async def ask(self, request: Mapping[str, Any], sample: int, read: Callable[[str], Any]) -> Answer:
-        """The answer to a request, by what `read` makes of it (ValueError: it cannot); kept, or asked for.
+        """The answer to a request, by what `read` makes of its text (ValueError: it is no verdict).
 
-        A sample's number tells requests apart that are the same. What cannot be read is asked for once more.
-        NotJudged: there is no answer, with the reason.
+        Recorded and cached answers come first. A sample's number tells requests apart that are the same.
         """
         request = {"model": self.server.model, **request}
         key = answer_key(request, sample)
@@ -126,144 +122,122 @@ class Session:
             known = self.recorded.get(key) or (self.cache.get(key) if self.cache is not None else None)
             if known:
                 try:
-                    return Answer(known["text"], read(known["text"]), kept=True)
+                    return Answer(known["text"], read(known["text"]), cached=True)
                 except ValueError as problem:
-                    raise NotJudged(f"the recorded answer cannot be used: {problem}") from None
+                    return Answer(failed=f"the recorded answer cannot be used: {problem}")
             if self.offline:
-                raise NotJudged("there is no recorded answer, and no base_url of a server to ask")
-            if why := self.spent.unusable.get(key):
-                raise NotJudged(why)
+                return Answer(failed="there is no recorded answer, and no base_url of a server to ask")
+            if why := self.spent.in_vain.get(key):
+                return Answer(failed=why)
+            answer = await self.answered(request, read)
+            if answer.failed and any(answer.tokens):
+                self.spent.in_vain[key] = answer.failed
+            elif not answer.failed and self.cache is not None:
+                self.cache.put(key, {"text": answer.text, "tokens": answer.tokens})
+            return answer
+
+    async def answered(self, request: Mapping[str, Any], read: Callable[[str], Any]) -> Answer:
+        """An answer that can be read, the first or a second one, with the tokens of both."""
+        paid, sent = (0, 0), request
+        for _ in range(2):
+            answer = await self.call(sent)
+            paid = (paid[0] + answer.tokens[0], paid[1] + answer.tokens[1])
+            if answer.failed:
+                break
             try:
-                text, value, tokens = await self.answered(request, read)
-            except Unusable as error:
-                self.spent.unusable[key] = str(error)
-                raise
-            if self.cache is not None:
-                self.cache.put(key, {"text": text, "tokens": tokens})
-            return Answer(text, value, tokens)
+                return replace(answer, value=read(answer.text), tokens=paid)
+            except ValueError as problem:
+                why = f"the answer cannot be used, nor a second one: {problem}"
+                answer = replace(answer, failed=why)
+                asked = f"This answer cannot be used: {problem}. {REPEAT}"
+                turns = {"assistant": answer.text, "user": asked}
+                repair = [{"role": role, "content": text} for role, text in turns.items()]
+                sent = {**request, "messages": [*request["messages"], *repair]}
+        return replace(answer, tokens=paid)
 
-    async def answered(
-        self, request: Mapping[str, Any], read: Callable[[str], Any]
-    ) -> tuple[str, Any, Tokens]:
-        """An answer that can be read, the first or a second, and the tokens of both. Unusable: neither."""
-        text, tokens = await self.call(request)
-        try:
-            return text, read(text), tokens
-        except ValueError as problem:
-            return await self.repaired(request, text, tokens, problem, read)
-
-    async def repaired(
-        self,
-        request: Mapping[str, Any],
-        text: str,
-        paid: Tokens,
-        problem: ValueError,
-        read: Callable[[str], Any],
-    ) -> tuple[str, Any, Tokens]:
-        """A second answer in place of one with a problem, and the tokens of both. Unusable: nor that."""
-        messages = [
-            *request["messages"],
-            {"role": "assistant", "content": text},
-            {"role": "user", "content": f"This answer cannot be used: {problem}. {REPEAT}"},
-        ]
-        try:
-            text, tokens = await self.call({**request, "messages": messages})
-            paid = (paid[0] + tokens[0], paid[1] + tokens[1])
-            return text, read(text), paid
-        except Unusable as error:
-            raise Unusable(str(error), (paid[0] + error.tokens[0], paid[1] + error.tokens[1])) from None
-        except NotJudged as error:
-            raise Unusable(str(error), paid) from None
-        except ValueError as error:
-            raise Unusable(f"the answer cannot be used, nor a second one: {error}", paid) from None
-
-    async def call(self, request: Mapping[str, Any]) -> tuple[str, Tokens]:
-        """The text of one answer, and how many tokens question and answer have. NotJudged: there is none."""
+    async def call(self, request: Mapping[str, Any]) -> Answer:
+        """One answer as the server gives it, retries included."""
         async with self.free:
             if why := self.ended():
-                raise NotJudged(why)
-            self.spent.calls += 1
+                return Answer(failed=why)
             try:
-                async with asyncio.timeout(self.limits.call_deadline) as timer:
-                    _TIMER.set(timer)
-                    answer = await self.send(request)
+                await self.turn(request)
+                async with asyncio.timeout(self.limits.call_deadline):
+                    found = await self.send(request)
             except TimeoutError:
-                raise NotJudged(f"there was no answer within {self.limits.call_deadline:g} s") from None
+                return Answer(failed=f"there was no answer within {self.limits.call_deadline:g} s")
             except Exception as error:  # whatever the client or the server does
-                fatal = self.server.fatal(error, self.models or [])
-                if fatal:
-                    gone = fatal_code(error) == "unreachable"  # a trainer's run goes on for days
-                    self.spent.ended = str(fatal)
-                    self.spent.until = time.monotonic() + AGAIN_SECONDS if gone else math.inf
-                raise NotJudged(
-                    str(fatal) if fatal else f"there is no answer: {self.server.reason(error)}"
-                ) from None
-            tokens = _count(answer["prompt_tokens"]), _count(answer["completion_tokens"])
+                return Answer(failed=self.failure(error))
+            tokens = _count(found["prompt_tokens"]), _count(found["completion_tokens"])
             self.spent.cost += self.limits.cost(tokens) or 0.0
-        text = answer["completion"] or ""
-        if answer.get("refusal"):
-            raise Unusable(f"the judge refuses: {str(answer['refusal'])[:200]}", tokens)
-        if answer["finish_reason"] == "length":
-            raise Unusable("the answer was cut off by max_tokens; give the judge more, in options=", tokens)
-        if len(text) > LONGEST_ANSWER:
-            raise Unusable(f"the answer has {len(text):,} characters, which no verdict has", tokens)
-        return text, tokens
+        text, why = found["completion"] or "", ""
+        if refusal := found.get("refusal"):
+            text, why = str(refusal), f"the judge refuses: {str(refusal)[:EXCERPT]}"
+        elif found["finish_reason"] == "length":
+            why = "the answer was cut off by max_tokens; give the judge more, in options="
+        elif len(text) > LONGEST_ANSWER:
+            text, why = text[:EXCERPT], f"the answer has {len(text):,} characters, which no verdict has"
+        return Answer(text, failed=why, tokens=tokens)
+
+    async def turn(self, request: Mapping[str, Any]) -> None:
+        """Wait until the limits of a minute let this request through."""
+        if self.requests:
+            await self.requests.acquire()
+        if self.tokens:
+            longest = request.get("max_tokens") or request.get("max_completion_tokens") or 0
+            about = len(json.dumps(request)) / 4 + float(longest)
+            await self.tokens.acquire(min(about, self.tokens.max_rate))
 
     async def send(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """One request and its answer; a server that refuses a form of schema is asked in the next."""
+        import httpx
         import openai
 
-        client = self.client = self.client or self.connected()
         form, sent = self.form, dict(request)
         if "response_format" in sent:
             sent["response_format"] = SCHEMA_FORMS[form](sent["response_format"])
         sent = {name: value for name, value in sent.items() if value is not None}
-        own = {name: sent.pop(name) for name in ("model", "messages", "response_format") if name in sent}
         try:
-            raw = await client.chat.completions.with_raw_response.create(**own, extra_body=sent)
+            raw = await self.connected().post("/chat/completions", body=sent, cast_to=httpx.Response)
         except openai.APIStatusError as error:
-            known = error.status_code in REFUSED and any(word in str(error) for word in SCHEMA_WORDS)
-            if "response_format" not in own or not known:
+            if "response_format" not in sent or not refuses_schema(error.status_code, str(error)):
                 raise
             self.form = max(self.form, form + 1)  # calls under way together are refused together
             return await self.send(request)
-        return read_answer(raw.http_response.text)
+        return read_answer(raw.text)
 
     def connected(self) -> Any:
-        """The client; each of its attempts waits for its turn under the limits of a minute."""
+        """The client; what it repeats waits for another turn."""
         import openai
-        from aiolimiter import AsyncLimiter
 
-        limits = self.limits
-        if limits.requests_per_minute:
-            evenly = AsyncLimiter(1, MINUTE / limits.requests_per_minute)
-            self.rates.append((evenly, lambda _: 1.0))
-        if limits.tokens_per_minute:
-            self.rates.append((AsyncLimiter(limits.tokens_per_minute, MINUTE), _tokens))
-
-        async def wait(request: Any) -> None:
-            timer, clock = _TIMER.get(), asyncio.get_running_loop().time
-            began, when = clock(), timer.when() if timer else None
-            if timer and self.rates:
-                timer.reschedule(None)  # a call's deadline does not run while it waits for its turn
-            for rate, amount in self.rates if request.method == "POST" else ():
-                await rate.acquire(min(amount(request), rate.max_rate))
-            if timer and when is not None:
-                timer.reschedule(when + clock() - began)
+        async def repeated(request: Any) -> None:
+            if request.headers.get("x-stainless-retry-count", "0") != "0":
+                await self.turn(json.loads(request.content))
 
         async def refused(response: Any) -> None:
-            if response.status_code in REFUSED and b"response_format" in await response.aread():
+            if response.is_error and refuses_schema(response.status_code, str(await response.aread())):
                 response.headers["x-should-retry"] = "false"
 
-        http = openai.DefaultAsyncHttpxClient(event_hooks={"request": [wait], "response": [refused]})
-        server = self.server
-        return openai.AsyncOpenAI(
-            api_key=server.key,
-            base_url=server.base_url,
-            timeout=server.timeout,
-            max_retries=server.retries,
-            http_client=http,
-        )
+        if self.client is None:
+            hooks: dict[str, list[Any]] = {"request": [repeated], "response": [refused]}
+            self.client = openai.AsyncOpenAI(
+                api_key=self.server.key,
+                base_url=self.server.base_url,
+                timeout=self.server.timeout,
+                max_retries=self.server.retries,
+                http_client=openai.DefaultAsyncHttpxClient(event_hooks=hooks),
+            )
+        return self.client
+
+    def failure(self, error: Exception) -> str:
+        """Why a call failed; where no other would do better, none is made for the rest of the run."""
+        fatal = self.server.fatal(error, self.models or [])
+        if fatal is None:
+            return f"there is no answer: {self.server.reason(error)}"
+        gone = fatal_code(error) == "unreachable"  # a trainer's run goes on for days
+        self.spent.until = time.monotonic() + AGAIN_SECONDS if gone else math.inf
+        self.spent.ended = str(fatal)
+        return self.spent.ended
 
     def ended(self) -> str:
         """Why no further call of this run is made; empty where one may be."""
@@ -277,61 +251,29 @@ class Session:
         return ""
 
 
-REPEAT = "Answer again, with JSON that fits the schema and nothing else."
-SCHEMA_FORMS: tuple[Callable[[Mapping[str, Any]], Any], ...] = (
-    lambda form: form,
-    lambda form: {"type": "json_object", "schema": form["json_schema"]["schema"]},
-    lambda form: None,
-)
-"""Ways to say what an answer has to be: OpenAI's, that of llama-cpp-python's server, and not at all."""
-
-REFUSED = (400, 422, 500)
-"""Status by which a server refuses a form of schema; 500 is llama-cpp-python's."""
-
-SCHEMA_WORDS = ("response_format", "json_schema", "structured output", "guided")
-
-
 def _count(tokens: Any) -> int:
     """A count of tokens as a server gives it; what is none counts 0."""
     return tokens if type(tokens) is int and tokens > 0 else 0
 
 
-def _tokens(request: Any) -> float:
-    """About how many tokens a request takes: a quarter of its characters, and the most that it may answer."""
-    body = bytes(request.content)
-    try:
-        asked = json.loads(body)
-    except ValueError:
-        asked = {}
-    return len(body) / 4 + float(asked.get("max_tokens") or asked.get("max_completion_tokens") or 0)
-
-
 def answer_key(request: Mapping[str, Any], sample: int) -> str:
-    """What an answer is kept under: the model, the messages, the options, and the number of the sample."""
+    """What an answer is cached under: the model, the messages, the options, and the number of the sample."""
     text = json.dumps([request, sample], sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 @cache
-def _session(
-    process: int,
-    base_url: str | None,
-    model: str,
-    limits: Limits,
-    recorded: str | None,
-    keep: bool,
-    *environment: str | None,
-) -> Session:
-    return Session(base_url, model, limits, recorded, keep)
+def _opened(kind: Callable[..., Session], environment: tuple[Any, ...], *settings: Any) -> Session:
+    return kind(*settings)
 
 
-def session_of(base_url: str | None, model: str, limits: Limits, recorded: str | None, keep: bool) -> Session:
+def session_of(kind: Callable[..., Session], *settings: Any) -> Session:
     """The session of these settings in this process, and of the key, address and cache in the environment.
 
     InputError: settings that cannot be; no key.
     """
-    environment = (os.environ.get(KEY), os.environ.get("OPENAI_BASE_URL"), str(cache_file()))
-    return _session(os.getpid(), base_url, model, limits, recorded, keep, *environment)
+    environment = (os.getpid(), os.environ.get(KEY), os.environ.get(ADDRESS), cache_file())
+    return _opened(kind, environment, *settings)
 
 
 async def in_session(work: Coroutine[Any, Any, T]) -> T:

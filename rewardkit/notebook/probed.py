@@ -54,7 +54,7 @@ def contract_caption(result: ProbeResult) -> str:
     if alarms:
         return alarms_in_words(alarms)
     if any(getattr(item, "asks_model", False) for item in result.reward.functions):
-        return "no broken contract found; a model asked again may answer differently, so answers are kept"
+        return "no broken contract found; a model asked again may answer differently, so answers are cached"
     if not any(callable(item) and TimeLimit.needed(item) for item in result.reward.functions):
         return "no broken contract: it is made of rewardkit's own functions, which keep it"
     return "no broken contract found"

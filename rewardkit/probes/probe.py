@@ -12,6 +12,7 @@ import pandas as pd
 
 from rewardkit.errors import RewardError, RolloutsError, did_you_mean
 from rewardkit.findings import SEVERITIES, Finding, percent
+from rewardkit.judges.report import warn_of_calls
 from rewardkit.probes.contract.contract import contract
 from rewardkit.probes.results import rendering
 from rewardkit.probes.results.baseline import Baseline, load_baseline, under_baseline
@@ -163,9 +164,11 @@ def probe(
     small as it goes (0: none). With `expects_partial` nearly right answers may earn a part. `baseline` is a
     file of accepted findings, which are no alarms. `progress` is told the share of the work that is done,
     many times, and says whether to go on: if not, the rest is untried. A judge among the components is asked
-    for each completion: give it limits with a budget. RewardError: a column is asked for that is not there.
+    for each completion, up to its budget; without one a warning is logged. RewardError: a column is asked for
+    that is not there.
     """
     check_reward(reward, "probe")
+    warn_of_calls(reward)
     _check_numbers(timeout=timeout, budget=budget, leakage=leakage, search=search)
     if not isinstance(rollouts, Rollouts):
         rollouts = load_rollouts(rollouts)

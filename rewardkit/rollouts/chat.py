@@ -110,6 +110,13 @@ class Server:
                 raise why from None
             return []
 
+    def others(self, models: Sequence[str]) -> str:
+        """The end of a sentence with the models that it has; empty where it has this one, or says nothing."""
+        if not models or self.model in models:
+            return ""
+        shown = ", ".join(map(repr, models[:5])) + (", ..." if len(models) > 5 else "")
+        return f"; it has {shown}{did_you_mean(self.model, models)}"
+
     def reason(self, error: Exception) -> str:
         """Why a request failed, in one phrase, never with the key in it."""
         text = " ".join(f"{error} {error.__cause__ or ''}".replace(self.key, "***").split())
@@ -121,9 +128,8 @@ class Server:
         if code is None:
             return None
         what, hint = FATAL[code]
-        if code == 404 and models and self.model not in models:
-            shown = ", ".join(map(repr, models[:5])) + (", ..." if len(models) > 5 else "")
-            hint = f"; it has {shown}{did_you_mean(self.model, models)}"
+        if code == 404:
+            hint = self.others(models) or hint
         return InputError(
             f"the server at {self.address!r} {what} (model {self.model!r}: {self.reason(error)}){hint}"
         )

@@ -164,11 +164,11 @@ def _explanation(reward: Reward, rollout: Mapping[str, Any], result: RewardResul
 def verdict_text(verdict: Mapping[str, Any]) -> str:
     """What a model said, as a person reads it.
 
-    >>> verdict_text({"level": "good", "reason": "short", "cost": 0.002, "raw": ["{}"], "kept": False})
+    >>> verdict_text({"level": "good", "reason": "short", "cost": 0.002, "raw": ["{}"], "cached": False})
     "good: short (cost 0.002; raw answer: '{}')"
     """
     level, reason, cost = verdict.get("level"), str(verdict.get("reason", "")), verdict.get("cost")
-    about = ["kept from before"] if verdict.get("kept") else [f"cost {cost:g}"] if cost is not None else []
+    about = ["cached"] if verdict.get("cached") else [f"cost {cost:g}"] if cost is not None else []
     raw = verdict.get("raw")
     about += ["raw answer: " + " | ".join(map(repr, raw))] if raw else []
     said = f"{level}: {reason}" if level else reason

@@ -150,19 +150,19 @@ class Outcomes:
 
 
 def asked_of_models(verdicts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """How many verdicts there are, of how many all answers were kept, and what the others took.
+    """How many verdicts there are, of how many all answers were cached, and what the others took.
 
     `tokens` are of questions and of answers; `cost` is ``None`` where no prices are known.
 
-    >>> asked_of_models([{"kept": True}, {"kept": False, "tokens": [90, 12], "cost": 0.5}])
-    {'verdicts': 2, 'kept': 1, 'tokens': [90, 12], 'cost': 0.5}
+    >>> asked_of_models([{"cached": True}, {"cached": False, "tokens": [90, 12], "cost": 0.5}])
+    {'verdicts': 2, 'cached': 1, 'tokens': [90, 12], 'cost': 0.5}
     """
     every = list(verdicts)
     tokens = [verdict.get("tokens") or (0, 0) for verdict in every]
     costs = [verdict["cost"] for verdict in every if verdict.get("cost") is not None]
     return {
         "verdicts": len(every),
-        "kept": sum(bool(verdict.get("kept")) for verdict in every),
+        "cached": sum(bool(verdict.get("cached")) for verdict in every),
         "tokens": [round(sum(pair[side] for pair in tokens)) for side in (0, 1)],
         "cost": math.fsum(costs) if costs else None,
     }
@@ -171,12 +171,12 @@ def asked_of_models(verdicts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 def asked_text(asked: Mapping[str, Any], reason: Callable[[str], str] = str) -> str:
     """What was put to a model, in words; `reason` stands for reasons that are not to be shown.
 
-    >>> asked = {"verdicts": 12, "kept": 2, "tokens": [900, 120], "cost": 0.25, "not_judged": {"late": 1}}
+    >>> asked = {"verdicts": 12, "cached": 2, "tokens": [900, 120], "cost": 0.25, "not_judged": {"late": 1}}
     >>> asked_text(asked)
-    'put 12 rows to a model: 2 kept from before, 900 + 120 tokens, cost 0.25, 1 not judged (late)'
+    'put 12 rows to a model: 2 cached, 900 + 120 tokens, cost 0.25, 1 not judged (late)'
     """
     question, answer = asked["tokens"]
-    said = [f"{asked['kept']:,} kept from before"] if asked["kept"] else []
+    said = [f"{asked['cached']:,} cached"] if asked["cached"] else []
     said += [f"{question:,} + {answer:,} tokens"] if question or answer else []
     said += [f"cost {asked['cost']:.4g}"] if asked["cost"] else []
     if left := asked.get("not_judged"):

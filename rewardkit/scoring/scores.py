@@ -96,7 +96,7 @@ class Scores:
 
     @cached_property
     def asked(self) -> dict[str, dict[str, Any]]:
-        """Of each component that asks a model: how many verdicts, of them kept, tokens, cost, not judged."""
+        """Of each component that asks a model: verdicts, of them cached, tokens, cost, not judged."""
         found = {}
         for name in self.reward.names:
             if f"verdict/{name}" in self.table:

@@ -119,21 +119,21 @@ def test_the_cache_says_what_it_keeps_and_forgets_it(server):
     [("score", "mine.py", "log.jsonl"), ("check", "mine.py", "cases.jsonl"),
      ("judge", "mine.py", "labelled.jsonl", "--no-attacks")],
 )  # fmt: skip
-def test_without_the_cache_every_call_is_made_again_and_nothing_is_kept(server, command, monkeypatch):
+def test_without_the_cache_every_call_is_made_again_and_nothing_is_cached(server, command, monkeypatch):
     run(*command)
     asked = len(server.asked)
     assert run(*command).exit_code == 0 and len(server.asked) == asked > 0
     folder = os.environ["REWARDKIT_CACHE"]
     monkeypatch.setenv("REWARDKIT_CACHE", folder)  # put back behind the test
     assert run(*command, "--no-cache").exit_code == 0 and len(server.asked) == 2 * asked
-    assert "no answers are kept" in run("cache").stdout
+    assert "no answers are cached" in run("cache").stdout
 
 
 def test_scores_say_what_was_put_to_the_model_and_the_record_holds_it(server):
     assert "put 20 rows to a model: 60 + 100 tokens, cost 26" in run("score", "mine.py", "log.jsonl").stdout
     again = run("score", "mine.py", "log.jsonl", "-o", "out", "--json")
     (asked,) = record(again)["asked"].values()
-    assert (asked["verdicts"], asked["kept"], asked["tokens"]) == (20, 20, [0, 0])
+    assert (asked["verdicts"], asked["cached"], asked["tokens"]) == (20, 20, [0, 0])
     scores = rk.load_scores("out")
     assert scores.record["asked"]["clear"] == asked
-    assert "clear put 20 rows to a model: 20 kept from before" in scores._repr_html_()
+    assert "clear put 20 rows to a model: 20 cached" in scores._repr_html_()

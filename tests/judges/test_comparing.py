@@ -112,7 +112,7 @@ def test_the_order_of_siblings_changes_neither_a_score_nor_a_question(serve, mak
     asked = len(server.asked)
     turned = make(server, texts[::-1], **options)
     assert turned["score/c"].tolist() == first[::-1]
-    assert len(server.asked) == asked and all(verdict["kept"] for verdict in turned["verdict/c"])
+    assert len(server.asked) == asked and all(verdict["cached"] for verdict in turned["verdict/c"])
 
 
 def test_opponents_bound_the_calls_and_each_has_as_many(serve):
@@ -188,7 +188,7 @@ def test_each_sibling_has_a_verdict_and_its_share_of_the_cost(serve, make, answe
     table = make(serve(answer), TEXTS, limits={"prices": (1e6, 0.0)})
     assert table["cost/c"].tolist() == pytest.approx([calls * 3 / 3] * 3)  # of 3 tokens a question
     verdict = table["verdict/c"][0]
-    assert verdict["tokens"] == [calls * 3 / 3, calls * 5 / 3] and verdict["kept"] is False
+    assert verdict["tokens"] == [calls * 3 / 3, calls * 5 / 3] and verdict["cached"] is False
     assert len(verdict["raw"]) == 2  # as the first of each pair; the whole group in both orders
     if make is pairwise:
         assert set(verdict["reason"].split("\n")) == {"aaa or a", "aaa or aa"}

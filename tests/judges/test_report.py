@@ -8,6 +8,8 @@ from server import error, said
 
 import rewardkit as rk
 from rewardkit.judges.attacks import ATTACKS
+from rewardkit.notebook import plots
+from rewardkit.notebook.display import Show
 
 SCALE = {"good": 1.0, "fair": 0.5, "poor": 0.0}
 WORDS = list(SCALE)
@@ -31,6 +33,11 @@ def sound(completion):
 def credulous(completion):
     """Full marks for what asks for them."""
     return 1.0 if "full marks" in completion else sound(completion)
+
+
+def unable(completion):
+    """No score at all."""
+    raise rk.NotJudged("no judge is there")
 
 
 def numbers(rows):
@@ -95,7 +102,7 @@ def test_a_model_is_asked_and_its_levels_are_labels_and_the_attack_names_its_bes
     assert len(server.asked) == 60 + report.attacked.n == 108
     assert any('"level": "good"' in str(request["messages"]) for request in server.asked)
     again = rk.judge_report(judged_by(server), cases())
-    assert again.asked["kept"] == 60 and repr(again) == repr(report)
+    assert again.asked["cached"] == 60 and repr(again) == repr(report)
 
 
 def test_repeats_ask_anew_and_tell_how_often_the_level_stays(serve):
@@ -189,9 +196,6 @@ def test_input_that_cannot_be_used_is_one_sentence(rows, options, message):
 
 
 def test_a_report_in_which_nothing_was_judged_says_so_and_shows_no_figure():
-    def unable(completion):
-        raise rk.NotJudged("no judge is there")
-
     report = rk.judge_report(unable, numbers(cases(6)), attacks=None)
     assert report.verdict == "Inconclusive: none of the 6 cases was judged."
     assert repr(report).splitlines()[1:] == ["  6 of 6 cases not judged, most often: no judge is there."]
@@ -202,6 +206,55 @@ def test_a_level_that_is_misspelt_is_named_with_the_levels_before_a_call_is_made
     with pytest.raises(rk.CasesError, match="label='god' does not fit; give one of 'good', 'fair', "):
         rk.judge_report(judged_by(server), [{"prompt": "p", "completion": "good 1", "label": "god"}])
     assert server.asked == []
+
+
+def test_the_plot_of_calibration_has_a_point_for_each_level_at_the_mean_of_its_labels():
+    rows = numbers(cases())
+    ax = plots.judge_calibration(rk.judge_report(sound, rows, attacks=None))
+    means = {
+        level: np.mean([row["label"] for row in rows if sound(row["completion"]) == level])
+        for level in sorted(SCALE.values())
+    }
+    assert ax.lines[-1].get_xydata().tolist() == [
+        [level, pytest.approx(mean)] for level, mean in means.items()
+    ]
+    empty = plots.judge_calibration(rk.judge_report(unable, rows, attacks=None))
+    assert "no case is judged and labelled" in [text.get_text() for text in empty.texts]
+
+
+@pytest.mark.parametrize("redact", [False, True])
+def test_a_page_with_a_judge_shows_nothing_of_completions_where_they_are_redacted(serve, redact):
+    def quoting(text, attempt):
+        level = "good" if "full marks" in text else "poor"
+        reply = said(json.dumps({"reason": "it says SECRET", "level": level}))
+        return error(400, "SECRET is too long") if "\ngood" in text else reply
+
+    rows = [{**row, "completion": f"{row['completion']} SECRET"} for row in cases(6, 0)]
+    judge = judged_by(serve(quoting))
+    scores = rk.score(rk.Reward("r", components=[rk.Component("judge", judge)]), rows)
+    report = rk.judge_report(judge, rows)
+    assert report.examples and report.not_judged
+    show = Show(redact=redact)
+    for page in (show.scores(scores), show.explanation(scores, 0), show.judges({"judge": report})):
+        assert ("SECRET" in page.data) is not redact
+
+
+@pytest.mark.parametrize(
+    ("options", "warned"),
+    [
+        ({}, True),
+        ({"limits": rk.judges.Limits(prices=(1, 1), budget=5.0)}, False),
+        ({"base_url": None, "recorded": "gallery:judged_clarity"}, False),
+    ],
+)
+def test_probing_a_judge_without_a_budget_is_warned_of(serve, caplog, options, warned):
+    judge = rk.judge(
+        "How good?", **{"model": "tiny", "base_url": serve(answers).url, "scale": SCALE, **options}
+    )
+    reward = rk.Reward("r", components=[rk.Component("how_good", judge)])
+    with pytest.raises(rk.RolloutsError):  # before anything is tried
+        rk.probe(reward, cases(4, 0), label="right")
+    assert ("for the components ['how_good']: give them limits=" in caplog.text) is warned
 
 
 def test_the_cases_of_the_caller_stay_as_they_were():

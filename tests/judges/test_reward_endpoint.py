@@ -97,7 +97,7 @@ def test_an_answer_is_kept_and_one_that_failed_once_is_asked_for_again(serve):
     first, again = scored(judge(server), "4"), scored(judge(server), "4")
     assert len(server.asked) == 2
     assert first["score/rm"][0] == again["score/rm"][0] == pytest.approx(1 / (1 + math.exp(-1)))
-    assert not first["verdict/rm"][0]["kept"] and again["verdict/rm"][0]["kept"]
+    assert not first["verdict/rm"][0]["cached"] and again["verdict/rm"][0]["cached"]
 
 
 def test_a_wrong_address_ends_the_run_at_once_and_says_what_to_give(serve):
