@@ -30,7 +30,7 @@ class Limits(Primitive):
     passed, repeated attempts included (tokens are estimated before a call: a quarter of its characters, and
     the most that the answer may have). An attempt may take `timeout` seconds; one that fails (429, 5xx,
     timeout) is repeated up to `retries` times, after the time that the server says, else after longer and
-    longer ones. `call_deadline` is for a call with all its attempts, from its turn on, `run_deadline` for all
+    longer ones. `call_deadline` is for a call with all its attempts and waits, `run_deadline` for all
     calls of a run. `prices` are for a million tokens of the question and of the answer; with them the cost of
     a call is recorded. At `budget` no new call of the run starts; calls under way finish, and may pass it.
     ValueError: numbers that cannot be, a budget without prices.

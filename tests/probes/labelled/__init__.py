@@ -9,7 +9,8 @@ numbers, tests); skewed labels; options and labels in the prompt; bonuses of tut
 long as a right answer earns the larger part; one guess is one guess.
 
 COLLECTION is the half that probes are tuned on, HELD_BACK the half that only measures them: look at its
-totals, and change no probe for the sake of one of its entries. Its modules begin with `held_back_`.
+totals. Its modules begin with `held_back_`. Where a probe is changed for one of its entries, its module moves
+to the tuned half, and new ones are written by somebody who has not seen the probes.
 
 To add an entry: tasks and a `Log` in the module of its subject, the reward in the form of its trainer (in
 `verl_rewards.py`, `trl_rewards.py` or `plain_rewards.py`) as a person would write it there, and a line of the
@@ -18,23 +19,12 @@ module's `ENTRIES`. `test_labelled.py` holds the labels to the rewards.
 
 from __future__ import annotations
 
-from . import (
-    answers,
-    games,
-    held_back_agents,
-    held_back_questions,
-    held_back_records,
-    mathematics,
-    records,
-    texts,
-)
+from . import agents, answers, games, judgements, mathematics, questions, records, texts
 from .entry import QUESTIONS, Entry, Fault
 
 __all__ = ["COLLECTION", "HELD_BACK", "QUESTIONS", "Entry", "Fault"]
 
-COLLECTION: tuple[Entry, ...] = tuple(
-    entry for module in (games, answers, records, mathematics, texts) for entry in module.ENTRIES
-)
-HELD_BACK: tuple[Entry, ...] = tuple(
-    entry for module in (held_back_questions, held_back_agents, held_back_records) for entry in module.ENTRIES
-)
+TUNED_ON = (games, answers, records, mathematics, texts, questions, agents, judgements)
+
+COLLECTION: tuple[Entry, ...] = tuple(entry for module in TUNED_ON for entry in module.ENTRIES)
+HELD_BACK: tuple[Entry, ...] = ()

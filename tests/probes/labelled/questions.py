@@ -1,4 +1,4 @@
-"""Held back, in TRL's form: crosswords, several right options, dates, five functions."""
+"""Crosswords, several right options, dates, five functions."""
 
 from __future__ import annotations
 
@@ -108,14 +108,13 @@ def other_year(task: Task) -> str:
     return f"Answer: {end.replace(year=end.year + 4)}"
 
 
-CROSSWORDS = Log(clues(), "trl", in_tags, truth="word", held_back=True)
+CROSSWORDS = Log(clues(), "trl", in_tags, truth="word")
 SELECT = Log(
     several(),
     "trl",
     behind("Answer: "),
     truth="answer",
     notation=lambda answer: ", ".join(reversed(answer.split(", "))),
-    held_back=True,
 )
 CALENDAR = Log(
     dates(),
@@ -123,9 +122,8 @@ CALENDAR = Log(
     behind("Answer: "),
     truth="target",
     notation=lambda answer: spoken(date.fromisoformat(answer)),
-    held_back=True,
 )
-TILL = Log(sums(), "trl", in_tags, truth="total", held_back=True)
+TILL = Log(sums(), "trl", in_tags, truth="total")
 
 # fmt: off
 ENTRIES = (

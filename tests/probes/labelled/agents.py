@@ -1,4 +1,4 @@
-"""Held back, in verl's form: SQL, a search agent that cites, orders as nested JSON, ratings."""
+"""SQL, a search agent that cites, orders as nested JSON, ratings."""
 
 from __future__ import annotations
 
@@ -147,13 +147,10 @@ SQL = Log(
     truth="gts",
     data_source="spider",
     notation=lambda query: query.replace("SELECT", "select").replace("FROM", "\nfrom"),
-    held_back=True,
 )
-NOTES = Log(notes(), "verl", looked_up, truth="gts", data_source="notes", held_back=True)
-ORDERS = Log(
-    orders(), "verl", behind("```json\n", "\n```"), truth="gts", data_source="orders", held_back=True
-)
-STARS = Log(reviews(), "verl", behind("Rating: "), truth="gts", data_source="reviews", held_back=True)
+NOTES = Log(notes(), "verl", looked_up, truth="gts", data_source="notes")
+ORDERS = Log(orders(), "verl", behind("```json\n", "\n```"), truth="gts", data_source="orders")
+STARS = Log(reviews(), "verl", behind("Rating: "), truth="gts", data_source="reviews")
 
 # fmt: off
 ENTRIES = (

@@ -1,4 +1,4 @@
-"""Held back, plain: best moves, spans of a clip, moderation, summaries."""
+"""Best moves, spans of a clip, moderation, summaries."""
 
 from __future__ import annotations
 
@@ -106,9 +106,9 @@ def articles() -> tuple[Task, ...]:
     return tuple(tasks)
 
 
-CHESS = Log(positions(), "plain", behind("Move: "), truth="best", held_back=True)
-CLIPS = Log(clips(), "plain", behind("<span>", "</span>"), held_back=True)
-REMARKED = Log(remarks(), "plain", behind("Decision: "), held_back=True)
+CHESS = Log(positions(), "plain", behind("Move: "), truth="best")
+CLIPS = Log(clips(), "plain", behind("<span>", "</span>"))
+REMARKED = Log(remarks(), "plain", behind("Decision: "))
 ARTICLES = Log(
     articles(),
     "plain",
@@ -116,7 +116,6 @@ ARTICLES = Log(
     truth="reference",
     notation=lambda summary: f"News: {summary}",
     mark=False,
-    held_back=True,
 )
 
 # fmt: off
