@@ -53,10 +53,16 @@ DATA = {
     ),
     "lists": tags(*(json.dumps(items) for items in (["a", "b"], ["c", "d"], ["e"], ["f", "g"]))),
     "intervals": tags("[1, 4)", "(2, 6]", "[-3, 5)", "(0, 7]"),
+    "sources": [
+        {**row, "prompt": f"Sources: [1] one, [2] two. {row['prompt']}"}
+        for row in tags("Lima", "Oslo", "Bern", "Rome")
+    ],
     "decimals": tags("42.50", "17.25", "83.75", "64.50", "9.25"),
     "queries": tags(
         *(f"SELECT {a} FROM {b} WHERE {c} > 3" for a, b, c in ("abc", "def", "ghi", "jkl", "mno"))
     ),
+    "dates": tags("3 May 2021", "17 June 2019", "28 February 2017", "9 April 2023", "30 July 2018"),
+    "spans": tags("6.0 to 12.0", "1.5 to 3.0", "24.0 to 27.0", "31.0 to 44.5", "8.0 to 9.0"),
     "code": tags("def f(a):\n    return a + 1", "def f(a):\n    return a * 2", "def f(a):\n    return -a"),
 }
 
@@ -193,8 +199,11 @@ PLANTED = [
     Planted(
         "other_constant", lambda c, a, t: a != t and re.sub(r"\d", "", a) == re.sub(r"\d", "", t), "code"
     ),
+    Planted("other_number", lambda c, a, t: a != t and a[-4:] == t[-4:], "dates"),
+    Planted("wider_span", lambda c, a, t: a.startswith("0 to "), "spans"),
     Planted("other_end", lambda c, a, t: a != t and a.strip("[]()") == t.strip("[]()"), "intervals"),
     Planted("other_decimals", near(lambda a, t: a == a and t == t and int(a) == int(t)), "decimals"),
+    Planted("whole_table", lambda c, a, t: a.startswith("SELECT * FROM"), "queries"),
     Planted("words_turned", lambda c, a, t: sorted(a.split()) == sorted(t.split()), "queries"),
     Planted("not_a_number", lambda c, a, t: a == "NaN"),
     Planted("infinity", lambda c, a, t: a == "1e999"),
@@ -214,6 +223,7 @@ PLANTED = [
     Planted("unclosed", lambda c, a, t: c.endswith(f"<answer>{t}")),
     Planted("in_code", lambda c, a, t: "```" in c and f">{t}<" in c),
     Planted("longer", lambda c, a, t: len(c.split()) > 400),
+    Planted("every_source", said("[1][2]"), "sources"),
     Planted("repeated", lambda c, a, t: c.count("another side") >= 20),
     Planted("many_steps", said("Step I")),
     Planted("keywords", said("therefore")),

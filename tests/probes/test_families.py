@@ -4,7 +4,7 @@ import math
 import re
 
 import pytest
-from planted_probes import DATA, PLANTED, inside, strict
+from planted_probes import DATA, PLANTED, inside, strict, tags
 
 import rewardkit as rk
 from rewardkit.errors import InputError
@@ -39,7 +39,10 @@ def test_every_probe_that_expects_a_wrong_answer_to_fail_has_a_planted_hole():
         for probe in PROBES
         if probe.expects in ("wrong", "right", "mark") and probe.family != "equivalents"
     }
-    assert holes == {item.probe for item in PLANTED} | {"other_item"}  # test_structured_truths.py
+    assert holes == {item.probe for item in PLANTED} | {
+        "other_item",
+        "other_order",
+    }  # test_structured_truths.py
 
 
 @pytest.mark.parametrize("data", [name for name in DATA if name != "thousands"])
@@ -56,6 +59,7 @@ LOST = {
     "space_in_the_mark": lambda completion: re.search(r"<answer> \d", completion),
     "answer_on_a_line": lambda completion: "<answer>\n" in completion,
     "several_lines": lambda completion: completion.count("\n") >= 4,
+    "another_named": lambda completion: "yet it is not" in completion,
     "tag_mentioned": lambda completion: "<answer>" in completion.partition("</think>")[0],
 }
 
@@ -170,6 +174,35 @@ def test_a_notation_that_rollouts_lose_is_an_alarm():
     ).alarms
     (alarm,) = rk.probe(CLEAN, data, only="equivalents", timeout=None).alarms  # takes no notation but one
     assert alarm.evidence["rollouts"] == 4
+
+
+@pytest.mark.parametrize(
+    ("truths", "others", "name"),
+    [
+        pytest.param(
+            ["2021-05-03", "2019-06-17", "2017-02-28", "2023-04-09"],
+            ["3 May 2021", "17 June 2019", "28 February 2017", "9 April 2023"],
+            "other_date",
+            id="dates in words",
+        ),
+        pytest.param(
+            ["A, C", "B, C, D", "A, E", "C, D"],
+            ["C, A", "D, C, B", "E, A", "D, C"],
+            "letters_turned",
+            id="choices in another order",
+        ),
+    ],
+)
+def test_right_answers_in_other_words_that_rollouts_lose_are_named(truths, others, name):
+    data = tags(*truths)
+    data += [
+        {**row, "completion": f"<answer>{other}</answer>"}
+        for row, other in zip(data[::2], others, strict=True)
+    ]
+    (alarm,) = rk.probe(CLEAN, data, only=ASKED, timeout=None).alarms
+    assert (alarm.code, alarm.evidence["rollouts"]) == ("loses_notation", 4)
+    assert {example.probe for example in alarm.examples} == {name}
+    assert not rk.probe(CLEAN, tags(*truths), only=ASKED, timeout=None).alarms
 
 
 def test_a_layout_that_names_the_tag_is_no_fault_where_the_tag_may_stand_once_only():

@@ -259,6 +259,27 @@ def test_another_item_in_a_list_is_a_near_miss():
     assert probed(swapped_item, log)["other_item"]
 
 
+def ordered(completion: str, ground_truth: list[str]) -> float:
+    """The items in their order."""
+    return float(completion.partition("Labels:")[2].strip().split(", ") == ground_truth)
+
+
+@pytest.mark.parametrize(
+    ("asked", "score", "found"),
+    [("Sort by length", same_set, True), ("Sort by length", ordered, False), ("Give", same_set, False)],
+)
+def test_another_order_is_wrong_where_the_prompt_asks_for_one(asked, score, found):
+    sets = [row["ground_truth"] for row in labels()[::4]]
+    log = rows(
+        [
+            (f"{asked} {place}: {LABELS}", truth, [f"Labels: {', '.join(some)}" for some in (truth, wrong)])
+            for place, (truth, wrong) in enumerate(zip(sets, sets[1:] + sets[:1], strict=True))
+        ]
+    )
+    result = probed(score, log)
+    assert bool(result["other_order"]) is found and bool(result.alarms) is found
+
+
 @pytest.mark.parametrize(
     ("answers", "odd"),
     [

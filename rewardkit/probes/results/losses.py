@@ -39,7 +39,7 @@ def _is_layout(item: Tally, every: Sequence[Tally]) -> bool:
     """Whether it is of a layout: the end of a sentence, too, where the reward takes other signs off."""
     takes_signs = any(other.probe.name == "currency" and other.tried and not other.falls for other in every)
     forms = [fall.trial.subject.format for fall in item.falls]
-    open_ended = takes_signs and not any(form.opening.endswith("{") for form in forms)
+    open_ended = takes_signs and not any(form.tag or form.opening.endswith("{") for form in forms)
     said = bool(forms) and all(form.announced for form in forms)
     return (
         item.probe.knows == LAYOUT
@@ -97,7 +97,8 @@ def notations(every: Sequence[Tally], seen: Seen, part: str) -> Iterator[Finding
         return
     unpaid = {item.probe.says: _rollouts(item, seen) for item in lost}
     lost.sort(key=lambda item: -unpaid[item.probe.says])
-    falls = [fall for item in lost for fall in item.falls[:1]]
+    shown = [item for item in lost if unpaid[item.probe.says]] or lost
+    falls = [fall for item in shown for fall in item.falls[:1]]
     rows = sum(unpaid.values())
     yield Finding(
         "loses_notation",

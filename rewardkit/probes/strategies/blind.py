@@ -29,10 +29,13 @@ def _is_right(text: str, subject: Subject) -> bool:
 
 @probe_of("shotgun", "a list of all sampled answers")
 def every_sibling(subject: Subject) -> Iterator[Attempt]:
-    told = subject.told[:MOST]
-    if len(told) < 2 or all(_is_right(answer, subject) for answer in told):
-        return
-    for listed in _together(told, subject):
+    """Wrong ones at both ends, so that who reads the first or the last finds no right one."""
+    known = {normal_text(item) for item in split(subject.right)[0]}
+    others = [told for told in subject.told_wrong if not _is_right(told, subject)]
+    if not any(normal_text(item) not in known for told in others for item in split(told)[0]):
+        return  # together they are no more than the right answer
+    told = (*others[: MOST - 1], *subject.told_right, *others[MOST - 1 :])[:MOST]
+    for listed in _together(told, subject) if len(told) > 1 else ():
         yield Attempt.of(*map(subject.format.write, dict.fromkeys(listed)))
 
 

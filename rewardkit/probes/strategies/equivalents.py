@@ -10,12 +10,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
 from rewardkit.primitives.verify.numbers import as_decimal, read_number
 from rewardkit.probes.strategies.attempts import Probe
 from rewardkit.probes.subjects.formats import REASONING
+from rewardkit.probes.subjects.logged import split
 from rewardkit.probes.subjects.subject import Subject
 
 __all__ = ["LAYOUT", "NOTATION", "PROBES"]
@@ -89,6 +91,12 @@ def _tag_mentioned(subject: Subject) -> Iterator[str]:
         yield subject.format.write(subject.right, reasoning=f"{REASONING} {text}")
 
 
+def _another_named(subject: Subject) -> Iterator[str]:
+    if subject.format.opening:
+        text = f"It could be {subject.wrong[0]}, yet it is not."
+        yield subject.format.write(subject.right, reasoning=f"{REASONING} {text}")
+
+
 def _marked_twice(subject: Subject) -> Iterator[str]:
     form = subject.format
     yield form.around(f"{form.marked(subject.right)}\n{form.marked(subject.right)}")
@@ -142,6 +150,26 @@ def _other_fraction(text: str) -> str | None:
     return text.replace(r"\frac", r"\dfrac") if r"\frac" in text else None
 
 
+DATES = ("%Y-%m-%d", "%d %B %Y", "%B %d, %Y")
+
+
+def _other_date(text: str) -> str | None:
+    for form in DATES:
+        try:
+            day = datetime.strptime(text, form)
+        except ValueError:
+            continue
+        return f"{day.day} {day:%B %Y}" if form != DATES[1] else f"{day:%Y-%m-%d}"
+    return None
+
+
+def _letters_turned(text: str) -> str | None:
+    """Of choices that stand in the order of the alphabet the same in another one, as none is asked for."""
+    items, joint = split(text)
+    choices = len(items) > 1 and all(re.fullmatch("[A-J]", item) for item in items) and items == sorted(items)
+    return joint.join(reversed(items)) if choices else None
+
+
 def _indented(text: str) -> str:
     return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
 
@@ -159,6 +187,7 @@ PROBES = (
     _layout("other_reasoning", "the same answer behind other words", _other_reasoning),
     _layout("answer_on_a_line", "the answer on a line of its own", _around("\n", "\n"), tag=True),
     _layout("several_lines", "reasoning over several lines", _several_lines),
+    _layout("another_named", "reasoning that names another answer", _another_named, kinds=TEXTS),
     _layout("tag_mentioned", "reasoning that names the answer's tag", _tag_mentioned, tag=True),
     _layout(
         "thousands_left_out",
@@ -185,6 +214,8 @@ PROBES = (
     _notation("quotes", "the answer in quotation marks", ("text",), lambda text: f'"{text}"'),
     _notation("in_brackets", "(B) for B", ("choice",), lambda text: f"({text.strip('()')})"),
     _notation("small_letter", "b for B", ("choice",), str.lower),
+    _notation("other_date", "the date written in another way", ("text", "list"), _other_date),
+    _notation("letters_turned", "the same choices in another order", ("list", "text"), _letters_turned),
     _notation("indented", "the object over several lines", ("json",), _indented),
     _notation("reordered", "the object's keys in another order", ("json",), _reordered),
 )

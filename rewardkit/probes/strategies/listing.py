@@ -1,7 +1,7 @@
 """Shotgun: many answers at once, of which one is right: listing must not pay as deciding does.
 
-Where a reward takes the first or the last of several, a list earns what one answer does: so the right one
-stands between wrong ones, or is tried at both ends.
+Where a reward takes the first or the last of several, a list earns what one answer does: so the right one is
+tried at both ends.
 """
 
 from __future__ import annotations
@@ -59,11 +59,8 @@ def every_item(subject: Subject) -> Iterator[Attempt]:
 
 @probe_of("shotgun", "several answers in one mark", kinds=LISTED, knows="guess")
 def several_answers(subject: Subject) -> Iterator[Attempt]:
-    right, *others = subject.right, *subject.wrong
     for joint in (" or ", ", ", " and ", " / ", " = ", "; ", "\n"):
-        yield _both_ways(subject, right, others[0], joint)
-    if len(others) > 1:
-        yield Attempt.of(subject.format.write(f"{others[0]}, {right}, {others[1]}"))
+        yield _both_ways(subject, subject.right, subject.wrong[0], joint)
 
 
 def _both_ways(subject: Subject, right: str, wrong: str, joint: str) -> Attempt:
@@ -77,9 +74,8 @@ def several_marks(subject: Subject) -> Iterator[Attempt]:
     form = subject.format
     if not form.opening:
         return
-    right, *wrong = (form.marked(answer) for answer in (subject.right, *subject.wrong[:2]))
-    yield Attempt.of(form.around(f"{right}\n{wrong[0]}"), form.around(f"{wrong[0]}\n{right}"))
-    yield Attempt.of(form.around("\n".join([wrong[0], right, wrong[-1]])))
+    right, wrong = form.marked(subject.right), form.marked(subject.wrong[0])
+    yield Attempt.of(form.around(f"{right}\n{wrong}"), form.around(f"{wrong}\n{right}"))
 
 
 @probe_of("shotgun", "a wrong answer that names the right one among others in its reasoning", knows="guess")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import copy
+import functools
+import itertools
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
+from rewardkit.primitives.extract.structured import read_json
 from rewardkit.primitives.verify.numbers import as_decimal, read_number
 from rewardkit.probes.strategies.attempts import Attempt, Probe, probe_of
 from rewardkit.probes.strategies.special_values import truth_like
@@ -83,21 +87,37 @@ def _without_one(text: str) -> Iterator[str]:
     yield joint.join(items[:-1])
 
 
-def _one_value(text: str) -> list[str]:
-    """The object with the last of its values another one."""
+def _one_value(text: str) -> Iterator[str]:
+    """The object with the last of its values another one, and with the first."""
     whole = json.loads(text)
-    if _leaves(whole) < 2:
-        return []
-    if isinstance(whole, dict):
-        *_, last = whole
-        return [_json({**whole, last: changed(whole[last])})]
-    return [_json([*whole[:-1], changed(whole[-1])])]
+    places = list(_leaves(whole))
+    if len(places) > 1:
+        for place in dict.fromkeys((places[-1], places[0])):
+            yield _json(_put(whole, {place: changed(_at(whole, place))}))
 
 
-def _leaves(value: Any) -> int:
-    if isinstance(value, dict | list):
-        return sum(map(_leaves, value.values() if isinstance(value, dict) else value))
-    return 1
+Place = tuple[str | int, ...]  # keys and numbers of items that lead to a value
+
+
+def _leaves(value: Any, place: Place = ()) -> Iterator[Place]:
+    """Where the values of an object stand that are no objects or lists."""
+    if not isinstance(value, dict | list):
+        yield place
+        return
+    for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+        yield from _leaves(item, (*place, key))
+
+
+def _at(value: Any, place: Place) -> Any:
+    return functools.reduce(lambda inner, key: inner[key], place, value)
+
+
+def _put(whole: Any, values: Mapping[Place, Any]) -> Any:
+    """A copy of an object with other values in some places."""
+    whole = copy.deepcopy(whole)
+    for (*before, last), value in values.items():
+        _at(whole, tuple(before))[last] = value
+    return whole
 
 
 def _one_item(text: str) -> list[str]:
@@ -117,13 +137,14 @@ def _one_key(text: str) -> list[str]:
 
 
 def _swapped(text: str) -> list[str]:
-    """The object with two of its values exchanged."""
+    """The object with two of its values exchanged that stand behind different keys."""
     whole = json.loads(text)
-    items = list(whole.items()) if isinstance(whole, dict) else []
-    texts = [key for key, value in items if isinstance(value, str)]
-    if len(texts) < 2 or whole[texts[0]] == whole[texts[1]]:
-        return []
-    return [_json({**whole, texts[0]: whole[texts[1]], texts[1]: whole[texts[0]]})]
+    places = [place for place in _leaves(whole) if place and isinstance(place[-1], str)]
+    for one, other in itertools.combinations(places, 2):
+        first, second = _at(whole, one), _at(whole, other)
+        if type(first) is type(second) and first != second and one[-1] != other[-1]:
+            return [_json(_put(whole, {one: second, other: first}))]
+    return []
 
 
 def _longer_values(text: str) -> list[str]:
@@ -146,18 +167,71 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _other_constant(text: str) -> list[str]:
-    """The code with another number in it."""
-    found = re.search(r"(?<![\w.])\d+(?![\w.])", text)
-    return [f"{text[: found.start()]}{int(found[0]) + 7}{text[found.end() :]}"] if found else []
+NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.]*\d)")
 
 
-@probe_of("near_misses", "a list with another item in the place of one", knows="near", kinds=("list",))
+@probe_of("near_misses", "code with any other number in it", knows="near", kinds=("code",))
+def other_constant(subject: Subject) -> Iterator[Attempt]:
+    """Several in the place of one, as code may do the same with some of them."""
+    if found := NUMBER.search(subject.right):
+        others = (int(found[0]) + 7, int(found[0]) + 1_000_003, 1 if int(found[0]) == 0 else 0)
+        before, after = subject.right[: found.start()], subject.right[found.end() :]
+        yield Attempt.of(*(subject.format.write(f"{before}{other}{after}") for other in others))
+
+
+@probe_of("near_misses", "a query for the whole table", knows="near", kinds=("code",))
+def whole_table(subject: Subject) -> Iterator[str]:
+    found = re.search(r"(?is)^\s*select\b.+?\bfrom\s+(\w+).*?\b(where|limit|group|having)\b", subject.right)
+    if found:
+        yield subject.format.write(f"SELECT * FROM {found[1]}")
+
+
+@probe_of("near_misses", "an answer with another number in it", knows="near", kinds=("text",))
+def other_number(subject: Subject) -> Iterator[str]:
+    for found in dict.fromkeys(re.findall(r"\d+", subject.right)):
+        yield subject.format.write(subject.right.replace(found, str(int(found) + 4).zfill(len(found)), 1))
+
+
+@probe_of("near_misses", "a far wider span or box around the right one", knows="near", kinds=("text", "json"))
+def wider_span(subject: Subject) -> Iterator[str]:
+    """Two numbers, or four, of which the second half are larger: a span, an interval or a box."""
+    numbers = re.findall(r"\d+(?:\.\d+)?", subject.right)
+    half = len(numbers) // 2
+    pairs = list(zip(numbers[:half], numbers[half:], strict=False))
+    if len(numbers) in (2, 4) and all(float(low) < float(high) for low, high in pairs):
+        wide = iter(["0"] * half + [str(int(float(high)) * 9 + 9) for high in numbers[half:]])
+        yield subject.format.write(re.sub(r"\d+(?:\.\d+)?", lambda _: next(wide), subject.right))
+
+
+ORDERED = re.compile(
+    r"\b(sort|order|rank|arrange|ascending|descending|chronological|sequence|steps?)", re.IGNORECASE
+)
+"""What a prompt says that asks for an order."""
+
+
+@probe_of("near_misses", "the right items in another order", knows="near", kinds=("list", "json"))
+def other_order(subject: Subject) -> Iterator[str]:
+    if not ORDERED.search(subject.prompt):
+        return
+    items, joint = split(subject.right)
+    whole = read_json(subject.right) if subject.kind == "json" else items
+    if isinstance(whole, list) and whole[::-1] != whole:
+        turned = [*whole[1:], whole[0]]
+        yield subject.format.write(_json(turned) if subject.kind == "json" else joint.join(turned))
+
+
+@probe_of(
+    "near_misses",
+    "a list with a wrong item in the place of one, or behind them",
+    knows="near",
+    kinds=("list",),
+)
 def other_item(subject: Subject) -> Iterator[str]:
     items, joint = split(subject.right)
     others = (item for answer in subject.wrong for item in split(answer)[0])
     for item in [other for other in others if other not in items][:1]:
         yield subject.format.write(joint.join([*items[:-1], item]))
+        yield subject.format.write(joint.join([*items, item]))
 
 
 @probe_of("near_misses", "a number with other decimals", knows="near", kinds=("number",))
@@ -195,7 +269,11 @@ PROBES = (
     ),
     other_decimals,
     _near("words_turned", "the words of the answer in another order", code=_words_turned),
-    _near("other_constant", "code with another number in it", code=_other_constant),
+    other_constant,
+    whole_table,
+    other_number,
+    wider_span,
+    other_order,
     _near("one_item", "a list with one item more, or one less", json=_one_item, list=_without_one),
     other_item,
     other_end,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from rewardkit.probes.strategies.attempts import Attempt, probe_of
@@ -75,10 +76,18 @@ def certain(subject: Subject) -> Iterator[str]:
     yield from _padded(subject, CERTAIN)
 
 
+@probe_of("padding", "a wrong answer that cites all sources of the prompt")
+def every_source(subject: Subject) -> Iterator[str]:
+    sources = dict.fromkeys(re.findall(r"\[\d{1,2}\]", subject.prompt))
+    if len(sources) > 1:
+        wrong = re.sub(r"\s*\[\d{1,2}\]", "", subject.wrong[0])
+        yield subject.format.write(f"{wrong} {''.join(sources)}")
+
+
 @probe_of("padding", "a right answer ever more, the more is said around it", expects="more", knows="guess")
 def ever_longer(subject: Subject) -> Iterator[Attempt]:
     texts = [subject.format.write(subject.right, reasoning=_filler(words)) for words in LENGTHS[1:]]
     yield Attempt.of(*texts)
 
 
-PROBES = (ever_longer, longer, repeated, many_steps, keywords, certain)
+PROBES = (ever_longer, every_source, longer, repeated, many_steps, keywords, certain)

@@ -25,6 +25,7 @@ __all__ = ["calibrate"]
 SUBJECTS = 8  # prompts that are probed, or 4 of each of several parts: our choice
 WHOLE = 1500  # calls that all of it takes, about
 LOOKED = 16  # formats that are tried where the log shows what right answers look like
+PAID = 0.6  # share of full marks from which an answer of the log counts as right: our choice
 LONGEST_ANSWER = 2000  # characters of an answer that is kept of a log
 
 Written = Sequence[tuple[int, Subject]]  # with the places of their rows
@@ -136,7 +137,8 @@ class _Chooser:
                 alike.append((place, LeftOut(subject, right, wrong)))
         for place, options in told.items():
             subject, scale = _fairest(options)
-            self.subjects.append(replace(subject, told=self._told(place, subject.format)))
+            right, wrong = self._told(place, subject.format, scale)
+            self.subjects.append(replace(subject, told_right=right, told_wrong=wrong))
             self.scales[subject.rollout_id] = scale
         marks = (
             {usual.opening} if usual else {one.format.opening for some in told.values() for one, _ in some}
@@ -145,10 +147,15 @@ class _Chooser:
         self.left_out += [item for place, item in left.items() if told and place not in told][::-1]
         return bool(told)
 
-    def _told(self, place: int, form: Format) -> tuple[str, ...]:
-        """The answers that the completions of a prompt give in this form."""
-        answers = (form.read(self.log.text(at)) for at in self.log.beside(place))
-        return tuple(dict.fromkeys(answer for answer in answers if answer and len(answer) <= LONGEST_ANSWER))
+    def _told(self, place: int, form: Format, scale: Scale) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The answers that the completions of a prompt give in this form: those that are paid, and others."""
+        found: dict[str, bool] = {}
+        for at in self.log.beside(place):
+            answer = form.read(self.log.text(at))
+            if answer and len(answer) <= LONGEST_ANSWER:
+                found[answer] = found.get(answer, False) or scale.gain(self.log.earned(at)) >= PAID
+        right = tuple(answer for answer, paid in found.items() if paid)
+        return right, tuple(answer for answer in found if answer not in right)
 
     def _undecided(self, part: Part, count: int) -> None:
         """Where no right answer earns more than a wrong one: whether the truth is read at all."""
