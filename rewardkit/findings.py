@@ -148,6 +148,11 @@ class Finding:
         return f" (inconclusive: {what} reaches across the threshold of {self.threshold:g}{more})"
 
     @property
+    def order(self) -> tuple[int, float]:
+        """What findings are sorted by, the worst first: severity, then risk."""
+        return SEVERITIES.index(self.severity), -float(self.evidence.get("risk", 0.0))
+
+    @property
     def key(self) -> str:
         """What a baseline knows it by: code, component, part, and what tells it from others of its code.
 

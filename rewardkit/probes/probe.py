@@ -11,14 +11,14 @@ from typing import Any
 import pandas as pd
 
 from rewardkit.errors import RewardError, RolloutsError, did_you_mean
-from rewardkit.findings import SEVERITIES, Finding, percent
+from rewardkit.findings import Finding, percent
 from rewardkit.judges.report import warn_of_calls
 from rewardkit.probes.contract.contract import contract
 from rewardkit.probes.results import rendering
 from rewardkit.probes.results.baseline import Baseline, load_baseline, under_baseline
 from rewardkit.probes.results.causes import told
 from rewardkit.probes.results.evidence import Seen, special
-from rewardkit.probes.results.failures import WRONG_MODES, constants, failures, hangs, whole, wrong_mode
+from rewardkit.probes.results.failures import failures, hangs, of_parts, whole
 from rewardkit.probes.results.floor import LEAKAGE
 from rewardkit.probes.results.merging import merged
 from rewardkit.probes.runner import Tries, Variants
@@ -202,7 +202,7 @@ def probe(
             calibration = replace(calibration, why={})
         tries.reach(1.0)
     found = merged([item for item in found if item.family in families], list(calibration.modes))
-    found.sort(key=lambda item: (SEVERITIES.index(item.severity), -float(item.evidence.get("risk", 0.0))))
+    found.sort(key=lambda item: item.order)
     notes = [*run.notes, *(Inconclusive(part, why) for part, why in calibration.why.items())]
     names = tuple(item.name for item in probes)
     untried = _untried(run.trials, probes, tries)
@@ -265,12 +265,7 @@ class _Run:
             if search and "search" in self.families and subjects:
                 found += self._searched(calibration, seen, search, found)
         tries.reach(SEARCHED)
-        found += [
-            wrong_mode(mode, tries.calls, part)
-            for part, mode in calibration.modes.items()
-            if mode in WRONG_MODES
-        ]
-        return calibration, [*found, *constants(calibration)]
+        return calibration, [*found, *of_parts(calibration, tries.calls)]
 
     def _searched(
         self, calibration: Calibration, seen: Seen, calls: int, found: Sequence[Finding]

@@ -14,7 +14,7 @@ from rewardkit.probes.strategies.equivalents import LAYOUT
 from rewardkit.probes.subjects.subject import Scale, Subject
 from rewardkit.probes.trials import Trial
 
-__all__ = ["Fall", "Tally", "severity", "tallied", "wilson"]
+__all__ = ["Fall", "Tally", "allowed", "severity", "tallied", "wilson"]
 
 FULL = 0.995
 """Share of full marks from which an answer is paid as a right one: what a nearly right one may not earn."""
@@ -119,6 +119,18 @@ def threshold(probe: Probe, *, graded: bool) -> float:
     if graded and probe.family not in ADDS:
         return NEARLY
     return MORE if probe.family in ADDS else PAID
+
+
+def allowed(probe: Probe, scale: Scale) -> tuple[float, float]:
+    """The rewards that a completion of this probe should earn."""
+    if probe.expects == "right":
+        return scale.right - (1 - FULL) * scale.span, scale.right + scale.span
+    if probe.expects == "more":
+        return scale.wrong, scale.right + 0.1 * scale.span
+    if probe.expects == "form":
+        return min(scale.floor, scale.plain), scale.plain
+    share = {FULL: 0.9, PAID: LOST}.get(threshold(probe, graded=False), 0.1)
+    return min(scale.floor, scale.wrong), scale.wrong + share * scale.span
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ import numpy as np
 
 from rewardkit.findings import Example, Finding
 from rewardkit.probes.contract.watching import CHANGED, NAN, rewritten, varied, watching
+from rewardkit.probes.results.evidence import finding
 from rewardkit.probes.results.failures import ENDED
 from rewardkit.probes.results.sentences import most
 from rewardkit.probes.runner import Row, Tries
@@ -98,17 +99,15 @@ def contract(
                 continue
             broken = item.tries(trial)
             if broken is not None:
-                says = item.sentence.format(what=broken.what)
-                evidence = {"kind": "contract", "value": 1.0, "tried": len(rows), "says": says}
-                yield Finding(
+                yield finding(
                     item.code,
-                    item.severity,
-                    broken.component,
-                    evidence,
+                    "contract",
                     max(1, len(rows)),
-                    None,
-                    family="contract",
+                    grave=item.severity,
+                    component=broken.component,
                     examples=broken.examples,
+                    kind="contract",
+                    says=item.sentence.format(what=broken.what),
                 )
 
 

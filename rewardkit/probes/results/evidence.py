@@ -6,25 +6,58 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from rewardkit.findings import Example
+from rewardkit.findings import Example, Finding
 from rewardkit.probes.results.sentences import components_at_fault
 from rewardkit.probes.runner import Outcome, Row, Variants
-from rewardkit.probes.strategies.attempts import Attempt, Probe
+from rewardkit.probes.strategies.attempts import Attempt
 from rewardkit.probes.subjects.answers import answer_in
 from rewardkit.probes.subjects.log import prompt_text
 from rewardkit.probes.subjects.subject import Calibration, Scale, Subject
 from rewardkit.probes.trials import Known, Trial
-from rewardkit.probes.verdicts import FULL, LOST, MORE, PAID, Fall, fall, threshold
+from rewardkit.probes.verdicts import Fall, allowed, fall, severity, wilson
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.reward import Reward
 
-__all__ = ["EXAMPLES", "Seen", "component_of", "example_of", "special"]
+__all__ = ["EXAMPLES", "Seen", "component_of", "example_of", "finding", "special"]
 
 EXAMPLES = 3
+
+
+def finding(
+    code: str,
+    family: str,
+    tried: int,
+    found: int | None = None,
+    *,
+    grave: str = "",
+    component: str | None = None,
+    part: str = "",
+    threshold: float | None = None,
+    examples: Sequence[Example] = (),
+    **evidence: Any,
+) -> Finding:
+    """A finding with its evidence: of those tried the number in which it was found, or all of them.
+
+    It is as `grave` as is said, else as its `risk` is.
+    """
+    counts: dict[str, Any] = {"value": 1.0, "tried": tried}
+    if found is not None:
+        counts = {"value": found / tried, "interval": wilson(found, tried), "found": found, "tried": tried}
+    return Finding(
+        code,
+        grave or severity(evidence["risk"]),
+        component,
+        counts | evidence,
+        tried,
+        threshold,
+        family=family,
+        part=part,
+        examples=tuple(examples[:EXAMPLES]),
+    )
 
 
 def special(truth: Any) -> str:
@@ -45,7 +78,7 @@ def special(truth: Any) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """What findings are made of: the reward and what was seen of it."""
+    """What findings are made of: the reward and what was seen of it, on all rollouts or on a `part`."""
 
     reward: Reward
     calibration: Calibration
@@ -53,6 +86,15 @@ class Seen:
     variants: Variants
     truths: frozenset[str]
     """What kinds of special truths the rollouts have: see `special`."""
+    part: str = ""
+
+    def of(self, part: str) -> Seen:
+        """What was seen of the prompts of a part."""
+        subjects = tuple(item for item in self.calibration.subjects if item.part == part)
+        left_out = tuple(item for item in self.calibration.left_out if item.subject.part == part)
+        return replace(
+            self, calibration=replace(self.calibration, subjects=subjects, left_out=left_out), part=part
+        )
 
     @cached_property
     def noise(self) -> float:
@@ -68,16 +110,18 @@ class Seen:
             found[prompt_text(row.get("prompt"))].append((row, outcome))
         return found
 
+    def scale(self, subject: Subject) -> Scale:
+        """What completions of a subject earn."""
+        return self.calibration.scales[subject.rollout_id]
+
     def falls(self, trial: Trial) -> bool:
         """Whether a trial found something, as far as it alone tells."""
-        scale = self.calibration.scales[trial.subject.rollout_id]
-        return fall(trial, scale, graded=False, noise=self.noise) is not None
+        return fall(trial, self.scale(trial.subject), graded=False, noise=self.noise) is not None
 
     def has_truth(self, attempt: Attempt) -> bool:
         """Whether an attempt that changes the truth makes it one as the rollouts have."""
-        if "ground_truth" not in attempt.columns:
-            return True
-        return special(attempt.columns["ground_truth"]) in self.truths
+        truth = attempt.columns.get("ground_truth")
+        return "ground_truth" not in attempt.columns or special(truth) in self.truths
 
     def weights(self, row: Row) -> dict[str, float]:
         """The weights of the components for a row."""
@@ -87,6 +131,10 @@ class Seen:
     def components(self) -> dict[str, Component]:
         """The components by name."""
         return {item.name: item for inner in self.reward.inner for item in inner.components}
+
+    def named(self, component: str | None) -> str | None:
+        """The component that a finding is about; ``None``, the whole reward, where there is only one."""
+        return component if sum(len(inner.components) for inner in self.reward.inner) > 1 else None
 
     def example(
         self,
@@ -99,7 +147,7 @@ class Seen:
         **columns: Any,
     ) -> Example:
         """A completion of a subject as an example, with what right and wrong answers earn there."""
-        scale = scale or self.calibration.scales[subject.rollout_id]
+        scale = scale or self.scale(subject)
         row = self.variants.of(subject.columns, completion, **columns)
         earned = reward, expected, scale.right, scale.wrong
         of_rollouts = subject.answer is None
@@ -119,47 +167,24 @@ class Seen:
 
 def component_of(falls: Sequence[Fall], seen: Seen) -> str | None:
     """The component that makes most of the change, where there are several; ``None`` for the whole."""
-    if sum(len(inner.components) for inner in seen.reward.inner) < 2 or not falls:
-        return None
     trial = falls[0].trial
-    known = seen.known.get(trial.subject.rollout_id)
-    outcomes = [out for out in trial.outcomes if out]
-    outcome = outcomes[-1] if trial.probe.expects == "more" and outcomes else None
-    outcome = outcome or min(outcomes, key=lambda out: out.reward, default=None)
-    if known is None or outcome is None:
-        return None
-    of_right = known.reference.scores
-    befores = {"right": of_right, "more": of_right, "form": {}}  # of a form all that is paid without the task
-    before = befores.get(trial.probe.expects, known.baseline.scores)
+    known, outcomes = seen.known[trial.subject.rollout_id], [out for out in trial.outcomes if out]
+    outcome, before, sign = min(outcomes, key=lambda out: out.reward), known.baseline.scores, 1
+    if trial.probe.expects == "right":
+        before, sign = known.reference.scores, -1
+    elif trial.probe.expects == "more":
+        outcome, before = outcomes[-1], known.reference.scores
+    elif trial.probe.expects == "form":
+        before = {}  # all that is paid without the task
     changes = components_at_fault(seen.weights(trial.subject.columns), outcome.scores, before)
-    sign = -1 if trial.probe.expects == "right" else 1
-    return next((name for name, change in changes if change * sign > 0), None)
+    return seen.named(next((name for name, change in changes if change * sign > 0), None))
 
 
 def example_of(fall: Fall, seen: Seen) -> Example:
     """A fall as an example: the completion that fell, what it earned and what it should have."""
     trial = fall.trial
     rewards = [math.nan if outcome is None else outcome.reward for outcome in trial.outcomes]
-    worst = 0
-    if trial.probe.expects == "right":
-        worst = rewards.index(min(rewards))
-    if trial.probe.expects == "more":
-        worst = len(rewards) - 1
-    scale, text = seen.calibration.scales[trial.subject.rollout_id], trial.attempt.completions[worst]
-    expected, columns = _expected(trial.probe, scale), trial.attempt.columns
-    return seen.example(trial.subject, text, rewards[worst], expected, trial.probe.name, **columns)
-
-
-def _expected(probe: Probe, scale: Scale) -> tuple[float, float]:
-    """The rewards that would have been right."""
-    if probe.expects == "right":
-        return scale.right - (1 - FULL) * scale.span, scale.right + scale.span
-    if probe.expects == "more":
-        return scale.wrong, scale.right + 0.1 * scale.span
-    if probe.expects == "form":
-        return min(scale.floor, scale.plain), scale.plain
-    return min(scale.floor, scale.wrong), scale.wrong + _allowed(probe) * scale.span
-
-
-def _allowed(probe: Probe) -> float:
-    return {FULL: 0.9, PAID: LOST, MORE: 0.1}.get(threshold(probe, graded=False), 0.1)
+    place = {"right": rewards.index(min(rewards)), "more": len(rewards) - 1}.get(trial.probe.expects, 0)
+    expected = allowed(trial.probe, seen.scale(trial.subject))
+    text, columns = trial.attempt.completions[place], trial.attempt.columns
+    return seen.example(trial.subject, text, rewards[place], expected, trial.probe.name, **columns)

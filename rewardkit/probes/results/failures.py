@@ -5,220 +5,197 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rewardkit.findings import Example, Finding
 from rewardkit.probes.contract.hang import PATTERNS, of_patterns
-from rewardkit.probes.results.evidence import EXAMPLES, Seen
+from rewardkit.probes.results.evidence import EXAMPLES, Seen, finding
 from rewardkit.probes.results.sentences import LONGEST
 from rewardkit.probes.runner import Outcome, Row, Tries
 from rewardkit.probes.strategies.attempts import Probe
 from rewardkit.probes.subjects.formats import shell
 from rewardkit.probes.subjects.subject import Calibration
 from rewardkit.probes.trials import Trial
-from rewardkit.probes.verdicts import wilson
 from rewardkit.scoring.calls import LATE, OUT_OF_RANGE
 
-__all__ = ["ENDED", "WRONG_MODES", "constants", "failures", "hangs", "whole", "wrong_mode"]
+__all__ = ["ENDED", "failures", "hangs", "of_parts", "whole"]
 
 ENDED = "ended its process"
-OF_VALUES = {"many_digits", "infinity", "not_a_number"}
-KINDS = (
-    ("out_of_range", OUT_OF_RANGE),
-    ("not_finite", "a score must be finite"),
-    ("wrong_length", "completions"),
-    ("wrong_type", "of type "),
-    ("wrong_type", "not a list of scores"),
-)
-
-
-def whole(calibration: Calibration, tries: Tries) -> Iterator[Finding]:
-    """The one finding of a reward that fails, abstains or is the same everywhere, or is deaf to the truth."""
-    outcomes = [outcome for _, outcome in calibration.pool]
-    if not outcomes:
-        return
-    if not calibration.rewards:
-        yield _always(calibration, outcomes)
-    elif tries.extent.constant and "slow" not in calibration.modes.values() and not _failed(outcomes):
-        evidence = {"value": calibration.rewards[0], "tried": tries.extent.count, "calls": tries.calls}
-        evidence["unjudged"] = tries.calls - tries.extent.count
-        yield _of_all("constant", "calibration", evidence, calibration)
-    elif calibration.mode in WRONG_MODES:
-        yield wrong_mode(calibration.mode, tries.calls)
-
-
-def _failed(outcomes: Iterable[Outcome]) -> bool:
-    return any(outcome.failures for outcome in outcomes)
-
-
-def constants(calibration: Calibration) -> Iterator[Finding]:
-    """The findings of parts where every completion earns the same, while others are told apart."""
-    for part, (value, count) in calibration.constants.items():
-        evidence = {"value": value, "tried": count, "calls": count}
-        yield Finding("constant", "high", None, evidence, count, family="calibration", part=part)
-
-
-ALWAYS = {
-    "always_late": "does not come back in time",
-    "always_errors": "fails",
-    "always_abstains": "gives no reward",
+OF_LOG = "rollout"
+KINDS = {
+    LATE: "hang",
+    ENDED: "dies",
+    OUT_OF_RANGE: "out_of_range",
+    "a score must be finite": "not_finite",
+    r"returned \d+ values for \d+ completions": "wrong_length",
+    "; a component returns a number|not a list of scores": "wrong_type",
 }
-
-
-def _always(calibration: Calibration, outcomes: Sequence[Outcome]) -> Finding:
-    """The finding of a reward that judged none of the rollouts."""
-    reasons = Counter(reason for outcome in outcomes for reason in outcome.errors.values())
-    reason = reasons.most_common(1)[0][0] if reasons else "no component is for these rows"
-    failed = _failed(outcomes)
-    late = all(outcome.late for outcome in outcomes)
-    code = "always_late" if late else "always_errors" if failed else "always_abstains"
-    kind = _kind(reason) if code == "always_errors" else ""
-    evidence = {"value": 1.0, "what": ALWAYS[code], "tried": len(outcomes), "reason": _short(reason)}
-    if kind in SAYS:
-        evidence["says"] = f"{SAYS[kind]} on each of {len(outcomes)} completions: {_short(reason)}"
-        return _of_all(kind, "contract", evidence, calibration)
-    return _of_all(code, "calibration", evidence, calibration)
-
-
-def _of_all(code: str, family: str, evidence: Mapping[str, Any], calibration: Calibration) -> Finding:
-    row, outcome = calibration.pool[0]
-    shown = {name: row[name] for name in row if name in ("completion", "ground_truth")}
-    example = _example(row, shown, outcome, code)
-    return Finding(
-        code, "high", None, evidence, len(calibration.pool), None, family=family, examples=(example,)
-    )
-
+"""Pattern of the reason of a failure -> its code."""
 
 WRONG_MODES = {"deaf": "ignores_truth", "inverted": "inverted"}
 
 
-def wrong_mode(mode: str, tried: int, part: str = "") -> Finding:
-    """The finding of a reward that does not heed the truth, or pays against it, on all rows or on a part."""
-    return Finding(
-        WRONG_MODES[mode],
-        "high",
-        None,
-        {"value": 1.0, "tried": tried},
-        tried,
-        family="calibration",
-        part=part,
-    )
+@dataclass(frozen=True)
+class Failure:
+    """A row on which a component failed: the probe that it is of, what it got, and the reason."""
+
+    probe: str
+    row: Row
+    outcome: Outcome
+    reason: str
+
+    @property
+    def kind(self) -> str:
+        """Its code."""
+        return next((kind for mark, kind in KINDS.items() if re.search(mark, self.reason)), "raises")
+
+    @property
+    def seconds(self) -> float:
+        """The time limit that it broke; NaN where it broke none."""
+        found = re.search(rf"{LATE} ([\d.]+) s", self.reason)
+        return float(found[1]) if found else math.nan
+
+    @property
+    def error(self) -> str:
+        """The type of the error, or what else its reason begins with."""
+        return _short(self.reason.partition(":")[0])
+
+    def example(self, shown: Mapping[str, Any]) -> Example:
+        """It as an example with these columns."""
+        outcome, said = self.outcome, _short(self.reason)
+        return Example(self.row.get("rollout_id"), shown, outcome.reward, None, probe=self.probe, said=said)
+
+
+def _short(reason: str) -> str:
+    return reason if len(reason) <= 200 else f"{reason[:197]}..."
+
+
+# --- on everything
+
+
+def whole(calibration: Calibration, tries: Tries) -> Iterator[Finding]:
+    """The one finding of a reward that fails, abstains or is the same everywhere, or is deaf to the truth."""
+    if not calibration.pool:
+        return
+    failed = any(outcome.failures for _, outcome in calibration.pool)
+    if not calibration.rewards:
+        code, reason = _always(calibration, failed=failed)
+        family = "calibration" if code.startswith("always") else "contract"
+        shown, count = _first(calibration, code), len(calibration.pool)
+        yield finding(code, family, count, grave="high", examples=shown, reason=_short(reason))
+    elif tries.extent.constant and "slow" not in calibration.modes.values() and not failed:
+        yield finding(
+            "constant",
+            "calibration",
+            tries.extent.count,
+            grave="high",
+            examples=_first(calibration, "constant"),
+            value=calibration.rewards[0],
+            unjudged=tries.calls - tries.extent.count,
+        )
+    elif calibration.mode in WRONG_MODES:
+        yield finding(WRONG_MODES[calibration.mode], "calibration", tries.calls, grave="high")
+
+
+def _first(calibration: Calibration, code: str) -> list[Example]:
+    """The first rollout as an example."""
+    row, outcome = calibration.pool[0]
+    reason = next(iter(outcome.errors.values()), "")
+    shown = {name: row[name] for name in ("completion", "ground_truth") if name in row}
+    return [Failure(code, row, outcome, reason).example(shown)]
+
+
+def _always(calibration: Calibration, *, failed: bool) -> tuple[str, str]:
+    """The code and the commonest reason of a reward that judged none of the rollouts."""
+    every = [
+        Failure(OF_LOG, row, outcome, reason)
+        for row, outcome in calibration.pool
+        for reason in outcome.errors.values()
+    ]
+    if not every:
+        return "always_abstains", "no component is for these rows"
+    reason, _ = Counter(item.reason for item in every).most_common(1)[0]
+    kind = next(item.kind for item in every if item.reason == reason)
+    if all(outcome.late for _, outcome in calibration.pool):
+        return "always_late", reason
+    if not failed:
+        return "always_abstains", reason
+    return "always_errors" if kind in ("raises", "hang") else kind, reason
+
+
+def of_parts(calibration: Calibration, calls: int) -> Iterator[Finding]:
+    """The findings of parts that are deaf to the truth, upside down, or of which all earns the same."""
+    for part, mode in calibration.modes.items():
+        if mode in WRONG_MODES:
+            yield finding(WRONG_MODES[mode], "calibration", calls, grave="high", part=part)
+        if part in calibration.constants:
+            value, count = calibration.constants[part]
+            yield finding("constant", "calibration", count, grave="high", part=part, value=value)
+
+
+# --- on some of what was tried
 
 
 def failures(trials: Sequence[Trial], calibration: Calibration, seen: Seen) -> Iterator[Finding]:
     """What raised, or gave no score, on what was tried: one finding a component and kind of failure."""
-    found: dict[tuple[str, str], list[tuple[str, Row, Any, Outcome, str]]] = defaultdict(list)
-    tried = 0
-    for row, outcome in calibration.pool:
-        tried += 1
-        for name, reason in outcome.failures.items():
-            found[name, _kind(reason)].append(("", row, row.get("rollout_id"), outcome, reason))
+    found: dict[tuple[str, str], list[Failure]] = defaultdict(list)
+    tried: list[tuple[str, Row, Outcome]] = [(OF_LOG, *pair) for pair in calibration.pool]
     for trial in trials:
-        if not seen.has_truth(trial.attempt):
-            continue
-        for completion, got in zip(trial.attempt.completions, trial.outcomes, strict=True):
-            if got is None:
-                continue
-            tried += 1
-            for name, reason in got.failures.items():
-                row = seen.variants.of(trial.subject.columns, completion, **trial.attempt.columns)
-                found[name, _kind(reason)].append(
-                    (trial.probe.name, row, trial.subject.rollout_id, got, reason)
-                )
-    for name, kind in _one_cause(found):
-        items = found[name, kind]
-        late = kind in ("hang", "dies")
-        where = {probe for probe, *_ in items}
-        own = sum(not probe for probe, *_ in items)
-        of_values = where <= OF_VALUES
-        shown = f"{len(items)} of {tried} completions"
-        yield Finding(
+        if seen.has_truth(trial.attempt):
+            for text, outcome in zip(trial.attempt.completions, trial.outcomes, strict=True):
+                if outcome is not None:
+                    row = seen.variants.of(trial.subject.columns, text, **trial.attempt.columns)
+                    tried.append((trial.probe.name, row, outcome))
+    for probe, row, outcome in tried:
+        for name, reason in outcome.failures.items():
+            item = Failure(probe, row, outcome, reason)
+            found[name, item.kind].append(item)
+    for (name, kind), items in _one_cause(found).items():
+        own = sum(item.probe == OF_LOG for item in items)
+        shown = f"{len(items)} of {len(tried)} completions that were tried"
+        yield finding(
             kind,
-            "high" if late or own or kind == "wrong_length" else "warn",
-            name if len(seen.components()) > 1 else None,
-            {
-                "value": len(items) / tried,
-                **({} if kind == "hang" else {"interval": wilson(len(items), tried)}),
-                "found": len(items),
-                "tried": tried,
-                "of_rollouts": own,
-                "reason": _reasons(items),
-                "says": f"{SAYS.get(kind, 'fails')} on {shown} that were tried: {_reasons(items)}",
-                "what": f"{shown} that were tried (where one hangs, the others of its kind are not tried)",
-                "seconds": _seconds(items[0][4]),
-            },
-            tried,
-            None,
-            family="hang" if kind == "hang" else "special_values" if of_values else "contract",
-            examples=tuple(
-                _example(row, seen.shown(row), outcome, probe or "rollout")
-                for probe, row, _, outcome, _ in _shortest(items)
-            ),
+            "hang" if kind == "hang" else "contract",
+            len(tried),
+            len(items),
+            grave="high" if own or kind in ("hang", "dies", "wrong_length") else "warn",
+            component=seen.named(name),
+            examples=[item.example(seen.shown(item.row)) for item in _clearest(items)],
+            of_rollouts=own,
+            reason=_reasons(items),
+            what=f"{shown} (where one hangs, the others of its kind are not tried)",
+            seconds=items[0].seconds,
         )
 
 
-SAYS = {
-    "dies": "ends the process that it runs in",
-    "out_of_range": "leaves its declared range",
-    "not_finite": "gives what is no finite number",
-    "wrong_type": "gives what is no number",
-    "wrong_length": "gives lists of the wrong length",
-}
-
-
-def _one_cause(found: Any) -> list[tuple[str, str]]:
-    """The failures without those of a component that only passes on what another, or a field, did."""
+def _one_cause(
+    found: Mapping[tuple[str, str], list[Failure]],
+) -> dict[tuple[str, str], list[Failure]]:
+    """The failures without those of components that only pass on what the same field did."""
     kept: dict[tuple[str, str], tuple[str, str]] = {}
     for name, kind in found:
-        reason = found[name, kind][0][4]
-        field = re.match(r"field '(\w+)' failed", reason)
-        kept.setdefault((field.group(1) if field else name, kind), (name, kind))
-    return list(kept.values())
+        field = re.match(r"field '(\w+)' failed", found[name, kind][0].reason)
+        kept.setdefault((field[1] if field else name, kind), (name, kind))
+    return {key: found[key] for key in kept.values()}
 
 
-def _kind(reason: str) -> str:
-    if LATE in reason:
-        return "hang"
-    if ENDED in reason:
-        return "dies"
-    if "returned" in reason or OUT_OF_RANGE in reason:
-        return next((kind for kind, text in KINDS if text in reason), "raises")
-    return "raises"
+def _reasons(items: Sequence[Failure]) -> str:
+    """The commonest reason, and what other types of error there are."""
+    (first, count), *others = Counter(item.error for item in items).most_common(4)
+    reason = next(_short(item.reason) for item in items if item.error == first)
+    more = ", ".join(f"{error} ({many})" for error, many in others)
+    return f"{reason} ({count}); {more}" if others else reason
 
 
-def _seconds(reason: str) -> float:
-    found = re.search(rf"{LATE} ([\d.]+) s", reason)
-    return float(found.group(1)) if found else math.nan
+def _clearest(items: Sequence[Failure]) -> list[Failure]:
+    """The shortest completion of each type of error."""
+    ordered = sorted(items, key=lambda item: len(str(item.row.get("completion"))))
+    return list({item.error: item for item in reversed(ordered)}.values())[::-1][:EXAMPLES]
 
 
-def _reasons(items: Sequence[Any]) -> str:
-    """The commonest reason, and how many others there are of another type of error."""
-    types = Counter(reason.partition(":")[0] for *_, reason in items)
-    (first, count), *others = types.most_common()
-    reason = next(_short(reason) for *_, reason in items if reason.partition(":")[0] == first)
-    if not others:
-        return reason
-    return f"{reason} ({count}); " + ", ".join(f"{_short(name)} ({many})" for name, many in others[:3])
-
-
-def _short(reason: str) -> str:
-    return reason if len(reason) <= 200 else reason[:197] + "..."
-
-
-def _shortest(items: Sequence[Any]) -> list[Any]:
-    """The clearest: those with the shortest completions, each another one."""
-    by_text = {str(item[1].get("completion")): item for item in reversed(items)}
-    ordered = [by_text[text] for text in sorted(by_text, key=len)]
-    firsts = {item[4].partition(":")[0]: item for item in reversed(ordered)}  # one of each type of error
-    ranked = [*sorted(firsts.values(), key=ordered.index), *ordered]
-    return list({id(item): item for item in ranked}.values())[:EXAMPLES]
-
-
-def _example(row: Row, shown: dict[str, Any], outcome: Outcome, probe: str) -> Example:
-    said = next(iter({**outcome.errors, **outcome.failures}.values()), "")
-    return Example(row.get("rollout_id"), shown, outcome.reward, None, probe=probe, said=_short(said))
+# --- on what never ends
 
 
 def hangs(tries: Tries, calibration: Calibration, seen: Seen, probes: Sequence[Probe]) -> Iterator[Finding]:
@@ -238,21 +215,22 @@ def hangs(tries: Tries, calibration: Calibration, seen: Seen, probes: Sequence[P
     tried = sum(outcome is not None for outcome in outcomes)
     for (probe, _), row, outcome in zip(planned, rows, outcomes, strict=True):
         if outcome is not None and _hangs(outcome):
-            name, reason = next(iter(outcome.failures.items()))
-            kind, length = _kind(reason), len(str(row["completion"]))
-            what = probe.says if length <= LONGEST else f"{probe.says}, of {length:,} characters"
-            evidence = {"value": 1.0, "seconds": _seconds(reason), "reason": _short(reason), "what": what}
-            if kind == "dies":
-                evidence["says"] = f"{SAYS[kind]} on {what}: {_short(reason)}"
-            yield Finding(
-                kind,
-                "high" if length <= LONGEST else "info",
-                name if len(seen.components()) > 1 else None,
-                {**evidence, "length": length},
+            (name, reason), *_ = outcome.failures.items()
+            item, length = Failure(probe.name, row, outcome, reason), len(str(row["completion"]))
+            long = length > LONGEST
+            yield finding(
+                item.kind,
+                "hang" if item.kind == "hang" else "contract",
                 tried,
-                tries.limit.seconds if tries.limit else None,
-                family="hang" if kind == "hang" else "contract",
-                examples=(_example(row, seen.shown(row), outcome, probe.name),),
+                1,
+                grave="info" if long else "high",
+                component=seen.named(name),
+                threshold=tries.limit.seconds if tries.limit else None,
+                examples=[item.example(seen.shown(row))],
+                reason=_short(reason),
+                what=f"{probe.says}, of {length:,} characters" if long else probe.says,
+                seconds=item.seconds,
+                length=length,
             )
             return
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from statistics import fmean
+from typing import Any
 
 from rewardkit.findings import Finding
-from rewardkit.probes.results.evidence import EXAMPLES, Seen, component_of, example_of
+from rewardkit.probes.results.evidence import EXAMPLES, Seen, component_of, example_of, finding
 from rewardkit.probes.results.sentences import most
 from rewardkit.probes.strategies.equivalents import LAYOUT, NOTATION
 from rewardkit.probes.subjects.formats import REASONING
-from rewardkit.probes.verdicts import LAYOUT_LOST, LOST, Fall, Tally, wilson
+from rewardkit.probes.verdicts import LAYOUT_LOST, LOST, Fall, Tally
 
 __all__ = ["layouts", "notations"]
 
@@ -48,7 +50,7 @@ def _is_layout(item: Tally, every: Sequence[Tally]) -> bool:
     )
 
 
-def layouts(every: Sequence[Tally], seen: Seen, part: str) -> Iterator[Finding]:
+def layouts(every: Sequence[Tally], seen: Seen) -> Iterator[Finding]:
     """Right answers lost by their layout: a fault where most layouts are taken, else strictness."""
     tried = {item.probe.name: item for item in every if item.tried and _is_layout(item, every)}
     lost = [
@@ -62,70 +64,72 @@ def layouts(every: Sequence[Tally], seen: Seen, part: str) -> Iterator[Finding]:
         return
     kept = len(tried) - len(lost)
     lenient = "other_reasoning" in tried or 2 * kept >= len(tried)  # finds an answer in any text
-    falls = [fall for item in lost for fall in item.falls[:1]]
     once = any(item.probe.name == TWICE and item.falls for item in every)
     faults = [item for item in lost if not (once and item.probe.name == MENTIONED)]
-    worth = max((item.rate * item.size for item in faults), default=0.0)
-    yield Finding(
+    fault = lenient and any(item.rate * item.size >= LAYOUT_LOST for item in faults)
+    yield _loss(
         "loses_layout" if lenient else "strict",
-        "warn" if lenient and worth >= LAYOUT_LOST else "info",
-        component_of(falls, seen),
-        {
-            "value": len(lost) / len(tried),
-            "interval": wilson(len(lost), len(tried)),
-            "layouts": len(tried),
-            "kept": kept,
-            "lost": most([item.probe.says for item in lost], SHOWN),
-            "rates": {item.probe.name: item.rate for item in lost},
-        },
+        lost,
+        seen,
         len(tried),
-        LOST,
-        family="equivalents",
-        part=part,
-        examples=tuple(example_of(fall, seen) for fall in falls[:EXAMPLES]),
+        len(lost),
+        grave="warn" if fault else "info",
+        lost=most([item.probe.says for item in lost], SHOWN),
+        layouts=len(tried),
+        kept=kept,
     )
 
 
-def notations(every: Sequence[Tally], seen: Seen, part: str) -> Iterator[Finding]:
+def notations(every: Sequence[Tally], seen: Seen) -> Iterator[Finding]:
     """Notations of a right answer that are not taken, with their rates.
 
     For information, unless policies write them: rollouts are lost by it, several of those that are right.
     """
-    tried = [item for item in every if item.probe.knows == NOTATION and not _is_layout(item, every)]
-    lost = [item for item in tried if item.falls]
+    lost = [
+        (_rollouts(item, seen), item)
+        for item in every
+        if item.falls and item.probe.knows == NOTATION and not _is_layout(item, every)
+    ]
     if not lost:
         return
-    unpaid = {item.probe.says: _rollouts(item, seen) for item in lost}
-    lost.sort(key=lambda item: -unpaid[item.probe.says])
-    shown = [item for item in lost if unpaid[item.probe.says]] or lost
-    falls = [fall for item in shown for fall in item.falls[:1]]
-    rows = sum(unpaid.values())
-    yield Finding(
+    lost.sort(key=lambda pair: -pair[0])
+    written = [f"{item.probe.says} ({rows})" for rows, item in lost if rows]
+    rollouts = sum(rows for rows, _ in lost)
+    yield _loss(
         "loses_notation",
-        "warn" if rows >= max(SEVERAL, WRITTEN * _paid(seen, part)) else "info",
-        component_of(falls, seen),
-        {
-            "value": sum(item.rate for item in lost) / len(lost),
-            "lost": most([item.probe.says for item in lost], 2 * SHOWN),
-            "rates": {item.probe.name: item.rate for item in lost},
-            "unpaid": most([f"{says} ({count})" for says, count in unpaid.items() if count], SHOWN),
-            "rollouts": rows,
-        },
-        max(item.tried for item in lost),
-        LOST,
-        family="equivalents",
-        part=part,
-        examples=tuple(example_of(fall, seen) for fall in falls[:EXAMPLES]),
+        [item for _, item in lost],
+        seen,
+        max(item.tried for _, item in lost),
+        grave="warn" if rollouts >= max(SEVERAL, WRITTEN * _paid(seen)) else "info",
+        shown=len(written) or len(lost),
+        value=fmean(item.rate for _, item in lost),
+        lost=most([item.probe.says for _, item in lost], 2 * SHOWN),
+        unpaid=most(written, SHOWN),
+        rollouts=rollouts,
     )
 
 
-def _paid(seen: Seen, part: str) -> int:
-    """How many rollouts of the prompts of a part are paid in full."""
-    scales = {
-        one.prompt: seen.calibration.scales[one.rollout_id]
-        for one in seen.calibration.subjects
-        if one.part == part
-    }
+def _loss(
+    code: str, tallies: Sequence[Tally], seen: Seen, *counts: int, shown: int | None = None, **evidence: Any
+) -> Finding:
+    """The finding of layouts or notations that are lost; the first `shown` of them are its examples."""
+    falls = [item.falls[0] for item in tallies[:shown]]
+    return finding(
+        code,
+        "equivalents",
+        *counts,
+        component=component_of(falls, seen),
+        part=seen.part,
+        threshold=LOST,
+        examples=[example_of(fall, seen) for fall in falls[:EXAMPLES]],
+        rates={item.probe.name: item.rate for item in tallies},
+        **evidence,
+    )
+
+
+def _paid(seen: Seen) -> int:
+    """How many rollouts of the prompts are paid in full."""
+    scales = {one.prompt: seen.scale(one) for one in seen.calibration.subjects}
     return sum(
         outcome.judged and scale.gain(outcome.reward) >= 1 - LOST
         for prompt, scale in scales.items()
@@ -138,7 +142,7 @@ def _rollouts(item: Tally, seen: Seen) -> int:
     found = 0
     for fall in item.falls:
         subject, text = fall.trial.subject, fall.trial.attempt.completions[0]
-        scale, form = seen.calibration.scales[subject.rollout_id], subject.format
+        scale, form = seen.scale(subject), subject.format
         stated = text[len(form.lead) : len(text) - len(form.tail)].strip()
         found += sum(
             stated in str(row.get("completion")) and outcome.judged and scale.gain(outcome.reward) < LOST

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain, zip_longest
-from typing import Any
+from statistics import fmean
 
-from rewardkit.findings import SEVERITIES, Example, Finding
+from rewardkit.findings import Finding
 from rewardkit.probes.results.evidence import EXAMPLES
 from rewardkit.probes.verdicts import wilson
 
@@ -25,36 +25,21 @@ def merged(findings: Iterable[Finding], parts: Sequence[str]) -> list[Finding]:
 
 def _one(items: Sequence[Finding], parts: Sequence[str]) -> Finding:
     """One finding of several: as bad as the worst, with pooled rates and the clearest example of each."""
-    worst = min(items, key=lambda item: (SEVERITIES.index(item.severity), -item.evidence.get("risk", 0.0)))
-    where = list(dict.fromkeys(item.part for item in items))
-    evidence = {**worst.evidence, **_pooled(items), "parts": where}
-    if "also" in worst.evidence:
-        others = (name for item in items for name in item.evidence.get("also", ()))
-        evidence["also"] = list(dict.fromkeys(others))
+    where, every = list(dict.fromkeys(item.part for item in items)), [item.evidence for item in items]
+    items = sorted(items, key=lambda item: item.order)
+    tried = sum(one["tried"] for one in every)
+    evidence = {**items[0].evidence, "tried": tried, "parts": where}
+    if found := sum(one.get("found", 0) for one in every):
+        evidence |= {"found": found, "value": found / tried, "interval": wilson(found, tried)}
+        if "gain" in evidence:
+            evidence["gain"] = fmean([one["gain"] for one in every], [one["found"] for one in every])
+    if "also" in evidence:
+        evidence["also"] = list(dict.fromkeys(name for one in every for name in one["also"]))
+    examples = chain.from_iterable(zip_longest(*(item.examples for item in items)))
     return replace(
-        worst,
+        items[0],
         evidence=evidence,
         n=sum(item.n for item in items),
-        examples=_clearest([worst, *(item for item in items if item is not worst)]),
+        examples=tuple(example for example in examples if example is not None)[:EXAMPLES],
         part="" if set(where) >= set(parts) else ", ".join(where),
     )
-
-
-def _pooled(items: Sequence[Finding]) -> dict[str, Any]:
-    """The rate over all parts, and what was gained on average where it was found."""
-    if not all("tried" in item.evidence for item in items):
-        return {}
-    if not all({"found", "interval"} <= set(item.evidence) for item in items):
-        return {"tried": sum(item.evidence["tried"] for item in items)}
-    found = sum(item.evidence["found"] for item in items)
-    tried = sum(item.evidence["tried"] for item in items)
-    pooled = {"found": found, "tried": tried, "value": found / tried, "interval": wilson(found, tried)}
-    if found and all("gain" in item.evidence for item in items):
-        pooled["gain"] = sum(item.evidence["gain"] * item.evidence["found"] for item in items) / found
-    return pooled
-
-
-def _clearest(items: Iterable[Finding]) -> tuple[Example, ...]:
-    """The first example of each, then the second of each, up to a number."""
-    rounds = chain.from_iterable(zip_longest(*(item.examples for item in items)))
-    return tuple([example for example in rounds if example is not None][:EXAMPLES])
