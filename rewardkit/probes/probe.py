@@ -17,10 +17,9 @@ from rewardkit.probes.contract.contract import contract
 from rewardkit.probes.results import rendering
 from rewardkit.probes.results.baseline import Baseline, load_baseline, under_baseline
 from rewardkit.probes.results.causes import told
-from rewardkit.probes.results.evidence import Seen, special
+from rewardkit.probes.results.evidence import Seen, merged, special
 from rewardkit.probes.results.failures import failures, hangs, of_parts, whole
 from rewardkit.probes.results.floor import LEAKAGE
-from rewardkit.probes.results.merging import merged
 from rewardkit.probes.runner import Tries, Variants
 from rewardkit.probes.search.exploits import exploit_finding
 from rewardkit.probes.search.search import CALLS, cannot_search

@@ -10,7 +10,20 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-__all__ = ["write_whole"]
+from rewardkit.errors import InputError
+
+__all__ = ["place_to_write", "write_whole"]
+
+
+def place_to_write(path: str | Path) -> Path:
+    """The file that a path leads to, through links, which a new file would take the place of.
+
+    InputError: there is no such folder.
+    """
+    file = Path(path).resolve()
+    if not file.parent.is_dir():
+        raise InputError(f"there is no folder {str(file.parent)!r} to write {file.name!r} to; make it first")
+    return file
 
 
 def write_whole(path: Path, write: Callable[[Path], Any]) -> None:

@@ -114,7 +114,7 @@ def test_all_that_was_found_is_shown_where_asked():
     result = with_findings(worst, MINOR, known, inconclusive=(Inconclusive("hang", "no time"),) * 2)
     short, text, page = repr(result), result.text(verbose=True), result._repr_html_()
     for told in (
-        "rollouts r1, r2: earns 1",
+        "rollout r1, truth '42': earns 1",
         "same cause: certain, rubric",
         "rate: 100 % of 4 (95 % interval 50 % to 100 %)",
         "reward(completion=",
@@ -123,7 +123,7 @@ def test_all_that_was_found_is_shown_where_asked():
         "4 prompts (number): a right answer 1, a wrong one 0",
     ):
         assert told in text and told in page.replace("&#x27;", "'"), told
-        assert told not in short or told.startswith("rollouts")
+        assert told not in short or told.startswith("rollout ")
     assert text.count("| the same") == short.count("| the same") == 1 and "lines⟩" in text
     assert text.count("hang: no time") == 2 and "Inconclusive: hang: no time (and 1 more)" in short
     assert "MINOR" not in text + page

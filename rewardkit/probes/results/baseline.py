@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rewardkit.errors import InputError
 from rewardkit.findings import SEVERITIES, Finding
 from rewardkit.probes.strategies.families import PROBES
-from rewardkit.rollouts.write import write_whole
+from rewardkit.rollouts.write import place_to_write, write_whole
 
 if TYPE_CHECKING:
     from rewardkit.probes.probe import ProbeResult
@@ -21,9 +21,6 @@ __all__ = ["ALONE", "Accepted", "Baseline", "accept", "changes", "load_baseline"
 
 ALONE = ("constant", "ignores_truth", "inverted", "always_errors", "always_abstains", "always_late")
 """Findings behind which nothing else was tried, of all or of their part."""
-
-RENAMED: dict[str, str] = {}
-"""Code that a finding had in an earlier version -> the one it has now; baselines are read with both."""
 
 
 @dataclass(frozen=True)
@@ -74,14 +71,13 @@ def accept(path: str | Path, findings: Iterable[Finding], reason: str, *, reward
         raise InputError(
             f"reason={reason!r} does not say why a finding is accepted; write a sentence for the next reader"
         )
-    file = Path(path).resolve()  # where a link leads to, which a new file would take the place of
-    if not file.parent.is_dir():
-        raise InputError(f"there is no folder {str(file.parent)!r} to write {file.name!r} to; make it first")
+    file, today = place_to_write(path), str(datetime.date.today())
     whole = _read(file) if file.exists() else {"accepted": []}
-    today = str(datetime.date.today())
-    fresh: dict[str, dict[str, str]] = {}
-    for item in sorted(findings, key=lambda item: SEVERITIES.index(item.severity), reverse=True):
-        fresh[item.key] = asdict(Accepted(reward, item.key, reason.strip(), today, item.severity))
+    mildest_first = sorted(findings, key=lambda item: item.order, reverse=True)
+    fresh = {
+        item.key: asdict(Accepted(reward, item.key, reason.strip(), today, item.severity))
+        for item in mildest_first
+    }
     kept = [raw for raw in whole["accepted"] if raw["reward"] != reward or raw["finding"] not in fresh]
     if fresh or not file.exists():
         text = json.dumps({**whole, "accepted": [*kept, *fresh.values()]}, indent=2) + "\n"
@@ -110,26 +106,23 @@ def changes(result: ProbeResult) -> Iterator[str]:
     for item in result.findings:
         entry = result.baseline.entry(item) if result.baseline and not item.accepted else None
         if entry is not None:
-            yield (
-                f"{item.key} was accepted as {entry.severity} on {entry.date} and is {item.severity} now: it "
-                "counts again"
-            )
+            then = f"{item.key} was accepted as {entry.severity} on {entry.date}"
+            yield f"{then} and is {item.severity} now: it counts again"
     for entry in stale(result):
         yield f"{entry.finding}, accepted on {entry.date}, is not found any more: take it out of the file"
 
 
 def stale(result: ProbeResult) -> tuple[Accepted, ...]:
     """What the baseline accepts that is not found any more; nothing where not everything was tried."""
-    if result.baseline is None or result.untried or not result.calibration.subjects:
-        return ()
-    if len(result.probes) < len(PROBES) or any(item.code in ALONE for item in result.findings):
+    whole = len(result.probes) == len(PROBES) and not result.untried and result.calibration.subjects
+    if result.baseline is None or not whole or any(item.code in ALONE for item in result.findings):
         return ()
     found = {item.key for item in result.findings}
     return tuple(item for item in result.baseline.accepted if item.finding not in found)
 
 
 def _read(file: Path) -> dict[str, Any]:
-    """A baseline file as JSON, with entries that can be used, under today's codes. InputError: it is none."""
+    """A baseline file as JSON, with entries that can be used. InputError: it is none."""
     if not file.is_file():
         raise InputError(
             f"there is no baseline file {str(file)!r}; accept what is found now into it, with "
@@ -141,19 +134,11 @@ def _read(file: Path) -> dict[str, Any]:
         raise InputError(f"{str(file)!r} is no JSON ({error}); a baseline is one object") from None
     if not isinstance(whole, dict) or not isinstance(whole.get("accepted"), list):
         raise InputError(f"{str(file)!r} is no baseline; that is a JSON object with a list 'accepted'")
-    return {
-        **whole,
-        "accepted": [_entry(raw, f"{file}: entry {n}") for n, raw in enumerate(whole["accepted"], 1)],
-    }
-
-
-def _entry(raw: Any, where: str) -> dict[str, Any]:
-    """An entry with today's code. InputError: it is none."""
-    whole = isinstance(raw, dict) and all(isinstance(raw.get(name), str) for name in NEEDED)
-    if not whole or not raw["reason"].strip() or raw["severity"] not in SEVERITIES:
-        raise InputError(
-            f"{where} is {raw!r}; it needs texts for {', '.join(NEEDED)}, the severity one of "
-            f"{', '.join(SEVERITIES)}"
-        )
-    code, *rest = raw["finding"].split("/")
-    return {**raw, "finding": "/".join([RENAMED.get(code, code), *rest])}
+    for number, raw in enumerate(whole["accepted"], 1):
+        texts = [raw.get(name) if isinstance(raw, dict) else None for name in NEEDED]
+        if not all(isinstance(text, str) and text.strip() for text in texts) or texts[-1] not in SEVERITIES:
+            raise InputError(
+                f"{file}: entry {number} is {raw!r}; it needs texts for {', '.join(NEEDED)}, the severity "
+                f"one of {', '.join(SEVERITIES)}"
+            )
+    return whole

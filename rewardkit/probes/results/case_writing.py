@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -11,13 +11,10 @@ from typing import Any
 from rewardkit.errors import CasesError, preview
 from rewardkit.rollouts.files import json_lines
 from rewardkit.rollouts.package_data import GALLERY
-from rewardkit.rollouts.write import write_whole
+from rewardkit.rollouts.write import place_to_write, write_whole
 from rewardkit.scoring.cases import load_cases
 
 __all__ = ["append_cases"]
-
-SAYING = ("name", "why")
-"""Keys that ask nothing: of two cases that differ in them alone the second is not written."""
 
 
 def append_cases(path: str | Path, cases: Iterable[Mapping[str, Any]]) -> int:
@@ -25,8 +22,8 @@ def append_cases(path: str | Path, cases: Iterable[Mapping[str, Any]]) -> int:
 
     One that asks and expects what a case of the file does is passed over; a name that is taken gets a number
     behind it. The lines that are there are not touched, and a reader sees the old file or the new one.
-    CasesError: the file cannot be read as cases, there is no such folder, a case is none or cannot be written
-    as JSON; the cases that come with rewardkit.
+    CasesError: the file cannot be read as cases, a case is none or cannot be written as JSON; the cases that
+    come with rewardkit. InputError: there is no such folder.
 
     >>> from tempfile import TemporaryDirectory
     >>> case = {"name": "four", "completion": "4", "reward": 1.0}
@@ -40,22 +37,20 @@ def append_cases(path: str | Path, cases: Iterable[Mapping[str, Any]]) -> int:
     """
     if str(path).startswith(GALLERY):
         raise CasesError(f"{str(path)!r} are cases that come with rewardkit; give a case file of your own")
-    if "\0" in str(path):
-        raise CasesError(f"{str(path)!r} is no path: it has a null character; give one such as cases.jsonl")
-    file = Path(path).resolve()  # where a link leads to, which a new file would take the place of
-    if not file.parent.is_dir():
-        raise CasesError(f"there is no folder {str(file.parent)!r} to write {file.name!r} to; make it first")
+    file = place_to_write(path)
     before = file.read_bytes() if file.is_file() else b""
     names = {case.name for case in load_cases(file)} if before.strip() else set()
     asked = {_asked(case) for _, case in json_lines(file)} if before.strip() else set()
     lines: list[bytes] = []
     for case in cases:
         load_cases([case])
-        name = _free(str(case.get("name", "case")), names)
-        line = _line({"name": name, **case} | {"name": name})
+        name = str(case.get("name", "case"))
+        numbered = (name if at == 1 else f"{name} ({at})" for at in count(1))
+        free = next(one for one in numbered if one not in names)
+        line = _line({"name": free, **case} | {"name": free})
         if _asked(case) not in asked:
             asked.add(_asked(case))
-            names.add(name)
+            names.add(free)
             lines.append(line)
     if lines:
         joint = b"\n" * bool(before and not before.endswith(b"\n"))
@@ -75,11 +70,6 @@ def _line(case: Mapping[str, Any]) -> bytes:
 
 
 def _asked(case: Mapping[str, Any]) -> str:
-    """What a case asks and expects, as a key."""
-    kept = {key: value for key, value in case.items() if key not in SAYING}
+    """What a case asks and expects, as a key: all but its name, and why it is there."""
+    kept = {key: value for key, value in case.items() if key not in ("name", "why")}
     return json.dumps(kept, sort_keys=True, default=preview)
-
-
-def _free(name: str, taken: Collection[str]) -> str:
-    """The name, with a number behind it where it is taken."""
-    return next(one for at in count(1) if (one := f"{name} ({at})" if at > 1 else name) not in taken)

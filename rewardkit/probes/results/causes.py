@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from rewardkit.findings import Finding
-from rewardkit.probes.results.evidence import EXAMPLES, Seen, component_of, example_of, finding
+from rewardkit.probes.results.evidence import Seen, component_of, example_of
 from rewardkit.probes.results.floor import LEAKAGE, flat_credit, leaks, not_told_apart, open_gates
 from rewardkit.probes.results.losses import layouts, notations
 from rewardkit.probes.strategies.equivalents import LAYOUT, NOTATION
@@ -114,15 +114,14 @@ def _hole(item: Tally, members: Sequence[Tally], seen: Seen) -> Finding:
     """The finding of a probe, as bad as the worst of the members of its cause."""
     probe = item.probe
     falls = sorted(item.falls, key=lambda fall: (-fall.size, len(fall.trial.attempt.completions[0])))
-    return finding(
+    return seen.finding(
         probe.name,
         probe.family,
         item.tried,
         len(item.falls),
         component=component_of(falls, seen),
-        part=seen.part,
         threshold=LOST if probe.expects == "right" else threshold(probe, graded=False),
-        examples=[example_of(fall, seen) for fall in falls[:EXAMPLES]],
+        examples=(example_of(fall, seen) for fall in falls),
         kind={"right": "loses", "form": "fooled", "more": "more"}.get(probe.expects, "pays"),
         says=probe.says,
         gain=item.size,

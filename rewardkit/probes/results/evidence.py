@@ -1,13 +1,15 @@
-"""Seen: what findings are made of, and the examples and components that they name."""
+"""Evidence: findings with their counts, and what they are made of: examples, components, what was seen."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain, islice, zip_longest
+from statistics import fmean
 from typing import Any
 
 from rewardkit.findings import Example, Finding
@@ -22,9 +24,10 @@ from rewardkit.probes.verdicts import Fall, allowed, fall, severity, wilson
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.reward import Reward
 
-__all__ = ["EXAMPLES", "Seen", "component_of", "example_of", "finding", "special"]
+__all__ = ["EXAMPLES", "Seen", "component_of", "example_of", "finding", "merged", "special"]
 
 EXAMPLES = 3
+Range = tuple[float, float]
 
 
 def finding(
@@ -37,27 +40,47 @@ def finding(
     component: str | None = None,
     part: str = "",
     threshold: float | None = None,
-    examples: Sequence[Example] = (),
+    examples: Iterable[Example] = (),
     **evidence: Any,
 ) -> Finding:
     """A finding with its evidence: of those tried the number in which it was found, or all of them.
 
-    It is as `grave` as is said, else as its `risk` is.
+    It is as `grave` as is said, else as its risk: by default its gain times the share in which it was found.
     """
     counts: dict[str, Any] = {"value": 1.0, "tried": tried}
     if found is not None:
-        counts = {"value": found / tried, "interval": wilson(found, tried), "found": found, "tried": tried}
-    return Finding(
-        code,
-        grave or severity(evidence["risk"]),
-        component,
-        counts | evidence,
-        tried,
-        threshold,
-        family=family,
-        part=part,
-        examples=tuple(examples[:EXAMPLES]),
-    )
+        counts |= {"value": found / tried, "interval": wilson(found, tried), "found": found}
+        if "gain" in evidence:
+            counts["risk"] = evidence["gain"] * found / tried
+    counts |= evidence
+    level, shown = grave or severity(counts["risk"]), tuple(islice(examples, EXAMPLES))
+    return Finding(code, level, component, counts, tried, threshold, (), (), part, family, shown)
+
+
+def merged(findings: Iterable[Finding], parts: Sequence[str]) -> list[Finding]:
+    """The findings, with those of one code and component in several parts as one; of all `parts`, of none."""
+    alike: dict[tuple[str, str | None], list[Finding]] = defaultdict(list)
+    for item in findings:
+        alike[item.code, item.component].append(item)
+    return [_one(items, parts) if len(items) > 1 else items[0] for items in alike.values()]
+
+
+def _one(items: Sequence[Finding], parts: Sequence[str]) -> Finding:
+    """One finding of several: as bad as the worst, with pooled rates and the clearest example of each."""
+    where, every = list(dict.fromkeys(item.part for item in items)), [item.evidence for item in items]
+    items = sorted(items, key=lambda item: item.order)
+    tried = sum(one["tried"] for one in every)
+    evidence = {**items[0].evidence, "tried": tried, "parts": where}
+    if found := sum(one.get("found", 0) for one in every):
+        evidence |= {"found": found, "value": found / tried, "interval": wilson(found, tried)}
+        if "gain" in evidence:
+            evidence["gain"] = fmean([one["gain"] for one in every], [one["found"] for one in every])
+    if "also" in evidence:
+        evidence["also"] = list(dict.fromkeys(name for one in every for name in one["also"]))
+    rounds = chain.from_iterable(zip_longest(*(item.examples for item in items)))
+    examples = tuple(islice(filter(None, rounds), EXAMPLES))
+    count, part = sum(item.n for item in items), "" if set(where) >= set(parts) else ", ".join(where)
+    return replace(items[0], evidence=evidence, n=count, examples=examples, part=part)
 
 
 def special(truth: Any) -> str:
@@ -111,8 +134,9 @@ class Seen:
         return found
 
     def scale(self, subject: Subject) -> Scale:
-        """What completions of a subject earn."""
-        return self.calibration.scales[subject.rollout_id]
+        """What completions of a subject earn; of one that is left out, what those of another prompt do."""
+        scales, others = self.calibration.scales, self.calibration.subjects
+        return scales.get(subject.rollout_id) or scales[others[0].rollout_id]
 
     def falls(self, trial: Trial) -> bool:
         """Whether a trial found something, as far as it alone tells."""
@@ -132,23 +156,19 @@ class Seen:
         """The components by name."""
         return {item.name: item for inner in self.reward.inner for item in inner.components}
 
-    def named(self, component: str | None) -> str | None:
-        """The component that a finding is about; ``None``, the whole reward, where there is only one."""
-        return component if sum(len(inner.components) for inner in self.reward.inner) > 1 else None
+    def finding(
+        self, code: str, family: str, *counts: int, component: str | None = None, **rest: Any
+    ) -> Finding:
+        """A finding of this part; its component is named where there are several."""
+        several = sum(len(inner.components) for inner in self.reward.inner) > 1
+        named = component if several else None
+        return finding(code, family, *counts, component=named, part=self.part, **rest)
 
     def example(
-        self,
-        subject: Subject,
-        completion: str,
-        reward: float,
-        expected: tuple[float, float] | None,
-        probe: str,
-        scale: Scale | None = None,
-        **columns: Any,
+        self, subject: Subject, completion: str, reward: float, expected: Range, probe: str, **columns: Any
     ) -> Example:
         """A completion of a subject as an example, with what right and wrong answers earn there."""
-        scale = scale or self.scale(subject)
-        row = self.variants.of(subject.columns, completion, **columns)
+        scale, row = self.scale(subject), self.variants.of(subject.columns, completion, **columns)
         earned = reward, expected, scale.right, scale.wrong
         of_rollouts = subject.answer is None
         return Example(subject.rollout_id, self.shown(row), *earned, probe, of_rollouts=of_rollouts)
@@ -166,7 +186,7 @@ class Seen:
 
 
 def component_of(falls: Sequence[Fall], seen: Seen) -> str | None:
-    """The component that makes most of the change, where there are several; ``None`` for the whole."""
+    """The component that makes most of the change; ``None`` where none does."""
     trial = falls[0].trial
     known, outcomes = seen.known[trial.subject.rollout_id], [out for out in trial.outcomes if out]
     outcome, before, sign = min(outcomes, key=lambda out: out.reward), known.baseline.scores, 1
@@ -177,7 +197,7 @@ def component_of(falls: Sequence[Fall], seen: Seen) -> str | None:
     elif trial.probe.expects == "form":
         before = {}  # all that is paid without the task
     changes = components_at_fault(seen.weights(trial.subject.columns), outcome.scores, before)
-    return seen.named(next((name for name, change in changes if change * sign > 0), None))
+    return next((name for name, change in changes if change * sign > 0), None)
 
 
 def example_of(fall: Fall, seen: Seen) -> Example:

@@ -60,23 +60,17 @@ def shown(text: str, spans: Mapping[str, Sequence[Span]] | None = None, *, longe
     '01234567890123456789 ⟨70 characters⟩ 0123456789'
     """
     spans = spans or {}
+    read, position = "", 0
+    places: dict[int, int] = {}  # of characters that are kept, in what is shown
     kept = _kept(text, [span for found in spans.values() for span in found], longest)
-    pieces: list[str] = []
-    places: list[tuple[int, int, int]] = []  # start and end of a piece, and its start in what is shown
-    position = 0
     for start, end in [*kept, (len(text), len(text))]:
         if start > position:
-            pieces.append(f" ⟨{start - position:,} characters⟩ ")
-        places.append((start, end, sum(map(len, pieces))))
-        pieces.append(visible(text[start:end]))
-        position = end
-
-    def moved(at: int) -> int:
-        start, end, before = next(place for place in places if at <= place[1])
-        return before + len(visible(text[start : max(start, min(at, end))]))
-
-    moved_spans = {name: [(moved(low), moved(high)) for low, high in found] for name, found in spans.items()}
-    return Shown("".join(pieces), moved_spans)
+            read += f" ⟨{start - position:,} characters⟩ "
+        for place in range(start, end):
+            places[place] = len(read)
+            read += _seen(text[place])
+        places[end], position = len(read), end
+    return Shown(read, {name: [(places[a], places[b]) for a, b in found] for name, found in spans.items()})
 
 
 def _kept(text: str, spans: Sequence[Span], longest: int) -> list[Span]:

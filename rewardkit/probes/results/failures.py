@@ -11,7 +11,7 @@ from typing import Any
 
 from rewardkit.findings import Example, Finding
 from rewardkit.probes.contract.hang import PATTERNS, of_patterns
-from rewardkit.probes.results.evidence import EXAMPLES, Seen, finding
+from rewardkit.probes.results.evidence import Seen, finding
 from rewardkit.probes.results.sentences import LONGEST
 from rewardkit.probes.runner import Outcome, Row, Tries
 from rewardkit.probes.strategies.attempts import Probe
@@ -34,6 +34,7 @@ KINDS = {
 }
 """Pattern of the reason of a failure -> its code."""
 
+ALWAYS = {"hang": "always_late", "raises": "always_errors"}
 WRONG_MODES = {"deaf": "ignores_truth", "inverted": "inverted"}
 
 
@@ -47,25 +48,23 @@ class Failure:
     reason: str
 
     @property
-    def kind(self) -> str:
-        """Its code."""
-        return next((kind for mark, kind in KINDS.items() if re.search(mark, self.reason)), "raises")
-
-    @property
-    def seconds(self) -> float:
-        """The time limit that it broke; NaN where it broke none."""
-        found = re.search(rf"{LATE} ([\d.]+) s", self.reason)
-        return float(found[1]) if found else math.nan
-
-    @property
     def error(self) -> str:
         """The type of the error, or what else its reason begins with."""
         return _short(self.reason.partition(":")[0])
 
-    def example(self, shown: Mapping[str, Any]) -> Example:
+    def example(self, shown: Row) -> Example:
         """It as an example with these columns."""
-        outcome, said = self.outcome, _short(self.reason)
-        return Example(self.row.get("rollout_id"), shown, outcome.reward, None, probe=self.probe, said=said)
+        earned, said = self.outcome.reward, _short(self.reason)
+        return Example(self.row.get("rollout_id"), shown, earned, None, probe=self.probe, said=said)
+
+
+def _kind(reason: str) -> str:
+    return next((kind for mark, kind in KINDS.items() if re.search(mark, reason)), "raises")
+
+
+def _seconds(reason: str) -> float:
+    found = re.search(rf"{LATE} ([\d.]+) s", reason)
+    return float(found[1]) if found else math.nan
 
 
 def _short(reason: str) -> str:
@@ -79,50 +78,29 @@ def whole(calibration: Calibration, tries: Tries) -> Iterator[Finding]:
     """The one finding of a reward that fails, abstains or is the same everywhere, or is deaf to the truth."""
     if not calibration.pool:
         return
-    failed = any(outcome.failures for _, outcome in calibration.pool)
+    outcomes = [outcome for _, outcome in calibration.pool]
+    failed = any(outcome.failures for outcome in outcomes)
     if not calibration.rewards:
-        code, reason = _always(calibration, failed=failed)
+        reasons = Counter(reason for outcome in outcomes for reason in outcome.errors.values())
+        (reason, _), *_ = reasons.most_common(1) or [("no component is for these rows", 0)]
+        kind = _kind(reason)
+        code = ALWAYS.get(kind, kind) if failed else "always_abstains"
         family = "calibration" if code.startswith("always") else "contract"
-        shown, count = _first(calibration, code), len(calibration.pool)
-        yield finding(code, family, count, grave="high", examples=shown, reason=_short(reason))
+        yield _of_all(code, family, len(outcomes), calibration, reason=_short(reason))
     elif tries.extent.constant and "slow" not in calibration.modes.values() and not failed:
-        yield finding(
-            "constant",
-            "calibration",
-            tries.extent.count,
-            grave="high",
-            examples=_first(calibration, "constant"),
-            value=calibration.rewards[0],
-            unjudged=tries.calls - tries.extent.count,
-        )
+        count = tries.extent.count
+        figures = {"value": calibration.rewards[0], "unjudged": tries.calls - count}
+        yield _of_all("constant", "calibration", count, calibration, **figures)
     elif calibration.mode in WRONG_MODES:
         yield finding(WRONG_MODES[calibration.mode], "calibration", tries.calls, grave="high")
 
 
-def _first(calibration: Calibration, code: str) -> list[Example]:
-    """The first rollout as an example."""
+def _of_all(code: str, family: str, tried: int, calibration: Calibration, **evidence: Any) -> Finding:
+    """A finding that the first rollout shows as any other would."""
     row, outcome = calibration.pool[0]
-    reason = next(iter(outcome.errors.values()), "")
+    first = Failure(code, row, outcome, next(iter(outcome.errors.values()), ""))
     shown = {name: row[name] for name in ("completion", "ground_truth") if name in row}
-    return [Failure(code, row, outcome, reason).example(shown)]
-
-
-def _always(calibration: Calibration, *, failed: bool) -> tuple[str, str]:
-    """The code and the commonest reason of a reward that judged none of the rollouts."""
-    every = [
-        Failure(OF_LOG, row, outcome, reason)
-        for row, outcome in calibration.pool
-        for reason in outcome.errors.values()
-    ]
-    if not every:
-        return "always_abstains", "no component is for these rows"
-    reason, _ = Counter(item.reason for item in every).most_common(1)[0]
-    kind = next(item.kind for item in every if item.reason == reason)
-    if all(outcome.late for _, outcome in calibration.pool):
-        return "always_late", reason
-    if not failed:
-        return "always_abstains", reason
-    return "always_errors" if kind in ("raises", "hang") else kind, reason
+    return finding(code, family, tried, grave="high", examples=[first.example(shown)], **evidence)
 
 
 def of_parts(calibration: Calibration, calls: int) -> Iterator[Finding]:
@@ -130,9 +108,8 @@ def of_parts(calibration: Calibration, calls: int) -> Iterator[Finding]:
     for part, mode in calibration.modes.items():
         if mode in WRONG_MODES:
             yield finding(WRONG_MODES[mode], "calibration", calls, grave="high", part=part)
-        if part in calibration.constants:
-            value, count = calibration.constants[part]
-            yield finding("constant", "calibration", count, grave="high", part=part, value=value)
+    for part, (value, count) in calibration.constants.items():
+        yield finding("constant", "calibration", count, grave="high", part=part, value=value)
 
 
 # --- on some of what was tried
@@ -140,39 +117,41 @@ def of_parts(calibration: Calibration, calls: int) -> Iterator[Finding]:
 
 def failures(trials: Sequence[Trial], calibration: Calibration, seen: Seen) -> Iterator[Finding]:
     """What raised, or gave no score, on what was tried: one finding a component and kind of failure."""
-    found: dict[tuple[str, str], list[Failure]] = defaultdict(list)
     tried: list[tuple[str, Row, Outcome]] = [(OF_LOG, *pair) for pair in calibration.pool]
-    for trial in trials:
-        if seen.has_truth(trial.attempt):
-            for text, outcome in zip(trial.attempt.completions, trial.outcomes, strict=True):
-                if outcome is not None:
-                    row = seen.variants.of(trial.subject.columns, text, **trial.attempt.columns)
-                    tried.append((trial.probe.name, row, outcome))
+    for trial in filter(lambda one: seen.has_truth(one.attempt), trials):
+        for text, outcome in zip(trial.attempt.completions, trial.outcomes, strict=True):
+            if outcome is not None:
+                changed = seen.variants.of(trial.subject.columns, text, **trial.attempt.columns)
+                tried.append((trial.probe.name, changed, outcome))
+    found: dict[tuple[str, str], list[Failure]] = defaultdict(list)
     for probe, row, outcome in tried:
         for name, reason in outcome.failures.items():
-            item = Failure(probe, row, outcome, reason)
-            found[name, item.kind].append(item)
+            found[name, _kind(reason)].append(Failure(probe, row, outcome, reason))
     for (name, kind), items in _one_cause(found).items():
-        own = sum(item.probe == OF_LOG for item in items)
-        shown = f"{len(items)} of {len(tried)} completions that were tried"
-        yield finding(
+        own = any(item.probe == OF_LOG for item in items)
+        yield _failing(
             kind,
-            "hang" if kind == "hang" else "contract",
             len(tried),
             len(items),
+            items,
+            seen,
             grave="high" if own or kind in ("hang", "dies", "wrong_length") else "warn",
-            component=seen.named(name),
-            examples=[item.example(seen.shown(item.row)) for item in _clearest(items)],
-            of_rollouts=own,
-            reason=_reasons(items),
-            what=f"{shown} (where one hangs, the others of its kind are not tried)",
-            seconds=items[0].seconds,
+            component=name,
+            what=f"{len(items)} of {len(tried)} completions that were tried",
         )
 
 
-def _one_cause(
-    found: Mapping[tuple[str, str], list[Failure]],
-) -> dict[tuple[str, str], list[Failure]]:
+def _failing(kind: str, tried: int, found: int, items: Sequence[Failure], seen: Seen, **told: Any) -> Finding:
+    """The finding of failures of a kind, with the shortest completion of each type of error."""
+    ordered = sorted(items, key=lambda item: len(str(item.row.get("completion"))), reverse=True)
+    examples = [
+        item.example(seen.shown(item.row)) for item in {item.error: item for item in ordered}.values()
+    ]
+    told |= {"examples": examples[::-1], "reason": _reasons(items), "seconds": _seconds(items[0].reason)}
+    return seen.finding(kind, "hang" if kind == "hang" else "contract", tried, found, **told)
+
+
+def _one_cause(found: Mapping[tuple[str, str], list[Failure]]) -> dict[tuple[str, str], list[Failure]]:
     """The failures without those of components that only pass on what the same field did."""
     kept: dict[tuple[str, str], tuple[str, str]] = {}
     for name, kind in found:
@@ -187,12 +166,6 @@ def _reasons(items: Sequence[Failure]) -> str:
     reason = next(_short(item.reason) for item in items if item.error == first)
     more = ", ".join(f"{error} ({many})" for error, many in others)
     return f"{reason} ({count}); {more}" if others else reason
-
-
-def _clearest(items: Sequence[Failure]) -> list[Failure]:
-    """The shortest completion of each type of error."""
-    ordered = sorted(items, key=lambda item: len(str(item.row.get("completion"))))
-    return list({item.error: item for item in reversed(ordered)}.values())[::-1][:EXAMPLES]
 
 
 # --- on what never ends
@@ -213,23 +186,20 @@ def hangs(tries: Tries, calibration: Calibration, seen: Seen, probes: Sequence[P
     siblings = [subject.siblings] * len(rows) if subject.siblings else []
     outcomes = tries.outcomes(rows, siblings, until=_hangs)
     tried = sum(outcome is not None for outcome in outcomes)
-    for (probe, _), row, outcome in zip(planned, rows, outcomes, strict=True):
+    for (probe, attempt), row, outcome in zip(planned, rows, outcomes, strict=True):
         if outcome is not None and _hangs(outcome):
             (name, reason), *_ = outcome.failures.items()
-            item, length = Failure(probe.name, row, outcome, reason), len(str(row["completion"]))
+            length = len(attempt.completions[0])
             long = length > LONGEST
-            yield finding(
-                item.kind,
-                "hang" if item.kind == "hang" else "contract",
+            yield _failing(
+                _kind(reason),
                 tried,
                 1,
+                [Failure(probe.name, row, outcome, reason)],
+                seen,
                 grave="info" if long else "high",
-                component=seen.named(name),
-                threshold=tries.limit.seconds if tries.limit else None,
-                examples=[item.example(seen.shown(row))],
-                reason=_short(reason),
+                component=name,
                 what=f"{probe.says}, of {length:,} characters" if long else probe.says,
-                seconds=item.seconds,
                 length=length,
             )
             return

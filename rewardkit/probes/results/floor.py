@@ -9,9 +9,9 @@ from statistics import fmean
 from typing import Any
 
 from rewardkit.findings import Example, Finding
-from rewardkit.probes.results.evidence import Seen, finding, special
+from rewardkit.probes.results.evidence import Seen, special
 from rewardkit.probes.results.sentences import components_at_fault, most
-from rewardkit.probes.subjects.subject import Subject
+from rewardkit.probes.subjects.subject import Scale, Subject
 from rewardkit.probes.trials import Trial
 from rewardkit.probes.verdicts import LOST, NOISY
 
@@ -37,13 +37,12 @@ def leaks(seen: Seen, share: float) -> Iterator[Finding]:
     scale, scores = seen.scale(subject), seen.known[subject.rollout_id].baseline.scores
     paid = components_at_fault(seen.weights(subject.columns), scores, {})
     expected = scale.floor, scale.floor + share * (scale.right - scale.floor)
-    yield finding(
+    yield seen.finding(
         "leakage",
         "calibration",
         len(subjects),
         grave="info" if value <= share else "high" if value > (1 + share) / 2 else "warn",
-        component=seen.named(paid[0][0]) if len(paid) == 1 else None,
-        part=seen.part,
+        component=paid[0][0] if len(paid) == 1 else None,
         threshold=share,
         examples=[seen.example(subject, subject.baseline, scale.wrong, expected, "leakage")],
         value=value,
@@ -88,20 +87,10 @@ def open_gates(seen: Seen) -> Iterator[Finding]:
             continue
         subject, worth, scale = subjects[0], fmean(worths), seen.scale(subjects[0])
         closed = scale.wrong - worth
-        share = worth / (scale.right - min(scale.floor, closed))
-        expected = min(scale.floor, closed), closed
-        yield finding(
-            "open_gate",
-            "padding",
-            len(subjects),
-            len(subjects),
-            component=name,
-            part=seen.part,
-            examples=[seen.example(subject, subject.baseline, scale.wrong, expected, "open_gate")],
-            gain=share,
-            risk=share,
-            on=on,
-        )
+        least, count = min(scale.floor, closed), len(subjects)
+        example = seen.example(subject, subject.baseline, scale.wrong, (least, closed), "open_gate")
+        told: dict[str, Any] = {"examples": [example], "gain": worth / (scale.right - least), "on": on}
+        yield seen.finding("open_gate", "padding", count, count, component=name, **told)
 
 
 def flat_credit(trials: Sequence[Trial], seen: Seen) -> Iterator[Finding]:
@@ -130,19 +119,9 @@ def flat_credit(trials: Sequence[Trial], seen: Seen) -> Iterator[Finding]:
                 expected = 0.0, 0.1 * abs(reward)
                 paid[name].append((share, seen.example(subject, text, reward, expected, "flat_credit")))
     for name, items in paid.items():
-        gain = fmean(share for share, _ in items)
-        yield finding(
-            "flat_credit",
-            "calibration",
-            len(tried),
-            len(items),
-            component=seen.named(name),
-            part=seen.part,
-            threshold=FLAT,
-            examples=[example for _, example in items],
-            gain=gain,
-            risk=gain * len(items) / len(tried),
-        )
+        shares, examples = zip(*items, strict=True)
+        told: dict[str, Any] = {"component": name, "examples": examples, "gain": fmean(shares)}
+        yield seen.finding("flat_credit", "calibration", len(tried), len(items), threshold=FLAT, **told)
 
 
 def not_told_apart(seen: Seen, *, special_told: bool) -> Iterator[Finding]:
@@ -153,32 +132,30 @@ def not_told_apart(seen: Seen, *, special_told: bool) -> Iterator[Finding]:
     subjects, left_out = seen.calibration.subjects, seen.calibration.left_out
     if seen.noise > NOISY or not subjects:
         return
-    scale, tried = seen.scale(subjects[0]), len(subjects) + len(left_out)
-    least = fmean(one.right - LOST * one.span for one in map(seen.scale, subjects))
-    unpaid: list[tuple[str, Example]] = []
-    paid: list[tuple[str, Example]] = []
+    tried, least = len(subjects) + len(left_out), fmean(_least(seen.scale(one)) for one in subjects)
+    found: dict[str, list[tuple[str, Example]]] = defaultdict(list)
     for item in left_out:
-        subject = item.subject
+        subject, scale = item.subject, seen.scale(item.subject)
         if special_told and special(subject.columns.get("ground_truth")):
             continue
+        code, text, reward = "wrong_paid", subject.baseline, item.wrong
+        expected = scale.floor, scale.wrong
         if item.right < least:
             code, text, reward = "right_unpaid", subject.reference, item.right
             expected = scale.right - 0.1 * scale.span, scale.right
-        else:
-            code, text, reward = "wrong_paid", subject.baseline, item.wrong
-            expected = scale.floor, scale.wrong
-        example = seen.example(subject, text, reward, expected, code, scale)
-        (unpaid if item.right < least else paid).append((repr(subject.answer), example))
-    for code, items, ease in (("right_unpaid", unpaid, 0.5), ("wrong_paid", paid, 1.0)):
-        if items:
-            yield finding(
-                code,
-                "calibration",
-                tried,
-                len(items),
-                part=seen.part,
-                examples=[example for _, example in items],
-                gain=1.0,
-                risk=ease * len(items) / tried,
-                truths=most(list(dict.fromkeys(truth for truth, _ in items))),
-            )
+        found[code].append((repr(subject.answer), seen.example(subject, text, reward, expected, code)))
+    for code, items in found.items():
+        risk = len(items) / tried / (2 if code == "right_unpaid" else 1)
+        truths = most(list(dict.fromkeys(truth for truth, _ in items)))
+        told: dict[str, Any] = {
+            "examples": [example for _, example in items],
+            "gain": 1.0,
+            "risk": risk,
+            "truths": truths,
+        }
+        yield seen.finding(code, "calibration", tried, len(items), **told)
+
+
+def _least(scale: Scale) -> float:
+    """What a right answer earns at the least that is paid."""
+    return scale.right - LOST * scale.span

@@ -7,11 +7,11 @@ from statistics import fmean
 from typing import Any
 
 from rewardkit.findings import Finding
-from rewardkit.probes.results.evidence import EXAMPLES, Seen, component_of, example_of, finding
+from rewardkit.probes.results.evidence import Seen, component_of, example_of
 from rewardkit.probes.results.sentences import most
 from rewardkit.probes.strategies.equivalents import LAYOUT, NOTATION
 from rewardkit.probes.subjects.formats import REASONING
-from rewardkit.probes.verdicts import LAYOUT_LOST, LOST, Fall, Tally
+from rewardkit.probes.verdicts import LAYOUT_LOST, LOST, Tally
 
 __all__ = ["layouts", "notations"]
 
@@ -24,38 +24,37 @@ WRITTEN = 0.1
 SEVERAL = 2  # rollouts that a notation loses, from which it is a fault: one may be a slip
 
 
-def _of_the_answer(falls: Sequence[Fall], seen: Seen) -> bool:
-    """Whether what lost is about the answer: no component that pays wrong answers alike, as for the form."""
-    name = component_of(falls, seen)
-    known = seen.known[falls[0].trial.subject.rollout_id]
-    return name is None or known.reference.scores.get(name) != known.baseline.scores.get(name)
+def _counts(item: Tally, seen: Seen) -> bool:
+    """Whether what lost is about the answer, and not a form for which right and wrong are paid alike.
 
-
-def _of_form(item: Tally) -> bool:
-    """Whether even what is paid for the form has to take it: where there is reasoning, it has many lines."""
-    leads = [fall.trial.subject.format.lead for fall in item.falls]
-    return item.probe.name == "several_lines" and all(REASONING in lead for lead in leads)
+    To write several lines is part of such a form as well where there is reasoning.
+    """
+    known = seen.known[item.falls[0].trial.subject.rollout_id]
+    name = component_of(item.falls, seen)
+    reasoned = all(REASONING in fall.trial.subject.format.lead for fall in item.falls)
+    return (
+        name is None
+        or known.reference.scores.get(name) != known.baseline.scores.get(name)
+        or (item.probe.name == "several_lines" and reasoned)
+    )
 
 
 def _is_layout(item: Tally, every: Sequence[Tally]) -> bool:
     """Whether it is of a layout: the end of a sentence, too, where the reward takes other signs off."""
-    takes_signs = any(other.probe.name == "currency" and other.tried and not other.falls for other in every)
-    forms = [fall.trial.subject.format for fall in item.falls]
-    open_ended = takes_signs and not any(form.tag or form.opening.endswith("{") for form in forms)
-    said = bool(forms) and all(form.announced for form in forms)
-    return (
-        item.probe.knows == LAYOUT
-        or (item.probe.name == "full_stop" and open_ended)
-        or (item.probe.name == "bold" and takes_signs and said)
-    )
+    name, forms = item.probe.name, [fall.trial.subject.format for fall in item.falls]
+    if item.probe.knows == LAYOUT:
+        return True
+    if not any(other.probe.name == "currency" and other.tried and not other.falls for other in every):
+        return False
+    if name == "bold":
+        return bool(forms) and all(form.announced for form in forms)
+    return name == "full_stop" and not any(form.tag or form.opening.endswith("{") for form in forms)
 
 
 def layouts(every: Sequence[Tally], seen: Seen) -> Iterator[Finding]:
     """Right answers lost by their layout: a fault where most layouts are taken, else strictness."""
     tried = {item.probe.name: item for item in every if item.tried and _is_layout(item, every)}
-    lost = [
-        item for item in tried.values() if item.falls and (_of_form(item) or _of_the_answer(item.falls, seen))
-    ]
+    lost = [item for item in tried.values() if item.falls and _counts(item, seen)]
     if any(item.probe.name == "other_reasoning" for item in lost):  # to lose more words is no matter of tags
         for name in ("other_reasoning", "several_lines", MENTIONED):
             tried.pop(name, None)
@@ -110,21 +109,14 @@ def notations(every: Sequence[Tally], seen: Seen) -> Iterator[Finding]:
 
 
 def _loss(
-    code: str, tallies: Sequence[Tally], seen: Seen, *counts: int, shown: int | None = None, **evidence: Any
+    code: str, tallies: Sequence[Tally], seen: Seen, *counts: int, shown: int | None = None, **rest: Any
 ) -> Finding:
     """The finding of layouts or notations that are lost; the first `shown` of them are its examples."""
     falls = [item.falls[0] for item in tallies[:shown]]
-    return finding(
-        code,
-        "equivalents",
-        *counts,
-        component=component_of(falls, seen),
-        part=seen.part,
-        threshold=LOST,
-        examples=[example_of(fall, seen) for fall in falls[:EXAMPLES]],
-        rates={item.probe.name: item.rate for item in tallies},
-        **evidence,
-    )
+    examples = (example_of(fall, seen) for fall in falls)
+    rest |= {"component": component_of(falls, seen), "examples": examples, "threshold": LOST}
+    rates = {item.probe.name: item.rate for item in tallies}
+    return seen.finding(code, "equivalents", *counts, rates=rates, **rest)
 
 
 def _paid(seen: Seen) -> int:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rewardkit.analysis.rendering import SEVERITY_MARKS
 from rewardkit.findings import Example, Finding, percent
-from rewardkit.html.markup import card, code, escaped, folded, listed, marked, quoted
+from rewardkit.html.markup import card, escaped, html_of, marked, render
 from rewardkit.probes.results.baseline import changes
 from rewardkit.probes.results.excerpts import Shown, field_spans, one_line, shown, visible
 from rewardkit.probes.results.fixes import fix_for
@@ -28,6 +28,7 @@ FULL, OTHERS = 3, 4  # findings that are shown with an example, and with a line 
 EXCERPT = 70  # characters of a completion on one line
 LINES, HEAD = 12, 8  # of a whole completion in a terminal, and how many of them stand before a gap
 SNIPPET = 1200  # characters of the lines that show a finding, in a terminal
+OPEN = ("Inconclusive", "Baseline")
 READY = {"high": " is not ready", "warn": " is usable"}
 
 
@@ -52,12 +53,13 @@ def _alarms(findings: Sequence[Finding]) -> list[Finding]:
 
 def _known(findings: Sequence[Finding]) -> dict[str, list[str]]:
     """A line each of what is for information and of what is accepted."""
-    minor = [item for item in findings if item.severity == "info" and not item.accepted]
-    accepted = [item for item in findings if item.accepted]
-    return {
-        "For information": [f"{item.code}: {_sentence(item)} {fix_for(item)}" for item in minor],
-        "Accepted": [f"{item.code}: {_sentence(item)} {one_line(item.accepted)}" for item in accepted],
-    }
+    lines: dict[str, list[str]] = {"For information": [], "Accepted": []}
+    for item in findings:
+        if item.accepted:
+            lines["Accepted"].append(f"{item.code}: {_sentence(item)} {one_line(item.accepted)}")
+        elif item.severity == "info":
+            lines["For information"].append(f"{item.code}: {_sentence(item)} {fix_for(item)}")
+    return lines
 
 
 def _rest(result: ProbeResult, *, texts: bool = True) -> dict[str, list[str]]:
@@ -73,37 +75,35 @@ def _sentence(finding: Finding) -> str:
     return one_line(finding.sentence, 2000)
 
 
+def _headline(finding: Finding) -> str:
+    return f"{SEVERITY_MARKS[finding.severity]} {finding.code}: {_sentence(finding)}"
+
+
 def _numbers(finding: Finding) -> list[str]:
     """The rate with its interval, and the other probes of the same cause."""
     evidence, lines = finding.evidence, []
-    if "interval" in evidence:
+    if "interval" in evidence and finding.code != "hang":
         around = " to ".join(map(percent, evidence["interval"]))
         lines.append(f"rate: {percent(float(evidence['value']))} of {finding.n} (95 % interval {around})")
     return lines + [f"same cause: {', '.join(evidence.get('also', ()))}"] * bool(evidence.get("also"))
 
 
-def _clearest(examples: Sequence[Example]) -> list[tuple[Example, list[Any]]]:
-    """The examples with different completions, the shortest first, each with its rollouts."""
-    found: dict[str, tuple[Example, list[Any]]] = {}
-    for item in examples:
-        found.setdefault(item.completion, (item, []))[1].append(item.rollout_id)
-    return sorted(found.values(), key=lambda pair: len(pair[0].completion))
+def _clearest(finding: Finding) -> list[Example]:
+    """The examples with different completions, the shortest first."""
+    different = {item.completion: item for item in reversed(finding.examples)}
+    return sorted(different.values(), key=lambda item: len(item.completion))
 
 
-def _about(example: Example, of: Sequence[Any], *, texts: bool = True) -> str:
+def _about(example: Example, *, texts: bool = True) -> str:
     """Which rollout, which truth, and what it earned."""
-    names = ", ".join(one_line(name, 40) for name in of if name is not None)
-    where = names if not names or names.startswith("case ") else f"rollout{'s' * (len(of) > 1)} {names}"
-    truth = ""
-    if texts and "ground_truth" in example.columns and len(of) == 1:
-        truth = f"truth {one_line(repr(example.columns['ground_truth']), 60)}"
-    said = one_line(example.said)
+    about, said = one_line(example.rollout_id, 40), one_line(example.said)
+    about = about if about.startswith("case ") else f"rollout {about}"
+    if texts and "ground_truth" in example.columns:
+        about += f", truth {one_line(repr(example.columns['ground_truth']), 60)}"
+    if ", before " in said:
+        return f"{about}: earns {said}"
     earned = "no reward" if math.isnan(example.reward) else f"earns {example.reward:.4g}"
-    if said:
-        earned = f"earns {said}" if ", before " in said else f"{earned} ({said})"
-    elif example.scale:
-        earned += f"; {example.scale}"
-    return f"{', '.join(filter(None, (where, truth))) or 'example'}: {earned}"
+    return f"{about}: {earned}" + (f" ({said})" if said else f"; {example.scale}" if example.scale else "")
 
 
 def _read(example: Example, finding: Finding, reward: Reward, longest: int = 420) -> Shown | None:
@@ -141,12 +141,11 @@ def _short(result: ProbeResult) -> Iterator[str]:
     alarms, rest = _alarms(result.findings), _rest(result)
     full = FULL if len(alarms) <= FULL else FULL - 1
     for item in alarms[:full]:
-        yield "\n" + finding_text(item, result.reward, verbose=False)
+        yield f"\n{finding_text(item, result.reward, verbose=False)}"
     yield ""
-    others = [one_line(_headline(item), WIDTH) for item in alarms[full:]]
-    yield from others[:OTHERS]
-    if others[OTHERS:]:
-        yield f"and {len(others) - OTHERS} more"
+    yield from (one_line(_headline(item), WIDTH) for item in alarms[full : full + OTHERS])
+    if (left := len(alarms) - full - OTHERS) > 0:
+        yield f"and {left} more"
     yield _effort(result)
     for title in ("Inconclusive", "Baseline"):
         several = f" (and {len(rest[title]) - 1} more)" if alarms and rest[title][1:] else ""
@@ -160,16 +159,11 @@ def _whole(result: ProbeResult, loaded: str) -> Iterator[str]:
     alarms = _alarms(result.findings)
     if alarms and loaded:
         yield f"\nThe lines that show a finding are for {loaded}"
-    for item in alarms:
-        yield "\n" + finding_text(item, result.reward)
+    yield from (f"\n{finding_text(item, result.reward)}" for item in alarms)
     for title, lines in (_known(result.findings) | _rest(result)).items():
         if lines:
             yield "\n  ".join([f"\n{title}:", *lines])
     yield f"\n{_effort(result)}"
-
-
-def _headline(finding: Finding) -> str:
-    return f"{SEVERITY_MARKS[finding.severity]} {finding.code}: {_sentence(finding)}"
 
 
 def finding_text(finding: Finding, reward: Reward, *, verbose: bool = True) -> str:
@@ -177,24 +171,31 @@ def finding_text(finding: Finding, reward: Reward, *, verbose: bool = True) -> s
 
     Where it is `verbose` all examples in full, its rate with an interval, and the lines that show it.
     """
-    body, examples = [], _clearest(finding.examples)
-    for example, of in examples if verbose else examples[:1]:
-        read = _read(example, finding, reward) if verbose else _read(example, finding, reward, EXCERPT)
-        lines = read.bracketed().split("\n") if read else []
-        lines = [" ".join(lines)] if lines and not verbose else lines
-        if (left := len(lines) - LINES) > 0:
-            lines[HEAD : HEAD + left + 1] = [f"⟨{left + 1} lines⟩"]
-        body += [_about(example, of), *(f"| {line}" for line in lines)]
     if verbose:
-        snippet = _snippet(finding)
-        cut = " ... (whole in finding.examples, and with --json)" if len(snippet) > SNIPPET else ""
-        body += [*_numbers(finding), *[f"shown by: {snippet[:SNIPPET]}{cut}"] * bool(snippet)]
         head = [_headline(finding)]
+        body = [line for item in _clearest(finding) for line in _lines(item, finding, reward)]
+        body += _numbers(finding)
+        if snippet := _snippet(finding):
+            cut = " ... (whole in finding.examples, and with --json)" if len(snippet) > SNIPPET else ""
+            body.append(f"shown by: {snippet[:SNIPPET]}{cut}")
     else:
         said = one_line(_headline(finding), 2 * (WIDTH - len(INDENT)))
         head = textwrap.wrap(said, WIDTH, subsequent_indent=INDENT, break_on_hyphens=False)
+        body = []
+        for example in _clearest(finding)[:1]:
+            read = _read(example, finding, reward, EXCERPT)
+            body += [_about(example), *([f"| {read.text}"] if read else [])]
         body = [one_line(line, WIDTH - len(INDENT)) for line in body]
     return "\n".join([*head, *(f"{INDENT}{line}" for line in (*body, f"fix: {fix_for(finding)}"))])
+
+
+def _lines(example: Example, finding: Finding, reward: Reward) -> list[str]:
+    """An example in full: what it earned, and the lines of its completion, of many the first and last."""
+    read = _read(example, finding, reward)
+    lines = read.bracketed().split("\n") if read else []
+    if (left := len(lines) - LINES) > 0:
+        lines[HEAD : HEAD + left + 1] = [f"⟨{left + 1} lines⟩"]
+    return [_about(example), *(f"| {line}" for line in lines)]
 
 
 # --- HTML
@@ -212,36 +213,28 @@ def page(result: ProbeResult, *, texts: bool = True) -> str:
 
 def findings_page(result: ProbeResult, findings: Sequence[Finding], *, texts: bool = True) -> str:
     """Some of the findings as HTML: alarms, what is for information, what is accepted."""
-    alarms = [_finding_html(item, result.reward, texts=texts) for item in _alarms(findings)]
-    others = folded(f"{len(alarms) - FULL} more", "".join(alarms[FULL:])) if alarms[FULL:] else ""
-    return "".join(alarms[:FULL]) + others + _folds(_known(findings))
+    alarms = [_told(item, result.reward, texts=texts) for item in _alarms(findings)]
+    return render("findings", alarms=alarms, full=FULL, sections=_known(findings), opened=OPEN)
 
 
 def rest_page(result: ProbeResult, *, texts: bool = True) -> str:
     """As HTML what is inconclusive, what a baseline accepts that has changed, and what answers earn."""
-    return _folds(_rest(result, texts=texts), opened=("Inconclusive", "Baseline"))
+    return render("findings", alarms=[], full=FULL, sections=_rest(result, texts=texts), opened=OPEN)
 
 
-def _folds(sections: Mapping[str, list[str]], opened: Collection[str] = ()) -> str:
-    return "".join(
-        folded(f"{title} ({len(lines)})", listed(map(escaped, lines)), is_open=title in opened)
-        for title, lines in sections.items()
-        if lines
-    )
-
-
-def _finding_html(finding: Finding, reward: Reward, *, texts: bool) -> str:
+def _told(finding: Finding, reward: Reward, *, texts: bool) -> dict[str, Any]:
+    """A finding as its template takes it; without `texts` no completion is in it."""
     examples = []
-    for example, of in _clearest(finding.examples):
+    for example in _clearest(finding):
         read = _read(example, finding, reward) if texts else None
-        completion = quoted(marked(read.text, read.spans)) if read else ""
-        examples.append(f"<p>{escaped(_about(example, of, texts=texts))}</p>{completion}")
-    more = "".join(examples[1:]) + listed(map(escaped, _numbers(finding)))
-    if texts and (snippet := _snippet(finding)):
-        more += code(snippet)
-    return (
-        f"<p><b>{SEVERITY_MARKS[finding.severity]}</b> <code>{escaped(finding.code)}</code>: "
-        f"{escaped(_sentence(finding))}</p>{''.join(examples[:1])}"
-        f"<p><b>Fix:</b> {escaped(fix_for(finding))}</p>"
-        + (folded("more, and the lines that show it", more) if more else "")
-    )
+        completion = html_of(marked(read.text, read.spans)) if read else ""
+        examples.append((_about(example, texts=texts), completion))
+    return {
+        "mark": SEVERITY_MARKS[finding.severity],
+        "code": finding.code,
+        "sentence": _sentence(finding),
+        "examples": examples,
+        "fix": fix_for(finding),
+        "numbers": _numbers(finding),
+        "snippet": _snippet(finding) if texts else "",
+    }

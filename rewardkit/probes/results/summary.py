@@ -27,13 +27,14 @@ def verdict(result: ProbeResult) -> str:
     """Whether a reward held, in one line."""
     minor = sum(item.severity == "info" for item in result.findings)
     accepted = sum(item.severity != "info" and bool(item.accepted) for item in result.findings)
-    also = [f"{minor} for information"] * bool(minor) + [f"{accepted} accepted"] * bool(accepted)
-    if result.alarms:
-        return "; ".join([alarms_in_words(result.alarms), *also])
-    if not ran(result) and not result.findings and result.probes:
-        return "inconclusive: no prompt could be probed"
     what = "hole" if result.probes else "broken contract"
-    return "; ".join([f"no {'other ' * bool(accepted)}{what} found in {tried(result)}", *also])
+    told = f"no {'other ' * bool(accepted)}{what} found in {tried(result)}"
+    if result.alarms:
+        told = alarms_in_words(result.alarms)
+    elif result.probes and not ran(result) and not result.findings:
+        return "inconclusive: no prompt could be probed"
+    counts = {"for information": minor, "accepted": accepted}
+    return "; ".join([told, *(f"{count} {name}" for name, count in counts.items() if count)])
 
 
 def alarms_in_words(alarms: Sequence[Finding]) -> str:
@@ -41,8 +42,9 @@ def alarms_in_words(alarms: Sequence[Finding]) -> str:
     told = []
     for kind, plural in ALARMS.items():
         counts = Counter(item.severity for item in alarms if kind_of_alarm(item) == kind)
-        if many := counts.total():
-            by = ", ".join(f"{counts[name]} {name}" for name in SEVERITIES if counts[name])
+        by = ", ".join(f"{counts[name]} {name}" for name in SEVERITIES if counts[name])
+        if by:
+            many = counts.total()
             told.append(f"{many} {plural} ({by})" if many > 1 else f"1 {kind} ({by[2:]})")
     return ", ".join(told)
 
@@ -65,31 +67,30 @@ def tried(result: ProbeResult) -> str:
 
 def ran(result: ProbeResult) -> tuple[str, ...]:
     """The probes that were tried: those that fit one of the prompts, and that the budget reached."""
-    subjects = result.calibration.subjects
-    return tuple(
-        probe.name
-        for probe in PROBES
-        if probe.name in result.probes
-        and probe.name not in result.untried
-        and any(probe.fits(subject) for subject in subjects)
-    )
+    reached = {*result.probes} - {*result.untried}
+    some = [probe for probe in PROBES if probe.name in reached]
+    return tuple(probe.name for probe in some if any(map(probe.fits, result.calibration.subjects)))
 
 
-NAMES = {
-    True: ("a right answer", "a wrong one", "a wrong one in no form", "the least of all"),
-    False: ("no truth is asked for: the best rollout", "the worst"),
+EARNED = {
+    "right": "a right answer",
+    "wrong": "a wrong one",
+    "plain": "a wrong one in no form",
+    "floor": "the least of all",
 }
+WITHOUT_TRUTH = {"right": "no truth is asked for: the best rollout", "wrong": "the worst"}
 
 
 def earnings(result: ProbeResult, *, texts: bool = True) -> list[str]:
     """What right and wrong answers earn, a line for each part; without `texts` no completion is in it."""
-    lines = []
-    for part in dict.fromkeys(item.part for item in result.calibration.subjects):
-        subjects = [item for item in result.calibration.subjects if item.part == part]
+    lines, every = [], result.calibration.subjects
+    for part in dict.fromkeys(item.part for item in every):
+        subjects = [item for item in every if item.part == part]
         scales = [result.calibration.scales[item.rollout_id] for item in subjects]
-        earned = zip(*((one.right, one.wrong, one.plain, one.floor) for one in scales), strict=True)
-        names = NAMES[subjects[0].answer is not None]
-        told = ", ".join(f"{name} {_span(values)}" for name, values in zip(names, earned, strict=False))
+        names = WITHOUT_TRUTH if subjects[0].answer is None else EARNED
+        told = ", ".join(
+            f"{said} {_span([getattr(one, at) for one in scales])}" for at, said in names.items()
+        )
         kinds = ", ".join(dict.fromkeys(item.kind for item in subjects))
         where = f"{one_line(part)}, " if part else ""
         such = f"; such as {one_line(subjects[0].reference, 120)}" if texts else ""
