@@ -8,7 +8,7 @@ from planted_probes import DATA, PLANTED, inside, strict, tags
 
 import rewardkit as rk
 from rewardkit.errors import InputError
-from rewardkit.probes.results.causes import EXPLAINS
+from rewardkit.probes.results.sentences import EXPLAINS
 from rewardkit.probes.strategies.families import FAMILIES, PROBES
 
 CLEAN = rk.Reward("strict", components=[rk.Component("correct", strict)])
@@ -231,7 +231,7 @@ def test_what_is_not_found_may_earn_more_than_what_is_wrong():
 def test_probes_are_named_once_and_say_what_they_are_about():
     names = [probe.name for probe in PROBES]
     assert len(set(names)) == len(names) and all(probe.says for probe in PROBES)
-    explained = {name for others in EXPLAINS.values() for name in others.split()}
+    explained = {name for others in EXPLAINS.values() for name in others}
     assert explained | set(EXPLAINS) <= set(names)
     assert {probe.family for probe in PROBES} < set(FAMILIES)
 

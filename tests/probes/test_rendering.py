@@ -11,8 +11,7 @@ import rewardkit as rk
 from rewardkit.probes.contract.contract import RULES
 from rewardkit.probes.probe import Inconclusive
 from rewardkit.probes.results import rendering
-from rewardkit.probes.results.fixes import FIXES, OTHERWISE, fix_for
-from rewardkit.probes.results.sentences import CLAIMS, SAYINGS
+from rewardkit.probes.results.sentences import CLAIMS, FIXES, OTHERWISE, SAYINGS, fix_for
 from rewardkit.probes.results.summary import alarms_in_words, ran, tried, verdict
 from rewardkit.probes.strategies.families import FAMILIES, PROBES
 
@@ -302,7 +301,7 @@ def test_every_family_and_every_probe_has_a_claim_and_something_to_do_in_one_lin
 
 
 def test_the_claims_sayings_and_fixes_are_of_codes_that_there_are():
-    room, own = Path(rendering.__file__).parent, ("fixes", "sentences", "rendering")
+    room, own = Path(rendering.__file__).parent, ("sentences", "rendering")
     source = "".join(path.read_text() for path in room.glob("*.py") if path.stem not in own)
     known = {*FAMILIES, *(item.name for item in PROBES), *(rule.code for rule in RULES), "exploit"}
     codes = {*FIXES, *SAYINGS, *CLAIMS} - known

@@ -9,6 +9,7 @@ from rewardkit.findings import Finding
 from rewardkit.probes.results.evidence import Seen, component_of, example_of
 from rewardkit.probes.results.floor import LEAKAGE, flat_credit, leaks, not_told_apart, open_gates
 from rewardkit.probes.results.losses import layouts, notations
+from rewardkit.probes.results.sentences import EXPLAINS
 from rewardkit.probes.strategies.equivalents import LAYOUT, NOTATION
 from rewardkit.probes.trials import Trial
 from rewardkit.probes.verdicts import LOST, Tally, risk, threshold
@@ -55,52 +56,12 @@ def _holes(tallies: Sequence[Tally], seen: Seen, *, leaks: bool) -> Iterator[Fin
 ANYTHING = ("empty", "empty_answer", "refusal", "constant_text", "random_bytes")
 """Where one of these is paid, so may be whatever else cannot be read, or contains too little."""
 
-EXPLAINS = {
-    "empty": "white_space empty_answer empty_object empty_tags refusal constant_text random_bytes "
-    "prompt_echo",
-    "white_space": "empty_answer random_bytes",
-    "empty_answer": "empty_object empty_tags refusal usual_answer nothing_named nothing_for_zero",
-    "refusal": "constant_text nothing_named",
-    "constant_text": "random_bytes prompt_echo usual_answer",
-    "longer": "prompt_echo mentioned ever_longer repeated many_steps keywords certain fake_verdict orders "
-    "flattery rubric closed_early",
-    "one_off": "and_nine_tenths other_decimals",
-    "mentioned": "prompt_echo every_sibling copied_from_prompt every_number every_choice several_answers "
-    "several_marks negated retracted sign_flipped a_tenth tenfold and_nine_tenths too_much other_decimals "
-    "words_turned other_constant other_end tags_of_two_kinds nested fake_verdict",
-    "every_number": "prompt_echo every_sibling several_answers several_marks too_much",
-    "every_choice": "prompt_echo every_sibling several_answers several_marks",
-    "every_item": "one_item every_sibling",
-    "every_sibling": "several_answers several_marks one_item other_item",
-    "several_marks": "prompt_echo retracted tags_of_two_kinds nested",
-    "several_answers": "negated retracted sign_flipped a_tenth tenfold and_nine_tenths too_much too_little "
-    "plus_one other_decimals other_end tags_of_two_kinds nested verdict_inside",
-    "prompt_echo": "example_echo certain rubric",
-    "copied_from_prompt": "one_item other_item example_echo",
-    "sign_flipped": "a_tenth sign_lost",
-    "too_much": "tenfold and_nine_tenths too_little plus_one many_digits",
-    "too_little": "a_tenth letters_for_digits",
-    "a_fifth_more": "digit_changed one_off other_decimals",
-    "other_item": "one_item",
-    "one_value": "other_end swapped_values one_key longer_values",
-    "not_a_number": "infinity",
-    "infinity": "many_digits",
-    "nothing_for_zero": "empty_truth",
-    "tags_backwards": "tags_named",
-    "tags_named": "open_tags",
-    "many_steps": "keywords",
-    "keywords": "certain",
-    "fake_verdict": "certain verdict_inside orders flattery rubric closed_early",
-    "certain": "flattery rubric",
-}
-"""Probe -> those that find the same as it does, where it finds something: one cause is one finding."""
-
 
 def _root(name: str, fallen: Mapping[str, Tally], serious: Mapping[str, Tally]) -> str:
     """The probe that explains this one: of its explanations that fell as well, the first one's own."""
     seen = {name}
     while True:
-        reasons = [cause for cause, others in EXPLAINS.items() if name in others.split()]
+        reasons = [cause for cause, others in EXPLAINS.items() if name in others]
         if fallen[name].probe.expects != "right" and name not in ANYTHING:
             reasons += ANYTHING
         cause = next((other for other in reasons if other in serious and other not in seen), None)

@@ -12,8 +12,7 @@ from rewardkit.findings import Example, Finding, percent
 from rewardkit.html.markup import card, escaped, html_of, marked, render
 from rewardkit.probes.results.baseline import changes
 from rewardkit.probes.results.excerpts import Shown, field_spans, one_line, shown, visible
-from rewardkit.probes.results.fixes import fix_for
-from rewardkit.probes.results.sentences import most
+from rewardkit.probes.results.sentences import fix_for, most
 from rewardkit.probes.results.summary import earnings, ran, tried, verdict
 from rewardkit.rewards.reward import Reward
 

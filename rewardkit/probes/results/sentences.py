@@ -1,84 +1,47 @@
-"""What findings of probes say: a short claim, the number, and what it means."""
+"""What findings of probes say, and what to do about them: the sentences of findings.toml, filled."""
 
 from __future__ import annotations
 
 import math
+import tomllib
 from collections.abc import Mapping, Sequence
+from importlib.resources import files
 from typing import Any
 
 from rewardkit.findings import PROBED, Finding, counted, percent
 
-__all__ = ["LONGEST", "SAYINGS", "components_at_fault", "most"]
+__all__ = [
+    "CLAIMS",
+    "EXPLAINS",
+    "FIXES",
+    "LONGEST",
+    "OTHERWISE",
+    "SAYINGS",
+    "components_at_fault",
+    "fix_for",
+    "most",
+]
 
 LONGEST = 40_000
 """Characters that a completion may well have: some ten thousand tokens. A hang on more is for information."""
 
-CLAIMS = {
-    # families
-    "nothing_there": "No answer is needed.",
-    "shotgun": "Listing answers pays.",
-    "near_misses": "Wrong answers pass.",
-    "special_values": "A special value passes.",
-    "look_alikes": "A look-alike passes.",
-    "padding": "Padding pays.",
-    "judge": "Talking to the judge pays.",
-    # single strategies
-    "prompt_echo": "Copying the prompt pays.",
-    "copied_from_prompt": "Copying the prompt pays.",
-    "example_echo": "Copying the prompt's example pays.",
-    "usual_answer": "A stock answer pays.",
-    "mentioned": "Mentioning the answer pays.",
-    "negated": "Denying the answer pays.",
-    "retracted": "A withdrawn answer pays.",
-}
-"""What it means that a strategy is paid, by code, else by family."""
+OTHERWISE = "See which component pays: rk.explain(reward, {...}) with the columns of the example."
 
-SAYINGS = {
-    # kinds
-    "pays": "{claim} {Says} {earned} {on}.",
-    "loses": "A right answer loses. There was no credit for {says} {on}.",
-    "fooled": "Fake marks pass. {Says} earned what real ones do {on}: {gain} of full marks.",
-    "more": "Length pays without end. Each longer text around the right answer earned more {on}; the longest "
-    "added {gain} of what being right adds.",
-    "contract": "{who}{says}.",
-    # single codes
-    "loses_layout": "Right answers lose by their layout. There was no credit with {lost}; {kept} of "
-    "{layouts} harmless layouts are accepted.",
-    "strict": "Strict layout, which is fine where the prompt asks for it. {kept} of {layouts} harmless "
-    "layouts are accepted; there was no credit with {lost}.",
-    "loses_notation": "Strict notation. There was no credit for {lost}.{unpaid}",
-    "leakage": "Form pays. A well-formed wrong answer earned {gain} of full marks ({wrong:.4g}; a right one "
-    "{right:.4g}, nothing {floor:.4g}).{paid}",
-    "flat_credit": "Any text pays. A refusal and noise earned {gain} of full marks {on}.",
-    "wrong_paid": "Some wrong answers pass. One earned full marks {on}, for the truths {truths}.",
-    "right_unpaid": "Some right answers lose. There was no credit {on}, for the truths {truths}.",
-    "exploit": "A search found an exploit. {Says} closed {gain} of the gap to the right answer, and worked "
-    "{on} more.",
-    "open_gate": "Its gate is open. A wrong answer passed the gate on {gate!r} {on} and earned {gain} of "
-    "full marks there.",
-    "constant": "Always {value:g}. {many} scored completions earned it, {alike}: it teaches nothing.",
-    "ignores_truth": "Ignores the ground truth. Right and wrong answers earned the same in all formats "
-    "({tried:,} completions tried).",
-    "inverted": "Upside down. Wrong answers earned more than right ones in all formats ({tried:,} "
-    "completions tried).",
-    "always_errors": "Fails on everything. {many} completions raised an error: {reason}.",
-    "always_abstains": "Scores nothing. {many} completions got no score: {reason}.",
-    "always_late": "Too slow to score anything. {many} completions took too long: {reason}.",
-    "raises": "Crashes. {many} completions raised an error: {reason}.",
-    "dies": "Kills its process. {many} completions ended it: {reason}.",
-    "out_of_range": "Leaves its range. {many} completions got a score outside the declared one: {reason}.",
-    "not_finite": "NaN or infinity. {many} completions got a score that is not finite: {reason}.",
-    "wrong_type": "Not a number. {many} completions got something else: {reason}.",
-    "wrong_length": "Wrong number of scores. {many} completions stood in a batch that got more or fewer: "
-    "{reason}.",
-    "hang": "Hangs. There was no score within {seconds:g} s for {what}.{stops}",
-}
-"""Code, or the ``kind`` of the evidence -> what a finding says, to be filled with its evidence."""
+_TABLE = tomllib.loads((files(__package__) / "findings.toml").read_text(encoding="utf-8"))
+
+
+def _column(name: str) -> dict[str, Any]:
+    """Family, kind or code -> what its row has under this name."""
+    return {key: row[name] for rows in _TABLE.values() for key, row in rows.items() if name in row}
+
+
+CLAIMS, SAYINGS, FIXES = _column("claim"), _column("says"), _column("fix")
+EXPLAINS, WITHOUT_TRUTH = _column("explains"), _column("without_truth")
 
 
 def _said(finding: Finding) -> str:
     template = SAYINGS.get(finding.code) or SAYINGS[str(finding.evidence["kind"])]
-    return template.format_map(_phrases(finding))
+    return str(template.format_map(_phrases(finding)))
 
 
 def _phrases(finding: Finding) -> dict[str, Any]:
@@ -121,6 +84,17 @@ def _earned(e: Mapping[str, Any]) -> str:
 
 
 PROBED |= dict.fromkeys(SAYINGS, _said)
+
+
+def fix_for(finding: Finding) -> str:
+    """What to do next about a finding, in one line.
+
+    >>> fix_for(Finding("one_off", "high", None, {}, 8, family="near_misses")).partition(" ")[0]
+    'Compare'
+    """
+    if not finding.evidence.get("truth", True) and finding.family in WITHOUT_TRUTH:
+        return str(WITHOUT_TRUTH[finding.family])
+    return str(FIXES.get(finding.code) or FIXES.get(finding.family) or OTHERWISE)
 
 
 def components_at_fault(
