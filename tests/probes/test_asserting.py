@@ -25,11 +25,9 @@ def leaking(weight):
         (STRICT, {}, ""),
         (LEAKY, {}, "reward 'leaky' does not hold: 1 hole (high) in "),
         (LEAKY, {"only": "special_values"}, ""),
-        (leaking(0.1), {}, ""),
-        (leaking(0.6), {}, "leakage: Form pays."),
-        (leaking(0.6), {"severity": "high"}, ""),
+        (leaking(0.6), {"only": "calibration"}, "leakage: Form pays."),
+        (leaking(0.6), {"only": "calibration", "severity": "high"}, ""),
         (leaking(0.6), {"only": "calibration", "leakage": 0.7}, ""),
-        (leaking(0.9), {"severity": "high"}, "leakage: Form pays."),
         (FAILING, {"timeout": None}, "always_errors: Fails on everything."),
     ],
 )

@@ -9,7 +9,6 @@ from probed import HOSTILE, LEAKY, ROWS, failed, finding, held, leaked, with_fin
 
 import rewardkit as rk
 from rewardkit.errors import InputError
-from rewardkit.probes.results import baseline
 from rewardkit.probes.results.baseline import Accepted, accept, changes, load_baseline, stale, under_baseline
 
 HOLE = finding("longer", component="detail")
@@ -126,19 +125,6 @@ def test_what_is_accepted_of_one_reward_says_nothing_of_another(path):
     accept(path, [HOLE], "of this one", reward="strict")
     assert [item.reason for item in load_baseline(path).accepted] == ["of the other", "of this one"]
     assert under_baseline(with_findings(HOLE), path).findings[0].accepted == "of this one"
-
-
-def test_a_code_of_an_earlier_version_is_read_as_the_one_it_has_now(path, monkeypatch):
-    monkeypatch.setattr(baseline, "RENAMED", {"more_words": "longer"})
-    written(path, entry("more_words/detail"), entry("other_words/more_words"))
-    result = under_baseline(with_findings(HOLE), path)
-    assert result.findings[0].accepted == "known"
-    assert [item.finding for item in stale(result)] == ["other_words/more_words"]
-    accept(path, [HOLE], "again", reward="strict")
-    assert [item.finding for item in load_baseline(path).accepted] == [
-        "other_words/more_words",
-        "longer/detail",
-    ]
 
 
 @pytest.mark.parametrize(

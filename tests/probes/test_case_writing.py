@@ -5,7 +5,7 @@ import json
 import pytest
 
 import rewardkit as rk
-from rewardkit.errors import CasesError
+from rewardkit.errors import CasesError, InputError
 from rewardkit.probes.results.case_writing import append_cases
 
 FOUR = {"name": "four", "completion": "4", "ground_truth": "4", "reward": 1.0}
@@ -90,12 +90,8 @@ def test_what_is_no_case_is_one_sentence_and_nothing_is_written(path, before, ca
 
 
 def test_no_folder_and_the_bundled_cases_are_refused(tmp_path):
-    for path, said in (
-        (tmp_path / "no" / "cases.jsonl", "no folder"),
-        ("gallery:arithmetic", "come with"),
-        ("\0", "null"),
-    ):
-        with pytest.raises(CasesError, match=said):
+    for path, said in ((tmp_path / "no" / "cases.jsonl", "no folder"), ("gallery:arithmetic", "come with")):
+        with pytest.raises(InputError, match=said):
             append_cases(path, [FOUR])
 
 

@@ -9,7 +9,7 @@ from planted_probes import DATA, inside, strict, tags
 
 import rewardkit as rk
 from rewardkit.findings import as_code
-from rewardkit.probes.verdicts import severity, wilson
+from rewardkit.probes.verdicts import severity
 
 FAST = {"timeout": None, "only": ["calibration", "nothing_there", "shotgun", "near_misses", "padding"]}
 
@@ -148,25 +148,22 @@ def leaking(share, **options):
 
 
 @pytest.mark.parametrize(
-    ("share", "options", "expected"),
+    ("share", "options", "allowed", "expected"),
     [
-        pytest.param(0.1, {}, "info", id="a small bonus is told"),
-        pytest.param(0.6, {}, "warn", id="over half of the ceiling is a warning"),
-        pytest.param(0.8, {}, "high", id="over three quarters is high"),
-        pytest.param(0.6, {"expects_partial": True}, None, id="unless the author says so"),
+        pytest.param(0.1, {}, 0.5, "info", id="a small bonus is told"),
+        pytest.param(0.6, {}, 0.5, "warn", id="over half of the ceiling is a warning"),
+        pytest.param(0.6, {}, 0.7, "info", id="unless so much is allowed"),
+        pytest.param(0.8, {}, 0.5, "high", id="over three quarters is high"),
+        pytest.param(0.6, {"expects_partial": True}, 0.5, None, id="unless the author says so"),
     ],
 )
-def test_leakage_is_told_with_its_share_and_a_finding_above_one(share, options, expected):
-    found = rk.probe(leaking(share, **options), DATA["numbers"], only="calibration", timeout=None)["leakage"]
+def test_leakage_is_told_with_its_share_and_a_finding_above_one(share, options, allowed, expected):
+    reward, asked = leaking(share, **options), {"only": "calibration", "timeout": None}
+    found = rk.probe(reward, DATA["numbers"], leakage=allowed, **asked)["leakage"]
     assert [item.severity for item in found] == ([expected] if expected else [])
     for item in found:
-        assert item.component == "form" and item.evidence["value"] == pytest.approx(share)
-
-
-def test_the_share_of_leakage_that_is_allowed_is_an_option():
-    options = {"only": "calibration", "timeout": None}
-    (item,) = rk.probe(leaking(0.6), DATA["numbers"], leakage=0.7, **options).findings
-    assert item.severity == "info" and item.threshold == 0.7
+        assert (item.component, item.threshold) == ("form", allowed)
+        assert item.evidence["value"] == pytest.approx(share)
 
 
 def test_a_gate_that_is_open_for_wrong_answers_is_found_and_one_that_closes_is_not():
@@ -184,24 +181,23 @@ def test_a_gate_that_is_open_for_wrong_answers_is_found_and_one_that_closes_is_n
     assert not rk.probe(reward(1.0), DATA["numbers"], **options).findings
 
 
-def test_prompts_on_which_the_right_answer_is_not_paid_are_told_with_their_truths():
-    def scores(completion, ground_truth):
-        return strict(completion, ground_truth) and ground_truth not in ("83", "64")
-
-    result = rk.probe(made(scores), DATA["numbers"], only="calibration", timeout=None)
-    (item,) = result["right_unpaid"]
-    assert (item.evidence["found"], item.evidence["tried"]) == (2, 8)
-    assert "'83'" in item.sentence and "'64'" in item.sentence and item.severity == "warn"
+def unpaid(completion, ground_truth):
+    return strict(completion, ground_truth) and ground_truth not in ("83", "64")
 
 
-def test_prompts_on_which_a_wrong_answer_is_paid_are_told():
-    def scores(completion, ground_truth):
-        return strict(completion, ground_truth) or (
-            ground_truth in ("17", "35", "9") and "<answer>" in completion
-        )
+def paid(completion, ground_truth):
+    return strict(completion, ground_truth) or (
+        ground_truth in ("17", "35", "9") and "<answer>" in completion
+    )
 
-    (item,) = rk.probe(made(scores), DATA["numbers"], only="calibration", timeout=None)["wrong_paid"]
-    assert item.evidence["found"] == 3 and item.severity == "warn" and item.examples[0].reward == 1
+
+@pytest.mark.parametrize(("function", "truths"), [(unpaid, ["83", "64"]), (paid, ["17", "9", "35"])])
+def test_prompts_on_which_right_and_wrong_earn_alike_are_told_with_their_truths(function, truths):
+    result = rk.probe(made(function), DATA["numbers"], only="calibration", timeout=None)
+    (item,) = result["right_unpaid" if function is unpaid else "wrong_paid"]
+    assert (item.evidence["found"], item.evidence["tried"]) == (len(truths), 8)
+    assert ", ".join(map(repr, truths)) in item.sentence and item.severity == "warn"
+    assert item.examples[0].reward == (function is paid)
 
 
 def test_a_reward_on_a_whole_group_is_tried_beside_the_siblings():
@@ -281,22 +277,6 @@ def test_a_finding_has_examples_a_snippet_that_shows_it_and_a_case_that_fails():
     assert rk.check(made(strict), cases).failed == 0
 
 
-@pytest.mark.parametrize(
-    ("found", "tried", "low", "high"),
-    [
-        pytest.param(8, 8, 0.6756, 1.0, id="all"),
-        pytest.param(0, 8, 0.0, 0.3244, id="none"),
-        pytest.param(5, 10, 0.2366, 0.7634, id="half"),
-    ],
-)
-def test_intervals_are_wilsons(found, tried, low, high):
-    assert wilson(found, tried) == pytest.approx((low, high), abs=5e-5)
-
-
-def test_the_interval_of_nothing_is_missing():
-    assert all(map(np.isnan, wilson(0, 0)))
-
-
 def test_severity_rises_with_what_a_policy_could_gain():
     assert [severity(value) for value in (0.05, 0.2, 0.9)] == ["info", "warn", "high"]
 
@@ -313,16 +293,6 @@ def test_severity_rises_with_what_a_policy_could_gain():
 )
 def test_a_long_text_is_written_by_what_repeats_in_it(text, code):
     assert as_code(text) == code and eval(as_code(text)) == text
-
-
-def test_what_is_no_reward_is_one_sentence():
-    with pytest.raises(rk.RewardError, match=r"probe takes a Reward, not <function"):
-        rk.probe(strict, DATA["numbers"])
-
-
-def test_an_unknown_label_is_one_sentence():
-    with pytest.raises(rk.RolloutsError, match=r"no column 'correct' to be the label"):
-        rk.probe(made(strict), DATA["numbers"], label="correct")
 
 
 def test_without_a_time_limit_nothing_is_tried_that_may_hang():

@@ -77,17 +77,19 @@ def test_of_a_reward_of_chance_the_contract_is_the_one_finding():
 
 
 @pytest.mark.parametrize(
-    ("given", "sentence"),
+    ("reward", "given", "sentence"),
     [
-        pytest.param({"budget": -1}, "budget=-1 cannot be used .* give seconds above 0", id="budget"),
-        pytest.param({"leakage": math.nan}, "leakage=nan .* a share from 0 to 1", id="leakage"),
-        pytest.param({"search": -1}, "search=-1 .* a number of completions", id="search"),
-        pytest.param({"timeout": 0}, "timeout=0 .* seconds above 0, or None", id="timeout"),
+        pytest.param(strict, {}, "probe takes a Reward, not <function", id="no reward"),
+        pytest.param(made(strict), {"label": "correct"}, "no column 'correct' to be the label", id="label"),
+        pytest.param(made(strict), {"budget": -1}, "budget=-1 .* give seconds above 0", id="budget"),
+        pytest.param(made(strict), {"leakage": math.nan}, "leakage=nan .* from 0 to 1", id="leakage"),
+        pytest.param(made(strict), {"search": -1}, "search=-1 .* a number of completions", id="search"),
+        pytest.param(made(strict), {"timeout": 0}, "timeout=0 .* above 0, or None", id="timeout"),
     ],
 )
-def test_a_number_that_makes_no_sense_is_one_sentence(given, sentence):
-    with pytest.raises(rk.RewardError, match=sentence):
-        rk.probe(made(strict), DATA["numbers"], **given)
+def test_what_cannot_be_probed_so_is_one_sentence(reward, given, sentence):
+    with pytest.raises((rk.RewardError, rk.RolloutsError), match=sentence):
+        rk.probe(reward, DATA["numbers"], **given)
 
 
 def test_a_gain_above_what_being_right_adds_is_told_as_it_is():

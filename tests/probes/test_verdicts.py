@@ -156,9 +156,10 @@ def test_a_failure_that_only_a_truth_shows_which_no_rollout_has_is_not_told():
     [
         pytest.param(8, 8, 0.6756, 1.0, id="all of eight"),
         pytest.param(0, 20, 0.0, 0.1611, id="none of twenty"),
+        pytest.param(0, 0, math.nan, math.nan, id="none of none"),
         pytest.param(5, 10, 0.2366, 0.7634, id="half of ten"),
         pytest.param(81, 263, 0.2553, 0.3662, id="Newcombe (1998), table I"),
     ],
 )
 def test_the_interval_of_a_share_is_wilson_s(found, tried, low, high):
-    assert wilson(found, tried) == pytest.approx((low, high), abs=5e-5)
+    assert wilson(found, tried) == pytest.approx((low, high), abs=5e-5, nan_ok=True)

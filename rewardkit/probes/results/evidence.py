@@ -14,7 +14,7 @@ from typing import Any
 
 from rewardkit.findings import Example, Finding
 from rewardkit.probes.results.sentences import components_at_fault
-from rewardkit.probes.runner import Outcome, Row, Variants
+from rewardkit.probes.runner import Row, Variants
 from rewardkit.probes.strategies.attempts import Attempt
 from rewardkit.probes.subjects.answers import answer_in
 from rewardkit.probes.subjects.log import prompt_text
@@ -27,7 +27,6 @@ from rewardkit.rewards.reward import Reward
 __all__ = ["EXAMPLES", "Seen", "component_of", "example_of", "finding", "merged", "special"]
 
 EXAMPLES = 3
-Range = tuple[float, float]
 
 
 def finding(
@@ -115,9 +114,8 @@ class Seen:
         """What was seen of the prompts of a part."""
         subjects = tuple(item for item in self.calibration.subjects if item.part == part)
         left_out = tuple(item for item in self.calibration.left_out if item.subject.part == part)
-        return replace(
-            self, calibration=replace(self.calibration, subjects=subjects, left_out=left_out), part=part
-        )
+        calibration = replace(self.calibration, subjects=subjects, left_out=left_out)
+        return replace(self, calibration=calibration, part=part)
 
     @cached_property
     def noise(self) -> float:
@@ -126,11 +124,12 @@ class Seen:
         return max((known.spread / spans[key] for key, known in self.known.items()), default=0.0)
 
     @cached_property
-    def by_prompt(self) -> Mapping[str, list[tuple[Row, Outcome]]]:
-        """The rollouts that were scored, with what they got, by the text of their prompt."""
-        found: dict[str, list[tuple[Row, Outcome]]] = defaultdict(list)
+    def by_prompt(self) -> Mapping[str, list[tuple[str, float]]]:
+        """The text of a prompt -> its completions that were judged, with what they earned."""
+        found: dict[str, list[tuple[str, float]]] = defaultdict(list)
         for row, outcome in self.calibration.pool:
-            found[prompt_text(row.get("prompt"))].append((row, outcome))
+            if outcome.judged:
+                found[prompt_text(row.get("prompt"))].append((str(row.get("completion")), outcome.reward))
         return found
 
     def scale(self, subject: Subject) -> Scale:
@@ -156,16 +155,14 @@ class Seen:
         """The components by name."""
         return {item.name: item for inner in self.reward.inner for item in inner.components}
 
-    def finding(
-        self, code: str, family: str, *counts: int, component: str | None = None, **rest: Any
-    ) -> Finding:
+    def finding(self, code: str, family: str, *counts: int, **rest: Any) -> Finding:
         """A finding of this part; its component is named where there are several."""
-        several = sum(len(inner.components) for inner in self.reward.inner) > 1
-        named = component if several else None
-        return finding(code, family, *counts, component=named, part=self.part, **rest)
+        if sum(len(inner.components) for inner in self.reward.inner) < 2:
+            rest.pop("component", None)
+        return finding(code, family, *counts, part=self.part, **rest)
 
     def example(
-        self, subject: Subject, completion: str, reward: float, expected: Range, probe: str, **columns: Any
+        self, subject: Subject, completion: str, reward: float, expected: Any, probe: str, **columns: Any
     ) -> Example:
         """A completion of a subject as an example, with what right and wrong answers earn there."""
         scale, row = self.scale(subject), self.variants.of(subject.columns, completion, **columns)
@@ -176,13 +173,12 @@ class Seen:
     def shown(self, row: Row) -> dict[str, Any]:
         """The columns of a row that the reward asks for; where it asks for the whole row, the usual ones."""
         needs = set(self.reward.needs)
-        if needs <= set(row):
-            return {name: row[name] for name in row if name in needs}
-        of_log = {source for name, source in self.variants.names.items() if source != name}
-        kept = ("prompt", "completion", "messages", "ground_truth", "data_source", "extra_info")
-        functions = [function for inner in self.reward.inner for function in inner.functions]
-        asked = {name for function in functions for name in getattr(function, "needs", ())}
-        return {name: row[name] for name in row if (name in kept or name in asked) and name not in of_log}
+        if not needs <= set(row):
+            needs |= {"prompt", "completion", "messages", "ground_truth", "data_source", "extra_info"}
+            for function in (function for inner in self.reward.inner for function in inner.functions):
+                needs |= set(getattr(function, "needs", ()))
+            needs -= {source for name, source in self.variants.names.items() if source != name}
+        return {name: row[name] for name in row if name in needs}
 
 
 def component_of(falls: Sequence[Fall], seen: Seen) -> str | None:

@@ -62,11 +62,6 @@ def _kind(reason: str) -> str:
     return next((kind for mark, kind in KINDS.items() if re.search(mark, reason)), "raises")
 
 
-def _seconds(reason: str) -> float:
-    found = re.search(rf"{LATE} ([\d.]+) s", reason)
-    return float(found[1]) if found else math.nan
-
-
 def _short(reason: str) -> str:
     return reason if len(reason) <= 200 else f"{reason[:197]}..."
 
@@ -144,10 +139,11 @@ def failures(trials: Sequence[Trial], calibration: Calibration, seen: Seen) -> I
 def _failing(kind: str, tried: int, found: int, items: Sequence[Failure], seen: Seen, **told: Any) -> Finding:
     """The finding of failures of a kind, with the shortest completion of each type of error."""
     ordered = sorted(items, key=lambda item: len(str(item.row.get("completion"))), reverse=True)
-    examples = [
-        item.example(seen.shown(item.row)) for item in {item.error: item for item in ordered}.values()
-    ]
-    told |= {"examples": examples[::-1], "reason": _reasons(items), "seconds": _seconds(items[0].reason)}
+    shortest = {item.error: item for item in ordered}.values()
+    told |= {"examples": [item.example(seen.shown(item.row)) for item in shortest]}
+    late = re.search(rf"{LATE} ([\d.]+) s", items[0].reason)
+    seconds = float(late[1]) if late else math.nan
+    told |= {"reason": _reasons(items), "seconds": seconds}
     return seen.finding(kind, "hang" if kind == "hang" else "contract", tried, found, **told)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from rewardkit.findings import Example, Finding
 from rewardkit.probes.results.evidence import Seen, special
 from rewardkit.probes.results.sentences import components_at_fault, most
-from rewardkit.probes.subjects.subject import Scale, Subject
+from rewardkit.probes.subjects.subject import Subject
 from rewardkit.probes.trials import Trial
 from rewardkit.probes.verdicts import LOST, NOISY
 
@@ -98,16 +98,14 @@ def flat_credit(trials: Sequence[Trial], seen: Seen) -> Iterator[Finding]:
 
     Credit that differs from text to text is none: it may be for closeness.
     """
-    of_probe: dict[tuple[Any, str], list[Trial]] = defaultdict(list)
-    for trial in trials:
-        if trial.tried and not trial.failed:
-            of_probe[trial.subject.rollout_id, trial.probe.name].append(trial)
+    whole = [trial for trial in trials if trial.tried and not trial.failed]
+    empties = {one.subject.rollout_id: one.outcomes[0] for one in whole if one.probe.name == "empty"}
+    tried = [one for one in seen.calibration.subjects if one.rollout_id in empties]
     paid: dict[str, list[tuple[float, Example]]] = defaultdict(list)
-    tried = [one for one in seen.calibration.subjects if (one.rollout_id, "empty") in of_probe]
     for subject in tried:
-        empty = of_probe[subject.rollout_id, "empty"][0].outcomes[0]
-        unrelated = [one for name in UNRELATED for one in of_probe[subject.rollout_id, name]]
-        outcomes = [outcome for one in unrelated for outcome in one.outcomes if outcome]
+        some = [trial for trial in whole if trial.subject is subject and trial.probe.name in UNRELATED]
+        outcomes = [outcome for trial in some for outcome in trial.outcomes if outcome]
+        empty = empties[subject.rollout_id]
         for name, weight in seen.weights(subject.columns).items():
             scores = {outcome.scores.get(name, math.nan) for outcome in outcomes}
             if empty is None or len(scores) != 1 or not _tells(seen, subject, name):
@@ -115,7 +113,7 @@ def flat_credit(trials: Sequence[Trial], seen: Seen) -> Iterator[Finding]:
             full = seen.scale(subject).right - min(empty.reward, 0.0)
             share = weight * (scores.pop() - min(empty.scores.get(name, 0.0), 0.0)) / max(full, 1e-9)
             if share >= FLAT:
-                text, reward = unrelated[0].attempt.completions[0], outcomes[0].reward
+                text, reward = some[0].attempt.completions[0], outcomes[0].reward
                 expected = 0.0, 0.1 * abs(reward)
                 paid[name].append((share, seen.example(subject, text, reward, expected, "flat_credit")))
     for name, items in paid.items():
@@ -132,7 +130,8 @@ def not_told_apart(seen: Seen, *, special_told: bool) -> Iterator[Finding]:
     subjects, left_out = seen.calibration.subjects, seen.calibration.left_out
     if seen.noise > NOISY or not subjects:
         return
-    tried, least = len(subjects) + len(left_out), fmean(_least(seen.scale(one)) for one in subjects)
+    tried = len(subjects) + len(left_out)
+    least = fmean(one.right - LOST * one.span for one in map(seen.scale, subjects))  # of what is paid
     found: dict[str, list[tuple[str, Example]]] = defaultdict(list)
     for item in left_out:
         subject, scale = item.subject, seen.scale(item.subject)
@@ -146,16 +145,10 @@ def not_told_apart(seen: Seen, *, special_told: bool) -> Iterator[Finding]:
         found[code].append((repr(subject.answer), seen.example(subject, text, reward, expected, code)))
     for code, items in found.items():
         risk = len(items) / tried / (2 if code == "right_unpaid" else 1)
-        truths = most(list(dict.fromkeys(truth for truth, _ in items)))
+        truths, examples = zip(*items, strict=True)
         told: dict[str, Any] = {
-            "examples": [example for _, example in items],
-            "gain": 1.0,
-            "risk": risk,
-            "truths": truths,
+            "examples": examples,
+            "truths": most(list(dict.fromkeys(truths))),
+            "component": None,
         }
-        yield seen.finding(code, "calibration", tried, len(items), **told)
-
-
-def _least(scale: Scale) -> float:
-    """What a right answer earns at the least that is paid."""
-    return scale.right - LOST * scale.span
+        yield seen.finding(code, "calibration", tried, len(items), gain=1.0, risk=risk, **told)

@@ -113,20 +113,17 @@ def _loss(
 ) -> Finding:
     """The finding of layouts or notations that are lost; the first `shown` of them are its examples."""
     falls = [item.falls[0] for item in tallies[:shown]]
-    examples = (example_of(fall, seen) for fall in falls)
-    rest |= {"component": component_of(falls, seen), "examples": examples, "threshold": LOST}
+    rest |= {"examples": (example_of(fall, seen) for fall in falls), "threshold": LOST}
     rates = {item.probe.name: item.rate for item in tallies}
-    return seen.finding(code, "equivalents", *counts, rates=rates, **rest)
+    component = component_of(falls, seen)
+    return seen.finding(code, "equivalents", *counts, component=component, rates=rates, **rest)
 
 
 def _paid(seen: Seen) -> int:
     """How many rollouts of the prompts are paid in full."""
     scales = {one.prompt: seen.scale(one) for one in seen.calibration.subjects}
-    return sum(
-        outcome.judged and scale.gain(outcome.reward) >= 1 - LOST
-        for prompt, scale in scales.items()
-        for _, outcome in seen.by_prompt.get(prompt, ())
-    )
+    every = ((scale, reward) for at, scale in scales.items() for _, reward in seen.by_prompt.get(at, ()))
+    return sum(scale.gain(reward) >= 1 - LOST for scale, reward in every)
 
 
 def _rollouts(item: Tally, seen: Seen) -> int:
@@ -136,8 +133,6 @@ def _rollouts(item: Tally, seen: Seen) -> int:
         subject, text = fall.trial.subject, fall.trial.attempt.completions[0]
         scale, form = seen.scale(subject), subject.format
         stated = text[len(form.lead) : len(text) - len(form.tail)].strip()
-        found += sum(
-            stated in str(row.get("completion")) and outcome.judged and scale.gain(outcome.reward) < LOST
-            for row, outcome in seen.by_prompt.get(subject.prompt, ())
-        )
+        logged = seen.by_prompt.get(subject.prompt, ())
+        found += sum(stated in said and scale.gain(reward) < LOST for said, reward in logged)
     return found

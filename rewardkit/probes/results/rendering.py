@@ -25,7 +25,6 @@ WIDTH = 110  # characters of a line in a terminal
 INDENT = 7 * " "  # below the mark of the severity
 FULL, OTHERS = 3, 4  # findings that are shown with an example, and with a line each
 EXCERPT = 70  # characters of a completion on one line
-LINES, HEAD = 12, 8  # of a whole completion in a terminal, and how many of them stand before a gap
 SNIPPET = 1200  # characters of the lines that show a finding, in a terminal
 OPEN = ("Inconclusive", "Baseline")
 READY = {"high": " is not ready", "warn": " is usable"}
@@ -82,15 +81,17 @@ def _numbers(finding: Finding) -> list[str]:
     """The rate with its interval, and the other probes of the same cause."""
     evidence, lines = finding.evidence, []
     if "interval" in evidence and finding.code != "hang":
-        around = " to ".join(map(percent, evidence["interval"]))
-        lines.append(f"rate: {percent(float(evidence['value']))} of {finding.n} (95 % interval {around})")
-    return lines + [f"same cause: {', '.join(evidence.get('also', ()))}"] * bool(evidence.get("also"))
+        rate, low, high = map(percent, (evidence["value"], *evidence["interval"]))
+        lines.append(f"rate: {rate} of {finding.n} (95 % interval {low} to {high})")
+    if also := evidence.get("also"):
+        lines.append(f"same cause: {', '.join(also)}")
+    return lines
 
 
 def _clearest(finding: Finding) -> list[Example]:
     """The examples with different completions, the shortest first."""
     different = {item.completion: item for item in reversed(finding.examples)}
-    return sorted(different.values(), key=lambda item: len(item.completion))
+    return sorted(reversed(different.values()), key=lambda item: len(item.completion))
 
 
 def _about(example: Example, *, texts: bool = True) -> str:
@@ -147,9 +148,8 @@ def _short(result: ProbeResult) -> Iterator[str]:
         yield f"and {left} more"
     yield _effort(result)
     for title in ("Inconclusive", "Baseline"):
-        several = f" (and {len(rest[title]) - 1} more)" if alarms and rest[title][1:] else ""
-        for line in rest[title][: 1 if alarms else None]:
-            yield f"{title}: {one_line(line, 2 * (WIDTH - 20) if alarms else 600)}{several}"
+        if rest[title]:
+            yield one_line(f"{title}: {'; '.join(rest[title])}", (2 if alarms else 8) * WIDTH)
     if result.findings:
         yield "All of it: --verbose, or text(verbose=True)"
 
@@ -189,11 +189,9 @@ def finding_text(finding: Finding, reward: Reward, *, verbose: bool = True) -> s
 
 
 def _lines(example: Example, finding: Finding, reward: Reward) -> list[str]:
-    """An example in full: what it earned, and the lines of its completion, of many the first and last."""
+    """An example in full: what it earned, and the lines of its completion."""
     read = _read(example, finding, reward)
     lines = read.bracketed().split("\n") if read else []
-    if (left := len(lines) - LINES) > 0:
-        lines[HEAD : HEAD + left + 1] = [f"⟨{left + 1} lines⟩"]
     return [_about(example), *(f"| {line}" for line in lines)]
 
 

@@ -10,17 +10,7 @@ from typing import Any
 
 from rewardkit.findings import PROBED, Finding, counted, percent
 
-__all__ = [
-    "CLAIMS",
-    "EXPLAINS",
-    "FIXES",
-    "LONGEST",
-    "OTHERWISE",
-    "SAYINGS",
-    "components_at_fault",
-    "fix_for",
-    "most",
-]
+__all__ = ["EXPLAINS", "LONGEST", "components_at_fault", "fix_for", "most"]
 
 LONGEST = 40_000
 """Characters that a completion may well have: some ten thousand tokens. A hang on more is for information."""
@@ -49,23 +39,19 @@ def _phrases(finding: Finding) -> dict[str, Any]:
     e = finding.evidence
     says = str(e.get("says", "")).rstrip(".")
     found, tried = int(e.get("found", e.get("tried", 1))), int(e.get("tried", finding.n))
-    others = "right, wrong and empty ones alike"
-    if e.get("unjudged"):
-        others = f"{e['unjudged']:,} others got none"
-    rollouts = counted(e.get("rollouts", 0), "right rollout")
-    component = "component" if finding.component else "reward"
+    others, rollouts = e.get("unjudged", 0), counted(e.get("rollouts", 0), "right rollout")
     return {
         **e,
         "claim": CLAIMS.get(finding.code) or CLAIMS.get(finding.family, ""),
         "Says": f"{says[:1].upper()}{says[1:]}",
         "says": says,
-        "who": "" if says[:1].isupper() else f"The {component} ",
+        "who": "" if says[:1].isupper() else "The component " if finding.component else "The reward ",
         "gain": percent(e.get("gain", math.nan)),
         "earned": _earned(e),
         "on": f"on {found} of {counted(tried, 'prompt')}",
         "many": f"All {tried:,}" if found == tried else f"{found:,} of {tried:,}",
         "gate": e.get("on"),
-        "alike": others,
+        "alike": f"{others:,} others got none" if others else "right, wrong and empty ones alike",
         "paid": f" It comes from {e['paid_by']}." if e.get("paid_by") else "",
         "unpaid": f" {rollouts} went unpaid: {e['unpaid']}." if e.get("rollouts") else "",
         "stops": "" if e.get("length", 0) > LONGEST else " One such completion stops the training.",

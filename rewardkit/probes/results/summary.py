@@ -88,9 +88,8 @@ def earnings(result: ProbeResult, *, texts: bool = True) -> list[str]:
         subjects = [item for item in every if item.part == part]
         scales = [result.calibration.scales[item.rollout_id] for item in subjects]
         names = WITHOUT_TRUTH if subjects[0].answer is None else EARNED
-        told = ", ".join(
-            f"{said} {_span([getattr(one, at) for one in scales])}" for at, said in names.items()
-        )
+        spans = {said: _span([getattr(one, at) for one in scales]) for at, said in names.items()}
+        told = ", ".join(f"{said} {span}" for said, span in spans.items())
         kinds = ", ".join(dict.fromkeys(item.kind for item in subjects))
         where = f"{one_line(part)}, " if part else ""
         such = f"; such as {one_line(subjects[0].reference, 120)}" if texts else ""
