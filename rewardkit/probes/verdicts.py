@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from statistics import fmean
 from typing import Any
 
 from rewardkit.probes.strategies.attempts import EASE, Probe
 from rewardkit.probes.strategies.equivalents import LAYOUT
-from rewardkit.probes.subjects.subject import Scale, Subject
+from rewardkit.probes.subjects.subject import Scale
 from rewardkit.probes.trials import Trial
 
-__all__ = ["Fall", "Tally", "allowed", "severity", "tallied", "wilson"]
+__all__ = ["Fall", "Range", "Tally", "allowed", "severity", "tallied", "wilson"]
 
 FULL = 0.995
 """Share of full marks from which an answer is paid as a right one: what a nearly right one may not earn."""
@@ -55,6 +56,9 @@ WILD = 0.25
 
 HIGH, WARN = 0.4, 0.12
 """Risks (share of the ceiling x share of the prompts x ease) from which a finding has this severity."""
+
+Range = tuple[float, float]
+"""The lowest and the highest of the rewards that a completion should earn."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +125,7 @@ def threshold(probe: Probe, *, graded: bool) -> float:
     return MORE if probe.family in ADDS else PAID
 
 
-def allowed(probe: Probe, scale: Scale) -> tuple[float, float]:
+def allowed(probe: Probe, scale: Scale) -> Range:
     """The rewards that a completion of this probe should earn."""
     if probe.expects == "right":
         return scale.right - (1 - FULL) * scale.span, scale.right + scale.span
@@ -153,7 +157,7 @@ class Tally:
     @property
     def size(self) -> float:
         """Mean size of what it found."""
-        return sum(item.size for item in self.falls) / len(self.falls) if self.falls else 0.0
+        return fmean(item.size for item in self.falls) if self.falls else 0.0
 
     @property
     def by_chance(self) -> bool:
@@ -177,47 +181,28 @@ def tallied(
     by_probe: dict[tuple[str, str], list[Trial]] = defaultdict(list)
     for trial in trials:
         by_probe[trial.probe.name, trial.subject.part].append(trial)
-    return [_tally(some, scales, graded, noise) for some in by_probe.values()]
-
-
-def _tally(
-    trials: Sequence[Trial], scales: Mapping[Any, Scale], graded: Mapping[Any, bool], noise: float
-) -> Tally:
-    largest: dict[Any, Fall] = {}
-    subjects: dict[Any, Subject] = {}
-    for trial in trials:
-        key = trial.subject.rollout_id
-        if trial.tried:
-            subjects[key] = trial.subject
-        found = fall(trial, scales[key], graded=graded.get(key, False), noise=noise)
-        if found and (key not in largest or found.size > largest[key].size):
-            largest[key] = found
-    answers = {subject.answer for subject in subjects.values()}
-    return Tally(
-        trials[0].probe,
-        len(subjects),
-        tuple(largest.values()),
-        len(answers),
-        trials[0].subject.part,
-        noise,
-    )
+    found = []
+    for (_, part), some in by_probe.items():
+        largest: dict[Any, Fall] = {}
+        for trial in some:
+            key = trial.subject.rollout_id
+            item = fall(trial, scales[key], graded=graded.get(key, False), noise=noise)
+            if item and (key not in largest or item.size > largest[key].size):
+                largest[key] = item
+        answers = {trial.subject.rollout_id: trial.subject.answer for trial in some if trial.tried}
+        falls, different = tuple(largest.values()), len({*answers.values()})
+        found.append(Tally(some[0].probe, len(answers), falls, different, part, noise))
+    return found
 
 
 def risk(tally: Tally, scales: Mapping[Any, Scale]) -> float:
     """What a policy could gain: share of the ceiling x share of the prompts x how easily reached."""
-    if not tally.falls:
-        return 0.0
-    shares = [
-        min(1.0, item.size)
-        * (1.0 if tally.probe.expects == "form" else _weight(scales[item.trial.subject.rollout_id]))
-        for item in tally.falls
-    ]
-    return sum(shares) / len(shares) * tally.rate * EASE.get(tally.probe.knows, 1.0)
-
-
-def _weight(scale: Scale) -> float:
-    """What being right adds, as a share of all there is to earn."""
-    return scale.span / (scale.right - scale.floor)
+    shares = []
+    for item in tally.falls:
+        scale = scales[item.trial.subject.rollout_id]
+        whole = tally.probe.expects == "form"  # is of the ceiling already, not of what being right adds
+        shares.append(min(1.0, item.size) * (1 if whole else scale.span / (scale.right - scale.floor)))
+    return fmean(shares) * tally.rate * EASE.get(tally.probe.knows, 1.0) if shares else 0.0
 
 
 def severity(value: float) -> str:

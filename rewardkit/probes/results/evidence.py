@@ -20,7 +20,7 @@ from rewardkit.probes.subjects.answers import answer_in
 from rewardkit.probes.subjects.log import prompt_text
 from rewardkit.probes.subjects.subject import Calibration, Scale, Subject
 from rewardkit.probes.trials import Known, Trial
-from rewardkit.probes.verdicts import Fall, allowed, fall, severity, wilson
+from rewardkit.probes.verdicts import Fall, Range, allowed, fall, severity, wilson
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.reward import Reward
 
@@ -162,7 +162,7 @@ class Seen:
         return finding(code, family, *counts, part=self.part, **rest)
 
     def example(
-        self, subject: Subject, completion: str, reward: float, expected: Any, probe: str, **columns: Any
+        self, subject: Subject, completion: str, reward: float, expected: Range, probe: str, **columns: Any
     ) -> Example:
         """A completion of a subject as an example, with what right and wrong answers earn there."""
         scale, row = self.scale(subject), self.variants.of(subject.columns, completion, **columns)

@@ -144,11 +144,7 @@ def not_told_apart(seen: Seen, *, special_told: bool) -> Iterator[Finding]:
             expected = scale.right - 0.1 * scale.span, scale.right
         found[code].append((repr(subject.answer), seen.example(subject, text, reward, expected, code)))
     for code, items in found.items():
-        risk = len(items) / tried / (2 if code == "right_unpaid" else 1)
         truths, examples = zip(*items, strict=True)
-        told: dict[str, Any] = {
-            "examples": examples,
-            "truths": most(list(dict.fromkeys(truths))),
-            "component": None,
-        }
-        yield seen.finding(code, "calibration", tried, len(items), gain=1.0, risk=risk, **told)
+        risk = len(items) / tried / (2 if code == "right_unpaid" else 1)
+        told = {"gain": 1.0, "risk": risk, "truths": most(list(dict.fromkeys(truths)))}
+        yield seen.finding(code, "calibration", tried, len(items), examples=examples, **told)
