@@ -30,11 +30,11 @@ from rewardkit.probes.probe import TIMEOUT, probe
 from rewardkit.probes.results import rendering
 from rewardkit.probes.results.asserting import met
 from rewardkit.probes.results.baseline import Baseline, accept, load_baseline, stale, under_baseline
-from rewardkit.probes.results.case_writing import append_cases
 from rewardkit.probes.search.search import CALLS
 from rewardkit.probes.strategies.families import FAMILIES, PROBES
 from rewardkit.probes.subjects.cases import rollouts_of, with_cases
 from rewardkit.rewards.recorded import LOGGED_REWARD
+from rewardkit.scoring.case_writing import append_cases
 
 OTHER_FAMILIES = {
     "search": "a completion that is put together, wrong for certain and paid, as small as it goes",

@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rewardkit.html.excerpts import visible
+
 if TYPE_CHECKING:
     from jinja2 import Environment
 
@@ -57,7 +59,7 @@ def escaped(text: object, *, limit: int | None = LONGEST_SHOWN) -> str:
     """
     shown = str(text)
     left = len(shown) - limit if limit is not None else 0
-    shown = _INVISIBLE.sub(_visible, shown[:limit] if left > 0 else shown)
+    shown = _INVISIBLE.sub(lambda found: visible(found[0]), shown[:limit] if left > 0 else shown)
     return html.escape(shown) + (f"<em> ... {left:,} more characters</em>" if left > 0 else "")
 
 
@@ -65,11 +67,6 @@ _INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff"
     "\u200e\u200f\u202a-\u202e\u2066-\u2069]"  # would reorder what stands around
 )
-
-
-def _visible(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    return chr(0x2400 + code) if code < 0x20 else f"\u27e8U+{code:04X}\u27e9"
 
 
 def number(value: float) -> str:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rewardkit.errors import InputError, describe_error
+from rewardkit.html.excerpts import one_line, visible
 from rewardkit.notebook.raised_at import RAISED_AT, placing
-from rewardkit.probes.results.excerpts import one_line, visible
 from rewardkit.rewards.plan import ROLLOUT
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.calls import line_of

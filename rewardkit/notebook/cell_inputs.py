@@ -17,7 +17,7 @@ from IPython.core.error import UsageError
 from IPython.core.magic_arguments import MagicArgumentParser
 
 from rewardkit.errors import InputError, did_you_mean, preview
-from rewardkit.probes.results.excerpts import one_line
+from rewardkit.html.excerpts import one_line
 from rewardkit.rewards.load import hides_module
 from rewardkit.rollouts.table import Rollouts, load_rollouts
 from rewardkit.scoring.scores import Scores

@@ -16,12 +16,12 @@ from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
 from IPython.core.magic_arguments import argument, magic_arguments
 
 from rewardkit.errors import InputError
+from rewardkit.html.excerpts import one_line
 from rewardkit.notebook.cell_errors import CellError, Place, asking_place, component_errors, explained
 from rewardkit.notebook.cell_inputs import chosen_rollouts, encoded, options, reward_path, unquoted
 from rewardkit.notebook.versions import Difference, History, Version, changed
 from rewardkit.notebook.written import Written, component_rows
 from rewardkit.probes.probe import TIMEOUT, probe
-from rewardkit.probes.results.excerpts import one_line
 from rewardkit.rewards.load import forget_beside
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts

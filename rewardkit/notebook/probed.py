@@ -11,11 +11,11 @@ import pandas as pd
 
 from rewardkit.findings import SEVERITIES, Finding, counted
 from rewardkit.html import markup
+from rewardkit.html.excerpts import one_line, shown
 from rewardkit.notebook.redaction import redacted_finding, redacted_reason
 from rewardkit.probes.mutants.results import Judged, MutantResult
 from rewardkit.probes.probe import ProbeResult
 from rewardkit.probes.results import rendering
-from rewardkit.probes.results.excerpts import one_line, shown
 from rewardkit.probes.results.sentences import fix_for
 from rewardkit.probes.results.summary import FAULTS, alarms_in_words, kind_of_alarm, ran, tried, verdict
 from rewardkit.rollouts.package_data import GALLERY

@@ -10,7 +10,7 @@ from rewardkit.analysis.comparison import compare, of_rows
 from rewardkit.analysis.definition_changes import Change, definition_changes
 from rewardkit.errors import InputError
 from rewardkit.html import markup
-from rewardkit.probes.results.excerpts import one_line, visible
+from rewardkit.html.excerpts import one_line, visible
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.scores import Scores
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from rewardkit.html import markup
+from rewardkit.html.excerpts import one_line
 from rewardkit.notebook.cell_errors import ComponentError
 from rewardkit.notebook.display import Show
 from rewardkit.notebook.probed import contract_caption
 from rewardkit.probes.probe import ProbeResult
-from rewardkit.probes.results.excerpts import one_line
 from rewardkit.probes.results.rendering import finding_text
 from rewardkit.scoring.cases import CheckResult
 from rewardkit.scoring.outcomes import STATUSES

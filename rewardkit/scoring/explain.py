@@ -17,7 +17,7 @@ from rewardkit.rollouts.values import present
 from rewardkit.scoring.result import RewardResult
 from rewardkit.scoring.scores import Scores
 
-__all__ = ["Explanation", "explain", "explained", "spans_of"]
+__all__ = ["Explanation", "explain", "explained", "field_spans", "spans_of"]
 
 
 @dataclass(frozen=True)
@@ -181,3 +181,21 @@ def spans_of(extractor: Extractor, text: str) -> list[Span]:
         return extractor.spans(text)
     except TimeoutError:
         return []
+
+
+EXTRACTED = 20_000  # characters of a completion up to which its fields are looked for
+MARKED = 4  # spans of a field
+
+
+def field_spans(reward: Reward, columns: Mapping[str, Any]) -> dict[str, list[Span]]:
+    """Where the fields stand that extractors take from the completion; of a very long one nothing."""
+    completion = columns.get("completion")
+    if not isinstance(completion, str) or len(completion) > EXTRACTED:
+        return {}
+    found = {
+        name: spans_of(function, completion)[:MARKED]
+        for part in reward.parts({name: [value] for name, value in columns.items()}, 1)
+        for name, function in part.reward.fields.items()
+        if isinstance(function, Extractor)
+    }
+    return {name: spans for name, spans in found.items() if spans}

@@ -15,12 +15,12 @@ import numpy as np
 
 from rewardkit.errors import InputError
 from rewardkit.findings import counted
-from rewardkit.probes.results.case_writing import append_cases
 from rewardkit.rewards.load import hides_module
 from rewardkit.rewards.save import run_beside
 from rewardkit.rollouts.package_data import GALLERY
 from rewardkit.rollouts.table import Rollouts, load_rollouts
 from rewardkit.rollouts.write import write_whole
+from rewardkit.scoring.case_writing import append_cases
 from rewardkit.scoring.score import score
 from rewardkit.starting.notebook_text import notebook_text
 from rewardkit.starting.reward_text import reward_text

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 from rewardkit.analysis.diagnosis import make_views
 from rewardkit.analysis.highest import highest
+from rewardkit.html.excerpts import one_line
 from rewardkit.primitives.texts import normal_text, words
 from rewardkit.primitives.verify import read_number
-from rewardkit.probes.results.excerpts import one_line
 from rewardkit.probes.subjects.log import prompt_text
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.outcomes import STATUSES

@@ -17,11 +17,11 @@ from rewardkit.analysis.view import View
 from rewardkit.errors import InputError
 from rewardkit.notebook.workbench.figures import Figures, figures_of
 from rewardkit.notebook.workbench.variant import Ground, Variant
-from rewardkit.probes.results.case_writing import append_cases
 from rewardkit.probes.suspects.rightness import label_of, rightness
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
 from rewardkit.rollouts.package_data import GALLERY
+from rewardkit.scoring.case_writing import append_cases
 from rewardkit.scoring.cases import Case, CaseSource, cases_of, load_cases
 from rewardkit.scoring.scores import Scores
 

@@ -8,12 +8,12 @@ from typing import Any
 import ipywidgets as widgets
 import numpy as np
 
+from rewardkit.html.excerpts import one_line
 from rewardkit.notebook.workbench import reading
 from rewardkit.notebook.workbench.bench import Bench, Opened
 from rewardkit.notebook.workbench.case_form import CaseForm
 from rewardkit.notebook.workbench.filters import KINDS, ORDERS, Filter, Sieve
 from rewardkit.notebook.workbench.parts import Message, Panel, button, classed
-from rewardkit.probes.results.excerpts import one_line
 from rewardkit.scoring.outcomes import STATUSES
 
 __all__ = ["Browse"]

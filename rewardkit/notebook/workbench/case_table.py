@@ -8,9 +8,9 @@ import ipywidgets as widgets
 
 from rewardkit.errors import InputError
 from rewardkit.html import markup
+from rewardkit.html.excerpts import one_line
 from rewardkit.notebook.workbench.bench import Bench
 from rewardkit.notebook.workbench.parts import Message, Panel, button, classed
-from rewardkit.probes.results.excerpts import one_line
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.cases import Case, CheckResult, Miss, check
 

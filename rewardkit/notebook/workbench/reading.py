@@ -9,11 +9,11 @@ from typing import Any
 
 from rewardkit.errors import RewardError, preview
 from rewardkit.html import cards, markup
+from rewardkit.html.excerpts import Shown, shown
 from rewardkit.notebook.workbench.bench import Bench, Opened
 from rewardkit.primitives.extract import Span
 from rewardkit.primitives.messages import arguments_of, as_list, calls_of, content_text, plain_value
-from rewardkit.probes.results.excerpts import Shown, field_spans, shown
-from rewardkit.scoring.explain import Explanation, explained
+from rewardkit.scoring.explain import Explanation, explained, field_spans
 
 __all__ = ["card", "completion_text", "opened_page"]
 

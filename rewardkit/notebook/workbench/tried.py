@@ -9,13 +9,13 @@ import ipywidgets as widgets
 
 from rewardkit.analysis.diagnosis import Diagnosis, diagnose
 from rewardkit.findings import Finding
+from rewardkit.html.excerpts import one_line
 from rewardkit.notebook.display import Show
 from rewardkit.notebook.workbench.bench import Bench, Opened
 from rewardkit.notebook.workbench.parts import Message, Panel, button, classed
 from rewardkit.notebook.workbench.running import Running, Work
 from rewardkit.notebook.workbench.variant import Variant
 from rewardkit.probes.probe import BUDGET, TIMEOUT, ProbeResult, probe
-from rewardkit.probes.results.excerpts import one_line
 
 __all__ = ["Findings", "Probes"]
 

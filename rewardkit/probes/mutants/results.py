@@ -15,7 +15,7 @@ import pandas as pd
 from rewardkit.findings import counted
 from rewardkit.html.markup import outlined
 from rewardkit.probes.mutants.mutations import Mutant
-from rewardkit.probes.results.case_writing import append_cases
+from rewardkit.scoring.case_writing import append_cases
 
 __all__ = ["Difference", "Judged", "MutantResult", "Outcome"]
 

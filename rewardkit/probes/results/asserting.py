@@ -10,9 +10,9 @@ import pandas as pd
 
 from rewardkit.errors import InputError
 from rewardkit.findings import SEVERITIES, Finding
+from rewardkit.html.excerpts import one_line
 from rewardkit.probes.probe import ProbeResult, probe
 from rewardkit.probes.results.baseline import ALONE, Baseline
-from rewardkit.probes.results.excerpts import one_line
 from rewardkit.probes.results.rendering import finding_text
 from rewardkit.probes.results.summary import alarms_in_words, ran, tried
 from rewardkit.rewards.reward import Reward

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from rewardkit.analysis.rendering import SEVERITY_MARKS
 from rewardkit.findings import Example, Finding, percent
+from rewardkit.html.excerpts import Shown, one_line, shown, visible
 from rewardkit.html.markup import card, escaped, html_of, marked, render
 from rewardkit.probes.results.baseline import changes
-from rewardkit.probes.results.excerpts import Shown, field_spans, one_line, shown, visible
 from rewardkit.probes.results.sentences import fix_for, most
 from rewardkit.probes.results.summary import earnings, ran, tried, verdict
 from rewardkit.rewards.reward import Reward
+from rewardkit.scoring.explain import field_spans
 
 if TYPE_CHECKING:
     from rewardkit.probes.probe import ProbeResult

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rewardkit.findings import SEVERITIES, Finding, counted
-from rewardkit.probes.results.excerpts import one_line
+from rewardkit.html.excerpts import one_line
 from rewardkit.probes.strategies.families import PROBES
 
 if TYPE_CHECKING:

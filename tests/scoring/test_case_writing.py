@@ -6,7 +6,7 @@ import pytest
 
 import rewardkit as rk
 from rewardkit.errors import CasesError, InputError
-from rewardkit.probes.results.case_writing import append_cases
+from rewardkit.scoring.case_writing import append_cases
 
 FOUR = {"name": "four", "completion": "4", "ground_truth": "4", "reward": 1.0}
 

@@ -5,17 +5,13 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from rewardkit.primitives.extract import Extractor, Span
-from rewardkit.rewards.reward import Reward
+__all__ = ["Shown", "one_line", "shown", "visible"]
 
-__all__ = ["Shown", "field_spans", "one_line", "shown", "visible"]
+Span = tuple[int, int]
 
 LONGEST = 420  # characters of a completion that are shown, and of what a field took
 AROUND = 60  # characters shown on both sides of what a field took
-EXTRACTED = 20_000  # characters of a completion up to which fields are shown
-MARKED = 4  # spans of a field
 
 
 @dataclass(frozen=True)
@@ -33,22 +29,6 @@ class Shown:
                 text += f"{self.text[position:start]}⟦{name}: {self.text[start:end]}⟧"
                 position = end
         return text + self.text[position:]
-
-
-def field_spans(reward: Reward, columns: Mapping[str, Any]) -> dict[str, list[Span]]:
-    """Where the fields stand that extractors take from the completion; of a very long one nothing."""
-    completion = columns.get("completion")
-    if not isinstance(completion, str) or len(completion) > EXTRACTED:
-        return {}
-    found: dict[str, list[Span]] = {}
-    for part in reward.parts({name: [value] for name, value in columns.items()}, 1):
-        for name, function in part.reward.fields.items():
-            if isinstance(function, Extractor):
-                try:
-                    found[name] = function.spans(completion)[:MARKED]
-                except TimeoutError:  # a pattern that took too long found nothing
-                    continue
-    return {name: spans for name, spans in found.items() if spans}
 
 
 def shown(text: str, spans: Mapping[str, Sequence[Span]] | None = None, *, longest: int = LONGEST) -> Shown:

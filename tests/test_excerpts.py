@@ -5,10 +5,10 @@ import unicodedata
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from probed import LEAKY
 
 import rewardkit as rk
-from rewardkit.probes.results.excerpts import LONGEST, Shown, field_spans, one_line, shown, visible
+from rewardkit.html.excerpts import LONGEST, Shown, one_line, shown, visible
+from rewardkit.scoring.explain import field_spans
 
 HIDDEN = {"Cc", "Cf", "Cs", "Cn", "Co", "Zl", "Zp"}
 SIGNS = st.characters(codec="utf-8") | st.sampled_from(list("\u202e\u200b\ud800\x1b\r\n\t\x00\u2028"))
@@ -65,11 +65,16 @@ def test_what_a_field_took_stands_in_brackets_in_a_terminal(spans, expected):
     assert Shown("abcd", spans).bracketed() == expected
 
 
+ANSWER = rk.Reward(
+    "answer", {"prediction": rk.extract.tag("answer")}, [rk.Component("right", rk.verify.numbers_equal)]
+)
+
+
 def test_fields_are_those_of_extractors_and_of_texts_of_some_length():
     columns = {"completion": "<answer>42</answer>", "ground_truth": "42"}
-    assert field_spans(LEAKY, columns) == {"prediction": [(8, 10)]}
-    assert field_spans(LEAKY, {**columns, "completion": "x" * 30_000}) == {}
-    assert field_spans(LEAKY, {"ground_truth": "42"}) == {}
+    assert field_spans(ANSWER, columns) == {"prediction": [(8, 10)]}
+    assert field_spans(ANSWER, {**columns, "completion": "x" * 30_000}) == {}
+    assert field_spans(ANSWER, {"ground_truth": "42"}) == {}
     own = rk.Reward("own", fields={"size": of_any}, components=[rk.Component("any", any_size)])
     assert field_spans(own, columns) == {}
 
