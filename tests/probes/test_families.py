@@ -16,6 +16,11 @@ ASKED = "equivalents"
 BY_NAME = {probe.name: probe for probe in PROBES}
 
 
+def probed(function, data, **options):
+    """The result of probing a function as the one component of a reward, whatever it may give."""
+    return rk.probe(rk.Reward("r", components=[rk.Component("c", function, range=None)]), data, **options)
+
+
 def codes(result):
     """Every probe that found something, whatever its severity."""
     return {code for item in result.findings for code in (item.code, *item.evidence.get("also", ()))}
@@ -69,9 +74,7 @@ def test_a_layout_that_a_lenient_reward_loses_is_an_alarm_that_names_it(name):
     def score(completion, ground_truth):
         return strict(completion, ground_truth) and not LOST[name](completion)
 
-    result = rk.probe(
-        rk.Reward("r", components=[rk.Component("c", score)]), DATA["numbers"], only=ASKED, timeout=None
-    )
+    result = probed(score, DATA["numbers"], only=ASKED, timeout=None)
     (alarm,) = result.alarms
     assert (alarm.code, set(alarm.evidence["rates"])) == ("loses_layout", {name})
 
@@ -81,7 +84,7 @@ def test_what_takes_one_layout_only_is_strict_and_no_alarm():
         return completion == ground_truth
 
     data = [{**row, "completion": row["ground_truth"]} for row in DATA["numbers"]]
-    result = rk.probe(rk.Reward("r", components=[rk.Component("c", same)]), data, only=ASKED, timeout=None)
+    result = probed(same, data, only=ASKED, timeout=None)
     assert not result.alarms and [item.severity for item in result["strict"]] == ["info"]
 
 
@@ -99,8 +102,7 @@ def test_truths_with_separators_whose_plain_numbers_lose_are_an_alarm():
     def without(completion, ground_truth):
         return (inside(completion) or "").strip().replace(",", "") == ground_truth.replace(",", "")
 
-    reward = rk.Reward("r", components=[rk.Component("c", without)])
-    assert not rk.probe(reward, DATA["thousands"], only=ASKED, timeout=None).alarms
+    assert not probed(without, DATA["thousands"], only=ASKED, timeout=None).alarms
 
 
 FORMS = {
@@ -142,8 +144,7 @@ def test_right_answers_that_are_paid_ever_more_for_length_are_found_and_bounded_
     def score(completion, ground_truth):
         return worth(len(completion.split())) if strict(completion, ground_truth) else 0.0
 
-    component = rk.Component("c", score, range=None)
-    result = rk.probe(rk.Reward("r", components=[component]), DATA["numbers"], only="padding", timeout=None)
+    result = probed(score, DATA["numbers"], only="padding", timeout=None)
     assert [(item.code, item.severity) for item in result.findings] == [("ever_longer", "high")] * found
 
 
@@ -162,16 +163,12 @@ def test_a_notation_that_rollouts_lose_is_an_alarm():
         for place, truth in enumerate(("1420", "2310", "8764", "5033"))
         for text in (f"<answer>{truth}</answer>", f"<answer>{int(truth):,}</answer>", "<answer>7</answer>")
     ]
-    (alarm,) = rk.probe(
-        rk.Reward("r", components=[rk.Component("c", valued)]), data, only="equivalents"
-    ).alarms
+    (alarm,) = probed(valued, data, only="equivalents").alarms
     assert (alarm.code, alarm.evidence["rollouts"]) == ("loses_notation", 4)
     assert "4 right rollouts went unpaid: 1,234 for 1234 (4)." in alarm.sentence
     assert "," in alarm.examples[0].completion
     plain = [row for row in data if "," not in row["completion"]]
-    assert not rk.probe(
-        rk.Reward("r", components=[rk.Component("c", valued)]), plain, only="equivalents"
-    ).alarms
+    assert not probed(valued, plain, only="equivalents").alarms
     (alarm,) = rk.probe(CLEAN, data, only="equivalents", timeout=None).alarms  # takes no notation but one
     assert alarm.evidence["rollouts"] == 4
 
@@ -209,9 +206,7 @@ def test_a_layout_that_names_the_tag_is_no_fault_where_the_tag_may_stand_once_on
     def once(completion, ground_truth):
         return strict(completion, ground_truth) and completion.count("<answer>") == 1
 
-    result = rk.probe(
-        rk.Reward("r", components=[rk.Component("c", once)]), DATA["numbers"], only=ASKED, timeout=None
-    )
+    result = probed(once, DATA["numbers"], only=ASKED, timeout=None)
     (item,) = result["loses_layout"]
     assert not result.alarms and set(item.evidence["rates"]) == {"tag_mentioned"}
 
@@ -223,8 +218,7 @@ def test_what_is_not_found_may_earn_more_than_what_is_wrong():
             return -0.5
         return 1.0 if said.strip() == ground_truth else -1.0
 
-    component = rk.Component("c", signed, range=None)
-    result = rk.probe(rk.Reward("r", components=[component]), DATA["numbers"], timeout=None)
+    result = probed(signed, DATA["numbers"], timeout=None)
     assert not [item for item in result.alarms if item.family in ("padding", "judge", "search")]
 
 

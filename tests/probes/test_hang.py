@@ -13,6 +13,12 @@ from rewardkit.cli import main
 
 SECONDS = 1.5
 
+
+def probed(function, data, **options):
+    """The result of probing a function as the one component of a reward, whatever it may give."""
+    return rk.probe(rk.Reward("r", components=[rk.Component("c", function, range=None)]), data, **options)
+
+
 HANGING = """
 import re
 
@@ -69,9 +75,7 @@ def test_the_shortest_completion_that_hangs_is_shown():
             time.sleep(60)
         return ground_truth in completion
 
-    result = rk.probe(
-        rk.Reward("r", components=[rk.Component("c", slow)]), DATA["numbers"], only="hang", timeout=1
-    )
+    result = probed(slow, DATA["numbers"], only="hang", timeout=1)
     (item,) = result.findings
     assert len(item.examples[0].completion) < 300 and "took longer than 1 s" in item.examples[0].said
 
@@ -80,9 +84,7 @@ def test_patterns_of_the_rewards_own_code_are_tried():
     def dates(completion, ground_truth):
         return re.fullmatch(r"(\d+-?)+z", completion) is None and ground_truth in completion
 
-    result = rk.probe(
-        rk.Reward("r", components=[rk.Component("c", dates)]), DATA["numbers"], only="patterns", timeout=1
-    )
+    result = probed(dates, DATA["numbers"], only="patterns", timeout=1)
     assert [item.code for item in result.findings] == ["hang"]
     assert "a pattern in its code" in result.findings[0].sentence
 
@@ -91,8 +93,7 @@ def test_linear_code_has_no_finding_of_this_family():
     def plain(completion, ground_truth):
         return f"<answer>{ground_truth}</answer>" in completion
 
-    reward = rk.Reward("r", components=[rk.Component("c", plain)])
-    assert not rk.probe(reward, DATA["numbers"], only="hang", timeout=5).findings
+    assert not probed(plain, DATA["numbers"], only="hang", timeout=5).findings
 
 
 @pytest.mark.parametrize(
@@ -110,9 +111,7 @@ def test_a_hang_on_more_than_a_completion_holds_is_for_information_and_says_its_
             time.sleep(60)
         return ground_truth in completion
 
-    (item,) = rk.probe(
-        rk.Reward("r", components=[rk.Component("c", slow)]), DATA["numbers"], only="hang", timeout=0.5
-    ).findings
+    (item,) = probed(slow, DATA["numbers"], only="hang", timeout=0.5).findings
     assert (item.code, item.severity) == ("hang", severity)
     assert ("One such completion stops the training" in item.sentence) == stops
     assert (" characters" in item.sentence) == (not stops)
@@ -128,8 +127,5 @@ def test_what_a_policy_may_write_to_make_code_hang_is_tried(name):
             re.fullmatch(inner.strip(), "a text to match")
         return ground_truth in inner
 
-    component = rk.Component("c", runs)
-    (item,) = rk.probe(
-        rk.Reward("r", components=[component]), DATA["numbers"], only=name, timeout=0.5
-    ).findings
+    (item,) = probed(runs, DATA["numbers"], only=name, timeout=0.5).findings
     assert item.code == "hang" and item.examples[0].probe == name

@@ -28,7 +28,7 @@ def told(
         gated = {item.component for item in floor}  # a leak through a gate is the gate's
         floor += [item for item in leaks(of_part, leakage) if item.component not in gated]
         if not any(item.severity != "info" for item in floor):
-            floor += flat_credit([trial for trial in trials if trial.subject.part == part], of_part)
+            floor += flat_credit(trials, of_part)
         leaking = any(item.severity != "info" for item in floor)
         found = [*floor, *_holes(some, of_part, leaks=leaking)]
         found += [*layouts(some, of_part), *notations(some, of_part)]
