@@ -174,7 +174,10 @@ def test_a_gate_that_is_open_for_wrong_answers_is_found_and_one_that_closes_is_n
         )
         return rk.Reward("r", components=[task, brief])
 
-    options = {"only": "padding", "timeout": None}
+    options = {
+        "only": ["padding", "calibration"],
+        "timeout": None,
+    }  # what leaks through the gate is the gate's
     (item,) = rk.probe(reward(0.0), DATA["numbers"], **options).findings
     assert (item.code, item.component) == ("open_gate", "brief")
     assert item.evidence["gain"] == pytest.approx(0.5 / 1.5)
@@ -198,6 +201,42 @@ def test_prompts_on_which_right_and_wrong_earn_alike_are_told_with_their_truths(
     assert (item.evidence["found"], item.evidence["tried"]) == (len(truths), 8)
     assert ", ".join(map(repr, truths)) in item.sentence and item.severity == "warn"
     assert item.examples[0].reward == (function is paid)
+
+
+def test_what_probes_of_special_truths_show_is_not_told_again_of_their_prompts():
+    def scores(completion, ground_truth):
+        return strict(completion, ground_truth) and ground_truth != "0"
+
+    asked = {"only": ["calibration", "special_values"], "timeout": None}
+    result = rk.probe(made(scores), DATA["special"], **asked)
+    assert result["zero_is_right"] and not result["right_unpaid"]
+
+
+def test_credit_that_any_text_earns_is_found_and_credit_for_an_answer_that_is_near_is_not():
+    def flat(completion, ground_truth):
+        number = (inside(completion) or "").strip().isdigit()
+        return float(strict(completion, ground_truth)) if number else 0.5
+
+    asked = {"only": ["calibration", "nothing_there"], "timeout": None}
+    (item,) = rk.probe(made(flat), DATA["numbers"], **asked)["flat_credit"]
+    assert item.severity == "high" and item.evidence["gain"] == pytest.approx(0.5)
+    assert not rk.probe(made(graded), DATA["numbers"], **asked)["flat_credit"]
+
+
+def test_a_field_that_fails_is_one_finding_whatever_asks_for_it():
+    def number(completion):
+        return float(inside(completion))
+
+    def near(number, ground_truth):
+        return abs(number - float(ground_truth)) < 1
+
+    def same(number, ground_truth):
+        return number == float(ground_truth)
+
+    components = [rk.Component("near", near), rk.Component("same", same)]
+    reward = rk.Reward("r", {"number": number}, components)
+    (item,) = rk.probe(reward, DATA["numbers"], only="contract", timeout=None)["raises"]
+    assert "field 'number' failed: ValueError" in item.sentence
 
 
 def test_a_reward_on_a_whole_group_is_tried_beside_the_siblings():
