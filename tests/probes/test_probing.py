@@ -170,7 +170,10 @@ def test_a_gate_that_is_open_for_wrong_answers_is_found_and_one_that_closes_is_n
     def reward(limit):
         task = rk.Component("task", strict)
         brief = rk.Component(
-            "brief", lambda completion: 1.0, weight=0.5, gate=rk.gate("task", at_least=limit)
+            "brief",
+            lambda completion: inside(completion) is not None,
+            weight=0.5,
+            gate=rk.gate("task", at_least=limit),
         )
         return rk.Reward("r", components=[task, brief])
 
