@@ -259,6 +259,13 @@ def test_another_item_in_a_list_is_a_near_miss():
     assert probed(swapped_item, log)["other_item"]
 
 
+def test_a_log_in_which_all_completions_are_right_is_probed_as_well():
+    log = [row for row in records() if as_object(row["completion"]) == row["ground_truth"]]
+    sound = probed(all_values, log)
+    assert len(sound.calibration.subjects) == 6 and not sound.alarms
+    assert probed(name_and_keys, log)["one_value"]
+
+
 def ordered(completion: str, ground_truth: list[str]) -> float:
     """The items in their order."""
     return float(completion.partition("Labels:")[2].strip().split(", ") == ground_truth)

@@ -86,7 +86,7 @@ def _phrases(finding: Finding) -> dict[str, Any]:
     e = finding.evidence
     says = str(e.get("says", "")).rstrip(".")
     found, tried = int(e.get("found", e.get("tried", 1))), int(e.get("tried", finding.n))
-    others = "right, wrong and empty ones alike"
+    others = "whatever was written"
     if e.get("unjudged"):
         others = f"{e['unjudged']:,} others got none"
     rollouts = counted(e.get("rollouts", 0), "right rollout")

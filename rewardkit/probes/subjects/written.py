@@ -33,12 +33,14 @@ Drafts = Sequence[tuple[int, Subject]]  # with the places of their rows
 class Best:
     """The format in which right answers earn most more than wrong ones; ``None`` where there is none.
 
-    `rank` is by how much, and what they earn; `inverted` says that wrong answers earned more in a format.
+    `rank` is by how much, and what they earn; `inverted` says that wrong answers earned more in a format, and
+    `tried` whether any was tried.
     """
 
     format: Format | None = None
     rank: tuple[float, float] = (1e-9, 0.0)
     inverted: bool = False
+    tried: bool = False
 
     def paid(self, part: Part) -> bool:
         """Whether right answers earn as much as the best rollouts."""
@@ -46,6 +48,7 @@ class Best:
 
     def take(self, option: Format, right: float, wrong: float) -> bool:
         """Keep a format if it is better than the best so far."""
+        self.tried |= not math.isnan(right)
         wrong = min(right, 0.0) if math.isnan(wrong) else wrong
         rank = (round(right - wrong, 6), round(right, 6))
         self.inverted |= right - wrong < -1e-9
