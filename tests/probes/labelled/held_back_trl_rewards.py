@@ -26,10 +26,8 @@ def minutes(text):
 
 
 def clock_any_form(completions, arrival, **kwargs):
-    return [
-        float(minutes(tagged(text)) == minutes(truth))
-        for text, truth in zip(completions, arrival, strict=True)
-    ]
+    pairs = zip(completions, arrival, strict=True)
+    return [float(minutes(tagged(text)) == minutes(truth)) for text, truth in pairs]
 
 
 def closeness(completions, arrival, **kwargs):
@@ -85,8 +83,7 @@ def chances_tolerant(completions, answer, **kwargs):
     rewards = []
     for completion, truth in zip(completions, answer, strict=True):
         found = chance(final(completion))
-        close = found is not None and math.isclose(found, Fraction(truth), abs_tol=0.1)
-        rewards.append(1.0 if close else 0.0)
+        rewards.append(float(found is not None and math.isclose(found, Fraction(truth), abs_tol=0.1)))
     return rewards
 
 
@@ -100,31 +97,6 @@ def brevity(completions, **kwargs):
 
 
 chances_with_bonuses = [chances_equal, closing_sentence, brevity]
-
-
-# Entities
-
-
-def entities_in(text):
-    """(type, name) of each entity in the last answer tag."""
-    pairs = (item.partition(":") for item in tagged(text).split(";"))
-    return {(kind.strip().upper(), " ".join(name.split())) for kind, _, name in pairs if name.strip()}
-
-
-def hits(text, entities):
-    """(entities that are right, that were named, that there are)."""
-    found, wanted = entities_in(text), entities_in(f"<answer>{';'.join(entities)}</answer>")
-    return len(found & wanted), len(found), len(wanted)
-
-
-def entities_f1(completions, entities, **kwargs):
-    counts = [hits(text, truth) for text, truth in zip(completions, entities, strict=True)]
-    return [2 * right / (named + wanted) for right, named, wanted in counts]
-
-
-def entities_precision(completions, entities, **kwargs):
-    counts = [hits(text, truth) for text, truth in zip(completions, entities, strict=True)]
-    return [right / named if named else 0.0 for right, named, _ in counts]
 
 
 # Codes of diagnoses
