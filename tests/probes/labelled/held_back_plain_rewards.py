@@ -23,17 +23,16 @@ def separation(pattern, ground_truth):
     return 1.0 if right == 1 and wrong == 0 else 0.4 * max(0.0, right - wrong)
 
 
+def pattern_at_end(completion):
+    return completion.rstrip().endswith("</pattern>")
+
+
 patterns_separate = rk.Reward(
     "patterns",
     fields={"pattern": rk.extract.tag("pattern")},
     components=[
         rk.Component("separates", separation, weight=0.9, primary=True, why="the task"),
-        rk.Component(
-            "last",
-            lambda completion: completion.rstrip().endswith("</pattern>"),
-            weight=0.1,
-            why="the prompt asks for it",
-        ),
+        rk.Component("last", pattern_at_end, weight=0.1, why="the prompt asks for it"),
     ],
 )
 
@@ -96,12 +95,10 @@ def acrostic_vacuous(completion, word):
 def sides(completion):
     """Coefficients of formulas, left and right, in the last "Equation:"; None where there is none."""
     found = re.findall(r"^Equation:(.{1,200})$", completion, re.MULTILINE)
-    parts = [part.split("+") for part in (found[-1].strip(" \r.") if found else "").split("->")]
-    terms = [
-        [re.fullmatch(r"(\d{0,3}) ?((?:[A-Z][a-z]?\d{0,2}){1,6})", term.strip()) for term in part]
-        for part in parts
-    ]
-    if len(terms) != 2 or not all(term for side in terms for term in side):
+    parts = (found[-1].strip(" \r.") if found else "").split("->")
+    term = re.compile(r"(\d{0,3}) ?((?:[A-Z][a-z]?\d{0,2}){1,6})")
+    terms = [[term.fullmatch(one.strip()) for one in part.split("+")] for part in parts]
+    if len(terms) != 2 or not all(map(all, terms)):
         return None
     counts = (Counter(), Counter())
     for side, count in zip(terms, counts, strict=True):
@@ -151,9 +148,7 @@ def route_in(completion):
 
 def arrives(route, maze, walls):
     """Whether a route leads from S to G; through walls and out of the maze only where walls do not count."""
-    cells = {
-        (row, column): sign for row, line in enumerate(maze.splitlines()) for column, sign in enumerate(line)
-    }
+    cells = {divmod(place, 5): sign for place, sign in enumerate(maze.replace("\n", ""))}
     row, column = next(place for place, sign in cells.items() if sign == "S")
     for letter in route:
         row, column = row + MOVES[letter][0], column + MOVES[letter][1]
