@@ -13,7 +13,7 @@ from rewardkit.probes.results.evidence import EXAMPLES, Seen, special
 from rewardkit.probes.results.sentences import components_at_fault, most
 from rewardkit.probes.subjects.subject import LeftOut, Scale, Subject
 from rewardkit.probes.trials import Trial
-from rewardkit.probes.verdicts import LOST, NOISY, severity, wilson
+from rewardkit.probes.verdicts import LOST, NOISY, RARE, severity, wilson
 
 __all__ = ["LEAKAGE", "flat_credit", "leaks", "not_told_apart", "open_gates"]
 
@@ -203,7 +203,7 @@ def not_told_apart(seen: Seen, fallen: Collection[str]) -> Iterator[Finding]:
         scale = seen.calibration.scales[_subjects(seen, part)[0].rollout_id]
         yield Finding(
             code,
-            severity(share),
+            "info" if paid and share < RARE and truths == {""} else severity(share),  # several may be right
             None,
             {
                 "value": len(items) / tried,

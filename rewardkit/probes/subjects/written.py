@@ -12,6 +12,7 @@ from operator import itemgetter
 
 import numpy as np
 
+from rewardkit.primitives.texts import normal_text
 from rewardkit.probes.runner import Row
 from rewardkit.probes.subjects.answers import WRONG, answer_in, kind_of, states_list, wrong_answers
 from rewardkit.probes.subjects.formats import Format, formats, skeleton
@@ -21,6 +22,7 @@ from rewardkit.probes.subjects.subject import Subject
 __all__ = ["Best", "best_format", "drafted", "drafts", "skeletons", "with_format"]
 
 TRIED_ON = 3  # prompts on which a format is tried
+OTHERS = 3  # right answers to other prompts that a subject keeps
 WAVE = 8  # formats that are tried at a time
 IDLE = 3  # waves without a better format than one in which right answers are fully paid
 ENOUGH = 0.98
@@ -83,7 +85,12 @@ def drafted(
     """
     draft = replace(log.plain(place, part), answer=answer, kind=kind)
     wrong = wrong_answers(answer, kind, prompt=draft.prompt, others=others)[:WRONG]
-    return replace(draft, wrong=wrong) if wrong else None
+    apart = [other for other in others if normal_text(other) != normal_text(answer)]
+    return (
+        replace(draft, wrong=wrong, others=tuple(apart[:: max(1, len(apart) // OTHERS)][:OTHERS]))
+        if wrong
+        else None
+    )
 
 
 def _answers(rows: Mapping[int, Row]) -> dict[int, str]:
