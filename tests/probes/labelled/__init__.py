@@ -19,12 +19,12 @@ module's `ENTRIES`. `test_labelled.py` holds the labels to the rewards.
 
 from __future__ import annotations
 
-from types import ModuleType
-
 from . import (
     agents,
     answers,
     games,
+    held_back_numbers,
+    held_back_programs,
     judgements,
     mathematics,
     measures,
@@ -51,7 +51,7 @@ TUNED_ON = (
     readings,
     measures,
 )
-MEASURED_ON: tuple[ModuleType, ...] = ()
+MEASURED_ON = (held_back_numbers, held_back_programs)
 
 COLLECTION: tuple[Entry, ...] = tuple(entry for module in TUNED_ON for entry in module.ENTRIES)
 HELD_BACK: tuple[Entry, ...] = tuple(entry for module in MEASURED_ON for entry in module.ENTRIES)
