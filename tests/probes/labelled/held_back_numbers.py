@@ -82,8 +82,8 @@ def percentages() -> tuple[Task, ...]:
     for place in range(15):
         hundreds, right = draw.randrange(2, 9), 3 + 6 * place + draw.randrange(5)
         prompt = (
-            f"Of {100 * hundreds} {CROWDS[place % 6]}, {hundreds * right} came by train. How many percent is that? "
-            "Reason in <think></think>, then give the percentage, such as 50 or 50%, in <answer></answer>."
+            f"Of {100 * hundreds} {CROWDS[place % 6]}, {hundreds * right} came by train. How many "
+            "percent is that? Reason in <think></think>, then give it, such as 50%, in <answer></answer>."
         )
         wrong = (f"{right / 100:g}", str(100 - right), str(right + 2), str(hundreds * right))
         tasks.append(Task(prompt, str(right), str(right), tuple(one for one in wrong if one != str(right))))

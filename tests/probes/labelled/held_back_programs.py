@@ -108,11 +108,8 @@ def graphs() -> tuple[Task, ...]:
             '<answer>{"a": 1, "b": 2, ...}</answer>.'
         )
         rest = {vertex: colour for vertex, colour in colours.items() if vertex != one}
-        wrong = (colours | {one: colours[two]}, rest, dict.fromkeys("abcdef", 1))
-        texts = tuple(map(json.dumps, wrong))
-        tasks.append(
-            Task(prompt, None, json.dumps(colours), texts, {"edges": [list(edge) for edge in edges]})
-        )
+        wrong = map(json.dumps, (colours | {one: colours[two]}, rest, dict.fromkeys("abcdef", 1)))
+        tasks.append(Task(prompt, None, json.dumps(colours), tuple(wrong), {"edges": [*map(list, edges)]}))
     return tuple(tasks)
 
 
@@ -135,8 +132,8 @@ ENTRIES = (
               component="letters_found"),
         Fault("wordle_mentioned", {"gaming", "near_miss"},
               lambda task: guessed(f"One of {', '.join(WORDS)}?", task.wrong[0]),
-              "The secret may stand anywhere: to think of all words and guess a wrong one earns it all.",
-              component="word_mentioned")),
+              "The secret may stand anywhere: to think of all words and guess a wrong one earns 0.83.",
+              earns=0.83, component="word_mentioned")),
     *family("tracebacks", TRACES, "trace_exact",
         Fault("trace_reversed", {"gaming", "near_miss", "floor"}, lambda task: "Function: _",
               "The answer only has to be part of the truth: an underscore earns it all.")),

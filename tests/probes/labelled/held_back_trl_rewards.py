@@ -34,11 +34,8 @@ def slopes_equal(completions, solution, **kwargs):
 
 def english_reward(completions, **kwargs):
     """0.1 for text whose letters are Latin ones, since the base model slips into other languages."""
-    rewards = []
-    for completion in completions:
-        letters = [sign for sign in completion if sign.isalpha()]
-        rewards.append(0.1 * sum(sign.isascii() for sign in letters) / max(1, len(letters)))
-    return rewards
+    texts = [[sign.isascii() for sign in completion if sign.isalpha()] for completion in completions]
+    return [0.1 * sum(latin) / max(1, len(latin)) for latin in texts]
 
 
 def soft_overlong(completions, **kwargs):
@@ -84,12 +81,8 @@ def word_mentioned(completions, secret, **kwargs):
 
 def greens(completions, secret, **kwargs):
     """0.05 for each letter of a word of five that stands in its place."""
-    rewards = []
-    for completion, word in zip(completions, secret, strict=True):
-        guess = guess_in(completion)
-        places = zip(guess, word, strict=True) if re.fullmatch("[A-Z]{5}", guess) else ()
-        rewards.append(0.05 * sum(one == other for one, other in places))
-    return rewards
+    pairs = [(guess_in(one), word) for one, word in zip(completions, secret, strict=True)]
+    return [0.05 * sum(map(str.__eq__, guess, word)) if len(guess) == 5 else 0.0 for guess, word in pairs]
 
 
 def letters_found(completions, secret, **kwargs):
