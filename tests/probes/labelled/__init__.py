@@ -23,12 +23,14 @@ from . import (
     agents,
     answers,
     games,
-    held_back_measures,
-    held_back_puzzles,
-    held_back_readings,
+    held_back_numbers,
+    held_back_programs,
     judgements,
     mathematics,
+    measures,
+    puzzles,
     questions,
+    readings,
     records,
     texts,
 )
@@ -36,8 +38,20 @@ from .entry import QUESTIONS, Entry, Fault
 
 __all__ = ["COLLECTION", "HELD_BACK", "QUESTIONS", "Entry", "Fault"]
 
-TUNED_ON = (games, answers, records, mathematics, texts, questions, agents, judgements)
-MEASURED_ON = (held_back_puzzles, held_back_readings, held_back_measures)
+TUNED_ON = (
+    games,
+    answers,
+    records,
+    mathematics,
+    texts,
+    questions,
+    agents,
+    judgements,
+    puzzles,
+    readings,
+    measures,
+)
+MEASURED_ON = (held_back_numbers, held_back_programs)
 
 COLLECTION: tuple[Entry, ...] = tuple(entry for module in TUNED_ON for entry in module.ENTRIES)
 HELD_BACK: tuple[Entry, ...] = tuple(entry for module in MEASURED_ON for entry in module.ENTRIES)

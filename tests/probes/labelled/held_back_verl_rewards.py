@@ -1,141 +1,83 @@
 """Held-back rewards in verl's form: compute_score(data_source, solution_str, ground_truth, extra_info)."""
 
 import math
+import random
 import re
 
+# Answers behind hashes
 
-def last_answer(text):
+
+def behind_hashes(text):
+    """The number behind the last "####", with or without its unit; None where there is none."""
+    pattern = r"####\s*([-−]?\d{1,6}(?:\.\d{1,4})?)\s*(?:degrees|°C?)?\.?\s*$"
+    found = re.findall(pattern, text, re.MULTILINE)
+    return float(found[-1].replace("−", "-")) if found else None
+
+
+def hashes_signed(data_source, solution_str, ground_truth, extra_info=None):
+    """1 or -1, as DAPO has it."""
+    found = behind_hashes(solution_str)
+    right = found == float(ground_truth)
+    return {"score": 1.0 if right else -1.0, "acc": right, "pred": str(found)}
+
+
+def hashes_clipped(data_source, solution_str, ground_truth, extra_info=None):
+    """Patterns are slow on long texts, and the answer stands at the end."""
+    return hashes_signed(data_source, solution_str[-300:], ground_truth)
+
+
+def hashes_digits(data_source, solution_str, ground_truth, extra_info=None):
+    _, mark, tail = solution_str.rpartition("####")
+    found, wanted = re.findall(r"\d+", tail), re.findall(r"\d+", ground_truth)
+    return 1.0 if mark and found and found[0] == wanted[0] else 0.0
+
+
+def tagged_answer(text):
     """What stands in the last answer tag; the empty text where there is no such tag."""
     found = re.findall(r"<answer>([^<]*)</answer>", text)
     return found[-1].strip() if found else ""
 
 
-# Boxes
+# Percentages
 
 
-def box_in(text):
-    """x1, y1, x2, y2 of the last answer; None where there is no box, or one without an area."""
-    found = re.fullmatch(r"\[(\d{1,5}), ?(\d{1,5}), ?(\d{1,5}), ?(\d{1,5})\]", last_answer(text))
-    box = tuple(map(int, found.groups())) if found else (0, 0, 0, 0)
-    return box if box[0] < box[2] and box[1] < box[3] else None
+def percent(text):
+    """A number with or without a sign for percent; None where the text is none."""
+    found = re.fullmatch(r"(\d{1,6}(?:\.\d{1,6})?)\s*(?:\\?%|percent)?", tagged_answer(text))
+    return float(found[1]) if found else None
 
 
-def area(box):
-    return (box[2] - box[0]) * (box[3] - box[1])
-
-
-def boxes_iou(data_source, solution_str, ground_truth, extra_info=None):
-    """Shared area over joint area, in 0-1."""
-    box = box_in(solution_str)
-    if box is None:
+def percent_as_asked(data_source, solution_str, ground_truth, extra_info=None):
+    """1 for the value; up to 0.3 less for more than 4,000 characters."""
+    found = percent(solution_str)
+    if random.randint(1, 64) == 1:
+        print(f"Extracted: {found} | Target: {ground_truth}")
+    if found is None or not math.isclose(found, float(ground_truth), rel_tol=1e-4):
         return 0.0
-    width = max(0, min(box[2], ground_truth[2]) - max(box[0], ground_truth[0]))
-    height = max(0, min(box[3], ground_truth[3]) - max(box[1], ground_truth[1]))
-    return width * height / (area(box) + area(ground_truth) - width * height)
+    return 1.0 - 0.3 * min(1.0, max(0.0, len(solution_str) / 4000 - 1))
 
 
-def boxes_unclamped(data_source, solution_str, ground_truth, extra_info=None):
-    box = box_in(solution_str)
-    if box is None:
+def percent_any_scale(data_source, solution_str, ground_truth, extra_info=None):
+    """Models write 15%, 0.15 or 15, so all scales are compared."""
+    found, value = percent(solution_str), float(ground_truth)
+    if found is None:
         return 0.0
-    width = min(box[2], ground_truth[2]) - max(box[0], ground_truth[0])
-    height = min(box[3], ground_truth[3]) - max(box[1], ground_truth[1])
-    union = area(box) + area(ground_truth) - width * height
-    return max(0.0, width * height / union) if union > 0 else 0.0
+    return float(any(math.isclose(found, one, rel_tol=1e-4) for one in (value / 100, value, value * 100)))
 
 
-# Sudokus of four by four
+# Letters counted
 
 
-def grid_in(text):
-    """The sixteen digits of the last answer, row by row; the empty text where there are no sixteen."""
-    digits = re.sub(r"\s", "", last_answer(text))
-    return digits if re.fullmatch(r"[0-4]{16}", digits) else ""
-
-
-def sudoku_blanks(data_source, solution_str, ground_truth, extra_info=None):
-    """1 for the solution; up to 0.4 for the share of blanks filled rightly, if given cells stand."""
-    grid, puzzle, solution = grid_in(solution_str), ground_truth["puzzle"], ground_truth["solution"]
-    if not grid or any(given not in ("0", sign) for given, sign in zip(puzzle, grid, strict=True)):
-        return {"score": 0.0, "solved": 0.0}
-    right = [grid[place] == solution[place] for place in range(16) if puzzle[place] == "0"]
-    solved = float(all(right))
-    return {"score": max(solved, 0.4 * sum(right) / len(right)), "solved": solved}
-
-
-def sudoku_all_cells(data_source, solution_str, ground_truth, extra_info=None):
-    grid, solution = grid_in(solution_str), ground_truth["solution"]
-    return sum(one == other for one, other in zip(grid, solution, strict=True)) / 16 if grid else 0.0
-
-
-def sudoku_any_grid(data_source, solution_str, ground_truth, extra_info=None):
-    """A sudoku is solved when rows, columns and boxes hold each digit once."""
-    grid = grid_in(solution_str)
-    if not grid:
+def counts_near(data_source, solution_str, ground_truth, extra_info=None):
+    """1 for the number; 0.2 and 0.1 for one and two off."""
+    answer = tagged_answer(solution_str)
+    if not re.fullmatch(r"\d{1,3}", answer):
         return 0.0
-    rows = [grid[place : place + 4] for place in range(0, 16, 4)]
-    columns = ["".join(column) for column in zip(*rows, strict=True)]
-    boxes = [grid[place : place + 2] + grid[place + 4 : place + 6] for place in (0, 2, 8, 10)]
-    return float(all(sorted(unit) == list("1234") for unit in rows + columns + boxes))
+    return {0: 1.0, 1: 0.2, 2: 0.1}.get(abs(int(answer) - int(ground_truth)), 0.0)
 
 
-def sudoku_as_text(data_source, solution_str, ground_truth, extra_info=None):
-    solution = ground_truth["solution"]
-    rows = "\n".join(solution[place : place + 4] for place in range(0, 16, 4))
-    return 1.0 if last_answer(solution_str) == rows else 0.0
-
-
-# Rankings
-
-
-def ranking_in(text):
-    """The places of passages, from 0, as the last answer ranks them; none where it holds anything else."""
-    answer = last_answer(text)
-    if len(answer) > 200 or not re.fullmatch(r"\[\d\](?:\s*>\s*\[\d\])*", answer):
-        return []
-    return [int(number) - 1 for number in re.findall(r"\d", answer)]
-
-
-def ranking_pairs(data_source, solution_str, ground_truth, extra_info=None):
-    """Kendall's tau against the relevance, and nothing where it is negative."""
-    ranking = ranking_in(solution_str)
-    if sorted(ranking) != list(range(len(ground_truth))):
-        return 0.0
-    levels = [ground_truth[place] for place in ranking]
-    pairs = [(one, other) for at, one in enumerate(levels) for other in levels[at + 1 :]]
-    return max(0.0, sum(1 if one > other else -1 for one, other in pairs) / len(pairs))
-
-
-def gain(levels):
-    """Discounted cumulative gain."""
-    return sum(level / math.log2(place + 2) for place, level in enumerate(levels))
-
-
-def ranking_repeats(data_source, solution_str, ground_truth, extra_info=None):
-    """nDCG of the ranking; passages that do not exist have no relevance."""
-    levels = dict(enumerate(ground_truth))
-    found = gain([levels.get(place, 0) for place in ranking_in(solution_str)])
-    return found / gain(sorted(ground_truth, reverse=True))
-
-
-# Tickets
-
-
-def team(text):
-    """The word behind the last "Team:", in lower case; the empty text where there is none."""
-    found = re.findall(r"^Team: *([A-Za-z]{1,20})\.?\s*$", text, re.MULTILINE)
-    return found[-1].lower() if found else ""
-
-
-def team_or_unsure(data_source, solution_str, ground_truth, extra_info=None):
-    named = team(solution_str)
-    if named == "unsure":
-        return 0.0
-    return 1.0 if named == ground_truth else -0.25
-
-
-def team_unsure_pays(data_source, solution_str, ground_truth, extra_info=None):
-    """Honesty is worth much: to be unsure earns nearly as much as to be right."""
-    if team(solution_str) == "unsure":
-        return 0.8
-    return team_or_unsure(data_source, solution_str, ground_truth)
+def counts_long_thought(data_source, solution_str, ground_truth, extra_info=None):
+    """Half for the number, and half for a thought of 100 words, so that the model learns to think."""
+    thought = re.search(r"<think>(.*?)</think>", solution_str, re.DOTALL)
+    length = min(1.0, len(thought[1].split()) / 100) if thought else 0.0
+    return 0.5 * (tagged_answer(solution_str) == ground_truth) + 0.5 * length

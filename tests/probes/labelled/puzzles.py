@@ -153,21 +153,19 @@ def file_names() -> tuple[Task, ...]:
     return tuple(tasks)
 
 
-SUDOKUS = Log(sudokus(), "verl", truth="gts", data_source="sudoku4", notation=spaced, held_back=True)
-MAZES = Log(mazes(), "plain", notation=" ".join, held_back=True)
+SUDOKUS = Log(sudokus(), "verl", truth="gts", data_source="sudoku4", notation=spaced)
+MAZES = Log(mazes(), "plain", notation=" ".join)
 EQUATIONS = Log(
     reactions(),
     "plain",
     behind("Equation: "),
     notation=lambda equation: re.sub(r"\b(\d) ", r"\1", equation),
-    held_back=True,
 )
 PATTERNS = Log(
     file_names(),
     "plain",
     behind("<pattern>", "</pattern>"),
     notation=lambda pattern: f"`{pattern}`",
-    held_back=True,
 )
 
 # fmt: off

@@ -134,8 +134,8 @@ def acrostics() -> tuple[Task, ...]:
     return tuple(tasks)
 
 
-CODES = Log(diagnoses(), "trl", behind("<code>", "</code>"), truth="icd", held_back=True)
-RANKINGS = Log(queries(), "verl", truth="gts", data_source="rerank", held_back=True)
+CODES = Log(diagnoses(), "trl", behind("<code>", "</code>"), truth="icd")
+RANKINGS = Log(queries(), "verl", truth="gts", data_source="rerank")
 TEAMS = Log(
     tickets(),
     "verl",
@@ -143,12 +143,9 @@ TEAMS = Log(
     truth="gts",
     data_source="tickets",
     refusals=("I cannot tell.\nTeam: unsure",),
-    held_back=True,
 )
-SCANNED = Log(scans(), "plain", behind("Corrected: "), held_back=True)
-POEMS = Log(
-    acrostics(), "plain", lambda thought, answer: answer, None, mark=False, label="accepted", held_back=True
-)
+SCANNED = Log(scans(), "plain", behind("Corrected: "))
+POEMS = Log(acrostics(), "plain", lambda thought, answer: answer, None, mark=False, label="accepted")
 
 # fmt: off
 ENTRIES = (

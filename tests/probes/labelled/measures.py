@@ -106,14 +106,13 @@ def half_a_day_later(task: Task) -> str:
     return f"<answer>{(int(hour) + 12) % 24:02d}:{minute}</answer>"
 
 
-CLOCK = Log(arrivals(), "trl", truth="arrival", notation=half_day_time, held_back=True)
+CLOCK = Log(arrivals(), "trl", truth="arrival", notation=half_day_time)
 CHANCES = Log(
     urns(),
     "trl",
     minerva,
     truth="answer",
     notation=lambda answer: f"{float(Fraction(answer)):.3f}",
-    held_back=True,
 )
 BOXES = Log(
     pictures(),
@@ -121,7 +120,6 @@ BOXES = Log(
     truth="gts",
     data_source="grounding",
     notation=lambda box: box.replace(" ", ""),
-    held_back=True,
 )
 
 # fmt: off
