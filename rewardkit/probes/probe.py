@@ -270,7 +270,7 @@ class _Run:
         self, calibration: Calibration, seen: Seen, calls: int, found: Sequence[Finding]
     ) -> list[Finding]:
         """Exploits that no finding explains so far."""
-        if why := cannot_search(calibration):
+        if why := self.tries.over if self.tries.left <= self.tries.each else cannot_search(calibration):
             self.notes.append(Inconclusive("search", why))
             return []
         exploits = search_exploits(

@@ -108,7 +108,8 @@ class Tries:
     """A reward to be tried: `calls` so far, and whether there is time `left` of `budget` seconds.
 
     `late` of them did not come back; `extent` is what all rewards lie between. `progress` is told the `share`
-    of all the work that is done, now and then, and says whether to go on: if not, no time is left.
+    of all the work that is done, now and then, and says whether to go on: if not, no time is left. The budget
+    counts from behind the first rows on, with which processes start.
     """
 
     reward: Reward
@@ -212,6 +213,7 @@ class Tries:
         self.calls += calls * sum(outcome.tried for outcome in outcomes)
         if first:
             self._first_calls, self._first_seconds = self.calls, self.seconds
+            self._began = time.monotonic()
         self.late += calls * sum(outcome.late for outcome in outcomes)
         for outcome in outcomes:
             if outcome.judged:

@@ -27,6 +27,9 @@ between a wrong and a right one. Our choice."""
 NEARLY = 0.9
 """The same where nearly right answers honestly earn a part, so that a list of many may. Our choice."""
 
+COPIED = 0.5
+"""The same for the prompt as its own answer, however near to the right one it is. Our choice."""
+
 MORE = 0.25
 """Share of full marks that text around a wrong answer may add. Our choice."""
 
@@ -118,6 +121,8 @@ def fall(trial: Trial, scale: Scale, *, graded: bool, noise: float = 0.0) -> Fal
 
 def threshold(probe: Probe, *, graded: bool) -> float:
     """The share of full marks from which a wrong answer of this probe is a hole."""
+    if probe.knows == "copy":
+        return COPIED
     if probe.knows == "near" or (graded and probe.knows != "blind"):
         return FULL
     if graded and probe.family not in ADDS:

@@ -45,6 +45,7 @@ OF_CODE = {
     "inverted": "gaming",
     "ignores_completion": "gaming",
     "right_unpaid": "loss",
+    "wrong_paid": "near_miss",
 }
 
 

@@ -65,18 +65,19 @@ def earned(entry, completion_of):
 # What was promised
 
 
-HALVES = (  # entries; at least so many healthy ones, faulty ones and styles
-    pytest.param(COLLECTION, 25, 30, 26, id="tuning"),
+HALVES = (  # entries; at least so many healthy ones, faulty ones, styles, and entries of each trainer
+    pytest.param(COLLECTION, 37, 43, 36, 8, id="tuning"),
+    pytest.param(HELD_BACK, 9, 11, 7, 4, id="held back"),
 )
 
 
-@pytest.mark.parametrize(("half", "healthy", "faulty", "styles"), HALVES)
-def test_there_are_healthy_and_faulty_rewards_of_many_styles(half, healthy, faulty, styles):
+@pytest.mark.parametrize(("half", "healthy", "faulty", "styles", "each"), HALVES)
+def test_there_are_healthy_and_faulty_rewards_of_many_styles(half, healthy, faulty, styles, each):
     assert len([entry for entry in half if not entry.fault]) >= healthy
     assert len([entry for entry in half if entry.fault]) >= faulty
     assert len({entry.style for entry in half}) >= styles
     trainers = Counter(entry.log.trainer for entry in half)
-    assert set(trainers) == {"trl", "verl", "plain"} and min(trainers.values()) >= 8
+    assert set(trainers) == {"trl", "verl", "plain"} and min(trainers.values()) >= each
     asked = {question for entry in half if entry.fault for question in entry.fault.questions}
     assert asked == set(QUESTIONS)
 

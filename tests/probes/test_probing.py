@@ -342,8 +342,14 @@ def test_without_a_time_limit_nothing_is_tried_that_may_hang():
     assert [item.probe for item in result.inconclusive] == ["hang"] and not result.findings
 
 
-def test_a_budget_that_is_over_at_once_is_said_and_no_error():
-    result = rk.probe(made(strict), DATA["numbers"], budget=1e-9)
+def sleepy(completion, ground_truth):
+    time.sleep(0.4)
+    return strict(completion, ground_truth)
+
+
+@pytest.mark.parametrize(("score", "budget"), [(strict, 1e-9), (sleepy, 0.5)])
+def test_a_budget_that_is_over_before_anything_is_known_is_said_and_accuses_nobody(score, budget):
+    result = rk.probe(made(score), DATA["numbers"], budget=budget)
     assert not result.findings and "budget" in result.inconclusive[0].why
 
 

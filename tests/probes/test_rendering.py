@@ -265,7 +265,7 @@ SENTENCES = [
     ),
     (
         finding("constant", evidence={"value": 0.5, "found": 1200, "tried": 1200, "unjudged": 0}),
-        "Always 0.5. All 1,200 scored completions earned it, right, wrong and empty ones alike: it teaches",
+        "Always 0.5. All 1,200 scored completions earned it, whatever was written: it teaches",
     ),
     (
         finding("loses_notation", evidence={"lost": "**4**", "rollouts": 1, "unpaid": "**4** (1)"}),

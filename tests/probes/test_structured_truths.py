@@ -9,6 +9,7 @@ from itertools import product
 from typing import Any
 
 import pytest
+from rapidfuzz import fuzz
 
 import rewardkit as rk
 
@@ -209,6 +210,28 @@ def f1(completion: str, ground_truth: list[str]) -> float:
     return 2 * len(named(completion) & set(ground_truth)) / (len(named(completion)) + len(ground_truth))
 
 
+def misprints() -> Rows:
+    """Texts to be corrected, of which most is right as it stands."""
+    texts = [f"The {what} of {city} was opened in May." for what, city in zip(LABELS, CITIES, strict=False)]
+    return rows(
+        [
+            (f"Correct: {text.replace('opened', 'opend')}", text, tagged(text, text.replace("May", "June")))
+            for text in texts
+        ]
+    )
+
+
+def closeness(completion: str, ground_truth: str) -> float:
+    """The hole: the text as it stands is nearly right."""
+    return fuzz.ratio(inside(completion) or "", ground_truth) / 100
+
+
+def corrected(completion: str, ground_truth: str) -> float:
+    """How much nearer the text came, from what it was."""
+    before = closeness(f"<answer>{ground_truth.replace('opened', 'opend')}</answer>", ground_truth)
+    return max(0.0, (closeness(completion, ground_truth) - before) / (1 - before))
+
+
 def probed(score: Callable[..., float], log: Rows) -> rk.ProbeResult:
     """What probing says of a function."""
     return rk.probe(rk.Reward("r", components=[rk.Component("c", score)]), log)
@@ -222,6 +245,7 @@ def probed(score: Callable[..., float], log: Rows) -> rk.ProbeResult:
         (any_alias_inside, aliases, "every_sibling"),
         (name_and_keys, records, "one_value"),
         (recall, labels, "every_sibling"),
+        (closeness, misprints, "copied_block"),
     ],
 )
 def test_a_hole_is_found_whatever_the_truth_looks_like(score, log, code):
@@ -241,6 +265,7 @@ def test_a_hole_is_found_whatever_the_truth_looks_like(score, log, code):
         (all_values, records),
         (same_set, labels),
         (f1, labels),
+        (corrected, misprints),
     ],
 )
 def test_its_sound_twin_is_silent(score, log):
@@ -257,6 +282,13 @@ def swapped_item(completion: str, ground_truth: list[str]) -> float:
 def test_another_item_in_a_list_is_a_near_miss():
     log = [row for row in labels() if row["completion"].count(",") == 1]
     assert probed(swapped_item, log)["other_item"]
+
+
+def test_a_log_in_which_all_completions_are_right_is_probed_as_well():
+    log = [row for row in records() if as_object(row["completion"]) == row["ground_truth"]]
+    sound = probed(all_values, log)
+    assert len(sound.calibration.subjects) == 6 and not sound.alarms
+    assert probed(name_and_keys, log)["one_value"]
 
 
 def ordered(completion: str, ground_truth: list[str]) -> float:

@@ -13,7 +13,7 @@ from rewardkit.probes.results.evidence import Seen, special
 from rewardkit.probes.results.sentences import components_at_fault, most
 from rewardkit.probes.subjects.subject import Subject
 from rewardkit.probes.trials import Trial
-from rewardkit.probes.verdicts import LOST, NOISY
+from rewardkit.probes.verdicts import LOST, NOISY, RARE
 
 __all__ = ["LEAKAGE", "flat_credit", "leaks", "not_told_apart", "open_gates"]
 
@@ -132,19 +132,23 @@ def not_told_apart(seen: Seen, *, special_told: bool) -> Iterator[Finding]:
         return
     tried = len(subjects) + len(left_out)
     least = fmean(one.right - LOST * one.span for one in map(seen.scale, subjects))  # of what is paid
-    found: dict[str, list[tuple[str, Example]]] = defaultdict(list)
+    found: dict[str, list[tuple[str, Example, str]]] = defaultdict(list)
     for item in left_out:
         subject, scale = item.subject, seen.scale(item.subject)
-        if special_told and special(subject.columns.get("ground_truth")):
+        kind = special(subject.columns.get("ground_truth"))
+        if special_told and kind:
             continue
         code, text, reward = "wrong_paid", subject.baseline, item.wrong
         expected = scale.floor, scale.wrong
         if item.right < least:
             code, text, reward = "right_unpaid", subject.reference, item.right
             expected = scale.right - 0.1 * scale.span, scale.right
-        found[code].append((repr(subject.answer), seen.example(subject, text, reward, expected, code)))
+        example = seen.example(subject, text, reward, expected, code)
+        found[code].append((repr(subject.answer), example, kind))
     for code, items in found.items():
-        truths, examples = zip(*items, strict=True)
-        risk = len(items) / tried / (2 if code == "right_unpaid" else 1)
-        told = {"gain": 1.0, "risk": risk, "truths": most(list(dict.fromkeys(truths)))}
+        truths, examples, kinds = zip(*items, strict=True)
+        share, paid = len(items) / tried, code == "wrong_paid"
+        risk = share if paid else share / 2
+        grave = "info" if paid and share < RARE and not any(kinds) else ""  # several may be right
+        told = {"grave": grave, "gain": 1.0, "risk": risk, "truths": most(list(dict.fromkeys(truths)))}
         yield seen.finding(code, "calibration", tried, len(items), examples=examples, **told)

@@ -51,7 +51,7 @@ def _phrases(finding: Finding) -> dict[str, Any]:
         "on": f"on {found} of {counted(tried, 'prompt')}",
         "many": f"All {tried:,}" if found == tried else f"{found:,} of {tried:,}",
         "gate": e.get("on"),
-        "alike": f"{others:,} others got none" if others else "right, wrong and empty ones alike",
+        "alike": f"{others:,} others got none" if others else "whatever was written",
         "paid": f" It comes from {e['paid_by']}." if e.get("paid_by") else "",
         "unpaid": f" {rollouts} went unpaid: {e['unpaid']}." if e.get("rollouts") else "",
         "stops": "" if e.get("length", 0) > LONGEST else " One such completion stops the training.",

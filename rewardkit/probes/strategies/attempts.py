@@ -15,8 +15,16 @@ Expects = Literal["wrong", "right", "form", "mark", "more", "back"]
 which must not earn what the form earns; a right one in such marks, which must not earn more than without
 any; right ones, each longer than the last, which must not earn ever more; a call that has to come back."""
 
-EASE: Mapping[str, float] = {"blind": 1.0, "guess": 0.6, "form": 0.6, "near": 0.5, "mark": 0.2, "known": 0.1}
-"""How easily a policy gets there, by what it has to know: nothing of the prompt (1), a few candidates of
+EASE: Mapping[str, float] = {
+    "blind": 1.0,
+    "copy": 1.0,
+    "guess": 0.6,
+    "form": 0.6,
+    "near": 0.5,
+    "mark": 0.2,
+    "known": 0.1,
+}
+"""How easily a policy gets there, by what it has to know: nothing but the prompt (1), a few candidates of
 which one is right, how a parser errs, something near the answer, the answer itself and how a parser errs, or
 the answer alone. Our choice."""
 

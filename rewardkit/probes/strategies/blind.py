@@ -16,7 +16,7 @@ from rewardkit.probes.subjects.subject import Subject
 __all__ = ["PROBES"]
 
 MOST = 6  # parts of a prompt that are copied, answers that are listed
-USUAL = ("0", "1", "yes", "no", "true", "false", "A", "none", "{}", "[]")
+USUAL = "0 1 yes no true false A none unsure unknown .* * {} []".split()
 
 
 def _is_right(text: str, subject: Subject) -> bool:
@@ -70,8 +70,28 @@ def _parts(subject: Subject) -> Iterator[str]:
         yield from list(dict.fromkeys([*numbers[-1:], *numbers]))[:MOST]
     if subject.kind in ("text", "list"):
         yield from re.findall(r"[\"“«]([^\"“”«»\n]{2,80})[\"”»]", prompt)[:MOST]
+        yield from re.findall(r"(?<!\w)'([^'\n]{2,80})'(?!\w)", prompt)[:MOST]
         listed = re.findall(r"\w[\w '-]{0,30}(?:, \w[\w '-]{0,30}){2,}", prompt)
         yield from sorted(listed, key=len, reverse=True)[:3]
+
+
+@probe_of(
+    "nothing_there", "the longest part of the prompt, copied", knows="copy", kinds=("text", "list", "json")
+)
+def copied_block(subject: Subject) -> Iterator[str]:
+    """Several lines, or one sentence that is quoted: what is to be worked on."""
+    blocks = re.findall(r"(?:^\S.*\n){2,}", f"{subject.prompt}\n", re.MULTILINE)
+    lines = [line.partition(":")[2] for line in subject.prompt.split("\n") if ":" in line]
+    for text in sorted((*blocks, *lines), key=len, reverse=True)[:2]:
+        if len(text.strip()) > 8 and not _is_right(text, subject):
+            yield subject.format.write(text.strip())
+
+
+@probe_of("nothing_there", "the right answer to another prompt", knows="near")
+def another_prompts(subject: Subject) -> Iterator[str]:
+    for text in subject.others:
+        if not _is_right(text, subject):
+            yield subject.format.write(text)
 
 
 @probe_of("nothing_there", 'a stock answer such as "0" or "yes"')
@@ -81,4 +101,4 @@ def usual_answer(subject: Subject) -> Iterator[str]:
             yield subject.format.write(text)
 
 
-PROBES = (every_sibling, copied_from_prompt, usual_answer)
+PROBES = (every_sibling, copied_from_prompt, copied_block, another_prompts, usual_answer)

@@ -170,6 +170,23 @@ def _letters_turned(text: str) -> str | None:
     return joint.join(reversed(items)) if choices else None
 
 
+def _as_sampled(subject: Subject) -> Iterator[str]:
+    """What completions of the log write that has other white space, or is a fraction as a decimal number."""
+    right = "".join(subject.right.split())
+    for told in subject.told_wrong:
+        if "".join(told.split()) == right or _rounded(told, right):
+            yield subject.format.write(told)
+
+
+def _rounded(text: str, fraction: str) -> bool:
+    """Whether a decimal number is a fraction, rounded to two places or more."""
+    found = re.fullmatch(r"(-?\d{1,6})/([1-9]\d{0,5})", fraction)
+    places = len(text.strip().partition(".")[2])
+    if not found or not re.fullmatch(r"-?\d*\.\d{2,9}", text.strip()):
+        return False
+    return bool(abs(float(text) - int(found[1]) / int(found[2])) <= 0.5001 * 0.1**places)
+
+
 def _indented(text: str) -> str:
     return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
 
@@ -216,6 +233,7 @@ PROBES = (
     _notation("small_letter", "b for B", ("choice",), str.lower),
     _notation("other_date", "the date written in another way", ("text", "list"), _other_date),
     _notation("letters_turned", "the same choices in another order", ("list", "text"), _letters_turned),
+    _layout("as_sampled", "the answer as others of its prompt wrote it", _as_sampled, NOTATION, kinds=TEXTS),
     _notation("indented", "the object over several lines", ("json",), _indented),
     _notation("reordered", "the object's keys in another order", ("json",), _reordered),
 )

@@ -186,21 +186,39 @@ def whole_table(subject: Subject) -> Iterator[str]:
         yield subject.format.write(f"SELECT * FROM {found[1]}")
 
 
-@probe_of("near_misses", "an answer with another number in it", knows="near", kinds=("text",))
+@probe_of("near_misses", "the answer with other numbers in it", knows="near", kinds=("text", "mathematics"))
 def other_number(subject: Subject) -> Iterator[str]:
+    """One other, all of them 0, and of a time of the day the other half."""
+    if re.search("[1-9]", subject.right):
+        yield subject.format.write(re.sub(r"\d+", "0", subject.right))
+    if time := re.fullmatch(r"(\d{1,2}):(\d\d)", subject.right):
+        yield subject.format.write(f"{(int(time[1]) + 12) % 24:02}:{time[2]}")
     for found in dict.fromkeys(re.findall(r"\d+", subject.right)):
         yield subject.format.write(subject.right.replace(found, str(int(found) + 4).zfill(len(found)), 1))
 
 
-@probe_of("near_misses", "a far wider span or box around the right one", knows="near", kinds=("text", "json"))
-def wider_span(subject: Subject) -> Iterator[str]:
+@probe_of("near_misses", "a span or box that is far wider, or far away", knows="near", kinds=("text", "json"))
+def other_span(subject: Subject) -> Iterator[str]:
     """Two numbers, or four, of which the second half are larger: a span, an interval or a box."""
-    numbers = re.findall(r"\d+(?:\.\d+)?", subject.right)
-    half = len(numbers) // 2
+    between = re.split(r"(\d+(?:\.\d+)?)", subject.right)
+    numbers, half = between[1::2], len(between) // 4
     pairs = list(zip(numbers[:half], numbers[half:], strict=False))
-    if len(numbers) in (2, 4) and all(float(low) < float(high) for low, high in pairs):
-        wide = iter(["0"] * half + [str(int(float(high)) * 9 + 9) for high in numbers[half:]])
-        yield subject.format.write(re.sub(r"\d+(?:\.\d+)?", lambda _: next(wide), subject.right))
+    alone = re.fullmatch(r"[\s\[\](),;:–-]*", "".join(between[::2]).replace("to", "").replace("s", ""))
+    if alone and len(numbers) in (2, 4) and all(float(low) < float(high) for low, high in pairs):
+        far = [str(int(float(high)) * 9 + 9) for high in numbers[half:]]
+        dot = [str(int(end) + 1) for end in far]
+        for ends in (["0"] * half + far, far + dot, numbers[half:] + numbers[:half]):
+            between[1::2] = ends
+            yield subject.format.write("".join(between))
+
+
+@probe_of("shotgun", "one of the right items over and over", knows="near", kinds=("list", "json"))
+def repeated_item(subject: Subject) -> Iterator[str]:
+    items, joint = split(subject.right)
+    whole = read_json(subject.right) if subject.kind == "json" else items
+    if isinstance(whole, list) and len(whole) > 1 and len(set(map(str, whole))) > 1:
+        again = [whole[0]] * (2 * len(whole))
+        yield subject.format.write(_json(again) if subject.kind == "json" else joint.join(again))
 
 
 ORDERED = re.compile(
@@ -272,7 +290,8 @@ PROBES = (
     other_constant,
     whole_table,
     other_number,
-    wider_span,
+    other_span,
+    repeated_item,
     other_order,
     _near("one_item", "a list with one item more, or one less", json=_one_item, list=_without_one),
     other_item,

@@ -19,8 +19,8 @@ def truth_like(truth: Any, answer: str) -> Any:
     >>> truth_like("6 * 7\n#### 42", "0"), truth_like(42, "-3"), truth_like(["42"], "0")
     ('6 * 7\n#### 0', -3, ['0'])
     """
-    if isinstance(truth, list) and truth:
-        return [truth_like(truth[0], answer)]
+    if isinstance(truth, list):
+        return [truth_like(truth[0], answer)] if len(truth) == 1 else None
     if isinstance(truth, int | float) and not isinstance(truth, bool):
         return type(truth)(answer) if answer else None
     if not isinstance(truth, str) or r"\boxed" in truth:

@@ -96,7 +96,7 @@ class _Chooser:
         elif best.inverted and not best.format:
             self.modes[part.name] = "inverted"
         else:
-            self._undecided(part, count)
+            self._undecided(part, count, tried=best.tried)
 
     def _say(self, part: Part, mode: str, why: str) -> None:
         self.modes[part.name], self.why[part.name or "reward"] = mode, why
@@ -157,9 +157,9 @@ class _Chooser:
         right = tuple(answer for answer, paid in found.items() if paid)
         return right, tuple(answer for answer in found if answer not in right)
 
-    def _undecided(self, part: Part, count: int) -> None:
+    def _undecided(self, part: Part, count: int, *, tried: bool) -> None:
         """Where no right answer earns more than a wrong one: whether the truth is read at all."""
-        if self._slow and self.log.tries.left < self.log.tries.budget / 2:
+        if self._slow and (not tried or self.log.tries.left < self.log.tries.budget / 2):
             self._say(part, "slow", self._too_slow())
         elif not part.seen.count:
             self._say(part, "unknown", "no completion was judged there")

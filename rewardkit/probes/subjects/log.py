@@ -36,7 +36,7 @@ class Part:
     """Between which rewards all lie that were seen of it, of the log and of what was tried."""
     low: float = math.nan
     high: float = 0.0
-    """The lowest and highest reward of its rollouts."""
+    """The lowest and highest reward of its rollouts, see `Log.score`."""
 
 
 def parts(split_by: Sequence[str], rows: Sequence[Row]) -> list[Part]:
@@ -65,7 +65,10 @@ class Log:
     outcomes: dict[int, Outcome] = field(default_factory=dict)
 
     def score(self, part: Part, draw: np.random.Generator, *, share: float) -> None:
-        """Score rows of a part: all siblings of prompts drawn at random, up to a number."""
+        """Score rows of a part: all siblings of prompts drawn at random, up to a number.
+
+        Where all earn the same, as all are right or all wrong, `low` is what other completions earn there.
+        """
         prompts = self.by_prompt(part.places)
         order = draw.permutation(sorted(prompts)).tolist()
         places = [place for group in order for place in prompts[group][:SIBLINGS]][:POOL]
@@ -77,6 +80,19 @@ class Log:
             part.low, part.high = min(judged), max(judged)
         for reward in judged:
             part.seen.take(reward)
+        if judged and part.seen.constant and not self.by_group:
+            firsts = [some[0] for some in self.by_prompt(places).values()]
+            part.low = min(part.low, *self._exchanged(part, firsts))
+
+    def _exchanged(self, part: Part, places: Sequence[int]) -> list[float]:
+        """What rows earn with another's completion, or with none; of what is not judged the highest."""
+        texts = [self.text(place) for place in [*places[1:], *places[:1]]]
+        tried = [
+            (self.plain(place, part), text)
+            for place, other in zip(places, texts, strict=True)
+            for text in (other, "")
+        ]
+        return [part.high if math.isnan(reward) else reward for reward in self.rewards(part, tried)]
 
     def text(self, place: int) -> str:
         """A row's completion."""

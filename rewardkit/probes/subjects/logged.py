@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from rewardkit.primitives.extract.structured import read_json
@@ -25,10 +25,15 @@ TRIED_ON = 4  # right completions on which marks are tried
 TELLS = 0.02
 """Share of the span of all rewards by which right and wrong differ to be told apart. Our choice."""
 
+KEPT = 0.5
+"""Share of it that an answer may lose in another completion and still be paid there. Our choice."""
+
 READ = ("number", "choice", "json")
 """Kinds whose answers are read, so that each has to be one."""
 
-JOINTS = ("\n", "; ", ", ")
+LEAST = 3  # different answers, from which what all share is no part of them: our choice
+
+JOINTS = ("\n", "; ", ", ", " > ")
 LISTS = 0.8
 """Share of the answers that must be lists for the kind of all to be one. Our choice."""
 
@@ -100,6 +105,7 @@ def logged(log: Log, part: Part, count: int) -> list[tuple[int, Subject]]:
     named = {place: {item.format.name: item for item in marks_in(log.text(place))} for place in places}
     mark = _mark(log, part, dict(islice(named.items(), TRIED_ON)))
     found = {place: marks[mark] for place, marks in named.items() if mark in marks}
+    found = _tight(found) if mark in LOOSE else found
     answers = sorted({item.answer for item in found.values()})
     if mark is None or len(answers) < 2:
         return []
@@ -113,6 +119,29 @@ def logged(log: Log, part: Part, count: int) -> list[tuple[int, Subject]]:
     ]
 
 
+def _tight(found: dict[int, Marked]) -> dict[int, Marked]:
+    """What stands around all answers alike is a part of the mark: "The answer is 4. I am sure." of "4"."""
+    answers = [item.answer for item in found.values()]
+    before = re.sub(r"[\w.,+-]*\Z", "", _shared(answers))
+    after = re.sub(r"[\w,]*\Z", "", _shared([answer[::-1] for answer in answers]))[::-1]
+    if len(set(answers)) < LEAST or any(len(answer) <= len(before + after) for answer in answers):
+        return found
+    return {
+        place: Marked(
+            replace(item.format, opening=item.format.opening + before, closing=after + item.format.closing),
+            item.answer[len(before) : len(item.answer) - len(after)],
+        )
+        for place, item in found.items()
+    }
+
+
+def _shared(texts: Sequence[str]) -> str:
+    """What all texts begin with."""
+    first, last = min(texts), max(texts)
+    same = (at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other)
+    return first[: next(same, len(first))]
+
+
 def _is_right(log: Log, part: Part, place: int) -> bool:
     """Whether a label says so; without one, whether it has a truth, earns the most, and others less."""
     if log.label:
@@ -123,29 +152,40 @@ def _is_right(log: Log, part: Part, place: int) -> bool:
 def _mark(log: Log, part: Part, named: Mapping[int, Mapping[str, Marked]]) -> str | None:
     """The first of the marks of right completions that carries their reward; ``None`` where none does.
 
-    `named` are the marks by name, of each completion by its place. The reward is lost without what stands in
-    the mark, and with what another right completion has there.
+    `named` are the marks by name, of each completion by its place. Without what stands in the mark the reward
+    is lost, with what another right completion has there as well; and that other earns its own there. Where
+    there is none of which all this holds, one of which it holds but for the exchange (another prompt's answer
+    is paid, which is a fault), else but for the last.
     """
-    plans: dict[str, list[tuple[int, str]]] = {}
+    plans: dict[str, list[tuple[int, str, bool]]] = {}  # places, completions, and whether they must lose
     for name in dict.fromkeys(name for marks in named.values() for name in marks):
         known = [(place, marks[name]) for place, marks in named.items() if name in marks]
         if len(known) >= max(2, len(named) - 1):
+            turned = zip(known, [*known[1:], known[0]], strict=True)
             plans[name] = [
-                (place, text)
-                for (place, item), (_, other) in zip(known, [*known[1:], known[0]], strict=True)
-                for text in (item.format.write(""), item.format.write(other.answer))
+                plan
+                for (place, item), (other_place, other) in turned
+                for plan in (
+                    (place, item.format.write(""), True),
+                    (place, item.format.write(other.answer), True),
+                    (other_place, item.format.write(other.answer), False),
+                )
             ]
-    every = [(log.plain(place, part), text) for plan in plans.values() for place, text in plan]
+    every = [(log.plain(place, part), text) for plan in plans.values() for place, text, _ in plan]
     rewards = iter(log.rewards(part, every))
+    ranked: dict[int, str] = {}
     for name, plan in plans.items():
-        left = [next(rewards) for _ in plan]
-        lost = [
-            not log.earned(place) - reward <= TELLS * (part.high - part.low)  # what is not judged is lost
-            for (place, _), reward in zip(plan, left, strict=True)
-        ]
-        if sum(lost) >= len(lost) - 1:
+        held = []
+        for place, _, loses in plan:
+            loss = log.earned(place) - next(rewards)  # NaN where it was not judged, which is a loss
+            least = TELLS if loses else KEPT
+            held.append((not loss <= least * (part.high - part.low)) is loses)
+        without, exchanged, carried = (sum(held[at::3]) >= len(plan) // 3 - (at < 2) for at in range(3))
+        if without and exchanged and carried:
             return name
-    return None
+        if without and (exchanged or carried):
+            ranked.setdefault(1 if carried else 2, name)
+    return ranked[min(ranked)] if ranked else None
 
 
 def split(answer: str) -> tuple[list[str], str]:
@@ -156,7 +196,7 @@ def split(answer: str) -> tuple[list[str], str]:
     """
     for joint in JOINTS:
         items = [item.strip() for item in answer.split(joint.strip(" "))]
-        if len(items) > 1 and all(items):
+        if len(items) > 1 + (">" in joint) and all(items):  # "x > 3" is no list
             return items, joint
     return [answer], ""
 

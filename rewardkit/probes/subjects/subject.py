@@ -19,8 +19,8 @@ class Subject:
     `reference` is a completion that earns what a right answer can; `baseline` the same with the plainest
     wrong answer. Without a truth `answer` is None: `reference` is then the rollout that earns most, and
     `baseline` one that earns least. `siblings` are rows that stand beside an attempt where the reward looks
-    at a whole group. Of the answers that the completions of the prompt give in the same form, those that were
-    paid are `told_right`, the others `told_wrong`.
+    at a whole group, `others` are right answers to other prompts. Of the answers that the completions of the
+    prompt give in the same form, those that were paid are `told_right`, the others `told_wrong`.
     """
 
     rollout_id: Any
@@ -34,6 +34,7 @@ class Subject:
     baseline: str
     part: str = ""
     siblings: tuple[Row, ...] = field(default=(), repr=False)
+    others: tuple[str, ...] = ()
     told_right: tuple[str, ...] = ()
     told_wrong: tuple[str, ...] = ()
 

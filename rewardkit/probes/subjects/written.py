@@ -12,6 +12,7 @@ from operator import itemgetter
 
 import numpy as np
 
+from rewardkit.primitives.texts import normal_text
 from rewardkit.probes.runner import Row
 from rewardkit.probes.subjects.answers import WRONG, answer_in, kind_of, states_list, wrong_answers
 from rewardkit.probes.subjects.formats import Format, formats, skeleton
@@ -21,6 +22,7 @@ from rewardkit.probes.subjects.subject import Subject
 __all__ = ["Best", "best_format", "drafted", "drafts", "skeletons", "with_format"]
 
 TRIED_ON = 3  # prompts on which a format is tried
+OTHERS = 3  # right answers to other prompts that a subject keeps
 WAVE = 8  # formats that are tried at a time
 IDLE = 3  # waves without a better format than one in which right answers are fully paid
 ENOUGH = 0.98
@@ -33,12 +35,14 @@ Drafts = Sequence[tuple[int, Subject]]  # with the places of their rows
 class Best:
     """The format in which right answers earn most more than wrong ones; ``None`` where there is none.
 
-    `rank` is by how much, and what they earn; `inverted` says that wrong answers earned more in a format.
+    `rank` is by how much, and what they earn; `inverted` says that wrong answers earned more in a format, and
+    `tried` whether any was tried.
     """
 
     format: Format | None = None
     rank: tuple[float, float] = (1e-9, 0.0)
     inverted: bool = False
+    tried: bool = False
 
     def paid(self, part: Part) -> bool:
         """Whether right answers earn as much as the best rollouts."""
@@ -46,6 +50,7 @@ class Best:
 
     def take(self, option: Format, right: float, wrong: float) -> bool:
         """Keep a format if it is better than the best so far."""
+        self.tried |= not math.isnan(right)
         wrong = min(right, 0.0) if math.isnan(wrong) else wrong
         rank = (round(right - wrong, 6), round(right, 6))
         self.inverted |= right - wrong < -1e-9
@@ -80,7 +85,12 @@ def drafted(
     """
     draft = replace(log.plain(place, part), answer=answer, kind=kind)
     wrong = wrong_answers(answer, kind, prompt=draft.prompt, others=others)[:WRONG]
-    return replace(draft, wrong=wrong) if wrong else None
+    apart = [other for other in others if normal_text(other) != normal_text(answer)]
+    return (
+        replace(draft, wrong=wrong, others=tuple(apart[:: max(1, len(apart) // OTHERS)][:OTHERS]))
+        if wrong
+        else None
+    )
 
 
 def _answers(rows: Mapping[int, Row]) -> dict[int, str]:

@@ -19,12 +19,39 @@ module's `ENTRIES`. `test_labelled.py` holds the labels to the rewards.
 
 from __future__ import annotations
 
-from . import agents, answers, games, judgements, mathematics, questions, records, texts
+from . import (
+    agents,
+    answers,
+    games,
+    held_back_numbers,
+    held_back_programs,
+    judgements,
+    mathematics,
+    measures,
+    puzzles,
+    questions,
+    readings,
+    records,
+    texts,
+)
 from .entry import QUESTIONS, Entry, Fault
 
 __all__ = ["COLLECTION", "HELD_BACK", "QUESTIONS", "Entry", "Fault"]
 
-TUNED_ON = (games, answers, records, mathematics, texts, questions, agents, judgements)
+TUNED_ON = (
+    games,
+    answers,
+    records,
+    mathematics,
+    texts,
+    questions,
+    agents,
+    judgements,
+    puzzles,
+    readings,
+    measures,
+)
+MEASURED_ON = (held_back_numbers, held_back_programs)
 
 COLLECTION: tuple[Entry, ...] = tuple(entry for module in TUNED_ON for entry in module.ENTRIES)
-HELD_BACK: tuple[Entry, ...] = ()
+HELD_BACK: tuple[Entry, ...] = tuple(entry for module in MEASURED_ON for entry in module.ENTRIES)
