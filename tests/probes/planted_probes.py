@@ -162,7 +162,9 @@ PLANTED = [
     Planted("example_echo", lambda c, a, t: a == "5555"),
     Planted("every_sibling", lambda c, a, t: t in re.split(", | or |\n", a) and a != t),
     Planted("copied_from_prompt", lambda c, a, t: a == "5555"),
-    Planted("another_prompts", lambda c, a, t: a.strip() == "64"),
+    Planted(
+        "another_prompts", lambda c, a, t: a in {row["ground_truth"] for row in DATA["objects"]}, "objects"
+    ),
     Planted("usual_answer", lambda c, a, t: a == "yes"),
     Planted("every_number", listed(10_000, 100)),
     Planted("every_choice", lambda c, a, t: {*"ABCD"} <= {*a}, "choices"),

@@ -96,7 +96,7 @@ def open_gates(seen: Seen) -> Iterator[Finding]:
 def flat_credit(trials: Sequence[Trial], seen: Seen) -> Iterator[Finding]:
     """What components that tell right from wrong pay any text for nothing.
 
-    Credit that differs from text to text is none: it may be for closeness.
+    Credit that differs from text to text is none, as it may be for closeness; but that of the empty text is.
     """
     whole = [trial for trial in trials if trial.tried and not trial.failed]
     empties = {one.subject.rollout_id: one.outcomes[0] for one in whole if one.probe.name == "empty"}
@@ -108,12 +108,16 @@ def flat_credit(trials: Sequence[Trial], seen: Seen) -> Iterator[Finding]:
         empty = empties[subject.rollout_id]
         for name, weight in seen.weights(subject.columns).items():
             scores = {outcome.scores.get(name, math.nan) for outcome in outcomes}
-            if empty is None or len(scores) != 1 or not _tells(seen, subject, name):
+            if empty is None or not _tells(seen, subject, name):
                 continue
+            of_empty = empty.scores.get(name, 0.0)
+            alike = len(scores) == 1
+            score = scores.pop() if alike else of_empty
             full = seen.scale(subject).right - min(empty.reward, 0.0)
-            share = weight * (scores.pop() - min(empty.scores.get(name, 0.0), 0.0)) / max(full, 1e-9)
+            share = weight * (score - min(of_empty, 0.0)) / max(full, 1e-9)
             if share >= FLAT:
-                text, reward = some[0].attempt.completions[0], outcomes[0].reward
+                first = some[0].attempt.completions[0], outcomes[0].reward
+                text, reward = first if alike else ("", empty.reward)
                 expected = 0.0, 0.1 * abs(reward)
                 paid[name].append((share, seen.example(subject, text, reward, expected, "flat_credit")))
     for name, items in paid.items():

@@ -88,10 +88,11 @@ def copied_block(subject: Subject) -> Iterator[str]:
 
 
 @probe_of("nothing_there", "the right answer to another prompt", knows="near")
-def another_prompts(subject: Subject) -> Iterator[str]:
-    for text in subject.others:
-        if not _is_right(text, subject):
-            yield subject.format.write(text)
+def another_prompts(subject: Subject) -> Iterator[Attempt]:
+    """Several of them, as one may be right by chance where a prompt has many right answers."""
+    others = [text for text in subject.others if not _is_right(text, subject)]
+    if len(others) > 1:
+        yield Attempt.of(*map(subject.format.write, others))
 
 
 @probe_of("nothing_there", 'a stock answer such as "0" or "yes"')

@@ -28,7 +28,7 @@ class Fault:
     `questions` are those under which a finding of severity warn or high counts as a hit, `component` the one
     at fault where there are several. `exploit` makes the completion of a task that proves the fault: on
     average it earns at least the share `earns` of full marks. Where the fault is a loss it is a right
-    completion, and earns at most that share.
+    completion, and earns at most that share. `missed` says why the probes do not find it, where they do not.
     """
 
     name: str
@@ -37,6 +37,7 @@ class Fault:
     sentence: str
     earns: float = 1.0
     component: str = ""
+    missed: str = ""
 
     @property
     def loses(self) -> bool:

@@ -138,6 +138,7 @@ ENTRIES = (
     Entry("chances_with_bonuses", "probabilities", CHANCES),
     *family("boxes in pictures", BOXES, "boxes_iou",
         Fault("boxes_unclamped", {"gaming", "contract"}, diagonal,
-              "Two negative overlaps multiply to a positive one: a dot far off the box beats the box.")),
+              "Two negative overlaps multiply to a positive one: a dot far off the box beats the box.",
+              missed="Boxes are tried far away, where the areas no longer fit; these are near.")),
 )
 # fmt: on
