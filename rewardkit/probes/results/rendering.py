@@ -14,6 +14,7 @@ from rewardkit.html.markup import card, escaped, html_of, marked, render
 from rewardkit.probes.results.baseline import changes
 from rewardkit.probes.results.sentences import fix_for, most
 from rewardkit.probes.results.summary import earnings, ran, tried, verdict
+from rewardkit.probes.subjects.formats import REASONING
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.explain import field_spans
 
@@ -108,12 +109,17 @@ def _about(example: Example, *, texts: bool = True) -> str:
 
 
 def _read(example: Example, finding: Finding, reward: Reward, longest: int = 420) -> Shown | None:
-    """Its completion to read, ``None`` where it is not to be shown; no field is taken from what hangs."""
+    """Its completion to read, ``None`` where it is not to be shown; no field is taken from what hangs.
+
+    An excerpt leaves our own filler for the reasoning out, so that there is room for what matters.
+    """
     if "completion" not in example.columns:
         return None
     text = example.completion
     if not text.strip():
         return Shown(f"(white space: {one_line(repr(text), 60)})" if text else "(nothing)", {})
+    if longest <= EXCERPT:
+        text = text.replace(REASONING, "…")
     whole = longest > EXCERPT and finding.family != "hang"
     return shown(text, field_spans(reward, example.columns) if whole else {}, longest=longest)
 
