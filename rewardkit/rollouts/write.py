@@ -18,8 +18,10 @@ __all__ = ["place_to_write", "write_whole"]
 def place_to_write(path: str | Path) -> Path:
     """The file that a path leads to, through links, which a new file would take the place of.
 
-    InputError: there is no such folder.
+    InputError: there is no such folder, or a null character in the path.
     """
+    if "\0" in str(path):
+        raise InputError(f"{str(path)!r} is no path: it has a null character; give one such as cases.jsonl")
     file = Path(path).resolve()
     if not file.parent.is_dir():
         raise InputError(f"there is no folder {str(file.parent)!r} to write {file.name!r} to; make it first")

@@ -31,6 +31,8 @@ def told(
             floor += flat_credit(trials, of_part)
         leaking = any(item.severity != "info" for item in floor)
         found = [*floor, *_holes(some, of_part, leaks=leaking)]
+        if any(item.severity != "info" and item.code in ANYTHING for item in found):  # the same cause
+            found = [item for item in found if item.code != "flat_credit"]
         found += [*layouts(some, of_part), *notations(some, of_part)]
         special = any(item.severity != "info" and item.family == "special_values" for item in found)
         yield from [*found, *not_told_apart(of_part, special_told=special)]

@@ -116,8 +116,9 @@ def flat_credit(trials: Sequence[Trial], seen: Seen) -> Iterator[Finding]:
             full = seen.scale(subject).right - min(empty.reward, 0.0)
             share = weight * (score - min(of_empty, 0.0)) / max(full, 1e-9)
             if share >= FLAT:
-                first = some[0].attempt.completions[0], outcomes[0].reward
-                text, reward = first if alike else ("", empty.reward)
+                text, reward = "", empty.reward
+                if alike:
+                    text, reward = some[0].attempt.completions[0], outcomes[0].reward
                 expected = 0.0, 0.1 * abs(reward)
                 paid[name].append((share, seen.example(subject, text, reward, expected, "flat_credit")))
     for name, items in paid.items():
