@@ -214,11 +214,18 @@ def other_span(subject: Subject) -> Iterator[str]:
 
 @probe_of("shotgun", "one of the right items over and over", knows="near", kinds=("list", "json"))
 def repeated_item(subject: Subject) -> Iterator[str]:
-    items, joint = split(subject.right)
-    whole = read_json(subject.right) if subject.kind == "json" else items
-    if isinstance(whole, list) and len(whole) > 1 and len(set(map(str, whole))) > 1:
-        again = [whole[0]] * (2 * len(whole))
-        yield subject.format.write(_json(again) if subject.kind == "json" else joint.join(again))
+    whole, write = _listed(subject)
+    if len(set(map(str, whole))) > 1:
+        yield write([whole[0]] * (2 * len(whole)))
+
+
+def _listed(subject: Subject) -> tuple[list[Any], Callable[[list[Any]], str]]:
+    """The items of the right answer, none where it is no list, and what writes others in their place."""
+    if subject.kind == "json":
+        whole = read_json(subject.right)
+        return whole if isinstance(whole, list) else [], lambda items: subject.format.write(_json(items))
+    found, joint = split(subject.right)
+    return found, lambda items: subject.format.write(joint.join(items))
 
 
 ORDERED = re.compile(
@@ -231,11 +238,9 @@ ORDERED = re.compile(
 def other_order(subject: Subject) -> Iterator[str]:
     if not ORDERED.search(subject.prompt):
         return
-    items, joint = split(subject.right)
-    whole = read_json(subject.right) if subject.kind == "json" else items
-    if isinstance(whole, list) and whole[::-1] != whole:
-        turned = [*whole[1:], whole[0]]
-        yield subject.format.write(_json(turned) if subject.kind == "json" else joint.join(turned))
+    whole, write = _listed(subject)
+    if whole[::-1] != whole:
+        yield write([*whole[1:], whole[0]])
 
 
 @probe_of(
