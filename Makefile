@@ -44,7 +44,6 @@ bench: $(VENV)/.bench
 	$(BIN)/python tests/bench_math.py
 	$(BIN)/python tests/bench_linear.py
 	$(BIN)/python tests/bench_probes.py
-	$(BIN)/python tests/bench_probes.py
 	$(BIN)/python tests/bench_workbench.py
 	$(BIN)/python tests/bench_judges.py
 

@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rewardkit.analysis.curves import Selection
 from rewardkit.analysis.measured import FIGURES, Effect
 from rewardkit.analysis.normalization import Normalization
+from rewardkit.analysis.statistics.curves import Selection
 from rewardkit.findings import counted, percent
 from rewardkit.html import markup
 

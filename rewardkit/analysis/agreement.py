@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.analysis.grouping import ZERO_STD, Codes, Floats, group_stats, tie_rate
 from rewardkit.analysis.log_findings import ATOL, RTOL
 from rewardkit.analysis.matched import Matched
+from rewardkit.analysis.statistics.groups import ZERO_STD, Codes, Floats, group_stats, tie_rate
 
 __all__ = [
     "advantage_signs",

@@ -17,8 +17,8 @@ from rewardkit.analysis.definition_changes import Change, definition_changes, un
 from rewardkit.analysis.diagnosis import Diagnosis, diagnose
 from rewardkit.analysis.equal_kl import EqualKL, at_equal_kl
 from rewardkit.analysis.forecast import LIMITS, forecast
-from rewardkit.analysis.grouping import Codes
 from rewardkit.analysis.matched import match_rows, side_by_side
+from rewardkit.analysis.statistics.groups import Codes
 from rewardkit.errors import InputError, preview
 from rewardkit.findings import SEVERITIES, Finding, percent
 from rewardkit.rewards.training import Training

@@ -11,7 +11,7 @@ import numpy as np
 
 from rewardkit.analysis.correlation import correlations
 from rewardkit.analysis.finite import returned
-from rewardkit.analysis.grouping import ZERO_STD, Floats, group_stats, within
+from rewardkit.analysis.statistics.groups import ZERO_STD, Floats, group_stats, within
 from rewardkit.analysis.thresholds import FEWEST_GROUPS, OFTEN
 from rewardkit.analysis.view import View
 from rewardkit.findings import Finding

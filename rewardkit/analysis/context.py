@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rewardkit.analysis.finite import held
-from rewardkit.analysis.grouping import Floats
+from rewardkit.analysis.statistics.groups import Floats
 from rewardkit.errors import InputError, did_you_mean, preview
 from rewardkit.rollouts.logs.log import numeric
 from rewardkit.rollouts.values import column_values

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.analysis.grouping import ZERO_STD, Codes, Floats, within
+from rewardkit.analysis.statistics.groups import ZERO_STD, Codes, Floats, within
 from rewardkit.analysis.view import View
 
 __all__ = ["Correlations", "correlations"]

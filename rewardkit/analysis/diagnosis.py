@@ -24,10 +24,11 @@ from rewardkit.analysis import (
     step_findings,
 )
 from rewardkit.analysis.asked import check_label, check_seed, names_of
-from rewardkit.analysis.group_size import DeadShare, dead_share
-from rewardkit.analysis.grouping import Bootstrap, between_share, group_stats
 from rewardkit.analysis.highest import highest
 from rewardkit.analysis.signal import signal_of
+from rewardkit.analysis.statistics.bootstrap import Bootstrap
+from rewardkit.analysis.statistics.dead_share import DeadShare, dead_share
+from rewardkit.analysis.statistics.groups import between_share, group_stats
 from rewardkit.analysis.thresholds import THRESHOLDS
 from rewardkit.analysis.view import View
 from rewardkit.analysis.views import make_view

@@ -9,9 +9,9 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from rewardkit.analysis.curves import Curve, Selection, band
 from rewardkit.analysis.forecast import Forecast
-from rewardkit.analysis.grouping import Floats
+from rewardkit.analysis.statistics.curves import Curve, Selection, band
+from rewardkit.analysis.statistics.groups import Floats
 from rewardkit.errors import InputError, did_you_mean, preview
 
 __all__ = ["EqualKL", "Pair", "at_equal_kl"]

@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.analysis.grouping import Bootstrap, Floats
+from rewardkit.analysis.statistics.bootstrap import Bootstrap
+from rewardkit.analysis.statistics.groups import Floats
 from rewardkit.findings import Finding
 from rewardkit.scoring.outcomes import ERROR
 from rewardkit.scoring.scores import Scores

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from rewardkit.analysis import advice
 from rewardkit.analysis.asked import check_label, check_seed, names_of
 from rewardkit.analysis.context import truths
-from rewardkit.analysis.curves import Place, Selection, best_of_view, tilted_view
 from rewardkit.analysis.finite import endless, held
-from rewardkit.analysis.grouping import Bootstrap, Floats, GroupStats, group_stats
-from rewardkit.analysis.selection import add_up, numbers_drawn, siblings_of
+from rewardkit.analysis.statistics.bootstrap import Bootstrap
+from rewardkit.analysis.statistics.curves import Place, Selection, best_of_view, tilted_view
+from rewardkit.analysis.statistics.groups import Floats, GroupStats, group_stats
+from rewardkit.analysis.statistics.selection import add_up, numbers_drawn, siblings_of
 from rewardkit.errors import InputError, did_you_mean, preview
 from rewardkit.findings import counted, percent
 from rewardkit.primitives.texts import words

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from rewardkit.analysis.grouping import Floats
-from rewardkit.analysis.pairs import concordance
+from rewardkit.analysis.statistics.groups import Floats
+from rewardkit.analysis.statistics.pairs import concordance
 from rewardkit.analysis.view import View
 from rewardkit.findings import Finding
 from rewardkit.rewards.component import Component

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from rapidfuzz import fuzz
 
-from rewardkit.analysis.grouping import Codes
+from rewardkit.analysis.statistics.groups import Codes
 from rewardkit.analysis.view import View
 from rewardkit.rollouts.values import as_column, column_values
 from rewardkit.scoring.scores import Scores

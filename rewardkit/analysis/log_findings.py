@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from rewardkit.analysis.finite import held
-from rewardkit.analysis.grouping import Floats
+from rewardkit.analysis.statistics.groups import Floats
 from rewardkit.analysis.view import SHOWN_IDS
 from rewardkit.findings import Finding
 from rewardkit.rewards.fingerprint import describe

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.finite import endless
-from rewardkit.analysis.grouping import Bootstrap, Codes, Floats
+from rewardkit.analysis.statistics.bootstrap import Bootstrap
+from rewardkit.analysis.statistics.groups import Codes, Floats
 from rewardkit.analysis.view import SHOWN_IDS
 from rewardkit.errors import InputError
 from rewardkit.findings import percent

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.analysis.grouping import Floats, group_stats
-from rewardkit.analysis.pairs import concordance
+from rewardkit.analysis.statistics.groups import Floats, group_stats
+from rewardkit.analysis.statistics.pairs import concordance
 from rewardkit.analysis.view import TINY, View
 from rewardkit.analysis.views import make_view
 from rewardkit.rewards.plan import Part

@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rewardkit.analysis.grouping import Floats, group_stats
-from rewardkit.analysis.signal import moved as moved_share
-from rewardkit.analysis.signal import of_one_size, sample_size, top_decile
+from rewardkit.analysis.statistics.groups import Floats, group_stats
+from rewardkit.analysis.statistics.signal import moved as moved_share
+from rewardkit.analysis.statistics.signal import of_one_size, sample_size, top_decile
 from rewardkit.analysis.view import View
 from rewardkit.findings import percent
 from rewardkit.primitives.weights import Transform, min_max, rank, standardise

@@ -11,12 +11,12 @@ import numpy as np
 from rewardkit.analysis.changes import Change, why_not_run
 from rewardkit.analysis.declared import weights_for_influence
 from rewardkit.analysis.dependents import moved_by, only_run
-from rewardkit.analysis.grouping import group_stats
 from rewardkit.analysis.hacking_findings import OF_LENGTH
 from rewardkit.analysis.measured import view_of
-from rewardkit.analysis.pairs import concordance
 from rewardkit.analysis.proposal import Found, Proposal, reweighed
-from rewardkit.analysis.signal import moved
+from rewardkit.analysis.statistics.groups import group_stats
+from rewardkit.analysis.statistics.pairs import concordance
+from rewardkit.analysis.statistics.signal import moved
 from rewardkit.analysis.view import View
 from rewardkit.findings import percent
 from rewardkit.primitives import measure

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardkit.analysis.component_findings import never_varies, same_everywhere
-from rewardkit.analysis.grouping import ZERO_STD, Floats, effective_levels, group_stats, tie_rate
-from rewardkit.analysis.pairs import marks_of
+from rewardkit.analysis.statistics.groups import ZERO_STD, Floats, effective_levels, group_stats, tie_rate
+from rewardkit.analysis.statistics.pairs import marks_of
 from rewardkit.analysis.thresholds import FEWEST_GROUPS
 from rewardkit.analysis.view import View
 from rewardkit.findings import Finding

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rewardkit.analysis.asked import names_of
-from rewardkit.analysis.grouping import Codes
+from rewardkit.analysis.statistics.groups import Codes
 from rewardkit.analysis.thresholds import FEWEST_GROUPS
 from rewardkit.errors import InputError, did_you_mean
 from rewardkit.findings import Finding

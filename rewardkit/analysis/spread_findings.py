@@ -8,10 +8,11 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.analysis.advantages import grpo
-from rewardkit.analysis.grouping import Floats, group_stats
-from rewardkit.analysis.shape import dip, dip_limit, outlying, two_piles
-from rewardkit.analysis.thresholds import FEWEST_GROUPS, LEVEL
+from rewardkit.analysis.statistics.advantages import grpo
+from rewardkit.analysis.statistics.bootstrap import LEVEL
+from rewardkit.analysis.statistics.groups import Floats, group_stats
+from rewardkit.analysis.statistics.shape import dip, dip_limit, outlying, two_piles
+from rewardkit.analysis.thresholds import FEWEST_GROUPS
 from rewardkit.analysis.view import View
 from rewardkit.findings import Finding
 

@@ -8,8 +8,8 @@ from typing import Literal
 
 import numpy as np
 
-from rewardkit.analysis.grouping import Floats
-from rewardkit.analysis.pairs import alike
+from rewardkit.analysis.statistics.groups import Floats
+from rewardkit.analysis.statistics.pairs import alike
 from rewardkit.analysis.view import View
 from rewardkit.findings import Finding
 

@@ -1,11 +1,6 @@
-"""Thresholds of findings: where a number begins to matter, and why there; and when it is past for certain."""
+"""Thresholds of findings: where a number begins to matter, and why there."""
 
-from statistics import NormalDist
-
-__all__ = ["FEWEST_GROUPS", "LEVEL", "OFTEN", "THRESHOLDS", "deciding_end"]
-
-LEVEL = 0.95
-"""Of the intervals that are shown, and of the verdict on one side."""
+__all__ = ["FEWEST_GROUPS", "OFTEN", "THRESHOLDS"]
 
 THRESHOLDS: dict[str, float] = {
     # Share of rows at the minimum: with a quarter right and 8 siblings one group in ten is all wrong even if
@@ -49,17 +44,3 @@ OFTEN = 0.2
 
 Our choice: a penalty that rarely fires is meant to hold little.
 """
-
-
-def deciding_end(value: float, end: float, tests: int = 1) -> float:
-    """The end that decides a one-sided question, of the end of a shown interval that lies on that side.
-
-    Both are of one of so many `tests`. The shown end leaves 2.5 % beyond it, this one 5 %: nearer to the
-    value by the ratio of the two normal quantiles, which keeps the interval's own skew.
-
-    >>> round(deciding_end(0.5, 0.5 - 1.96), 3)
-    -1.145
-    """
-    quantile = NormalDist().inv_cdf
-    both, one = (quantile(1 - (1 - LEVEL) / sides / tests) for sides in (2, 1))
-    return value + (end - value) * one / both

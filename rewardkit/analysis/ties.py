@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.analysis.grouping import Floats, group_stats, tie_rate
+from rewardkit.analysis.statistics.groups import Floats, group_stats, tie_rate
 from rewardkit.analysis.view import View
 
 __all__ = ["Tie", "ties"]

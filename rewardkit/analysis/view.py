@@ -12,11 +12,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rewardkit.analysis import advantages
 from rewardkit.analysis.context import Context
-from rewardkit.analysis.grouping import Bootstrap, Codes, Floats, GroupStats, group_stats
-from rewardkit.analysis.influence import group_shares, shapley, squared
-from rewardkit.analysis.thresholds import FEWEST_GROUPS, deciding_end
+from rewardkit.analysis.statistics import advantages
+from rewardkit.analysis.statistics.bootstrap import Bootstrap, deciding_end
+from rewardkit.analysis.statistics.groups import Codes, Floats, GroupStats, group_stats
+from rewardkit.analysis.statistics.shares import group_shares, shapley, squared
+from rewardkit.analysis.thresholds import FEWEST_GROUPS
 from rewardkit.findings import Finding
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.plan import add_up, transformed

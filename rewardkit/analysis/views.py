@@ -10,7 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rewardkit.analysis.context import context_of
-from rewardkit.analysis.grouping import Bootstrap, Codes, numbered
+from rewardkit.analysis.statistics.bootstrap import Bootstrap
+from rewardkit.analysis.statistics.groups import Codes, numbered
 from rewardkit.analysis.view import View
 from rewardkit.errors import InputError, did_you_mean
 from rewardkit.rewards.plan import Part

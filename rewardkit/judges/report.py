@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.analysis.ratings import Estimate, Ratings, estimate
+from rewardkit.analysis.statistics.ratings import Estimate, Ratings, estimate
 from rewardkit.errors import RewardError
 from rewardkit.findings import counted
 from rewardkit.html import cards

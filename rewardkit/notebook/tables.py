@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from rewardkit.analysis.diagnosis import Diagnosis, make_views
-from rewardkit.analysis.grouping import Floats
+from rewardkit.analysis.statistics.groups import Floats
 from rewardkit.notebook.display import Show
 from rewardkit.rewards.fingerprint import describe
 from rewardkit.rewards.reward import Reward

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from rewardkit.analysis.advantages import batch, dapo, dr_grpo, gdpo, grpo, reinforce_pp, rloo
+from rewardkit.analysis.statistics.advantages import batch, dapo, dr_grpo, gdpo, grpo, reinforce_pp, rloo
 
 REWARDS = np.array([1.0, 0.0, 0.0, 3.0, 5.0])
 GROUPS = np.array([0, 0, 0, 1, 1])

@@ -8,7 +8,7 @@ import pytest
 from score_tables import sampled, scores_of
 
 import rewardkit as rk
-from rewardkit.analysis.thresholds import deciding_end
+from rewardkit.analysis.statistics.bootstrap import deciding_end
 from rewardkit.findings import SENTENCES
 
 PROMPTS, SIBLINGS = 100, 8

@@ -9,8 +9,8 @@ import pytest
 import rewardkit as rk
 from rewardkit.analysis.equal_kl import at_equal_kl, interpolated
 from rewardkit.analysis.forecast import LIMITS, forecast
-from rewardkit.analysis.grouping import Bootstrap
-from rewardkit.analysis.selection import best_of
+from rewardkit.analysis.statistics.bootstrap import Bootstrap
+from rewardkit.analysis.statistics.selection import best_of
 
 NAN = float("nan")
 

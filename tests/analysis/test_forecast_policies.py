@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import rewardkit as rk
-from rewardkit.analysis import selection
 from rewardkit.analysis.forecast import forecast
-from rewardkit.analysis.selection import best_of, kl_at_most, numbers_drawn, tilted
+from rewardkit.analysis.statistics import selection
+from rewardkit.analysis.statistics.selection import best_of, kl_at_most, numbers_drawn, tilted
 
 LEVELS = np.array([0.0, 0.25, 0.5, 1.0])
 

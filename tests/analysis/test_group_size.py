@@ -7,8 +7,8 @@ import pytest
 from scipy import optimize, special, stats
 
 import rewardkit as rk
-from rewardkit.analysis.group_size import dead_share
-from rewardkit.analysis.grouping import Bootstrap
+from rewardkit.analysis.statistics.bootstrap import Bootstrap
+from rewardkit.analysis.statistics.dead_share import dead_share
 
 
 def outcomes(seed, rates, size):

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewardkit.analysis.grouping import (
-    Bootstrap,
+from rewardkit.analysis.statistics.bootstrap import Bootstrap
+from rewardkit.analysis.statistics.groups import (
     between_share,
     effective_levels,
     group_stats,

@@ -7,7 +7,7 @@ import pytest
 from score_tables import sampled, scores_of
 
 import rewardkit as rk
-from rewardkit.analysis.influence import group_shares, shapley
+from rewardkit.analysis.statistics.shares import group_shares, shapley
 
 GROUPS = np.repeat([0, 1, 2], [3, 4, 2])
 A = np.array([1.0, 0, 0, 1, 1, 0, 0, 0.5, 0.5])

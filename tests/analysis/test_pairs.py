@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from rewardkit.analysis.pairs import ALL_PAIRS, concordance
+from rewardkit.analysis.statistics.pairs import ALL_PAIRS, concordance
 
 
 def counted(values, order, groups, alike=None):

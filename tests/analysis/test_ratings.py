@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rewardkit.analysis.ratings import Ratings, auc, estimate, kappa, nearest, rank_correlation
+from rewardkit.analysis.statistics.ratings import Ratings, auc, estimate, kappa, nearest, rank_correlation
 
 NAN = math.nan
 YES_NO, THREE = np.array([0.0, 1.0]), np.array([0.0, 0.5, 1.0])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rewardkit.analysis.shape import MOST_VALUES, dip, dip_limit, outlying, two_piles
+from rewardkit.analysis.statistics.shape import MOST_VALUES, dip, dip_limit, outlying, two_piles
 
 SAMPLES = {
     "squares": np.arange(60) ** 2.0,

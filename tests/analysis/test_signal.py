@@ -7,7 +7,7 @@ import pytest
 from score_tables import scores_of
 
 import rewardkit as rk
-from rewardkit.analysis.signal import merged_vectors, moved, sample_size, top_decile
+from rewardkit.analysis.statistics.signal import merged_vectors, moved, sample_size, top_decile
 
 NAN = np.nan
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import rewardkit as rk
-from rewardkit.analysis.pairs import alike
+from rewardkit.analysis.statistics.pairs import alike
 
 STEPS, PROMPTS, SIBLINGS = 6, 20, 4
 

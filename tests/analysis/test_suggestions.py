@@ -185,7 +185,7 @@ def test_what_does_change_the_advantages_says_how_much(good):
     for group in np.unique(groups):
         rows = groups == group
         ranked[rows] = (rankdata(scores[rows]) - 1) / (rows.sum() - 1)
-    from rewardkit.analysis.advantages import grpo
+    from rewardkit.analysis.statistics.advantages import grpo
 
     before, after = grpo(scores, groups), grpo(ranked, groups)
     before, after = before / np.sqrt((before**2).mean()), after / np.sqrt((after**2).mean())

@@ -18,7 +18,7 @@ from trl import GRPOConfig, GRPOTrainer
 from waiting import tiny as reward
 
 import rewardkit as rk
-from rewardkit.analysis.advantages import batch, dr_grpo, gdpo, grpo
+from rewardkit.analysis.statistics.advantages import batch, dr_grpo, gdpo, grpo
 from rewardkit.targets import trl
 from rewardkit.targets.export import export
 

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from rewardkit.analysis.grouping import Floats
+from rewardkit.analysis.statistics.groups import Floats
 from rewardkit.notebook.plots.canvas import BLUE, ORANGE, axes_for, said, settled, titled, too_far, width_of
 from rewardkit.rewards.recorded import is_recorded
 from rewardkit.scoring.scores import Scores

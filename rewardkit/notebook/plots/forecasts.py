@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from rewardkit.analysis.curves import Selection
 from rewardkit.analysis.forecast import Forecast
-from rewardkit.analysis.grouping import Floats
+from rewardkit.analysis.statistics.curves import Selection
+from rewardkit.analysis.statistics.groups import Floats
 from rewardkit.errors import InputError, did_you_mean
 from rewardkit.findings import percent
 from rewardkit.notebook.plots.canvas import (

@@ -12,7 +12,7 @@ import numpy as np
 import traitlets
 from numpy.typing import NDArray
 
-from rewardkit.analysis.grouping import Floats
+from rewardkit.analysis.statistics.groups import Floats
 from rewardkit.analysis.view import View
 from rewardkit.errors import InputError
 from rewardkit.notebook.workbench.figures import Figures, figures_of

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.analysis.grouping import Floats
-from rewardkit.analysis.pairs import concordance
+from rewardkit.analysis.statistics.groups import Floats
+from rewardkit.analysis.statistics.pairs import concordance
 from rewardkit.analysis.view import TINY, View
 
 __all__ = ["Figures", "figures_of", "turned"]

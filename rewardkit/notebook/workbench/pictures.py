@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rewardkit.analysis.grouping import Floats
+from rewardkit.analysis.statistics.groups import Floats
 from rewardkit.notebook.workbench.figures import Figures
 
 __all__ = ["group_svg", "histogram_svg"]

@@ -11,7 +11,7 @@ import numpy as np
 import regex as engine
 from numpy.typing import NDArray
 
-from rewardkit.analysis.grouping import Floats
+from rewardkit.analysis.statistics.groups import Floats
 from rewardkit.errors import InputError, did_you_mean, preview
 from rewardkit.primitives.expressions import compiled
 from rewardkit.probes.suspects.likeness import ALIKE, RARE_TRAIT, likeness

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rewardkit.analysis.grouping import Floats
 from rewardkit.analysis.matched import match_rows
+from rewardkit.analysis.statistics.groups import Floats
 from rewardkit.analysis.view import TINY
 from rewardkit.findings import counted, percent
 from rewardkit.html.markup import number

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rewardkit.analysis.context import numbers, truths
-from rewardkit.analysis.grouping import Floats
+from rewardkit.analysis.statistics.groups import Floats
 from rewardkit.analysis.view import TINY, View
 from rewardkit.primitives.extract.letters import read_choice
 from rewardkit.primitives.texts import normal_text

@@ -14,8 +14,9 @@ from rewardkit.analysis import finite
 from rewardkit.analysis.asked import check_label, check_seed, names_of
 from rewardkit.analysis.context import numbers
 from rewardkit.analysis.diagnosis import make_views
-from rewardkit.analysis.grouping import Bootstrap, Floats, within
 from rewardkit.analysis.slices import MOST_ASKED, MOST_VALUES
+from rewardkit.analysis.statistics.bootstrap import Bootstrap
+from rewardkit.analysis.statistics.groups import Floats, within
 from rewardkit.analysis.thresholds import FEWEST_GROUPS
 from rewardkit.analysis.view import View
 from rewardkit.errors import InputError, did_you_mean, preview

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.analysis.grouping import Codes, Floats, group_stats, within
+from rewardkit.analysis.statistics.groups import Codes, Floats, group_stats, within
 from rewardkit.primitives.weights import aggregate
 
 __all__ = ["MOST_COMPONENTS", "group_shares", "shapley"]

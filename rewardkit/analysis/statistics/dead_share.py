@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.analysis.grouping import Bootstrap, Codes, Floats
+from rewardkit.analysis.statistics.bootstrap import Bootstrap
+from rewardkit.analysis.statistics.groups import Codes, Floats
 from rewardkit.errors import InputError, preview
 from rewardkit.findings import counted
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.analysis.grouping import Codes, Floats
+from rewardkit.analysis.statistics.groups import Codes, Floats
 from rewardkit.findings import counted
 
 __all__ = ["Estimate", "Ratings", "auc", "estimate", "kappa", "nearest", "rank_correlation"]

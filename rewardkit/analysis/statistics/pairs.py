@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.analysis.grouping import Codes, Floats
+from rewardkit.analysis.statistics.groups import Codes, Floats
 
 __all__ = ["alike", "concordance", "marks_of"]
 

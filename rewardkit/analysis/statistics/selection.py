@@ -13,7 +13,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.analysis.grouping import ZERO_STD, Bootstrap, Codes, Floats
+from rewardkit.analysis.statistics.bootstrap import Bootstrap
+from rewardkit.analysis.statistics.groups import ZERO_STD, Codes, Floats
 
 __all__ = ["Siblings", "Sums", "add_up", "best_of", "kl_at_most", "numbers_drawn", "siblings_of", "tilted"]
 

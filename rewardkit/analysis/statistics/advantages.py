@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rewardkit.analysis.grouping import Codes, Floats, GroupStats, group_stats, within
+from rewardkit.analysis.statistics.groups import Codes, Floats, GroupStats, group_stats, within
 
 __all__ = ["batch", "dapo", "dr_grpo", "gdpo", "grpo", "reinforce_pp", "rloo"]
 

@@ -9,8 +9,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.analysis.grouping import Bootstrap, Floats
-from rewardkit.analysis.selection import Siblings, Sums, kl_at_most
+from rewardkit.analysis.statistics.bootstrap import Bootstrap
+from rewardkit.analysis.statistics.groups import Floats
+from rewardkit.analysis.statistics.selection import Siblings, Sums, kl_at_most
 
 __all__ = ["FEWEST", "Curve", "Place", "Selection", "band", "best_of_view", "tilted_view"]
 

@@ -1,0 +1,1 @@
+"""Statistics of scores, groups and prompts: arrays in, arrays out."""
