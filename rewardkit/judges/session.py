@@ -190,7 +190,6 @@ class Session:
 
     async def send(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """One request and its answer; a server that refuses a form of schema is asked in the next."""
-        import httpx
         import openai
 
         form, sent = self.form, dict(request)
@@ -198,13 +197,13 @@ class Session:
             sent["response_format"] = SCHEMA_FORMS[form](sent["response_format"])
         sent = {name: value for name, value in sent.items() if value is not None}
         try:
-            raw = await self.connected().post("/chat/completions", body=sent, cast_to=httpx.Response)
+            text: str = await self.connected().post("/chat/completions", body=sent, cast_to=str)
         except openai.APIStatusError as error:
             if "response_format" not in sent or not refuses_schema(error.status_code, str(error)):
                 raise
             self.form = max(self.form, form + 1)  # calls under way together are refused together
             return await self.send(request)
-        return read_answer(raw.text)
+        return read_answer(text)
 
     def connected(self) -> Any:
         """The client; what it repeats waits for another turn."""
