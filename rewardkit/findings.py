@@ -13,12 +13,27 @@ from dataclasses import dataclass, fields
 from itertools import islice
 from typing import Any
 
-__all__ = ["PROBED", "SENTENCES", "SEVERITIES", "Example", "Finding", "as_code", "counted", "percent"]
+__all__ = [
+    "PROBED",
+    "SENTENCES",
+    "SEVERITIES",
+    "SEVERITY_MARKS",
+    "Example",
+    "Finding",
+    "as_code",
+    "counted",
+    "percent",
+    "with_interval",
+]
 
 SEVERITIES = ("high", "warn", "info")
+SEVERITY_MARKS = {"high": "\u25cf high", "warn": "\u25b2 warn", "info": "\u25cb info"}
+"""Shapes say it without colour."""
 
-SENTENCES: dict[str, Callable[[Mapping[str, Any]], str]] = {}
-"""Code of a diagnosis -> what its evidence says, behind "component 'x'" or "the reward"."""
+Says = Callable[[str, Mapping[str, Any]], str]
+
+SENTENCES: dict[str, tuple[Says, Says]] = {}
+"""Code of a diagnosis -> what is said of whom by its evidence, and what to do about it."""
 
 PROBED: dict[str, Callable[[Finding], str]] = {}
 """Code of a probe's finding, or the ``kind`` of its evidence -> its sentences, without its component."""
@@ -118,14 +133,13 @@ class Finding:
         """What was found and what it does to training: a sentence; of a probe two or three short ones."""
         if self.family:
             return self._probed
-        who = f"component {self.component!r}" if self.component else "the reward"
-        text = f"[{self.part}] " * bool(self.part) + f"{who} {self._says}"
-        return f"{text[0].upper()}{text[1:]}{self._inconclusive}"
-
-    @property
-    def _says(self) -> str:
-        says = SENTENCES.get(self.code)
-        return says(self.evidence) if says else str(self.evidence.get("says", self.code))
+        if self.code not in SENTENCES:
+            return str(self.evidence.get("says", self.code))
+        says, advice = SENTENCES[self.code]
+        who = f"Component {self.component!r}" if self.component else "The reward"
+        where = f"[{self.part}]" if self.part else ""
+        then = self._inconclusive or advice(who, self.evidence)
+        return " ".join(filter(None, (where, says(who, self.evidence), then)))
 
     @property
     def _probed(self) -> str:
@@ -140,17 +154,18 @@ class Finding:
         if not self.evidence.get("inconclusive"):
             return ""
         if few := self.evidence.get("too_few"):
-            are = "is" if few == 1 else "are"
-            return f" (inconclusive: {counted(few, 'group')} {are} too few for a verdict)"
-        low_high, needed = self.evidence.get("compared_interval"), self.evidence.get("n_needed")
-        what = "what was compared, {} to {},".format(*map(percent, low_high)) if low_high else "the interval"
-        more = f"; about {float(f'{needed:.2g}'):,.0f} prompts would decide" if needed else ""
-        return f" (inconclusive: {what} reaches across the threshold of {self.threshold:g}{more})"
+            return (
+                f"Inconclusive: {counted(few, 'group')} {'is' if few == 1 else 'are'} too few for a verdict."
+            )
+        if needed := self.evidence.get("n_needed"):
+            return f"Inconclusive: too few prompts (about {float(f'{needed:.2g}'):,.0f} needed)."
+        return "Inconclusive: the interval includes the threshold."
 
     @property
     def order(self) -> tuple[int, float]:
-        """What findings are sorted by, the worst first: severity, then risk."""
-        return SEVERITIES.index(self.severity), -float(self.evidence.get("risk", 0.0))
+        """What findings are sorted by, the worst first: severity, then risk, or what it costs."""
+        worth = self.evidence.get("risk", self.evidence.get("cost", 0.0))
+        return SEVERITIES.index(self.severity), -float(worth)
 
     @property
     def key(self) -> str:
@@ -205,6 +220,13 @@ def percent(share: float) -> str:
     if abs(shown) < 0.05:
         return "0 %" if abs(shown) < 1e-9 else "under 0.1 %"
     return f"{shown:.0f} %" if abs(shown) >= 10 else f"{shown:.1f} %"
+
+
+def with_interval(evidence: Mapping[str, Any]) -> str:
+    """The measured value as a share, and its interval where it has one."""
+    low, high = evidence.get("interval", (math.nan, math.nan))
+    around = "" if math.isnan(low) else f" ({percent(low)} to {percent(high)})"
+    return f"{percent(evidence.get('value', math.nan))}{around}"
 
 
 def as_code(value: Any, longest: int = 400) -> str:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rewardkit as rk
-from rewardkit.analysis.rendering import SEVERITY_MARKS
+from rewardkit.findings import SEVERITY_MARKS
 from rewardkit.html import cards, markup
 
 EVIL = (

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.analysis.log_findings import ATOL, RTOL
+from rewardkit.analysis.findings.log import ATOL, RTOL
 from rewardkit.analysis.matched import Matched
 from rewardkit.analysis.statistics.groups import ZERO_STD, Codes, Floats, group_stats, tie_rate
 

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rewardkit.analysis import rendering
 from rewardkit.analysis.agreement import advantage_signs, group_signal, rank_agreement, reward_deltas
 from rewardkit.analysis.case_changes import case_changes
 from rewardkit.analysis.definition_changes import Change, definition_changes, unseen_sources
@@ -21,6 +20,7 @@ from rewardkit.analysis.matched import match_rows, side_by_side
 from rewardkit.analysis.statistics.groups import Codes
 from rewardkit.errors import InputError, preview
 from rewardkit.findings import SEVERITIES, Finding, percent
+from rewardkit.html import markup
 from rewardkit.rewards.training import Training
 from rewardkit.scoring.cases import Case
 from rewardkit.scoring.scores import Scores
@@ -130,7 +130,7 @@ class Comparison:
         }
 
     def _repr_html_(self) -> str:
-        return rendering.outlined(repr(self))
+        return markup.outlined(repr(self))
 
     def __repr__(self) -> str:
         names = [f"{side.scores.reward.name!r}" for side in (self.a, self.b)]

@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rewardkit.analysis.finite import held
-from rewardkit.analysis.statistics.groups import Floats
+from rewardkit.analysis.statistics.groups import Floats, finite
 from rewardkit.errors import InputError, did_you_mean, preview
 from rewardkit.rollouts.logs.log import numeric
 from rewardkit.rollouts.values import column_values
@@ -115,7 +114,7 @@ def _label(table: pd.DataFrame, name: str, components: Sequence[str]) -> tuple[F
         found = next((value for value in given if value is not None), None)
         said = "" if found is None else f" but {preview(found)}; make a column of true and false of it"
         return None, f"{name!r} holds no numbers{said}"
-    values = held(np.array([np.nan if value is None else value for value in given], dtype=float))
+    values = finite(np.array([np.nan if value is None else value for value in given], dtype=float))
     levels = np.unique(values[~np.isnan(values)])
     if len(levels) != 2:
         found = ", ".join(f"{level:g}" for level in levels[:5]) + (" ..." if len(levels) > 5 else "")
@@ -148,4 +147,4 @@ def truths(values: list[Any]) -> list[Any]:
 
 def numbers(column: pd.Series) -> Floats:
     """A column as numbers, NaN where it has none, or an infinite one."""
-    return held(np.asarray(pd.to_numeric(column, errors="coerce"), dtype=float))
+    return finite(np.asarray(pd.to_numeric(column, errors="coerce"), dtype=float))

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from rewardkit.analysis.findings.components import OFTEN
+from rewardkit.analysis.findings.rule import FEWEST_GROUPS
 from rewardkit.analysis.measured import halves, off
 from rewardkit.analysis.proposal import Proposal, reweighed
-from rewardkit.analysis.thresholds import FEWEST_GROUPS, OFTEN
 from rewardkit.analysis.view import View
 from rewardkit.findings import percent
 from rewardkit.scoring.scores import Scores

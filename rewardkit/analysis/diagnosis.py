@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -12,26 +11,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rewardkit.analysis import (
-    component_findings,
-    finite,
-    hacking_findings,
-    log_findings,
-    rendering,
-    reward_findings,
-    slices,
-    spread_findings,
-    step_findings,
-)
-from rewardkit.analysis.asked import check_label, check_seed, names_of
-from rewardkit.analysis.highest import highest
-from rewardkit.analysis.signal import signal_of
+from rewardkit.analysis import rendering, slices
+from rewardkit.analysis.arguments import check_label, check_seed, names_of
+from rewardkit.analysis.findings import RULES, THRESHOLDS
+from rewardkit.analysis.findings.log import not_finite, of_log, only_finite
+from rewardkit.analysis.findings.rule import findings_of
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
 from rewardkit.analysis.statistics.dead_share import DeadShare, dead_share
-from rewardkit.analysis.statistics.groups import between_share, group_stats
-from rewardkit.analysis.thresholds import THRESHOLDS
-from rewardkit.analysis.view import View
-from rewardkit.analysis.views import make_view
+from rewardkit.analysis.tables import component_row, highest, signal_of
+from rewardkit.analysis.view import View, make_view
 from rewardkit.errors import Cancelled, InputError, did_you_mean, preview
 from rewardkit.findings import SEVERITIES, Finding
 from rewardkit.rewards.plan import Part
@@ -81,7 +69,7 @@ class Diagnosis:
         share of the variance that lies between groups, which group advantages never see, ``dead_groups`` the
         share of groups whose siblings all got the same score.
         """
-        return pd.DataFrame([_component_row(view, name) for view in self.views for name in view.names])
+        return pd.DataFrame([component_row(view, name) for view in self.views for name in view.names])
 
     @cached_property
     def group_signal(self) -> pd.DataFrame:
@@ -149,16 +137,12 @@ class Diagnosis:
     def _repr_html_(self) -> str:
         return rendering.page(self)
 
+    def text(self, *, verbose: bool = False) -> str:
+        """A verdict and the three findings that matter most; `verbose`: all of them."""
+        return rendering.diagnosis_text(self, verbose=verbose)
+
     def __repr__(self) -> str:
-        counts = Counter(finding.severity for finding in self.findings)
-        heads = (
-            ", ".join(f"{counts[severity]} {severity}" for severity in SEVERITIES if counts[severity])
-            or "nothing found"
-        )
-        lines = [f"diagnosis of {self.scores.reward.name!r} on {len(self.scores)} rollouts: {heads}"]
-        return "\n".join(
-            [*lines, *(f"  {item.severity:<4}  {item.code}: {item.sentence}" for item in self.findings)]
-        )
+        return self.text()
 
 
 def diagnose(
@@ -180,7 +164,7 @@ def diagnose(
     as well, by itself (data_source, task, policy and step, where the rollouts have them and siblings share
     them), at a level that holds for all of them together; what is true of the whole is not said again.
     Intervals are a bootstrap over prompts, seeded. `thresholds` overrides entries of
-    `analysis.thresholds.THRESHOLDS`. A route is diagnosed one reward at a time. Scores and rewards that
+    `analysis.findings.THRESHOLDS`. A route is diagnosed one reward at a time. Scores and rewards that
     float32 does not hold count as not judged, in the `scores` of the diagnosis as well. InputError: unknown
     setting or threshold, a column `by` that differs among siblings or has too many values, a route without a
     reward for any row. `progress` is told the share of the work that is done, from 0 to 1, and says whether
@@ -193,72 +177,40 @@ def diagnose(
     check_label(label)
     check_seed(seed)
     columns = names_of(columns, "columns") if columns is not None else None
-    found = finite.find(scores, seed=seed)
-    scores = finite.finite(scores)
+    found = not_finite(scores, seed=seed)
+    scores = only_finite(scores)
     training = Training.of(training)
     options: dict[str, Any] = {"training": training, "label": label, "columns": columns, "seed": seed}
     views = make_views(scores, thresholds=thresholds, **options)
     names = slices.chosen(scores, by)
     wholes = [Part(view.part, view.reward, view.rows) for view in views]
     sliced = [slices.parts_of(scores, whole, names) for whole in wholes]
-    steps = _Steps(progress, sum(len(part.rows) for part in chain(wholes, *sliced)))
-    found += [finding for view in views for finding in _findings(view, steps)]
+    total, done = sum(len(part.rows) for part in chain(wholes, *sliced)) * len(RULES), 0
+
+    def looked_at(rows: int) -> None:
+        nonlocal done
+        done += rows
+        if progress is not None and not progress(min(done / max(total, 1), 1.0)):
+            raise Cancelled("the diagnosis was cancelled")
+
+    for view in views:
+        found += findings_of(view, RULES, looked_at)
 
     def of(part: Part, tests: int) -> list[Finding]:
         view = make_view(scores, part, thresholds=views[0].thresholds, tests=tests, **options)
-        return _findings(view, steps)
+        return findings_of(view, RULES, looked_at)
 
     for view, parts in zip(views, sliced, strict=True):
         said = [item for item in found if item.part == view.part]
         found += slices.news(parts, said, of)
     found += _unmatched(scores, views)
-    order = {severity: place for place, severity in enumerate(SEVERITIES)}
-    ranked = sorted(found, key=lambda item: (order[item.severity], bool(item.evidence.get("inconclusive"))))
-    of_log = log_findings.find(scores)  # first: where the log says otherwise, all else is of another reward
-    first = [finding for finding in of_log if finding.severity != "info"]
-    ranked = [*first, *ranked, *(finding for finding in of_log if finding.severity == "info")]
+    ranked = sorted(
+        found, key=lambda item: (item.order[0], bool(item.evidence.get("inconclusive")), item.order)
+    )
+    log = of_log(scores)  # first: where the log says otherwise, all else is of another reward
+    first = [item for item in log if item.severity != "info"]
+    ranked = [*first, *ranked, *(item for item in log if item.severity == "info")]
     return Diagnosis(scores, tuple(ranked), training, seed, views, tuple(names))
-
-
-MODULES = (reward_findings, spread_findings, component_findings, hacking_findings, step_findings)
-
-
-@dataclass
-class _Steps:
-    """What is done of `total` rows that each module of findings looks at."""
-
-    progress: Callable[[float], bool] | None
-    total: int
-    done: float = 0.0
-
-    def add(self, rows: int) -> None:
-        """One module has looked at so many rows. Cancelled: no more is wanted."""
-        self.done += rows / len(MODULES)
-        if self.progress is not None and not self.progress(min(self.done / max(self.total, 1), 1.0)):
-            raise Cancelled("the diagnosis was cancelled")
-
-
-def _findings(view: View, steps: _Steps) -> list[Finding]:
-    found: list[Finding] = []
-    for module in MODULES:
-        found += module.find(view)
-        steps.add(len(view))
-    cancel = [
-        item.evidence["components"].split(", ")
-        for item in found
-        if item.code == "opposed" and not item.evidence.get("inconclusive")
-    ]
-
-    def told(item: Finding) -> bool:
-        """Whether that components cancel has been said of the reward already."""
-        pair = {item.component, item.evidence.get("other")}
-        return (
-            item.code == "redundant"
-            and item.evidence["sign"] < 0
-            and any(pair <= set(names) for names in cancel)
-        )
-
-    return [item for item in found if not told(item)]
 
 
 def _unmatched(scores: Scores, views: tuple[View, ...]) -> list[Finding]:
@@ -278,7 +230,7 @@ def _unmatched(scores: Scores, views: tuple[View, ...]) -> list[Finding]:
     prompts = scores.rollouts.prompts
     interval = Bootstrap(prompts, seed=seed).interval([rows, np.ones(len(scores))], prompts)
     reason = f"no reward for {column}={named}"
-    evidence = {"value": share, "interval": interval, "rows": len(left), "reason": reason}
+    evidence = {"value": share, "interval": interval, "rows": len(left), "reason": reason, "paid": False}
     ids = tuple(scores.table["rollout_id"].iloc[left[:5]])
     return [Finding("abstentions", severity, None, evidence, len(scores), limit, ids)]
 
@@ -296,7 +248,7 @@ def make_views(
 
     What is not finite counts as not judged. Errors as in `diagnose`.
     """
-    scores, training = finite.finite(scores), Training.of(training)
+    scores, training = only_finite(scores), Training.of(training)
     for name in thresholds or {}:
         if name not in THRESHOLDS:
             raise InputError(
@@ -315,27 +267,3 @@ def make_views(
         make_view, scores, training=training, seed=seed, thresholds=limits, label=label, columns=columns
     )
     return tuple(map(make, parts))
-
-
-def _component_row(view: View, name: str) -> dict[str, Any]:
-    item, scores = view.components[name], view.scores[name]
-    known = scores[~np.isnan(scores)]
-    low, high = view.span(name)
-    stats = group_stats(scores, view.groups)
-    counted = stats.live.sum() + stats.dead.sum()
-    row: dict[str, Any] = {"part": view.part} if view.part else {}
-    return row | {
-        "component": name,
-        "weight": float(item.weight),
-        "effective_weight": view.effective_weights.get(name, float("nan")),
-        "sign_influence": view.sign_influence[name],
-        **view.counts(name),
-        "mean": known.mean() if len(known) else np.nan,
-        "std": known.std(ddof=1) if len(known) > 1 else np.nan,
-        "lowest": known.min() if len(known) else np.nan,
-        "highest": known.max() if len(known) else np.nan,
-        "at_minimum": (known == low).mean() if len(known) else np.nan,
-        "at_maximum": (known == high).mean() if len(known) else np.nan,
-        "between": between_share(scores, view.groups),
-        "dead_groups": stats.dead.sum() / counted if counted else np.nan,
-    }

@@ -11,12 +11,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rewardkit.analysis import advice
-from rewardkit.analysis.asked import check_label, check_seed, names_of
+from rewardkit.analysis.arguments import check_label, check_seed, names_of
 from rewardkit.analysis.context import truths
-from rewardkit.analysis.finite import endless, held
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
 from rewardkit.analysis.statistics.curves import Place, Selection, best_of_view, tilted_view
-from rewardkit.analysis.statistics.groups import Floats, GroupStats, group_stats
+from rewardkit.analysis.statistics.groups import Floats, GroupStats, finite, group_stats, overflows
 from rewardkit.analysis.statistics.selection import add_up, numbers_drawn, siblings_of
 from rewardkit.errors import InputError, did_you_mean, preview
 from rewardkit.findings import counted, percent
@@ -154,7 +153,7 @@ def forecast(
     check_label(label)
     check_seed(seed)
     training = Training.of(training)
-    rewards = held(scores.rewards)
+    rewards = finite(scores.rewards)
     figures, notes = _figures(scores, rewards, label, names_of(columns, "columns"))
     prompts = scores.rollouts.prompts
     siblings, bootstrap = siblings_of(rewards, scores.groups, prompts), Bootstrap(prompts, seed=seed)
@@ -256,7 +255,7 @@ def _matrix(figures: Figures, judged: NDArray[np.intp]) -> tuple[Floats, dict[st
 
 def _reward_notes(rewards: Floats, empty: int) -> list[str]:
     notes = []
-    for what, rows in (("no reward", np.isnan(rewards)), ("an infinite reward", endless(rewards))):
+    for what, rows in (("no reward", np.isnan(rewards)), ("an infinite reward", overflows(rewards))):
         if rows.any():
             notes.append(f"{rows.sum()} of {len(rewards)} rows have {what}, and are never picked")
     if empty and not np.isnan(rewards).all():

@@ -11,9 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rewardkit.analysis.diagnosis import Diagnosis
-from rewardkit.analysis.finite import endless
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
-from rewardkit.analysis.statistics.groups import Codes, Floats
+from rewardkit.analysis.statistics.groups import Codes, Floats, overflows
 from rewardkit.analysis.view import SHOWN_IDS
 from rewardkit.errors import InputError
 from rewardkit.findings import percent
@@ -116,7 +115,7 @@ def match_rows(a: Scores, b: Scores) -> tuple[tuple[Codes, Codes], dict[str, Any
     )
     other = ids[0][rows[0]][first != second]
     _check_same(a, b, rows, ids[0][rows[0]][:1].tolist()[0], float((first == second).mean()))
-    infinite = [endless(scores.rewards[own]) for scores, own in zip((a, b), rows, strict=True)]
+    infinite = [overflows(scores.rewards[own]) for scores, own in zip((a, b), rows, strict=True)]
     return rows, {
         "matched": len(rows[0]),
         "only_a": len(left[0]),

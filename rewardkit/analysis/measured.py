@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from rewardkit.analysis.statistics.groups import Floats, group_stats
 from rewardkit.analysis.statistics.pairs import concordance
-from rewardkit.analysis.view import TINY, View
-from rewardkit.analysis.views import make_view
+from rewardkit.analysis.view import TINY, View, make_view
 from rewardkit.rewards.plan import Part
 from rewardkit.scoring.scores import Scores
 

@@ -11,7 +11,7 @@ import numpy as np
 from rewardkit.analysis.changes import Change, why_not_run
 from rewardkit.analysis.declared import weights_for_influence
 from rewardkit.analysis.dependents import moved_by, only_run
-from rewardkit.analysis.hacking_findings import OF_LENGTH
+from rewardkit.analysis.findings.shortcuts import measures_length
 from rewardkit.analysis.measured import view_of
 from rewardkit.analysis.proposal import Found, Proposal, reweighed
 from rewardkit.analysis.statistics.groups import group_stats
@@ -23,7 +23,6 @@ from rewardkit.primitives import measure
 from rewardkit.primitives.gates import gate
 from rewardkit.primitives.verify import closeness
 from rewardkit.rewards.component import Component
-from rewardkit.rewards.fingerprint import describe
 from rewardkit.scoring.scores import Scores
 
 __all__ = ["prediction_column", "proposed"]
@@ -200,7 +199,7 @@ def _soften(view: View, scores: Scores, codes: Found, notes: list[str]) -> list[
     for name, item in view.components.items():
         blamed = ("length_bias", None) in codes or ("dominant", name) in codes
         options = _softer(item.function)
-        known = describe(item.function).startswith(OF_LENGTH)
+        known = measures_length(item)
         if not (blamed and item.weight and (options or known)):
             continue
         if reason := why_not_run(scores.reward, {name}):

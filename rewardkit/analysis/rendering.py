@@ -1,28 +1,77 @@
-"""How a diagnosis looks in a notebook: a short page of escaped HTML."""
+"""How a diagnosis looks: a few lines for a terminal, and a short page of escaped HTML for a notebook."""
 
 from __future__ import annotations
 
 import math
+import textwrap
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rewardkit.analysis.view import View
-from rewardkit.findings import Finding, counted, percent
-from rewardkit.html.markup import card, escaped, folded, listed, outlined, table
+from rewardkit.findings import SEVERITIES, SEVERITY_MARKS, Finding, counted, percent
+from rewardkit.html.excerpts import one_line
+from rewardkit.html.markup import card, escaped, folded, listed, table
 
 if TYPE_CHECKING:
     from rewardkit.analysis.diagnosis import Diagnosis
 
-__all__ = ["SEVERITY_MARKS", "outlined", "page"]
+__all__ = ["diagnosis_text", "page", "wrapped"]
 
-SEVERITY_MARKS = {"high": "\u25cf high", "warn": "\u25b2 warn", "info": "\u25cb info"}
-"""Shapes say it without colour."""
+FULL = 3
+"""Findings that are told in full; the others are named."""
 SHOWN = 12
-"""Findings; the others are counted."""
+"""Findings of a page; the others are counted."""
 LONGEST = 800
 """Characters of a sentence, which may quote what a completion made a component say."""
 OPEN = 8
 """Components up to which their table is open."""
+WIDTH, INDENT = 110, 7 * " "  # of a line in a terminal, and below the mark of a severity
+READY = {"high": "not ready", "warn": "usable", "info": "fine", None: "fine"}
+COUNTED = {"high": "grave finding", "warn": "warning", "info": "note"}
+
+
+def wrapped(text: str, indent: str = INDENT) -> str:
+    """A paragraph for a terminal, its further lines indented."""
+    return textwrap.fill(one_line(text, LONGEST), WIDTH, subsequent_indent=indent)
+
+
+def _verdict(diagnosis: Diagnosis) -> str:
+    """Whether the reward is ready, what was found, and on what."""
+    counts = Counter(item.severity for item in diagnosis.findings)
+    found = ", ".join(counted(counts[name], COUNTED[name]) for name in SEVERITIES if counts[name])
+    ready = READY[diagnosis.worst]
+    if ready == "fine" and any(item.code == "not_enough" for item in diagnosis.findings):
+        ready = "too few rollouts to say"
+    return f"{one_line(diagnosis.scores.reward.name)}: {ready}. {found or 'Nothing found'}."
+
+
+def _signal(view: View) -> str:
+    """How many groups have a signal."""
+    where = f"[{view.part}] " if view.part else ""
+    if not view.several:
+        return f"{where}No group has two completions with a reward, so there is no advantage."
+    live = 1 - int(view.dead.sum()) / view.several
+    return f"{where}{percent(live)} of {counted(view.several, 'group')} have a signal."
+
+
+def _named(findings: Sequence[Finding]) -> str:
+    """Codes and how often each."""
+    counts = Counter(item.code for item in findings)
+    return ", ".join(code if count == 1 else f"{code} ({count})" for code, count in counts.items())
+
+
+def diagnosis_text(diagnosis: Diagnosis, *, verbose: bool) -> str:
+    """The verdict and the findings that matter most, or all."""
+    views, rows = diagnosis.views, f"{counted(len(diagnosis.scores), 'rollout')}, {diagnosis.training}."
+    lines = [_verdict(diagnosis), wrapped(" ".join([rows, *map(_signal, views[:FULL])]), "")]
+    alarms = [item for item in diagnosis.findings if item.severity != "info"]
+    shown = diagnosis.findings if verbose else alarms[:FULL]
+    lines += [wrapped(f"{SEVERITY_MARKS[item.severity]} {item.code}: {item.sentence}") for item in shown]
+    left = [item for item in diagnosis.findings if item not in shown]
+    if left:
+        lines += [wrapped(f"Also: {_named(left)}. All of it: diagnosis.text(verbose=True).")]
+    return "\n".join(lines)
 
 
 def page(diagnosis: Diagnosis) -> str:
@@ -30,54 +79,32 @@ def page(diagnosis: Diagnosis) -> str:
 
     It has no colours of its own, so that it reads on a light and on a dark page.
     """
-    reward, scores = diagnosis.scores.reward, diagnosis.scores
     weighty = [item for item in diagnosis.findings if item.severity != "info"]
     minor = [item for item in diagnosis.findings if item.severity == "info"]
-    shown = weighty[:SHOWN]
-    left = len(weighty) - len(shown)
-    said = f"{_counts(diagnosis)}; {len(scores):,} rollouts, advantages as of {diagnosis.training}"
+    more = weighty[FULL:]
+    said = f"{counted(len(diagnosis.scores), 'rollout')}, {diagnosis.training}"
     parts = [
-        *(f"<p>{_signal(view)}</p>" for view in diagnosis.views),
-        _findings(shown),
-        f"<p>and {left} more in <code>diagnosis.findings</code></p>" if left else "",
-        folded(f"{len(minor)} for information", _list(minor)) if minor else "",
+        *(f"<p>{escaped(_signal(view))}</p>" for view in diagnosis.views),
+        _findings(weighty[:FULL]),
+        folded(counted(len(more), "more warning"), _findings(more)) if more else "",
+        folded(counted(len(minor), "note"), _list(minor)) if minor else "",
         *(_components(view) for view in diagnosis.views),
-        "<p><code>rk.suggest(diagnosis)</code> says what could be changed, "
+        "<p><code>rk.suggest(diagnosis)</code> says what to change, "
         "<code>rk.forecast(scores)</code> what this reward selects for.</p>",
     ]
-    return card(f"Diagnosis of {reward.name}", "".join(parts), said=said)
-
-
-def _counts(diagnosis: Diagnosis) -> str:
-    counts = {
-        severity: sum(item.severity == severity for item in diagnosis.findings) for severity in SEVERITY_MARKS
-    }
-    return ", ".join(f"{counts[name]} {mark}" for name, mark in SEVERITY_MARKS.items() if counts[name]) or (
-        "nothing found"
-    )
+    return card(f"Diagnosis of {_verdict(diagnosis)}", "".join(parts), said=said)
 
 
 def _findings(findings: Sequence[Finding]) -> str:
-    if not findings:
-        return ""
     rows = [(SEVERITY_MARKS[item.severity], item.code, item.sentence) for item in findings]
-    return table(("severity", "finding", "what it does"), rows, limit=LONGEST)
+    header = ("severity", "finding", "what it does, and what to do")
+    return table(header, rows, limit=LONGEST, most=SHOWN) if rows else ""
 
 
 def _list(findings: Sequence[Finding]) -> str:
     lines = (f"{escaped(item.code)}: {escaped(item.sentence, limit=LONGEST)}" for item in findings[:SHOWN])
     left = len(findings) - SHOWN
     return listed(lines) + (f"<p>and {left} more</p>" if left > 0 else "")
-
-
-def _signal(view: View) -> str:
-    dead, several = int(view.dead.sum()), int((view.dead | view.live).sum())
-    where = f"{escaped(view.part)}: " if view.part else ""
-    if not several:
-        return f"{where}no group has two siblings with a reward, so that there is no advantage"
-    live = percent(1 - dead / several)
-    groups = f"{counted(several, 'group')} {'has' if several == 1 else 'have'}"
-    return f"{where}{live} of {groups} a signal; the siblings of the others all earn the same"
 
 
 def _components(view: View) -> str:
@@ -88,12 +115,18 @@ def _components(view: View) -> str:
             name,
             f"{view.components[name].weight:g}",
             percent(view.declared_weights[name]),
-            percent(held[name]) if name in held else "-",
-            percent(turns[name]) if not math.isnan(turns[name]) else "-",
+            percent(held.get(name, math.nan)),
+            percent(turns[name]),
         )
         for name in view.names
     ]
-    header = ("component", "weight", "declared share", "share of the advantage", "signs that turn without it")
+    header = (
+        "component",
+        "weight",
+        "declared share",
+        "share of the advantage",
+        "signs that change without it",
+    )
     what = f"Components of {view.part}" if view.part else "Components"
     body = table(header, rows, numeric=header[1:])
     return folded(f"{what}: weights declared and effective", body, is_open=len(rows) <= OPEN)

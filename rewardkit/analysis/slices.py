@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from rewardkit.analysis.asked import names_of
+from rewardkit.analysis.arguments import names_of
+from rewardkit.analysis.findings.rule import FEWEST_GROUPS
 from rewardkit.analysis.statistics.groups import Codes
-from rewardkit.analysis.thresholds import FEWEST_GROUPS
 from rewardkit.errors import InputError, did_you_mean
 from rewardkit.findings import Finding
 from rewardkit.rewards.plan import Part
@@ -23,25 +22,11 @@ __all__ = ["chosen", "news", "parts_of", "rows_by", "usable"]
 
 USUAL = ("data_source", "task", "policy", "step")
 """Columns that are looked at where none are named."""
-TOLD = (
-    "zero_std_groups",
-    "errors",
-    "abstentions",
-    "out_of_range",
-    "constant",
-    "dead",
-    "sparse",
-    "starved",
-    "saturated",
-    "opposed",
-    "label_disagrees",
-    "length_bias",
-    "column_bias",
-    "truncated_paid",
-)
-"""What is told of a slice: where it gets no signal, no score, or is paid for something else. Our choice."""
 SHAPES = ("constant", "dead", "sparse", "starved", "saturated")
 """What is no fault by itself of a component beside the task: a kind of prompt may not call for it."""
+TOLD = (*SHAPES, "zero_std_groups", "errors", "abstentions", "out_of_range", "opposed", "label_disagrees",
+        "length_bias", "column_bias", "truncated_paid")  # fmt: skip
+"""What is told of a slice: where it gets no signal, no score, or is paid for something else. Our choice."""
 MOST_VALUES = 30
 """Of a column; one with more is no slice where it was not asked for. Our choice."""
 MOST_ASKED = 500
@@ -55,24 +40,25 @@ def chosen(scores: Scores, names: Sequence[str] | None) -> list[str]:
     """
     known = list(map(str, scores.rollouts.table.columns))
     if names is None:
-        there = [name for name in USUAL if name in known and name not in scores.reward.split_by]
-        return usable(scores, there)
+        return usable(
+            scores, [name for name in USUAL if name in known and name not in scores.reward.split_by]
+        )
     asked = names_of(names, "by")
     for name in asked:
         if name not in known:
             raise InputError(
                 f"the rollouts have no column {name!r}; they have {known}{did_you_mean(name, known)}"
             )
-        codes, kinds = _numbered(scores.table[name])
+        codes, kinds = _coded(scores.table[name])
         if mixed := _mixed(codes, scores.groups):
             raise InputError(
                 f"by={name!r} differs among the siblings of {mixed} of {scores.groups.max() + 1} groups: a "
                 "part of a group is nothing that is trained on, so that nothing can be said of it; name "
                 "a column that is the same for all siblings"
             )
-        if kinds > MOST_ASKED:
+        if len(kinds) > MOST_ASKED:
             raise InputError(
-                f"by={name!r} has {kinds:,} values, too many to look at each by itself (at most "
+                f"by={name!r} has {len(kinds):,} values, too many to look at each by itself (at most "
                 f"{MOST_ASKED}); name a column of fewer, such as the domain of a prompt"
             )
     return asked
@@ -80,21 +66,21 @@ def chosen(scores: Scores, names: Sequence[str] | None) -> list[str]:
 
 def usable(scores: Scores, names: Sequence[str]) -> list[str]:
     """Which of these columns make slices unasked: the same for all siblings, of few values."""
-    found = []
-    for name in names:
-        codes, kinds = _numbered(scores.table[name])
-        if kinds <= MOST_VALUES and not _mixed(codes, scores.groups):
-            found.append(name)
-    return found
+    coded = {name: _coded(scores.table[name]) for name in names}
+    return [
+        name
+        for name, (codes, kinds) in coded.items()
+        if len(kinds) <= MOST_VALUES and not _mixed(codes, scores.groups)
+    ]
 
 
-def _numbered(column: pd.Series) -> tuple[Codes, int]:
-    """A code for each row by its value, -1: missing; and the number of values."""
-    try:
-        codes = np.asarray(pd.factorize(column)[0], dtype=np.intp)
-    except TypeError:  # lists
-        codes, _ = _coded(column_values(column))
-    return codes, int(codes.max(initial=-1)) + 1
+def _coded(column: pd.Series[Any]) -> tuple[Codes, Sequence[Any]]:
+    """A code for each row by its value, -1: missing; and what each stands for, in order of appearance."""
+    if column.dtype == object:
+        values = (repr(item) if isinstance(item, list | dict) else item for item in column_values(column))
+        column = pd.Series(list(values), dtype=object)
+    codes, kinds = pd.factorize(column)
+    return np.asarray(codes, dtype=np.intp), kinds.tolist()
 
 
 def _mixed(codes: Codes, groups: Codes) -> int:
@@ -106,11 +92,8 @@ def _mixed(codes: Codes, groups: Codes) -> int:
 
 def parts_of(scores: Scores, part: Part, names: Sequence[str]) -> list[Part]:
     """The slices of a part of the scores that have groups enough for a verdict, labelled ``column=value``."""
-    return [
-        item
-        for item in rows_by(scores, part, names)
-        if len(np.unique(scores.groups[item.rows])) >= FEWEST_GROUPS
-    ]
+    found = rows_by(scores, part, names)
+    return [item for item in found if len(np.unique(scores.groups[item.rows])) >= FEWEST_GROUPS]
 
 
 def rows_by(scores: Scores, part: Part, names: Sequence[str]) -> Iterator[Part]:
@@ -119,15 +102,10 @@ def rows_by(scores: Scores, part: Part, names: Sequence[str]) -> Iterator[Part]:
     In order of first appearance; none of a column with a single value.
     """
     for name in names:
-        values = column_values(scores.table[name].iloc[part.rows])
-        codes, kinds = _coded(values)
-        if len(kinds) < 2:
-            continue
-        order = np.argsort(codes, kind="stable")
-        ends = np.searchsorted(codes[order], np.arange(len(kinds) + 1))
-        for at, kind in enumerate(kinds):
+        codes, kinds = _coded(scores.table[name].iloc[part.rows])
+        for code, kind in enumerate(kinds if len(kinds) > 1 else ()):
             label = f"{part.label + ': ' if part.label else ''}{name}={kind}"
-            yield Part(label, part.reward, np.sort(part.rows[order[ends[at] : ends[at + 1]]]))
+            yield Part(label, part.reward, part.rows[codes == code])
 
 
 def news(
@@ -144,17 +122,3 @@ def news(
             if sure and item.code in TOLD and (item.code, item.component) not in known:
                 beside = item.code in SHAPES and item.component != part.reward.primary
                 yield replace(item, severity="info" if beside else "warn")  # of a part of the data at most
-
-
-def _coded(values: list[Any]) -> tuple[NDArray[np.intp], list[Any]]:
-    """A code for each value, and what each stands for, in order of first appearance; -1: missing."""
-    kinds: dict[Any, int] = {}
-    codes = np.empty(len(values), dtype=np.intp)
-    for row, value in enumerate(values):
-        if value is None:
-            codes[row] = -1
-        else:
-            codes[row] = kinds.setdefault(
-                value if not isinstance(value, list | dict) else repr(value), len(kinds)
-            )
-    return codes, list(kinds)

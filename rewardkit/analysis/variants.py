@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rewardkit.analysis import rendering, slices
-from rewardkit.analysis.asked import check_label, check_seed
+from rewardkit.analysis import slices
+from rewardkit.analysis.arguments import check_label, check_seed
 from rewardkit.analysis.changes import run_again
 from rewardkit.analysis.dependents import gate_on, moved_by, only_run
 from rewardkit.analysis.diagnosis import Diagnosis, diagnose
 from rewardkit.analysis.gates import put_gate
 from rewardkit.errors import InputError, RewardError, did_you_mean, preview
+from rewardkit.html import markup
 from rewardkit.primitives.gates import Gate
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.scores import Scores
@@ -44,7 +45,7 @@ class WhatIf:
     def _repr_html_(self) -> str:
         head = self._head() or ["nothing is new, nothing is gone"]
         title = "What must be scored first" if self.to_score else "New and gone findings"
-        return rendering.outlined("\n  ".join([title, *head])) + self.diagnosis._repr_html_()
+        return markup.outlined("\n  ".join([title, *head])) + self.diagnosis._repr_html_()
 
     def __repr__(self) -> str:
         return "\n".join([*self._head(), repr(self.diagnosis)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -12,24 +12,33 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rewardkit.analysis.context import Context
+from rewardkit.analysis.context import Context, context_of
 from rewardkit.analysis.statistics import advantages
-from rewardkit.analysis.statistics.bootstrap import Bootstrap, deciding_end
-from rewardkit.analysis.statistics.groups import Codes, Floats, GroupStats, group_stats
+from rewardkit.analysis.statistics.bootstrap import Bootstrap
+from rewardkit.analysis.statistics.correlation import Correlations, correlations
+from rewardkit.analysis.statistics.groups import (
+    Codes,
+    Floats,
+    GroupStats,
+    group_stats,
+    numbered,
+    tie_rate,
+    within,
+)
 from rewardkit.analysis.statistics.shares import group_shares, shapley, squared
-from rewardkit.analysis.thresholds import FEWEST_GROUPS
-from rewardkit.findings import Finding
+from rewardkit.errors import InputError, did_you_mean
 from rewardkit.rewards.component import Component
-from rewardkit.rewards.plan import add_up, transformed
+from rewardkit.rewards.plan import Part, add_up, transformed
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
 from rewardkit.scoring.outcomes import GATED, STATUSES
+from rewardkit.scoring.scores import Scores
 
-__all__ = ["TINY", "View"]
+__all__ = ["TINY", "View", "check_metric", "make_view"]
 
 SHOWN_IDS = 5
-MOST_ROWS = 1_000_000
-"""With so many in groups of eight a share of pairs is known to a tenth of a percent. Our choice."""
+MOST_ROWS = 250_000
+"""With so many in groups of eight a share of pairs is known to a fifth of a percent. Our choice."""
 TINY = 1e-9
 """An advantage under this is a rounding error."""
 
@@ -73,10 +82,43 @@ class View:
         """Name of the component that is the task itself."""
         return self.reward.primary
 
+    @property
+    def task(self) -> tuple[str, ...]:
+        """Names of all components that are the task itself."""
+        return self.reward.task
+
     @cached_property
     def stats(self) -> GroupStats:
         """Statistics of the reward by group."""
         return group_stats(self.rewards, self.groups)
+
+    def group_stats(self, values: Floats) -> GroupStats:
+        """Statistics by group of other values of these rows, (rows,)."""
+        return group_stats(values, self.groups, len(self.owner))
+
+    @cached_property
+    def several(self) -> int:
+        """How many groups have two rewards or more."""
+        return int((self.stats.count > 1).sum())
+
+    @cached_property
+    def reward_ties(self) -> tuple[Floats, Floats]:
+        """Pairs of siblings that earn the same, and all pairs, by group, (groups,) each."""
+        return tie_rate(self.rewards, self.groups)
+
+    @cached_property
+    def usual_std(self) -> float:
+        """The standard deviation of a group with a signal that is usual; NaN without any.
+
+        The upper quartile, so that up to three groups in four may differ by noise alone; and not under a
+        hundredth of what the paid components can make, where all declare a range.
+        """
+        if not (spread := self.stats.std[self.stats.live]).size:
+            return math.nan
+        paid = [item for item in self.reward.components if item.weight]
+        wide = [abs(item.weight) * (item.range[1] - item.range[0]) for item in paid if item.range]
+        least = sum(wide) / 100 if self.additive and len(wide) == len(paid) else 0.0
+        return max(float(np.quantile(spread, 0.75)), least)
 
     @cached_property
     def component_stats(self) -> dict[str, GroupStats]:
@@ -293,6 +335,26 @@ class View:
         return (found > 0).astype(float) if self.training.name == "grpo" else found
 
     @cached_property
+    def correlations(self) -> Correlations:
+        """The correlation of each pair of components among siblings; of very many rows in some groups."""
+        columns = {name: scores[self.few] for name, scores in self.scores.items()}
+        return correlations(columns, self.groups[self.few], self.part)
+
+    def sign(self, first: str, second: str) -> int:
+        """-1 where one of two components is a penalty: their pay goes together where their scores do not."""
+        return 1 if self.components[first].weight * self.components[second].weight > 0 else -1
+
+    def correlation_interval(self, first: str, second: str) -> tuple[float, float]:
+        """The interval of the correlation of what two components pay."""
+        missing = np.isnan(self.scores[first]) | np.isnan(self.scores[second])
+        a, b = (
+            np.nan_to_num(within(np.where(missing, np.nan, self.scores[name]), self.groups))
+            for name in (first, second)
+        )
+        sums = [a * a, b * b, self.sign(first, second) * a * b]
+        return self.bootstrap.interval(sums, self.bootstrap.prompts, lambda aa, bb, ab: ab / np.sqrt(aa * bb))
+
+    @cached_property
     def effective_weights(self) -> dict[str, float]:
         """Share of the squared advantage that each component holds.
 
@@ -316,41 +378,73 @@ class View:
             at = at[np.linspace(0, len(at) - 1, SHOWN_IDS).astype(int)]
         return tuple(self.rollout_ids.iloc[at].tolist())
 
-    def graded(
-        self,
-        code: str,
-        severity: str,
-        component: str | None,
-        evidence: Mapping[str, Any],
-        *,
-        n: int,
-        threshold: float,
-        above: bool = True,
-        tests: int = 1,
-        **more: Any,
-    ) -> Finding:
-        """A finding whose value is past its threshold; its interval is that of one of so many `tests`.
-
-        At its severity where it is past for certain, else "info" and inconclusive. Whether it is past is a
-        question of one side only, so that it is decided at an error of 5 % on that side: by the near end of
-        a 90 % interval, while the interval that is shown is one of 95 % for both sides.
-        """
-        value, (low, high) = float(evidence["value"]), evidence["interval"]
-        near = deciding_end(value, low if above else high, self.bootstrap.tests * tests)
-        groups, prompts = len(self.stats.count), self.bootstrap.total
-        details = dict(evidence)
-        sure = groups >= FEWEST_GROUPS and (near >= threshold if above else near <= threshold)
-        if groups < FEWEST_GROUPS:
-            details |= {"inconclusive": True, "too_few": groups}
-        elif not sure:
-            gap, half = abs(value - threshold), abs(value - near)
-            needed = math.ceil(prompts * (half / gap) ** 2) if gap and not math.isnan(half) else 0
-            details |= {"inconclusive": True, "n_needed": needed if needed > prompts else None}
-        return Finding(
-            code, severity if sure else "info", component, details, n, threshold, part=self.part, **more
-        )
-
 
 def _signs(advantages: Floats) -> Floats:
     """-1, 0 or 1; 0 where there is none, or only the last digits of a sum."""
     return np.sign(np.where(np.abs(np.nan_to_num(advantages)) < TINY, 0.0, np.nan_to_num(advantages)))
+
+
+def make_view(
+    scores: Scores,
+    part: Part,
+    *,
+    training: Training,
+    seed: int,
+    thresholds: Mapping[str, float],
+    label: str | None = None,
+    columns: Sequence[str] | None = None,
+    tests: int = 1,
+) -> View:
+    """The view of one part of the scores, one of so many `tests`.
+
+    InputError: a label, column or filter metric that is not there.
+    """
+    check_metric(training, part.reward)
+    rows = part.rows
+    of_part = _taker(rows, len(scores))
+    groups, prompts = (numbered(of_part(codes)) for codes in (scores.groups, scores.rollouts.prompts))
+    table = scores.table if len(rows) == len(scores) else scores.table.iloc[rows]
+    return View(
+        reward=part.reward,
+        part=part.label,
+        rows=rows,
+        scores={name: of_part(scores.score(name)) for name in part.reward.names},
+        status={name: of_part(scores.status(name)) for name in part.reward.names},
+        errors={name: table[f"error/{name}"].to_numpy(dtype=object) for name in part.reward.names},
+        rewards=of_part(scores.rewards),
+        gate=table["gate/reward"].to_numpy(dtype=float) if "gate/reward" in table else np.ones(len(rows)),
+        groups=groups,
+        rollout_ids=table["rollout_id"],
+        completions=table["completion"].to_numpy(dtype=object),
+        bootstrap=Bootstrap(prompts, seed=seed, tests=tests),
+        training=training,
+        batches=_batches(scores, rows, prompts, training),
+        context=context_of(scores, rows, label=label, columns=columns),
+        thresholds=thresholds,
+    )
+
+
+def _taker(rows: NDArray[np.intp], total: int) -> Callable[[NDArray[Any]], NDArray[Any]]:
+    """What takes the values of these rows of so many; of all of them it gives the array itself."""
+    return (lambda values: values) if len(rows) == total else (lambda values: values[rows])
+
+
+def check_metric(training: Training, reward: Reward) -> None:
+    """InputError where groups are to be dropped by what is no component."""
+    metric, known = training.filter_metric, ["reward", *reward.names]
+    if metric is not None and metric not in known:
+        raise InputError(
+            f"filter_metric={metric!r} is neither 'reward' nor a component of {reward.name!r}: {known[1:]}"
+            f"{did_you_mean(metric, known)}; name the one that it is, as filter_metric=NAME"
+        )
+
+
+def _batches(scores: Scores, rows: NDArray[np.intp], prompts: Codes, training: Training) -> Codes:
+    """What is trained on together: a step; without steps so many prompts as a batch has; else all rows."""
+    if "step" in scores.table:
+        codes, _ = pd.factorize(scores.table["step"].iloc[rows], sort=True, use_na_sentinel=False)
+        return np.asarray(codes, dtype=np.intp)
+    if training.prompts_per_batch is None:
+        return np.zeros(len(rows), dtype=np.intp)
+    codes, _ = pd.factorize(prompts)  # numbered in the order in which they come
+    return np.asarray(codes // training.prompts_per_batch, dtype=np.intp)

@@ -16,9 +16,8 @@ from IPython.display import HTML
 from rewardkit.analysis import advice
 from rewardkit.analysis.forecast import Forecast
 from rewardkit.analysis.normalization import Normalization
-from rewardkit.analysis.rendering import SEVERITY_MARKS
 from rewardkit.analysis.suggestions import Suggestions
-from rewardkit.findings import Finding
+from rewardkit.findings import SEVERITY_MARKS, Finding
 from rewardkit.html import cards, markup
 from rewardkit.judges.report import JudgeReport
 from rewardkit.notebook import probed

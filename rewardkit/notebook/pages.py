@@ -17,8 +17,7 @@ from nbconvert.filters import strip_ansi
 from nbformat.v4 import new_output
 
 from rewardkit.analysis.diagnosis import Diagnosis
-from rewardkit.analysis.rendering import SEVERITY_MARKS
-from rewardkit.findings import counted, percent
+from rewardkit.findings import SEVERITY_MARKS, counted, percent
 from rewardkit.html import cards, markup
 from rewardkit.notebook import plots
 from rewardkit.notebook.display import Show

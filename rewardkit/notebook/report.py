@@ -16,7 +16,7 @@ import papermill
 from papermill.iorw import papermill_io
 from tqdm.auto import tqdm
 
-from rewardkit.analysis.asked import names_of
+from rewardkit.analysis.arguments import names_of
 from rewardkit.analysis.diagnosis import diagnose
 from rewardkit.errors import InputError
 from rewardkit.notebook.display import TEXTS

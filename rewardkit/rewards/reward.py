@@ -17,6 +17,7 @@ from rewardkit.rewards.component import Component
 from rewardkit.rewards.fingerprint import describe, fingerprint, sources, sources_seen
 from rewardkit.rewards.plan import ROLLOUT, Columns, Floats, Part, Plan, Routing, Rows
 from rewardkit.rewards.signature import Call, check_name, read_gate
+from rewardkit.rollouts.columns import ALIASES
 
 if TYPE_CHECKING:
     from rewardkit.scoring.result import RewardResult
@@ -25,6 +26,8 @@ __all__ = ["RECORD_VERSION", "Reward", "Route", "check_reward"]
 
 RECORD_VERSION = 2
 """Of the definition in a run record: 2 names primitives as people write them (``rk.verify.matches``)."""
+TRUTHS = (*ALIASES["ground_truth"], "label", "tests", "test_cases")
+"""Columns by which a function is known to read what is right."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,21 +154,43 @@ class Reward:
         return weights
 
     @property
-    def primary(self) -> str:
-        """Name of the component that is the task itself.
+    def task(self) -> tuple[str, ...]:
+        """Names of the components that are the task itself: never to be removed, or said to outweigh others.
 
-        The one declared primary, else the one of the largest weight; of equal ones the first that reads the
-        ground truth, whatever their order otherwise.
+        Those declared primary; else those paid that read the ground truth, by name or by a field made of it
+        (where not all do: a field may be the whole reward); else the one of the largest weight.
         """
-        truths = {"ground_truth"}  # and the fields that are made of it
-        for name, call in self.field_calls.items():
-            if truths & set(call.asks_for):
-                truths.add(name)
+        return self._named_task or (self._heaviest()[0],)
 
-        def importance(item: Component) -> tuple[bool, float, bool]:
-            return item.primary, item.weight, not truths.isdisjoint(item.asks_for)
+    @property
+    def task_is_known(self) -> bool:
+        """Whether something says what the task is: declared, reading the truth, heavier than all others."""
+        return bool(self._named_task) or len(self._heaviest()) == 1
 
-        return max(self.components, key=importance).name
+    @property
+    def primary(self) -> str:
+        """Name of the heaviest component of the task; of equal ones the first."""
+        task = [item for item in self.components if item.name in self.task]
+        return max(task, key=lambda item: item.weight).name
+
+    def _heaviest(self) -> list[str]:
+        top = max(item.weight for item in self.components)
+        return [item.name for item in self.components if item.weight == top]
+
+    @property
+    def _named_task(self) -> tuple[str, ...]:
+        """The components that are declared primary, else those that read the ground truth."""
+        if declared := [item.name for item in self.components if item.primary]:
+            return tuple(declared)
+        truths = {name for name in TRUTHS if name not in self.fields}
+        paid = [item for item in self.components if item.weight > 0]
+        reading = [item.name for item in paid if truths & set(item.asks_for)]
+        if not reading:
+            for name, call in self.field_calls.items():
+                truths |= {name} if truths & set(call.asks_for) else set()
+            reading = [item.name for item in paid if truths & set(item.asks_for)]
+            reading = reading if len(reading) < len(paid) else []
+        return tuple(reading)
 
     @cached_property
     def needs(self) -> tuple[str, ...]:

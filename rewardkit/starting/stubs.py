@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from rewardkit.analysis.diagnosis import make_views
-from rewardkit.analysis.highest import highest
+from rewardkit.analysis.tables import highest
 from rewardkit.html.excerpts import one_line
 from rewardkit.primitives.texts import normal_text, words
 from rewardkit.primitives.verify import read_number

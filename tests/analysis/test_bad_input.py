@@ -11,7 +11,8 @@ from planted.tables import scored
 from score_tables import scores_of
 
 import rewardkit as rk
-from rewardkit.analysis.finite import LARGEST, endless, finite
+from rewardkit.analysis.findings.log import only_finite
+from rewardkit.analysis.statistics.groups import LARGEST, overflows
 
 INF, NAN = np.inf, np.nan
 MANY = np.repeat(np.arange(20), 4)
@@ -68,25 +69,25 @@ def nothing_judged(names):
 
 LABEL = {"label": "label"}
 CASES = {
-    "one group": (plain([1.0, 0.0, 1.0], [0, 0, 0]), {}, "not_enough", "1 group of two or more"),
+    "one group": (plain([1.0, 0.0, 1.0], [0, 0, 0]), {}, "not_enough", "only 1 group of two or more"),
     "groups of one": (
         plain(HALF, np.arange(80)),
         {},
         "not_enough",
-        "no two of its 80 rewards are of one group",
+        "no two of the 80 rewards are in one group",
     ),
-    "ragged groups": (plain([0.0, 1, 0.5, 1, 0], [0, 0, 0, 1, 2]), {}, "not_enough", "1 group of two"),
+    "ragged groups": (plain([0.0, 1, 0.5, 1, 0], [0, 0, 0, 1, 2]), {}, "not_enough", "only 1 group of two"),
     "nine groups": (
         plain(HALF[:36], MANY[:36]),
         {},
         "not_enough",
-        "9 groups of two or more, and 10 would do",
+        "only 9 groups of two or more completions; 10 would do",
     ),
-    "one row": (plain([1.0], [0]), {}, "not_enough", "no two of its 1 rewards"),
-    "nothing judged": (nothing_judged("cd"), {}, "not_enough", "none of its 80 rows has a reward"),
+    "one row": (plain([1.0], [0]), {}, "not_enough", "no two of the 1 rewards"),
+    "nothing judged": (nothing_judged("cd"), {}, "not_enough", "none of the 80 rows has a reward"),
     "a component of NaN": (nothing_judged("d"), {}, "abstentions", "'d' was not judged in 100 %"),
     "constant everything": (plain(np.ones(80)), {}, "constant", "is 1 on every scored row"),
-    "a constant sum": (plain(HALF, d=1 - HALF), {}, "constant", "The reward never varies"),
+    "a constant sum": (plain(HALF, d=1 - HALF), {}, "opposed", "c, d cancel"),
     "infinite rewards": (
         rewritten("reward", [3, 50], INF),
         {},
@@ -200,11 +201,11 @@ def test_an_infinite_score_that_is_not_paid_is_information():
 
 
 def test_the_largest_number_of_float32_is_one_and_the_next_is_not():
-    assert endless(np.array([LARGEST, np.nextafter(LARGEST, INF), -2 * LARGEST, NAN, 0])).tolist() == [
+    assert overflows(np.array([LARGEST, np.nextafter(LARGEST, INF), -2 * LARGEST, NAN, 0])).tolist() == [
         False, True, True, False, False,
     ]  # fmt: skip
     scores = plain(LARGEST * HALF)
-    assert finite(scores) is scores
+    assert only_finite(scores) is scores
     diagnosis = rk.diagnose(scores)
     assert {item.code for item in diagnosis.findings} == {item.code for item in rk.diagnose(plain()).findings}
     np.testing.assert_allclose(

@@ -5,7 +5,6 @@ import pytest
 from score_tables import scores_of
 
 import rewardkit as rk
-from rewardkit.analysis.correlation import correlations
 from rewardkit.analysis.diagnosis import make_views
 
 NAN = np.nan
@@ -14,7 +13,7 @@ NAN = np.nan
 def of(columns, **options):
     rows = len(next(iter(columns.values())))
     (view,) = make_views(scores_of(columns, np.arange(rows) // 4, **options))
-    return correlations(view)
+    return view.correlations
 
 
 def test_a_pair_has_the_correlation_of_the_rows_that_both_score():
@@ -59,7 +58,7 @@ def test_a_component_that_varies_only_where_the_other_is_missing_has_none():
 def test_redundant_says_the_number_that_stands_in_the_matrix():
     diagnosis = rk.diagnose(rk.score(rk.load_reward("gallery:arithmetic.flawed"), "gallery:arithmetic"))
     (item,) = diagnosis["redundant"]
-    found = correlations(diagnosis.views[0])
+    found = diagnosis.views[0].correlations
     at = found.names.index(item.component), found.names.index(item.evidence["other"])
     assert found.matrix[at] == pytest.approx(item.evidence["value"])
 

@@ -8,8 +8,8 @@ import pytest
 from score_tables import sampled, scores_of
 
 import rewardkit as rk
+from rewardkit.analysis.findings.rule import finding
 from rewardkit.analysis.statistics.bootstrap import deciding_end
-from rewardkit.findings import SENTENCES
 
 PROMPTS, SIBLINGS = 100, 8
 
@@ -27,98 +27,6 @@ def codes(scores, **options):
         for item in rk.diagnose(scores, **options).findings
         if not item.evidence.get("inconclusive")
     }
-
-
-def planted(name):
-    """Scores with one known fault, and the (code, component) that names it."""
-    parts, groups = healthy(7)
-    noise = np.random.default_rng(11)
-    rows = len(groups)
-    weights = {"correct": 1.0, "tidy": 0.1}
-    if name == "constant component":
-        return scores_of({**parts, "tidy": np.full(rows, 0.7)}, groups, weights=weights), ("constant", "tidy")
-    if name == "constant reward":
-        return scores_of({"a": parts["correct"], "b": 1 - parts["correct"]}, groups), ("constant", None)
-    if name == "sparse":
-        correct, _ = sampled(7, prompts=PROMPTS, generations=SIBLINGS, rate=0.08)
-        return scores_of({**parts, "correct": correct}, groups, weights=weights), ("sparse", "correct")
-    if name == "starved":
-        return scores_of({**parts, "tidy": 0.04 * noise.random(rows)}, groups, weights=weights), (
-            "starved",
-            "tidy",
-        )
-    if name == "saturated":
-        return scores_of({**parts, "tidy": 1 - 0.04 * noise.random(rows)}, groups, weights=weights), (
-            "saturated",
-            "tidy",
-        )
-    if name == "dead":
-        per_prompt = np.repeat(noise.random(PROMPTS), SIBLINGS)
-        return scores_of({**parts, "tidy": per_prompt}, groups, weights=weights), ("dead", "tidy")
-    if name == "zero std":
-        correct, _ = sampled(3, prompts=PROMPTS, generations=SIBLINGS, rate=0.5, spread=8.0)
-        return scores_of({"correct": correct}, groups), ("zero_std_groups", None)
-    if name == "dominant by scale":
-        words = np.round(20 + 15 * noise.random(rows))
-        return scores_of({**parts, "words": words}, groups, weights={**weights, "words": 0.09}), (
-            "dominant",
-            "words",
-        )
-    if name == "redundant":
-        copy = np.clip(parts["tidy"] + 0.01 * noise.standard_normal(rows), 0, 1)
-        return scores_of({**parts, "copy": copy}, groups, weights={**weights, "copy": 0.1}), (
-            "redundant",
-            "copy",
-        )
-    if name == "opposed":
-        tied = np.repeat(np.arange(PROMPTS) < 30, SIBLINGS)
-        a = np.where(tied, parts["correct"], parts["tidy"])
-        b = np.where(tied, 1 - parts["correct"], noise.random(rows))
-        return scores_of({"a": a, "b": b}, groups), ("opposed", None)
-    if name == "clustered":
-        grade = np.where(noise.random(rows) < 0.06, parts["tidy"].round(1), 0.7)
-        return scores_of({"grade": grade}, groups), ("clustered", None)
-    if name == "collapsed":
-        texts = [f"prompt {group}: {row % 2}" for row, group in enumerate(groups)]
-        return scores_of(parts, groups, weights=weights, completions=texts), ("collapsed_outputs", None)
-    if name == "outliers":
-        words = noise.normal(100, 10, rows)
-        words[5] = 5000
-        return scores_of({**parts, "words": words}, groups, weights={**weights, "words": 0.0001}), (
-            "outliers",
-            "words",
-        )
-    if name == "amplified noise":
-        tiny = np.repeat(np.arange(PROMPTS) < 20, SIBLINGS)
-        correct = np.where(tiny, 0.5 + 1e-3 * noise.random(rows), parts["correct"])
-        return scores_of({"correct": correct}, groups), ("amplified_noise", None)
-    if name == "abstentions":
-        missing = np.where(noise.random(rows) < 0.3, np.nan, parts["tidy"])
-        return scores_of({**parts, "tidy": missing}, groups, weights=weights), ("abstentions", "tidy")
-    raise AssertionError(name)
-
-
-FAULTS = [
-    "constant component", "constant reward", "sparse", "starved", "saturated", "dead", "zero std",
-    "dominant by scale",
-    "redundant", "opposed", "clustered", "collapsed", "outliers", "amplified noise", "abstentions",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("name", FAULTS)
-def test_a_planted_fault_is_found(name):
-    scores, expected = planted(name)
-    assert expected in codes(scores)
-
-
-OF_A_COMPONENT = [name for name in FAULTS if planted(name)[1][1] is not None]
-
-
-@pytest.mark.parametrize("name", OF_A_COMPONENT)
-def test_one_cause_is_one_finding_about_the_faulty_component(name):
-    scores, (code, component) = planted(name)
-    about = {found for found, who in codes(scores) if who == component}
-    assert about - {"binary"} == {code}
 
 
 def test_few_groups_that_carry_the_unscaled_advantage_are_found_without_scaling_only():
@@ -141,7 +49,7 @@ def test_a_healthy_reward_earns_no_warning(seed, rate):
 def test_a_small_extra_earns_at_most_the_warning_that_group_scaling_blows_it_up(seed):
     parts, groups = healthy(seed)
     found = codes(scores_of(parts, groups, weights={"correct": 1.0, "tidy": 0.1}))
-    assert found <= {("binary", "correct"), ("amplified_noise", None)}
+    assert found <= {("binary", "correct"), ("amplified_noise", None), ("bimodal", None)}
 
 
 def test_a_penalty_that_rarely_fires_is_not_sparse():
@@ -216,11 +124,11 @@ def test_a_share_whose_interval_reaches_the_threshold_is_inconclusive_and_says_h
     assert finding.severity == "info"
     assert finding.evidence["inconclusive"]
     assert finding.evidence["n_needed"] > 15
-    assert "inconclusive" in finding.sentence
+    assert "Inconclusive: too few prompts (about" in finding.sentence
     many = replace(finding, evidence={**finding.evidence, "n_needed": 244_367})
-    assert "; about 240,000 prompts would decide)" in many.sentence
+    assert many.sentence.endswith("Inconclusive: too few prompts (about 240,000 needed).")
     alone = replace(finding, evidence={**finding.evidence, "too_few": 1})
-    assert alone.sentence.endswith("(inconclusive: 1 group is too few for a verdict)")
+    assert alone.sentence.endswith("Inconclusive: 1 group is too few for a verdict.")
 
 
 def test_effective_weights_are_the_mean_share_of_the_variance_over_live_groups():
@@ -260,7 +168,7 @@ def test_small_and_odd_tables_give_a_diagnosis_without_a_verdict_that_they_canno
     lost = ("abstentions", "errors")
     assert {item.severity for item in diagnosis.findings if item.code not in lost} <= {"info"}
     assert len(diagnosis.components) == 1
-    assert repr(diagnosis).startswith("diagnosis of 'made'")
+    assert repr(diagnosis).startswith("made: ")
 
 
 def test_scores_without_a_single_reward_are_an_error_or_say_that_nothing_was_judged():
@@ -293,23 +201,6 @@ def test_a_threshold_can_be_set_by_the_caller():
     assert rk.diagnose(scores, thresholds={"sparse": 0.3})["sparse"]
 
 
-def test_every_code_has_a_sentence_that_a_test_here_has_seen():
-    seen = {expected[0] for expected in (planted(name)[1] for name in FAULTS)}
-    elsewhere = {"binary", "high_variance", "errors", "out_of_range", "gate_rarely_open"}
-    elsewhere |= {"log_mismatch", "log_not_compared", "unread_keys"}  # in test_logs_recorded
-    elsewhere |= {"bimodal", "not_finite", "not_enough"}  # in test_spread_findings and test_bad_input
-    elsewhere |= {"of_siblings"}  # in test_planted
-    elsewhere |= {
-        "length_bias",
-        "column_bias",
-        "truncated_paid",
-        "label_disagrees",
-        "label_unusable",
-        "drift",
-    }
-    assert seen | elsewhere == {code for code in SENTENCES if not code.startswith("probe:")}
-
-
 def test_the_diagnosis_of_loaded_scores_is_the_one_of_the_scores(tmp_path):
     scores = rk.score(rk.load_reward("gallery:arithmetic.flawed"), "gallery:arithmetic")
     loaded = rk.load_scores(scores.save(tmp_path))
@@ -339,14 +230,14 @@ def test_the_good_gallery_reward_has_only_findings_that_are_true_of_its_data():
 def test_a_diagnosis_in_a_notebook_is_a_short_page_of_harmless_html():
     diagnosis = rk.diagnose(rk.score(rk.load_reward("gallery:arithmetic.flawed"), "gallery:arithmetic"))
     page = diagnosis._repr_html_()
-    assert "92 % of 200 groups have a signal" in page and page.count("<table ") == 2
+    assert "92 % of 200 groups have a signal" in page and page.count("<table ") == 3
     assert all(item.code in page for item in diagnosis.findings) and len(page) < 12_000
     held = diagnosis.views[0].effective_weights["detail"]
     assert f"{held:.0%}".replace("%", " %") in page
     hostile = rk.Reward("<script>alert(1)</script>", components=[rk.Component("a", lambda completion: 1.0)])
     found = rk.diagnose(rk.score(hostile, [{"completion": "x"}, {"completion": "y"}]))._repr_html_()
     assert "<script>" not in found and "&lt;script&gt;" in found
-    assert "no group has two siblings with a reward" in found
+    assert "No group has two completions with a reward" in found
 
 
 def test_the_documented_faults_of_the_flawed_gallery_reward_are_found():
@@ -484,8 +375,8 @@ def test_a_finding_is_sure_where_its_shown_interval_reaches_a_little_across_the_
     view = rk.diagnose(scores_of({"c": [0.0, 1.0] * 20}, np.repeat(np.arange(20), 2))).views[0]
 
     def graded(low, **options):
-        evidence = {"value": 0.6, "interval": (low, 0.8)}
-        return view.graded("sparse", "warn", "c", evidence, n=40, threshold=0.5, **options)
+        measured = {"value": 0.6, "interval": (low, 0.8), "limit": 0.5, "above": True}
+        return finding(view, "sparse", "warn", "c", n=40, **measured, **options)
 
     assert graded(0.49).severity == "warn" and graded(0.49).evidence["interval"] == (0.49, 0.8)
     assert graded(0.47).severity == "info" and graded(0.47).evidence["inconclusive"]

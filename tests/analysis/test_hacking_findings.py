@@ -7,7 +7,7 @@ import pytest
 from score_tables import sampled
 
 import rewardkit as rk
-from rewardkit.analysis.view import View
+from rewardkit.analysis.findings import shortcuts
 
 PROMPTS, SIBLINGS = 60, 8
 
@@ -66,12 +66,9 @@ def test_noise_beside_the_task_is_no_bias(seed):
 def test_what_pays_for_length_is_found_and_said(seed):
     found = codes(table(seed, longer))["length_bias"]
     assert found.severity == "warn" and found.evidence["longer"] and found.evidence["value"] > 0.75
-    assert (
-        "pays for longer completions: of two siblings that earn the same task the longer (in characters)"
-        in (found.sentence)
-    )
+    assert "with the same task, the longer one (in characters) gets the higher advantage" in found.sentence
     shorter = codes(table(seed, lambda *given: 1 - longer(*given)))["length_bias"]
-    assert "pays for shorter completions" in shorter.sentence and shorter.evidence["value"] < 0.25
+    assert "the shorter one (in characters) gets" in shorter.sentence and shorter.evidence["value"] < 0.25
 
 
 def test_of_very_many_rows_pairs_are_counted_in_some_whole_groups_drawn_by_the_seed(monkeypatch):
@@ -106,7 +103,7 @@ def test_a_task_that_is_scored_by_the_length_is_said_to_follow_it(beside):
     scores = rk.score(rk.Reward("r", components=[judge, tidy] if beside else [judge]), rows)
     found = codes(scores)["length_bias"]
     assert (found.component, found.severity, found.evidence["value"]) == ("judge", "warn", 1.0)
-    assert "'judge' follows the length: of two siblings that it tells apart the longer" in found.sentence
+    assert "that 'judge' tells apart, the longer one" in found.sentence
     shorter = rk.Component("judge", lambda completion: 1 - min(len(completion) / 400, 1.0))
     falls = codes(rk.score(rk.Reward("r", components=[shorter]), rows))["length_bias"]
     assert falls.severity == "warn" and falls.evidence["value"] == 0.0
@@ -130,7 +127,7 @@ def test_another_column_that_is_paid_for_is_named_once():
     again = rk.score(scores.reward, rk.load_rollouts(rows))
     found = [item for item in rk.diagnose(again).findings if item.code == "column_bias"]
     assert [item.evidence["column"] for item in found] == ["emojis"]
-    assert "pays for more emojis" in found[0].sentence
+    assert "with the higher 'emojis' gets" in found[0].sentence
     of_length = [
         item.code for item in rk.diagnose(table(3, longer, extra=extra)).findings if item.code in HACKS
     ]
@@ -160,13 +157,13 @@ def test_cut_answers_that_are_paid_without_the_task_are_found():
 
 def test_columns_are_decided_at_a_level_that_holds_for_all_of_them(monkeypatch):
     """A column counts as one of so many tests, the length as one."""
-    graded, seen = View.graded, {}
+    made, seen = shortcuts.finding, {}
 
     def spy(view, code, *given, tests=1, **options):
         seen[code] = tests
-        return graded(view, code, *given, tests=tests, **options)
+        return made(view, code, *given, tests=tests, **options)
 
-    monkeypatch.setattr(View, "graded", spy)
+    monkeypatch.setattr(shortcuts, "finding", spy)
 
     def extra(right, length, generator):
         return {"emojis": length % 7, **{f"c{at}": generator.random(len(right)) for at in range(5)}}
@@ -270,6 +267,6 @@ def test_a_label_that_cannot_be_used_is_a_record_that_says_why(values, reason):
 
 def test_a_label_is_what_length_is_judged_beside():
     found = codes(table(9, longer, extra=truth(0.02)), label="is_correct")["length_bias"]
-    assert "of two siblings of one is_correct the longer" in found.sentence
+    assert "completions of a prompt with the same is_correct, the longer one" in found.sentence
     with pytest.raises(rk.InputError, match=r"no column 'is_corect'.*did you mean 'is_correct'"):
         rk.diagnose(table(9, longer, extra=truth(0.02)), label="is_corect")

@@ -18,6 +18,7 @@ MISSED: dict[tuple[str, str], tuple[int, str]] = {
     ("opposed", "hard"): (15, "10 groups of 100: 5 % is within the interval"),
     ("tiny differences", "hard"): (12, "likewise, and the spread of some of the ten is larger by chance"),
     ("outliers", "hard"): (19, "a count of 800 is by chance half as far out as the four"),
+    ("two kinds of prompts", "hard"): (18, "means of eight siblings blur the gap between the kinds"),
     ("label falls", "hard"): (19, "a fall of .3 in 480 rows is within the noise of one seed"),
 }
 """What is not found in each of 20 seeds: in how many it is, and why not in the others."""
@@ -88,4 +89,4 @@ def test_only_what_compares_siblings_is_said_to_depend_on_them():
         reward = rk.Reward("r", components=[rk.Component("made", made)])
         said = [item for item in rk.diagnose(rk.score(reward, rows)).findings if item.code == "of_siblings"]
         assert len(said) == found and all(item.severity == "info" for item in said)
-        assert all("'made' depends on the siblings (4 completions a group" in item.sentence for item in said)
+        assert all("'made' compares the completions of a group (4 each" in item.sentence for item in said)

@@ -174,7 +174,7 @@ def test_groups_that_are_dropped_by_their_filter_have_no_signal_in_any_figure():
     assert 0.79 < dropped < 0.83
     (found,) = diagnosis["zero_std_groups"]
     assert found.severity == "high" and found.evidence["value"] == pytest.approx(dropped)
-    assert "'acc' does not vary, so that they are dropped" in found.sentence
+    assert "'acc' does not vary, so they are dropped" in found.sentence
     assert diagnosis.group_signal["zero_std"][0] == pytest.approx(dropped)
     assert diagnosis.dead_share(8)[""].value == pytest.approx(dropped)
     assert f"{100 * (1 - dropped):.0f} % of 100 groups have a signal" in diagnosis._repr_html_()
@@ -185,7 +185,7 @@ def test_under_gdpo_a_sum_that_never_varies_is_trained_on_all_the_same():
     draw = np.random.default_rng(0)
     groups, task = np.repeat(np.arange(60), 8), (draw.random(480) < 0.5).astype(float)
     scores = scores_of({"a": task, "b": 0.5 * (1 - task) + 0.5}, groups, weights={"b": 2.0})
-    assert rk.diagnose(scores)["constant"][0].severity == "high"
+    assert rk.diagnose(scores)["opposed"][0].severity == "high"
     diagnosis = rk.diagnose(scores, training={"multi_objective_aggregation": "normalize_then_sum"})
     (view,) = diagnosis.views
     assert np.abs(view.advantages).mean() > 0.9

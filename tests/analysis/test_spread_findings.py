@@ -7,7 +7,7 @@ import pytest
 from score_tables import scores_of
 
 import rewardkit as rk
-from rewardkit.analysis.spread_findings import least_spread
+from rewardkit.analysis.findings.spread import least_spread
 
 PROMPTS, SIBLINGS = 100, 8
 GROUPS = np.repeat(np.arange(PROMPTS), SIBLINGS)

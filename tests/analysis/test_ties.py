@@ -7,7 +7,7 @@ import pytest
 from score_tables import scores_of
 
 from rewardkit.analysis.diagnosis import make_views
-from rewardkit.analysis.ties import ties
+from rewardkit.analysis.tables import ties
 
 NAN = np.nan
 GROUPS = [0, 0, 0, 1, 1, 1, 2, 2, 3]

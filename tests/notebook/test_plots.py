@@ -10,8 +10,7 @@ from matplotlib.text import Text
 from plotted import HOSTILE_NAME, LONG, table_of, twelve
 
 import rewardkit as rk
-from rewardkit.analysis.correlation import correlations
-from rewardkit.analysis.ties import ties
+from rewardkit.analysis.tables import ties
 from rewardkit.notebook import plots
 from rewardkit.notebook.plots.canvas import NAME_WIDTH, plain
 
@@ -44,7 +43,7 @@ def drawn_of(scores):
     one_a_view = (
         plots.group_picture,
         plots.effective_weights,
-        lambda view: plots.correlation(correlations(view)),
+        lambda view: plots.correlation(view.correlations),
         lambda view: plots.tied_pairs(ties(view)),
     )
     return [
@@ -66,7 +65,7 @@ def test_every_plot_has_a_title_and_labelled_axes(diagnosis):
     view = diagnosis.views[0]
     rest = [
         plots.effective_weights(view),
-        plots.correlation(correlations(view)),
+        plots.correlation(view.correlations),
         plots.tied_pairs(ties(view)),
     ]
     for ax in [*rest, plots.slices(diagnosis)]:
@@ -198,7 +197,7 @@ def test_effective_weights_are_drawn_beside_the_declared_ones(diagnosis):
 
 
 def test_the_correlations_are_numbers_below_the_diagonal_and_none_has_its_reason(diagnosis):
-    found = correlations(diagnosis.views[0])
+    found = diagnosis.views[0].correlations
     ax = plots.correlation(found)
     shown = {item.get_position(): item.get_text() for item in ax.texts}
     expected = {
@@ -368,7 +367,7 @@ def test_a_plot_is_drawn_into_the_axes_it_is_given(diagnosis):
     assert plots.group_picture(view, ax=ax) is ax
     assert plots.reward_histogram(diagnosis.scores, ax=ax) is ax
     assert plots.effective_weights(view, ax=ax) is ax
-    assert plots.correlation(correlations(view), ax=ax) is ax
+    assert plots.correlation(view.correlations, ax=ax) is ax
     assert plots.tied_pairs(ties(view), ax=ax) is ax
     assert plots.slices(diagnosis, ax=ax) is ax
     _, grid = plt.subplots(2, 3)

@@ -5,7 +5,8 @@ import pytest
 from plotted import LONG, table_of, twelve
 
 import rewardkit as rk
-from rewardkit.analysis.rendering import SEVERITY_MARKS, SHOWN
+from rewardkit.analysis.rendering import SHOWN
+from rewardkit.findings import SEVERITY_MARKS
 
 CASE = {"completion": "<think>3 + 4</think><answer>8</answer>", "ground_truth": "7"}
 BACKGROUNDS = {"light": ("#111111", "#ffffff"), "dark": ("#dddddd", "#111111")}

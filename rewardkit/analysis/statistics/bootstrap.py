@@ -9,7 +9,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from rewardkit.analysis.asked import check_seed
+from rewardkit.analysis.arguments import check_seed
 from rewardkit.analysis.statistics.groups import Codes, Floats
 
 __all__ = ["LEVEL", "Bootstrap", "deciding_end"]

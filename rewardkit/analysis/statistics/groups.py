@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
 
+LARGEST = float(np.finfo(np.float32).max)
+"""Trainers hold rewards as float32, in which a larger number is infinite."""
 ZERO_STD = 1e-8
 """A group whose standard deviation is at most this has no signal.
 
@@ -45,6 +47,11 @@ class GroupStats:
         found = np.full(len(self.count), none)
         of.at(found, self.groups, self.values)
         return np.where(self.count > 0, found, np.nan)
+
+    @property
+    def squares(self) -> Floats:
+        """Sum of the squared differences to the mean of each group; 0 for fewer than two values."""
+        return np.where(self.count > 1, np.nan_to_num(self.std) ** 2 * (self.count - 1), 0.0)
 
     @cached_property
     def live(self) -> NDArray[np.bool_]:
@@ -95,6 +102,20 @@ def _as_table(values: Floats, groups: Codes, total: int) -> Floats | None:
         return None
     alike = (groups.reshape(total, size) == np.arange(total)[:, None]).all()
     return values.reshape(total, size) if alike else None
+
+
+def overflows(values: Floats) -> NDArray[np.bool_]:
+    """Which values are infinite in float32; NaN is not.
+
+    >>> overflows(np.array([1.0, -np.inf, 1e200, np.nan])).tolist()
+    [False, True, True, False]
+    """
+    return np.abs(values) > LARGEST
+
+
+def finite(values: Floats) -> Floats:
+    """The values, NaN for those that float32 does not hold."""
+    return np.where(overflows(values), np.nan, values)
 
 
 def within(values: Floats, groups: Codes) -> Floats:

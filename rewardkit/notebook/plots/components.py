@@ -10,9 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import Rectangle
 
-from rewardkit.analysis.correlation import Correlations
 from rewardkit.analysis.diagnosis import Diagnosis
-from rewardkit.analysis.ties import Tie
+from rewardkit.analysis.statistics.correlation import Correlations
+from rewardkit.analysis.tables import Tie
 from rewardkit.analysis.view import View
 from rewardkit.findings import percent
 from rewardkit.notebook.plots.canvas import (

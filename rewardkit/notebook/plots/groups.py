@@ -9,10 +9,9 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from rewardkit.analysis.diagnosis import Diagnosis
-from rewardkit.analysis.rendering import SEVERITY_MARKS
 from rewardkit.analysis.statistics.groups import Codes, GroupStats
 from rewardkit.analysis.view import View
-from rewardkit.findings import Finding, counted, percent
+from rewardkit.findings import SEVERITY_MARKS, Finding, counted, percent
 from rewardkit.notebook.plots.canvas import (
     BLUE,
     GREY,

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rewardkit.analysis.highest import different
 from rewardkit.analysis.statistics.groups import Floats
+from rewardkit.analysis.tables import different
 from rewardkit.notebook.workbench.bench import Bench
 from rewardkit.scoring.outcomes import STATUSES
 

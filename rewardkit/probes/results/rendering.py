@@ -7,8 +7,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rewardkit.analysis.rendering import SEVERITY_MARKS
-from rewardkit.findings import Example, Finding, percent
+from rewardkit.findings import SEVERITY_MARKS, Example, Finding, percent
 from rewardkit.html.excerpts import Shown, one_line, shown, visible
 from rewardkit.html.markup import card, escaped, html_of, marked, render
 from rewardkit.probes.results.baseline import changes

@@ -10,14 +10,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rewardkit.analysis import finite
-from rewardkit.analysis.asked import check_label, check_seed, names_of
+from rewardkit.analysis.arguments import check_label, check_seed, names_of
 from rewardkit.analysis.context import numbers
 from rewardkit.analysis.diagnosis import make_views
+from rewardkit.analysis.findings.log import only_finite
+from rewardkit.analysis.findings.rule import FEWEST_GROUPS
 from rewardkit.analysis.slices import MOST_ASKED, MOST_VALUES
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
 from rewardkit.analysis.statistics.groups import Floats, within
-from rewardkit.analysis.thresholds import FEWEST_GROUPS
 from rewardkit.analysis.view import View
 from rewardkit.errors import InputError, did_you_mean, preview
 from rewardkit.probes.probe import BUDGET
@@ -88,7 +88,7 @@ def suspect(
     check_label(label)
     check_seed(seed)
     check_budget(budget)
-    training, scores = Training.of(training), finite.finite(scores)
+    training, scores = Training.of(training), only_finite(scores)
     columns = _columns(scores, by, label)
     views = make_views(scores, training=training, label=label, seed=seed)
     bootstrap = Bootstrap(scores.rollouts.prompts, seed=seed)
@@ -109,7 +109,7 @@ def suspect(
         if isinstance(other, Reward):
             limits: dict[str, Any] = {"timeout": timeout, "budget": budget}
             other, why = scored_within(other, scores.rollouts, found, **limits, seed=seed, progress=progress)
-        other = finite.finite(other)
+        other = only_finite(other)
         gains = _by_row(make_views(other, training=training, seed=seed), lambda view: view.advantages)
         after = held_against(scores, other, (advantages, gains), found, right, why)
     return Suspicion(

@@ -99,7 +99,7 @@ def two_kinds(generator, apart):
 
 FAULTS: dict[str, Fault] = {
     # x and 1 - x at one weight, of 0 and 1; graded, where the sum is equal up to its last digit only.
-    "constant reward": Fault(constant_reward, False, True, "constant", None),
+    "constant reward": Fault(constant_reward, False, True, "opposed", None),
     # A judge that gives 7 of 10 to nineteen answers in twenty; to nine in ten.
     "clustered": Fault(clustered, 0.95, 0.9, "clustered", None),
     # Eight siblings of which seven say the same; of which five do, more than half.

@@ -1,0 +1,251 @@
+"""Rules on single components: lost rows, gates, siblings; what two say twice; who holds the advantage."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from rewardkit.analysis.findings.rule import Said, finding, rule, share, sure
+from rewardkit.analysis.findings.sparsity import never_varies
+from rewardkit.analysis.statistics.groups import Floats, within
+from rewardkit.analysis.view import View
+from rewardkit.findings import Finding, percent
+from rewardkit.scoring.calls import OUT_OF_RANGE
+from rewardkit.scoring.outcomes import ABSTAINED, ERROR, GATED
+
+__all__ = ["OFTEN", "RETURNED_INFINITE", "RULES"]
+
+WEAK = ("constant", "dead", "sparse", "starved", "saturated")
+"""What makes a component hold little of the advantage, whatever the others hold."""
+RETURNED_INFINITE = ("returned inf;", "returned -inf;")
+"""How the reason begins for which an infinite score is an error."""
+OFTEN = 0.2
+"""Share of the live groups in which a component must vary to be weighed by its influence.
+
+Our choice: a penalty that rarely fires is meant to hold little.
+"""
+
+
+@rule("of_siblings")
+def of_siblings(view: View, said: Said) -> Iterator[Finding]:
+    """Scores of a completion beside its siblings, which are no fault and mean something else."""
+    for name, item in view.components.items():
+        if item.group:
+            size = float(np.bincount(view.groups).mean())
+            yield finding(view, "of_siblings", "info", name, n=len(view), value=size, cost=0.0)
+
+
+@rule("errors", "out_of_range", "abstentions")
+def lost_rows(
+    view: View,
+    said: Said,
+    *,
+    abstained: float = 0.01,  # from here a warning, below only information: our choice
+    error: float = 0.01,
+    lost_rows_high: float = 0.2,  # our choice
+) -> Iterator[Finding]:
+    """Rows that have no score although they should; infinite scores are told of as such."""
+    for name, item in view.components.items():
+        status, reasons = view.status[name], view.errors[name]
+        failed = np.flatnonzero(status == ERROR)
+        texts = [str(reason) for reason in reasons[failed]]
+        kinds = np.array(
+            [text.startswith(OUT_OF_RANGE) - text.startswith(RETURNED_INFINITE) for text in texts]
+        )
+        for code, at, limit in (
+            ("errors", failed[kinds == 0], error),
+            ("out_of_range", failed[kinds == 1], error),
+            ("abstentions", np.flatnonzero(status == ABSTAINED), abstained),
+        ):
+            if not len(at):
+                continue
+            lost = len(at) / len(view)
+            severe = "high" if lost >= lost_rows_high else "warn"
+            missing = float(np.isnan(view.rewards[at]).mean())
+            mask = np.bincount(at, minlength=len(view))
+            reason = Counter(reason or "" for reason in reasons[at]).most_common(1)[0][0]
+            yield finding(
+                view,
+                code,
+                severe if item.weight and lost >= limit else "info",
+                name,
+                n=len(view),
+                **share(view, mask, np.ones(len(view)), by_rows=True),
+                limit=limit,
+                read=at,
+                rows=len(at),
+                reason=reason.removeprefix(OUT_OF_RANGE),
+                reward_missing=missing,
+                paid=item.weight != 0,
+                lost=_lost(missing, item.weight != 0),
+            )
+
+
+def _lost(missing: float, paid: bool) -> str:
+    """What it did to the rewards of its rows."""
+    if missing >= 1:
+        return "their reward is missing, not low"
+    if missing > 0:
+        return f"the reward of {percent(missing)} of them is missing, not low"
+    return "these rows are paid without it" if paid else "it is not paid, so no reward is lost"
+
+
+@rule("gate_rarely_open")
+def gates(
+    view: View,
+    said: Said,
+    *,
+    gate_open: float = 0.05,  # our choice
+) -> Iterator[Finding]:
+    """Components behind a gate that hardly lets anything through."""
+    for name, item in view.components.items():
+        decided = view.status[name] != ABSTAINED
+        is_open = decided & (view.status[name] != GATED)
+        if item.gate is not None and decided.any() and is_open.sum() < gate_open * decided.sum():
+            yield finding(
+                view,
+                "gate_rarely_open",
+                "warn",
+                name,
+                n=int(decided.sum()),
+                **share(view, is_open, decided, by_rows=True),
+                limit=gate_open,
+                above=False,
+                read=is_open,
+                cost=view.declared_weights[name],
+            )
+
+
+@rule("redundant")
+def redundant(
+    view: View,
+    said: Said,
+    *,
+    redundant: float = 0.9,  # correlation within groups
+) -> Iterator[Finding]:
+    """Paid components that pay for the same as one declared before, with the one they go with most."""
+    if never_varies(view):
+        return
+    paid = [name for name in view.names if view.components[name].weight and not _silent(said, name)]
+    for at, second in enumerate(paid):
+        signs = {first: view.sign(first, second) for first in paid[:at]}
+        values = {first: signs[first] * view.correlations[first, second] for first in signs}
+        first = max(values, key=lambda name, of=values: np.nan_to_num(of[name]), default=None)  # type: ignore[misc]
+        if first is None or not values[first] >= redundant:
+            continue
+        there = ~(np.isnan(view.scores[first]) | np.isnan(view.scores[second]))
+        a, b = (within(np.where(there, view.scores[name], np.nan), view.groups) for name in (first, second))
+        yield finding(
+            view,
+            "redundant",
+            "warn",
+            second,
+            n=int(there.sum()),
+            value=float(values[first]),
+            interval=view.correlation_interval(first, second),
+            limit=redundant,
+            above=True,
+            read=there & (np.abs(a - signs[first] * b) > 0.5),
+            answers=("remove_component",),
+            other=first,
+            cost=view.declared_weights[second],
+        )
+
+
+def _silent(said: Said, name: str) -> bool:
+    return bool(sure(said, "constant", "dead", component=name))
+
+
+@rule("dominant")
+def dominant(
+    view: View,
+    said: Said,
+    *,
+    dominant: float = 0.5,  # a component that is not the task holds more than half
+    outweighs: float = 0.1,  # by how much it holds more than one declared heavier: our choice
+    over_declared: float = 0.3,  # by how much it holds more than its share of the weights: our choice
+) -> Iterator[Finding]:
+    """Components that hold more of the squared advantage than they should, by the measure that is surest.
+
+    That is half of all, a heavier one's share, or what they declare. A task that is tied leaves all to
+    whoever varies, at any weight: where it hardly varies, and where a share is compared with the declared
+    one, the component must also hold more than it declares, or half, in the groups in which the task varies;
+    else it is the task's fault, and who holds what is left is told for information. What is declared as heavy
+    as the task, and says why, is so by design. Where nothing says which component is the
+    task (none is declared, reads the truth, or is heavier), none is spared.
+    """
+    if never_varies(view) or not view.effective_weights:
+        return
+    names = [name for name in view.names if not _silent(said, name)]
+    weak = bool(sure(said, *WEAK, component=view.primary))
+    spared = view.task if view.reward.task_is_known else ()
+    there = view.group_mass * view.component_stats[view.primary].live
+    for name in names:
+        item, held = view.components[name], view.effective_weights.get(name)
+        if held is None or name in spared or not item.weight:
+            continue
+        declared = view.declared_weights[name]
+        enough = min(declared, dominant) * there.sum()
+        by_itself = bool((view.group_shares[name] * there).sum() > enough > 0)
+        over = _outweighed(view, name, names)
+        measures: list[tuple[float, Floats | float, dict[str, Any]]] = []
+        if weak and not by_itself and spared:
+            measures += [(dominant, 0.0, {"weak": view.primary})] if held >= dominant else []
+        else:
+            if held >= dominant and spared:
+                measures.append((dominant, 0.0, {}))
+            if held - declared >= over_declared and by_itself:
+                measures.append((over_declared, declared, {}))
+            if over is not None and held - view.effective_weights[over] >= outweighs:
+                beside = {"over": over, "over_value": view.effective_weights[over]}
+                measures.append((outweighs, view.group_shares[over], beside))
+        found = [_holds_too_much(view, name, *measure) for measure in measures]
+        yield from sorted(found, key=lambda item: bool(item.evidence.get("inconclusive")))[:1]
+
+
+def _holds_too_much(
+    view: View, name: str, limit: float, taken_off: Floats | float, beside: dict[str, Any]
+) -> Finding:
+    """The finding: conclusive by the interval of what was compared; shown is the share itself."""
+    held, mass, item = view.group_shares[name], view.group_mass, view.components[name]
+    by_design = bool(item.why) and abs(item.weight) >= abs(view.components[view.primary].weight)
+    compared = share(view, (held - taken_off) * mass, mass)
+    return finding(
+        view,
+        "dominant",
+        "info" if by_design or "weak" in beside else "warn",
+        name,
+        n=int(view.live.sum()),
+        **share(view, held * mass, mass),
+        compared=(compared["value"], compared["interval"]),
+        limit=limit,
+        above=True,
+        read=np.abs(within(view.paid[name], view.groups)) > 0,
+        answers=() if by_design else ("declared_weights", "gate_component", "remove_component"),
+        declared=view.declared_weights[name],
+        why=item.why if by_design else "",
+        **beside,
+    )
+
+
+def _outweighed(view: View, name: str, names: list[str]) -> str | None:
+    """The heaviest component that is declared heavier than this one and holds less; ``None`` without one.
+
+    One that rarely varies is no measure of what others hold.
+    """
+    held, weights = view.effective_weights, {other: abs(view.components[other].weight) for other in names}
+    often = OFTEN * view.live.sum()
+    heavier = [
+        other
+        for other in names
+        if weights[other] > weights[name]
+        and held.get(other, np.inf) < held[name]
+        and view.component_stats[other].live.sum() > often
+    ]
+    return max(heavier, key=lambda other: (weights[other], -held[other]), default=None)
+
+
+RULES = (of_siblings, lost_rows, gates, redundant, dominant)

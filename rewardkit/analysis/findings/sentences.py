@@ -1,0 +1,37 @@
+"""The sentences of findings: `sentences.toml`, a template a code."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from functools import cache, partial
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, Template
+
+from rewardkit.findings import SENTENCES, percent, with_interval
+
+__all__ = ["TEMPLATES"]
+
+TEMPLATES: dict[str, dict[str, str]] = tomllib.loads(
+    files("rewardkit.analysis.findings").joinpath("sentences.toml").read_text("utf-8")
+)
+"""Code -> what it `says`, and what to `do`."""
+
+
+ENVIRONMENT = Environment()  # plain text: pages escape it
+ENVIRONMENT.filters |= {"percent": percent, "number": lambda value: f"{value:.3g}"}
+
+
+@cache
+def _template(code: str, key: str) -> Template:
+    return ENVIRONMENT.from_string(TEMPLATES[code].get(key, ""))
+
+
+def _rendered(code: str, key: str, who: str, evidence: Mapping[str, Any]) -> str:
+    told = {**evidence, "who": who, "measured": with_interval(evidence)}
+    return _template(code, key).render(told)
+
+
+SENTENCES |= {code: (partial(_rendered, code, "says"), partial(_rendered, code, "do")) for code in TEMPLATES}

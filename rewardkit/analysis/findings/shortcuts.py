@@ -1,0 +1,213 @@
+"""Rules on what the reward pays for beside the task: length, other columns, cut answers; and the label."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from rewardkit.analysis.findings.rule import Said, finding, rule, share
+from rewardkit.analysis.statistics.groups import Floats
+from rewardkit.analysis.statistics.pairs import concordance
+from rewardkit.analysis.view import View
+from rewardkit.findings import Finding
+from rewardkit.rewards.component import Component
+from rewardkit.rewards.fingerprint import describe
+
+__all__ = ["RULES", "measures_length"]
+
+FEWEST_PAIRS = 100
+"""Sibling pairs under which no order is measured. Our choice."""
+FEWEST_CUT = 10
+"""Cut completions under which nothing is said of them. Our choice."""
+FIRST = 1 << 16  # rows in which levels are counted
+SAME_THING = 0.9
+"""Concordance with the length from which on something else is taken for it. Our choice."""
+OF_LENGTH = ("rk.measure.length", "rk.measure.overlong", "length(", "overlong(")
+
+
+def measures_length(item: Component) -> bool:
+    """Whether a component measures the length."""
+    return describe(item.function).startswith(OF_LENGTH)
+
+
+@rule("label_disagrees", "label_unusable")
+def label(
+    view: View,
+    said: Said,
+    *,
+    # Share of sibling pairs that the reward orders as the label does, ties half. A reward that is the label
+    # has 1, one that is noise .5, one that is right for nine labels in ten .9: our choice.
+    label_auc: float = 0.9,
+    label_auc_high: float = 0.7,
+) -> Iterator[Finding]:
+    """How often the reward orders two siblings as the label does, which is what a group advantage sees."""
+    context = view.context
+    if np.isnan(view.rewards).all():
+        return
+    if context.why_no_label:
+        yield finding(view, "label_unusable", "warn", n=len(view), reason=context.why_no_label)
+    if context.label is None:
+        return
+    agree, pairs = concordance(view.rewards, context.label, view.groups)
+    count = int(pairs.sum())
+    if count < FEWEST_PAIRS:
+        reason = f"only {count} pairs of siblings have different labels; {FEWEST_PAIRS} would do"
+        yield finding(view, "label_unusable", "info", n=len(view), reason=reason)
+    elif agree.sum() < label_auc * count:
+        measured = share(view, agree, pairs)
+        yield finding(
+            view,
+            "label_disagrees",
+            "high" if measured["interval"][1] < label_auc_high else "warn",
+            n=count,
+            **measured,
+            limit=label_auc,
+            above=False,
+            read=(view.advantages > 0) & (context.label == 0),
+            label=context.label_name,
+            cost=1 - measured["value"],
+        )
+
+
+@rule("length_bias", "column_bias")
+def order(
+    view: View,
+    said: Said,
+    *,
+    order_bias: float = 0.65,  # two of three pairs go to the longer one: our choice
+) -> Iterator[Finding]:
+    """Length, or another column of numbers, that orders siblings which are alike as the advantage does."""
+    if np.isnan(view.rewards).all():
+        return
+    declared = [name for name, item in view.components.items() if item.weight and measures_length(item)]
+    about = {"unit": view.context.length_unit, **({"declared": declared[0]} if declared else {})}
+    lengths = view.context.lengths_of(view.few)
+    severity, advice = "info" if declared else "warn", ("soften_length", "gate_component")
+    found = list(_bias(view, "length_bias", severity, lengths, about, order_bias, answers=advice))
+    yield from found or _follows_length(view, severity, lengths, about)
+    columns = view.context.columns
+    for name, values in columns.items():
+        some = values[view.few]
+        if found and abs(_auc(*concordance(some, lengths, view.groups[view.few])) - 0.5) + 0.5 >= SAME_THING:
+            continue  # that has been said
+        yield from _bias(view, "column_bias", "warn", some, {"column": name}, order_bias, tests=len(columns))
+
+
+def _auc(agree: Floats, pairs: Floats) -> float:
+    return float(agree.sum() / pairs.sum()) if pairs.sum() else 0.5
+
+
+def _bias(
+    view: View,
+    code: str,
+    severity: str,
+    values: Floats,
+    about: dict[str, Any],
+    limit: float,
+    *,
+    tests: int = 1,
+    answers: tuple[str, ...] = (),
+) -> Iterator[Finding]:
+    """The finding on `values` of the rows `view.few`; none for a lone component.
+
+    There more of something may be the better answer.
+    """
+    control, alike = view.scores[view.primary], f"with the same {view.primary}"
+    if view.context.label is not None:
+        control, alike = view.context.label, f"with the same {view.context.label_name}"
+    elif len(view.names) == 1:
+        return
+    few = view.few
+    agree, pairs = concordance(
+        values, view.advantages[few], view.groups[few], control[few], total=len(view.owner)
+    )
+    value, count = _auc(agree, pairs), int(pairs.sum())
+    if count < FEWEST_PAIRS or max(value, 1 - value) < limit:
+        return
+    low, high = view.bootstrap.interval([agree, pairs], view.owner, tests=tests)
+    size = np.abs(np.nan_to_num(view.advantages))
+    widest = np.argsort(-size, kind="stable")[: max(1, len(size) // 20)]
+    yield finding(
+        view,
+        code,
+        severity,
+        n=count,
+        value=value,
+        interval=(max(low, 0.0), min(high, 1.0)),
+        limit=limit if value > 0.5 else 1 - limit,
+        above=value > 0.5,
+        tests=tests,
+        read=np.sort(widest),
+        answers=answers,
+        alike=alike,
+        longer=value > 0.5,
+        cost=2 * abs(value - 0.5),
+        **about,
+    )
+
+
+def _follows_length(view: View, severity: str, lengths: Floats, about: dict[str, Any]) -> Iterator[Finding]:
+    """The finding that the task itself is scored as the length orders siblings, nearly without exception.
+
+    Of graded scores: where right answers and wrong ones differ in length, that is no fault of who tells them
+    apart. A label would say more, and is asked instead where there is one.
+    """
+    scores, few = view.scores[view.primary], view.few
+    some = scores[:FIRST]
+    if view.context.label is not None or len(np.unique(some[~np.isnan(some)])) <= 2:
+        return
+    agree, pairs = concordance(lengths, scores[few], view.groups[few], total=len(view.owner))
+    value, count = _auc(agree, pairs), int(pairs.sum())
+    if count < FEWEST_PAIRS or max(value, 1 - value) < SAME_THING:
+        return
+    yield finding(
+        view,
+        "length_bias",
+        severity,
+        view.primary,
+        n=count,
+        **share(view, agree, pairs),
+        limit=SAME_THING if value > 0.5 else 1 - SAME_THING,
+        above=value > 0.5,
+        read=~np.isnan(scores),
+        alike="",
+        task=view.primary,
+        longer=value > 0.5,
+        cost=2 * abs(value - 0.5),
+        **about,
+    )
+
+
+@rule("truncated_paid")
+def truncated(
+    view: View,
+    said: Said,
+    *,
+    truncated_paid: float = 0.25,  # our choice
+) -> Iterator[Finding]:
+    """Completions that were cut at their greatest length and earn more than their siblings on average."""
+    cut = view.context.truncated
+    if cut is None:
+        return
+    judged = cut & ~np.isnan(view.advantages)
+    right = view.scores[view.primary] == view.span(view.primary)[1]  # it had said what it was asked for
+    alone = len(view.names) == 1
+    paid = judged & (np.nan_to_num(view.advantages) > 0) & (~right | alone)
+    if judged.sum() >= FEWEST_CUT and paid.sum() >= truncated_paid * judged.sum():
+        yield finding(
+            view,
+            "truncated_paid",
+            "info" if alone else "warn",
+            n=int(judged.sum()),
+            **share(view, paid, judged, by_rows=True),
+            limit=truncated_paid,
+            above=True,
+            read=paid,
+            cut=float(cut.mean()),
+            cost=float(paid.mean()),
+        )
+
+
+RULES = (label, order, truncated)

@@ -1,0 +1,211 @@
+"""Rules on how the reward varies, and where: outliers, wide and narrow groups, two kinds of prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from statistics import NormalDist
+
+import numpy as np
+
+from rewardkit.analysis.findings.rule import FEWEST_GROUPS, Said, finding, rule, share
+from rewardkit.analysis.statistics.advantages import grpo
+from rewardkit.analysis.statistics.bootstrap import LEVEL
+from rewardkit.analysis.statistics.groups import Floats, group_stats
+from rewardkit.analysis.statistics.shape import outlying, two_piles
+from rewardkit.analysis.view import View
+from rewardkit.findings import Finding
+
+__all__ = ["RULES", "least_spread"]
+
+FEWEST_VALUES = 20
+"""Scores, or different means of prompts, under which a distribution has no shape. Our choice."""
+SEVERAL = 2
+"""Values far out in a group that has any, on average, from which on the group itself is wide. Our choice."""
+FEWEST_PROMPTS = 50
+"""Prompts under which two kinds are not told from one. Our choice."""
+MOST_PROMPTS = 1_000  # that are looked at; of more, so many evenly spaced ones in order of size: our choice
+BLUR = 0.5  # standard errors of a prompt's mean: enough for steps of four scores of 0 and 1
+
+
+@rule("outliers", "high_variance")
+def wide(
+    view: View,
+    said: Said,
+    *,
+    outliers: float = 0.1,  # what values far out add to the squared differences of siblings: our choice
+    outlier_rows: float = 0.05,  # share of the scores; more than that are no rare ones: our choice
+    top_decile: float = 0.5,  # share of the unscaled advantage in a tenth of the groups: our choice
+) -> Iterator[Finding]:
+    """Rare scores of an open range that make much of what siblings differ in; else few groups that do.
+
+    A long tail is no fault, and where several siblings lie far out together the group is wide: rare ones have
+    a group for themselves. That they are few does not make them inconclusive: what they hold is no estimate.
+    """
+    blamed = np.zeros(len(view), dtype=bool)
+    for name, item in view.components.items():
+        scores = view.scores[name]
+        far = outlying(scores) if item.range is None else np.zeros(len(view), dtype=bool)
+        known = int((~np.isnan(scores)).sum())
+        if known < FEWEST_VALUES or not 0 < far.sum() <= outlier_rows * known:
+            continue
+        if far.sum() >= SEVERAL * len(np.unique(view.groups[far])):
+            continue
+        whole = view.group_stats(scores).squares
+        added = np.maximum(whole - view.group_stats(np.where(far, np.nan, scores)).squares, 0.0)
+        if not whole.sum() or added.sum() < outliers * whole.sum():
+            continue
+        median = float(np.nanmedian(scores))
+        found = finding(
+            view,
+            "outliers",
+            "warn" if item.weight else "info",
+            name,
+            n=known,
+            **share(view, added, whole),
+            limit=outliers,
+            needs_groups=True,
+            read=far,
+            answers=("standardise_components",) if item.weight else (),
+            share=float(far.sum() / known),
+            median=median,
+            extreme=float(scores[far][np.argmax(np.abs(scores[far] - median))]),
+            scaled=view.training.scales_groups,
+            rows=int(far.sum()),
+        )
+        if found.severity != "info":
+            blamed |= far
+        yield found
+    yield from _few_groups(view, blamed, top_decile)
+
+
+def _few_groups(view: View, blamed: np.ndarray, limit: float) -> Iterator[Finding]:
+    """Few groups that carry the unscaled advantage, for another reason than the outliers in them."""
+    stats = view.stats
+    live = np.flatnonzero(stats.live)
+    if len(live) < FEWEST_GROUPS or view.training.scales_groups:
+        return
+    mass = np.where(stats.live, np.nan_to_num(stats.std) * stats.count, 0.0)
+    widest = max(1, len(live) // 10)
+    cut = np.sort(mass[live])[-widest - 1 :][:2].mean()
+    # adds up to the mass of the widest; in a resample to that of its own widest, to first order, whichever
+    # groups these are (Beach and Davidson 1983)
+    held = np.where(stats.live, np.maximum(mass - cut, 0.0) + cut * widest / len(live), 0.0)
+    top = mass >= cut
+    of_outliers = np.bincount(view.groups, blamed, minlength=len(mass)) > 0
+    if held.sum() < limit * mass.sum() or mass[top & of_outliers].sum() > mass[top].sum() / 2:
+        return
+    yield finding(
+        view,
+        "high_variance",
+        "warn",
+        n=len(live),
+        **share(view, held, mass),
+        limit=limit,
+        above=True,
+        read=top[view.groups],
+        answers=("group_std", "rank_group"),
+    )
+
+
+@rule("amplified_noise")
+def amplified_noise(
+    view: View,
+    said: Said,
+    *,
+    small_std: float = 0.1,  # of the usual one, for certain: our choice
+    amplified_noise: float = 0.05,  # share of live groups that small: our choice
+) -> Iterator[Finding]:
+    """Many groups with tiny differences that scaling blows up.
+
+    The spread of two siblings is tiny now and then whatever is behind it, that of eight hardly ever: a group
+    counts where its own spread leaves less than one chance in twenty that what is behind it is a tenth of the
+    usual one.
+    """
+    moving = view.stats.live & view.live
+    live = int(moving.sum())
+    if live < FEWEST_GROUPS or view.training.name != "grpo":
+        return
+    usual = view.usual_std
+    small = moving & (view.stats.std < small_std * usual * least_spread(view.stats.count))
+    if small.sum() < amplified_noise * live:
+        return
+    size = np.abs(np.nan_to_num(grpo(view.rewards, view.groups)))
+    held = float(size[small[view.groups]].sum() / size.sum())
+    yield finding(
+        view,
+        "amplified_noise",
+        "warn",
+        n=live,
+        **share(view, small, moving),
+        limit=amplified_noise,
+        above=True,
+        read=small[view.groups],
+        answers=("no_std",),
+        typical_std=usual,
+        advantage_share=held,
+        cost=held,
+    )
+
+
+def least_spread(count: Floats) -> Floats:
+    """The standard deviation that one in twenty samples of a normal distribution stays under, by sample size.
+
+    As a part of the true one: the square root of the 5 % point of chi-squared over its degrees of freedom;
+    exact for samples of two and three, and by Wilson and Hilferty (1931) for larger ones. NaN under two.
+
+    >>> least_spread(np.array([2.0, 3, 8])).round(3).tolist()
+    [0.063, 0.226, 0.555]
+    """
+    normal, freedom = NormalDist(), np.where(count > 1, count - 1, np.nan)
+    rough = 2 / (9 * freedom)
+    found = np.maximum(1 - rough + normal.inv_cdf(1 - LEVEL) * np.sqrt(rough), 0.0) ** 1.5
+    found = np.where(freedom == 1, normal.inv_cdf((2 - LEVEL) / 2), found)
+    return np.where(freedom == 2, np.sqrt(-np.log(LEVEL)), found)
+
+
+@rule("bimodal")
+def bimodal(
+    view: View,
+    said: Said,
+    *,
+    # Share of the prompts in the middle quarter of the way between the two kinds; of a uniform distribution
+    # an eighth is there, of a normal one 0.16: our choice.
+    between_kinds: float = 0.05,
+) -> Iterator[Finding]:
+    """Two kinds of prompts, by their mean rewards, with few between.
+
+    The mean of a few scores of few levels lies on steps, which are no kinds: each is blurred by a half of its
+    standard error, which levels them.
+    """
+    stats = group_stats(view.rewards, view.bootstrap.prompts)
+    known = stats.count > 0
+    means, freedom = stats.mean[known], np.maximum(stats.count - 1, 0).sum()
+    if len(means) < FEWEST_PROMPTS or len(np.unique(np.round(means, 12))) < FEWEST_VALUES or not freedom:
+        return
+    low, high, low_share = two_piles(means)
+    middle, apart = (low + high) / 2, high - low
+    blur = BLUR * np.sqrt(stats.squares.sum() / freedom / stats.count[known]) + 1e-12 * apart
+    some = np.argsort(means)[np.linspace(0, len(means) - 1, min(len(means), MOST_PROMPTS)).astype(int)]
+    near = [
+        NormalDist(mean, width).cdf(middle + apart / 8) - NormalDist(mean, width).cdf(middle - apart / 8)
+        for mean, width in zip(means[some], blur[some], strict=True)
+    ]
+    between = float(np.mean(near))
+    if between > between_kinds or min(low_share, 1 - low_share) < between_kinds:
+        return
+    yield finding(
+        view,
+        "bimodal",
+        "info",
+        n=len(means),
+        value=between,
+        limit=between_kinds,
+        read=stats.mean[view.bootstrap.prompts] < middle,
+        low=low,
+        high=high,
+        share=low_share,
+        cost=0.0,
+    )
+
+
+RULES = (wide, amplified_noise, bimodal)

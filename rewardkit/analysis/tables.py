@@ -1,0 +1,159 @@
+"""The tables of a diagnosis: components, group signal by slice, ties, and the completions to read first."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from rapidfuzz import fuzz
+
+from rewardkit.analysis.statistics.groups import Codes, Floats, between_share, group_stats, tie_rate
+from rewardkit.analysis.statistics.signal import merged_vectors, sample_size, top_decile
+from rewardkit.analysis.view import View
+from rewardkit.rollouts.values import as_column, column_values
+from rewardkit.scoring.scores import Scores
+
+__all__ = ["Tie", "component_row", "different", "highest", "signal_of", "ties"]
+
+LOOKED_AT = 500
+"""Rows of the highest rewards among which different ones are looked for. Our choice."""
+ALIKE = 90.0
+"""rapidfuzz ratio of two completions from which on they are the same to read. Our choice."""
+COMPARED = 2_000
+"""Characters of each completion that are compared: rapidfuzz takes the square of their number."""
+
+
+def component_row(view: View, name: str) -> dict[str, Any]:
+    """One row of `Diagnosis.components`."""
+    item, scores = view.components[name], view.scores[name]
+    known = pd.Series(scores[~np.isnan(scores)])
+    low, high = view.span(name)
+    return ({"part": view.part} if view.part else {}) | {
+        "component": name,
+        "weight": float(item.weight),
+        "effective_weight": view.effective_weights.get(name, float("nan")),
+        "sign_influence": view.sign_influence[name],
+        **view.counts(name),
+        "mean": known.mean(),
+        "std": known.std(),
+        "lowest": known.min(),
+        "highest": known.max(),
+        "at_minimum": (known == low).mean(),
+        "at_maximum": (known == high).mean(),
+        "between": between_share(scores, view.groups),
+        "dead_groups": _dead_share(scores, view.groups),
+    }
+
+
+def _dead_share(values: Floats, groups: Codes) -> float:
+    """Share of the groups of two values or more whose values are all equal."""
+    stats = group_stats(values, groups)
+    several = (stats.count > 1).sum()
+    return float(stats.dead.sum() / several) if several else float("nan")
+
+
+def signal_of(view: View, rows: NDArray[np.bool_]) -> dict[str, Any]:
+    """The figures of `Diagnosis.group_signal` for some whole groups of a view."""
+    which, groups = np.unique(view.groups[rows], return_inverse=True)
+    rewards, primary, advantages = view.rewards[rows], view.scores[view.primary][rows], view.advantages[rows]
+    several = group_stats(rewards, groups).count > 1
+    best = group_stats(primary, groups).high
+
+    def share(mask: NDArray[np.bool_]) -> float:
+        return float(mask.sum() / several.sum()) if several.any() else float("nan")
+
+    paid = {name: view.scores[name][rows] for name, item in view.components.items() if item.weight}
+    return {
+        "groups": len(which),
+        "mean_reward": pd.Series(rewards).mean(),
+        "mean_primary" if view.part else f"mean_{view.primary}": pd.Series(primary).mean(),
+        "zero_std": share(view.dead[which]),
+        "none_right": share((best == view.span(view.primary)[0]) & several),
+        "top_decile": top_decile(advantages, groups),
+        "sample_size": sample_size(advantages),
+        "merged_vectors": merged_vectors(paid, advantages, groups),
+    }
+
+
+@dataclass(frozen=True)
+class Tie:
+    """Share of the sibling pairs that score the same, with its 95 % interval over prompts.
+
+    `component` is ``None`` for the reward. `pairs` are those of which both are scored, `of_all` their share
+    of all sibling pairs; `whole_groups` the share of groups in which all that are scored score the same. NaN
+    where no two siblings are scored.
+    """
+
+    component: str | None
+    share: float
+    interval: tuple[float, float]
+    pairs: int
+    of_all: float
+    whole_groups: float
+    part: str = ""
+
+    def record(self) -> dict[str, Any]:
+        """As plain data."""
+        return asdict(self)
+
+
+def ties(view: View) -> tuple[Tie, ...]:
+    """The ties of the reward, then those of each component.
+
+    >>> import rewardkit as rk
+    >>> (view,) = rk.diagnose(rk.score(rk.load_reward("gallery:arithmetic"), "gallery:arithmetic")).views
+    >>> [(tie.component, round(tie.share, 2)) for tie in ties(view)][:2]
+    [(None, 0.68), ('correct', 0.79)]
+    """
+    size = np.bincount(view.groups)
+    whole, found = float((size * (size - 1) / 2).sum()), []
+    for name, values in ((None, view.rewards), *view.scores.items()):
+        equal, pairs = tie_rate(values, view.groups)
+        total = float(pairs.sum())
+        value = float(equal.sum() / total) if total else float("nan")
+        interval = view.bootstrap.interval([equal, pairs], view.owner)
+        of_all, dead = total / whole if total else 0.0, _dead_share(values, view.groups)
+        found.append(Tie(name, value, interval, int(total), of_all, dead, view.part))
+    return tuple(found)
+
+
+def highest(scores: Scores, view: View, n: int) -> pd.DataFrame:
+    """The rows of `Diagnosis.highest` for one part of the reward."""
+    rows = different(view, n)
+    table = scores.table.iloc[view.rows[rows]]
+    key = {name: column_values(table[name]) for name in scores.rollouts.group_key}
+    paid = {f"score/{name}": view.scores[name][rows] for name, item in view.components.items() if item.weight}
+    found: dict[str, Any] = {"part": [view.part] * len(rows)} if view.part else {}
+    found |= {"rollout_id": column_values(table["rollout_id"]), **key}
+    found |= {"reward": view.rewards[rows], "advantage": view.advantages[rows], **paid}
+    found |= {"completion": column_values(table["completion"])}
+    texts = {name: as_column(values) for name, values in found.items() if isinstance(values, list)}
+    return pd.DataFrame(found | texts)  # pandas' own texts take no lone surrogates
+
+
+def different(view: View, n: int) -> Codes:
+    """Up to `n` rows, highest reward first: one a prompt, then further ones, none like another."""
+    candidates = _top(view)
+    _, first = np.unique(view.bootstrap.prompts[candidates], return_index=True)
+    order = [*np.sort(first).tolist(), *np.setdiff1d(np.arange(len(candidates)), first).tolist()]
+    chosen: dict[int, str] = {}
+    for at in order:
+        if len(chosen) == n:
+            break
+        text = view.completions[candidates[at]][:COMPARED]
+        if not any(fuzz.ratio(text, other, score_cutoff=ALIKE) for other in chosen.values()):
+            chosen[at] = text
+    return candidates[np.sort(np.array([*chosen], dtype=np.intp))]
+
+
+def _top(view: View) -> Codes:
+    """The judged rows of highest reward; of equal ones that of the higher advantage, whose siblings fail."""
+    judged = np.flatnonzero(~np.isnan(view.rewards))
+    if len(judged) > LOOKED_AT:
+        rewards = view.rewards[judged]
+        judged = judged[rewards >= np.partition(rewards, -LOOKED_AT)[-LOOKED_AT]]
+    order = np.lexsort((judged, -np.nan_to_num(view.advantages[judged]), -view.rewards[judged]))
+    return judged[order[:LOOKED_AT]]
