@@ -4,7 +4,7 @@ from rewardkit import judges, targets
 from rewardkit.analysis.comparison import Comparison, compare
 from rewardkit.analysis.diagnosis import Diagnosis, diagnose
 from rewardkit.analysis.forecast import Forecast, forecast
-from rewardkit.analysis.suggestions import Suggestion, Suggestions, suggest
+from rewardkit.analysis.suggest import Suggestion, Suggestions, suggest
 from rewardkit.analysis.variants import WhatIf, whatif
 from rewardkit.errors import (
     Cancelled,

@@ -225,7 +225,7 @@ def percent(share: float) -> str:
 def with_interval(evidence: Mapping[str, Any]) -> str:
     """The measured value as a share, and its interval where it has one."""
     low, high = evidence.get("interval", (math.nan, math.nan))
-    around = "" if math.isnan(low) else f" ({percent(low)} to {percent(high)})"
+    around = "" if math.isnan(low) else f" ({percent(low).removesuffix(' %')} to {percent(high)})"
     return f"{percent(evidence.get('value', math.nan))}{around}"
 
 

@@ -6,15 +6,15 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rewardkit.analysis.measured import FIGURES, Effect
-from rewardkit.analysis.normalization import Normalization
 from rewardkit.analysis.statistics.curves import Selection
+from rewardkit.analysis.suggestions.measure import FIGURES, Effect
+from rewardkit.analysis.suggestions.normalization import Normalization
 from rewardkit.findings import counted, percent
 from rewardkit.html import markup
 
 if TYPE_CHECKING:
     from rewardkit.analysis.forecast import Forecast
-    from rewardkit.analysis.suggestions import Suggestion, Suggestions
+    from rewardkit.analysis.suggest import Suggestion, Suggestions
 
 __all__ = [
     "advice_page",

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from rewardkit.analysis.suggestions.measure import Effect, with_difference
 from rewardkit.analysis.view import View
 from rewardkit.findings import SEVERITIES, SEVERITY_MARKS, Finding, counted, percent
 from rewardkit.html.excerpts import one_line
@@ -15,8 +16,9 @@ from rewardkit.html.markup import card, escaped, folded, listed, table
 
 if TYPE_CHECKING:
     from rewardkit.analysis.diagnosis import Diagnosis
+    from rewardkit.analysis.suggest import Suggestion, Suggestions
 
-__all__ = ["diagnosis_text", "page", "wrapped"]
+__all__ = ["diagnosis_text", "page", "suggestions_text", "wrapped"]
 
 FULL = 3
 """Findings that are told in full; the others are named."""
@@ -55,10 +57,9 @@ def _signal(view: View) -> str:
     return f"{where}{percent(live)} of {counted(view.several, 'group')} have a signal."
 
 
-def _named(findings: Sequence[Finding]) -> str:
+def _named(codes: Sequence[str]) -> str:
     """Codes and how often each."""
-    counts = Counter(item.code for item in findings)
-    return ", ".join(code if count == 1 else f"{code} ({count})" for code, count in counts.items())
+    return ", ".join(code if count == 1 else f"{code} ({count})" for code, count in Counter(codes).items())
 
 
 def diagnosis_text(diagnosis: Diagnosis, *, verbose: bool) -> str:
@@ -70,8 +71,59 @@ def diagnosis_text(diagnosis: Diagnosis, *, verbose: bool) -> str:
     lines += [wrapped(f"{SEVERITY_MARKS[item.severity]} {item.code}: {item.sentence}") for item in shown]
     left = [item for item in diagnosis.findings if item not in shown]
     if left:
-        lines += [wrapped(f"Also: {_named(left)}. All of it: diagnosis.text(verbose=True).")]
+        lines += [
+            wrapped(f"Also: {_named([item.code for item in left])}. All of it: diagnosis.text(verbose=True).")
+        ]
     return "\n".join(lines)
+
+
+def suggestions_text(advice: Suggestions, *, verbose: bool) -> str:
+    """The first change and the names of the others, or all of them; then what was left out."""
+    lines = [] if advice.changes else ["No change of the reward to suggest."]
+    for item in advice.changes if verbose else advice.changes[:1]:
+        lines += _change_lines(item, verbose)
+    if verbose or not advice.changes:
+        lines += [wrapped(f"Note: {note}.", "  ") for note in advice.notes]
+    works = [row for row in advice.normalization if row.works]
+    without = [row for row in advice.normalization if not row.works and row.code != "as_is"]
+    if verbose:
+        lines += [wrapped(f"Normalization: {row.what}: {row.effect}.", "  ") for row in works]
+        why = without[0].effect.removeprefix("no effect: ") if without else ""
+        lines += (
+            [wrapped(f"No effect ({why}): {', '.join(row.what for row in without)}.", "  ")]
+            if without
+            else []
+        )
+        return "\n".join(lines)
+    said = [_named([item.code for item in advice.changes[1:]])] if advice.changes[1:] else []
+    said += (
+        [f"{len(works)} of {len(works) + len(without)} normalizations change the advantages"] if works else []
+    )
+    if said:
+        lines.append(
+            wrapped(f"Also measured: {'; '.join(said)}. All of it: suggestions.text(verbose=True).", "  ")
+        )
+    return "\n".join(lines)
+
+
+def _change_lines(item: Suggestion, verbose: bool) -> list[str]:
+    rank = f"{item.rank}. " if item.rank else "Makes it worse: " if item.verdict == "harms" else "Change: "
+    where = f"[{item.part}] " if item.part else ""
+    lines = [wrapped(f"{rank}{where}{item.code}: {item.why}."), f"    {item.line}"]
+    lines += [wrapped(f"    {item.outcome}.")] if item.outcome else []
+    if verbose:
+        lines += [wrapped(f"    {_effect_text(effect)}") for effect in item.effects if effect.told]
+        if item.examples:
+            example = ", ".join(f"{name} {value!r}" for name, value in item.examples[0].items())
+            lines.append(wrapped(f"    For example {example}"))
+    return lines
+
+
+def _effect_text(effect: Effect) -> str:
+    held = ", on prompts held out" if effect.held_out else ""
+    return (
+        f"{effect.what}: {percent(effect.before)} -> {percent(effect.after)}, {with_difference(effect)}{held}"
+    )
 
 
 def page(diagnosis: Diagnosis) -> str:

@@ -8,10 +8,10 @@ from typing import Any
 
 from rewardkit.analysis import slices
 from rewardkit.analysis.arguments import check_label, check_seed
-from rewardkit.analysis.changes import run_again
 from rewardkit.analysis.dependents import gate_on, moved_by, only_run
 from rewardkit.analysis.diagnosis import Diagnosis, diagnose
 from rewardkit.analysis.gates import put_gate
+from rewardkit.analysis.suggestions.change import run_again
 from rewardkit.errors import InputError, RewardError, did_you_mean, preview
 from rewardkit.html import markup
 from rewardkit.primitives.gates import Gate

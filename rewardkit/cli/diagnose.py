@@ -35,6 +35,7 @@ from rewardkit.findings import SEVERITIES
     type=click.Choice(["warn", "high"]),
     help="Exit 1 when there is a finding of this severity or above.",
 )
+@click.option("--verbose", is_flag=True, help="Show all findings, changes and normalizations.")
 @json_option
 @click.pass_context
 def diagnose_command(
@@ -47,6 +48,7 @@ def diagnose_command(
     by: tuple[str, ...],
     seed: int,
     fail_on: str | None,
+    verbose: bool,
     as_json: bool,
 ) -> None:
     """Say what SCORES would do to training, and what could be changed.
@@ -57,7 +59,8 @@ def diagnose_command(
     read = scored_or_logged(scores, reading, log_weights)
     diagnosis = rk.diagnose(read.scores, training=training, label=label, by=by or None, seed=seed)
     advice = rk.suggest(diagnosis)
+    text = f"{diagnosis.text(verbose=verbose)}\n\n{advice.text(verbose=verbose)}"
     told = {"suggestions": advice.record(), "notes": list(advice.notes)}
-    emit({**diagnosis.record(), **told, **read.about}, f"{read.head}{diagnosis}\n\n{advice}", as_json)
+    emit({**diagnosis.record(), **told, **read.about}, f"{read.head}{text}", as_json)
     met = fail_on and diagnosis.worst and SEVERITIES.index(diagnosis.worst) <= SEVERITIES.index(fail_on)
     ctx.exit(1 if met else 0)

@@ -7,8 +7,8 @@ import pandas as pd
 from rewardkit.analysis.context import truths
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.forecast import Forecast
-from rewardkit.analysis.measured import FIGURES, Effect
-from rewardkit.analysis.suggestions import Suggestion, Suggestions
+from rewardkit.analysis.suggest import Suggestion, Suggestions
+from rewardkit.analysis.suggestions.measure import FIGURES, Effect
 from rewardkit.analysis.view import View
 from rewardkit.findings import counted, percent
 from rewardkit.rollouts.logs.log import numeric

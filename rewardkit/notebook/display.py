@@ -15,8 +15,8 @@ from IPython.display import HTML
 
 from rewardkit.analysis import advice
 from rewardkit.analysis.forecast import Forecast
-from rewardkit.analysis.normalization import Normalization
-from rewardkit.analysis.suggestions import Suggestions
+from rewardkit.analysis.suggest import Suggestions
+from rewardkit.analysis.suggestions.normalization import Normalization
 from rewardkit.findings import SEVERITY_MARKS, Finding
 from rewardkit.html import cards, markup
 from rewardkit.judges.report import JudgeReport

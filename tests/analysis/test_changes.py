@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import rewardkit as rk
-from rewardkit.analysis.changes import Change, applied
+from rewardkit.analysis.suggestions.change import Change, applied
 
 COLUMNS = ("score/", "status/", "reward")
 

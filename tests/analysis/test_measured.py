@@ -7,9 +7,9 @@ import pytest
 import score_tables as tables
 
 import rewardkit as rk
-from rewardkit.analysis.changes import Change
-from rewardkit.analysis.measured import certain, effects, halves, order_of, share_in_tied_groups
 from rewardkit.analysis.suggestions import _judged
+from rewardkit.analysis.suggestions.change import Change
+from rewardkit.analysis.suggestions.measure import certain, effects, halves, order_of, share_in_tied_groups
 
 
 def views(before, after, groups, training=None, label=None):

@@ -6,8 +6,8 @@ import pytest
 import score_tables as tables
 
 import rewardkit as rk
-from rewardkit.analysis.measured import halves
-from rewardkit.analysis.normalization import _effect
+from rewardkit.analysis.suggestions.measure import halves
+from rewardkit.analysis.suggestions.normalization import _effect
 
 
 @pytest.fixture(scope="module")

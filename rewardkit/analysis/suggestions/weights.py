@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
 from rewardkit.analysis.findings.components import OFTEN
 from rewardkit.analysis.findings.rule import FEWEST_GROUPS
-from rewardkit.analysis.measured import halves, off
-from rewardkit.analysis.proposal import Proposal, reweighed
+from rewardkit.analysis.suggestions.change import Change
+from rewardkit.analysis.suggestions.measure import halves, off
+from rewardkit.analysis.suggestions.proposal import Proposal, Proposed
 from rewardkit.analysis.view import View
-from rewardkit.findings import percent
+from rewardkit.findings import Finding, counted, percent
 from rewardkit.scoring.scores import Scores
 
-__all__ = ["weights_for_influence"]
+__all__ = ["declared_weights"]
 
 STEPS = 40
 WIDEST = 3.0
@@ -29,7 +30,7 @@ MOST_OFF = 0.1  # difference of effective and declared weight from which other w
 FEWEST_HALVES = 2 * FEWEST_GROUPS  # prompts, so that either half can give a verdict
 
 
-def weights_for_influence(view: View, scores: Scores, notes: list[str]) -> list[Proposal]:
+def declared_weights(view: View, scores: Scores, findings: Collection[Finding]) -> Proposed:
     """Weights under which what each component holds comes nearest to what it declares.
 
     Fitted on one half of the prompts, measured on the other. The task keeps its weight, the others together
@@ -37,41 +38,35 @@ def weights_for_influence(view: View, scores: Scores, notes: list[str]) -> list[
     """
     live = _varying(view, [name for name in view.names if view.components[name].weight], OFTEN)
     if len(live) < 2 or not view.effective_weights:
-        return []
-    declared = {name: view.declared_weights[name] for name in live}
-    whole = sum(declared.values())
-    target = {name: share / whole for name, share in declared.items()}
+        return
+    whole = sum(view.declared_weights[name] for name in live)
+    target = {name: view.declared_weights[name] / whole for name in live}
     if off(view.effective_weights, target) < MOST_OFF:
-        return []
+        return
     if view.bootstrap.total < FEWEST_HALVES:
-        prompts = f"{view.bootstrap.total} prompt{'s are' if view.bootstrap.total > 1 else ' is'}"
-        notes.append(
-            f"weights for the declared influence are left out: {prompts} too few to fit them on one half and "
-            f"measure on the other; {FEWEST_HALVES} would do"
+        yield (
+            f"weights for the declared influence are left out: {counted(view.bootstrap.total, 'prompt')} are "
+            f"too few to fit them on one half and measure on the other; {FEWEST_HALVES} would do"
         )
-        return []
+        return
     fit, held = halves(view, scores)
     if not fit.effective_weights or not held.effective_weights:
-        return []
+        return
     best = _nearest(fit, target)
     after = held.under(held.reward.reweigh(best))
-    was, now = off(held.effective_weights, target), _off_or_all(after, target)
+    was = off(held.effective_weights, target)
+    now = off(after.effective_weights, target) if after.effective_weights else 1.0
     if now > ENOUGH_NEARER * was:
-        return []
+        return
     alone = _alone(held, live)
-    limit = (
-        f" (weights cannot do more: in {percent(alone)} of the live groups a single component varies and "
-        "holds all of it)"
-        if alone > now
-        else ""
-    )
+    limit = f" (no weight can do more: one component alone varies in {percent(alone)} of groups)"
     why = (
-        f"what a weight declares and what it holds of the squared advantage differ by up to {percent(was)}; "
-        f"under these weights by up to {percent(now)}{limit}. Fitted on one half of the prompts, measured on "
-        f"the other. {_caution(view, best)}"
+        f"what components declare and what they hold of the advantage differ by up to {percent(was)}; under "
+        f"these weights by up to {percent(now)}{limit if alone > now else ''}. Fitted on one half of the "
+        f"prompts, measured on the other. {_caution(view, best)}"
     )
     before = {"declared": {name: round(share, 3) for name, share in target.items()}}
-    return [reweighed("declared_weights", None, best, why, scores, views=(held, after), before=before)]
+    yield Proposal("declared_weights", None, why, Change(weights=best), scores, (held, after), before)
 
 
 def _caution(view: View, best: Mapping[str, float]) -> str:
@@ -82,10 +77,6 @@ def _caution(view: View, best: Mapping[str, float]) -> str:
         f"No weight moves more than {WIDEST:g} times, that of {view.primary!r} not at all: weights say who "
         f"holds the advantage, not whether that is right{read}"
     )
-
-
-def _off_or_all(view: View, target: Mapping[str, float]) -> float:
-    return off(view.effective_weights, target) if view.effective_weights else 1.0
 
 
 def _varying(view: View, names: list[str], share: float) -> list[str]:

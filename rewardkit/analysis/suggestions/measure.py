@@ -24,8 +24,10 @@ __all__ = [
     "halves",
     "off",
     "order_of",
+    "points",
     "share_in_tied_groups",
     "view_of",
+    "with_difference",
 ]
 
 Interval = tuple[float, float]
@@ -74,6 +76,11 @@ class Effect:
     held_out: bool = False
 
     @property
+    def what(self) -> str:
+        """What it measures, in words."""
+        return FIGURES[self.figure] + (f" of {self.component!r}" if self.component else "")
+
+    @property
     def told(self) -> bool:
         """Whether it is worth a line: every figure is, but an effective weight that hardly moves."""
         return self.figure != "effective_weight" or abs(self.difference) >= SHOWN
@@ -81,6 +88,18 @@ class Effect:
     def record(self) -> dict[str, Any]:
         """The effect as plain data."""
         return asdict(self)
+
+
+def with_difference(effect: Effect) -> str:
+    """The paired difference in points, with its interval."""
+    low, high = effect.interval
+    around = "" if np.isnan(low) else f" ({points(low)} to {points(high)})"
+    return f"{points(effect.difference)} points{around}"
+
+
+def points(share: float) -> str:
+    """Percentage points with their sign; 0 has none."""
+    return "0.0" if abs(share) < 0.0005 else f"{100 * share:+.1f}"
 
 
 def effects(before: View, after: View, *, tests: int = 1, held_out: bool = False) -> tuple[Effect, ...]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,9 @@ from numpy.typing import NDArray
 
 from rewardkit.analysis.gates import put_gate
 from rewardkit.errors import InputError, RewardError, preview
+from rewardkit.primitives.gates import Gate
 from rewardkit.rewards.component import Component
+from rewardkit.rewards.fingerprint import describe
 from rewardkit.rewards.plan import Part
 from rewardkit.rewards.reward import Reward, Route
 from rewardkit.rewards.signature import is_async
@@ -56,6 +60,29 @@ class Change:
         fields = {**reward.fields, **self.fields}
         return replace(reward, fields=fields, components=changed).reweigh(self.weights)
 
+    def line(self, reward: Reward) -> str:
+        """The code that makes it, of `reward`, or of its `scores`; `replace` is that of dataclasses."""
+        if self.added:
+            return _component_line(self.added[0])
+        if self.fields:
+            said = ", ".join(f'"{name}": {as_line(function)}' for name, function in self.fields.items())
+            return f"replace(reward, fields={{**reward.fields, {said}}})"
+        if self.weights:
+            said = ", ".join(f'"{name}": {weight!r}' for name, weight in self.weights.items())
+            return f"scores.reweigh({{{said}}})"
+        ((name, changed),) = self.components.items()
+        said = ", ".join(f"{key}={as_line(value)}" for key, value in changed.items())
+        new = f"replace(item, {said})"
+        if self.of_reward(reward).names == reward.names:
+            return (
+                f'replace(reward, components=[{new} if item.name == "{name}" else item '
+                "for item in reward.components])"
+            )
+        return (
+            f'replace(reward, components=[*(item for item in reward.components if item.name != "{name}"), '
+            f'*({new} for item in reward.components if item.name == "{name}")])'
+        )
+
     @property
     def touched(self) -> set[str]:
         """The fields and components that have to be run anew, for which the scores are not enough."""
@@ -79,6 +106,37 @@ class Change:
             if "gate" in changed and "function" not in changed:
                 put_gate(table, name, changed["gate"])
         return Scores(table, reward, scores.rollouts, scores.run).under(reward)
+
+
+PRIMITIVES = {
+    name: room
+    for room in ("extract", "measure")
+    for name in import_module(f"rewardkit.primitives.{room}").__all__
+}
+MADE = re.compile(r"'(?:[^'\\\\]|\\\\.)*'|\"(?:[^\"\\\\]|\\\\.)*\"|(?<![\w.])([a-z_]\w*)(?=\()")
+
+
+def as_line(value: Any) -> str:
+    """A value as a person writes it: primitives by their public names.
+
+    >>> import rewardkit as rk
+    >>> as_line(rk.extract.first_of(rk.extract.tag("answer"), rk.extract.number()))
+    "rk.extract.first_of(rk.extract.tag('answer'), rk.extract.number())"
+    """
+    if isinstance(value, Gate):
+        return f"rk.{value!r}"
+    if not callable(value):
+        return repr(value)
+
+    def named(found: re.Match[str]) -> str:
+        return f"rk.{PRIMITIVES[found[1]]}.{found[1]}" if found[1] in PRIMITIVES else found[0]
+
+    return MADE.sub(named, describe(value))
+
+
+def _component_line(item: Component) -> str:
+    mapped = f", columns={dict(item.columns)!r}" if item.columns else ""
+    return f'rk.Component("{item.name}", {as_line(item.function)}, weight={item.weight!r}{mapped})'
 
 
 def applied(change: Change, to: Any, part: str = "") -> Any:

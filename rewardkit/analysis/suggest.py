@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -10,21 +10,23 @@ import numpy as np
 import pandas as pd
 
 from rewardkit.analysis import advice
-from rewardkit.analysis.changes import Change, applied, part_scores
 from rewardkit.analysis.diagnosis import Diagnosis
-from rewardkit.analysis.extractors_tried import readings
-from rewardkit.analysis.measured import (
-    FIGURES,
+from rewardkit.analysis.findings import RULES as FINDINGS
+from rewardkit.analysis.rendering import suggestions_text
+from rewardkit.analysis.statistics.signal import moved
+from rewardkit.analysis.suggestions import RULES
+from rewardkit.analysis.suggestions.change import Change, applied, part_scores
+from rewardkit.analysis.suggestions.measure import (
     Effect,
     certain,
     effects,
     order_of,
     share_in_tied_groups,
     view_of,
+    with_difference,
 )
-from rewardkit.analysis.normalization import Normalization, normalizations
-from rewardkit.analysis.proposal import Proposal
-from rewardkit.analysis.proposals import proposed
+from rewardkit.analysis.suggestions.normalization import FIGURES, Normalization, normalizations
+from rewardkit.analysis.suggestions.proposal import Proposal
 from rewardkit.analysis.view import View
 from rewardkit.errors import InputError, preview
 from rewardkit.findings import Finding, percent
@@ -37,7 +39,20 @@ __all__ = ["Suggestion", "Suggestions", "suggest"]
 Changed = TypeVar("Changed", Reward, Scores)
 
 CREATES_SPREAD = "creates spread, not known to be right"
-TOLD = ("code", "component", "part", "line", "why", "before", "after", "rank", "verdict")
+TOLD = (
+    "code",
+    "component",
+    "part",
+    "line",
+    "why",
+    "before",
+    "after",
+    "rank",
+    "verdict",
+    "answers",
+    "outcome",
+)
+MOVED = 1e-6  # share of the advantage; less is rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +64,9 @@ class Suggestion:
     `part`. `effects` are the figures with their intervals and their paired difference. With a trusted label
     `verdict` says whether the change "improves" or "harms" the order of siblings with different labels for
     certain (by three standard errors, as well as by its interval), or is "unclear", and `rank` numbers those
-    that improve it from 1; without one both are empty. `examples` are rows to read where another way to read
-    or compare the answer moves their score. `scores` are those with the change made (of its part only, for a
+    that improve it from 1; without one both are empty. `answers` is the code of the worst finding that it
+    answers, `outcome` what becomes of that. `examples` are rows to read where another way to read or compare
+    the answer moves their score. `scores` are those with the change made (of its part only, for a
     route), to diagnose or compare.
     """
 
@@ -66,6 +82,8 @@ class Suggestion:
     examples: tuple[Mapping[str, Any], ...] = ()
     rank: int | None = None
     verdict: str = ""
+    answers: str = ""
+    outcome: str = ""
     change: Change = field(default_factory=Change, repr=False)
 
     def apply(self, to: Changed) -> Changed:
@@ -109,10 +127,9 @@ class Suggestions:
     def record(self) -> list[dict[str, Any]]:
         """All as plain data: changes, then normalizations as changes from the first row, "as_is"."""
         changes = [{"kind": "change", **item.record()} for item in self.changes]
-        figures = ("changed", "sign_changes", "top_decile", "small_groups", "sample_size", "zero_std")
         base: dict[str, dict[str, float]] = {}
         for row in self.normalization:
-            measured = {name: getattr(row, name) for name in figures}
+            measured = {name: getattr(row, name) for name in FIGURES}
             if row.code == "as_is":
                 base[row.part] = measured
                 continue
@@ -123,48 +140,12 @@ class Suggestions:
     def _repr_html_(self) -> str:
         return advice.advice_page(self)
 
+    def text(self, *, verbose: bool = False) -> str:
+        """The first change with what it does, and the names of the others; `verbose`: all of them."""
+        return suggestions_text(self, verbose=verbose)
+
     def __repr__(self) -> str:
-        lines = [
-            f"{len(self.changes)} change{'s' if len(self.changes) > 1 else ''} of the reward to consider"
-            if self.changes
-            else "no change of the reward to suggest"
-        ]
-        for item in self.changes:
-            head = f"{item.rank}. " if item.rank else "(makes it worse) " if item.verdict == "harms" else ""
-            lines += [f"  {_of(item.part)}{head}{item.code}: {item.why}", f"    {item.line}"]
-            lines += [f"    {_sentence(effect)}" for effect in item.effects if effect.told]
-            lines += [f"    for example {_example(item.examples[0])}"] if item.examples else []
-        lines += [f"note: {note}" for note in self.notes]
-        return "\n".join(
-            [
-                *lines,
-                "normalization:",
-                *(f"  {_of(row.part)}{row.what}: {row.effect}" for row in self.normalization),
-            ]
-        )
-
-
-def _of(part: str) -> str:
-    """What a line begins with that is about one part of a route."""
-    return f"[{part}] " if part else ""
-
-
-def _sentence(effect: Effect) -> str:
-    what = FIGURES[effect.figure] + (f" of {effect.component!r}" if effect.component else "")
-    held = ", on prompts held out" if effect.held_out else ""
-    return (
-        f"{what}: {_share(effect.before, effect.before_interval)} before, "
-        f"{_share(effect.after, effect.after_interval)} after, "
-        f"difference {_share(effect.difference, effect.interval)}{held}"
-    )
-
-
-def _share(value: float, interval: tuple[float, float]) -> str:
-    return f"{percent(value)} ({percent(interval[0])} to {percent(interval[1])})"
-
-
-def _example(example: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} {value!r}" for name, value in example.items())
+        return self.text()
 
 
 def suggest(diagnosis: Diagnosis) -> Suggestions:
@@ -194,49 +175,101 @@ def suggest(diagnosis: Diagnosis) -> Suggestions:
         scores = part_scores(diagnosis.scores, Part(view.part, view.reward, view.rows))
         told = [item for item in diagnosis.findings if item.part == view.part]
         sure = [item for item in told if not item.evidence.get("inconclusive")]
-        codes = {(item.code, item.component) for item in sure}
-        found, left_out = proposed(view, scores, codes)
-        read, not_tried = readings(view, scores, codes)
-        found = [*found[:1], *read, *found[1:]] if found and found[0].code == "graduate" else [*read, *found]
-        measured = [_measured(view, item, len(found)) for item in found]
-        changes += _ranked(measured)
-        said = [*left_out, *not_tried, *_unanswered(told), *_no_help(view, measured)]
-        notes += [_of(view.part) + note for note in said]
+        proposed = [item for rule in RULES for item in rule(view, scores, sure)]
+        left_out = [item for item in proposed if isinstance(item, str)]
+        found = [item for item in proposed if isinstance(item, Proposal)]
+        useless = [item for item in found if not _moves(view, item)]
+        kept = [item for item in found if item not in useless]
+        measured = [_measured(view, item, len(kept), sure) for item in kept]
+        changes += _ranked(measured, sure)
+        notes += [
+            f"[{view.part}] " * bool(view.part) + note
+            for note in (
+                *left_out,
+                *_without_effect(view, useless),
+                *_unanswered(told),
+                *_no_help(view, measured),
+            )
+        ]
         table += normalizations(view)
     return Suggestions(tuple(changes), tuple(table), tuple(notes))
 
 
-def _measured(view: View, proposal: Proposal, tests: int) -> Suggestion:
+def _moves(view: View, item: Proposal) -> bool:
+    """Whether a proposal changes an advantage, or whether there is one."""
+    after = view_of(item.changed, view).advantages
+    same = np.array_equal(np.isnan(after), np.isnan(view.advantages))
+    return not same or moved(view.advantages, after) >= MOVED
+
+
+def _without_effect(view: View, useless: list[Proposal]) -> list[str]:
+    """That changes were left out which change no advantage."""
+    what = "" if view.additive else f", as the reward is a {view.reward.aggregation}"
+    names = ", ".join(f"{item.code} of {item.component!r}" for item in useless)
+    return [f"left out, as no advantage changes{what}: {names}"] if useless else []
+
+
+def _measured(view: View, proposal: Proposal, tests: int, findings: list[Finding]) -> Suggestion:
     """The suggestion that a proposal becomes, compared with so many others."""
-    before, after = proposal.views or (view, view_of(proposal.scores, view))
+    before, after = proposal.views or (view, view_of(proposal.changed, view))
     found = effects(before, after, tests=tests, held_out=proposal.views is not None)
-    more, why = dict(proposal.more), proposal.why
+    more, why = dict(proposal.after), proposal.why
+    more["advantage_moved"] = moved(before.advantages, after.advantages)
     share = share_in_tied_groups(before, after)
     if share > 0:
         more["added_advantage_in_tied_groups"] = share
     by_label = {item.figure: item for item in found if item.figure.startswith("label_")}
     verdict = ""
     if by_label:
-        verdict, told = _judged(before, after, proposal.change, by_label, tests)
-        why += f". {told}{_judged_now(before, after)}"
+        verdict, said = _judged(before, after, proposal.change, by_label, tests)
+        why += f". {said}{_judged_now(before, after)}"
     elif share > 0:
-        why += (
-            f". {percent(share)} of the advantage it adds falls in groups that were tied: it {CREATES_SPREAD}"
-        )
+        why += f". {percent(share)} of the advantage it adds is in groups that were tied: it {CREATES_SPREAD}"
+    answered = _answered(proposal, findings)
+    line = proposal.change.line(proposal.scores.reward)
     return Suggestion(
         proposal.code,
         proposal.component,
-        proposal.line.replace("scores.", "reward.", 1) if view.part else proposal.line,
+        line.replace("scores.", "reward.", 1) if view.part else line,
         why,
         {**_figures(found, "before"), **proposal.before},
         {**_figures(found, "after"), **more},
         view.part,
-        proposal.scores,
+        proposal.changed,
         found,
         proposal.examples,
         verdict=verdict,
+        answers=answered.code if answered else "",
+        outcome=_outcome(before, after, answered, found) if answered else "",
         change=proposal.change,
     )
+
+
+def _answered(item: Proposal, findings: list[Finding]) -> Finding | None:
+    """The worst finding that a proposal answers."""
+    return next((found for found in findings if _answers(item.code, item.component, found)), None)
+
+
+def _answers(code: str, component: str | None, found: Finding) -> bool:
+    about = component is None or found.component in (None, component) or code == "pay_component"
+    return code in found.suggestions and about
+
+
+def _outcome(before: View, after: View, found: Finding, effects: Sequence[Effect]) -> str:
+    """What becomes of a finding, and of the groups without a signal, where these change."""
+    rule = next(rule for rule in FINDINGS if found.code in rule.codes)
+    key = (found.code, found.component)
+    was, now = (
+        next((item for item in rule(view, ()) if (item.code, item.component) == key), None)
+        for view in (before, after)
+    )
+    said = [f"{found.code} is no longer found"] if was and not now else []
+    if was and now and was.evidence.get("value") != now.evidence.get("value"):
+        said = [f"{found.code}: {percent(was.evidence['value'])} -> {percent(now.evidence['value'])}"]
+    tied = effects[0]
+    if tied.difference and found.code != "zero_std_groups":
+        said.append(f"groups without a signal: {percent(tied.before)} -> {percent(tied.after)}")
+    return "; ".join(said)
 
 
 def _judged_now(before: View, after: View) -> str:
@@ -258,7 +291,7 @@ def _judged(
     put first is right less often, which is what the forecast of a policy begins with.
     """
     effect, first = by_label["label_auc"], by_label["label_best"]
-    name, told = before.context.label_name, _share(effect.difference, effect.interval)
+    name, told = before.context.label_name, with_difference(effect)
     if effect.difference == 0 and effect.interval == (0, 0):
         return "unclear", f"It orders siblings of which {name!r} differs as before"
     if not certain(effect.difference, effect.interval, tests):
@@ -278,12 +311,12 @@ def _judged(
         if not (interval[0] > 0.5 and certain(share - 0.5, (interval[0] - 0.5, interval[1] - 0.5), tests)):
             return "unclear", (
                 f"It orders siblings more like {name!r}, by {told} of the pairs, but what it adds does so in "
-                f"{_share(share, interval)} of them, no more than noise would"
+                f"{percent(share)} of them, no more than noise would"
             )
     if first.difference < 0 and certain(first.difference, first.interval, tests):
         return "unclear", (
             f"It orders siblings more like {name!r}, by {told} of the pairs, but the one that it puts first "
-            f"has it less often, by {_share(first.difference, first.interval)}"
+            f"has it less often, by {with_difference(first)}"
         )
     return "improves", f"It orders siblings more like {name!r}, by {told} of the pairs"
 
@@ -295,11 +328,13 @@ def _figures(found: tuple[Effect, ...], when: str) -> dict[str, Any]:
     return {**plain, **({"effective_weights": weights} if weights else {})}
 
 
-def _ranked(found: list[Suggestion]) -> list[Suggestion]:
+def _ranked(found: list[Suggestion], findings: list[Finding]) -> list[Suggestion]:
     """What certainly improves the order of the label first, numbered; what certainly harms it last.
 
-    What is unclear stays in its order between them: an estimate that may be noise ranks nothing.
+    What is unclear stands between them, what answers the worst finding first: an estimate that may be noise
+    ranks nothing.
     """
+    place = {code: at for at, code in reversed([*enumerate(item.code for item in findings)])}
 
     def gain(item: Suggestion) -> float:
         return next(effect.difference for effect in item.effects if effect.figure == "label_auc")
@@ -307,7 +342,8 @@ def _ranked(found: list[Suggestion]) -> list[Suggestion]:
     better = sorted((item for item in found if item.verdict == "improves"), key=gain, reverse=True)
     worse = sorted((item for item in found if item.verdict == "harms"), key=gain, reverse=True)
     others = [item for item in found if item.verdict not in ("improves", "harms")]
-    return [*(replace(item, rank=place) for place, item in enumerate(better, 1)), *others, *worse]
+    others.sort(key=lambda item: place.get(item.answers, len(place)))
+    return [*(replace(item, rank=at) for at, item in enumerate(better, 1)), *others, *worse]
 
 
 def _unanswered(told: list[Finding]) -> list[str]:
@@ -321,10 +357,10 @@ def _unanswered(told: list[Finding]) -> list[str]:
 def _no_help(view: View, found: list[Suggestion]) -> list[str]:
     """That nothing helps, where that is so."""
     if not found:
-        return ["nothing to change: no change that is known here answers what was found"]
+        return ["no change is known here that answers what was found"]
     name = view.context.label_name
     if view.context.label is not None and not any(item.verdict == "improves" for item in found):
-        note = f"nothing helps for certain: no change makes the reward order siblings more like {name!r}"
+        note = f"no change measurably improves agreement with {name!r}"
         if judging := [
             item.code
             for item in found
@@ -334,7 +370,7 @@ def _no_help(view: View, found: list[Suggestion]) -> list[str]:
             note += f"; rows that were missing are judged by {codes}, which these figures leave out"
         return [note]
     if view.context.label is None and all(not _any_difference(item) for item in found):
-        return ["nothing helps for certain: no change gives groups a signal or moves an effective weight"]
+        return ["no change measurably gives groups a signal or moves an effective weight"]
     return []
 
 
