@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rewardkit.analysis.suggestions.measure import Effect, with_difference
+from rewardkit.analysis.suggestions.normalization import Normalization
 from rewardkit.analysis.view import View
 from rewardkit.findings import SEVERITIES, SEVERITY_MARKS, Finding, counted, percent
 from rewardkit.html.excerpts import one_line
@@ -53,8 +54,8 @@ def _signal(view: View) -> str:
     where = f"[{view.part}] " if view.part else ""
     if not view.several:
         return f"{where}No group has two completions with a reward, so there is no advantage."
-    live = 1 - int(view.dead.sum()) / view.several
-    return f"{where}{percent(live)} of {counted(view.several, 'group')} have a signal."
+    live, have = 1 - int(view.dead.sum()) / view.several, "has" if view.several == 1 else "have"
+    return f"{where}{percent(live)} of {counted(view.several, 'group')} {have} a signal."
 
 
 def _named(codes: Sequence[str]) -> str:
@@ -79,23 +80,23 @@ def diagnosis_text(diagnosis: Diagnosis, *, verbose: bool) -> str:
 
 def suggestions_text(advice: Suggestions, *, verbose: bool) -> str:
     """The first change and the names of the others, or all of them; then what was left out."""
-    lines = [] if advice.changes else ["No change of the reward to suggest."]
-    for item in advice.changes if verbose else advice.changes[:1]:
+    useful = [item for item in advice.changes if item.verdict != "harms"]
+    lines = [] if useful else ["No change of the reward to suggest."]
+    shown = advice.changes if verbose else useful[:1]
+    for item in shown:
         lines += _change_lines(item, verbose)
-    if verbose or not advice.changes:
+    if verbose or not useful:
         lines += [wrapped(f"Note: {note}.", "  ") for note in advice.notes]
     works = [row for row in advice.normalization if row.works]
     without = [row for row in advice.normalization if not row.works and row.code != "as_is"]
     if verbose:
-        lines += [wrapped(f"Normalization: {row.what}: {row.effect}.", "  ") for row in works]
-        why = without[0].effect.removeprefix("no effect: ") if without else ""
-        lines += (
-            [wrapped(f"No effect ({why}): {', '.join(row.what for row in without)}.", "  ")]
-            if without
-            else []
-        )
+        lines += [wrapped(f"Normalization: {_where(row)}{row.what}: {row.effect}.", "  ") for row in works]
+        for why in dict.fromkeys(row.effect.removeprefix("no effect: ") for row in without):
+            rows = ", ".join(_where(row) + row.what for row in without if row.effect.endswith(why))
+            lines.append(wrapped(f"No effect ({why}): {rows}.", "  "))
         return "\n".join(lines)
-    said = [_named([item.code for item in advice.changes[1:]])] if advice.changes[1:] else []
+    left = [item.code for item in advice.changes if item not in shown]
+    said = [_named(left)] if left else []
     said += (
         [f"{len(works)} of {len(works) + len(without)} normalizations change the advantages"] if works else []
     )
@@ -106,10 +107,13 @@ def suggestions_text(advice: Suggestions, *, verbose: bool) -> str:
     return "\n".join(lines)
 
 
+def _where(item: Suggestion | Normalization) -> str:
+    return f"[{item.part}] " if item.part else ""
+
+
 def _change_lines(item: Suggestion, verbose: bool) -> list[str]:
     rank = f"{item.rank}. " if item.rank else "Makes it worse: " if item.verdict == "harms" else "Change: "
-    where = f"[{item.part}] " if item.part else ""
-    lines = [wrapped(f"{rank}{where}{item.code}: {item.why}."), f"    {item.line}"]
+    lines = [wrapped(f"{rank}{_where(item)}{item.code}: {item.why}."), f"    {item.line}"]
     lines += [wrapped(f"    {item.outcome}.")] if item.outcome else []
     if verbose:
         lines += [wrapped(f"    {_effect_text(effect)}") for effect in item.effects if effect.told]

@@ -7,7 +7,7 @@ import pytest
 import score_tables as tables
 
 import rewardkit as rk
-from rewardkit.analysis.suggestions import _judged
+from rewardkit.analysis.suggest import _judged
 from rewardkit.analysis.suggestions.change import Change
 from rewardkit.analysis.suggestions.measure import certain, effects, halves, order_of, share_in_tied_groups
 
@@ -173,7 +173,7 @@ def test_a_change_that_puts_wrong_ones_first_is_not_said_to_improve_the_order():
     assert (found["label_auc"].before, found["label_auc"].after) == (10 / 16, 12 / 16)
     assert (found["label_best"].before, found["label_best"].after) == (1.0, 0.0)
     verdict, told = _judged(before, after, Change(), found, 1)
-    assert verdict == "unclear" and "has it less often, by -100 %" in told
+    assert verdict == "unclear" and "has it less often, by -100.0 points" in told
     kept = {**found, "label_best": found["zero_std"]}  # which does not move
     assert _judged(before, after, Change(), kept, 1)[0] == "improves"
 

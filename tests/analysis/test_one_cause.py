@@ -8,7 +8,7 @@ from planted import FAULTS
 from score_tables import sampled, scores_of
 
 import rewardkit as rk
-from rewardkit.analysis import declared, extractors_tried, proposals
+from rewardkit.analysis.suggestions import RULES
 from rewardkit.findings import SENTENCES
 
 PROMPTS, SIBLINGS = 100, 8
@@ -197,7 +197,7 @@ def test_a_reward_that_is_nearly_always_0_as_the_task_is_missed_is_sparse_and_no
 
 def test_every_suggestion_that_a_finding_names_is_one_that_there_is():
     """Codes of findings on planted faults, among those of suggestions in the source and of normalizations."""
-    sources = "".join(map(inspect.getsource, (declared, extractors_tried, proposals)))
+    sources = "".join(map(inspect.getsource, {inspect.getmodule(rule) for rule in RULES}))
     normalizations = set()
     for training in ({}, {"scale_rewards": "none"}):
         diagnosis = rk.diagnose(scores_of({"a": task(), "b": noise()}, GROUPS), training=training)

@@ -179,7 +179,7 @@ def test_a_call_that_takes_too_long_is_ended_on_every_page(tmp_path):
     ("rows", "said"),
     [
         pytest.param(1, "no group has two completions", id="one row"),
-        pytest.param(3, "Too little to judge: it has 1 group of two or more", id="one group"),
+        pytest.param(3, "Too little to judge: only 1 group of two or more", id="one group"),
     ],
 )
 def test_the_verdict_is_no_go_where_nothing_can_be_said(tmp_path, rows, said):

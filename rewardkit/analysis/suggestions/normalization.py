@@ -195,7 +195,11 @@ def _effect(found: Normalization, view: View, cut: str) -> str:
     if found.code == "as_is":
         return "the advantages as they are now"
     if not found.works:
-        why = "group scaling cancels it" if view.training.scales_groups else "it only rescales all advantages"
+        why = (
+            "group scaling cancels it"
+            if view.training.scales_groups
+            else "it only rescales all advantages alike"
+        )
         if view.training.name == "gdpo":
             why = "GDPO standardises each component by itself"
         return f"no effect: {why}{cut and f', though {cut}'}"
