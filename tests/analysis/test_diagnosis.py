@@ -375,8 +375,8 @@ def test_a_finding_is_sure_where_its_shown_interval_reaches_a_little_across_the_
     view = rk.diagnose(scores_of({"c": [0.0, 1.0] * 20}, np.repeat(np.arange(20), 2))).views[0]
 
     def graded(low, **options):
-        measured = {"value": 0.6, "interval": (low, 0.8), "limit": 0.5, "above": True}
-        return finding(view, "sparse", "warn", "c", n=40, **measured, **options)
+        measured = {"value": 0.6, "interval": (low, 0.8), "limit": 0.5}
+        return finding(view, "sparse", "c", n=40, **measured, **options)
 
     assert graded(0.49).severity == "warn" and graded(0.49).evidence["interval"] == (0.49, 0.8)
     assert graded(0.47).severity == "info" and graded(0.47).evidence["inconclusive"]

@@ -21,9 +21,9 @@ def test_severities_are_told_by_shapes_and_information_is_folded(flawed):
     page = flawed._repr_html_()
     weighty = [item for item in flawed.findings if item.severity != "info"]
     assert page.count(f">{SEVERITY_MARKS['warn']}<") == len(weighty)
-    assert f"{len(weighty)} {SEVERITY_MARKS['warn']}" in page
-    folded = page[page.index("<details") : page.index("</details>")]
-    assert "for information" in folded and " open" not in folded[: folded.index(">")]
+    assert f"{len(weighty)} warnings" in page and "5 more warnings" in page
+    folded = page[page.rindex("<details", 0, page.index("1 note<")) :].partition("</details>")[0]
+    assert " open" not in folded[: folded.index(">")]
     assert all(item.code in folded for item in flawed.findings if item.severity == "info")
     assert "style=" in page and "color" not in page.replace("colour", "")
 

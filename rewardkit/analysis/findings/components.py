@@ -35,7 +35,7 @@ def of_siblings(view: View, said: Said) -> Iterator[Finding]:
     for name, item in view.components.items():
         if item.group:
             size = float(np.bincount(view.groups).mean())
-            yield finding(view, "of_siblings", "info", name, n=len(view), value=size, cost=0.0)
+            yield finding(view, "of_siblings", name, n=len(view), value=size, cost=0.0)
 
 
 @rule("errors", "out_of_range", "abstentions")
@@ -63,25 +63,13 @@ def lost_rows(
             if not len(at):
                 continue
             lost = len(at) / len(view)
-            severe = "high" if lost >= lost_rows_high else "warn"
-            missing = float(np.isnan(view.rewards[at]).mean())
-            mask = np.bincount(at, minlength=len(view))
+            missing, paid = float(np.isnan(view.rewards[at]).mean()), item.weight != 0
+            severity = ("high" if lost >= lost_rows_high else "warn") if paid and lost >= limit else "info"
             reason = Counter(reason or "" for reason in reasons[at]).most_common(1)[0][0]
-            yield finding(
-                view,
-                code,
-                severe if item.weight and lost >= limit else "info",
-                name,
-                n=len(view),
-                **share(view, mask, np.ones(len(view)), by_rows=True),
-                limit=limit,
-                read=at,
-                rows=len(at),
-                reason=reason.removeprefix(OUT_OF_RANGE),
-                reward_missing=missing,
-                paid=item.weight != 0,
-                lost=_lost(missing, item.weight != 0),
-            )
+            more = {"rows": len(at), "reason": reason.removeprefix(OUT_OF_RANGE), "reward_missing": missing}
+            more |= {"paid": paid, "lost": _lost(missing, paid)}
+            told = share(view, np.bincount(at, minlength=len(view)), np.ones(len(view)), by_rows=True)
+            yield finding(view, code, name, **told, limit=limit, severity=severity, read=at, **more)
 
 
 def _lost(missing: float, paid: bool) -> str:
@@ -105,18 +93,8 @@ def gates(
         decided = view.status[name] != ABSTAINED
         is_open = decided & (view.status[name] != GATED)
         if item.gate is not None and decided.any() and is_open.sum() < gate_open * decided.sum():
-            yield finding(
-                view,
-                "gate_rarely_open",
-                "warn",
-                name,
-                n=int(decided.sum()),
-                **share(view, is_open, decided, by_rows=True),
-                limit=gate_open,
-                above=False,
-                read=is_open,
-                cost=view.declared_weights[name],
-            )
+            told, cost = share(view, is_open, decided, by_rows=True), view.declared_weights[name]
+            yield finding(view, "gate_rarely_open", name, **told, limit=gate_open, read=is_open, cost=cost)
 
 
 @rule("redundant")
@@ -138,21 +116,11 @@ def redundant(
             continue
         there = ~(np.isnan(view.scores[first]) | np.isnan(view.scores[second]))
         a, b = (within(np.where(there, view.scores[name], np.nan), view.groups) for name in (first, second))
-        yield finding(
-            view,
-            "redundant",
-            "warn",
-            second,
-            n=int(there.sum()),
-            value=float(values[first]),
-            interval=view.correlation_interval(first, second),
-            limit=redundant,
-            above=True,
-            read=there & (np.abs(a - signs[first] * b) > 0.5),
-            answers=("remove_component",),
-            other=first,
-            cost=view.declared_weights[second],
-        )
+        more = {"other": first, "cost": view.declared_weights[second]}
+        read = there & (np.abs(a - view.sign(first, second) * b) > 0.5)
+        told: dict[str, Any] = {"value": float(values[first]), "n": int(there.sum()), "limit": redundant}
+        told |= {"interval": view.correlation_interval(first, second)}
+        yield finding(view, "redundant", second, **told, read=read, **more)
 
 
 def _silent(said: Said, name: str) -> bool:
@@ -213,22 +181,12 @@ def _holds_too_much(
     held, mass, item = view.group_shares[name], view.group_mass, view.components[name]
     by_design = bool(item.why) and abs(item.weight) >= abs(view.components[view.primary].weight)
     compared = share(view, (held - taken_off) * mass, mass)
-    return finding(
-        view,
-        "dominant",
-        "info" if by_design or "weak" in beside else "warn",
-        name,
-        n=int(view.live.sum()),
-        **share(view, held * mass, mass),
-        compared=(compared["value"], compared["interval"]),
-        limit=limit,
-        above=True,
-        read=np.abs(within(view.paid[name], view.groups)) > 0,
-        answers=() if by_design else ("declared_weights", "gate_component", "remove_component"),
-        declared=view.declared_weights[name],
-        why=item.why if by_design else "",
-        **beside,
-    )
+    more = {"declared": view.declared_weights[name], "why": item.why if by_design else "", **beside}
+    more |= {"answers": ()} if by_design else {}
+    severity = "info" if by_design or "weak" in beside else "warn"
+    read = np.abs(within(view.paid[name], view.groups)) > 0
+    told = {**share(view, held * mass, mass), "n": int(view.live.sum()), "compared": compared}
+    return finding(view, "dominant", name, **told, limit=limit, severity=severity, read=read, **more)
 
 
 def _outweighed(view: View, name: str, names: list[str]) -> str | None:

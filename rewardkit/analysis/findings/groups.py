@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rewardkit.analysis.findings.rule import FEWEST_GROUPS, Said, finding, rule, share, sure
-from rewardkit.analysis.findings.sparsity import MORE_LEVELS, constant, never_varies
+from rewardkit.analysis.findings.sparsity import constant, never_varies
 from rewardkit.analysis.statistics.groups import ZERO_STD, Floats, effective_levels, group_stats, tie_rate
 from rewardkit.analysis.statistics.pairs import marks_of
 from rewardkit.analysis.view import View
@@ -33,9 +33,8 @@ def not_enough(view: View, said: Said) -> Iterator[Finding]:
         reason = f"only {counted(several, 'group')} of two or more completions; {FEWEST_GROUPS} would do"
     else:
         return
-    groups = len(view.stats.count)
-    yield finding(view, "not_enough", "info", n=judged, limit=FEWEST_GROUPS, reason=reason, rows=judged,
-                  groups=groups, groups_of_two=several)  # fmt: skip
+    more = {"rows": judged, "groups": len(view.stats.count), "groups_of_two": several}
+    yield finding(view, "not_enough", n=judged, limit=FEWEST_GROUPS, reason=reason, **more)
 
 
 @rule("opposed")
@@ -51,40 +50,19 @@ def cancelling(
     pairs = _opposed_pairs(view, opposed_correlation) if view.additive else []
     for first, second, value, interval, left in pairs:
         tied = float((view.dead & _varies(view, first) & _varies(view, second)).sum() / max(view.several, 1))
-        yield finding(
-            view,
-            "opposed",
-            "high" if tied >= zero_std_high else "warn",
-            n=int(view.several),
-            value=-value,
-            interval=(-interval[1], -interval[0]),
-            limit=opposed_correlation,
-            above=True,
-            read=view.dead[view.groups] if tied else ~np.isnan(view.rewards),
-            answers=("declared_weights",),
-            components=f"{first}, {second}",
-            other=first,
-            correlation=value,
-            left=left,
-            cost=1 - left,
-        )
+        told: dict[str, Any] = {"value": -value, "interval": (-interval[1], -interval[0]), "n": view.several}
+        more = {"components": f"{first}, {second}", "other": first, "correlation": value, "left": left}
+        grave, read = "high" if tied >= zero_std_high else "warn", view.dead[view.groups]
+        read = read if tied else ~np.isnan(view.rewards)
+        limit = opposed_correlation
+        yield finding(view, "opposed", **told, limit=limit, severity=grave, read=read, cost=1 - left, **more)
     cancelled = _cancelled(view)
-    value = float(cancelled.sum() / max(view.several, 1))
-    if pairs or value < opposed:
+    if pairs or cancelled.sum() < opposed * max(view.several, 1):
         return
-    names = [name for name in view.paid if (_varies(view, name) & cancelled).any()]
-    yield finding(
-        view,
-        "opposed",
-        "high" if value >= zero_std_high else "warn",
-        n=int(view.several),
-        **share(view, cancelled, view.stats.count > 1),
-        limit=opposed,
-        above=True,
-        read=cancelled[view.groups],
-        answers=("declared_weights",),
-        components=", ".join(names),
-    )
+    told = share(view, cancelled, view.stats.count > 1)
+    names = ", ".join(name for name in view.paid if (_varies(view, name) & cancelled).any())
+    grave, read = "high" if told["value"] >= zero_std_high else "warn", cancelled[view.groups]
+    yield finding(view, "opposed", **told, limit=opposed, severity=grave, read=read, components=names)
 
 
 def _varies(view: View, name: str) -> Groups:
@@ -121,9 +99,8 @@ def constant_reward(view: View, said: Said) -> Iterator[Finding]:
     alone = len(view.names) == 1 and sure(said, "constant", component=view.names[0])
     if known.sum() < 2 or not never_varies(view) or alone or sure(said, "opposed"):
         return
-    if not (len(view.names) == 1 and any(item.code == "constant" for item in said)):
-        value = float(view.rewards[known][0])
-        yield constant(view, "high", None, value, int(known.sum()), read=known, cost=1.0)
+    if len(view.names) > 1 or not any(item.code == "constant" for item in said):
+        yield constant(view, None, float(view.rewards[known][0]), int(known.sum()), read=known)
 
 
 @rule("clustered")
@@ -153,19 +130,10 @@ def clustered(
     if not pairs.sum() or equal.sum() < tie_rate * pairs.sum() or ends.mean() > 0.5:
         return
     tied = float(at.sum() / max(view.several, 1))
-    yield finding(
-        view,
-        "clustered",
-        "high" if tied >= zero_std_high else "warn",
-        n=int(pairs.sum()),
-        **share(view, equal, pairs),
-        limit=tie_rate,
-        above=True,
-        read=((equal == pairs) & (pairs > 0))[view.groups],
-        answers=MORE_LEVELS,
-        levels=effective_levels(view.rewards),
-        tied_groups=tied,
-    )
+    more = {"levels": effective_levels(view.rewards), "tied_groups": tied}
+    grave, read = "high" if tied >= zero_std_high else "warn", ((equal == pairs) & (pairs > 0))[view.groups]
+    told = share(view, equal, pairs)
+    yield finding(view, "clustered", **told, limit=tie_rate, severity=grave, read=read, **more)
 
 
 def _commonest(view: View) -> float:
@@ -206,20 +174,12 @@ def zero_std_groups(
     parts = {"all_wrong": wrong, "all_right": right, "otherwise": view.dead & ~wrong & ~right}
     shares: dict[str, Any] = {name: float(mask.sum() / view.several) for name, mask in parts.items()}
     words = {"all_wrong": "all wrong", "all_right": "all right", "otherwise": "otherwise tied"}
-    yield finding(
-        view,
-        "zero_std_groups",
-        "high" if value >= zero_std_high else "warn",
-        n=int(view.several),
-        **share(view, view.dead, view.stats.count > 1),
-        limit=zero_std,
-        above=True,
-        read=view.dead[view.groups] & ~np.isnan(view.rewards),
-        answers=MORE_LEVELS,
-        **shares,
-        split=", ".join(f"{percent(of)} {words[name]}" for name, of in shares.items() if of > 0),
-        dropped_by=view.training.filter_metric,
-    )
+    split = ", ".join(f"{percent(of)} {words[name]}" for name, of in shares.items() if of > 0)
+    more = {**shares, "split": split, "dropped_by": view.training.filter_metric}
+    grave = "high" if value >= zero_std_high else "warn"
+    read = view.dead[view.groups] & ~np.isnan(view.rewards)
+    measured = share(view, view.dead, view.stats.count > 1)
+    yield finding(view, "zero_std_groups", **measured, limit=zero_std, severity=grave, read=read, **more)
 
 
 @rule("collapsed_outputs")
@@ -237,17 +197,9 @@ def collapsed_outputs(
     )
     if not pairs.sum() or equal.sum() < identical_pairs * pairs.sum():
         return
-    yield finding(
-        view,
-        "collapsed_outputs",
-        "warn",
-        n=int(pairs.sum()),
-        **share(view, equal, pairs),
-        limit=identical_pairs,
-        above=True,
-        read=(equal > 0)[view.groups],
-        groups=float((equal > 0).sum() / (pairs > 0).sum()),
-    )
+    told, groups = share(view, equal, pairs), float((equal > 0).sum() / (pairs > 0).sum())
+    read = (equal > 0)[view.groups]
+    yield finding(view, "collapsed_outputs", **told, limit=identical_pairs, read=read, groups=groups)
 
 
 RULES = (not_enough, cancelling, constant_reward, clustered, zero_std_groups, collapsed_outputs)

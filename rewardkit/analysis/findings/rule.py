@@ -10,16 +10,17 @@ from inspect import Parameter, signature
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rewardkit.analysis.findings.sentences import FINDINGS
 from rewardkit.analysis.statistics.bootstrap import deciding_end
 from rewardkit.analysis.view import View
 from rewardkit.findings import Finding
 
-__all__ = ["FEWEST_GROUPS", "Rule", "finding", "rule", "sure"]
+__all__ = ["FEWEST_GROUPS", "Rule", "finding", "findings_of", "rule", "share", "sure", "thresholds_of"]
 
 Said = Sequence[Finding]
-Interval = tuple[float, float]
+SAID = ("severity", "limit", "past", "compared", "tests", "read", "answers")
+"""What a finding is told beside its evidence."""
 FEWEST_GROUPS = 10
 """Fewer give no verdict on a share of groups. Our choice."""
 
@@ -60,61 +61,38 @@ def sure(said: Said, *codes: str, component: str | None = None) -> list[Finding]
     ]
 
 
-def finding(
-    view: View,
-    code: str,
-    severity: str,
-    component: str | None = None,
-    *,
-    n: int,
-    value: float = math.nan,
-    interval: Interval | None = None,
-    limit: float | None = None,
-    above: bool | None = None,
-    compared: tuple[float, Interval] | None = None,
-    tests: int = 1,
-    needs_groups: bool = False,
-    read: NDArray[Any] | None = None,
-    answers: tuple[str, ...] = (),
-    cost: float | None = None,
-    **evidence: Any,
-) -> Finding:
-    """The finding; only for information, and inconclusive, where the numbers do not decide.
+def finding(view: View, code: str, component: str | None = None, /, **given: Any) -> Finding:
+    """The finding, as its row of `findings.toml` has it where nothing else is `given`; the rest is evidence.
 
-    With `above` it is a question of one side whether the `value`, or what is `compared`, is past its `limit`:
-    decided at an error of 5 % on that side, by the near end of a 90 % interval, for one of so many `tests`;
-    the interval that is shown is one of 95 % for both sides. `needs_groups`: fewer than `FEWEST_GROUPS` give
-    no verdict. The rows `read` are worth reading, `answers` the suggestions to it. What it costs is the
-    value, where nothing else is said.
+    Given may be: `value`, `interval` and `n`, as `share` measures them; `limit`; `severity`; the side that
+    the value must be `past`; `compared`, what is held against the limit in its place; how many `tests` are
+    made; rows worth to be `read`; `answers`; `cost`, where it is not the value.
+
+    Where it has a side, it must be past its limit for certain: a question of one side, decided at an error of
+    5 % there, by the near end of a 90 % interval; the interval that is shown is one of 95 % for both sides.
+    Where that is not so, or the groups are too few, it is for information, and inconclusive.
     """
-    told: dict[str, Any] = {} if math.isnan(value) else {"value": value}
-    told |= {"interval": interval} if interval is not None else {}
-    told |= {"compared": compared[0], "compared_interval": compared[1]} if compared else {}
-    groups = len(view.stats.count)
-    if above is not None and limit is not None and interval is not None:
-        at, ends = compared or (value, interval)
-        near = deciding_end(at, ends[0] if above else ends[1], view.bootstrap.tests * tests)
-        if groups >= FEWEST_GROUPS and not (near >= limit if above else near <= limit):
-            gap, half = abs(at - limit), abs(at - near)
-            prompts = view.bootstrap.total
+    row = {**FINDINGS[code], "limit": None, "severity": "", "read": None, "tests": 1, "compared": None}
+    row |= {"severity": FINDINGS[code]["severity"], **{key: given.pop(key) for key in SAID if key in given}}
+    value, groups = given.get("value", math.nan), len(view.stats.count)
+    given["cost"] = min(abs(float(given.get("cost", 0.0 if math.isnan(value) else value))), 1.0)
+    at, ends = value, given.get("interval", (math.nan, math.nan))
+    if other := row["compared"]:
+        at, ends = other["value"], other["interval"]
+        given |= {"compared": at, "compared_interval": ends}
+    if groups < FEWEST_GROUPS and ("past" in row or "groups" in row):
+        given |= {"inconclusive": True, "too_few": groups}
+    elif "past" in row:
+        limit, above = row["limit"], row["past"] == "above"
+        near = deciding_end(at, ends[0 if above else 1], view.bootstrap.tests * row["tests"])
+        if not (near >= limit if above else near <= limit):
+            gap, half, prompts = abs(at - limit), abs(at - near), view.bootstrap.total
             needed = math.ceil(prompts * (half / gap) ** 2) if gap and not math.isnan(half) else 0
-            told |= {"inconclusive": True, "n_needed": needed if needed > prompts else None}
-    if groups < FEWEST_GROUPS and (needs_groups or above is not None):
-        told |= {"inconclusive": True, "too_few": groups}
-    worth = value if cost is None else cost
-    told["cost"] = float(min(abs(worth), 1.0)) if not math.isnan(worth) else 0.0
-    ids = () if read is None else view.ids(read)
-    return Finding(
-        code,
-        "info" if told.get("inconclusive") else severity,
-        component,
-        {**told, **evidence},
-        n,
-        limit,
-        ids,
-        answers,
-        view.part,
-    )
+            given |= {"inconclusive": True, "n_needed": needed if needed > prompts else None}
+    level = "info" if given.get("inconclusive") else row["severity"]
+    ids = () if row["read"] is None else view.ids(row["read"])
+    n, answers = given.pop("n"), tuple(row.get("answers", ()))
+    return Finding(code, level, component, given, n, row["limit"], ids, answers, view.part)
 
 
 def findings_of(
@@ -134,11 +112,9 @@ def thresholds_of(rules: Sequence[Rule]) -> Mapping[str, float]:
 
 
 def share(view: View, part: Any, whole: Any, *, by_rows: bool = False) -> dict[str, Any]:
-    """`value` and `interval` of the sum of one array over that of another, (groups,) or (rows,) each."""
+    """`value`, `interval` and `n` of the sum of one array over that of another, (groups,) or (rows,) each."""
     above, below = (np.asarray(values, dtype=float) for values in (part, whole))
     owner = view.bootstrap.prompts if by_rows else view.owner
     total = float(below.sum())
-    return {
-        "value": float(above.sum()) / total if total else math.nan,
-        "interval": view.bootstrap.interval([above, below], owner),
-    }
+    value = float(above.sum()) / total if total else math.nan
+    return {"value": value, "interval": view.bootstrap.interval([above, below], owner), "n": int(total)}

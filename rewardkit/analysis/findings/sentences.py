@@ -1,4 +1,4 @@
-"""The sentences of findings: `sentences.toml`, a template a code."""
+"""The table of findings, `findings.toml`: how each is judged, what answers it, and its sentences."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from jinja2 import Environment, Template
 
 from rewardkit.findings import SENTENCES, percent, with_interval
 
-__all__ = ["TEMPLATES"]
+__all__ = ["FINDINGS"]
 
-TEMPLATES: dict[str, dict[str, str]] = tomllib.loads(
-    files("rewardkit.analysis.findings").joinpath("sentences.toml").read_text("utf-8")
+FINDINGS: dict[str, dict[str, Any]] = tomllib.loads(
+    files("rewardkit.analysis.findings").joinpath("findings.toml").read_text("utf-8")
 )
-"""Code -> what it `says`, and what to `do`."""
+"""Code -> its row."""
 
 
 ENVIRONMENT = Environment()  # plain text: pages escape it
@@ -26,7 +26,7 @@ ENVIRONMENT.filters |= {"percent": percent, "number": lambda value: f"{value:.3g
 
 @cache
 def _template(code: str, key: str) -> Template:
-    return ENVIRONMENT.from_string(TEMPLATES[code].get(key, ""))
+    return ENVIRONMENT.from_string(FINDINGS[code].get(key, ""))
 
 
 def _rendered(code: str, key: str, who: str, evidence: Mapping[str, Any]) -> str:
@@ -34,4 +34,4 @@ def _rendered(code: str, key: str, who: str, evidence: Mapping[str, Any]) -> str
     return _template(code, key).render(told)
 
 
-SENTENCES |= {code: (partial(_rendered, code, "says"), partial(_rendered, code, "do")) for code in TEMPLATES}
+SENTENCES |= {code: (partial(_rendered, code, "says"), partial(_rendered, code, "do")) for code in FINDINGS}

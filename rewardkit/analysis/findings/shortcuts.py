@@ -47,28 +47,20 @@ def label(
     if np.isnan(view.rewards).all():
         return
     if context.why_no_label:
-        yield finding(view, "label_unusable", "warn", n=len(view), reason=context.why_no_label)
+        yield finding(view, "label_unusable", n=len(view), reason=context.why_no_label)
     if context.label is None:
         return
     agree, pairs = concordance(view.rewards, context.label, view.groups)
     count = int(pairs.sum())
     if count < FEWEST_PAIRS:
         reason = f"only {count} pairs of siblings have different labels; {FEWEST_PAIRS} would do"
-        yield finding(view, "label_unusable", "info", n=len(view), reason=reason)
+        yield finding(view, "label_unusable", n=len(view), severity="info", reason=reason)
     elif agree.sum() < label_auc * count:
-        measured = share(view, agree, pairs)
-        yield finding(
-            view,
-            "label_disagrees",
-            "high" if measured["interval"][1] < label_auc_high else "warn",
-            n=count,
-            **measured,
-            limit=label_auc,
-            above=False,
-            read=(view.advantages > 0) & (context.label == 0),
-            label=context.label_name,
-            cost=1 - measured["value"],
-        )
+        told = share(view, agree, pairs)
+        grave = "high" if told["interval"][1] < label_auc_high else "warn"
+        more = {"label": context.label_name, "cost": 1 - told["value"], "limit": label_auc}
+        read = (view.advantages > 0) & (context.label == 0)
+        yield finding(view, "label_disagrees", **told, severity=grave, read=read, **more)
 
 
 @rule("length_bias", "column_bias")
@@ -84,15 +76,15 @@ def order(
     declared = [name for name, item in view.components.items() if item.weight and measures_length(item)]
     about = {"unit": view.context.length_unit, **({"declared": declared[0]} if declared else {})}
     lengths = view.context.lengths_of(view.few)
-    severity, advice = "info" if declared else "warn", ("soften_length", "gate_component")
-    found = list(_bias(view, "length_bias", severity, lengths, about, order_bias, answers=advice))
-    yield from found or _follows_length(view, severity, lengths, about)
+    about |= {"severity": "info"} if declared else {}
+    found = list(_bias(view, "length_bias", lengths, about, order_bias))
+    yield from found or _follows_length(view, lengths, about)
     columns = view.context.columns
     for name, values in columns.items():
         some = values[view.few]
         if found and abs(_auc(*concordance(some, lengths, view.groups[view.few])) - 0.5) + 0.5 >= SAME_THING:
             continue  # that has been said
-        yield from _bias(view, "column_bias", "warn", some, {"column": name}, order_bias, tests=len(columns))
+        yield from _bias(view, "column_bias", some, {"column": name}, order_bias, tests=len(columns))
 
 
 def _auc(agree: Floats, pairs: Floats) -> float:
@@ -100,15 +92,7 @@ def _auc(agree: Floats, pairs: Floats) -> float:
 
 
 def _bias(
-    view: View,
-    code: str,
-    severity: str,
-    values: Floats,
-    about: dict[str, Any],
-    limit: float,
-    *,
-    tests: int = 1,
-    answers: tuple[str, ...] = (),
+    view: View, code: str, values: Floats, about: dict[str, Any], limit: float, *, tests: int = 1
 ) -> Iterator[Finding]:
     """The finding on `values` of the rows `view.few`; none for a lone component.
 
@@ -128,27 +112,19 @@ def _bias(
         return
     low, high = view.bootstrap.interval([agree, pairs], view.owner, tests=tests)
     size = np.abs(np.nan_to_num(view.advantages))
-    widest = np.argsort(-size, kind="stable")[: max(1, len(size) // 20)]
-    yield finding(
-        view,
-        code,
-        severity,
-        n=count,
-        value=value,
-        interval=(max(low, 0.0), min(high, 1.0)),
-        limit=limit if value > 0.5 else 1 - limit,
-        above=value > 0.5,
-        tests=tests,
-        read=np.sort(widest),
-        answers=answers,
-        alike=alike,
-        longer=value > 0.5,
-        cost=2 * abs(value - 0.5),
-        **about,
-    )
+    read = np.sort(np.argsort(-size, kind="stable")[: max(1, len(size) // 20)])
+    told = {"value": value, "interval": (max(low, 0.0), min(high, 1.0)), "n": count, **_side(value, limit)}
+    yield finding(view, code, **told, tests=tests, read=read, alike=alike, **about)
 
 
-def _follows_length(view: View, severity: str, lengths: Floats, about: dict[str, Any]) -> Iterator[Finding]:
+def _side(value: float, limit: float) -> dict[str, Any]:
+    """Which way an order goes, the limit on that side, and how far from none it is."""
+    longer = value > 0.5
+    past = {"past": "above", "limit": limit} if longer else {"past": "below", "limit": 1 - limit}
+    return {**past, "longer": longer, "cost": 2 * abs(value - 0.5)}
+
+
+def _follows_length(view: View, lengths: Floats, about: dict[str, Any]) -> Iterator[Finding]:
     """The finding that the task itself is scored as the length orders siblings, nearly without exception.
 
     Of graded scores: where right answers and wrong ones differ in length, that is no fault of who tells them
@@ -162,22 +138,9 @@ def _follows_length(view: View, severity: str, lengths: Floats, about: dict[str,
     value, count = _auc(agree, pairs), int(pairs.sum())
     if count < FEWEST_PAIRS or max(value, 1 - value) < SAME_THING:
         return
-    yield finding(
-        view,
-        "length_bias",
-        severity,
-        view.primary,
-        n=count,
-        **share(view, agree, pairs),
-        limit=SAME_THING if value > 0.5 else 1 - SAME_THING,
-        above=value > 0.5,
-        read=~np.isnan(scores),
-        alike="",
-        task=view.primary,
-        longer=value > 0.5,
-        cost=2 * abs(value - 0.5),
-        **about,
-    )
+    told = {**share(view, agree, pairs), **_side(value, SAME_THING), "answers": ()}
+    read, more = ~np.isnan(scores), {"alike": "", "task": view.primary}
+    yield finding(view, "length_bias", view.primary, **told, read=read, **more, **about)
 
 
 @rule("truncated_paid")
@@ -196,18 +159,9 @@ def truncated(
     alone = len(view.names) == 1
     paid = judged & (np.nan_to_num(view.advantages) > 0) & (~right | alone)
     if judged.sum() >= FEWEST_CUT and paid.sum() >= truncated_paid * judged.sum():
-        yield finding(
-            view,
-            "truncated_paid",
-            "info" if alone else "warn",
-            n=int(judged.sum()),
-            **share(view, paid, judged, by_rows=True),
-            limit=truncated_paid,
-            above=True,
-            read=paid,
-            cut=float(cut.mean()),
-            cost=float(paid.mean()),
-        )
+        more = {"cut": float(cut.mean()), "cost": float(paid.mean()), "severity": "info" if alone else "warn"}
+        told = share(view, paid, judged, by_rows=True)
+        yield finding(view, "truncated_paid", **told, limit=truncated_paid, read=paid, **more)
 
 
 RULES = (label, order, truncated)

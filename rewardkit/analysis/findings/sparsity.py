@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -11,12 +12,8 @@ from rewardkit.analysis.statistics.groups import ZERO_STD, Floats, group_stats
 from rewardkit.analysis.view import View
 from rewardkit.findings import Finding
 
-__all__ = ["MORE_LEVELS", "RULES", "constant", "never_varies"]
+__all__ = ["RULES", "constant", "never_varies"]
 
-MORE_LEVELS = ("graduate", "pay_component")
-"""What answers groups that are tied."""
-READINGS = {"starved": "looser_reading", "saturated": "stricter_reading"}
-"""What answers a task that is nearly never, or nearly always, earned."""
 FIRST = 1 << 16  # rows that are looked at before all are
 
 
@@ -38,25 +35,37 @@ def shape(
         values = scores[~np.isnan(scores)]
         if len(values) < 2:
             continue
+        weight, task = view.declared_weights[name], name == view.primary
+        usual = "warn" if item.weight else "info"
         if values.min() == values.max():
             yield _constant(view, name, float(values[0]), len(values))
         elif not _varies_among_siblings(view, scores):
             if group_stats(scores, view.groups).dead.sum() >= FEWEST_GROUPS:
-                yield finding(
-                    view,
-                    "dead",
-                    "warn" if item.weight else "info",
-                    name,
-                    n=len(values),
-                    value=0.0,
-                    interval=(0.0, 0.0),
-                    limit=ZERO_STD,
-                    read=~np.isnan(scores),
-                    answers=("remove_component",),
-                    cost=view.declared_weights[name],
-                )
+                told = {"value": 0.0, "interval": (0.0, 0.0), "n": len(values), "limit": ZERO_STD}
+                yield finding(view, "dead", name, **told, severity=usual, read=~np.isnan(scores), cost=weight)
         elif item.weight >= 0:  # a penalty that rarely fires is what one hopes for
-            yield from _ends(view, name, sparse, sparse_groups_high, starved, saturated)
+            known, (low, high) = ~np.isnan(scores), view.span(name)
+            lowest, highest = scores == low, scores == high
+            mean = float((values.mean() - low) / (high - low))
+            if lowest.sum() >= sparse * len(values):
+                stats = group_stats(scores, view.groups)
+                several = stats.count > 1
+                in_groups = float(((stats.high == low) & several).sum() / max(several.sum(), 1))
+                grave = "high" if task and in_groups >= sparse_groups_high else usual
+                more: dict[str, Any] = {"groups_at_minimum": in_groups, "cost": in_groups * weight}
+                more |= {} if task else {"answers": ["graduate"]}
+                told = share(view, lowest, known, by_rows=True)
+                yield finding(view, "sparse", name, **told, limit=sparse, severity=grave, read=lowest, **more)
+            elif item.range is not None and not starved < mean < saturated:
+                code, limit, rare = ("starved", starved, scores > low)
+                if mean > starved:
+                    code, limit, rare = ("saturated", saturated, scores < high)
+                told = share(view, np.where(known, (scores - low) / (high - low), 0.0), known, by_rows=True)
+                more = {"cost": weight} | ({} if task else {"answers": []})
+                yield finding(view, code, name, **told, limit=limit, severity=usual, read=rare, **more)
+            if task and lowest.any() and highest.any() and (lowest | highest | ~known).all():
+                told = share(view, highest, known, by_rows=True)
+                yield finding(view, "binary", name, **told, limit=2, read=highest, cost=0.0)
 
 
 def never_varies(view: View) -> bool:
@@ -71,11 +80,10 @@ def never_varies(view: View) -> bool:
     return any(map(len, known)) and all(np.ptp(values) <= ZERO_STD for values in known if len(values))
 
 
-def constant(view: View, severity: str, name: str | None, value: float, n: int, **more: object) -> Finding:
-    """The finding that a component or the reward never varies; of few groups it is no verdict."""
-    options = {"penalty": False, **more}
-    return finding(view, "constant", severity, name, n=n, value=value, interval=(value, value),
-                   limit=ZERO_STD, needs_groups=True, **options)  # type: ignore[arg-type]  # fmt: skip
+def constant(view: View, name: str | None, value: float, n: int, **more: Any) -> Finding:
+    """The finding that a component or the reward never varies."""
+    told = {"value": value, "interval": (value, value), "limit": ZERO_STD, "penalty": False, "n": n}
+    return finding(view, "constant", name, **{"cost": 1.0, **told, **more})
 
 
 def _constant(view: View, name: str, value: float, n: int) -> Finding:
@@ -86,71 +94,14 @@ def _constant(view: View, name: str, value: float, n: int) -> Finding:
     if name in view.task:
         highest = ends is not None and value == ends[1]
         answers = ("stricter_reading",) if highest else ("graduate", "looser_reading", "pay_component")
-    return constant(
-        view,
-        "high" if name == view.primary else "warn" if paid else "info",
-        name,
-        value,
-        n,
-        penalty=penalty,
-        read=~np.isnan(view.scores[name]),
-        answers=answers if paid else (),
-        cost=view.declared_weights[name],
-    )
+    more = {"penalty": penalty, "answers": answers if paid else (), "cost": view.declared_weights[name]}
+    severity = "high" if name == view.primary else "warn" if paid else "info"
+    return constant(view, name, value, n, severity=severity, read=~np.isnan(view.scores[name]), **more)
 
 
 def _varies_among_siblings(view: View, scores: Floats) -> bool:
     """Whether a group has two scores that differ; the first rows mostly show it."""
     return any(group_stats(scores[:end], view.groups[:end]).live.any() for end in (FIRST, len(scores)))
-
-
-def _ends(
-    view: View, name: str, sparse: float, sparse_groups_high: float, starved: float, saturated: float
-) -> Iterator[Finding]:
-    """How many of the scores lie at an end of the range, or the mean near one."""
-    scores, item = view.scores[name], view.components[name]
-    known, (low, high), task = ~np.isnan(scores), view.span(name), name == view.primary
-    n = int(known.sum())
-    lowest, highest = int((scores == low).sum()), int((scores == high).sum())
-    mean = float((np.nanmean(scores) - low) / (high - low))
-    if lowest / n >= sparse:
-        stats = group_stats(scores, view.groups)
-        several = stats.count > 1
-        groups_low = float(((stats.high == low) & several).sum() / max(several.sum(), 1))
-        grave = task and groups_low >= sparse_groups_high
-        yield finding(
-            view,
-            "sparse",
-            "high" if grave else "warn" if item.weight else "info",
-            name,
-            n=n,
-            **share(view, scores == low, known, by_rows=True),
-            limit=sparse,
-            above=True,
-            read=scores == low,
-            answers=("graduate", "looser_reading", "pay_component") if task else ("graduate",),
-            groups_at_minimum=groups_low,
-            cost=groups_low * view.declared_weights[name],
-        )
-    elif item.range is not None and not starved < mean < saturated:
-        code = "starved" if mean <= starved else "saturated"
-        yield finding(
-            view,
-            code,
-            "warn" if item.weight else "info",
-            name,
-            n=n,
-            **share(view, np.where(known, (scores - low) / (high - low), 0.0), known, by_rows=True),
-            limit=starved if code == "starved" else saturated,
-            above=code == "saturated",
-            read=scores > low if code == "starved" else scores < high,
-            answers=(READINGS[code], "pay_component") if task else (),
-            cost=view.declared_weights[name],
-        )
-    if task and lowest and highest and lowest + highest == n:
-        top = share(view, scores == high, known, by_rows=True)
-        yield finding(view, "binary", "info", name, n=n, **top, limit=2, read=scores == high,
-                      answers=("graduate",), cost=0.0)  # fmt: skip
 
 
 RULES = (shape,)

@@ -55,23 +55,12 @@ def wide(
         if not whole.sum() or added.sum() < outliers * whole.sum():
             continue
         median = float(np.nanmedian(scores))
-        found = finding(
-            view,
-            "outliers",
-            "warn" if item.weight else "info",
-            name,
-            n=known,
-            **share(view, added, whole),
-            limit=outliers,
-            needs_groups=True,
-            read=far,
-            answers=("standardise_components",) if item.weight else (),
-            share=float(far.sum() / known),
-            median=median,
-            extreme=float(scores[far][np.argmax(np.abs(scores[far] - median))]),
-            scaled=view.training.scales_groups,
-            rows=int(far.sum()),
-        )
+        extreme = float(scores[far][np.argmax(np.abs(scores[far] - median))])
+        more: dict[str, Any] = {"rows": int(far.sum()), "share": float(far.sum() / known)}
+        more |= {"median": median, "extreme": extreme, "scaled": view.training.scales_groups}
+        more |= {} if item.weight else {"severity": "info", "answers": ()}
+        told = {**share(view, added, whole), "n": known, "limit": outliers}
+        found = finding(view, "outliers", name, **told, read=far, **more)
         if found.severity != "info":
             blamed |= far
         yield found
@@ -94,17 +83,8 @@ def _few_groups(view: View, blamed: np.ndarray, limit: float) -> Iterator[Findin
     of_outliers = np.bincount(view.groups, blamed, minlength=len(mass)) > 0
     if held.sum() < limit * mass.sum() or mass[top & of_outliers].sum() > mass[top].sum() / 2:
         return
-    yield finding(
-        view,
-        "high_variance",
-        "warn",
-        n=len(live),
-        **share(view, held, mass),
-        limit=limit,
-        above=True,
-        read=top[view.groups],
-        answers=("group_std", "rank_group"),
-    )
+    told = {**share(view, held, mass), "n": len(live)}
+    yield finding(view, "high_variance", **told, limit=limit, read=top[view.groups])
 
 
 @rule("amplified_noise")
@@ -131,20 +111,9 @@ def amplified_noise(
         return
     size = np.abs(np.nan_to_num(grpo(view.rewards, view.groups)))
     held = float(size[small[view.groups]].sum() / size.sum())
-    yield finding(
-        view,
-        "amplified_noise",
-        "warn",
-        n=live,
-        **share(view, small, moving),
-        limit=amplified_noise,
-        above=True,
-        read=small[view.groups],
-        answers=("no_std",),
-        typical_std=usual,
-        advantage_share=held,
-        cost=held,
-    )
+    more = {"typical_std": usual, "advantage_share": held, "cost": held}
+    told, read = share(view, small, moving), small[view.groups]
+    yield finding(view, "amplified_noise", **told, limit=amplified_noise, read=read, **more)
 
 
 def least_spread(count: Floats) -> Floats:
@@ -193,19 +162,9 @@ def bimodal(
     between = float(np.mean(near))
     if between > between_kinds or min(low_share, 1 - low_share) < between_kinds:
         return
-    yield finding(
-        view,
-        "bimodal",
-        "info",
-        n=len(means),
-        value=between,
-        limit=between_kinds,
-        read=stats.mean[view.bootstrap.prompts] < middle,
-        low=low,
-        high=high,
-        share=low_share,
-        cost=0.0,
-    )
+    more = {"low": low, "high": high, "share": low_share, "cost": 0.0, "limit": between_kinds}
+    read = stats.mean[view.bootstrap.prompts] < middle
+    yield finding(view, "bimodal", n=len(means), value=between, read=read, **more)
 
 
 RULES = (wide, amplified_noise, bimodal)

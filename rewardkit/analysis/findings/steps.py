@@ -59,21 +59,11 @@ def drift(
         sure = interval[0] > 0 if change > 0 else interval[1] < 0
         if not (sure and np.sign(change) in ways and abs(change) >= least):
             continue
-        yield finding(
-            view,
-            "drift",
-            severity,
-            n=int((~np.isnan(values)).sum()),
-            value=change,
-            interval=interval,
-            limit=0.0,
-            read=steps == np.nanmax(steps),
-            what=what,
-            mean=float(np.nanmean(values)),
-            reward_change=gained,
-            reward_interval=(low, high),
-            cost=abs(change) / max(abs(float(np.nanmean(values))), 1e-12),
-        )
+        mean = float(np.nanmean(values))
+        told = {"value": change, "interval": interval, "n": int((~np.isnan(values)).sum()), "limit": 0.0}
+        more = {"what": what, "mean": mean, "reward_change": gained, "reward_interval": (low, high)}
+        read, cost = steps == np.nanmax(steps), abs(change) / max(abs(mean), 1e-12)
+        yield finding(view, "drift", **told, severity=severity, read=read, cost=cost, **more)
 
 
 def _trend(view: View, steps: Floats, values: Floats) -> Trend:
