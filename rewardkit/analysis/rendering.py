@@ -8,8 +8,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rewardkit.analysis.suggestions.measure import Effect, with_difference
-from rewardkit.analysis.suggestions.normalization import Normalization
 from rewardkit.analysis.view import View
 from rewardkit.findings import SEVERITIES, SEVERITY_MARKS, Finding, counted, percent
 from rewardkit.html.excerpts import one_line
@@ -18,6 +16,8 @@ from rewardkit.html.markup import card, escaped, folded, listed, table
 if TYPE_CHECKING:
     from rewardkit.analysis.diagnosis import Diagnosis
     from rewardkit.analysis.suggest import Suggestion, Suggestions
+    from rewardkit.analysis.suggestions.measure import Effect
+    from rewardkit.analysis.suggestions.normalization import Normalization
 
 __all__ = ["diagnosis_text", "page", "suggestions_text", "wrapped"]
 
@@ -125,9 +125,7 @@ def _change_lines(item: Suggestion, verbose: bool) -> list[str]:
 
 def _effect_text(effect: Effect) -> str:
     held = ", on prompts held out" if effect.held_out else ""
-    return (
-        f"{effect.what}: {percent(effect.before)} -> {percent(effect.after)}, {with_difference(effect)}{held}"
-    )
+    return f"{effect.what}: {percent(effect.before)} -> {percent(effect.after)}, {effect.moved}{held}"
 
 
 def page(diagnosis: Diagnosis) -> str:

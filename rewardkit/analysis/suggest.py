@@ -23,7 +23,6 @@ from rewardkit.analysis.suggestions.measure import (
     order_of,
     share_in_tied_groups,
     view_of,
-    with_difference,
 )
 from rewardkit.analysis.suggestions.normalization import FIGURES, Normalization, normalizations
 from rewardkit.analysis.suggestions.proposal import Proposal
@@ -291,7 +290,7 @@ def _judged(
     put first is right less often, which is what the forecast of a policy begins with.
     """
     effect, first = by_label["label_auc"], by_label["label_best"]
-    name, told = before.context.label_name, with_difference(effect)
+    name, told = before.context.label_name, effect.moved
     if effect.difference == 0 and effect.interval == (0, 0):
         return "unclear", f"It orders siblings of which {name!r} differs as before"
     if not certain(effect.difference, effect.interval, tests):
@@ -316,7 +315,7 @@ def _judged(
     if first.difference < 0 and certain(first.difference, first.interval, tests):
         return "unclear", (
             f"It orders siblings more like {name!r}, by {told} of the pairs, but the one that it puts first "
-            f"has it less often, by {with_difference(first)}"
+            f"has it less often, by {first.moved}"
         )
     return "improves", f"It orders siblings more like {name!r}, by {told} of the pairs"
 

@@ -130,9 +130,11 @@ class Rollouts:
             if not {list, dict}.isdisjoint(map(type, values)):
                 values = [json.dumps(value, sort_keys=True, default=str) for value in values]
             keys.append(values)
-        seen: dict[Any, int] = {}
-        combined = zip(*keys, strict=True) if keys else range(len(self))
-        return np.fromiter((seen.setdefault(key, len(seen)) for key in combined), np.intp, len(self))
+        codes = np.arange(len(self)) if not keys else np.zeros(len(self), dtype=np.intp)
+        for values in keys:  # a text and a number that look alike are two
+            own, kinds = pd.factorize(as_column(values), use_na_sentinel=False)
+            codes, _ = pd.factorize(codes * len(kinds) + own)
+        return np.asarray(codes, dtype=np.intp)
 
     @cached_property
     def group_sizes(self) -> dict[int, int]:

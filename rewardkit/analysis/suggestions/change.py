@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from rewardkit.analysis.gates import put_gate
 from rewardkit.errors import InputError, RewardError, preview
+from rewardkit.primitives import extract, measure
 from rewardkit.primitives.gates import Gate
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.fingerprint import describe
@@ -108,11 +108,6 @@ class Change:
         return Scores(table, reward, scores.rollouts, scores.run).under(reward)
 
 
-PRIMITIVES = {
-    name: room
-    for room in ("extract", "measure")
-    for name in import_module(f"rewardkit.primitives.{room}").__all__
-}
 MADE = re.compile(r"'(?:[^'\\\\]|\\\\.)*'|\"(?:[^\"\\\\]|\\\\.)*\"|(?<![\w.])([a-z_]\w*)(?=\()")
 
 
@@ -128,8 +123,11 @@ def as_line(value: Any) -> str:
     if not callable(value):
         return repr(value)
 
+    rooms = {name: room for room in (extract, measure) for name in room.__all__}
+
     def named(found: re.Match[str]) -> str:
-        return f"rk.{PRIMITIVES[found[1]]}.{found[1]}" if found[1] in PRIMITIVES else found[0]
+        room = rooms.get(found[1])
+        return f"rk.{room.__name__.rpartition('.')[2]}.{found[1]}" if room else found[0]
 
     return MADE.sub(named, describe(value))
 

@@ -27,7 +27,6 @@ __all__ = [
     "points",
     "share_in_tied_groups",
     "view_of",
-    "with_difference",
 ]
 
 Interval = tuple[float, float]
@@ -81,6 +80,13 @@ class Effect:
         return FIGURES[self.figure] + (f" of {self.component!r}" if self.component else "")
 
     @property
+    def moved(self) -> str:
+        """The paired difference in points, with its interval."""
+        low, high = self.interval
+        around = "" if np.isnan(low) else f" ({points(low)} to {points(high)})"
+        return f"{points(self.difference)} points{around}"
+
+    @property
     def told(self) -> bool:
         """Whether it is worth a line: every figure is, but an effective weight that hardly moves."""
         return self.figure != "effective_weight" or abs(self.difference) >= SHOWN
@@ -88,13 +94,6 @@ class Effect:
     def record(self) -> dict[str, Any]:
         """The effect as plain data."""
         return asdict(self)
-
-
-def with_difference(effect: Effect) -> str:
-    """The paired difference in points, with its interval."""
-    low, high = effect.interval
-    around = "" if np.isnan(low) else f" ({points(low)} to {points(high)})"
-    return f"{points(effect.difference)} points{around}"
 
 
 def points(share: float) -> str:
