@@ -1,111 +1,134 @@
-"""Prints what rk.diagnose finds of planted faults, and what it says of clean controls.
+"""Prints what rk.diagnose finds of planted faults, and what it says of clean controls, at three sizes.
 
-`python tests/analysis/planted_report.py [SEEDS[+FIRST]] [NAME ...]`: 20 seeds, all faults and controls;
-20+1000 are seeds 1000 to 1019, other tables than those that the rules were looked at on. A fault is found
-where the finding that names it is there and not "inconclusive"; `unsure` are those that it says
-inconclusively. `beside` are other findings of severity warn or high about the same component, `elsewhere`
-about others, with the number of tables that have them. No threshold is read here.
+`python tests/analysis/planted_report.py [SEEDS[+FIRST]] [NAME ...]`: 10 seeds at 30 and 200 prompts and 2 at
+2,000, all faults and controls; 20+1000 are seeds 1000 to 1019, other tables than those that the rules were
+looked at on. A fault is found where the finding that names it is there and not "inconclusive"; behind it
+stand tables that have it only inconclusively (?). No threshold is read here.
 """
 
 from __future__ import annotations
 
-import logging
+import json
+import math
+import os
 import re
+import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from planted import CONTROLS, FAULTS, Outcome, false_findings, outcome
-
-SEEDS = 20
+SIZES = {30: 1.0, 200: 1.0, 2000: 0.2}
+"""Prompts, and the share of the seeds that are looked at: the large ones take their time."""
+SEEDS = 10
+STRENGTHS = ("easy", "hard")
 WIDTH = 37
 
-
-def faults(names: Iterable[str], seeds: range) -> dict[tuple[str, bool], list[Outcome]]:
-    """The outcomes of each fault and strength (True: hard), one a seed."""
-    return {
-        (name, hard): [outcome(name, seed, hard=hard) for seed in seeds]
-        for name in names
-        for hard in (False, True)
-    }
+Found = dict[str, dict[str, list[str]]]
+"""Name -> strength, or "" for a control -> what each seed gave: "found", "unsure", "missed", or codes."""
 
 
-def controls(names: Iterable[str], seeds: range) -> dict[str, list[list[tuple[str, str]]]]:
-    """Severities and codes of the findings on each control, one list a seed."""
-    return {name: [false_findings(name, seed) for seed in seeds] for name in names}
+def outcomes(names: Iterable[str], seeds: Sequence[int]) -> Found:
+    """What is found on faults and said of controls, with as many prompts as the environment says."""
+    from planted import CONTROLS, FAULTS, false_findings, outcome
+
+    def of_fault(name: str, seed: int, strength: str) -> str:
+        seen = outcome(name, seed, hard=strength == "hard")
+        return "found" if seen.found else "unsure" if seen.unsure else "missed"
+
+    found: Found = {}
+    for name in names:
+        if name in FAULTS:
+            found[name] = {each: [of_fault(name, seed, each) for seed in seeds] for each in STRENGTHS}
+        elif name in CONTROLS:
+            told = [false_findings(name, seed) for seed in seeds]
+            found[name] = {
+                "": [", ".join(sorted({f"{code} ({level})" for level, code in each})) for each in told]
+            }
+    return found
 
 
-def print_faults(found: dict[tuple[str, bool], list[Outcome]], seeds: int) -> None:
-    """A line a fault and strength, then the sums by code and of all."""
-    print(f"{'fault':<{WIDTH}}{'code':<20}{'strength':<9}{'found':>6}{'unsure':>7}{'missed':>7}  besides")
-    by_code: dict[tuple[str, bool], list[int]] = {}
-    for (name, hard), outcomes in found.items():
-        hits, unsure = sum(item.found for item in outcomes), sum(item.unsure for item in outcomes)
-        line = f"{name:<{WIDTH}}{FAULTS[name].code:<20}{_strength(hard):<9}"
-        print(f"{line}{hits:>6}{unsure:>7}{seeds - hits - unsure:>7}  {_besides(outcomes)}")
-        for key in ((FAULTS[name].code, hard), ("all", hard)):
-            sums = by_code.setdefault(key, [0, 0, 0])
-            sums[0], sums[1], sums[2] = sums[0] + hits, sums[1] + unsure, sums[2] + seeds
-    print(f"\n{'code':<20}{'strength':<9}{'found':>6}{'unsure':>7}{'missed':>7}{'share':>7}")
-    for (code, hard), (hits, unsure, total) in sorted(by_code.items(), key=lambda item: item[0][0] == "all"):
-        counts = f"{hits:>6}{unsure:>7}{total - hits - unsure:>7}{hits / total:>7.0%}"
-        print(f"{code:<20}{_strength(hard):<9}{counts}")
-    kinds = sum(any(item.beside for item in outcomes) for outcomes in found.values())
-    each = [len(item.beside) for outcomes in found.values() for item in outcomes]
-    mean = sum(each) / max(len(each), 1)
-    print(
-        f"\nco-findings about the same component: {mean:.3f} a table, in {kinds} of {len(found)} rows above"
+def at(prompts: int, names: Sequence[str], seeds: Sequence[int]) -> Found:
+    """The same in a process of its own, with so many prompts."""
+    environment = {**os.environ, "PLANTED_PROMPTS": str(prompts)}
+    asked = json.dumps([list(names), list(seeds)])
+    done = subprocess.run([sys.executable, __file__, "--one", asked], env=environment, check=True, stdout=-1)
+    found: Found = json.loads(done.stdout)
+    return found
+
+
+def wilson(hits: int, total: int) -> str:
+    """A share with its 95 % interval (Wilson 1927)."""
+    z, share = 1.96, hits / total
+    middle, half = (
+        share + z * z / (2 * total),
+        z * math.sqrt(share * (1 - share) / total + (z / (2 * total)) ** 2),
     )
+    low, high = ((middle + sign * half) / (1 + z * z / total) for sign in (-1, 1))
+    return f"{share:.0%} ({low:.0%} to {high:.0%})"
 
 
-def print_controls(false: dict[str, list[list[tuple[str, str]]]], seeds: int) -> None:
-    """A line a control, then the sums by code; the number of tables that have such a finding."""
-    print(f"\n{'control':<{WIDTH}}{'high':>6}{'warn':>6}  codes")
-    by_code: Counter[tuple[str, str]] = Counter()
-    for name, tables in false.items():
-        counts = Counter(item for table in tables for item in set(table))
-        by_code += counts
-        levels = [{level for level, _ in table} for table in tables]
-        loud = [sum(level in found for found in levels) for level in ("high", "warn")]
-        codes = ", ".join(f"{code} ({level}) {count}" for (level, code), count in counts.most_common())
-        print(f"{name:<{WIDTH}}{loud[0]:>6}{loud[1]:>6}  {codes}")
-    print(f"\nfalse findings by code, of {len(false) * seeds} tables of {len(false)} controls:")
-    for (level, code), count in sorted(by_code.items()):
-        print(f"  {level:<6}{code:<20}{count:>6}")
-    if not by_code:
-        print("  none")
+def print_faults(codes: Mapping[str, str], found: Mapping[int, Found]) -> None:
+    """A line a fault: found of the seeds, by size and strength; then the shares, with intervals."""
+    heads = "".join(f"{f'{size:,} {strength}':>14}" for size in found for strength in STRENGTHS)
+    print(f"{'fault':<{WIDTH}}{'code':<18}{heads}")
+    for name, code in codes.items():
+        cells = []
+        for size in found:
+            for strength in STRENGTHS:
+                counts = Counter(found[size][name][strength])
+                unsure = f" {counts['unsure']}?" if counts["unsure"] else ""
+                cells.append(f"{counts['found']}/{counts.total()}{unsure}")
+        print(f"{name:<{WIDTH}}{code:<18}{''.join(f'{cell:>14}' for cell in cells)}")
+    print()
+    for size, tables in found.items():
+        for strength in STRENGTHS:
+            seen = [Counter(tables[name][strength]) for name in codes]
+            mostly = sum(counts["found"] > counts.total() / 2 for counts in seen)
+            share = wilson(sum(counts["found"] for counts in seen), sum(counts.total() for counts in seen))
+            head = f"{size:>6,} prompts, {strength}: {mostly} of {len(seen)} faults in most tables"
+            print(f"{head}; {share} of all tables")
 
 
-def _besides(outcomes: Sequence[Outcome]) -> str:
-    told = []
-    for word in ("beside", "elsewhere"):
-        counts = Counter(code for item in outcomes for code in set(getattr(item, word)))
-        if counts:
-            told.append(f"{word}: " + ", ".join(f"{code} {count}" for code, count in counts.most_common()))
-    return "; ".join(told)
-
-
-def _strength(hard: bool) -> str:
-    return "hard" if hard else "easy"
+def print_controls(names: Sequence[str], found: Mapping[int, Found]) -> None:
+    """The controls of which something is said, and how many are silent, by size."""
+    for size, tables in found.items():
+        loud = {name: [told for told in tables[name][""] if told] for name in names}
+        silent = [name for name, told in loud.items() if not told]
+        print(f"{size:>6,} prompts: {len(silent)} of {len(names)} controls silent in all tables")
+        for name, told in loud.items():
+            if told:
+                total = len(tables[name][""])
+                print(f"        {name}: {'; '.join(sorted(set(told)))} in {len(told)} of {total} tables")
 
 
 def main(arguments: Sequence[str]) -> None:
     """Both tables for these arguments: how many seeds, and names of faults and controls."""
+    from planted import CONTROLS, FAULTS
+
     given = re.fullmatch(r"(\d+)(?:\+(\d+))?", arguments[0]) if arguments else None
     first, count = int(given[2] or 0) if given else 0, int(given[1]) if given else SEEDS
-    seeds, names = range(first, first + count), list(arguments[1:] if given else arguments)
+    names = list(arguments[1:] if given else arguments)
     if unknown := [name for name in names if name not in FAULTS and name not in CONTROLS]:
         sys.exit(f"no fault or control is called {unknown[0]!r}; faults: {list(FAULTS)}; "
                  f"controls: {list(CONTROLS)}")  # fmt: skip
-    logging.getLogger("rewardkit").setLevel(logging.ERROR)
-    if kept := [name for name in FAULTS if not names or name in names]:
-        print_faults(faults(kept, seeds), count)
-    if kept := [name for name in CONTROLS if not names or name in names]:
-        print_controls(controls(kept, seeds), count)
+    chosen = names or [*FAULTS, *CONTROLS]
+    found = {
+        size: at(size, chosen, range(first, first + max(1, round(count * share))))
+        for size, share in SIZES.items()
+    }
+    if faults := {name: FAULTS[name].code for name in chosen if name in FAULTS}:
+        print_faults(faults, found)
+    if controls := [name for name in chosen if name in CONTROLS]:
+        print_controls(controls, found)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.path.insert(0, str(Path(__file__).parent))
+    if sys.argv[1:2] == ["--one"]:
+        import logging
+
+        logging.getLogger("rewardkit").setLevel(logging.ERROR)
+        print(json.dumps(outcomes(*json.loads(sys.argv[2]))))
+    else:
+        main(sys.argv[1:])

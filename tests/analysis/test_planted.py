@@ -54,12 +54,11 @@ def test_a_control_earns_no_finding_of_high_severity(name):
     assert loud == []
 
 
-def test_the_seeds_of_the_report_may_begin_anywhere(capsys, caplog):
-    caplog.set_level("ERROR", logger="rewardkit")  # which `main` sets, and this takes back
+def test_the_report_has_a_column_a_size_and_says_which_controls_are_silent(capsys):
     main(["2+5", "starved", "graded"])
-    told = capsys.readouterr().out
-    assert "starved                              starved             easy          2      0      0" in told
-    assert "false findings by code, of 2 tables of 1 controls:" in told
+    told = capsys.readouterr().out.splitlines()
+    assert told[1].split() == ["starved", "starved", *["2/2"] * 4, *["1/1"] * 2]
+    assert "   200 prompts: 1 of 1 controls silent in all tables" in told
 
 
 def test_every_finding_is_planted():
@@ -69,7 +68,7 @@ def test_every_finding_is_planted():
 
 
 def test_there_are_as_many_kinds_and_controls_as_promised():
-    assert len(FAULTS) >= 25 and len(CONTROLS) >= 25
+    assert len(FAULTS) >= 40 and len(CONTROLS) >= 20
 
 
 def test_a_seed_gives_the_same_table_and_another_seed_another():

@@ -67,6 +67,14 @@ def dominant(generator, weight):
     return made, {}
 
 
+def by_scale_alone(generator, scale):
+    """Two of one weight, of which nothing says which is the task, on scales of their own."""
+    parts, groups = base(generator)
+    weights = dict.fromkeys(["correct", "tidy"], 1.0)
+    made = {"correct": parts["correct"], "tidy": scale * parts["tidy"]}
+    return scored(made, groups, weights=weights), {}
+
+
 def outweighs(generator, spread):
     """A task with partial credit, a style that is declared .5 and hardly varies, and tags declared .3."""
     groups = np.repeat(np.arange(PROMPTS), SIBLINGS)
@@ -136,6 +144,8 @@ FAULTS: dict[str, Fault] = {
     "dead": Fault(dead, 0.0, 1e-10, "dead", "level"),
     # Points from 0 to 10 beside a task of 0 and 1: at half its weight; at a fifth (3 of 5 parts of all).
     "dominant by scale": Fault(dominant, 0.5, 0.2, "dominant", "points"),
+    # One weight each, and one of them on a scale of a twentieth (99.9 to .1 of the advantage); of a third.
+    "ninety-nine to one": Fault(by_scale_alone, 0.05, 0.33, "dominant", "correct"),
     # Tags declared .3 against a style declared .5 that hardly varies; that varies half as much as tags.
     "outweighs": Fault(outweighs, 0.05, 0.15, "dominant", "tags"),
     # The same measure twice, to the second digit; a judge asked twice (correlation .95).

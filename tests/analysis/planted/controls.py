@@ -57,6 +57,20 @@ def shaped(generator):
     return scored(made, groups, weights={"near": 0.3, "tagged": 0.2}), {}
 
 
+def five_functions(generator):
+    """A widely copied set: the check reads the truth and gives 2, four format functions give up to .5."""
+    parts, groups = base(generator)
+    given = {
+        name: (generator.random(len(groups)) < 0.6) / 2 for name in ("integer", "strict", "soft", "tags")
+    }
+    every = {"correct": 2 * parts["correct"], **given}
+    options = {"ranges": dict.fromkeys(every), "weights": dict.fromkeys(every, 1.0)}
+    made = scored(every, groups, columns={"ground_truth": groups}, **options)
+    first = replace(made.reward.components[0], function=lambda given, ground_truth: given)
+    reward = replace(made.reward, components=[*made.reward.components[1:], first])
+    return rk.score(reward, made.rollouts), {}
+
+
 def small_format(generator):
     parts, groups = base(generator)
     tagged = (generator.random(len(groups)) < 0.8).astype(float)
@@ -303,6 +317,7 @@ CONTROLS: dict[str, Callable[[np.random.Generator], Made]] = {
     "correct and tidy": two(),
     "shaped": shaped,
     "correct and a small format": small_format,
+    "five functions, one the task": five_functions,
     "unbalanced by design": by_design,
     "as heavy by design": as_heavy,
     "one group": sized(1, 8),

@@ -119,5 +119,9 @@ FAULTS: dict[str, Fault] = {
     # Prompts that earn .2 and others that earn .8; .35 and .65, six times what those of one kind vary.
     "two kinds of prompts": Fault(two_kinds, 0.6, 0.3, "bimodal", None),
     # A fifth of the groups that differ by a thousandth of the usual; a tenth that differ by a thirtieth.
+    "tiny differences in most groups": Fault(
+        tiny_groups, (0.5, 0.001), (2 / 3, 0.003), "amplified_noise", None
+    ),
+    "tiny differences everywhere": Fault(tiny_groups, (1.0, 0.0003), (1.0, 0.001), "amplified_noise", None),
     "tiny differences": Fault(tiny_groups, (0.2, 0.001), (0.1, 1 / 30), "amplified_noise", None),
 }

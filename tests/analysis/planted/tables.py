@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 import rewardkit as rk
 from rewardkit.rollouts.logs.log import Logged
 
-PROMPTS, SIBLINGS = 100, 8
+PROMPTS, SIBLINGS = int(os.environ.get("PLANTED_PROMPTS", "100")), 8
 FAILS, OUTSIDE = -9.0, 7.0
 """Given scores for which a component raises, and which its range does not hold."""
 
