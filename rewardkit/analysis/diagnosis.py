@@ -18,7 +18,7 @@ from rewardkit.analysis.findings.log import not_finite, of_log, only_finite
 from rewardkit.analysis.findings.rule import findings_of
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
 from rewardkit.analysis.statistics.dead_share import DeadShare, dead_share
-from rewardkit.analysis.tables import component_row, highest, signal_of
+from rewardkit.analysis.tables import component_row, highest, over_steps, signal_of
 from rewardkit.analysis.view import View, make_view
 from rewardkit.errors import Cancelled, InputError, did_you_mean, preview
 from rewardkit.findings import SEVERITIES, Finding
@@ -95,6 +95,17 @@ class Diagnosis:
         table = pd.DataFrame(rows)
         table.insert(0, "slice", labels)
         return table
+
+    def over_steps(self, window: int = 1) -> pd.DataFrame:
+        """How the reward and each component are distributed at each step of a run; empty without steps.
+
+        One row a step and figure ("reward", then the components): rows, mean, std, the 5, 25, 50, 75 and 95 %
+        quantiles, the share of the scores at the minimum of the range, the share of the groups that are tied.
+        Each is of the last `window` steps together. InputError: a window that is no whole number from 1 on.
+        """
+        if not isinstance(window, int) or isinstance(window, bool) or window < 1:
+            raise InputError(f"window={window!r} is not a whole number of steps from 1 on")
+        return pd.concat([over_steps(view, window) for view in self.views], ignore_index=True)
 
     def highest(self, n: int = 8) -> pd.DataFrame:
         """The `n` completions of highest reward (of each part), diverse, to read what is really paid for.

@@ -16,12 +16,13 @@ from rewardkit.analysis.view import View
 from rewardkit.rollouts.values import as_column, column_values
 from rewardkit.scoring.scores import Scores
 
-__all__ = ["Tie", "component_row", "different", "highest", "signal_of", "ties"]
+__all__ = ["Tie", "component_row", "different", "highest", "over_steps", "signal_of", "ties"]
 
 LOOKED_AT = 500
 """Rows of the highest rewards among which different ones are looked for. Our choice."""
 ALIKE = 90.0
 """rapidfuzz ratio of two completions from which on they are the same to read. Our choice."""
+QUANTILES = {"p5": 0.05, "p25": 0.25, "median": 0.5, "p75": 0.75, "p95": 0.95}
 COMPARED = 2_000
 """Characters of each completion that are compared: rapidfuzz takes the square of their number."""
 
@@ -76,6 +77,27 @@ def signal_of(view: View, rows: NDArray[np.bool_]) -> dict[str, Any]:
         "sample_size": sample_size(advantages),
         "merged_vectors": merged_vectors(paid, advantages, groups),
     }
+
+
+def over_steps(view: View, window: int) -> pd.DataFrame:
+    """The rows of `Diagnosis.over_steps` for one part of the reward; none without steps."""
+    if (steps := view.context.steps) is None:
+        return pd.DataFrame()
+    known, rows = np.unique(steps[~np.isnan(steps)]), []
+    for at, step in enumerate(known):
+        inside = np.isin(steps, known[max(0, at + 1 - window) : at + 1])
+        for name, values in {"reward": view.rewards, **view.scores}.items():
+            some = pd.Series(values[inside])
+            edges = some.quantile(list(QUANTILES.values()))
+            low = view.span(name)[0] if name in view.components else np.nan
+            rows.append(
+                {**({"part": view.part} if view.part else {}), "step": step, "figure": name}
+                | {"rows": int(some.count()), "mean": some.mean(), "std": some.std()}
+                | dict(zip(QUANTILES, edges, strict=True))
+                | {"at_minimum": float((some == low).mean()) if name in view.components else np.nan}
+                | {"zero_std": _dead_share(values[inside], view.groups[inside])}
+            )
+    return pd.DataFrame(rows)
 
 
 @dataclass(frozen=True)

@@ -200,3 +200,26 @@ def test_under_gdpo_components_of_equal_weight_that_cancel_are_found():
     scores = scores_of({"a": task, "b": 1 - task}, groups)
     found = rk.diagnose(scores, training={"multi_objective_aggregation": "normalize_then_sum"})
     assert found["opposed"][0].severity == "high" and found.group_signal["zero_std"][0] == 1.0
+
+
+def test_over_the_steps_each_row_is_of_the_last_steps_together():
+    draw = np.random.default_rng(0)
+    given = (draw.random(120) < 0.3).astype(float).tolist()
+    rows = [
+        {"prompt_id": f"p{at // 4}", "completion": str(at), "step": at // 40, "given": value}
+        for at, value in enumerate(given)
+    ]
+    scores = rk.score(rk.Reward("r", components=[rk.Component("c", lambda given: given, weight=2.0)]), rows)
+    values, diagnosis = 2 * np.array([row["given"] for row in rows]), rk.diagnose(scores)
+    for window in (1, 2):
+        table = diagnosis.over_steps(window)
+        assert list(table["figure"]) == ["reward", "c"] * 3 and list(table["step"].unique()) == [0, 1, 2]
+        last = table[(table["figure"] == "reward") & (table["step"] == 2)].iloc[0]
+        some = values[-40 * window :]
+        assert (last["rows"], last["mean"]) == (len(some), pytest.approx(some.mean()))
+        assert last["p75"] == np.quantile(some, 0.75) and last["std"] == pytest.approx(some.std(ddof=1))
+        tied = np.ptp(some.reshape(-1, 4), axis=1) == 0
+        assert last["zero_std"] == pytest.approx(tied.mean())
+    with pytest.raises(rk.InputError, match="window=0 is not a whole number of steps from 1 on"):
+        diagnosis.over_steps(0)
+    assert rk.diagnose(rk.score(scores.reward, [{**row, "step": None} for row in rows])).over_steps().empty

@@ -50,6 +50,7 @@ def drawn_of(scores):
         plots.reward_histogram(diagnosis.scores),
         *plots.component_histograms(diagnosis),
         plots.slices(diagnosis),
+        plots.over_steps(diagnosis),
         *(draw(view) for view in diagnosis.views for draw in one_a_view),
     ]
 
@@ -359,6 +360,20 @@ def test_the_reward_of_a_log_is_called_so():
     rollouts = rk.load_rollouts(dump)
     ax = plots.reward_histogram(rk.score(rk.recorded(rollouts), rollouts))
     assert ax.get_title(loc="left") == "Reward in the log"
+
+
+def test_the_reward_over_the_steps_has_its_mean_and_bands_and_says_where_there_are_none(diagnosis):
+    assert "fewer than two steps" in plots.over_steps(diagnosis).texts[0].get_text()
+    rows = [
+        {"prompt_id": f"p{at // 4}", "completion": "x" * at, "step": at // 8, "given": at % 4 / 4 + (at > 15)}
+        for at in range(32)
+    ]
+    reward = rk.Reward("r", components=[rk.Component("c", lambda given: given, range=(0.0, 2.0))])
+    found = rk.diagnose(rk.score(reward, rows))
+    ax = plots.over_steps(found, "c")
+    mean = next(line for line in ax.get_lines() if line.get_label() == "mean")
+    np.testing.assert_allclose(mean.get_xydata(), [[0, 0.375], [1, 0.375], [2, 1.375], [3, 1.375]])
+    assert len(ax.collections) == 2 and ax.get_title(loc="left") == "c over the steps"
 
 
 def test_a_plot_is_drawn_into_the_axes_it_is_given(diagnosis):

@@ -16,6 +16,7 @@ from rewardkit.notebook.plots.distributions import distribution, reward_histogra
 from rewardkit.notebook.plots.forecasts import forecast_curves
 from rewardkit.notebook.plots.groups import group_picture, slices
 from rewardkit.notebook.plots.judged import judge_calibration
+from rewardkit.notebook.plots.steps import over_steps
 
 __all__ = [
     "before_and_after",
@@ -26,6 +27,7 @@ __all__ = [
     "forecast_curves",
     "group_picture",
     "judge_calibration",
+    "over_steps",
     "reward_histogram",
     "slices",
     "tied_pairs",
