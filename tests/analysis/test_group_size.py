@@ -8,7 +8,7 @@ from scipy import optimize, special, stats
 
 import rewardkit as rk
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
-from rewardkit.analysis.statistics.dead_share import dead_share
+from rewardkit.analysis.statistics.dead_share import _chance, dead_share
 
 
 def outcomes(seed, rates, size):
@@ -141,13 +141,31 @@ def test_every_value_that_many_groups_are_tied_at_counts():
     assert found.interval[0] <= (many**10).sum(axis=1).mean() <= found.interval[1]
 
 
-def test_the_fit_is_the_one_of_the_highest_likelihood():
-    rewards, groups = outcomes(11, np.random.default_rng(11).beta(1.3, 2.2, 200), 8)
-    hits = rewards.reshape(200, 8).sum(axis=1)
+def test_the_fit_has_the_moments_of_the_analysis_of_variance_and_is_near_the_likeliest():
+    sizes = np.random.default_rng(11).integers(4, 9, 200)
+    rates = np.random.default_rng(12).beta(1.3, 2.2, 200)
+    groups = np.repeat(np.arange(200), sizes)
+    rewards = (np.random.default_rng(13).random(len(groups)) < rates[groups]).astype(float)
+    hits = np.bincount(groups, rewards)
+    above = (sizes * (hits / sizes - rewards.mean()) ** 2).sum() / 199
+    inside = ((rewards - (hits / sizes)[groups]) ** 2).sum() / (len(groups) - 200)
+    usual = (len(groups) - (sizes**2).sum() / len(groups)) / 199
+    rho = (above - inside) / (above + (usual - 1) * inside)
+    a, b = ((1 / rho - 1) * m for m in (rewards.mean(), 1 - rewards.mean()))
+    tied = sum(np.exp(special.betaln(x + 20, y) - special.betaln(x, y)) for x, y in ((a, b), (b, a)))
+    assert share(rewards, groups, 20).value == pytest.approx(tied, rel=1e-9)
 
     def off(logs):
-        return -stats.betabinom.logpmf(hits, 8, *np.exp(logs)).sum()
+        return -stats.betabinom.logpmf(hits, sizes, *np.exp(logs)).sum()
 
-    a, b = np.exp(optimize.minimize(off, [0.0, 0.0], method="Nelder-Mead", options={"xatol": 1e-9}).x)
-    tied = sum(np.exp(special.betaln(x + 20, y) - special.betaln(x, y)) for x, y in ((a, b), (b, a)))
-    assert share(rewards, groups, 20).value == pytest.approx(tied, rel=1e-4)
+    x, y = np.exp(optimize.minimize(off, [0.0, 0.0], method="Nelder-Mead").x)
+    likeliest = sum(np.exp(special.betaln(p + 20, q) - special.betaln(p, q)) for p, q in ((x, y), (y, x)))
+    assert tied == pytest.approx(likeliest, rel=0.1)
+
+
+def test_the_chances_of_a_beta_binomial_are_scipys():
+    m, rho = 0.3, 0.2
+    found = [_chance(hits, 8, m, rho) for hits in range(9)]
+    assert found == pytest.approx(
+        stats.betabinom.pmf(range(9), 8, m * (1 / rho - 1), (1 - m) * (1 / rho - 1))
+    )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from math import comb
+from functools import partial
 from statistics import NormalDist
 from typing import Any
 
@@ -22,15 +23,10 @@ FARTHEST = 4
 """Times the size that was sampled, beyond which nothing is said. Our choice."""
 LEVELS = 10
 """Values of the reward that are fitted; a group tied at a rarer one is not foreseen. Our choice."""
-MEANS = 161
-SPREADS = 81
-"""Points of the grid on which a beta distribution is fitted."""
 MISFIT = 0.01
 """Chance of being refused though the rates are spread as the fit has it. Our choice."""
 CELL = 5.0
 """Groups that are expected in a cell of the test, the usual least number."""
-REFINED = 4
-"""Times that the grid is drawn again, a tenth as wide, around the best point."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +62,9 @@ def dead_share(rewards: Floats, groups: Codes, bootstrap: Bootstrap, size: int) 
     """The share of dead groups of `size` siblings, from `rewards` (rows,) and group codes (rows,).
 
     For sizes up to that of a group by the hypergeometric distribution of its own ties, which needs no model;
-    a larger one by a beta distribution of the rate of each of the `LEVELS` most frequent values over prompts
-    (a plug-in p^G + (1-p)^G per prompt takes the luck of a few siblings for certainty, and is far too high).
+    a larger one by a beta distribution of the rate of each of the `LEVELS` most frequent values over prompts,
+    by its moments (a plug-in p^G + (1-p)^G per prompt takes the luck of a few siblings for certainty, and is
+    far too high).
     InputError: no whole number from 2 on.
     """
     if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 2:
@@ -90,7 +87,8 @@ def dead_share(rewards: Floats, groups: Codes, bootstrap: Bootstrap, size: int) 
         interval = bootstrap.interval([np.asarray(dead, dtype=float), enough.astype(float)], owner)
         return DeadShare(size, value, interval, "exact", sampled, prompts, int(enough.sum()))
     several = counts > 1
-    prompts = len(np.unique(owner[several]))
+    prompts, groups_of_two = len(np.unique(owner[several])), int(several.sum())
+    value, interval, why = float("nan"), nothing, ""
     if sampled < 2:
         why = "no prompt has two siblings with a reward"
     elif size > FARTHEST * sampled:
@@ -99,8 +97,22 @@ def dead_share(rewards: Floats, groups: Codes, bootstrap: Bootstrap, size: int) 
         are = "is" if prompts == 1 else "are"
         why = f"{counted(prompts, 'prompt')} {are} too few to fit pass rates; {FEWEST_PROMPTS} would do"
     else:
-        return _fitted(of_group, of_value, ties, counts, several, bootstrap, owner, size)
-    return DeadShare(size, float("nan"), nothing, "fitted", sampled, prompts, int(several.sum()), why)
+        frequent = np.argsort(-np.bincount(of_value, ties))[:LEVELS]
+        hits = np.zeros((len(frequent), len(owner)))
+        for place, level in enumerate(frequent):
+            hits[place, of_group[of_value == level]] = ties[of_value == level]
+        hits, trials = hits[:, several], counts[several].astype(float)
+        if _fits(hits[0], trials):
+            sums = [np.ones(len(trials)), trials, trials**2, *hits, *(hits**2 / trials)]
+            drawn = bootstrap.interval(sums, owner[several], partial(_tied, size=size))
+            value = float(_tied(*(np.array([item.sum()]) for item in sums), size=size)[0])
+            interval = min(drawn[0], value), max(drawn[1], value)
+        else:
+            why = (
+                "the pass rates of the prompts are not spread as one beta distribution, so that what "
+                f"{size} siblings would do cannot be said from {sampled}"
+            )
+    return DeadShare(size, value, interval, "fitted", sampled, prompts, groups_of_two, why)
 
 
 def _all_of(ties: Any, counts: Any, size: int) -> Floats:
@@ -111,69 +123,50 @@ def _all_of(ties: Any, counts: Any, size: int) -> Floats:
     return product
 
 
-def _fitted(
-    of_group: Codes,
-    of_value: Codes,
-    ties: Any,
-    counts: Any,
-    several: Any,
-    bootstrap: Bootstrap,
-    owner: Codes,
-    size: int,
-) -> DeadShare:
-    weights, unit = bootstrap.weights, bootstrap.unit[owner]
-    total, drawn, misfit = 0.0, np.zeros(len(weights)), False
-    frequent = np.argsort(-np.bincount(of_value, ties))[:LEVELS]
-    for value in frequent:
-        of_this = np.zeros(len(owner), dtype=np.intp)
-        here = of_value == value
-        of_this[of_group[here]] = ties[here]
-        pairs, code, seen = np.unique(
-            np.column_stack([of_this[several], counts[several]]),
-            axis=0,
-            return_inverse=True,
-            return_counts=True,
-        )
-        by_unit = np.zeros((bootstrap.units, len(pairs)))
-        np.add.at(by_unit, (unit[several], code.ravel()), 1.0)
-        m, rho = _beta(pairs, seen.astype(float)[None], REFINED)
-        misfit |= value == frequent[0] and not _fits(pairs, seen, m, rho)
-        total += _tied(m, rho, size)[0]
-        drawn += _tied(*_beta(pairs, weights @ by_unit, 0), size)
-    prompts, sampled, groups = len(np.unique(owner[several])), int(counts.max()), int(several.sum())
-    if misfit:
-        why = (
-            "the pass rates of the prompts are not spread as one beta distribution, so that what "
-            f"{size} siblings would do cannot be said from {sampled}"
-        )
-        nothing = (float("nan"), float("nan"))
-        return DeadShare(size, float("nan"), nothing, "fitted", sampled, prompts, groups, why)
-    tail, total = (1 - bootstrap.level) / 2, min(total, 1.0)
-    low, high = np.quantile(np.minimum(drawn, 1.0), [tail, 1 - tail])
-    around = min(float(low), total), max(float(high), total)  # the draws are fitted on the rough grid
-    return DeadShare(size, total, around, "fitted", sampled, prompts, groups)
+def _tied(groups: Floats, trials: Floats, squares: Floats, *sums: Floats, size: int) -> Floats:
+    """Share of groups of `size` that would be tied, from sums over groups, (resamples,) each.
+
+    Of how many there are, of their sizes and squared sizes; then for each value of its counts, and for each
+    of its squared counts over the size. A group is tied at a value with the probability of `size` successes
+    of a beta-binomial.
+    """
+    total = np.zeros(len(groups))
+    for hits, over in zip(sums[: len(sums) // 2], sums[len(sums) // 2 :], strict=True):
+        m, rho = _moments(groups, trials, squares, hits, over)
+        product = np.ones(len(groups))
+        for drawn in range(size):
+            product *= (m * (1 - rho) + rho * drawn) / (1 - rho + rho * drawn)
+        total += product
+    return np.minimum(total, 1.0)
 
 
-def _tied(m: Floats, rho: Floats, size: int) -> Floats:
-    """Probability that all of `size` siblings are successes, of a beta distribution as `_beta` has it."""
-    product = np.ones(len(m))
-    for drawn in range(size):
-        product *= (m * (1 - rho) + rho * drawn) / (1 - rho + rho * drawn)
-    return product
+def _moments(
+    groups: Floats, trials: Floats, squares: Floats, hits: Floats, over: Floats
+) -> tuple[Floats, Floats]:
+    """Mean and intraclass correlation of a rate, by the analysis of variance (Ridout et al. 1999)."""
+    above = (over - hits**2 / trials) / (groups - 1)
+    inside = (hits - over) / (trials - groups)
+    usual = (trials - squares / trials) / (groups - 1)
+    whole = above + (usual - 1) * inside
+    rho = np.divide(above - inside, whole, out=np.zeros(len(groups)), where=whole > 0)
+    return hits / trials, np.clip(rho, 0.0, 1 - 1e-9)
 
 
-def _fits(pairs: Any, seen: Any, m: Floats, rho: Floats) -> bool:
+def _fits(hits: Floats, trials: Floats) -> bool:
     """Whether groups of the commonest size have as many successes as their beta-binomial says.
 
     By Pearson's chi-squared over cells of at least `CELL` expected groups, at 1 %; with too few cells nothing
     speaks against it.
     """
-    trials = pairs[np.argmax(np.bincount(pairs[:, 1], seen)[pairs[:, 1]]), 1]
-    of_size = pairs[:, 1] == trials
-    observed = np.bincount(pairs[of_size, 0], seen[of_size], minlength=trials + 1)
-    outcomes = np.column_stack([np.arange(trials + 1), np.full(trials + 1, trials)])
-    ways = np.array([comb(int(trials), count) for count in range(trials + 1)], dtype=float)
-    expected = observed.sum() * ways * np.exp(_log_likelihood(outcomes, m, rho))[:, 0]
+    sums = (
+        np.array([item.sum()]) for item in (np.ones(len(hits)), trials, trials**2, hits, hits**2 / trials)
+    )
+    m, rho = (float(item[0]) for item in _moments(*sums))
+    if not 0 < m < 1:
+        return True
+    size = int(np.argmax(np.bincount(trials.astype(np.intp))))
+    observed = np.bincount(hits[trials == size].astype(np.intp), minlength=size + 1)
+    expected = observed.sum() * np.array([_chance(count, size, m, rho) for count in range(size + 1)])
     cell = np.minimum(np.cumsum(expected) // CELL, max(expected.sum() // CELL - 1, 0)).astype(np.intp)
     _, cell = np.unique(cell, return_inverse=True)
     observed, expected = np.bincount(cell, observed), np.bincount(cell, expected)
@@ -185,41 +178,10 @@ def _fits(pairs: Any, seen: Any, m: Floats, rho: Floats) -> bool:
     return bool((((observed - expected) ** 2) / expected).sum() <= limit)
 
 
-def _beta(pairs: Any, weights: Floats, refined: int) -> tuple[Floats, Floats]:
-    """The beta distribution of the highest likelihood, for each row of weights of (successes, trials).
+def _chance(hits: int, trials: int, m: float, rho: float) -> float:
+    """The probability of so many successes of a beta-binomial of this mean and intraclass correlation."""
 
-    Mean m and intraclass correlation rho: rates m (1 - rho) / rho and (1 - m) (1 - rho) / rho.
-    """
-    means, spreads = np.linspace(-9, 9, MEANS), np.linspace(-9, 6, SPREADS)  # as logits
-    likelihood = weights @ _log_likelihood(pairs, *_grid(means, spreads))
-    best = likelihood.argmax(axis=1)
-    mean, spread = means[best // SPREADS], spreads[best % SPREADS]
-    width = np.array([means[1] - means[0], spreads[1] - spreads[0]])
-    for _ in range(refined):  # of one row only
-        near = [at[0] + step * np.linspace(-1, 1, 21) for at, step in ((mean, width[0]), (spread, width[1]))]
-        at = int((weights @ _log_likelihood(pairs, *_grid(*near)))[0].argmax())
-        mean, spread, width = near[0][[at // 21]], near[1][[at % 21]], width / 10
-    return _logistic(mean), _logistic(spread)
+    def rising(start: float, count: int) -> float:
+        return math.prod(start * (1 - rho) + rho * step for step in range(count))
 
-
-def _grid(means: Floats, spreads: Floats) -> tuple[Floats, Floats]:
-    first, second = np.meshgrid(_logistic(means), _logistic(spreads), indexing="ij")
-    return first.ravel(), second.ravel()
-
-
-def _logistic(x: Floats) -> Floats:
-    return np.asarray(1 / (1 + np.exp(-x)), dtype=float)
-
-
-def _log_likelihood(pairs: Any, m: Floats, rho: Floats) -> Floats:
-    """Of each pair of (successes, trials), up to a constant: (pairs, points)."""
-    most = int(pairs[:, 1].max())
-    steps = np.arange(most)[:, None]
-
-    def sums(start: Floats) -> Floats:  # of log(start (1 - rho) + rho i), i = 0, 1 ...: (most + 1, points)
-        logs = np.log(start * (1 - rho) + rho * steps)
-        return np.vstack([np.zeros(len(m)), logs.cumsum(axis=0)])
-
-    hits, misses, trials = sums(m), sums(1 - m), sums(np.ones(len(m)))
-    found = hits[pairs[:, 0]] + misses[pairs[:, 1] - pairs[:, 0]] - trials[pairs[:, 1]]
-    return np.asarray(found, dtype=float)
+    return math.comb(trials, hits) * rising(m, hits) * rising(1 - m, trials - hits) / rising(1.0, trials)
