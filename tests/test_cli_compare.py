@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 import rewardkit as rk
-from rewardkit.analysis.comparison import compare
+from rewardkit.analysis.compare import compare
 from rewardkit.cli import main
 
 GALLERY = "gallery:arithmetic"

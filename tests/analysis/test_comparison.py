@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rewardkit.analysis.agreement import rank_pairs
+from rewardkit.analysis.equal_kl import at_equal_kl
 from scipy.stats import kendalltau
 from score_tables import sampled, scores_of
 
 import rewardkit as rk
-from rewardkit.analysis.agreement import rank_pairs
-from rewardkit.analysis.comparison import compare
-from rewardkit.analysis.definition_changes import definition_changes
-from rewardkit.analysis.equal_kl import at_equal_kl
+from rewardkit.analysis.compare import compare
+from rewardkit.analysis.comparison.definition_changes import definition_changes
 from rewardkit.analysis.forecast import forecast as rk_forecast
 from rewardkit.cli.output import plain
 

@@ -5,9 +5,9 @@ import json
 
 import numpy as np
 import pytest
+from rewardkit.analysis.equal_kl import at_equal_kl, interpolated
 
 import rewardkit as rk
-from rewardkit.analysis.equal_kl import at_equal_kl, interpolated
 from rewardkit.analysis.forecast import LIMITS, forecast
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
 from rewardkit.analysis.statistics.selection import best_of
