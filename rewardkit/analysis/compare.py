@@ -31,6 +31,7 @@ __all__ = ["Comparison", "EqualKL", "compare", "moved"]
 
 GRAVE = ("high", "warn")
 SHOWN = 3  # of a list, in the text; the record and the tables have more
+LONGEST = 60  # characters of one there
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,12 +50,11 @@ class EqualKL:
     @property
     def last(self) -> list[tuple[str, str, str, str]]:
         """Each figure by A, by B, and B minus A with its interval, where the shorter of the curves ends."""
-        return [
-            (name, f"{at.a[-1]:.3g}", f"{at.b[-1]:.3g}",
-             f"{at.difference[-1]:+.3g}{_around((at.low[-1], at.high[-1]), '{:+.3g}'.format)}")
-            for name, at in self.figures.items()
-            if self.kl[-1] > 0
-        ]  # fmt: skip
+        rows = []
+        for name, at in self.figures.items() if self.kl.any() else ():
+            around = _around((at.low[-1], at.high[-1]), _signed)
+            rows.append((name, f"{at.a[-1]:.3g}", f"{at.b[-1]:.3g}", _signed(at.difference[-1]) + around))
+        return rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,23 +124,23 @@ class Comparison:
     def record(self) -> dict[str, Any]:
         """The comparison as plain data."""
         sides = {"a": self.a.scores, "b": self.b.scores}
-        prints = {name: side.reward.record()["fingerprints"] for name, side in sides.items()}
         about = {
-            name: {"reward": side.reward.name, "rows": len(side), "rollouts": side.rollouts.source}
+            name: {"reward": side.reward.name, "rows": len(side), "rollouts": side.rollouts.source,
+                   "fingerprints": side.reward.record()["fingerprints"]}
             for name, side in sides.items()
-        }
-        same = {kind: prints["a"][kind] == prints["b"][kind] for kind in ("reward", "scoring")}
+        }  # fmt: skip
+        a, b = (about[name]["fingerprints"] for name in sides)
+        same = {"same": a["reward"] == b["reward"], "same_scoring": a["scoring"] == b["scoring"]}
         graded = [{**now.record(), "before": was.severity} for was, now in self.graded]
+        own = {
+            name: getattr(self, name)
+            for name in ("verdict", "changed", "matching", "notes", "run", "rewards")
+        }
         plain: dict[str, Any] = to_plain({
-            "verdict": self.verdict,
-            "changed": self.changed,
-            **{name: {**about[name], "fingerprints": prints[name]} for name in sides},
+            **own,
+            **about,
             "training": self.a.training,
-            "matching": self.matching,
-            "notes": self.notes,
-            "definition": {"same": same["reward"], "same_scoring": same["scoring"], "changes": self.changes},
-            "run": self.run,
-            "rewards": self.rewards,
+            "definition": {**same, "changes": self.changes},
             "advantage_sign_changes": self.advantages,
             "rank_agreement": self.ranks,
             "group_signal": self.signal,
@@ -153,14 +153,15 @@ class Comparison:
     @cached_property
     def page(self) -> Page:
         """The verdict, what moved in a line each, what to do; folded, tables of what the lines count."""
-        a, b = (f"{side.scores.reward.name!r}" for side in (self.a, self.b))
+        a, b = (repr(side.scores.reward.name) for side in (self.a, self.b))
+        both = counted(self.matching["matched"], "rollout")
         notes = [f"Note: {note}" for note in [*self.notes, *self.forecast.notes]]
         return Page(
-            f"{self.verdict}: {b} (B) against {a} (A) on {counted(self.matching['matched'], 'rollout')} in both",
+            f"{self.verdict}: {b} (B) against {a} (A) on {both} of both",
             [*_definition(self), *moved(self), *_selection(self.forecast), *_cases(self.cases),
-             *_findings(self), *notes[:SHOWN], f"Next: {_next(self)}."],
+             *_findings(self), *notes[:SHOWN], f"Next: {_next(self)}"],
             _tables(self),
-            [*notes[SHOWN:], *(f"Limit of what each selects for: {limit}" for limit in LIMITS)],
+            [*notes[SHOWN:], *(f"Limit: {limit}" for limit in LIMITS)],
         )  # fmt: skip
 
     def _repr_html_(self) -> str:
@@ -346,30 +347,40 @@ def moved(found: Comparison) -> list[str]:
     if rewards["up"] or rewards["down"]:
         around = _around(rewards["interval"], "{:+.3g}".format)
         told += f"; mean {rewards['mean_a']:.3g} -> {rewards['mean_b']:.3g}, {rewards['value']:+.3g}{around}"
-    turned = signs["reason"] or (
-        f"{percent(signs['value'])}{_around(signs['interval'])} of {signs['n']:,} change sign, "
-        f"{signs['to_zero']:,} drop to 0, {signs['from_zero']:,} rise from 0"
+    turned = f"none of {signs['n']:,} changes its sign"
+    if signs["changed"]:
+        turned = (
+            f"{percent(signs['value'])}{_around(signs['interval'])} of {signs['n']:,} change sign, "
+            f"{signs['to_zero']:,} become 0, {signs['from_zero']:,} are 0 no more"
+        )
+    order = (
+        f"tau-b {ranks['value']:.3f}{_around(ranks['interval'], '{:.3f}'.format)} over {ranks['n']:,} pairs"
     )
-    order = ranks["reason"] or (
-        f"tau-b {ranks['value']:.3f}{_around(ranks['interval'], '{:.3f}'.format)} over {ranks['n']:,} pairs "
-        "(1: the same order)"
-    )
-    dead = signal["reason"] or (
+    dead = (
         f"{percent(signal['zero_std_a'])} -> {percent(signal['zero_std_b'])} of {signal['n']:,}; "
-        f"{signal['lost']:,} lost theirs, {signal['gained']:,} gained one"
+        f"{signal['lost']:,} lost their gradient, {signal['gained']:,} gained one"
     )
     if found.matching["only_a"] or found.matching["only_b"]:
         dead += f" (with the rows of one side: {percent(signal['all_a'])} -> {percent(signal['all_b'])})"
-    heads = ("Rewards", f"Advantages ({found.a.training})", "Order of siblings", "Groups without a gradient")
-    return [f"{head}: {line}" for head, line in zip(heads, (told, turned, order, dead), strict=True)]
+    return [
+        f"Rewards: {told}",
+        f"Advantages ({found.a.training}): {signs['reason'] or turned}",
+        f"Order of siblings: {ranks['reason'] or order}",
+        f"Groups without a gradient: {signal['reason'] or dead}",
+    ]
 
 
 def _around(interval: tuple[float, float], shown: Callable[[float], str] = percent) -> str:
     return "" if np.isnan(interval[0]) else " ({} to {})".format(*map(shown, interval))
 
 
+def _signed(value: float) -> str:
+    return f"{round(value, 4) + 0:+.3g}"
+
+
 def _first(items: Sequence[str]) -> str:
-    return ", ".join(items[:SHOWN]) + (f" and {len(items) - SHOWN} more" if len(items) > SHOWN else "")
+    shown = [item if len(item) <= LONGEST else f"{item[:LONGEST]}..." for item in items[:SHOWN]]
+    return ", ".join(shown) + (f" and {len(items) - SHOWN} more" if len(items) > SHOWN else "")
 
 
 def _definition(found: Comparison) -> list[str]:
@@ -382,9 +393,10 @@ def _definition(found: Comparison) -> list[str]:
 def _selection(found: EqualKL) -> list[str]:
     """The label, both primary components and the length."""
     rows = [row for row in found.last if row[0] in ("label", "words") or row[0].endswith((" (A)", " (B)"))]
-    told = "; ".join(f"{name} {a} by A, {b} by B, {difference}" for name, a, b, difference in rows)
-    limit = "Limit: it only reweights what was sampled, and cannot foresee what no sibling wrote."
-    return [f"What each selects for, at a KL of {found.kl[-1]:.2g} nats: {told}", limit] if told else []
+    if not rows:
+        return []
+    told = [f"  {name}: {a} by A, {b} by B, {difference}" for name, a, b, difference in rows]
+    return [f"What each selects for, at a KL of {found.kl[-1]:.2g} nats:", *told, f"  Limit: {LIMITS[0]}"]
 
 
 def _cases(cases: Mapping[str, Any] | None) -> list[str]:

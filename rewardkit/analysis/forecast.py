@@ -28,10 +28,10 @@ from rewardkit.scoring.scores import Scores
 __all__ = ["LIMITS", "Forecast", "forecast"]
 
 LIMITS = (
-    "It only reweights what was sampled: it cannot foresee a completion that no sibling wrote.",
-    "Groups bound it: n ends at their size, the tilt where fewer than two siblings are left on average.",
-    "It is short-sighted: partial credit where no sibling is right yet earns nothing here and may still help "
-    "later. Read it beside the group signal of rk.diagnose, not in place of it.",
+    "it only reweights what was sampled, and cannot foresee a completion that no sibling wrote",
+    "groups bound it: n ends at their size, the tilt where fewer than two siblings are left on average",
+    "it is short-sighted: partial credit where no sibling is right yet earns nothing here and may still help "
+    "later, so read it beside the group signal of rk.diagnose, not in place of it",
 )
 BETAS = tuple(np.geomspace(10, 0.04, 20).tolist())
 """In standard deviations within groups: from hardly any tilt to nearly the best sibling alone. Our choice."""
@@ -110,47 +110,37 @@ class Forecast:
     def record(self) -> dict[str, Any]:
         """As plain data."""
         names = ("groups", "training", "label", "seed", "best_of", "tilted", "notes", "limits")
-        plain = {name: to_plain(getattr(self, name)) for name in names}
-        return {
-            "reward": self.scores.reward.name,
-            "rows": len(self.scores),
-            "tied_groups": self.tied,
-            **plain,
-        }
+        of = {"reward": self.scores.reward.name, "rows": len(self.scores), "tied_groups": self.tied}
+        return of | {name: to_plain(getattr(self, name)) for name in names}
 
     @cached_property
     def page(self) -> Page:
         """What a person reads: what it selects for, both views at their ends, what to know and to do."""
-        name, notes = self.scores.reward.name, [f"Note: {note}" for note in self.notes]
+        reward, notes = self.scores.reward.name, [f"Note: {note}" for note in self.notes]
+        limits = [f"Limit: {limit}" for limit in self.limits]
         if len(self.best_of) < 2:
-            return Page(f"no forecast of {name!r}: {self.verdict}", notes, more=self.limits)
-        of = f"{counted(len(self.scores), 'rollout')} in {counted(self.groups, 'group')}"
-        unit = " std of the group" if self.training.scales_groups else ""
-        views = {f"best of {self.best_of.points[-1]:g}, KL at most {self.best_of.kl[-1]:.2f}": self.best_of}
-        if len(self.tilted) > 1:
-            at, kl = self.tilted.points[-1], self.tilted.kl[-1]
-            views[f"tilted, beta {at:.2g}{unit}, KL {kl:.2f}"] = self.tilted
-        rows = {
-            name: [
-                self.called(name),
-                f"{curve.value[0]:.3g}",
-                *(_last(view.curves[name]) for view in views.values()),
-            ]
-            for name, curve in self.best_of.curves.items()
-        }
+            return Page(f"no forecast of {reward!r}: {self.verdict}", notes, more=limits)
+        best, tilt = self.best_of, self.tilted
+        views = {f"best of {best.points[-1]:g}, KL at most {best.kl[-1]:.2f}": best}
+        if len(tilt) > 1:
+            unit = " std of the group" if self.training.scales_groups else ""
+            views[f"tilted, beta {tilt.points[-1]:.2g}{unit}, KL {tilt.kl[-1]:.2f}"] = tilt
+        rows = {}
+        for name, curve in best.curves.items():
+            ends = [_last(view.curves[name]) for view in views.values()]
+            rows[name] = [self.called(name), f"{curve.value[0]:.3g}", *ends]
         first = [name for name in rows if name in ("reward", "label") or name in self.moved][:SHOWN]
-        still = ", ".join(f"{self.called(name)} {rows[name][1]}" for name in rows if name not in first)
-        heads = ("a sibling at random", *views)
+        others = [" ".join(rows[name][:2]) for name in rows if name not in (*first, "characters")]
+        still = [f"Not clearly moved: {', '.join(others)}"] if others else []
+        of = f"{counted(len(self.scores), 'rollout')} in {counted(self.groups, 'group')} ({self.training})"
+        header = ("mean of", "a sibling at random", *views)
+        top = Table(f"On {of}, with 95 % intervals", header, [rows[name] for name in first], header[1:], True)
         return Page(
-            f"{name!r} selects for: {self.verdict}",
-            [f"About the same: {still}", *notes[: SHOWN // 2], f"Limit: {LIMITS[0]}", f"Next: {self._next}."],
-            [
-                Table(f"On {of} ({self.training}), with 95 % intervals", ("mean of", *heads),
-                      [rows[name] for name in first], heads, is_open=True),
-                Table(f"All {len(rows)} figures", ("mean of", *heads), [*rows.values()], heads),
-            ],
-            [*notes[SHOWN // 2 :], *(f"Limit: {limit}" for limit in self.limits[1:])],
-        )  # fmt: skip
+            f"{reward!r} selects for: {self.verdict}",
+            [*still, *notes[: SHOWN // 2], limits[0], f"Next: {self._next}"],
+            [top, Table(f"All {len(rows)} figures", header, [*rows.values()], header[1:])],
+            [*notes[SHOWN // 2 :], *limits[1:]],
+        )
 
     @property
     def _next(self) -> str:

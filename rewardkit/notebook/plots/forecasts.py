@@ -65,7 +65,7 @@ def forecast_curves(
         settled(first)
     same = ", ".join(f"{forecast.called(name)} {_at_random(forecast, name):.3g}" for name in flat)
     said_below = [f"the same at every KL, and not drawn: {same}"] if same else []
-    said_below += forecast.limits
+    said_below += [f"limit: {limit}" for limit in forecast.limits]
     figure = drawn[0].figure
     width = int(15.5 * width_of(drawn[0]))
     below = "\n".join(textwrap.fill(plain(line), width, subsequent_indent="    ") for line in said_below)
