@@ -275,7 +275,7 @@ def _forecast(
     options: dict[str, Any] = {"label": label, "columns": [*measures], "training": a.training, "seed": a.seed}
     first, second = (forecast(scores, **options).tilted for scores in both)
     notes = [
-        f"{name} {'selects nothing: it ties all siblings' if len(view) else 'judges no row'}"
+        f"{name} {'selects nothing among these siblings' if len(view) else 'judges no row'}"
         for name, view in zip("AB", (first, second), strict=True)
         if not len(view) or view.kl[-1] <= 0
     ]
