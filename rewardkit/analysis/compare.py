@@ -132,19 +132,15 @@ class Comparison:
         a, b = (about[name]["fingerprints"] for name in sides)
         same = {"same": a["reward"] == b["reward"], "same_scoring": a["scoring"] == b["scoring"]}
         graded = [{**now.record(), "before": was.severity} for was, now in self.graded]
-        own = {
-            name: getattr(self, name)
-            for name in ("verdict", "changed", "matching", "notes", "run", "rewards")
-        }
+        own = ("verdict", "changed", "matching", "notes", "run", "rewards", "cases")
         plain: dict[str, Any] = to_plain({
-            **own,
+            **{name: getattr(self, name) for name in own},
             **about,
             "training": self.a.training,
             "definition": {**same, "changes": self.changes},
             "advantage_sign_changes": self.advantages,
             "rank_agreement": self.ranks,
             "group_signal": self.signal,
-            "cases": self.cases,
             "findings": {"new": self.new, "gone": self.gone, "severity": graded},
             "forecast": {**to_plain(self.forecast), "limits": LIMITS},
         })  # fmt: skip
@@ -157,7 +153,7 @@ class Comparison:
         both = counted(self.matching["matched"], "rollout")
         notes = [f"Note: {note}" for note in [*self.notes, *self.forecast.notes]]
         return Page(
-            f"{self.verdict}: {b} (B) against {a} (A) on {both} of both",
+            f"{self.verdict}: {b} (B) against {a} (A) on {both} that both have",
             [*_definition(self), *moved(self), *_selection(self.forecast), *_cases(self.cases),
              *_findings(self), *notes[:SHOWN], f"Next: {_next(self)}"],
             _tables(self),
@@ -290,20 +286,16 @@ def _without_gradient(side: Diagnosis) -> float:
 
 def _of_label(a: Diagnosis, b: Diagnosis) -> list[str]:
     """Why the label says nothing, of A, of B or of both, a sentence each."""
-    why = [{view.context.why_no_label: name for view in side.views} for name, side in (("A", a), ("B", b))]
-    who = {
-        said: "A and B" if said in why[0] and said in why[1] else why[0].get(said, "B")
-        for said in why[0] | why[1]
-    }
-    return [f"{name} cannot be held against the label: {said}" for said, name in who.items() if said]
+    of_a, of_b = (dict.fromkeys(view.context.why_no_label for view in side.views) for side in (a, b))
+    who = {why: ("A and B" if why in of_b else "A") if why in of_a else "B" for why in of_a | of_b}
+    return [f"{name} cannot be held against the label: {why}" for why, name in who.items() if why]
 
 
 def _run(a: Scores, b: Scores) -> dict[str, Any]:
     """What was not the same when the two were scored: name -> [A, B]."""
-    a_run, b_run = (
-        {"ignore_gates": of.run.get("ignore_gates"), **of.run.get("versions", {})} for of in (a, b)
-    )
-    both = {name: [a_run.get(name), b_run.get(name)] for name in {**a_run, **b_run}}
+    gates = [{"ignore_gates": side.run.get("ignore_gates")} for side in (a, b)]
+    first, second = (gate | side.run.get("versions", {}) for gate, side in zip(gates, (a, b), strict=True))
+    both = {name: [first.get(name), second.get(name)] for name in first | second}
     return {name: values for name, values in both.items() if values[0] != values[1]}
 
 
@@ -353,9 +345,8 @@ def moved(found: Comparison) -> list[str]:
             f"{percent(signs['value'])}{_around(signs['interval'])} of {signs['n']:,} change sign, "
             f"{signs['to_zero']:,} become 0, {signs['from_zero']:,} are 0 no more"
         )
-    order = (
-        f"tau-b {ranks['value']:.3f}{_around(ranks['interval'], '{:.3f}'.format)} over {ranks['n']:,} pairs"
-    )
+    around = _around(ranks["interval"], "{:.3f}".format)
+    order = f"tau-b {ranks['value']:.3f}{around} over {ranks['n']:,} pairs"
     dead = (
         f"{percent(signal['zero_std_a'])} -> {percent(signal['zero_std_b'])} of {signal['n']:,}; "
         f"{signal['lost']:,} lost their gradient, {signal['gained']:,} gained one"
@@ -405,12 +396,9 @@ def _cases(cases: Mapping[str, Any] | None) -> list[str]:
     passed = ", ".join(f"{name.upper()} passes {cases[name]['passed']}" for name in "ab" if cases[name])
     if cases["reason"]:
         return [f"Cases were not compared: {cases['reason']}" + (f"; {passed}" if passed else "")]
-    lists = [
-        f"{len(names)} {kind} ({_first([*map(repr, names)])})"
-        for kind in ("lost", "gained")
-        if (names := cases[kind])
-    ]
-    return [", ".join([f"Cases: {passed} of {cases['cases']}", *lists])]
+    lists = {kind: [*map(repr, cases[kind])] for kind in ("lost", "gained")}
+    told = [f"{len(names)} {kind} ({_first(names)})" for kind, names in lists.items() if names]
+    return [", ".join([f"Cases: {passed} of {cases['cases']}", *told])]
 
 
 def _findings(found: Comparison) -> list[str]:
@@ -432,7 +420,8 @@ def _next(found: Comparison) -> str:
     if found.verdict == "same":
         return "nothing; B trains as A does"
     most = [*found.rewards["largest_down"][:2], *found.rewards["largest_up"][:2]]
-    return f"read what moved most: {', '.join(repr(row['rollout_id']) for row in most) or 'comparison.table'}"
+    named = ", ".join(repr(row["rollout_id"]) for row in most) or "comparison.table"
+    return f"read the rollouts that moved most ({named}); B is better only where it is right about them"
 
 
 def _tables(found: Comparison) -> list[Table]:

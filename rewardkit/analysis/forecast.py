@@ -277,7 +277,7 @@ def _of_rewards(rewards: Floats, empty: int) -> list[str]:
     missing = {"no reward": np.isnan(rewards), "an infinite reward": endless(rewards)}
     told = {f"{rows.sum()} of {len(rewards)} rows have {what}": rows.any() for what, rows in missing.items()}
     notes = [f"{rows} and are never picked" for rows, some in told.items() if some]
-    return notes + ([f"{counted(empty, 'group')} without any reward left out"] if empty else [])
+    return notes + ([f"left out: {counted(empty, 'group')} without any reward"] if empty else [])
 
 
 def _of_label(scores: Scores, label: Floats | None, judged: Any) -> list[str]:

@@ -736,7 +736,10 @@ def test_what_is_printed_is_short_and_the_page_has_what_was_left_out(gallery):
     ("found", "step"),
     [
         (lambda: pair([0, 1], [0, 1], [0, 0]), "nothing; B trains as A does"),
-        (lambda: pair([0, 1, 0, 1], [0, 2, 0, 2], [0, 0, 1, 1]), "read what moved most: 2, 4"),
+        (
+            lambda: pair([0, 1, 0, 1], [0, 2, 0, 2], [0, 0, 1, 1]),
+            "read the rollouts that moved most (2, 4); B is better only where",
+        ),
         (lambda: checked(built(), built(second={"function": odd})), "mend the cases that B loses"),
     ],
 )
