@@ -207,12 +207,8 @@ def forecast(
     several = int((stats.dead | stats.live).sum())
     tied = float(stats.dead.sum() / several) if several else float("nan")
     groups, empty = int((stats.count > 0).sum()), int((stats.count == 0).sum())
-    notes = [
-        *_of_rewards(scores.rewards, empty),
-        *notes,
-        *_of_selection(best, tied),
-        *_of_training(training, tilt),
-    ]
+    notes = [*_of_rewards(scores.rewards, empty), *notes, *_of_selection(best, tied)]
+    notes += _of_training(training, tilt)
     return Forecast(scores, training, label, seed, groups, tied, best, tilt, tuple(notes))
 
 
@@ -264,12 +260,11 @@ def _numbers(scores: Scores, name: str, kind: str) -> Floats:
             f"{did_you_mean(str(name), known)}"
         )
     values = truths(column_values(scores.table[name]))
-    for value in values:
-        if not (value is None or isinstance(value, bool | int | float)):
-            raise InputError(
-                f"{kind} {name!r} holds {preview(value)}; a forecast follows numbers, true and false: make a "
-                "column of these first"
-            )
+    if others := [value for value in values if not isinstance(value, int | float | None)]:
+        raise InputError(
+            f"{kind} {name!r} holds {preview(others[0])}; a forecast follows numbers, true and false: make a "
+            "column of these first"
+        )
     return np.array(values, dtype=float)
 
 

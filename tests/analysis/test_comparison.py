@@ -236,6 +236,12 @@ def test_a_change_of_the_definition_is_said_once(expected):
     assert (a["fingerprints"]["reward"] == b["fingerprints"]["reward"]) == silent  # each other change pays
 
 
+def test_changes_of_the_whole_come_first_then_fields_components_and_what_both_have():
+    after = built(name="s", gate=GATE, fields={}, first={"weight": 2.0}, more=[TIDY], turned=True)
+    found = definition_changes(built().record(), after.record())
+    assert [item.what for item in found[:6]] == ["name", "gate", "field", "component", "weight", "order"]
+
+
 def test_the_source_of_a_function_is_part_of_the_definition(tmp_path):
     rewards = []
     for value in (1, 2):
@@ -398,6 +404,12 @@ def test_only_siblings_on_both_sides_are_compared_with_each_other():
     assert found.ranks["n"] == 4  # two pairs a prompt, of six
     assert picked(found.matching, "siblings_in_a_only", "siblings_in_b_only") == (8, 0)
     assert "the groups are not the same; ranks and groups are compared among siblings of both" in found.notes
+
+
+def test_rows_of_one_prompt_in_two_parts_of_a_route_are_no_siblings():
+    rows = [{"prompt_id": "p", "data_source": "xy"[row % 2], "completion": "c" * row} for row in range(6)]
+    scores = rk.score(rk.Route("data_source", {"x": LENGTH, "y": LENGTH}), rows)
+    assert compare(scores, scores).ranks["n"] == 3 + 3
 
 
 def test_the_two_sides_can_be_exchanged():

@@ -91,7 +91,8 @@ def rank_agreement(matched: Matched) -> dict[str, Any]:
 
     (concordant - discordant) / sqrt(pairs untied in A * pairs untied in B), Kendall 1945: 1 is the same
     order, -1 the reverse one, and what only one side ties counts against it. Pairs of which a reward is
-    missing are left out. `value` is NaN where one side ties all of them.
+    missing are left out, and of groups of more than 64 some (`rank_pairs`). `value` is NaN where one side
+    ties all of them.
     """
     pairs = rank_pairs(*matched.both("reward"), matched.siblings)
     agreed, ordered = (pairs["concordant"] + sign * pairs["discordant"] for sign in (-1, 1))

@@ -188,9 +188,9 @@ def select(
     sums = np.zeros((bootstrap.units, 2, len(drawn) + len(betas), columns.shape[1] + 2))
     for some, at in _blocks(start, size, unit, sums.shape[2]):
         ranked = rewards[rows[at]]
-        picks = np.hstack([best_of(ranked, drawn), tilted(ranked, betas, scaled=scaled)])
-        picked, reached = _expected(picks, columns[at]), picks.any(axis=2, keepdims=True)
-        both = np.stack([picked, picked[:, :1] * reached], axis=1)  # and a sibling at random
+        policies = _policies(ranked, drawn, betas, scaled)
+        picked = np.hstack([_expected(picks, columns[at]) for picks in policies])
+        both = np.stack([picked, picked[:, :1] * (picked[..., :1] > 0)], axis=1)  # and a sibling at random
         new = np.flatnonzero(np.diff(unit[some], prepend=-1))
         sums[unit[some[new]]] += np.add.reduceat(both, new, axis=0)
     total, draws = sums.sum(axis=0), np.tensordot(bootstrap.weights, sums, 1)
@@ -231,6 +231,15 @@ def _blocks(start: Codes, size: Codes, unit: Codes, points: int) -> Iterator[tup
         many = max(1, CELLS // (len(siblings) * points))
         for some in np.split(alike, range(many, len(alike), many)):
             yield some, start[some][:, None] + siblings
+
+
+def _policies(ranked: Floats, drawn: Codes, betas: Floats, scaled: bool) -> Iterator[Floats]:
+    """The picks at each n, then each beta, (groups, points, siblings); few at once where groups are large."""
+    step = max(1, CELLS // ranked.size)
+    for at in range(0, len(drawn), step):
+        yield best_of(ranked, drawn[at : at + step])
+    for at in range(0, len(betas), step):
+        yield tilted(ranked, betas[at : at + step], scaled=scaled)
 
 
 def _expected(picks: Floats, values: Floats) -> Floats:
