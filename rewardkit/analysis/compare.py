@@ -157,7 +157,7 @@ class Comparison:
             [*_definition(self), *moved(self), *_selection(self.forecast), *_cases(self.cases),
              *_findings(self), *notes[:SHOWN], f"Next: {_next(self)}"],
             _tables(self),
-            [*notes[SHOWN:], *(f"Limit: {limit}" for limit in LIMITS)],
+            [*notes[SHOWN:], *(f"Limit: {limit}" for limit in LIMITS[1:] if self.forecast.last)],
         )  # fmt: skip
 
     def _repr_html_(self) -> str:
