@@ -408,7 +408,8 @@ def test_only_siblings_on_both_sides_are_compared_with_each_other():
 
 def test_rows_of_one_prompt_in_two_parts_of_a_route_are_no_siblings():
     rows = [{"prompt_id": "p", "data_source": "xy"[row % 2], "completion": "c" * row} for row in range(6)]
-    scores = rk.score(rk.Route("data_source", {"x": LENGTH, "y": LENGTH}), rows)
+    route = rk.Route("data_source", {"x": LENGTH, "y": LENGTH})
+    scores = rk.score(route, rk.load_rollouts(rows, group="prompt_id"))
     assert compare(scores, scores).ranks["n"] == 3 + 3
 
 
