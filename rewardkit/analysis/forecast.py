@@ -244,7 +244,7 @@ def _figures(
         if judged.any() and np.isnan(found[name][judged]).all():
             notes.append(f"{name!r} is missing in every row that has a reward, so it has no curve")
             del found[name]
-    return found, [*notes, *_of_label(scores, found.get("label"), judged)]
+    return found, [*notes, *(_of_label(scores, found["label"]) if "label" in found else [])]
 
 
 def _counted(pieces: Any, texts: Sequence[str]) -> Floats:
@@ -275,16 +275,13 @@ def _of_rewards(rewards: Floats, empty: int) -> list[str]:
     return notes + ([f"left out: {counted(empty, 'group')} without any reward"] if empty else [])
 
 
-def _of_label(scores: Scores, label: Floats | None, judged: Any) -> list[str]:
-    """Where the label is a component under another name, and how many rows lack one."""
-    if label is None:
-        return []
+def _of_label(scores: Scores, label: Floats) -> list[str]:
+    """Where the label is a component under another name."""
     notes = []
-    if without := int((np.isnan(label) & judged).sum()):
-        notes.append(f"the label is missing in {without} of {judged.sum()} rows; its mean is over the others")
     for name in scores.reward.names:
-        both = ~(np.isnan(scores.score(name)) | np.isnan(label))
-        if both.any() and (scores.score(name)[both] == label[both]).all():
+        score = scores.score(name)
+        both = ~(np.isnan(score) | np.isnan(label))
+        if both.any() and (score[both] == label[both]).all():
             notes.append(f"the label is what the component {name!r} scores, so it confirms nothing")
     return notes
 
