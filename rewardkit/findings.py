@@ -225,8 +225,10 @@ def percent(share: float) -> str:
 def with_interval(evidence: Mapping[str, Any]) -> str:
     """The measured value as a share, and its interval where it has one."""
     low, high = evidence.get("interval", (math.nan, math.nan))
-    around = "" if math.isnan(low) else f" ({percent(low).removesuffix(' %')} to {percent(high)})"
-    return f"{percent(evidence.get('value', math.nan))}{around}"
+    value, ends = percent(evidence.get("value", math.nan)), (percent(low), percent(high))
+    if math.isnan(low) or set(ends) == {value}:
+        return value
+    return f"{value} ({ends[0].removesuffix(' %')} to {ends[1]})"
 
 
 def as_code(value: Any, longest: int = 400) -> str:

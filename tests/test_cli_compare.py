@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 import rewardkit as rk
-from rewardkit.analysis.comparison import compare
+from rewardkit.analysis.compare import compare
 from rewardkit.cli import main
 
 GALLERY = "gallery:arithmetic"
@@ -147,13 +147,15 @@ def test_cases_without_the_rewards_are_said_to_be_not_compared():
     got = record(result)["cases"]
     assert (got["lost"], got["compared"]) == (None, 0)
     assert got["reason"] == "the reward of A and B was read from a run record and cannot be run"
-    assert "cases were not compared" in run("compare", "small", "other", "--cases", "cases.jsonl").stdout
+    assert "Cases were not compared" in run("compare", "small", "other", "--cases", "cases.jsonl").stdout
 
 
 def test_fail_on_does_not_pass_where_cases_were_given_and_could_not_be_compared():
     result = run("compare", "small", "other", "--cases", "cases.jsonl", "--fail-on", "high", *REWARDS[:2])
     assert result.exit_code == 2
-    assert result.stdout.startswith("comparison of 'small'")  # what was found is said all the same
+    assert result.stdout.startswith(
+        "changed: 'other' (B) against 'small' (A)"
+    )  # what was found is said all the same
     assert result.stderr.endswith(
         "rewardkit: --fail-on cannot speak of the cases: the reward of B was read from a run record and "
         "cannot be run; name both with --reward-a and --reward-b\n"

@@ -140,7 +140,7 @@ def test_forecast_draws_its_curves_into_a_file(scored, tmp_path, name, magic):
 
 def test_forecast_in_words_has_its_limits(scored):
     text = run(scored, "forecast", "fine", "--training", "scale_rewards=none").stdout
-    assert text.count("limit: ") == 3 and "trl: dr_grpo" in text
+    assert text.count("Limit: ") == 1 and "trl: dr_grpo" in text
 
 
 def test_diagnose_takes_a_label_and_slices_and_gives_the_notes(scored):

@@ -1,4 +1,4 @@
-"""How suggestions, normalizations and forecasts look in a notebook: pieces of escaped HTML."""
+"""How suggestions and normalizations look in a notebook: pieces of escaped HTML."""
 
 from __future__ import annotations
 
@@ -6,23 +6,18 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rewardkit.analysis.statistics.curves import Selection
 from rewardkit.analysis.suggestions.measure import FIGURES, Effect
 from rewardkit.analysis.suggestions.normalization import Normalization
 from rewardkit.findings import counted, percent
 from rewardkit.html import markup
 
 if TYPE_CHECKING:
-    from rewardkit.analysis.forecast import Forecast
     from rewardkit.analysis.suggest import Suggestion, Suggestions
 
 __all__ = [
     "advice_page",
     "caption",
     "changes",
-    "forecast_caption",
-    "forecast_page",
-    "forecast_table",
     "normalization_table",
     "suggestion_page",
 ]
@@ -182,54 +177,3 @@ def normalization_table(rows: Sequence[Normalization]) -> str:
         cells.append((what, row.effect, *shares, row.line))
     header = ("normalization", "effect on the advantages", *figures, "line")
     return markup.table(header, cells, numeric=list(figures))
-
-
-def forecast_caption(found: Forecast) -> str:
-    """What the forecast is of."""
-    groups = counted(found.groups, "group")
-    return f"what {found.scores.reward.name} selects for among {groups} (95 % interval)"
-
-
-def forecast_page(found: Forecast) -> str:
-    """The forecast as a page."""
-    return markup.card(_begun(forecast_caption(found)), forecast_table(found))
-
-
-def forecast_table(found: Forecast) -> str:
-    """A row a figure: of a sibling picked at random, of the best one and under the tilt; notes and limits."""
-    views = [view for view in (found.best_of, found.tilted) if len(view) > 1]
-    names = list(dict.fromkeys(name for view in views for name in view.curves))
-    heads = [_head(view, found) for view in views]
-    rows = [
-        (_called(name, found), _at_random(name, views), *(_at_end(name, view) for view in views))
-        for name in names
-    ]
-    table = markup.table(("mean of", "a sibling at random", *heads), rows, numeric=heads) if rows else ""
-    told = [*(f"note: {note}" for note in found.notes), *(f"limit: {limit}" for limit in found.limits)]
-    return table + markup.listed(map(markup.escaped, told))
-
-
-def _head(view: Selection, found: Forecast) -> str:
-    if view.how == "best_of":
-        return f"best of {view.points[-1]:g}, KL at most {view.kl[-1]:.2f}"
-    unit = " std of the group" if found.training.scales_groups else ""
-    return f"tilted, beta {view.points[-1]:.2g}{unit}, KL {view.kl[-1]:.2f}"
-
-
-def _called(name: str, found: Forecast) -> str:
-    return f"label {found.label!r}" if name == "label" else name.removeprefix("score/")
-
-
-def _at_random(name: str, views: Sequence[Selection]) -> str:
-    return f"{next(view.curves[name].value[0] for view in views if name in view.curves):.3g}"
-
-
-def _at_end(name: str, view: Selection) -> str:
-    curve = view.curves.get(name)
-    if curve is None:
-        return "-"
-    low, high, known = curve.low[-1], curve.high[-1], curve.known[-1]
-    around = "" if math.isnan(low) else f" ({low:.3g} to {high:.3g})"
-    return _in_one_line(f"{curve.value[-1]:.3g}{around}") + (
-        f", of the {percent(known)} that have it" if known < 1 - 1e-9 else ""
-    )

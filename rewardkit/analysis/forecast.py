@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from rewardkit.analysis import advice
 from rewardkit.analysis.arguments import check_label, check_seed, names_of
 from rewardkit.analysis.context import truths
+from rewardkit.analysis.plain import to_plain
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
-from rewardkit.analysis.statistics.curves import Place, Selection, best_of_view, tilted_view
 from rewardkit.analysis.statistics.groups import Floats, GroupStats, finite, group_stats, overflows
-from rewardkit.analysis.statistics.selection import add_up, numbers_drawn, siblings_of
+from rewardkit.analysis.statistics.selection import Curve, Selection, select
 from rewardkit.errors import InputError, did_you_mean, preview
 from rewardkit.findings import counted, percent
+from rewardkit.html.pages import Page, Table
 from rewardkit.primitives.texts import words
 from rewardkit.rewards.training import Training
 from rewardkit.rollouts.values import column_values
@@ -27,15 +27,23 @@ from rewardkit.scoring.scores import Scores
 __all__ = ["LIMITS", "Forecast", "forecast"]
 
 LIMITS = (
-    "it only reweights what was sampled: what no sibling does, it cannot foresee",
-    "the siblings of a group bound it: n ends at their number, the tilt where the effective sample size ends",
-    "it is myopic: partial credit that would help later, in groups where no sibling is right yet, earns "
-    "nothing in it, so it stands beside the group-signal figures and never replaces them",
+    "it only reweights what was sampled, and cannot foresee a completion that no sibling wrote",
+    "groups bound it: n ends at their size, the tilt where fewer than two siblings are left on average",
+    "it is short-sighted: partial credit where no sibling is right yet earns nothing here and may still help "
+    "later, so read it beside the group signal of rk.diagnose, not in place of it",
 )
 BETAS = tuple(np.geomspace(10, 0.04, 20).tolist())
 """In standard deviations within groups: from hardly any tilt to nearly the best sibling alone. Our choice."""
 SHIFT = 0.05
-"""Change of the share of picks with a label from which it is said. Our choice."""
+"""Change of the share of picks with a figure from which it is said. Our choice."""
+MOVES = 0.1
+"""Share of its value at random by which a figure must change to be told. Our choice."""
+BATCH = "the trainer standardises each batch; the tilt has one beta for all rows"
+GDPO = "GDPO standardises each component by itself; the tilt is of their sum, standardised"
+TRAINERS = {"gdpo": GDPO, "batch": BATCH, "reinforce_pp": BATCH}
+"""Where the tilt is not quite what the trainer maximises."""
+MOST = 4  # figures in the verdict
+SHOWN = 8  # rows of figures, and half as many notes, in the text
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,60 +73,96 @@ class Forecast:
         for view in (self.best_of, self.tilted):
             for name, curve in view.curves.items():
                 of_view = {key: getattr(view, key) for key in ("points", "kl", "groups", "sample_size")}
-                rows.append(pd.DataFrame({"how": view.how, "figure": name, **of_view, **curve.record()}))
+                rows.append(pd.DataFrame({"how": view.how, "figure": name, **of_view, **to_plain(curve)}))
         return pd.concat(rows, ignore_index=True) if rows else pd.DataFrame()
+
+    @cached_property
+    def moved(self) -> dict[str, Curve]:
+        """The figures, the reward aside, whose best of the largest n differs from a sibling at random.
+
+        By a tenth or more, and by more than chance.
+        """
+        return {
+            name: curve
+            for name, curve in self.best_of.curves.items()
+            if name not in ("reward", "characters")
+            and (curve.change_low[-1] > 0 or curve.change_high[-1] < 0)
+            and abs(curve.value[-1] - curve.value[0]) > MOVES * abs(curve.value[0])
+        }
+
+    @property
+    def verdict(self) -> str:
+        """What moves in the best of the largest n, in a phrase; where there is no choice, why."""
+        if len(self.best_of) < 2:
+            return next(iter(self.notes), "there is nothing to choose from")
+        told = [
+            f"{self.called(name)} from {curve.value[0]:.3g} to {curve.value[-1]:.3g}"
+            for name, curve in [*self.moved.items()][:MOST]
+        ]
+        more = f" and {len(self.moved) - MOST} more" if len(self.moved) > MOST else ""
+        return ", ".join(told) + more if told else "nothing but the reward itself changes by a tenth"
+
+    def called(self, name: str) -> str:
+        """The name of a figure as a person reads it."""
+        return f"label {self.label!r}" if name == "label" else name.removeprefix("score/")
 
     def record(self) -> dict[str, Any]:
         """As plain data."""
-        return {
-            "reward": self.scores.reward.name,
-            "rows": len(self.scores),
-            "groups": self.groups,
-            "tied_groups": self.tied,
-            "training": self.training.record(),
-            "label": self.label,
-            "seed": self.seed,
-            "best_of": self.best_of.record(),
-            "tilted": self.tilted.record(),
-            "notes": list(self.notes),
-            "limits": list(self.limits),
-        }
+        names = ("groups", "training", "label", "seed", "best_of", "tilted", "notes", "limits")
+        of = {"reward": self.scores.reward.name, "rows": len(self.scores), "tied_groups": self.tied}
+        return of | {name: to_plain(getattr(self, name)) for name in names}
+
+    @cached_property
+    def page(self) -> Page:
+        """What a person reads: what it selects for, both views at their ends, what to know and to do."""
+        reward, notes = self.scores.reward.name, [f"Note: {note}" for note in self.notes]
+        limits = [f"Limit: {limit}" for limit in self.limits]
+        if len(self.best_of) < 2:
+            return Page(f"no forecast of {reward!r}: {self.verdict}", notes, more=limits)
+        best, tilt = self.best_of, self.tilted
+        views = {f"best of {best.points[-1]:g}, KL at most {best.kl[-1]:.2f}": best}
+        if len(tilt) > 1:
+            unit = " std of the group" if self.training.scales_groups else ""
+            views[f"tilted, beta {tilt.points[-1]:.2g}{unit}, KL {tilt.kl[-1]:.2f}"] = tilt
+        rows = {}
+        for name, curve in best.curves.items():
+            ends = [_last(view.curves[name]) for view in views.values()]
+            rows[name] = [self.called(name), f"{curve.value[0]:.3g}", *ends]
+        first = [name for name in rows if name in ("reward", "label") or name in self.moved][:SHOWN]
+        others = [" ".join(rows[name][:2]) for name in rows if name not in (*first, "characters")]
+        still = [f"Not clearly moved: {', '.join(others)}"] if others else []
+        of = f"{counted(len(self.scores), 'rollout')} in {counted(self.groups, 'group')} ({self.training})"
+        header = ("mean of", "a sibling at random", *views)
+        top = Table(f"On {of}, with 95 % intervals", header, [rows[name] for name in first], header[1:], True)
+        return Page(
+            f"{reward!r} selects for: {self.verdict}",
+            [*still, *notes[: SHOWN // 2], limits[0], f"Next: {self._next}"],
+            [top, Table(f"All {len(rows)} figures", header, [*rows.values()], header[1:])],
+            [*notes[SHOWN // 2 :], *limits[1:]],
+        )
+
+    @property
+    def _next(self) -> str:
+        if (label := self.best_of.curves.get("label")) is None:
+            return "name a trusted column as label=..., to see whether what it selects is what you want"
+        if label.change_low[-1] > 0:
+            return "the label rises with the reward; rk.compare(a, b) says whether another one does better"
+        return "the label does not rise with the reward; ask rk.suggest(rk.diagnose(scores, label=...)) why"
 
     def _repr_html_(self) -> str:
-        return advice.forecast_page(self)
+        return self.page.html
 
     def __repr__(self) -> str:
-        lines = [
-            f"forecast of {self.scores.reward.name!r} on {len(self.scores)} rollouts in "
-            f"{counted(self.groups, 'group')} ({self.training}); a sibling at random -> the one picked "
-            "(95 % interval)"
-        ]
-        if len(self.best_of) > 1:
-            n, kl, left = self.best_of.points[-1], self.best_of.kl[-1], self.best_of.groups[-1]
-            lines += [
-                f"  best of {n:g}, KL at most {kl:.2f}, in {counted(left, 'group')}:",
-                *_shown(self.best_of),
-            ]
-        if len(self.tilted) > 1:
-            beta, kl, size = self.tilted.points[-1], self.tilted.kl[-1], self.tilted.sample_size[-1]
-            unit = " standard deviations of the group" if self.training.scales_groups else ""
-            lines += [
-                f"  tilted with beta {beta:.3g}{unit}, KL {kl:.2f}, effective sample size {size:.1f}:",
-                *_shown(self.tilted),
-            ]
-        lines += [f"  note: {note}" for note in self.notes]
-        return "\n".join([*lines, *(f"  limit: {limit}" for limit in self.limits)])
+        return self.page.text
 
 
-def _shown(view: Selection) -> list[str]:
-    """A line a figure: of a sibling picked at random, and at the last point with its interval."""
-    lines = []
-    for name, curve in view.curves.items():
-        value, low, high = curve.value[-1], curve.low[-1], curve.high[-1]
-        around = f" ({low:.3g} to {high:.3g})" if np.isfinite(low) else ""
-        known = f", of the {percent(curve.known[-1])} that have it" if curve.known[-1] < 1 - 1e-9 else ""
-        lines.append(f"    {name:<20} {value - curve.change[-1]:.3g} -> {value:.3g}{around}{known}")
-    return lines
+def _last(curve: Curve) -> str:
+    """The last value of a curve, with its interval."""
+    low, high, known = curve.low[-1], curve.high[-1], curve.known[-1]
+    around = f" ({low:.3g} to {high:.3g})" if np.isfinite(low) else ""
+    return f"{curve.value[-1]:.3g}{around}" + (
+        f", of the {percent(known)} that have it" if known < 1 - 1e-9 else ""
+    )
 
 
 def forecast(
@@ -152,25 +196,19 @@ def forecast(
         )
     check_label(label)
     check_seed(seed)
-    training = Training.of(training)
-    rewards = finite(scores.rewards)
+    training, rewards = Training.of(training), finite(scores.rewards)
     figures, notes = _figures(scores, rewards, label, names_of(columns, "columns"))
-    prompts = scores.rollouts.prompts
-    siblings, bootstrap = siblings_of(rewards, scores.groups, prompts), Bootstrap(prompts, seed=seed)
-    matrix, places = _matrix(figures, siblings.rows)
-    counts = 1 + max(place.known for place in places.values())
-    scaled = training.scales_groups
+    bootstrap = Bootstrap(scores.rollouts.prompts, seed=seed)
     with np.errstate(over="ignore", invalid="ignore"):  # enormous rewards have a spread of inf
         stats = group_stats(rewards, scores.groups)
-        drawn, betas = numbers_drawn(int(stats.count.max(initial=0))), _betas(stats, training)
-        sums = add_up(siblings, rewards, matrix, drawn, betas, bootstrap, counts=counts, scaled=scaled)
-        best = best_of_view(drawn, sums, places, siblings, bootstrap)
-        tilt = tilted_view(betas, sums, places, siblings, bootstrap)
+        betas, scaled = _betas(stats, training), training.scales_groups
+        best, tilt = select(rewards, figures, scores.groups, betas, bootstrap, scaled=scaled)
     several = int((stats.dead | stats.live).sum())
     tied = float(stats.dead.sum() / several) if several else float("nan")
-    notes = [*_reward_notes(scores.rewards, int((stats.count == 0).sum())), *notes]
-    notes += [*_selection_notes(best, tied, bootstrap), *_training_notes(training, tilt)]
-    return Forecast(scores, training, label, seed, len(siblings.size), tied, best, tilt, tuple(notes))
+    groups, empty = int((stats.count > 0).sum()), int((stats.count == 0).sum())
+    notes = [*_of_rewards(scores.rewards, empty), *notes, *_of_selection(best, tied)]
+    notes += _of_training(training, tilt)
+    return Forecast(scores, training, label, seed, groups, tied, best, tilt, tuple(notes))
 
 
 def _betas(stats: GroupStats, training: Training) -> Floats:
@@ -182,40 +220,34 @@ def _betas(stats: GroupStats, training: Training) -> Floats:
     return np.unique([np.inf, *(unit * beta for beta in BETAS), *own])[::-1]
 
 
-Figures = dict[str, Floats]
-
-
 def _figures(
     scores: Scores, rewards: Floats, label: str | None, columns: list[str]
-) -> tuple[Figures, list[str]]:
+) -> tuple[dict[str, Floats], list[str]]:
     """What is followed, by name, (rows,) each and NaN where missing; and what must be said of it."""
-    completions = scores.table["completion"].tolist()
-    found: Figures = {"reward": rewards}
-    if label is not None:
-        found["label"] = _numbers(scores, label, "label")
-    found |= {f"score/{name}": scores.score(name) for name in scores.reward.names}
-    found["words"] = np.fromiter(map(len, map(words, completions)), dtype=float, count=len(completions))
-    found["characters"] = np.fromiter(map(len, completions), dtype=float, count=len(completions))
     for name in columns:
         if name in ("words", "characters") or (name == "label" and label != name):
             raise InputError(
                 f"a forecast has a figure {name!r} of its own, so that a column of this name cannot be "
                 "followed beside it; rename the column"
             )
-        if name not in found:
-            found[name] = _numbers(scores, name, "column")
-    notes = []
-    judged = ~np.isnan(rewards)
-    for name, values in list(found.items()):
-        finite = np.isfinite(values)
-        infinite = int((np.isinf(values) & judged).sum())
-        if infinite:
+    texts, judged = scores.table["completion"].tolist(), ~np.isnan(rewards)
+    given = {"reward": rewards} | ({} if label is None else {"label": _numbers(scores, label, "label")})
+    given |= {f"score/{name}": scores.score(name) for name in scores.reward.names}
+    given |= {"words": _counted(map(words, texts), texts), "characters": _counted(texts, texts)}
+    given |= {name: _numbers(scores, name, "column") for name in columns if name not in given}
+    notes, found = [], {}
+    for name, values in given.items():
+        found[name] = np.where(np.isfinite(values), values, np.nan)
+        if infinite := int((np.isinf(values) & judged).sum()):
             notes.append(f"{name!r} is infinite in {infinite} rows, which count as missing")
-            found[name] = np.where(finite, values, np.nan)
-        if judged.any() and not (finite & judged).any():
+        if judged.any() and np.isnan(found[name][judged]).all():
             notes.append(f"{name!r} is missing in every row that has a reward, so it has no curve")
             del found[name]
-    return found, [*notes, *_label_notes(scores, found, rewards)]
+    return found, [*notes, *(_of_label(scores, found["label"]) if "label" in found else [])]
+
+
+def _counted(pieces: Any, texts: Sequence[str]) -> Floats:
+    return np.fromiter(map(len, pieces), dtype=float, count=len(texts))
 
 
 def _numbers(scores: Scores, name: str, kind: str) -> Floats:
@@ -226,101 +258,60 @@ def _numbers(scores: Scores, name: str, kind: str) -> Floats:
             f"{kind} {name!r} is not a column of these scores; they have {known}"
             f"{did_you_mean(str(name), known)}"
         )
-    column = scores.table[name]
-    if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_complex_dtype(column):
-        return np.asarray(column.to_numpy(dtype=float, na_value=np.nan), dtype=float)
-    values = truths(column_values(column))
-    for value in values:
-        if not (value is None or isinstance(value, bool | int | float)):
-            raise InputError(
-                f"{kind} {name!r} holds {preview(value)}; a forecast follows numbers, true and false: make a "
-                "column of these first"
-            )
-    return np.array([np.nan if value is None else float(value) for value in values])
-
-
-def _matrix(figures: Figures, judged: NDArray[np.intp]) -> tuple[Floats, dict[str, Place]]:
-    """Columns to be added up, (rows, columns), and the place of each figure in them.
-
-    First a 1 for each pick, then for each figure that is missing somewhere a 1 where it is there.
-    """
-    partial = [name for name, values in figures.items() if np.isnan(values[judged]).any()]
-    counts = [np.ones(len(figures["reward"])), *(~np.isnan(figures[name]) for name in partial)]
-    places = {
-        name: Place(len(counts) + at, 1 + partial.index(name) if name in partial else 0)
-        for at, name in enumerate(figures)
-    }
-    return np.column_stack([*counts, *(np.nan_to_num(values) for values in figures.values())]), places
-
-
-def _reward_notes(rewards: Floats, empty: int) -> list[str]:
-    notes = []
-    for what, rows in (("no reward", np.isnan(rewards)), ("an infinite reward", overflows(rewards))):
-        if rows.any():
-            notes.append(f"{rows.sum()} of {len(rewards)} rows have {what}, and are never picked")
-    if empty and not np.isnan(rewards).all():
-        has, are = ("has", "is") if empty == 1 else ("have", "are")
-        notes.append(f"{counted(empty, 'group')} {has} no row that can be picked, and {are} left out")
-    return notes
-
-
-def _label_notes(scores: Scores, figures: Figures, rewards: Floats) -> list[str]:
-    """Where the label is a component under another name, and how many rows lack one."""
-    if "label" not in figures:
-        return []
-    label, judged = figures["label"], ~np.isnan(rewards)
-    notes = []
-    without = int((np.isnan(label) & judged).sum())
-    if without:
-        notes.append(
-            f"the label is missing in {without} of {judged.sum()} rows with a reward; its curve is the mean "
-            "over the picks that have one"
+    values = truths(column_values(scores.table[name]))
+    if others := [value for value in values if not isinstance(value, int | float | None)]:
+        raise InputError(
+            f"{kind} {name!r} holds {preview(others[0])}; a forecast follows numbers, true and false: make a "
+            "column of these first"
         )
+    return np.array(values, dtype=float)
+
+
+def _of_rewards(rewards: Floats, empty: int) -> list[str]:
+    missing = {"no reward": np.isnan(rewards), "an infinite reward": overflows(rewards)}
+    told = {f"{rows.sum()} of {len(rewards)} rows have {what}": rows.any() for what, rows in missing.items()}
+    notes = [f"{rows} and are never picked" for rows, some in told.items() if some]
+    return notes + ([f"left out: {counted(empty, 'group')} without any reward"] if empty else [])
+
+
+def _of_label(scores: Scores, label: Floats) -> list[str]:
+    """Where the label is a component under another name."""
+    notes = []
     for name in scores.reward.names:
-        score = figures.get(f"score/{name}", np.full(len(label), np.nan))
+        score = scores.score(name)
         both = ~(np.isnan(score) | np.isnan(label))
         if both.any() and (score[both] == label[both]).all():
-            notes.append(f"the label is what the component {name!r} scores: it says nothing of its own")
+            notes.append(f"the label is what the component {name!r} scores, so it confirms nothing")
     return notes
 
 
-def _selection_notes(best: Selection, tied: float, bootstrap: Bootstrap) -> list[str]:
+def _of_selection(best: Selection, tied: float) -> list[str]:
     """What cannot be selected, and what must be known to read the curves."""
     if len(best) == 0:
         return ["no row of these scores has a reward, so there is nothing to forecast"]
     if len(best) == 1:
         return ["no group has two completions with a reward, so there is nothing to choose from"]
-    notes = []
+    notes, n = [], f"n = {best.points[-1]:g}"
     if tied > 0:
-        where = "every group" if tied == 1 else f"{percent(tied)} of the groups"
-        notes.append(f"in {where} all siblings earn the same, so nothing is selected there")
+        where = "every group" if tied == 1 else f"{percent(tied)} of groups"
+        notes.append(f"in {where} all completions get the same reward, so nothing is selected there")
     if best.groups[-1] < best.groups[0]:
         notes.append(
-            f"groups have up to {best.points[-1]:g} completions with a reward: {best.groups[-1]} of "
-            f"{best.groups[0]} have so many, and each n is of the groups that reach it"
+            f"{best.groups[-1]} of {best.groups[0]} groups reach {n}; each n is of those that reach it"
         )
     for name, curve in best.curves.items():
-        moved = curve.known[-1] - curve.known[0]
-        if not name.startswith("score/") and abs(moved) > SHIFT:
-            notes.append(
-                f"the picks have {name!r} in {percent(curve.known[0])} of the cases at n = 1 and in "
-                f"{percent(curve.known[-1])} at n = {best.points[-1]:g}, so its curve mixes two changes"
-            )
-    if bootstrap.total < 2:
-        notes.append("all rows are of one prompt, so nothing has an interval")
+        before, after = curve.known[0], curve.known[-1]
+        if not name.startswith("score/") and abs(after - before) > SHIFT:
+            have = f"{percent(before)} of the picks have {name!r} at n = 1, {percent(after)} at {n}"
+            notes.append(f"{have}, so its curve mixes two changes")
+    if np.isnan(best.curves["reward"].low[0]):
+        notes.append("all rows with a reward are of one prompt, so nothing has an interval")
     return notes
 
 
-def _training_notes(training: Training, tilted: Selection) -> list[str]:
-    """Where the tilt is not quite what the trainer maximises."""
-    notes = []
-    if training.name == "gdpo":
-        notes.append("GDPO standardises each component by itself; the tilt is of their sum, standardised")
-    if training.name in ("batch", "reinforce_pp"):
-        notes.append("the trainer standardises each batch; the tilt has one beta for all rows")
-    if training.beta > 0 and len(tilted) and training.beta < tilted.points[-1]:
-        notes.append(
-            f"the KL penalty of {training.beta:g} that training has is weaker than what the siblings can "
-            f"tell of: the tilted view ends at beta {tilted.points[-1]:.3g}"
-        )
+def _of_training(training: Training, tilt: Selection) -> list[str]:
+    notes = [TRAINERS[training.name]] if training.name in TRAINERS else []
+    if training.beta > 0 and len(tilt) and training.beta < tilt.points[-1]:
+        end = f"the tilted view ends at beta {tilt.points[-1]:.3g}"
+        notes.append(f"the KL penalty of {training.beta:g} is weaker than these siblings can show: {end}")
     return notes

@@ -13,7 +13,7 @@ from rewardkit.analysis.diagnosis import Diagnosis, diagnose
 from rewardkit.analysis.gates import put_gate
 from rewardkit.analysis.suggestions.change import run_again
 from rewardkit.errors import InputError, RewardError, did_you_mean, preview
-from rewardkit.html import markup
+from rewardkit.html.pages import Page
 from rewardkit.primitives.gates import Gate
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.scores import Scores
@@ -43,9 +43,9 @@ class WhatIf:
         }
 
     def _repr_html_(self) -> str:
-        head = self._head() or ["nothing is new, nothing is gone"]
+        head = self._head() or ["same findings as before"]
         title = "What must be scored first" if self.to_score else "New and gone findings"
-        return markup.outlined("\n  ".join([title, *head])) + self.diagnosis._repr_html_()
+        return Page(title, head).html + self.diagnosis._repr_html_()
 
     def __repr__(self) -> str:
         return "\n".join([*self._head(), repr(self.diagnosis)])

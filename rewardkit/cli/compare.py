@@ -8,7 +8,7 @@ from contextlib import redirect_stdout
 import click
 
 import rewardkit as rk
-from rewardkit.analysis.comparison import compare
+from rewardkit.analysis.compare import compare
 from rewardkit.cli.group import main
 from rewardkit.cli.options import (
     REWARD,

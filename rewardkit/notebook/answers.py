@@ -17,9 +17,6 @@ from rewardkit.scoring.scores import Scores
 
 __all__ = ["answers", "followed"]
 
-MOVES = 0.1  # share of its value at random by which a figure must change to be told: our choice
-MOST = 4  # figures that are told
-
 
 def followed(scores: Scores, label: str) -> str | None:
     """The label, where a forecast can follow it: a column of numbers; else ``None``."""
@@ -59,18 +56,10 @@ def _where(view: View) -> str:
 
 
 def _selected(forecast: Forecast) -> str:
-    view = forecast.best_of
-    if len(view) < 2:
-        return next(iter(forecast.notes), "there is nothing to choose from")
-    moved = []
-    for name, curve in view.curves.items():
-        before, after = float(curve.value[0]), float(curve.value[-1])
-        sure = curve.change_low[-1] > 0 or curve.change_high[-1] < 0
-        if name not in ("reward", "characters") and sure and abs(after - before) > MOVES * abs(before):
-            moved.append(f"{name.removeprefix('score/')} from {before:.3g} to {after:.3g}")
-    more = f" and {len(moved) - MOST} more" if len(moved) > MOST else ""
-    told = ", ".join(moved[:MOST]) + more if moved else "nothing but the reward itself changes by a tenth"
-    return f"the best of {view.points[-1]:g} siblings against one at random: {told}"
+    if len(forecast.best_of) < 2:
+        return forecast.verdict
+    n = forecast.best_of.points[-1]
+    return f"the best of {n:g} siblings against one at random: {forecast.verdict}"
 
 
 def _changed(advice: Suggestions) -> str:

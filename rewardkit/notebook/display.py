@@ -280,7 +280,7 @@ class Show:
 
     def forecast(self, found: Forecast) -> HTML:
         """What a reward selects for at the ends of both views, with its notes and limits."""
-        return _html(advice.forecast_table(found), advice.forecast_caption(found))
+        return HTML(found._repr_html_())
 
     def completions(self, frame: pd.DataFrame, caption: str) -> HTML:
         """Completions to read, each with its figures above it; texts are left out where they are redacted."""

@@ -6,8 +6,8 @@ import difflib
 from dataclasses import dataclass
 from itertools import islice
 
-from rewardkit.analysis.comparison import compare, of_rows
-from rewardkit.analysis.definition_changes import Change, definition_changes
+from rewardkit.analysis.compare import compare, moved
+from rewardkit.analysis.comparison.definition_changes import Change, definition_changes
 from rewardkit.errors import InputError
 from rewardkit.html import markup
 from rewardkit.html.excerpts import one_line, visible
@@ -141,4 +141,4 @@ def _of_rewards(before: Version | None, after: Version) -> list[str]:
         return [f"rewards are not compared: {one_line(error)}"]
     if not found.changed:
         return ["no reward changed"]
-    return [one_line(line, 400) for line in of_rows(found)[:3]]
+    return [one_line(line, 400) for line in moved(found)[:3]]

@@ -56,3 +56,27 @@ def sampled(
         rates = np.full(prompts, rate)
     outcomes = (generator.random((prompts, generations)) < rates[:, None]).astype(float)
     return outcomes.ravel(), np.repeat(np.arange(prompts), generations)
+
+
+def rewarded(
+    rewards: Sequence[float],
+    groups: Sequence[int],
+    prompts: Sequence[int] | None = None,
+    *,
+    options: Mapping[str, Any] | None = None,
+    **columns: Sequence[Any],
+) -> rk.Scores:
+    """Scores of one component "paid", whose score is the given reward (NaN: not judged)."""
+    owner = groups if prompts is None else prompts
+    rows = [
+        {
+            "prompt_id": f"p{owner[row]}",
+            "policy": str(group),
+            "completion": "word " * (row % 7 + 1),
+            "given": _or_none(float(rewards[row])),
+            **{name: values[row] for name, values in columns.items()},
+        }
+        for row, group in enumerate(groups)
+    ]
+    paid = rk.Component("paid", lambda given: given, range=None)
+    return rk.score(rk.Reward("made", components=[paid], **(options or {})), rows)

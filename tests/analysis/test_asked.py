@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import rewardkit as rk
-from rewardkit.analysis.comparison import compare
+from rewardkit.analysis.compare import compare
 
 
 @pytest.fixture(scope="module")

@@ -4,26 +4,13 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
+from score_tables import rewarded
 
-import rewardkit as rk
 from rewardkit.analysis.forecast import forecast
 from rewardkit.analysis.statistics import selection
 from rewardkit.analysis.statistics.selection import best_of, kl_at_most, numbers_drawn, tilted
 
 LEVELS = np.array([0.0, 0.25, 0.5, 1.0])
-
-
-def scores_of(rewards, groups, **columns):
-    """Scores whose reward is given, with further columns; NaN is not judged. One prompt a group."""
-    names = ["prompt_id", "completion", "given", *columns]
-    texts = ["word " * (row % 7 + 1) for row in range(len(groups))]
-    given = [None if np.isnan(value) else float(value) for value in rewards]
-    rows = [
-        dict(zip(names, row, strict=True))
-        for row in zip(map(str, groups), texts, given, *columns.values(), strict=True)
-    ]
-    part = rk.Component("paid", lambda given: given, range=None)
-    return rk.score(rk.Reward("made", components=[part]), rows)
 
 
 def ragged(seed):
@@ -50,7 +37,7 @@ def check_best_of():
     """Best of n of forecasts of small ragged groups equals the mean over all subsets, to rounding."""
     for seed in range(6):
         rewards, groups, figure = ragged(seed)
-        found = forecast(scores_of(rewards, groups, figure=figure.tolist()), columns=["figure"]).best_of
+        found = forecast(rewarded(rewards, groups, figure=figure.tolist()), columns=["figure"]).best_of
         judged = [np.flatnonzero((groups == group) & ~np.isnan(rewards)) for group in np.unique(groups)]
         largest = max(map(len, judged))
         assert found.points.tolist() == list(range(1, largest + 1))
@@ -98,7 +85,7 @@ def followed(rewards, training):
     prompts, completions = rewards.shape
     rows = prompts * completions
     columns = {f"is_{row}": np.eye(rows)[row].tolist() for row in range(rows)}
-    scores = scores_of(rewards.ravel(), np.repeat(np.arange(prompts), completions), **columns)
+    scores = rewarded(rewards.ravel(), np.repeat(np.arange(prompts), completions), **columns)
     view = forecast(scores, columns=list(columns), training=training).tilted
     policy = np.array([view.curves[name].value for name in columns]) * prompts  # (rows, points)
     return view, policy.T.reshape(-1, prompts, completions)
@@ -159,86 +146,56 @@ def check_first_order():
     assert min(first_order()) > 1 - 1e-6
 
 
-def test_best_of_n_equals_the_mean_over_all_subsets():
-    check_best_of()
+CHECKS = {
+    "best of n equals the mean over all subsets": check_best_of,
+    "a policy trained to convergence is the tilt": lambda: check_converged("none"),
+    "a policy trained to convergence is the tilt of standardised rewards": lambda: check_converged("group"),
+    "the first step of GRPO from a uniform policy goes where a slight tilt goes": check_first_order,
+}
 
 
-@pytest.mark.parametrize("scaling", ["none", "group"])
-def test_a_policy_trained_to_convergence_lands_where_the_tilted_view_says(scaling):
-    check_converged(scaling)
-
-
-def test_the_first_step_of_grpo_from_a_uniform_policy_goes_where_a_slight_tilt_goes():
-    check_first_order()
-
-
-def jittered(way):
-    """Best of n without ties: the equals of a group are put in an order, which decides."""
-
-    def wrong(ranked, drawn):
-        return best_of(ranked + way * 1e-9 * np.arange(ranked.shape[1]), drawn)
-
-    return wrong
+@pytest.mark.parametrize("check", CHECKS.values(), ids=list(CHECKS))
+def test_a_forecast_is_what_training_would_do(check):
+    check()
 
 
 def with_replacement(ranked, drawn):
-    size = ranked.shape[1]
+    size, n = ranked.shape[1], drawn[None, :, None]
     worse = (ranked[:, :, None] > ranked[:, None, :]).sum(axis=2)
     upto = (ranked[:, :, None] >= ranked[:, None, :]).sum(axis=2)
-    n = drawn[None, :, None]
     chance = ((upto[:, None] / size) ** n - (worse[:, None] / size) ** n) / (upto - worse)[:, None]
     return np.where(n <= size, chance, 0.0)
 
 
-def worst_of(ranked, drawn):
-    return best_of(-ranked[:, ::-1], drawn)[:, :, ::-1]
-
-
-def all_groups_at_every_n(ranked, drawn):
-    return best_of(ranked, np.minimum(drawn, ranked.shape[1]))
-
-
-def downhill(ranked, betas, *, scaled):
-    return tilted(-ranked[:, ::-1], betas, scaled=scaled)[:, :, ::-1]
-
-
-def other_scaling(ranked, betas, *, scaled):
-    return tilted(ranked, betas, scaled=not scaled)
-
-
-def population_spread(ranked, betas, *, scaled):
+def ddof_0(ranked, betas, *, scaled):
     size = ranked.shape[1]
     return tilted(ranked, betas * np.sqrt((size - 1) / size) if scaled else betas, scaled=scaled)
 
 
-def twice_beta(ranked, betas, *, scaled):
-    return tilted(ranked, 2 * betas, scaled=scaled)
+plain, group = (lambda: check_converged("none")), (lambda: check_converged("group"))
+downhill = lambda r, b, *, scaled: tilted(-r[:, ::-1], b, scaled=scaled)[:, :, ::-1]  # noqa: E731
+swapped = lambda r, b, *, scaled: tilted(r, b, scaled=not scaled)  # noqa: E731
+ranks = lambda r, b, *, scaled: tilted(r.argsort(axis=1) * 1.0, b, scaled=scaled)  # noqa: E731
+WRONG = {
+    "ties go to the last": (
+        "best_of", lambda r, n: best_of(r + 1e-9 * np.arange(r.shape[1]), n), check_best_of),
+    "drawn with replacement": ("best_of", with_replacement, check_best_of),
+    "the worst of n": ("best_of", lambda r, n: best_of(-r[:, ::-1], n)[:, :, ::-1], check_best_of),
+    "small groups at every n": (
+        "best_of", lambda r, n: best_of(r, np.minimum(n, r.shape[1])), check_best_of),
+    "away from the reward": ("tilted", downhill, plain),
+    "half of the tilt": ("tilted", lambda r, b, *, scaled: tilted(r, 2 * b, scaled=scaled), plain),
+    "scaled though it is not": ("tilted", swapped, plain),
+    "not scaled though it is": ("tilted", swapped, group),
+    "std with ddof 0": ("tilted", ddof_0, group),
+    "first step away from the reward": ("tilted", downhill, check_first_order),
+    "first step scaled though it is not": ("tilted", swapped, check_first_order),
+    "first step by rank": ("tilted", ranks, check_first_order),
+}  # fmt: skip
 
 
-def by_rank(ranked, betas, *, scaled):
-    places = np.broadcast_to(np.arange(float(ranked.shape[1])), ranked.shape)
-    return tilted(places, betas, scaled=scaled)
-
-
-@pytest.mark.parametrize(
-    ("name", "wrong", "check"),
-    [
-        pytest.param("best_of", jittered(1), check_best_of, id="ties go to the last"),
-        pytest.param("best_of", with_replacement, check_best_of, id="drawn with replacement"),
-        pytest.param("best_of", worst_of, check_best_of, id="the worst of n"),
-        pytest.param("best_of", all_groups_at_every_n, check_best_of, id="small groups at every n"),
-        pytest.param("tilted", downhill, lambda: check_converged("none"), id="away from the reward"),
-        pytest.param("tilted", twice_beta, lambda: check_converged("none"), id="half of the tilt"),
-        pytest.param("tilted", other_scaling, lambda: check_converged("none"), id="scaled though it is not"),
-        pytest.param("tilted", other_scaling, lambda: check_converged("group"), id="not scaled though it is"),
-        pytest.param("tilted", population_spread, lambda: check_converged("group"), id="std with ddof 0"),
-        pytest.param("tilted", downhill, check_first_order, id="first step away from the reward"),
-        pytest.param("tilted", other_scaling, check_first_order, id="first step scaled though it is not"),
-        pytest.param("tilted", by_rank, check_first_order, id="first step by rank"),
-    ],
-)
+@pytest.mark.parametrize(("name", "wrong", "check"), WRONG.values(), ids=list(WRONG))
 def test_the_checks_above_fail_for_a_forecast_that_is_wrong(monkeypatch, name, wrong, check):
-    check()
     monkeypatch.setattr(selection, name, wrong)
     with pytest.raises(AssertionError):
         check()
@@ -258,16 +215,6 @@ def test_best_of_the_siblings_is_an_unbiased_estimate_of_the_best_of_fresh_sampl
         assert abs(found[:, n - 1].mean() - true) < 4 * spread
 
 
-def test_best_of_n_by_simulated_draws_with_ties_broken_at_random():
-    generator = np.random.default_rng(8)
-    rewards, n, rounds = np.array([0.0, 0.0, 0.5, 0.5, 0.5, 1.0]), 2, 40_000
-    order = generator.random((rounds, 6)).argsort(axis=1)[:, :n]  # a random subset in random order
-    winners = order[np.arange(rounds), rewards[order].argmax(axis=1)]  # the first of equals in that order
-    share = np.bincount(winners, minlength=6) / rounds
-    picks = best_of(rewards[None], np.array([n]))[0, 0]
-    assert np.abs(share - picks).max() < 4 * np.sqrt(0.25 / rounds)
-
-
 def test_ties_only_make_the_divergence_of_best_of_n_smaller_than_the_bound():
     generator = np.random.default_rng(9)
     for _ in range(50):
@@ -280,15 +227,6 @@ def test_ties_only_make_the_divergence_of_best_of_n_smaller_than_the_bound():
             assert (chances * tilt * np.log(tilt, where=tilt > 0, out=np.zeros(6))).sum() <= kl_at_most(
                 np.array([n])
             )[0] + 1e-12
-
-
-def test_the_bound_is_nearly_met_where_completions_are_many_and_all_differ():
-    many = 100_000
-    upto = np.arange(1, many + 1) / many
-    for n in (2, 4, 16):
-        tilt = many * (upto**n - (upto - 1 / many) ** n)
-        divergence = (tilt * np.log(tilt)).mean()
-        assert divergence == pytest.approx(kl_at_most(np.array([n]))[0], abs=1e-3)
 
 
 def test_picks_of_a_group_add_up_to_one_at_every_n_that_it_reaches_and_to_nothing_beyond():
@@ -308,7 +246,7 @@ def test_very_large_groups_have_fewer_n_and_never_miss_the_largest():
 
 def test_blocks_of_any_size_give_the_same_sums(monkeypatch):
     rewards, groups, figure = ragged(2)
-    scores = scores_of(rewards, groups, figure=figure.tolist())
+    scores = rewarded(rewards, groups, figure=figure.tolist())
     whole = forecast(scores, columns=["figure"])
     monkeypatch.setattr(selection, "CELLS", 7)
     pieces = forecast(scores, columns=["figure"])

@@ -157,7 +157,7 @@ def test_too_few_prompts_to_fit_and_to_measure_are_said_to_be_so():
     parts = {"wide": np.tile([0.0, 1.0], 30), "narrow": np.tile([0.5, 0.51, 0.52, 0.49], 15)}
     advice = rk.suggest(rk.diagnose(tables.scores_of(parts, np.repeat(np.arange(15), 4))))
     assert not [item for item in advice.changes if item.code == "declared_weights"]
-    assert any("15 prompts are too few" in note for note in advice.notes)
+    assert any("15 prompts cannot be fitted" in note for note in advice.notes)
 
 
 def test_weights_that_hold_what_they_declare_are_left_alone():

@@ -159,7 +159,7 @@ def test_one_is_not_told_in_the_plural():
     diagnosis, found = rk.diagnose(scores), rk.forecast(scores)
     assert "of 1 group has a signal" in diagnosis._repr_html_()
     assert answered(scores)["Is there a signal?"] == "in 100 % of 1 group siblings earn differently"
-    assert "in 1 group " in repr(found) and "among 1 group " in Show().forecast(found).data
+    assert "in 1 group " in repr(found) and "in 1 group " in Show().forecast(found).data
 
 
 def test_the_group_sizes_are_those_of_the_diagnosis(scores):

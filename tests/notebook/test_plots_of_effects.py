@@ -69,7 +69,7 @@ def test_the_limits_are_printed_under_the_curves(expected):
     drawn = plots.forecast_curves(expected)
     below = " ".join(drawn[0].figure.get_supxlabel().split())
     assert all(limit in below for limit in LIMITS)
-    assert drawn[1].get_title(loc="left") == "label is_right"
+    assert drawn[1].get_title(loc="left") == "label 'is_right'"
 
 
 def test_a_figure_that_not_every_pick_has_says_of_how_many_it_is(expected):

@@ -18,8 +18,6 @@ from rewardkit.scoring.outcomes import ABSTAINED, ERROR, GATED
 
 __all__ = ["OFTEN", "RETURNED_INFINITE", "RULES"]
 
-WEAK = ("constant", "dead", "sparse", "starved", "saturated")
-"""What makes a component hold little of the advantage, whatever the others hold."""
 RETURNED_INFINITE = ("returned inf;", "returned -inf;")
 """How the reason begins for which an infinite score is an error."""
 OFTEN = 0.2
@@ -139,16 +137,14 @@ def dominant(
     """Components that hold more of the squared advantage than they should, by the measure that is surest.
 
     That is half of all, a heavier one's share, or what they declare. A task that is tied leaves all to
-    whoever varies, at any weight: where it hardly varies, and where a share is compared with the declared
-    one, the component must also hold more than it declares, or half, in the groups in which the task varies;
-    else it is the task's fault, and who holds what is left is told for information. What is declared as heavy
+    whoever varies, at any weight: so the component must also hold more than it declares, or half, in the
+    groups in which the task varies; else who holds what is left is told for information. What is as heavy
     as the task, and says why, is so by design. Where nothing says which component is the
     task (none is declared, reads the truth, or is heavier), none is spared.
     """
     if never_varies(view) or not view.effective_weights:
         return
     names = [name for name in view.names if not _silent(said, name)]
-    weak = bool(sure(said, *WEAK, component=view.primary))
     spared = view.task if view.reward.task_is_known else ()
     there = view.group_mass * view.component_stats[view.primary].live
     for name in names:
@@ -160,16 +156,13 @@ def dominant(
         by_itself = bool((view.group_shares[name] * there).sum() > enough > 0)
         over = _outweighed(view, name, names)
         measures: list[tuple[float, Floats | float, dict[str, Any]]] = []
-        if weak and not by_itself and spared:
-            measures += [(dominant, 0.0, {"weak": view.primary})] if held >= dominant else []
-        else:
-            if held >= dominant and spared:
-                measures.append((dominant, 0.0, {}))
-            if held - declared >= over_declared and by_itself:
-                measures.append((over_declared, declared, {}))
-            if over is not None and held - view.effective_weights[over] >= outweighs:
-                beside = {"over": over, "over_value": view.effective_weights[over]}
-                measures.append((outweighs, view.group_shares[over], beside))
+        if held >= dominant and spared:
+            measures.append((dominant, 0.0, {} if by_itself else {"weak": view.primary}))
+        if held - declared >= over_declared and by_itself:
+            measures.append((over_declared, declared, {}))
+        if over is not None and held - view.effective_weights[over] >= outweighs:
+            beside = {"over": over, "over_value": view.effective_weights[over]}
+            measures.append((outweighs, view.group_shares[over], beside))
         found = [_holds_too_much(view, name, *measure) for measure in measures]
         yield from sorted(found, key=lambda item: bool(item.evidence.get("inconclusive")))[:1]
 

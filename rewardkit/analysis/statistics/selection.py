@@ -1,4 +1,4 @@
-"""Which sibling is picked once a reward has selected, and what is expected of it. Arrays only.
+"""What is expected of the sibling that is picked, against the KL of what picks it. Arrays only.
 
 Two policies over the siblings of a group, neither of which has been trained: the best of n, and the tilt by
 exp(reward / beta). Siblings whose reward is NaN are never picked.
@@ -6,23 +6,85 @@ exp(reward / beta). Siblings whose reward is NaN are never picked.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.analysis.statistics.bootstrap import Bootstrap
+from rewardkit.analysis.statistics.bootstrap import LEVEL, Bootstrap
 from rewardkit.analysis.statistics.groups import ZERO_STD, Codes, Floats
 
-__all__ = ["Siblings", "Sums", "add_up", "best_of", "kl_at_most", "numbers_drawn", "siblings_of", "tilted"]
+__all__ = [
+    "Curve",
+    "Pair",
+    "Selection",
+    "at_equal_kl",
+    "best_of",
+    "kl_at_most",
+    "numbers_drawn",
+    "select",
+    "tilted",
+]
 
+FEWEST = 2.0
+"""Mean effective sample size, of groups of several, under which the tilted view stops (DIAGNOSTICS.md)."""
+NEGLIGIBLE = 1e-3
+"""Nats: the tilted view ends where all smaller betas together add less. Our choice."""
 CELLS = 400_000  # of a block of picks, so that it stays in the processor's cache
 EVERY_NUMBER = 64
 """Up to here every n is shown, beyond it `FURTHER` more, evenly apart in log n. Our choice."""
 FURTHER = 16
 TIES = 12  # digits behind the point in which equal rewards agree, as in `tie_rate`
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """What is expected of one figure of the completion that is picked, at each point: (points,) each.
+
+    `value` is the mean over the picks that have the figure, which are the share `known` of all; `change` is
+    its difference to siblings of the same groups picked at random. With 95 % intervals, NaN where fewer than
+    two prompts have the figure. `draws` (resamples, points) is the value in each resample of the prompts.
+    """
+
+    value: Floats
+    low: Floats
+    high: Floats
+    change: Floats
+    change_low: Floats
+    change_high: Floats
+    known: Floats
+    draws: Floats = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """One view: `curves` by figure, over points of rising `kl` (in nats), the first without any selection.
+
+    `how` is "best_of", where `points` are n and `kl` is at most log n - (n - 1) / n, or "tilted", where
+    `points` are betas (inf: no tilt) and `kl` is the mean over groups of the divergence from all siblings
+    being alike likely, with its interval. `groups` is how many have a point: those with n siblings or more.
+    `sample_size` is the mean effective number of siblings, of groups of several. `ends` says why there are no
+    further points. `kl_draws` (resamples, points) is the KL in each resample of the prompts.
+    """
+
+    how: Literal["best_of", "tilted"]
+    points: Floats
+    kl: Floats
+    kl_low: Floats
+    kl_high: Floats
+    groups: NDArray[np.intp]
+    sample_size: Floats
+    curves: Mapping[str, Curve]
+    ends: str
+    kl_draws: Floats = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+
+# --- who is picked
 
 
 def kl_at_most(drawn: NDArray[np.intp]) -> Floats:
@@ -61,21 +123,13 @@ def best_of(ranked: Floats, drawn: NDArray[np.intp]) -> Floats:
     worse = np.maximum.accumulate(np.where(np.hstack([edge, step]), place, 0), axis=1)
     last = np.where(np.hstack([step, edge]), place, size)
     upto = np.minimum.accumulate(last[:, ::-1], axis=1)[:, ::-1] + 1
-    table = _all_among(size, drawn)  # (n, siblings + 1)
-    chance = (table[:, upto] - table[:, worse]) / (upto - worse)  # (n, groups, siblings)
-    return np.ascontiguousarray(np.moveaxis(chance, 0, 1))
-
-
-def _all_among(size: int, drawn: NDArray[np.intp]) -> Floats:
-    """Probability that n of `size`, drawn without replacement, are all among the b lowest: (n, b = 0..size).
-
-    C(b, n) / C(size, n), from logarithms of factorials.
-    """
-    log_factorial = np.concatenate([[0.0], np.log(np.arange(1, size + 1)).cumsum()])
-    lowest, n = np.arange(size + 1)[None, :], np.minimum(drawn, size)[:, None]
-    left = log_factorial[np.maximum(lowest - n, 0)]
-    logs = log_factorial[lowest] - left - log_factorial[size] + log_factorial[size - n]
-    return np.where((lowest >= n) & (drawn[:, None] <= size), np.exp(logs), 0.0)
+    # the chance that all n are among the b lowest is C(b, n) / C(size, n), here from log factorials
+    factorial = np.concatenate([[0.0], np.log(np.arange(1, size + 1)).cumsum()])
+    b, n = np.arange(size + 1), drawn[:, None]
+    logs = factorial - factorial[np.maximum(b - n, 0)] - factorial[size] + factorial[np.maximum(size - n, 0)]
+    among = np.where(b >= n, np.exp(logs), 0.0)  # (n, b)
+    chance = (among[:, upto] - among[:, worse]) / (upto - worse)  # (n, groups, siblings)
+    return np.moveaxis(chance, 0, 1)
 
 
 def tilted(ranked: Floats, betas: Floats, *, scaled: bool) -> Floats:
@@ -90,138 +144,184 @@ def tilted(ranked: Floats, betas: Floats, *, scaled: bool) -> Floats:
     array([[[0.5 , 0.5 ],
             [0.25, 0.75]]])
     """
+    unit = np.ones((len(ranked), 1))
     if scaled and ranked.shape[1] > 1:
         spread = ranked.std(axis=1, ddof=1, keepdims=True)
         unit = np.where(spread > ZERO_STD, spread, np.inf)
-    else:
-        unit = np.ones((len(ranked), 1))
     with np.errstate(over="ignore", under="ignore"):
-        behind = (ranked - ranked[:, -1:]) / unit
-        picks = np.exp(behind[:, None, :] / betas[None, :, None])
+        picks = np.exp(((ranked - ranked[:, -1:]) / unit)[:, None, :] / betas[None, :, None])
     return np.asarray(picks / np.einsum("gpi->gp", picks)[..., None], dtype=float)
 
 
-@dataclass(frozen=True, eq=False)
-class Siblings:
-    """The rows that can be picked, group by group: group i is `rows[start[i]:start[i] + size[i]]`.
-
-    `prompt` is the prompt of each group. Groups without such a row are left out.
-    """
-
-    rows: NDArray[np.intp]
-    start: NDArray[np.intp]  # (groups,)
-    size: NDArray[np.intp]
-    prompt: Codes
-
-    def blocks(self, points: int) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-        """Some groups of one size (groups,) and their rows (groups, siblings), block after block."""
-        order = np.argsort(self.size, kind="stable")
-        bounds = np.flatnonzero(np.diff(self.size[order])) + 1
-        for alike in np.split(order, bounds) if len(order) else []:
-            size = int(self.size[alike[0]])
-            many = max(1, CELLS // (size * points))
-            for some in np.split(alike, range(many, len(alike), many)):
-                yield some, self.rows[self.start[some][:, None] + np.arange(size)]
+# --- what is expected of the picks
 
 
-def siblings_of(rewards: Floats, groups: Codes, prompts: Codes) -> Siblings:
-    """The siblings whose reward is not NaN, from rewards, group codes and prompt codes, (rows,) each."""
-    known = np.flatnonzero(~np.isnan(rewards))
-    rows = known[np.argsort(groups[known], kind="stable")]
-    start = np.flatnonzero(np.diff(groups[rows], prepend=-1))
-    size = np.diff(start, append=len(rows))
-    return Siblings(rows, start, size, prompts[rows[start]])
-
-
-@dataclass(frozen=True, eq=False)
-class Sums:
-    """What is expected of the pick, added up over groups, at each point (an n or a beta).
-
-    `total` is (points, columns), `drawn` the same in each resample of the prompts, (resamples, points,
-    columns); `before` and `drawn_before` are of a sibling picked at random in the groups that the point has.
-    The last two columns are the KL divergence to all siblings being alike likely, and the effective sample
-    size, of groups of at least two. `several` (points, counts) says where more than one prompt has something
-    in a column of counts.
-    """
-
-    total: Floats
-    before: Floats
-    drawn: Floats
-    drawn_before: Floats
-    several: NDArray[np.bool_]
-
-
-def add_up(
-    siblings: Siblings,
+def select(
     rewards: Floats,
-    columns: Floats,
-    drawn: NDArray[np.intp],
+    figures: Mapping[str, Floats],
+    groups: Codes,
     betas: Floats,
     bootstrap: Bootstrap,
     *,
-    counts: int,
     scaled: bool,
-) -> Sums:
-    """The sums over all groups: points are the best of n for each of `drawn` (first 1), then each of `betas`.
+) -> tuple[Selection, Selection]:
+    """The best of n of the siblings of each group, and their tilt by each of `betas`, the first of them inf.
 
-    `columns` (rows, columns) has a value for every row that can be picked; its first `counts` columns are 1
-    where a row is counted, else 0. Rewards that differ only by rounding are equal.
+    `rewards`, the `figures` that are followed and `groups` are (rows,) each; figures are NaN where missing.
+    Rewards that differ only by rounding are equal.
     """
     rewards = np.where(np.abs(rewards) < 1e15, np.round(rewards, TIES), rewards)
-    points, width = len(drawn) + len(betas), columns.shape[1] + 2
-    policies = _policies(drawn, betas, int(siblings.size.max(initial=1)), scaled)
-    total, before = np.zeros((points, width)), np.zeros((points, width))
-    by_unit, before_by_unit = (np.zeros((bootstrap.units, points, width)) for _ in range(2))
-    first, last = np.full((points, counts), bootstrap.total), np.full((points, counts), -1)
-    for some, at in siblings.blocks(points):
-        at = np.take_along_axis(at, np.argsort(rewards[at], axis=1), axis=1)
-        ranked, values, owner = rewards[at], columns[at], siblings.prompt[some]
-        sums = np.empty((len(some), points, width))
-        for points_of, policy in policies:
-            _expect(policy(ranked), values, out=sums[:, points_of])
-        there = np.concatenate([drawn <= at.shape[1], np.ones(len(betas), dtype=bool)])
-        total += sums.sum(axis=0)
-        before[there] += sums[:, 0].sum(axis=0)
-        unit = bootstrap.unit[owner]
-        order = np.argsort(unit, kind="stable")
-        start = np.flatnonzero(np.diff(unit[order], prepend=-1))
-        more, at_units = np.add.reduceat(sums[order], start, axis=0), unit[order][start]
-        by_unit[at_units] += more
-        before_by_unit[np.ix_(at_units, there)] += more[:, :1]
-        owners, present = owner[:, None, None], sums[..., :counts] > 0
-        first = np.minimum(first, np.where(present, owners, bootstrap.total).min(axis=0))
-        last = np.maximum(last, np.where(present, owners, -1).max(axis=0))
-    resampled, resampled_before = (
-        (bootstrap.weights @ each.reshape(bootstrap.units, -1)).reshape(-1, points, width)
-        for each in (by_unit, before_by_unit)
-    )
-    return Sums(total, before, resampled, resampled_before, first < last)
+    judged = np.flatnonzero(~np.isnan(rewards))
+    rows = judged[np.lexsort((rewards[judged], groups[judged]))]  # group after group, the best one last
+    start = np.flatnonzero(np.diff(groups[rows], prepend=-1))
+    size = np.diff(start, append=len(rows))
+    unit = bootstrap.unit[bootstrap.prompts[rows[start]]]
+    drawn = numbers_drawn(int(size.max(initial=0)))
+
+    # columns: 1 for each pick; 1 where it has the figures that are missing in the same rows; the figures
+    values = np.column_stack([values[rows] for values in figures.values()])
+    ones = np.ones((1, len(figures)), dtype=bool)
+    has, mask = np.unique(np.vstack([ones, ~np.isnan(values)]), axis=1, return_inverse=True)
+    columns = np.column_stack([np.ones(len(rows)), has[1:], np.nan_to_num(values)])
+    known, value = 1 + mask.reshape(-1), 1 + has.shape[1] + np.arange(len(figures))
+
+    sums = np.zeros((bootstrap.units, 2, len(drawn) + len(betas), columns.shape[1] + 2))
+    for some, at in _blocks(start, size, unit, sums.shape[2]):
+        ranked = rewards[rows[at]]
+        policies = _policies(ranked, drawn, betas, scaled)
+        picked = np.hstack([_expected(picks, columns[at]) for picks in policies])
+        both = np.stack([picked, picked[:, :1] * (picked[..., :1] > 0)], axis=1)  # and a sibling at random
+        new = np.flatnonzero(np.diff(unit[some], prepend=-1))
+        sums[unit[some[new]]] += np.add.reduceat(both, new, axis=0)
+    total, draws = sums.sum(axis=0), np.tensordot(bootstrap.weights, sums, 1)
+    several = (sums[:, 0] > 0).sum(axis=0) > 1  # prompts that have something, at each point and column
+
+    n = len(drawn)
+    kl, kl_draws = (_ratio(of[..., -2], of[..., 0]) for of in (total[0], draws[:, 0]))
+    low, high = band(kl_draws, several[:, 0])
+    for exact in (kl, kl_draws, low, high):
+        exact[..., :n] = kl_at_most(drawn)
+    fewest = np.maximum([*drawn, *np.ones(len(betas))], 2)
+    left = _ratio(total[0, :, -1], (size >= fewest[:, None]).sum(axis=1))
+    (now, random), resampled = (_ratio(of[..., value], of[..., known]) for of in (total, draws))
+    change = band(resampled[:, 0] - resampled[:, 1], several[:, known])
+    share = _ratio(total[0][:, known], total[0][:, :1])
+    low_high = band(resampled[:, 0], several[:, known])
+    of_curves = [now, *low_high, now - random, *change, share, resampled[:, 0]]
+
+    def view(how: Literal["best_of", "tilted"], at: slice, points: Floats, ends: str) -> Selection:
+        curves = {
+            name: Curve(*(of[..., at, place] for of in of_curves)) for place, name in enumerate(figures)
+        }
+        many = np.rint(total[0, at, 0]).astype(np.intp)
+        return Selection(
+            how, points, kl[at], low[at], high[at], many, left[at], curves, ends, kl_draws[:, at]
+        )
+
+    end, ends = _end(kl[n:], left[n:])
+    best = view("best_of", slice(0, n), drawn.astype(float), "no group has more siblings")
+    return best, view("tilted", slice(n, n + end), betas[:end], ends)
 
 
-def _policies(
-    drawn: NDArray[np.intp], betas: Floats, largest: int, scaled: bool
-) -> list[tuple[slice, Callable[[Floats], Floats]]]:
-    """Points, and the function from ranked rewards to the picks there; few each where groups are large."""
-    step, n = max(1, CELLS // largest), len(drawn)
-    best = [
-        (slice(at, min(at + step, n)), partial(best_of, drawn=drawn[at : at + step]))
-        for at in range(0, n, step)
-    ]
-    tilt = [
-        (slice(n + at, n + at + step), partial(tilted, betas=betas[at : at + step], scaled=scaled))
-        for at in range(0, len(betas), step)
-    ]
-    return [*best, *tilt]
+def _blocks(start: Codes, size: Codes, unit: Codes, points: int) -> Iterator[tuple[Codes, Codes]]:
+    """Some groups of one size (groups,), by unit, and the places of their siblings (groups, siblings)."""
+    order = np.lexsort((unit, size))
+    for alike in np.split(order, np.flatnonzero(np.diff(size[order])) + 1) if len(order) else []:
+        siblings = np.arange(size[alike[0]])
+        many = max(1, CELLS // (len(siblings) * points))
+        for some in np.split(alike, range(many, len(alike), many)):
+            yield some, start[some][:, None] + siblings
 
 
-def _expect(picks: Floats, values: Floats, *, out: Floats) -> None:
-    """Fill `out` (groups, points, columns + 2): the expected columns, KL and effective sample size.
+def _policies(ranked: Floats, drawn: Codes, betas: Floats, scaled: bool) -> Iterator[Floats]:
+    """The picks at each n, then each beta, (groups, points, siblings); few at once where groups are large."""
+    step = max(1, CELLS // ranked.size)
+    for at in range(0, len(drawn), step):
+        yield best_of(ranked, drawn[at : at + step])
+    for at in range(0, len(betas), step):
+        yield tilted(ranked, betas[at : at + step], scaled=scaled)
 
-    The KL is that of picks which add up to 1.
-    """
+
+def _expected(picks: Floats, values: Floats) -> Floats:
+    """(groups, points, columns + 2): the expected columns, the KL and the effective sample size."""
     size = picks.shape[2]
     logs = np.log(np.maximum(picks, np.finfo(float).tiny))  # what is never picked counts 0 log 0 = 0
     squares = np.einsum("gpi,gpi->gp", picks, picks)
-    out[..., :-2] = picks @ values
-    out[..., -2] = np.einsum("gpi,gpi->gp", picks, logs) + np.log(size)
-    out[..., -1] = np.where(squares > 0, 1 / np.where(squares > 0, squares, 1), 0.0) if size > 1 else 0.0
+    kl = np.einsum("gpi,gpi->gp", picks, logs) + np.log(size)
+    effective = np.divide(1, squares, out=np.zeros_like(squares), where=(squares > 0) & (size > 1))
+    return np.concatenate([picks @ values, kl[..., None], effective[..., None]], axis=2)
+
+
+def _end(kl: Floats, size: Floats) -> tuple[int, str]:
+    """How many points the tilted view has, and why no more."""
+    if np.isnan(kl[0]):
+        return 0, "no row has a reward"
+    thin = np.flatnonzero(size < FEWEST * (1 - 1e-12))
+    done = int(np.flatnonzero(kl >= kl[-1] - NEGLIGIBLE)[0])
+    if len(thin) and thin[0] <= done:
+        return int(thin[0]), f"beyond it the mean effective sample size is under {FEWEST:g}"
+    if done == len(kl) - 1:
+        return len(kl), "no smaller beta was tried"
+    return done + 1, "beyond it only siblings that earn the same are left to choose from"
+
+
+def _ratio(above: Any, below: Any) -> Floats:
+    """NaN where there is nothing below."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.divide(above, below), dtype=float)
+
+
+def band(draws: Floats, several: NDArray[np.bool_], level: float = LEVEL) -> tuple[Floats, Floats]:
+    """Percentile interval at each point, from draws (resamples, ...); NaN where not `several` or no draw.
+
+    >>> band(np.array([[0.0, 1.0], [2.0, 1.0]]), np.array([True, False]), 0.5)
+    (array([0.5, nan]), array([1.5, nan]))
+    """
+    low, high = np.full((2, *several.shape), np.nan)
+    finite = np.where(np.isfinite(draws), draws, np.nan)
+    usable = several & ~np.isnan(finite).all(axis=0)
+    if usable.any():
+        tail = (1 - level) / 2
+        low[usable], high[usable] = np.nanquantile(finite[:, usable], [tail, 1 - tail], axis=0)
+    return low, high
+
+
+# --- two views
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """One figure under both rewards, and b minus a with its 95 % interval: (kl,) each, NaN if not known."""
+
+    a: Floats
+    b: Floats
+    difference: Floats
+    low: Floats
+    high: Floats
+
+
+def at_equal_kl(a: Selection, b: Selection, steps: int = 9) -> tuple[Floats, dict[str, Pair]]:
+    """Values of KL that two tilted views of the same rollouts both reach, and the figures of both there.
+
+    Curves are straight between their points as functions of the square root of KL, in which a little
+    selection is linear (Gao et al., arXiv 2210.10760, use it too), and in which the values are evenly apart.
+    Intervals are of the differences in the same resamples of the prompts; a resample whose curve ends earlier
+    stays at its last point.
+    """
+    if not (len(a) and len(b)):
+        return np.array([]), {}
+    reach = max(0.0, min(a.kl[-1], b.kl[-1]))
+    root = np.linspace(0, np.sqrt(reach), steps if reach else 1)
+
+    def at(view: Selection, curve: Curve) -> Floats:
+        """The value of a curve, and below it that in each resample, (1 + resamples, kl)."""
+        values = [curve.value, *np.where(np.isnan(curve.low), np.nan, curve.draws)]
+        roots = np.sqrt(np.maximum([view.kl, *view.kl_draws], 0))
+        return np.array([np.interp(root, *of) for of in zip(roots, values, strict=True)])
+
+    found = {}
+    for name in [name for name in a.curves if name in b.curves]:
+        of_a, of_b = (at(view, view.curves[name]) for view in (a, b))
+        difference = of_b - of_a
+        found[name] = Pair(of_a[0], of_b[0], difference[0], *band(difference[1:], ~np.isnan(difference[0])))
+    return root**2, found

@@ -44,9 +44,10 @@ def declared_weights(view: View, scores: Scores, findings: Collection[Finding]) 
     if off(view.effective_weights, target) < MOST_OFF:
         return
     if view.bootstrap.total < FEWEST_HALVES:
+        prompts = counted(view.bootstrap.total, "prompt")
         yield (
-            f"weights for the declared influence are left out: {counted(view.bootstrap.total, 'prompt')} are "
-            f"too few to fit them on one half and measure on the other; {FEWEST_HALVES} would do"
+            f"weights for the declared influence are left out: {prompts} cannot be fitted on one half and "
+            f"measured on the other; {FEWEST_HALVES} would do"
         )
         return
     fit, held = halves(view, scores)

@@ -10,8 +10,8 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from rewardkit.analysis.forecast import Forecast
-from rewardkit.analysis.statistics.curves import Selection
 from rewardkit.analysis.statistics.groups import Floats
+from rewardkit.analysis.statistics.selection import Selection
 from rewardkit.errors import InputError, did_you_mean
 from rewardkit.findings import percent
 from rewardkit.notebook.plots.canvas import (
@@ -63,7 +63,7 @@ def forecast_curves(
     if first := next((ax for ax in drawn if ax.lines), None):
         first.legend(loc="best", fontsize=7.5, frameon=False)
         settled(first)
-    same = ", ".join(f"{_title(forecast, name)} {_at_random(forecast, name):.3g}" for name in flat)
+    same = ", ".join(f"{forecast.called(name)} {_at_random(forecast, name):.3g}" for name in flat)
     said_below = [f"the same at every KL, and not drawn: {same}"] if same else []
     said_below += [f"limit: {limit}" for limit in forecast.limits]
     figure = drawn[0].figure
@@ -74,7 +74,7 @@ def forecast_curves(
 
 
 def _curve(ax: Axes, forecast: Forecast, name: str) -> None:
-    titled(ax, _title(forecast, name), NAME_WIDTH)
+    titled(ax, forecast.called(name), NAME_WIDTH)
     edges = _edges(forecast, name)
     if len(edges) and too_far(edges.min(), edges.max()):
         said(ax, f"from {edges.min():.3g} to {edges.max():.3g}: too far apart for a scale")
@@ -121,12 +121,6 @@ def _called(view: Selection) -> str:
     if view.how == "best_of":
         return f"best of n, to n = {view.points[-1]:g} (KL at most)"
     return f"tilted, to beta = {view.points[-1]:.2g}"
-
-
-def _title(forecast: Forecast, name: str) -> str:
-    if name == "label":
-        return f"label {forecast.label}"
-    return name.removeprefix("score/")
 
 
 def _unit(name: str) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rewardkit.analysis.matched import match_rows
+from rewardkit.analysis.comparison.matched import match_rows
 from rewardkit.analysis.statistics.groups import Floats
 from rewardkit.analysis.view import TINY
 from rewardkit.findings import counted, percent

@@ -1,0 +1,125 @@
+"""definition_changes(): the records of two rewards -> what was added, removed and changed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from rewardkit.errors import preview
+
+__all__ = ["Change", "definition_changes", "unseen_sources"]
+
+COMPONENT_KEYS = ("function", "weight", "gate", "columns", "asks_for", "range", "kind", "primary", "why")
+WHOLE_KEYS = ("name", "gate", "aggregation", "on_missing", "transform")
+SECTIONS = {"field": 1, "component": 2, "order": 4, "source": 5}
+"""In which order changes are told: of the whole first, of components that both have at 3."""
+DEFAULT: Any = ...  # in place of a value: a route's default, and a reward that is no route
+
+
+@dataclass(frozen=True)
+class Change:
+    """One difference between two definitions; `before` is ``None`` where it was added, `after` where removed.
+
+    `what` it is (component, field, weight, gate, source ...), of which component or field (`name`, "" for the
+    whole), in which `part` of a route.
+    """
+
+    what: str
+    name: str
+    before: Any
+    after: Any
+    part: str = ""
+
+    @property
+    def change(self) -> str:
+        """Whether it was added, removed or changed."""
+        return "added" if self.before is None else "removed" if self.after is None else "changed"
+
+    def record(self) -> dict[str, Any]:
+        """The change as plain data."""
+        return {**asdict(self), "change": self.change}
+
+    def __str__(self) -> str:
+        of = " of" if self.what in COMPONENT_KEYS else ""
+        who = f"[{self.part}] " * bool(self.part) + self.what + f"{of} {self.name!r}" * bool(self.name)
+        if self.what == "source":  # hashes
+            return f"{who} {self.change}"
+        values = [value for value in (self.before, self.after) if value is not None]
+        shown = [value["function"] if isinstance(value, Mapping) and "function" in value else preview(value)
+                 for value in values]  # fmt: skip
+        return f"{who} {self.change}: {' -> '.join(shown)}"
+
+
+def definition_changes(a: Mapping[str, Any], b: Mapping[str, Any]) -> tuple[Change, ...]:
+    """What differs between two rewards, from `Reward.record()` of each; nothing where they say the same.
+
+    A route is compared value by value, and a reward that is no route as its default.
+
+    >>> import rewardkit as rk
+    >>> one = rk.Reward("one", components=[rk.Component("short", rk.measure.tags("answer"))])
+    >>> print(*definition_changes(one.record(), one.reweigh({"short": 2.0}).record()))
+    weight of 'short' changed: 1.0 -> 2.0
+    """
+    columns = [record["route"]["column"] if "route" in record else None for record in (a, b)]
+    before, after = _parts(a), _parts(b)
+    found: list[Change] = []
+    if any(columns):
+        one, other = ({("route", ""): column, ("name", ""): of["name"]}
+                      for column, of in zip(columns, (a, b), strict=True))  # fmt: skip
+        found += _between(one, other)
+    for value in {**before, **after}:
+        part = "" if not any(columns) else "default" if value is DEFAULT else str(value)
+        was, now = before.get(value), after.get(value)
+        if was and now:
+            common = _components(was).keys() & _components(now).keys()
+            found += _between(_entries(was, common), _entries(now, common), part)
+        else:
+            found.append(Change("reward", "", was and was["name"], now and now["name"], part))
+    return tuple(found)
+
+
+Entries = Mapping[tuple[str, str], Any]
+
+
+def _between(a: Entries, b: Entries, part: str = "") -> list[Change]:
+    keys = sorted({**a, **b}, key=lambda key: SECTIONS.get(key[0], 3 if key[1] else 0))
+    return [Change(*key, a.get(key), b.get(key), part) for key in keys if a.get(key) != b.get(key)]
+
+
+def _entries(record: Mapping[str, Any], common: Collection[str]) -> Entries:
+    """What is defined, by what it is and its name; components that both sides have in `common` key by key."""
+    items = _components(record)
+    return {
+        **{(key, ""): record[key] for key in WHOLE_KEYS},
+        **{("field", name): field for name, field in record["fields"].items()},
+        **{("component", name): item for name, item in items.items() if name not in common},
+        **{(key, name): items[name][key] for name in items if name in common for key in COMPONENT_KEYS},
+        ("order", ""): [name for name in items if name in common],
+        **{("source", name): text for name, text in _sources(record).items()},
+    }
+
+
+def _components(record: Mapping[str, Any]) -> dict[str, Any]:
+    return {item["name"]: item for item in record["components"]}
+
+
+def unseen_sources(*records: Mapping[str, Any]) -> list[str]:
+    """Names of functions without source in all these rewards, of which a change cannot be seen."""
+    each = [[_sources(part) for part in _parts(record).values()] for record in records]
+    unknown = [[name for of in parts for name in of if "unknown" in of[name]] for parts in each]
+    return [name for name in dict.fromkeys(unknown[0]) if all(name in names for names in unknown)]
+
+
+def _parts(record: Mapping[str, Any]) -> dict[Any, Mapping[str, Any]]:
+    """The record of each reward by the value that it is for."""
+    if "route" not in record:
+        return {DEFAULT: record}
+    route = record["route"]
+    inner = {item["value"]: item["reward"] for item in route["rewards"]}
+    return inner | ({DEFAULT: route["default"]} if route["default"] else {})
+
+
+def _sources(record: Mapping[str, Any]) -> dict[str, str]:
+    """File name -> hash, of the functions and of the transform."""
+    return {**record["sources"], **record["transform_sources"]}
