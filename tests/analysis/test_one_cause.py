@@ -100,7 +100,7 @@ def test_a_heavier_weight_is_never_judged_more_mildly_until_it_is_declared_so():
 @pytest.mark.parametrize("weight", [0.02, 0.1, 0.15])
 def test_a_penalty_that_rarely_fires_is_no_measure_of_what_others_hold(weight):
     scores = rk.score(rk.load_reward("gallery:arithmetic"), "gallery:arithmetic")
-    assert scores.reward.names[-1] == "repetition" and dominant_at(scores, "format", weight) == "none"
+    assert scores.reward.names[-1] == "repetition" and dominant_at(scores, "format", weight) != "warn"
 
 
 def test_a_lighter_one_that_varies_as_often_is_still_a_measure():
