@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from rewardkit.analysis import slices
 from rewardkit.analysis.arguments import check_label, check_seed
-from rewardkit.analysis.dependents import gate_on, moved_by, only_run
 from rewardkit.analysis.diagnosis import Diagnosis, diagnose
-from rewardkit.analysis.gates import put_gate
-from rewardkit.analysis.suggestions.change import run_again
+from rewardkit.analysis.rescore import behind, moved_by, rescore
 from rewardkit.errors import InputError, RewardError, did_you_mean, preview
 from rewardkit.html.pages import Page
 from rewardkit.primitives.gates import Gate
-from rewardkit.rewards.reward import Reward
+from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.scores import Scores
 
 __all__ = ["WhatIf", "whatif", "with_gates"]
@@ -161,40 +159,32 @@ def with_gates(
                 f"the gate of {name!r} is {preview(gate)}; without scoring only a gate on a column by name "
                 'can be decided, such as rk.gate("correct", at_least=1.0), or None'
             )
+        _check_column(scores, gate)
     if run and scores.reward.recorded is not None:
         raise RewardError(
             f"reward {scores.reward.name!r} was read from a run record and cannot score; load the reward "
             "itself"
         )
-    reward = _behind(scores.reward, gates)
-    if why := only_run(reward, gates):
-        if not run:
-            do = "write the reward so and score again" if reward.recorded else "give run=True to score it"
-            raise RewardError(f"{why}, so that the scores do not say what another gate does; {do}")
-    else:
-        changed, to_score = _closed(scores, reward, gates)
-        if not (run and to_score):
-            return changed, to_score
-    return run_again(scores, reward, set(gates)).under(reward), {}
+    reward = behind(scores.reward, gates)
+    if not run and (why := moved_by(reward, gated=gates).why):
+        do = "write the reward so and score again" if reward.recorded else "give run=True to score it"
+        raise RewardError(f"{why}, so that the scores do not say what another gate does; {do}")
+    return rescore(scores, reward, run=run)
 
 
-def _behind(reward: Reward, gates: Mapping[str, Gate | None]) -> Reward:
-    """The reward with these gates."""
-    items = [
-        replace(item, gate=gates[item.name]) if item.name in gates else item for item in reward.components
-    ]
-    return replace(reward, components=items)
-
-
-def _closed(
-    scores: Scores, reward: Reward, gates: Mapping[str, Gate | None]
-) -> tuple[Scores, dict[str, int]]:
-    """The scores under the gates of `reward`, and by component the rows that lack the score of one."""
-    table, to_score = scores.table.copy(deep=False), {}
-    moved = moved_by(reward, gates)
-    for item in reward.components:
-        if item.name in moved:
-            count = put_gate(table, item.name, gate_on(item.gate), item.asks_for)
-            if count:
-                to_score[item.name] = count
-    return Scores(table, scores.reward, scores.rollouts, scores.run).under(reward), to_score
+def _check_column(scores: Scores, gate: Gate | None) -> None:
+    """RewardError where a gate is on no column of these scores, or holds a number against text."""
+    if gate is None:
+        return
+    places = (f"score/{gate.on}", f"field/{gate.on}", str(gate.on))
+    column = next((name for name in places if name in scores.table), None)
+    if column is None:
+        raise RewardError(f"a gate is on {gate.on!r}, which these scores do not have")
+    known = [value for value in column_values(scores.table[column]) if value is not None]
+    texts = [value for value in known if not isinstance(value, int | float)]
+    limits = gate.at_least is not None or gate.at_most is not None
+    if texts and (limits or (isinstance(gate.equals, int | float) and len(texts) == len(known))):
+        raise RewardError(
+            f"{gate!r} compares {gate.on!r} with a number, and it holds {preview(texts[0])}; give a column of "
+            "numbers, or equals= a value that it has"
+        )

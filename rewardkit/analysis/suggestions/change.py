@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
-
-from rewardkit.analysis.gates import put_gate
+from rewardkit.analysis.rescore import moved_by, rescore
 from rewardkit.errors import InputError, RewardError, preview
 from rewardkit.primitives import extract, measure
 from rewardkit.primitives.gates import Gate
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.fingerprint import describe
 from rewardkit.rewards.plan import Part
-from rewardkit.rewards.reward import Reward, Route
+from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.signature import is_async
 from rewardkit.rollouts.values import column_values
-from rewardkit.scoring.evaluate import evaluate
-from rewardkit.scoring.outcomes import ABSTAINED, ERROR, GATED
-from rewardkit.scoring.score import score
-from rewardkit.scoring.scores import Scores, status_column
+from rewardkit.scoring.scores import Scores
 
-__all__ = ["Change", "applied", "part_scores", "put", "run_again", "to_run", "why_not_run"]
+__all__ = ["Change", "applied", "part_scores", "why_not_run"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -90,22 +83,11 @@ class Change:
         return run | set(self.fields)
 
     def of_scores(self, scores: Scores) -> Scores:
-        """The scores of the changed reward; only what the change touches is run.
+        """The scores of the changed reward, which has no route; only what the change touches is run.
 
         RewardError: something has to be run, and the reward was read from a run record.
         """
-        reward = self.of_reward(scores.reward)
-        if self.touched:
-            if why := why_not_run(reward, self.touched):
-                raise RewardError(f"the change of reward {reward.name!r} cannot be measured: {why}")
-            scores = run_again(scores, reward, self.touched)
-        table = scores.table.copy(deep=False)
-        for item in self.added:
-            _add(table, item, scores)
-        for name, changed in self.components.items():
-            if "gate" in changed and "function" not in changed:
-                put_gate(table, name, changed["gate"])
-        return Scores(table, reward, scores.rollouts, scores.run).under(reward)
+        return applied(self, scores)  # type: ignore[no-any-return]
 
 
 MADE = re.compile(r"'(?:[^'\\\\]|\\\\.)*'|\"(?:[^\"\\\\]|\\\\.)*\"|(?<![\w.])([a-z_]\w*)(?=\()")
@@ -146,18 +128,14 @@ def applied(change: Change, to: Any, part: str = "") -> Any:
         return _in_part(to, part, change.of_reward)
     if not isinstance(to, Scores):
         raise InputError(f"a suggestion applies to a Reward or Scores, not to {preview(to)}")
-    if not to.reward.routing:
-        return change.of_scores(to)
     reward = _in_part(to.reward, part, change.of_reward)
     split = {name: column_values(to.rollouts.table[name]) for name in to.reward.split_by}
-    parts = to.reward.parts(split, len(to))
-    at = next((item for item in parts if item.label == part), None)
-    if at is None:
+    parts = [item for item in reward.parts(split, len(to)) if not split or item.label == part]
+    if not parts:
         raise InputError(f"these scores have no rows of {part!r}, which the suggestion is for")
-    unmatched = np.setdiff1d(np.arange(len(to)), np.concatenate([item.rows for item in parts]))
-    changed = change.of_scores(part_scores(to, at))
-    table = put(to.table, changed.table, at.rows, unmatched)
-    return Scores(table, reward, to.rollouts, to.run).under(reward)
+    if change.touched and (why := why_not_run(parts[0].reward, change.touched)):
+        raise RewardError(f"the change of reward {reward.name!r} cannot be measured: {why}")
+    return rescore(to, reward)[0]
 
 
 def part_scores(scores: Scores, part: Part) -> Scores:
@@ -167,29 +145,12 @@ def part_scores(scores: Scores, part: Part) -> Scores:
     return Scores(table, part.reward, replace(scores.rollouts, table=rollouts), scores.run)
 
 
-def to_run(reward: Reward, touched: set[str]) -> tuple[set[str], set[str]]:
-    """The fields and components that depend on these, and all that must run to have those anew."""
-    asks = [(name, call.asks_for) for name, call in reward.calls if name]  # "" is the gate of the whole
-    names = {name for name, _ in asks}
-    changed = set(touched)
-    for name, asked in asks:
-        if changed & set(asked):
-            changed.add(name)
-    if reward.gate is not None:  # what it closes may be another row now, for every component
-        changed = names
-    needed = set(changed)
-    for name, asked in reversed(asks):
-        if name in needed:
-            needed |= set(asked) & names
-    return changed, needed
-
-
 def why_not_run(reward: Reward, touched: set[str]) -> str:
     """Why these cannot be run anew to try a change; "" where they can."""
     if reward.recorded is not None:
         return "the reward was read from a record and cannot be run"
-    _, needed = to_run(reward, touched)
-    waits = [item.name for item in reward.components if item.name in needed and is_async(item.function)]
+    moved = moved_by(reward, run=touched)
+    waits = [item.name for item in reward.components if item.name in moved.run and is_async(item.function)]
     return f"{waits[0]!r}, which is awaited, would have to be run again" if waits else ""
 
 
@@ -207,97 +168,8 @@ def _behind_their_gates(items: list[Component]) -> list[Component]:
 def _in_part(reward: Reward, part: str, change: Callable[[Reward], Reward]) -> Reward:
     if not (routing := reward.routing):
         return change(reward)
-    keys = [key for key in routing.rewards if str(key) == part]
-    if not keys and not (part == "default" and routing.default is not None):
+    labels = [*map(str, routing.rewards), *["default"] * (routing.default is not None)]
+    if part not in labels:
         raise InputError(f"the route has no reward for {part!r}, which the suggestion is for")
-    rewards = {key: change(inner) if key in keys[:1] else inner for key, inner in routing.rewards.items()}
-    default = routing.default
-    if not keys and default is not None:
-        default = change(default)
-    return Route(routing.column, rewards, default, name=reward.name)
-
-
-def run_again(scores: Scores, reward: Reward, touched: set[str]) -> Scores:
-    """The scores with what these fields and components of `reward` change run anew, and not yet added up."""
-    changed, needed = to_run(reward, touched)
-    inner = Reward(
-        reward.name,
-        {name: function for name, function in reward.fields.items() if name in needed},
-        [item for item in reward.components if item.name in needed],
-        gate=reward.gate,
-    )
-    again = score(
-        inner,
-        scores.rollouts,
-        ignore_gates=bool(scores.run.get("ignore_gates")),
-        timeout=scores.run.get("timeout"),
-    ).table
-    table = scores.table.copy(deep=False)
-    for name in changed:
-        for kind in ("field/", "score/", "status/", "error/"):
-            if f"{kind}{name}" in again:
-                table[f"{kind}{name}"] = again[f"{kind}{name}"]
-    if reward.gate is not None:
-        table["gate/reward"] = again.get("gate/reward", np.ones(len(table)))
-    return Scores(table, reward, scores.rollouts, scores.run)
-
-
-def _add(table: pd.DataFrame, item: Component, scores: Scores) -> None:
-    """Run one more component on the columns that the table has."""
-    columns: dict[str, Sequence[Any]] = {}
-    failed: dict[int, str] = {}
-    for name in item.asks_for:
-        column = next(key for key in (f"field/{name}", f"score/{name}", name) if key in table)
-        columns[name] = column_values(table[column])
-        if f"failed/{name}" in table:
-            why = table[f"failed/{name}"].to_numpy()
-            failed |= {int(row): f"field {name!r} failed: {why[row]}" for row in np.flatnonzero(why != None)}  # noqa: E711
-    plan = Reward("added", components=[item]).bind(columns, len(table))
-    outcome = evaluate(plan, columns, groups=scores.groups).components[item.name]
-    status, values = outcome.status, outcome.scores
-    errors = np.full(len(table), None, dtype=object)
-    for row, reason in (outcome.reasons | failed).items():
-        errors[row] = reason
-    places = list(failed)
-    status[places], values[places] = ERROR, np.nan
-    if "gate/reward" in table:
-        gate = table["gate/reward"].to_numpy(dtype=float)
-        status[gate == 0], status[np.isnan(gate)] = GATED, ABSTAINED
-        errors[gate == 0] = None
-        values = np.where(gate == 1, values, np.nan)
-    table[f"score/{item.name}"] = values
-    table[f"status/{item.name}"] = status_column(status)
-    table[f"error/{item.name}"] = pd.Series(errors, index=table.index, dtype=object)
-
-
-def put(
-    whole: pd.DataFrame, piece: pd.DataFrame, rows: NDArray[np.intp], unmatched: NDArray[np.intp]
-) -> pd.DataFrame:
-    """The table with the columns of scores of these rows.
-
-    A component that is new is gated elsewhere, and abstained where no reward is for the row, as in a route.
-    """
-    table = whole.copy(deep=False)
-    reasons = next(whole[name] for name in whole if str(name).startswith("error/")).to_numpy()
-    for column in [name for name in piece.columns if name.startswith(("field/", "score/", "error/"))]:
-        numeric = column.startswith("score/")
-        values: NDArray[Any]
-        values = np.full(len(table), np.nan) if numeric else np.full(len(table), None, dtype=object)
-        if column in table:
-            values = table[column].to_numpy(copy=True)
-        elif column.startswith("error/"):
-            values[unmatched] = reasons[unmatched]
-        values[rows] = piece[column].to_numpy()
-        table[column] = values
-    for column in [name for name in piece.columns if name.startswith("status/")]:
-        codes = np.full(len(table), GATED, dtype=np.int8)
-        codes[unmatched] = ABSTAINED
-        if column in table:
-            codes = np.array(table[column].cat.codes, dtype=np.int8)
-        codes[rows] = piece[column].cat.codes
-        table[column] = status_column(codes)
-    if "gate/reward" in piece and "gate/reward" in table:
-        gate = table["gate/reward"].to_numpy(dtype=float, copy=True)
-        gate[rows] = piece["gate/reward"]
-        table["gate/reward"] = gate
-    return table
+    left, chosen = iter(range(len(labels))), labels.index(part)
+    return reward.map(lambda inner: change(inner) if next(left) == chosen else inner)

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.analysis.dependents import moved_by, only_run
 from rewardkit.analysis.findings.shortcuts import measures_length
+from rewardkit.analysis.rescore import moved_by
 from rewardkit.analysis.statistics.groups import group_stats
 from rewardkit.analysis.statistics.pairs import concordance
 from rewardkit.analysis.suggestions.change import Change, why_not_run
@@ -100,10 +100,11 @@ def gate_component(view: View, scores: Scores, findings: Collection[Finding]) ->
         free = name not in view.task and item.weight > 0 and item.gate is None
         if not (blamed and free and wrong.any() and right.any() and high > low):
             continue
-        why_not = only_run(view.reward, {name})
+        moved = moved_by(view.reward, gated={name})
+        why_not = moved.why
         if scores.run.get("ignore_gates"):
             why_not = "gates were ignored in scoring"
-        elif behind := sorted(moved_by(view.reward, {name}) - {name}):
+        elif behind := sorted(moved.names - {name}):
             why_not = f"{behind[0]!r} is behind a gate on it"
         if why_not:
             yield f"a gate for {name!r} is left out: {why_not}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rewardkit.analysis.diagnosis import make_views
+from rewardkit.analysis.rescore import behind
 from rewardkit.analysis.variants import with_gates
 from rewardkit.analysis.view import View
 from rewardkit.primitives.gates import Gate
@@ -42,15 +43,7 @@ class Variant:
 
     def reward(self, start: Reward) -> Reward:
         """The reward with these settings. RewardError: weights that the aggregation does not take."""
-        changed = _combined(start, self)
-        moved = _moved(self, start)
-        if not moved:
-            return changed
-        items = [
-            replace(item, gate=moved[item.name]) if item.name in moved else item
-            for item in changed.components
-        ]
-        return replace(changed, components=items)
+        return behind(_combined(start, self), _moved(self, start))
 
     def line(self, start: Reward, name: str = "reward") -> str:
         """Code that gives the reward with these settings from one called `name`; `name` where none moved."""
