@@ -11,22 +11,25 @@ import pandas as pd
 
 from rewardkit.errors import RewardError
 from rewardkit.primitives.gates import Gate, gate
+from rewardkit.rewards.component import Component
 from rewardkit.rewards.fingerprint import Recorded
 from rewardkit.rewards.plan import ROLLOUT
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.signature import Call
 from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.calls import Failure
-from rewardkit.scoring.outcomes import ABSTAINED, ERROR, GATED, SCORED
+from rewardkit.scoring.outcomes import ABSTAINED, GATED
 from rewardkit.scoring.score import score
 from rewardkit.scoring.scores import Scores
 
-__all__ = ["Moved", "behind", "moved_by", "rescore", "with_fields"]
+__all__ = ["Moved", "behind", "moved_by", "rescore"]
 
 UNSCORED = "behind a gate that was closed when it was scored"
 UNDECIDED = ("its gate ", "the gate on the whole reward ")
 """So the reason begins of a row for which a component was not called, as a gate could not be decided."""
-WRITTEN = ("field/", "failed/", "score/", "status/", "error/", "verdict/", "cost/")
+WRITTEN = ("field", "failed", "score", "status", "error", "verdict", "cost")
+RUN_BY = ("function", "columns", "range", "batch", "group")
+"""The attributes of a component that decide its scores, beside its gate."""
 
 
 class Moved(NamedTuple):
@@ -38,47 +41,50 @@ class Moved(NamedTuple):
 
     run: set[str]
     gated: set[str]
-    why: str
+    """"" is the gate on the whole reward."""
+    why: str = ""
 
     @property
     def names(self) -> set[str]:
-        """All of them; "" is the gate on the whole reward."""
+        """All of them."""
         return self.run | self.gated
 
 
 def moved_by(reward: Reward, *, run: Iterable[str] = (), gated: Iterable[str] = ()) -> Moved:
     """What moves with fields and components that are others, and with components behind other gates."""
-    moved = Moved(set(run), set(gated), "")
-    told: list[str] = []
+    moved = Moved(set(run), set(gated))
+    reasons: list[str] = []
 
-    def first(asked: Iterable[str]) -> str | None:
-        return next((name for name in asked if name in moved.names), None)
+    def follows(to: set[str], name: str, asked: Iterable[str], why: str = "") -> None:
+        if on := next((other for other in asked if other in moved.names), None):
+            to.add(name)
+            reasons.append(why.format(on))
 
     for name, call in reward.field_calls.items():
-        if first(call.asks_for):
-            moved.run.add(name)
+        follows(moved.run, name, call.asks_for)
     for at, item in enumerate(reward.components):
-        if on := first(item.asks_for):
-            moved.run.add(item.name)
-            told.append(f"{item.name!r} asks for the score of {on!r}")
-        if on := first(_asked(item.gate, item.gate_call, reward.names[:at])):
-            moved.gated.add(item.name)
-            if item.gate and not isinstance(item.gate.on, str):
-                told.append(f"the gate of {item.name!r} is a predicate that asks for {on!r}, or may")
-        if item.name in moved.gated and (item.group or item.batch):
-            moved.run.add(item.name)
-            told.append(f"{item.name!r} is scored from several rows at once, and would see others")
-    on = first(_asked(reward.gate, reward.gate_call, reward.names))
-    if on and "" not in moved.gated:  # what it closes may be another row now, for every component
-        unread = reward.gate is not None and isinstance(reward.gate.on, Recorded)
-        asks = f"may ask for {on!r}: its record does not say" if unread else f"asks for {on!r}"
-        told.append(f"the gate on the whole reward {asks}")
-        moved = moved_by(reward, run=moved.run, gated={*reward.names, ""})
-    return moved._replace(why=told[0] if told else "")
+        name, asked = item.name, _asked(item.gate, item.gate_call, reward.names[:at])
+        follows(moved.run, name, item.asks_for, f"{name!r} asks for the score of {{!r}}")
+        predicate = f"the gate of {name!r} is a predicate that asks for {{!r}}, or may"
+        follows(moved.gated, name, asked, predicate if item.gate and callable(item.gate.on) else "")
+        if item.group or item.batch:
+            why = f"{name!r} is scored from several rows at once, and would see others"
+            follows(moved.run, name, {name} & moved.gated, why)
+    if "" not in moved.gated:
+        asked = _asked(reward.gate, reward.gate_call, reward.names)
+        said = (
+            "asks for {!r}"
+            if reward.gate_call and reward.gate_call.asks_for
+            else "may ask for {!r}: its record does not say"
+        )
+        follows(moved.gated, "", asked, f"the gate on the whole reward {said}")
+        if "" in moved.gated:  # it may close other rows now, for every component
+            moved = moved_by(reward, run=moved.run, gated={*reward.names, ""})
+    return moved._replace(why=next(filter(None, reasons), ""))
 
 
 def _asked(gate: Gate | None, call: Call | None, earlier: Sequence[str]) -> Sequence[str]:
-    """What a gate asks for; a predicate that was read from a record may ask for all that is scored earlier."""
+    """What a gate asks for; a predicate from a run record may ask for all that is scored earlier."""
     if gate is None or call is None:
         return ()
     return earlier if isinstance(gate.on, Recorded) else call.asks_for
@@ -90,15 +96,6 @@ def behind(reward: Reward, gates: Mapping[str, Gate | None]) -> Reward:
     return replace(reward, components=items)
 
 
-def with_fields(reward: Reward, names: Iterable[str]) -> set[str]:
-    """These fields and components, and the fields that have to be extracted for them."""
-    needed = set(names)
-    for name, call in reversed(reward.calls):
-        if name in needed:
-            needed.update(asked for asked in call.asks_for if asked in reward.fields)
-    return needed
-
-
 def rescore(scores: Scores, reward: Reward, *, run: bool = True) -> tuple[Scores, dict[str, int]]:
     """The scores of `reward`, a changed one of `scores`, and by component the rows that lack a score.
 
@@ -106,44 +103,44 @@ def rescore(scores: Scores, reward: Reward, *, run: bool = True) -> tuple[Scores
     for rows in which they were not called; without it these rows are ``abstained``. RewardError: something
     has to be run, and the reward was read from a record.
     """
-    pairs = list(zip(scores.reward.inner, reward.inner, strict=True))
     opened: set[str] = set()
     while True:
+        pairs = zip(scores.reward.inner, reward.inner, strict=True)
         moves = [_moved(old, new, opened) for old, new in pairs]
-        again = _scored(scores, reward, moves)
         names = set[str]().union(*(moved.names for moved in moves))
-        missing = {name: int((again.table[f"error/{name}"] == UNSCORED).sum()) for name in again.reward.names}
-        to_score = {name: count for name, count in missing.items() if count and name in names}
+        again = _scored(scores, reward, moves, names) if names else scores.table
+        to_score = {
+            name: count
+            for name in reward.names
+            if name in names and (count := int((again[f"error/{name}"] == UNSCORED).sum()))
+        }
         if not (run and to_score):
             break
         opened |= to_score.keys()
-    table = scores.table.copy(deep=False)
-    for column in (f"{kind}{name}" for name in names for kind in WRITTEN):
-        if column in again.table:
-            table[column] = again.table[column]
-        elif column.startswith("failed/") and column in table:
-            del table[column]
+    written = [f"{kind}/{name}" for name in names for kind in WRITTEN]
+    table = scores.table.drop(columns=[f"failed/{name}" for name in names], errors="ignore")
+    table = table.assign(**{column: again[column] for column in written if column in again})
     if "" in names:
-        table["gate/reward"] = again.table.get("gate/reward", np.ones(len(table)))
+        table["gate/reward"] = again.get("gate/reward", 1.0)
     return Scores(table, reward, scores.rollouts, scores.run).under(reward), to_score
 
 
 def _moved(old: Reward, new: Reward, opened: set[str]) -> Moved:
     """What one reward changes of another, where what has `opened` is run."""
-    fields = {name for name, function in new.fields.items() if function is not old.fields.get(name)}
     before = {item.name: item for item in old.components}
-    run, gated = fields | (opened & set(new.names)), set()
-    for item in new.components:
-        was = before.get(item.name)
-        if was is None or any(getattr(item, name) is not getattr(was, name) for name in RUN_BY):
-            run.add(item.name)
-        elif item.gate != was.gate:
-            gated.add(item.name)
-    return moved_by(new, run=run, gated=gated)
 
+    def differ(*parts: str) -> set[str]:
+        """Components of which one of these attributes is another, or which are new."""
+        pairs = [(item, before.get(item.name)) for item in new.components]
+        return {
+            item.name
+            for item, was in pairs
+            for part in parts
+            if getattr(item, part) != getattr(was, part, ...)
+        }
 
-RUN_BY = ("function", "columns", "range", "batch", "group")
-"""The attributes of a component that decide its scores, beside its gate."""
+    fields = {name for name, function in new.fields.items() if function is not old.fields.get(name)}
+    return moved_by(new, run=fields | differ(*RUN_BY) | (opened & {*new.names}), gated=differ("gate"))
 
 
 class Known(Recorded):
@@ -156,70 +153,63 @@ class Known(Recorded):
         return columns[-1]
 
 
-def _scored(scores: Scores, reward: Reward, moves: Iterable[Moved]) -> Scores:
-    """Score a reward with what is known in place of the functions that the moves leave alone."""
-    known: dict[str, Sequence[Any]] = {}
-    left = iter(moves)
-    made = reward.map(lambda inner: _replay(scores, inner, next(left), known))
+def _scored(scores: Scores, reward: Reward, moves: Iterable[Moved], names: set[str]) -> pd.DataFrame:
+    """The scored table of these fields and components and what they ask for; only what moves is run."""
+    known: dict[str, Any] = {}
+    left, table = iter(moves), scores.rollouts.table
+    made = reward.map(lambda inner: _replay(scores, inner, next(left), names, known))
     if any(type(getattr(item, "on", item)) is Recorded for item in made.functions):
         raise RewardError(
             f"reward {reward.name!r} was read from a run record and cannot score what it changes"
         )
-    rollouts = scores.rollouts
-    if ROLLOUT in made.needs and ROLLOUT not in rollouts.table:  # the row without what is known beside it
-        logged = rollouts.as_logged()
+    if ROLLOUT in made.needs and ROLLOUT not in table:  # the row without what is known beside it
+        logged = scores.rollouts.as_logged()
         known[ROLLOUT] = [dict(zip(logged, row, strict=True)) for row in zip(*logged.values(), strict=True)]
-    index = rollouts.table.index
-    columns = {name: pd.Series(values, index=index, dtype=object) for name, values in known.items()}
-    return score(
-        made, replace(rollouts, table=rollouts.table.assign(**columns)), timeout=scores.run.get("timeout")
-    )
+    columns = {name: pd.Series(values, table.index, dtype=object) for name, values in known.items()}
+    rollouts = replace(scores.rollouts, table=table.assign(**columns))
+    return score(made, rollouts, timeout=scores.run.get("timeout")).table
 
 
-def _replay(scores: Scores, reward: Reward, moved: Moved, known: dict[str, Sequence[Any]]) -> Reward:
+def _replay(scores: Scores, reward: Reward, moved: Moved, names: set[str], known: dict[str, Any]) -> Reward:
     """The reward with what is known in place of its functions; `known` gets the columns that say it."""
     table, ignored = scores.table, bool(scores.run.get("ignore_gates"))
-    extracted = set() if reward.recorded is not None else with_fields(reward, moved.run)
-    fields, items, whole = dict(reward.fields), [], None if ignored else reward.gate
-    for name in reward.fields.keys() - moved.run - extracted:
-        known[f"field {name}"] = _answers(column_values(table[f"field/{name}"]), table.get(f"failed/{name}"))
+    needed, run = {*names, "", reward.names[0]}, set(moved.run)
+    for name, call in reversed(reward.calls):
+        needed |= set(call.asks_for) if name in needed else set()
+        if name in run and reward.recorded is None:  # fields as they were, not as a table keeps them
+            run |= reward.fields.keys() & call.asks_for
+    fields = {name: function for name, function in reward.fields.items() if name in needed}
+    for name in fields.keys() - run:
+        failed = table.get(f"failed/{name}", [None] * len(table))
+        known[f"field {name}"] = _answers(column_values(table[f"field/{name}"]), failed, np.zeros(len(table)))
         fields[name] = Known("known", (f"field {name}",))
-    for item in reward.components:
-        name = item.name
-        if name in moved.run:
+    items = []
+    for item in (item for item in reward.components if item.name in needed):
+        name, gated = item.name, item.name in moved.gated
+        if name in run:
             items.append(replace(item, gate=None) if ignored else item)
             continue
-        status, reasons = scores.status(name), table[f"error/{name}"]
-        on, asks = item.gate, [other for other in item.asks_for if other in reward.names]
-        ran = status != GATED
-        if name in moved.gated:
-            column = f"score {name}, where its gate was open"
-            ran &= ~reasons.astype(object).map(lambda why: str(why).startswith(UNDECIDED)).to_numpy(
-                dtype=bool
-            )
-            reasons = reasons.where(ran, UNSCORED)
-            status = np.where(ran, status, ABSTAINED)
-        else:
-            column, asks, on = f"score {name}", [], gate(f"gate of {name}", equals=True)
-            known[f"gate of {name}"] = ran.tolist()
-        known[column] = _answers(scores.score(name).tolist(), reasons, status)
-        function = Known("known", (*asks, column))
-        items.append(
-            replace(item, function=function, gate=on, columns=None, range=None, batch=True, group=False)
-        )
-    if whole is not None and "" not in moved.gated:
-        asks = [other for other in reward.gate_call.asks_for if other in reward.names]
+        status, errors = scores.status(name), table[f"error/{name}"]
+        known[f"ran {name}"] = ran = status != GATED
+        if gated:
+            ran = ran & [not str(why).startswith(UNDECIDED) for why in errors]
+        column = f"score {name} {gated}"
+        abstains = (status == ABSTAINED) | ~ran
+        known[column] = _answers(scores.score(name), errors.where(ran, UNSCORED), abstains)
+        asked = [other for other in item.asks_for if gated and other in reward.names]
+        on = item.gate if gated else gate(f"ran {name}", equals=True)
+        items.append(Component(name, Known("known", (*asked, column)), gate=on, range=None))
+    whole = None if ignored else reward.gate
+    if whole and "" not in moved.gated:
         known["gate"] = table.get("gate/reward", pd.Series(1.0, table.index)).map({1.0: True, 0.0: False})
-        whole = gate(Known("known", (*asks, "gate")))
+        asked = [other for other in dict(reward.calls)[""].asks_for if other in reward.names]
+        whole = gate(Known("known", (*asked, "gate")))
     return replace(reward, fields=fields, components=items, gate=whole, transform=None, recorded=None)
 
 
-def _answers(values: Sequence[Any], reasons: pd.Series[Any] | None, status: Any = None) -> list[Any]:
-    """What a function gave for each row: a value, or a Failure for this reason."""
-    if reasons is None:
-        return list(values)
-    codes = np.where(reasons.notna(), ERROR, SCORED) if status is None else status
+def _answers(values: Iterable[Any], reasons: Iterable[Any], abstains: Iterable[Any]) -> list[Any]:
+    """What a function gave for each row: a value, or a Failure where there is a reason why not."""
     return [
-        Failure(why or "", abstains=code == ABSTAINED) if code else value
-        for value, why, code in zip(values, reasons, codes, strict=True)
+        Failure(why, abstains=bool(itself)) if isinstance(why, str) else value
+        for value, why, itself in zip(values, reasons, abstains, strict=True)
     ]

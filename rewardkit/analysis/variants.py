@@ -185,6 +185,6 @@ def _check_column(scores: Scores, gate: Gate | None) -> None:
     limits = gate.at_least is not None or gate.at_most is not None
     if texts and (limits or (isinstance(gate.equals, int | float) and len(texts) == len(known))):
         raise RewardError(
-            f"{gate!r} compares {gate.on!r} with a number, and it holds {preview(texts[0])}; give a column of "
-            "numbers, or equals= a value that it has"
+            f"{gate!r} compares {gate.on!r} with a number, and it holds {preview(texts[0])}; give a column "
+            "of numbers, or equals= a value that it has"
         )

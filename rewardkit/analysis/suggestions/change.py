@@ -49,7 +49,13 @@ class Change:
                 "reward that was diagnosed"
             )
         items = [replace(item, **self.components.get(item.name, {})) for item in reward.components]
-        changed = [*_behind_their_gates(items), *self.added]
+
+        def early(item: Component) -> bool:
+            """Whether its gate is on a later one."""
+            on = item.gate.on if item.gate is not None else None
+            return on in reward.names[reward.names.index(item.name) :]
+
+        changed = [*sorted(items, key=early), *self.added]
         fields = {**reward.fields, **self.fields}
         return replace(reward, fields=fields, components=changed).reweigh(self.weights)
 
@@ -81,13 +87,6 @@ class Change:
         """The fields and components that have to be run anew, for which the scores are not enough."""
         run = {name for name, changed in self.components.items() if "function" in changed}
         return run | set(self.fields)
-
-    def of_scores(self, scores: Scores) -> Scores:
-        """The scores of the changed reward, which has no route; only what the change touches is run.
-
-        RewardError: something has to be run, and the reward was read from a run record.
-        """
-        return applied(self, scores)  # type: ignore[no-any-return]
 
 
 MADE = re.compile(r"'(?:[^'\\\\]|\\\\.)*'|\"(?:[^\"\\\\]|\\\\.)*\"|(?<![\w.])([a-z_]\w*)(?=\()")
@@ -152,17 +151,6 @@ def why_not_run(reward: Reward, touched: set[str]) -> str:
     moved = moved_by(reward, run=touched)
     waits = [item.name for item in reward.components if item.name in moved.run and is_async(item.function)]
     return f"{waits[0]!r}, which is awaited, would have to be run again" if waits else ""
-
-
-def _behind_their_gates(items: list[Component]) -> list[Component]:
-    """The components, those whose gate is on a later one moved to the end."""
-    place = {item.name: at for at, item in enumerate(items)}
-
-    def early(item: Component) -> bool:
-        on = item.gate.on if item.gate is not None else None
-        return isinstance(on, str) and place.get(on, -1) > place[item.name]
-
-    return [*(item for item in items if not early(item)), *(item for item in items if early(item))]
 
 
 def _in_part(reward: Reward, part: str, change: Callable[[Reward], Reward]) -> Reward:

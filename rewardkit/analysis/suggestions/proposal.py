@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from rewardkit.analysis.suggestions.change import Change
+from rewardkit.analysis.suggestions.change import Change, applied
 from rewardkit.analysis.view import View
 from rewardkit.findings import Finding
 from rewardkit.scoring.scores import Scores
@@ -36,7 +36,8 @@ class Proposal:
     @cached_property
     def changed(self) -> Scores:
         """The scores with the change made."""
-        return self.change.of_scores(self.scores)
+        changed: Scores = applied(self.change, self.scores)
+        return changed
 
 
 Proposed = Iterator[Proposal | str]

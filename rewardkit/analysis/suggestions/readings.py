@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rewardkit.analysis.suggestions.change import Change, why_not_run
+from rewardkit.analysis.suggestions.change import Change, applied, why_not_run
 from rewardkit.analysis.suggestions.proposal import Proposal, Proposed, told
 from rewardkit.analysis.suggestions.reward_changes import READABLE, prediction_column
 from rewardkit.analysis.view import View
@@ -67,7 +67,7 @@ def readings(view: View, scores: Scores, findings: Collection[Finding]) -> Propo
     tried = [*_extractors(view, scores, asked, looser, kind), *_verifiers(item, asked, looser, kind)]
     seen, moved = [scores.score(name)], False
     for what, change in tried:
-        changed = change.of_scores(scores)
+        changed = applied(change, scores)
         if any(np.array_equal(changed.score(name), other, equal_nan=True) for other in seen):
             continue
         found = _proposal(view, scores, changed, source, fault, what, change)
