@@ -51,43 +51,19 @@ def test_weights_are_those_of_scores_weighed_anew():
     assert found.before.record() == rk.diagnose(scores).record() and found.to_score == {}
 
 
-@pytest.mark.parametrize("concise", [None, AFTER_LONG], ids=["alone", "with another behind it"])
-def test_a_gate_that_closes_gives_what_scoring_behind_it_would(concise):
-    scores = rk.score(reward(concise=concise), ROLLOUTS)
-    found = rk.whatif(scores, gates={"long": RIGHT})
-    same(found.scores, rk.score(reward(RIGHT, concise=concise), ROLLOUTS))
-    assert found.to_score == {} and "long" not in found.record()["to_score"]
-
-
-def test_a_gate_that_closes_changes_nothing_where_the_whole_reward_is_closed_or_unknown():
-    whole = rk.gate(answers)
-    scores = rk.score(reward(whole=whole), ROLLOUTS)
-    gates = scores.table["gate/reward"]
-    assert (gates == 0).any() and gates.isna().any() and (gates == 1).any()
-    found = rk.whatif(scores, gates={"long": RIGHT})
-    same(found.scores, rk.score(reward(RIGHT, whole=whole), ROLLOUTS))
-    back = rk.whatif(found.scores, gates={"long": None})
-    reopened = (found.scores.table["status/long"] == "gated") & (gates == 1)
-    assert back.to_score == {"long": int(reopened.sum())}  # not those that the whole reward's gate keeps shut
-    same(rk.whatif(found.scores, gates={"long": None}, run=True).scores, scores)
-
-
 def test_a_gate_that_opens_counts_the_rows_that_nothing_was_scored_for():
     scores = rk.score(reward(RIGHT), ROLLOUTS)
     found = rk.whatif(scores, gates={"long": None})
     gated = int((scores.table["status/long"] == "gated").sum())
     assert found.to_score == {"long": gated} and gated > 50
     assert int(np.isnan(found.scores.rewards).sum()) == gated  # missing, not 0
-    assert f"{gated} rows must be scored for 'long' first" in repr(found)
-
-
-def test_a_gate_that_opens_can_score_its_rows():
-    scores = rk.score(reward(RIGHT), ROLLOUTS)
-    found = rk.whatif(scores, gates={"long": None}, run=True)
-    same(found.scores, rk.score(reward(), ROLLOUTS))
-    assert found.to_score == {}
-    other = rk.whatif(scores, gates={"long": rk.gate("correct", at_most=0.0)}, run=True)
-    same(other.scores, rk.score(reward(rk.gate("correct", at_most=0.0)), ROLLOUTS))
+    text, ran = repr(found), repr(rk.whatif(scores, gates={"long": None}, run=True))
+    assert f"{gated} rows must be scored for 'long' first" in text
+    assert "What is new or gone cannot be said before" in text and "cannot be said" not in ran
+    news = [
+        [line for line in said.splitlines() if line.startswith(("new:", "gone:"))] for said in (text, ran)
+    ]
+    assert not news[0] and news[1]
 
 
 def test_scores_are_left_as_they_were():
@@ -103,42 +79,6 @@ def test_other_settings_of_the_trainer_are_of_the_variant_only():
     assert (found.before.training.name, found.diagnosis.training.name) == ("dr_grpo", "rloo")
     kept = rk.whatif(diagnosis, weights={"long": 1.0})
     assert (kept.diagnosis.training.name, kept.diagnosis.seed) == ("dr_grpo", 3)
-
-
-def test_scores_from_disk_can_be_varied_and_not_run(tmp_path):
-    rk.score(reward(), ROLLOUTS).save(tmp_path / "run")
-    loaded = rk.load_scores(tmp_path / "run")
-    found = rk.whatif(loaded, gates={"long": RIGHT})
-    same(found.scores, rk.score(reward(RIGHT), ROLLOUTS))
-    with pytest.raises(rk.RewardError, match="was read from a run record and cannot score"):
-        rk.whatif(loaded, gates={"long": None}, run=True)
-
-
-@pytest.mark.parametrize(
-    ("gates", "said"),
-    [
-        ({"lung": None}, r"gates= names 'lung'; reward 'v' has .*did you mean 'long'"),
-        ({"long": rk.gate(lambda correct: correct > 0)}, "only a gate on a column by name can be decided"),
-        ({"long": 1.0}, "the gate of 'long' is 1.0"),
-        ({"long": rk.gate("nowhere", at_least=1)}, "a gate is on 'nowhere', which these scores do not have"),
-    ],
-)
-def test_what_cannot_be_decided_is_one_sentence(gates, said):
-    with pytest.raises(rk.RewardError, match=said):
-        rk.whatif(rk.score(reward(), ROLLOUTS), gates=gates)
-
-
-def test_a_route_has_no_gates_of_its_own():
-    route = rk.Route("task", {}, reward(RIGHT))
-    scores = rk.score(route, ROLLOUTS)
-    with pytest.raises(rk.RewardError, match="take the part of the route that is meant"):
-        rk.whatif(scores, gates={"long": None})
-
-
-def test_a_gate_on_what_the_whole_reward_is_gated_by_needs_scoring():
-    scores = rk.score(reward(whole=rk.gate("correct", at_least=1.0)), ROLLOUTS)
-    with pytest.raises(rk.RewardError, match="the gate on the whole reward asks for 'correct'"):
-        rk.whatif(scores, gates={"correct": None})
 
 
 # what hangs on a gated component in other ways
@@ -212,47 +152,51 @@ def test_what_hangs_on_a_gated_component_is_scored_or_refused_and_never_wrong(wh
         same(rk.whatif(wanted, gates={"A": None}, run=True).scores, scores)
 
 
-def test_a_batch_that_no_gate_changes_is_scored_on_all_rows_or_left_as_it_is():
-    batch = rk.Component("D", share_of, batch=True)
-    scores = rk.score(quiz(Q, others=[batch]), QUIZ)
-    same(rk.whatif(scores, gates={"A": None}, run=True).scores, rk.score(quiz(others=[batch]), QUIZ))
+def test_scores_from_disk_are_not_run(tmp_path):
+    loaded = rk.load_scores(rk.score(quiz(), QUIZ).save(tmp_path / "run"))
+    with pytest.raises(rk.RewardError, match="was read from a run record and cannot score"):
+        rk.whatif(loaded, gates={"A": None}, run=True)
 
 
-def test_in_scores_from_disk_a_gate_by_name_is_still_one_by_name(tmp_path):
-    behind = [replace(B, gate=rk.gate("A", at_least=0.5))]
-    loaded = rk.load_scores(rk.score(quiz(others=behind), QUIZ).save(tmp_path / "run"))
-    same(rk.whatif(loaded, gates={"A": Q}).scores, rk.score(quiz(Q, others=behind), QUIZ))
+SEEN, WRONG, TEXT = rk.gate(answers), rk.gate("correct", at_most=0.0), rk.gate("t", equals="x")
+UNSURE = [{**row, "q": None if at % 4 else 1.0} for at, row in enumerate(QUIZ)]
+AFTER_A = [replace(B, gate=rk.gate("A", at_least=0.5))]
+D = [rk.Component("D", share_of, batch=True)]
+U, U_BEHIND = [rk.Component("U", unlike)], [rk.Component("U", unlike, gate=Q)]
+TWO = reward(concise=AFTER_LONG), reward(RIGHT, concise=AFTER_LONG)
+SHUT = reward(whole=SEEN), reward(RIGHT, whole=SEEN)
+NO_Q, NO_GATE = {"A": None}, {"long": None}
+CASES = [  # what is changed, rows, reward before, gates, the reward written so, rows to score first
+    ("it closes", ROLLOUTS, reward(), {"long": RIGHT}, reward(RIGHT), {}),
+    ("another is behind it", ROLLOUTS, TWO[0], {"long": RIGHT}, TWO[1], {}),
+    ("the whole is closed or unknown", ROLLOUTS, SHUT[0], {"long": RIGHT}, SHUT[1], {}),
+    ("it opens where the whole lets it", ROLLOUTS, SHUT[1], NO_GATE, SHUT[0], {"long": 35}),
+    ("it opens", ROLLOUTS, reward(RIGHT), NO_GATE, reward(), {"long": 283}),
+    ("it turns around", ROLLOUTS, reward(RIGHT), {"long": WRONG}, reward(WRONG), {"long": 283}),
+    ("a batch does not change", QUIZ, quiz(Q, others=D), NO_Q, quiz(others=D), {"A": 96}),
+    ("another by name", QUIZ, quiz(others=AFTER_A), {"A": Q}, quiz(Q, others=AFTER_A), {}),
+    ("it was not decided", UNSURE, quiz(Q), NO_Q, quiz(), {"A": 180}),
+    ("it asks for what is gated", QUIZ, quiz(Q, others=U_BEHIND), {"U": None}, quiz(Q, others=U), {}),
+    ("a text", QUIZ, quiz(), {"A": TEXT}, quiz(TEXT), {}),
+]
 
 
-def test_rows_whose_gate_could_not_be_decided_have_to_be_scored_where_it_is_taken_away():
-    rows = [{**row, "q": None if at % 4 else 1.0} for at, row in enumerate(QUIZ)]
-    found = rk.whatif(rk.score(quiz(Q), rows), gates={"A": None})
-    assert found.to_score == {"A": 180}
-    same(rk.whatif(rk.score(quiz(Q), rows), gates={"A": None}, run=True).scores, rk.score(quiz(), rows))
-
-
-def test_what_asks_for_a_gated_score_is_not_opened_by_the_loss_of_its_own_gate():
-    def made(gate):
-        return quiz(Q, others=[rk.Component("U", unlike, gate=gate)])
-
-    found = rk.whatif(rk.score(made(rk.gate("q", at_least=0.5)), QUIZ), gates={"U": None})
-    assert found.to_score == {}
-    same(found.scores, rk.score(made(None), QUIZ))
-
-
-@pytest.mark.parametrize(
-    "gate",
-    [
-        pytest.param(rk.gate("t", at_least=1), id="at least a number"),
-        pytest.param(rk.gate("t", at_most=1), id="at most a number"),
-        pytest.param(rk.gate("t", equals=1), id="a number"),
-    ],
-)
-def test_a_number_held_against_a_column_of_text_is_one_sentence(gate):
-    with pytest.raises(rk.RewardError, match="compares 't' with a number, and it holds 'x'; give a column"):
-        rk.whatif(rk.score(quiz(), QUIZ), gates={"A": gate})
-    wanted = rk.score(quiz(rk.gate("t", equals="x")), QUIZ)
-    same(rk.whatif(rk.score(quiz(), QUIZ), gates={"A": rk.gate("t", equals="x")}).scores, wanted)
+@pytest.mark.parametrize("recorded", [False, True], ids=["at hand", "from a record"])
+@pytest.mark.parametrize(("what", "rows", "before", "gates", "written", "to_score"), CASES)
+def test_another_gate_gives_what_scoring_behind_it_would(
+    what, rows, before, gates, written, to_score, recorded, tmp_path
+):
+    scores, wanted = rk.score(before, rows), rk.score(written, rows)
+    if "whole" in what:
+        assert set(scores.table["gate/reward"].fillna(-1)) == {0, 1, -1}
+    if recorded and "whole" not in what:  # by a predicate, of which a record does not say what it asks for
+        scores = rk.load_scores(scores.save(tmp_path / "run"))
+    found = rk.whatif(scores, gates=gates)
+    assert found.to_score == found.record()["to_score"] == to_score
+    if not to_score:
+        same(found.scores, wanted)
+    if not recorded:
+        same(rk.whatif(scores, gates=gates, run=True).scores, wanted)
 
 
 # what a variant is held against
@@ -276,29 +220,40 @@ def test_a_label_that_the_diagnosis_was_made_without_is_of_both_sides():
     assert found.before.record() == found.diagnosis.record()
 
 
-def test_nothing_is_said_to_be_new_or_gone_before_the_rows_are_scored():
-    scores = rk.score(reward(RIGHT), ROLLOUTS)
-    text = repr(rk.whatif(scores, gates={"long": None}))
-    assert "What is new or gone cannot be said before" in text
-    assert not [line for line in text.splitlines() if line.startswith(("new:", "gone:"))]
-    ran = repr(rk.whatif(scores, gates={"long": None}, run=True))
-    assert [line for line in ran.splitlines() if line.startswith(("new:", "gone:"))]
-    assert "cannot be said" not in ran
+NUMBER = "compares 't' with a number, and it holds 'x'; give a column"
+REFUSED = [
+    ({"gates": {"E": None}}, r"gates= names 'E'; reward 'quiz' has .*"),
+    ({"gates": {"CC": None}}, "did you mean 'C'"),
+    ({"gates": {"C": rk.gate(lambda A: A > 0)}}, "only a gate on a column by name can be decided"),
+    ({"gates": {"C": 1.0}}, "the gate of 'C' is 1.0"),
+    ({"gates": {"C": rk.gate("nowhere", at_least=1)}}, "on 'nowhere', which these scores do not have"),
+    ({"gates": {"A": rk.gate("t", at_least=1)}}, NUMBER),
+    ({"gates": {"A": rk.gate("t", at_most=1)}}, NUMBER),
+    ({"gates": {"A": rk.gate("t", equals=1)}}, NUMBER),
+    ({"gates": [RIGHT]}, "gates=.* is no dict of component: gate"),
+    ({"weights": [1, 2]}, r"weights=\[1, 2\] is no dict of component: weight"),
+    ({"weights": "A"}, "weights='A' is no dict"),
+    ({"weights": {"A": "x"}}, "'x'"),
+    ({"label": ["lab"]}, r"label=\['lab'\] is no name of a column"),
+]
+
+
+@pytest.mark.parametrize(("given", "said"), REFUSED)
+def test_what_cannot_be_decided_or_is_of_another_kind_is_one_sentence(given, said):
+    with pytest.raises((rk.InputError, rk.RewardError), match=said):
+        rk.whatif(rk.score(quiz(), QUIZ), **given)
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("made", "said"),
     [
-        pytest.param({"weights": [1, 2]}, r"weights=\[1, 2\] is no dict of component: weight", id="a list"),
-        pytest.param({"weights": "A"}, "weights='A' is no dict", id="a name"),
-        pytest.param({"weights": {"A": "x"}}, "'x'", id="a weight in words"),
-        pytest.param({"gates": [RIGHT]}, "gates=.* is no dict of component: gate", id="a list of gates"),
-        pytest.param({"label": ["lab"]}, r"label=\['lab'\] is no name of a column", id="a list of labels"),
+        (rk.Route("task", {}, reward(RIGHT)), "take the part of the route that is meant"),
+        (reward(whole=RIGHT), "the gate on the whole reward asks for 'correct'"),
     ],
 )
-def test_options_of_another_kind_are_one_sentence(given, said):
-    with pytest.raises((rk.InputError, rk.RewardError), match=said):
-        rk.whatif(rk.score(quiz(), QUIZ), **given)
+def test_gates_are_those_of_one_reward_and_of_what_its_own_gate_does_not_ask_for(made, said):
+    with pytest.raises(rk.RewardError, match=said):
+        rk.whatif(rk.score(made, ROLLOUTS), gates={"correct": None})
 
 
 @pytest.mark.parametrize("source", [None, "run0", quiz()], ids=["none", "a path", "a reward"])
