@@ -24,28 +24,18 @@ def by_code(advice):
     return {row.code: row for row in advice.normalization}
 
 
-def test_partial_credit_gives_what_the_suggested_line_gives_when_it_is_written_into_the_reward(good):
+def test_partial_credit_gives_what_its_line_gives_and_never_what_a_right_answer_earns(good):
     (change,) = [item for item in rk.suggest(good).changes if item.code == "graduate"]
     component = eval(change.line, {"rk": rk, "partial": partial})
     reward = rk.load_reward("gallery:arithmetic")
-    again = rk.score(
-        rk.Reward("with-credit", reward.fields, [*reward.components, component]), "gallery:arithmetic"
-    )
+    components = [*reward.components, component]
+    again = rk.score(rk.Reward("with-credit", reward.fields, components), "gallery:arithmetic")
     np.testing.assert_allclose(change.scores.rewards, again.rewards)
-    zero_std = rk.diagnose(again).views[0].stats.dead.mean()
-    assert change.after["zero_std"] == pytest.approx(zero_std)
-    assert change.before["zero_std"] == pytest.approx(good.views[0].stats.dead.mean())
+    for figures, diagnosis in ((change.after, rk.diagnose(again)), (change.before, good)):
+        assert figures["zero_std"] == pytest.approx(diagnosis.views[0].stats.dead.mean())
     assert change.after["zero_std"] < change.before["zero_std"]
-
-
-def test_partial_credit_says_that_it_is_not_known_to_be_right(good):
-    (change,) = [item for item in rk.suggest(good).changes if item.code == "graduate"]
     assert "creates spread, not known to be right" in change.why
     assert 0 < change.after["added_advantage_in_tied_groups"] <= 1
-
-
-def test_partial_credit_never_lets_a_wrong_answer_earn_what_a_right_one_does(good):
-    (change,) = [item for item in rk.suggest(good).changes if item.code == "graduate"]
     right = change.scores.score("correct") == 1
     added = change.scores.rewards - good.scores.rewards
     assert added[right].min() >= added[~right].max()
@@ -61,13 +51,9 @@ def test_removing_what_is_constant_or_redundant_moves_no_advantage_and_is_a_note
     assert set(removed) == {"detail"} and removed["detail"].after["advantage_moved"] > 0.2
     left_out = "left out, as no advantage changes: remove_component of 'closed', remove_component of 'steps'"
     assert left_out in rk.suggest(flawed).notes
-
-
-def test_the_line_of_a_removal_is_the_reweighing_that_was_measured(flawed):
-    for item in rk.suggest(flawed).changes:
-        if item.code == "remove_component":
-            scores = eval(item.line, {"scores": flawed.scores})
-            np.testing.assert_allclose(scores.rewards, item.scores.rewards)
+    for item in removed.values():
+        again = eval(item.line, {"scores": flawed.scores})
+        np.testing.assert_allclose(again.rewards, item.scores.rewards)
 
 
 def weighed(weights, parts, *, primary, prompts=80):
@@ -113,9 +99,24 @@ def test_weights_are_fitted_on_one_half_of_the_prompts_and_measured_on_the_other
     assert change.after["effective_weights"] == pytest.approx(on_held, abs=1e-3)
 
 
-def test_that_the_task_holds_more_than_it_declares_is_no_fault():
-    assert other_weights(weighed({"wide": 1.0, "narrow": 1.0}, wide_and_narrow(), primary="wide")) == []
-    assert other_weights(weighed({"wide": 1.0, "narrow": 2.0}, wide_and_narrow(), primary="wide")) == []
+def task_and(**heights):
+    """A task and components beside it, so many times as wide."""
+    noise = np.random.default_rng(3)
+    return {"task": noise.random(640), **{name: high * noise.random(640) for name, high in heights.items()}}
+
+
+@pytest.mark.parametrize(
+    ("weights", "parts", "primary", "count"),
+    [
+        pytest.param({"narrow": 1.0}, wide_and_narrow(), "wide", 0, id="the task holds more"),
+        pytest.param({"narrow": 2.0}, wide_and_narrow(), "wide", 0, id="it declares less"),
+        pytest.param({}, task_and(even=1), "task", 0, id="they hold what they declare"),
+        pytest.param({}, task_and(loud=12), "task", 0, id=".5 too much, .44 thereafter"),
+        pytest.param({}, task_and(loud=6), "task", 1, id=".47 too much, .3 thereafter"),
+    ],
+)
+def test_weights_are_suggested_where_they_are_at_fault_and_come_much_nearer(weights, parts, primary, count):
+    assert len(other_weights(weighed(weights, parts, primary=primary))) == count
 
 
 def test_no_weight_moves_more_than_three_times():
@@ -143,29 +144,11 @@ def test_a_weight_is_raised_only_where_its_component_varies_often_and_the_others
     assert set(change.change.weights) == {"loud"} and "read what" not in change.why
 
 
-def test_weights_that_come_only_a_little_nearer_are_not_worth_a_line():
-    noise = np.random.default_rng(3)
-    loud = {"task": noise.random(640), "loud": 12 * noise.random(640)}
-    assert other_weights(weighed({"loud": 1.0}, loud, primary="task")) == []  # .5 too much, .44 thereafter
-    less = {"task": loud["task"], "loud": loud["loud"] / 2}
-    assert (
-        len(other_weights(weighed({"loud": 1.0}, less, primary="task"))) == 1
-    )  # .47 too much, .3 thereafter
-
-
 def test_too_few_prompts_to_fit_and_to_measure_are_said_to_be_so():
     parts = {"wide": np.tile([0.0, 1.0], 30), "narrow": np.tile([0.5, 0.51, 0.52, 0.49], 15)}
     advice = rk.suggest(rk.diagnose(tables.scores_of(parts, np.repeat(np.arange(15), 4))))
     assert not [item for item in advice.changes if item.code == "declared_weights"]
     assert any("15 prompts cannot be fitted" in note for note in advice.notes)
-
-
-def test_weights_that_hold_what_they_declare_are_left_alone():
-    groups = np.repeat(np.arange(80), 8)
-    noise = np.random.default_rng(1)
-    parts = {"a": noise.random(640), "b": noise.random(640)}
-    changes = rk.suggest(rk.diagnose(tables.scores_of(parts, groups))).changes
-    assert [item for item in changes if item.code == "declared_weights"] == []
 
 
 def test_an_affine_map_over_the_batch_has_no_effect_under_group_scaling(good):
@@ -209,12 +192,28 @@ def test_no_normalization_of_the_sum_gives_a_tied_group_a_signal(good, flawed):
             assert rows[code].zero_std >= tied - 1e-12
 
 
-def test_a_clip_that_cuts_rare_successes_says_so():
-    correct = np.zeros(800)
-    correct[::100] = 1.0
-    scores = tables.scores_of({"correct": correct}, np.repeat(np.arange(100), 8))
-    row = by_code(rk.suggest(rk.diagnose(scores)))["standardise"]
-    assert "cuts 8 rare high values of the reward" in row.effect
+def every(step, start=0):
+    """A success in every so many rows of 800."""
+    return (np.arange(800) % step == start).astype(float)
+
+
+THREE = {"rare": every(100), "other": np.random.default_rng(0).random(800), "penalty": every(100, 1)}
+
+
+@pytest.mark.parametrize(
+    ("parts", "code", "cut"),
+    [
+        pytest.param({"c": every(100)}, "standardise", "cuts 8 rare high values of the reward", id="rare"),
+        pytest.param({"c": every(8)}, "standardise", "", id="a success lies 2.6 deviations up"),
+        (THREE, "standardise_components", "the clip cuts 8 rare high values of the score of 'rare'"),
+        (THREE, "rank_components", ""),
+        (THREE, "min_max_components", ""),
+    ],
+)
+def test_what_a_clip_cuts_of_rare_successes_is_said_by_component(parts, code, cut):
+    scores = tables.scores_of(parts, np.repeat(np.arange(100), 8), weights={"penalty": -1.0})
+    effect = by_code(rk.suggest(rk.diagnose(scores)))[code].effect
+    assert cut in effect and ("cuts" in effect) == bool(cut) and "penalty" not in effect
 
 
 def test_without_scaling_a_rescaling_is_no_effect_but_group_std_is():
@@ -242,13 +241,6 @@ def test_suggestions_for_loaded_scores_are_those_of_the_scores(flawed, tmp_path)
     assert theirs.table.equals(ours.table)
 
 
-def test_rewards_between_two_and_three_deviations_are_not_said_to_be_cut():
-    values = np.zeros(800)
-    values[::8] = 1.0  # mean .125, standard deviation .33: a success lies 2.6 deviations up
-    row = by_code(rk.suggest(rk.diagnose(tables.scores_of({"c": values}, np.repeat(np.arange(100), 8)))))
-    assert "cuts" not in row["standardise"].effect
-
-
 def test_partial_credit_weighs_a_share_of_the_component_it_stands_beside():
     rows = [{"prompt_id": str(n // 8), "completion": str(n % 7), "ground_truth": "5"} for n in range(160)]
     columns = {"prediction": "completion"}
@@ -259,10 +251,17 @@ def test_partial_credit_weighs_a_share_of_the_component_it_stands_beside():
     assert "columns={'prediction': 'completion'}" in change.line
 
 
-def labelled(seed, *, prompts=80, siblings=8):
+def diagnosed(parts, right, weights):
+    """The diagnosis of components given by groups of 8, with a label that says what is right."""
+    made = tables.scores_of(parts, np.repeat(np.arange(len(right) // 8), 8), weights=weights)
+    table = made.rollouts.table.assign(is_good=right.astype(float))
+    return rk.diagnose(rk.score(made.reward, rk.load_rollouts(table)), label="is_good")
+
+
+def labelled(seed):
     """A weak reward with a trusted label: `helps` and `noise` are recorded, not paid, `hurts` is paid."""
     draw = np.random.default_rng(seed)
-    rows = prompts * siblings
+    rows = 640
     right = draw.random(rows) < 0.4
     parts = {
         "correct": (right & (draw.random(rows) < 0.3)).astype(float),
@@ -270,10 +269,7 @@ def labelled(seed, *, prompts=80, siblings=8):
         "hurts": np.where(right, 0.1, 0.8) + 0.1 * draw.random(rows),
         "noise": draw.random(rows),
     }
-    weights = {"correct": 1.0, "helps": 0.0, "hurts": 0.2, "noise": 0.0}
-    made = tables.scores_of(parts, np.repeat(np.arange(prompts), siblings), weights=weights)
-    table = made.rollouts.table.assign(is_good=right.astype(float))
-    return rk.diagnose(rk.score(made.reward, rk.load_rollouts(table)), label="is_good")
+    return diagnosed(parts, right, {"helps": 0.0, "hurts": 0.2, "noise": 0.0})
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -292,9 +288,7 @@ def test_noise_that_is_the_only_change_that_is_offered_is_not_ranked(seed):
     draw = np.random.default_rng(seed)
     right = (draw.random(800) < 0.1).astype(float)
     parts = {"correct": right * (draw.random(800) < 0.8), "noise": draw.random(800)}
-    made = tables.scores_of(parts, np.repeat(np.arange(100), 8), weights={"noise": 0.0})
-    table = made.rollouts.table.assign(is_good=right)
-    advice = rk.suggest(rk.diagnose(rk.score(made.reward, rk.load_rollouts(table)), label="is_good"))
+    advice = rk.suggest(diagnosed(parts, right, {"noise": 0.0}))
     assert {item.component: item.rank for item in advice.changes}["noise"] is None
     assert any(note.startswith("no change measurably") for note in advice.notes)
 
@@ -307,9 +301,7 @@ def test_with_a_label_what_certainly_harms_is_flagged_and_last():
         "against": np.where(right, 0.1, 0.8) + 0.1 * draw.random(800),
     }
     parts["never"] = np.zeros(800)
-    made = tables.scores_of(parts, np.repeat(np.arange(100), 8), weights={"against": 0.0})
-    table = made.rollouts.table.assign(is_good=right.astype(float))
-    advice = rk.suggest(rk.diagnose(rk.score(made.reward, rk.load_rollouts(table)), label="is_good"))
+    advice = rk.suggest(diagnosed(parts, right, {"against": 0.0}))
     assert len(advice.changes) == 1
     assert "left out, as no advantage changes: remove_component of 'never'" in advice.notes
     last = advice.changes[-1]
@@ -355,10 +347,13 @@ def test_on_other_prompts_the_top_suggestion_gives_what_was_predicted_within_the
 
 
 def test_a_reward_with_nothing_to_change_says_so():
-    draw = np.random.default_rng(0)
-    advice = rk.suggest(rk.diagnose(tables.scores_of({"a": draw.random(400)}, np.repeat(np.arange(50), 8))))
+    varied = {"a": np.random.default_rng(0).random(400)}
+    advice = rk.suggest(rk.diagnose(tables.scores_of(varied, np.repeat(np.arange(50), 8))))
     assert advice.changes == ()
     assert advice.notes == ("no change is known here that answers what was found",)
+    parts = {"correct": np.tile([0.0, 1.0], 80), "never": np.zeros(160)}
+    advice = rk.suggest(rk.diagnose(tables.scores_of(parts, np.repeat(np.arange(20), 8))))
+    assert repr(advice).startswith("No change of the reward to suggest.\n") and not advice.changes
 
 
 def test_changes_are_measured_under_the_settings_of_the_diagnosis(flawed):
@@ -517,39 +512,39 @@ def test_partial_credit_is_offered_behind_a_gate_on_the_whole_reward():
     np.testing.assert_allclose(change.scores.rewards, rk.score(change.apply(reward), rows).rewards)
 
 
-def test_a_gate_for_what_sees_its_siblings_is_left_out_and_said_why():
-    draw = np.random.default_rng(0)
-    rows = [
-        {
-            "prompt": f"p{row // 8}",
-            "completion": "w",
-            "ok": float(draw.random() < 0.5),
-            "style": draw.random(),
-        }
-        for row in range(480)
-    ]
-
-    def rank(style):
-        return [float(sum(other < value for other in style)) for value in style]
-
-    parts = [rk.Component("correct", lambda ok: ok, primary=True)]
-    loud = rk.Component("uniq", rank, weight=1.0, range=None, group=True)
-    advice = rk.suggest(rk.diagnose(rk.score(rk.Reward("d", components=[*parts, loud]), rows)))
-    assert not [item for item in advice.changes if item.code == "gate_component"]
-    note = "a gate for 'uniq' is left out: 'uniq' is scored from several rows at once, and would see others"
-    assert note in advice.notes
+def ranked(completion):
+    lengths = [len(text) for text in completion]
+    return [float(sum(other < length for other in lengths)) for length in lengths]
 
 
-def test_a_gate_is_left_out_where_gates_were_ignored_in_scoring(flawed):
-    def codes(scores):
-        advice = rk.suggest(rk.diagnose(scores))
-        return {item.code for item in advice.changes}, advice.notes
+BEHIND = rk.Component("last", lambda completion: 1.0, gate=rk.gate("wordy", at_least=0.5), weight=0.1)
+SIBLINGS = {"function": ranked, "group": True, "range": None}
 
+
+@pytest.mark.parametrize(
+    ("attributes", "more", "ignored", "why"),
+    [
+        pytest.param({}, [], False, "", id="it is given"),
+        pytest.param({}, [], True, "gates were ignored in scoring", id="gates ignored"),
+        pytest.param({}, [BEHIND], False, "'last' is behind a gate on it", id="another is behind"),
+        pytest.param(
+            SIBLINGS,
+            [],
+            False,
+            "'wordy' is scored from several rows at once, and would see others",
+            id="group",
+        ),
+    ],
+)
+def test_a_gate_is_given_or_left_out_and_said_why(attributes, more, ignored, why):
     scores = products("weighted_sum").scores
-    assert "gate_component" in codes(scores)[0]
-    found, notes = codes(rk.score(scores.reward, scores.rollouts, ignore_gates=True))
-    assert "gate_component" not in found
-    assert "a gate for 'wordy' is left out: gates were ignored in scoring" in notes
+    correct, wordy = scores.reward.components
+    reward = replace(scores.reward, components=[correct, replace(wordy, **attributes), *more])
+    advice = rk.suggest(rk.diagnose(rk.score(reward, scores.rollouts, ignore_gates=ignored)))
+    assert ("gate_component" in {item.code for item in advice.changes}) == (not why)
+    assert [note for note in advice.notes if "a gate for" in note] == [
+        f"a gate for 'wordy' is left out: {why}"
+    ] * bool(why)
 
 
 def test_what_is_removed_moves_no_more_than_all_of_the_advantage():
@@ -612,20 +607,6 @@ def test_a_clip_that_turns_signs_is_not_said_to_have_no_effect():
     )
 
 
-def test_what_the_clip_cuts_is_said_by_component():
-    values = np.zeros(800)
-    values[::100] = 1.0
-    other = np.random.default_rng(0).random(800)
-    penalty = np.zeros(800)
-    penalty[1::100] = 1.0
-    parts = {"rare": values, "other": other, "penalty": penalty}
-    scores = tables.scores_of(parts, np.repeat(np.arange(100), 8), weights={"penalty": -1.0})
-    rows = by_code(rk.suggest(rk.diagnose(scores)))
-    assert "the clip cuts 8 rare high values of the score of 'rare'" in rows["standardise_components"].effect
-    assert "penalty" not in rows["standardise_components"].effect
-    assert "cuts" not in rows["rank_components"].effect + rows["min_max_components"].effect
-
-
 @pytest.mark.parametrize(("moved", "no_effect"), [(0.004, True), (0.006, False)])
 def test_a_move_of_half_a_percent_is_an_effect(moved, no_effect):
     row = Normalization("standardise", "", "", "", moved, 0.0, 0.1, 0.0, 1.0, 0.0)
@@ -647,21 +628,6 @@ def test_a_route_says_of_which_part_each_line_is():
 def test_suggestions_are_of_a_diagnosis(what):
     with pytest.raises(rk.InputError, match=r"suggest takes a Diagnosis, as rk\.diagnose\(scores\) gives it"):
         rk.suggest(what)
-
-
-def test_one_change_is_one_change():
-    parts = {"correct": np.tile([0.0, 1.0], 80), "never": np.zeros(160)}
-    advice = rk.suggest(rk.diagnose(tables.scores_of(parts, np.repeat(np.arange(20), 8))))
-    assert repr(advice).startswith("No change of the reward to suggest.\n") and not advice.changes
-
-
-def test_a_gate_is_left_out_for_what_another_is_behind():
-    scores = products("weighted_sum").scores
-    behind = rk.Component("last", lambda completion: 1.0, gate=rk.gate("wordy", at_least=0.5), weight=0.1)
-    reward = replace(scores.reward, components=[*scores.reward.components, behind])
-    advice = rk.suggest(rk.diagnose(rk.score(reward, scores.rollouts)))
-    assert "gate_component" not in {item.code for item in advice.changes}
-    assert "a gate for 'wordy' is left out: 'last' is behind a gate on it" in advice.notes
 
 
 def test_rows_that_the_whole_gate_closes_earn_nothing_after_a_normalization_either():
