@@ -72,11 +72,8 @@ def moved_by(reward: Reward, *, run: Iterable[str] = (), gated: Iterable[str] = 
             follows(moved.run, name, {name} & moved.gated, why)
     if "" not in moved.gated:
         asked = _asked(reward.gate, reward.gate_call, reward.names)
-        said = (
-            "asks for {!r}"
-            if reward.gate_call and reward.gate_call.asks_for
-            else "may ask for {!r}: its record does not say"
-        )
+        unread = isinstance(getattr(reward.gate, "on", None), Recorded)
+        said = "may ask for {!r}: its record does not say" if unread else "asks for {!r}"
         follows(moved.gated, "", asked, f"the gate on the whole reward {said}")
         if "" in moved.gated:  # it may close other rows now, for every component
             moved = moved_by(reward, run=moved.run, gated={*reward.names, ""})
@@ -131,13 +128,8 @@ def _moved(old: Reward, new: Reward, opened: set[str]) -> Moved:
 
     def differ(*parts: str) -> set[str]:
         """Components of which one of these attributes is another, or which are new."""
-        pairs = [(item, before.get(item.name)) for item in new.components]
-        return {
-            item.name
-            for item, was in pairs
-            for part in parts
-            if getattr(item, part) != getattr(was, part, ...)
-        }
+        others = [(item, part) for item in new.components for part in parts]
+        return {i.name for i, part in others if getattr(i, part) != getattr(before.get(i.name), part, ...)}
 
     fields = {name for name, function in new.fields.items() if function is not old.fields.get(name)}
     return moved_by(new, run=fields | differ(*RUN_BY) | (opened & {*new.names}), gated=differ("gate"))
@@ -159,9 +151,8 @@ def _scored(scores: Scores, reward: Reward, moves: Iterable[Moved], names: set[s
     left, table = iter(moves), scores.rollouts.table
     made = reward.map(lambda inner: _replay(scores, inner, next(left), names, known))
     if any(type(getattr(item, "on", item)) is Recorded for item in made.functions):
-        raise RewardError(
-            f"reward {reward.name!r} was read from a run record and cannot score what it changes"
-        )
+        why = "was read from a run record and cannot score; load the reward itself"
+        raise RewardError(f"reward {reward.name!r} {why}")
     if ROLLOUT in made.needs and ROLLOUT not in table:  # the row without what is known beside it
         logged = scores.rollouts.as_logged()
         known[ROLLOUT] = [dict(zip(logged, row, strict=True)) for row in zip(*logged.values(), strict=True)]

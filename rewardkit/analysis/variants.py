@@ -160,11 +160,6 @@ def with_gates(
                 'can be decided, such as rk.gate("correct", at_least=1.0), or None'
             )
         _check_column(scores, gate)
-    if run and scores.reward.recorded is not None:
-        raise RewardError(
-            f"reward {scores.reward.name!r} was read from a run record and cannot score; load the reward "
-            "itself"
-        )
     reward = behind(scores.reward, gates)
     if not run and (why := moved_by(reward, gated=gates).why):
         do = "write the reward so and score again" if reward.recorded else "give run=True to score it"

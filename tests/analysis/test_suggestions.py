@@ -24,8 +24,19 @@ def by_code(advice):
     return {row.code: row for row in advice.normalization}
 
 
+def changes(diagnosis, code):
+    return [item for item in rk.suggest(diagnosis).changes if item.code == code]
+
+
+def given(parts, siblings=8, training=None, **options):
+    """The diagnosis of components that are given by groups of so many siblings."""
+    rows = len(next(iter(parts.values())))
+    scores = tables.scores_of(parts, np.repeat(np.arange(rows // siblings), siblings), **options)
+    return rk.diagnose(scores, training=training)
+
+
 def test_partial_credit_gives_what_its_line_gives_and_never_what_a_right_answer_earns(good):
-    (change,) = [item for item in rk.suggest(good).changes if item.code == "graduate"]
+    (change,) = changes(good, "graduate")
     component = eval(change.line, {"rk": rk, "partial": partial})
     reward = rk.load_reward("gallery:arithmetic")
     components = [*reward.components, component]
@@ -43,7 +54,7 @@ def test_partial_credit_gives_what_its_line_gives_and_never_what_a_right_answer_
 
 def test_partial_credit_is_not_offered_where_the_truth_is_no_number():
     diagnosis = rk.diagnose(rk.score(rk.load_reward("gallery:mixed"), "gallery:mixed"))
-    assert not [item for item in rk.suggest(diagnosis).changes if item.code == "graduate"]
+    assert not changes(diagnosis, "graduate")
 
 
 def test_removing_what_is_constant_or_redundant_moves_no_advantage_and_is_a_note(flawed):
@@ -63,10 +74,6 @@ def weighed(weights, parts, *, primary, prompts=80):
     return rk.diagnose(scores.under(replace(scores.reward, components=items)))
 
 
-def other_weights(diagnosis):
-    return [item for item in rk.suggest(diagnosis).changes if item.code == "declared_weights"]
-
-
 def wide_and_narrow():
     noise = np.random.default_rng(0)
     return {"wide": noise.integers(0, 2, 640).astype(float), "narrow": 0.2 + 0.6 * noise.random(640)}
@@ -74,7 +81,7 @@ def wide_and_narrow():
 
 def test_weights_for_the_declared_influence_come_nearer_to_it():
     diagnosis = weighed({"wide": 1.0, "narrow": 1.0}, wide_and_narrow(), primary="narrow")
-    (change,) = other_weights(diagnosis)
+    (change,) = changes(diagnosis, "declared_weights")
     assert change.before["effective_weights"]["wide"] > 0.8
     assert change.after["effective_weights"] == pytest.approx({"wide": 0.5, "narrow": 0.5}, abs=0.05)
     measured = rk.diagnose(eval(change.line, {"scores": diagnosis.scores})).views[0].effective_weights
@@ -85,7 +92,7 @@ def test_weights_for_the_declared_influence_come_nearer_to_it():
 
 def test_weights_are_fitted_on_one_half_of_the_prompts_and_measured_on_the_other():
     diagnosis = weighed({"wide": 1.0, "narrow": 1.0}, wide_and_narrow(), primary="narrow")
-    (change,) = other_weights(diagnosis)
+    (change,) = changes(diagnosis, "declared_weights")
     assert {effect.held_out for effect in change.effects} == {True}
     assert {effect.prompts for effect in change.effects} == {40}
     assert "Fitted on one half of the prompts, measured on the other" in change.why
@@ -93,9 +100,8 @@ def test_weights_are_fitted_on_one_half_of_the_prompts_and_measured_on_the_other
     fit, held = halves(view, diagnosis.scores)
     on_fit = fit.under(fit.reward.reweigh(change.change.weights)).effective_weights
     on_held = held.under(held.reward.reweigh(change.change.weights)).effective_weights
-    assert on_fit == pytest.approx(
-        {"wide": 0.5, "narrow": 0.5}, abs=0.005
-    )  # so near only where it was fitted
+    # so near only where it was fitted
+    assert on_fit == pytest.approx({"wide": 0.5, "narrow": 0.5}, abs=0.005)
     assert change.after["effective_weights"] == pytest.approx(on_held, abs=1e-3)
 
 
@@ -116,13 +122,13 @@ def task_and(**heights):
     ],
 )
 def test_weights_are_suggested_where_they_are_at_fault_and_come_much_nearer(weights, parts, primary, count):
-    assert len(other_weights(weighed(weights, parts, primary=primary))) == count
+    assert len(changes(weighed(weights, parts, primary=primary), "declared_weights")) == count
 
 
 def test_no_weight_moves_more_than_three_times():
     noise = np.random.default_rng(1)
     parts = {"task": noise.random(640), "loud": 200 * noise.random(640), "calm": noise.random(640)}
-    (change,) = other_weights(weighed({"loud": 0.02, "calm": 1.0}, parts, primary="task"))
+    (change,) = changes(weighed({"loud": 0.02, "calm": 1.0}, parts, primary="task"), "declared_weights")
     assert change.change.weights["loud"] == pytest.approx(0.02 / 3, rel=0.01)
     assert set(change.change.weights) <= {"loud", "calm"}
     assert 0.7 < change.before["effective_weights"]["loud"]
@@ -133,29 +139,22 @@ def test_a_weight_is_raised_only_where_its_component_varies_often_and_the_others
     calm = 0.5 + 0.2 * noise.random(640)
     parts = {"task": noise.random(640), "loud": noise.integers(0, 2, 640).astype(float)}
     diagnosis = weighed({"loud": 1.0, "calm": 0.3}, {**parts, "calm": calm}, primary="task")
-    (change,) = other_weights(diagnosis)
+    (change,) = changes(diagnosis, "declared_weights")
     weights = change.change.weights
     assert weights["calm"] > 0.3 and weights["loud"] < 1
     assert weights["calm"] + weights["loud"] <= 1.3 * 1.01
     assert "read what 'calm' would be paid more for" in change.why
     seldom = np.where(np.repeat(np.arange(80) % 3 == 0, 8), calm, 0.5)  # varies in a third of the groups
     diagnosis = weighed({"loud": 1.0, "calm": 0.3}, {**parts, "calm": seldom}, primary="task")
-    (change,) = other_weights(diagnosis)
+    (change,) = changes(diagnosis, "declared_weights")
     assert set(change.change.weights) == {"loud"} and "read what" not in change.why
 
 
 def test_too_few_prompts_to_fit_and_to_measure_are_said_to_be_so():
     parts = {"wide": np.tile([0.0, 1.0], 30), "narrow": np.tile([0.5, 0.51, 0.52, 0.49], 15)}
-    advice = rk.suggest(rk.diagnose(tables.scores_of(parts, np.repeat(np.arange(15), 4))))
+    advice = rk.suggest(given(parts, 4))
     assert not [item for item in advice.changes if item.code == "declared_weights"]
     assert any("15 prompts cannot be fitted" in note for note in advice.notes)
-
-
-def test_an_affine_map_over_the_batch_has_no_effect_under_group_scaling(good):
-    rows = by_code(rk.suggest(good))
-    for code in ("standardise", "min_max", "min_max_group", "standardise_group"):
-        assert rows[code].effect.startswith("no effect: group scaling cancels it")
-        assert rows[code].changed < 0.005
 
 
 def test_what_does_change_the_advantages_says_how_much(good):
@@ -176,20 +175,16 @@ def test_what_does_change_the_advantages_says_how_much(good):
     assert row.sign_changes == pytest.approx((np.sign(before.round(6)) * np.sign(after.round(6)) < 0).mean())
 
 
-def test_no_normalization_of_the_sum_gives_a_tied_group_a_signal(good, flawed):
+AFFINE = ("standardise", "min_max", "min_max_group", "standardise_group")
+
+
+def test_under_group_scaling_no_affine_map_has_an_effect_and_no_normalization_unties_a_group(good, flawed):
     for diagnosis in (good, flawed):
         rows = by_code(rk.suggest(diagnosis))
-        tied = rows["as_is"].zero_std
-        for code in (
-            "standardise",
-            "min_max",
-            "standardise_group",
-            "min_max_group",
-            "rank_group",
-            "batch_std",
-            "no_std",
-        ):
-            assert rows[code].zero_std >= tied - 1e-12
+        for code in (*AFFINE, "rank_group", "batch_std", "no_std"):
+            assert rows[code].zero_std >= rows["as_is"].zero_std - 1e-12
+    for row in (by_code(rk.suggest(good))[code] for code in AFFINE):
+        assert row.effect.startswith("no effect: group scaling cancels it") and row.changed < 0.005
 
 
 def every(step, start=0):
@@ -211,17 +206,13 @@ THREE = {"rare": every(100), "other": np.random.default_rng(0).random(800), "pen
     ],
 )
 def test_what_a_clip_cuts_of_rare_successes_is_said_by_component(parts, code, cut):
-    scores = tables.scores_of(parts, np.repeat(np.arange(100), 8), weights={"penalty": -1.0})
-    effect = by_code(rk.suggest(rk.diagnose(scores)))[code].effect
+    effect = by_code(rk.suggest(given(parts, weights={"penalty": -1.0})))[code].effect
     assert cut in effect and ("cuts" in effect) == bool(cut) and "penalty" not in effect
 
 
 def test_without_scaling_a_rescaling_is_no_effect_but_group_std_is():
     parts = {"a": np.random.default_rng(1).random(640) * np.repeat(np.linspace(0.1, 1, 80), 8)}
-    diagnosis = rk.diagnose(
-        tables.scores_of(parts, np.repeat(np.arange(80), 8)), training={"scale_rewards": "none"}
-    )
-    rows = by_code(rk.suggest(diagnosis))
+    rows = by_code(rk.suggest(given(parts, training={"scale_rewards": "none"})))
     assert rows["min_max"].effect == "no effect: it only rescales all advantages alike"
     assert rows["group_std"].changed > 0.1
 
@@ -348,11 +339,11 @@ def test_on_other_prompts_the_top_suggestion_gives_what_was_predicted_within_the
 
 def test_a_reward_with_nothing_to_change_says_so():
     varied = {"a": np.random.default_rng(0).random(400)}
-    advice = rk.suggest(rk.diagnose(tables.scores_of(varied, np.repeat(np.arange(50), 8))))
+    advice = rk.suggest(given(varied))
     assert advice.changes == ()
     assert advice.notes == ("no change is known here that answers what was found",)
     parts = {"correct": np.tile([0.0, 1.0], 80), "never": np.zeros(160)}
-    advice = rk.suggest(rk.diagnose(tables.scores_of(parts, np.repeat(np.arange(20), 8))))
+    advice = rk.suggest(given(parts))
     assert repr(advice).startswith("No change of the reward to suggest.\n") and not advice.changes
 
 
@@ -375,63 +366,41 @@ def again_dead(view):
     return np.mean([np.nan_to_num(np.abs(view.advantages[rows])).max() < 1e-9 for rows in counted])
 
 
-@pytest.mark.parametrize(
-    ("training", "code", "line"),
-    [
-        pytest.param({}, "no_std", 'GRPOConfig(scale_rewards="none")', id="trl"),
-        pytest.param(
-            {"trainer": "verl"},
-            "no_std",
-            "algorithm.adv_estimator=grpo algorithm.norm_adv_by_std_in_grpo=False",
-            id="verl no std",
-        ),
-        pytest.param(
-            {"trainer": "verl", "scale_rewards": "none"},
-            "group_std",
-            "algorithm.adv_estimator=grpo algorithm.norm_adv_by_std_in_grpo=True",
-            id="verl group std",
-        ),
-        pytest.param({"trainer": "verl"}, "batch_std", "", id="verl has no batch std"),
-        pytest.param(
-            {"trainer": "verl"},
-            "normalize_then_sum",
-            "algorithm.adv_estimator=gdpo +algorithm.gdpo_reward_keys=[correct,format,concise,repetition] "
-            "+algorithm.gdpo_reward_weights=[1,0.2,0.1,-0.2]",
-            id="verl gdpo",
-        ),
-        pytest.param({"trainer": "own"}, "no_std", 'rk.Training(scale_rewards="none")', id="another"),
-        pytest.param(
-            {"multi_objective_aggregation": "normalize_then_sum"},
-            "group_std",
-            'GRPOConfig(scale_rewards="group", multi_objective_aggregation="sum_then_normalize")',
-            id="back from GDPO",
-        ),
-    ],
-)
+VERL = {"trainer": "verl"}
+GRPO, GDPO = "algorithm.adv_estimator=grpo algorithm.norm_adv_by_std_in_grpo=", "algorithm.adv_estimator=gdpo"
+KEYS = "+algorithm.gdpo_reward_keys=[correct,format,concise,repetition]"
+WEIGHTS = "+algorithm.gdpo_reward_weights=[1,0.2,0.1,-0.2]"
+SUMMED = 'GRPOConfig(scale_rewards="group", multi_objective_aggregation="sum_then_normalize")'
+LINES = [
+    ({}, "no_std", 'GRPOConfig(scale_rewards="none")'),
+    (VERL, "no_std", f"{GRPO}False"),
+    ({**VERL, "scale_rewards": "none"}, "group_std", f"{GRPO}True"),
+    (VERL, "batch_std", ""),  # it has none
+    (VERL, "normalize_then_sum", f"{GDPO} {KEYS} {WEIGHTS}"),
+    ({"trainer": "own"}, "no_std", 'rk.Training(scale_rewards="none")'),
+    ({"multi_objective_aggregation": "normalize_then_sum"}, "group_std", SUMMED),
+]
+
+
+@pytest.mark.parametrize(("training", "code", "line"), LINES)
 def test_the_line_of_a_scaling_is_of_the_trainer_that_the_diagnosis_is_for(good, training, code, line):
-    row = by_code(rk.suggest(rk.diagnose(good.scores, training=training)))[code]
-    assert row.line == line
+    advice = rk.suggest(rk.diagnose(good.scores, training=training))
+    row = by_code(advice)[code]
+    assert row.line == line and ("GRPOConfig" in repr(advice.record())) == ("trainer" not in training)
     assert ("has no setting for it" in row.effect) == (not line)
 
 
-def test_a_verl_user_is_given_no_line_of_trl(flawed):
-    advice = rk.suggest(rk.diagnose(flawed.scores, training={"trainer": "verl"}))
-    assert "GRPOConfig" not in repr(advice.record())
+HARDLY = {
+    "one group": ({"a": [0.0, 1.0], "b": [1.0, 1.0]}, [0, 0]),
+    "groups of one": ({"a": [0.0, 1.0, 1.0], "b": [1.0, 0.0, 1.0]}, [0, 1, 2]),
+    "one row": ({"a": [1.0], "b": [1.0]}, [0]),
+    "all constant": ({"a": [1.0] * 12, "b": [0.5] * 12}, [0, 0, 0, 1, 1, 1] * 2),
+    "one judged": ({"a": [0.5] + [np.nan] * 39, "b": [0.5] * 40}, np.repeat(np.arange(20), 2)),
+    "gaps": ({"a": [np.nan, 1, 0] * 20, "b": [1, 0, 0] * 20}, np.repeat(np.arange(15), 4)),
+}
 
 
-@pytest.mark.parametrize(
-    ("parts", "groups"),
-    [
-        pytest.param({"a": [0.0, 1.0], "b": [1.0, 1.0]}, [0, 0], id="one group"),
-        pytest.param({"a": [0.0, 1.0, 1.0], "b": [1.0, 0.0, 1.0]}, [0, 1, 2], id="groups of one"),
-        pytest.param({"a": [1.0], "b": [1.0]}, [0], id="one row"),
-        pytest.param({"a": [1.0] * 12, "b": [0.5] * 12}, [0, 0, 0, 1, 1, 1] * 2, id="all constant"),
-        pytest.param(
-            {"a": [0.5] + [np.nan] * 39, "b": [0.5] * 40}, np.repeat(np.arange(20), 2), id="one judged"
-        ),
-        pytest.param({"a": [np.nan, 1, 0] * 20, "b": [1, 0, 0] * 20}, np.repeat(np.arange(15), 4), id="gaps"),
-    ],
-)
+@pytest.mark.parametrize(("parts", "groups"), HARDLY.values(), ids=HARDLY)
 @pytest.mark.parametrize("scaling", ["group", "batch", "none"])
 def test_scores_that_can_hardly_be_measured_make_suggestions_without_a_traceback(parts, groups, scaling):
     scores = tables.scores_of({name: np.array(values, dtype=float) for name, values in parts.items()}, groups)
@@ -495,10 +464,8 @@ def test_what_was_found_inconclusively_is_answered_by_no_change_and_that_is_said
     assert any(item.evidence.get("inconclusive") for item in diagnosis["redundant"])
     advice = rk.suggest(diagnosis)
     assert advice.changes == ()
-    assert any(
-        note.startswith("not answered, as the rollouts are too few to be sure:") for note in advice.notes
-    )
-    assert any("redundant" in note for note in advice.notes)
+    (note,) = [note for note in advice.notes if note.startswith("not answered, as the rollouts are too few")]
+    assert "to be sure:" in note and "redundant" in note
 
 
 def test_partial_credit_is_offered_behind_a_gate_on_the_whole_reward():
@@ -508,7 +475,7 @@ def test_partial_credit_is_offered_behind_a_gate_on_the_whole_reward():
     reward = replace(diagnosis.scores.reward, gate=gate)
     scores = rk.score(reward, rows)
     assert 0.2 < (scores.table["gate/reward"] == 0).mean() < 0.9
-    (change,) = [item for item in rk.suggest(rk.diagnose(scores)).changes if item.code == "graduate"]
+    (change,) = changes(rk.diagnose(scores), "graduate")
     np.testing.assert_allclose(change.scores.rewards, rk.score(change.apply(reward), rows).rewards)
 
 
@@ -527,13 +494,7 @@ SIBLINGS = {"function": ranked, "group": True, "range": None}
         pytest.param({}, [], False, "", id="it is given"),
         pytest.param({}, [], True, "gates were ignored in scoring", id="gates ignored"),
         pytest.param({}, [BEHIND], False, "'last' is behind a gate on it", id="another is behind"),
-        pytest.param(
-            SIBLINGS,
-            [],
-            False,
-            "'wordy' is scored from several rows at once, and would see others",
-            id="group",
-        ),
+        (SIBLINGS, [], False, "'wordy' is scored from several rows at once, and would see others"),
     ],
 )
 def test_a_gate_is_given_or_left_out_and_said_why(attributes, more, ignored, why):
@@ -542,20 +503,17 @@ def test_a_gate_is_given_or_left_out_and_said_why(attributes, more, ignored, why
     reward = replace(scores.reward, components=[correct, replace(wordy, **attributes), *more])
     advice = rk.suggest(rk.diagnose(rk.score(reward, scores.rollouts, ignore_gates=ignored)))
     assert ("gate_component" in {item.code for item in advice.changes}) == (not why)
-    assert [note for note in advice.notes if "a gate for" in note] == [
-        f"a gate for 'wordy' is left out: {why}"
-    ] * bool(why)
+    notes = [note for note in advice.notes if "a gate for" in note]
+    assert notes == [f"a gate for 'wordy' is left out: {why}"] * bool(why)
 
 
 def test_what_is_removed_moves_no_more_than_all_of_the_advantage():
     draw = np.random.default_rng(0)
     correct = (draw.random(640) < 0.5).astype(float)
     parts = {"correct": correct, "loud": 50 * (1 - correct) + draw.random(640)}
-    advice = rk.suggest(rk.diagnose(tables.scores_of(parts, np.repeat(np.arange(80), 8))))
-    (change,) = [
-        item for item in advice.changes if (item.code, item.component) == ("remove_component", "loud")
-    ]
-    assert 0.9 < change.after["advantage_moved"] <= 1
+    advice = rk.suggest(given(parts))
+    (change,) = [item for item in advice.changes if item.code == "remove_component"]
+    assert change.component == "loud" and change.after["advantage_moved"] <= 1
     assert change.after["advantage_moved"] == pytest.approx(1.0)
 
 
@@ -566,9 +524,7 @@ def test_changes_that_judge_missing_rows_say_how_many_and_that_the_label_does_no
     rows = [
         {
             "prompt_id": f"p{row // 8}",
-            "completion": f"<answer>{5 if right[row] else 6}</answer>"
-            if read[row]
-            else f"it is {5 if right[row] else 6}",
+            "completion": ("<answer>{}</answer>" if read[row] else "it is {}").format(6 - right[row]),
             "ground_truth": "5",
             "good": float(right[row] ^ (draw.random() < 0.1)),
         }
@@ -632,8 +588,6 @@ def test_suggestions_are_of_a_diagnosis(what):
 
 def test_rows_that_the_whole_gate_closes_earn_nothing_after_a_normalization_either():
     draw = np.random.default_rng(0)
-    scores = tables.scores_of(
-        {"a": draw.integers(0, 5, 640) / 4}, np.repeat(np.arange(80), 8), gate=rk.gate("a", at_least=0.5)
-    )
-    row = by_code(rk.suggest(rk.diagnose(scores)))["min_max_components"]
+    diagnosis = given({"a": draw.integers(0, 5, 640) / 4}, gate=rk.gate("a", at_least=0.5))
+    row = by_code(rk.suggest(diagnosis))["min_max_components"]
     assert row.changed == pytest.approx(0, abs=1e-9)  # from 0 to 1 it is stretched already

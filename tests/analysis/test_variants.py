@@ -153,7 +153,7 @@ def test_what_hangs_on_a_gated_component_is_scored_or_refused_and_never_wrong(wh
 
 
 def test_scores_from_disk_are_not_run(tmp_path):
-    loaded = rk.load_scores(rk.score(quiz(), QUIZ).save(tmp_path / "run"))
+    loaded = rk.load_scores(rk.score(quiz(Q), QUIZ).save(tmp_path / "run"))
     with pytest.raises(rk.RewardError, match="was read from a run record and cannot score"):
         rk.whatif(loaded, gates={"A": None}, run=True)
 
