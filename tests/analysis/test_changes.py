@@ -183,7 +183,7 @@ def test_what_is_awaited_is_not_run_again_to_try_another_extractor():
     assert any("which is awaited" in note for note in advice.notes)
 
 
-def test_a_failed_field_is_an_error_of_what_is_added_too_even_where_a_gate_is_closed():
+def test_a_failed_field_is_an_error_of_what_is_added_too_even_where_a_gate_is_closed(tmp_path):
     def fragile(completion):
         return completion.split("<answer>")[1].split("<")[0]
 
@@ -194,6 +194,9 @@ def test_a_failed_field_is_an_error_of_what_is_added_too_even_where_a_gate_is_cl
     added = Change(added=(rk.Component("new", lambda prediction: 0.5),))
     for change in [added, *[item.change for item in rk.suggest(rk.diagnose(scores)).changes]]:
         same(applied(change, scores), rk.score(change.of_reward(reward), scores.rollouts))
-    changed = applied(added, scores)
+    changed = applied(
+        added, rk.load_scores(scores.save(tmp_path))
+    )  # where the field cannot be extracted anew
+    same(changed, applied(added, scores))
     assert set(changed.table["status/new"]) == {"error", "scored"}
     assert "list index out of range" in next(filter(None, changed.table["error/new"]))
