@@ -9,12 +9,10 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
-from rewardkit.analysis import advice
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.findings import RULES as FINDINGS
-from rewardkit.analysis.rendering import suggestions_text
 from rewardkit.analysis.statistics.signal import moved
-from rewardkit.analysis.suggestions import RULES
+from rewardkit.analysis.suggestions import RULES, pages
 from rewardkit.analysis.suggestions.change import Change, applied, part_scores
 from rewardkit.analysis.suggestions.measure import (
     Effect,
@@ -25,6 +23,7 @@ from rewardkit.analysis.suggestions.measure import (
     view_of,
 )
 from rewardkit.analysis.suggestions.normalization import FIGURES, Normalization, normalizations
+from rewardkit.analysis.suggestions.pages import suggestions_text
 from rewardkit.analysis.suggestions.proposal import Proposal
 from rewardkit.analysis.view import View
 from rewardkit.errors import InputError, preview
@@ -103,7 +102,7 @@ class Suggestion:
         }
 
     def _repr_html_(self) -> str:
-        return advice.suggestion_page(self)
+        return pages.suggestion_page(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +136,7 @@ class Suggestions:
         return changes
 
     def _repr_html_(self) -> str:
-        return advice.advice_page(self)
+        return pages.advice_page(self)
 
     def text(self, *, verbose: bool = False) -> str:
         """The first change with what it does, and the names of the others; `verbose`: all of them."""

@@ -315,7 +315,7 @@ def test_with_a_label_what_certainly_harms_is_flagged_and_last():
     last = advice.changes[-1]
     assert (last.code, last.component, last.verdict, last.rank) == ("pay_component", "against", "harms", None)
     assert "it makes the reward worse" in last.why
-    assert "Makes it worse: pay_component" in advice.text(verbose=True)
+    assert "Makes it worse: pay component" in advice.text(verbose=True)
     assert repr(advice).startswith("No change of the reward to suggest.")
 
 
