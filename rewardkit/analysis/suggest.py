@@ -51,6 +51,7 @@ TOLD = (
     "outcome",
 )
 MOVED = 1e-6  # share of the advantage; less is rounding
+TIED_BY_IT = 0.1  # share of the groups: our choice
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,7 +223,7 @@ def _measured(view: View, proposal: Proposal, tests: int, findings: list[Finding
         verdict, said = _judged(before, after, proposal.change, by_label, tests)
         why += f". {said}{_judged_now(before, after)}"
     elif share > 0:
-        why += f". {percent(share)} of the advantage it adds is in groups that were tied: it {CREATES_SPREAD}"
+        why += f". It {CREATES_SPREAD} ({percent(share)} in tied groups)"
     answered = _answered(proposal, findings)
     line = proposal.change.line(proposal.scores.reward)
     return Suggestion(
@@ -329,8 +330,8 @@ def _figures(found: tuple[Effect, ...], when: str) -> dict[str, Any]:
 def _ranked(found: list[Suggestion], findings: list[Finding]) -> list[Suggestion]:
     """What certainly improves the order of the label first, numbered; what certainly harms it last.
 
-    What is unclear stands between them, what answers the worst finding first: an estimate that may be noise
-    ranks nothing.
+    What is unclear stands between them, as an estimate that may be noise ranks nothing: what answers the
+    worst finding first, and behind them what leaves `TIED_BY_IT` more of the groups without a signal.
     """
     place = {code: at for at, code in reversed([*enumerate(item.code for item in findings)])}
 
@@ -341,6 +342,7 @@ def _ranked(found: list[Suggestion], findings: list[Finding]) -> list[Suggestion
     worse = sorted((item for item in found if item.verdict == "harms"), key=gain, reverse=True)
     others = [item for item in found if item.verdict not in ("improves", "harms")]
     others.sort(key=lambda item: place.get(item.answers, len(place)))
+    others.sort(key=lambda item: item.effects[0].difference > TIED_BY_IT)
     return [*(replace(item, rank=at) for at, item in enumerate(better, 1)), *others, *worse]
 
 

@@ -98,13 +98,13 @@ def suggestions_text(advice: Suggestions, *, verbose: bool) -> str:
 
 def _change_lines(item: Suggestion, verbose: bool) -> list[str]:
     lines = [wrapped(f"Change: {_head(item)}: {item.why}."), f"    {item.line}"]
-    lines += [wrapped(f"    {item.outcome}.")] if item.outcome else []
+    told = [f"{item.outcome}."] if item.outcome else []
     if verbose:
-        lines += [wrapped(f"    {_effect_text(effect)}") for effect in item.effects if effect.told]
+        told += [_effect_text(effect) for effect in item.effects if effect.told]
         if item.examples:
             example = ", ".join(f"{name} {value!r}" for name, value in item.examples[0].items())
-            lines.append(wrapped(f"    For example {example}"))
-    return lines
+            told.append(f"For example {example}")
+    return [*lines, *(f"    {wrapped(text)}" for text in told)]
 
 
 def _effect_text(effect: Effect) -> str:
