@@ -263,11 +263,11 @@ def _outcome(before: View, after: View, found: Finding, effects: Sequence[Effect
         for view in (before, after)
     )
     said = [f"{found.code} is no longer found"] if was and not now else []
-    if was and now and was.evidence.get("value") != now.evidence.get("value"):
-        said = [f"{found.code}: {percent(was.evidence['value'])} -> {percent(now.evidence['value'])}"]
-    tied = effects[0]
-    if tied.difference and found.code != "zero_std_groups":
-        said.append(f"groups without a signal: {percent(tied.before)} -> {percent(tied.after)}")
+    moved = {found.code: [item.evidence.get("value", np.nan) for item in (was, now) if item]}
+    if found.code != "zero_std_groups":
+        moved["groups without a signal"] = [effects[0].before, effects[0].after]
+    told = {what: [percent(value) for value in values] for what, values in moved.items()}
+    said += [f"{what}: {' -> '.join(ends)}" for what, ends in told.items() if len(set(ends)) == 2]
     return "; ".join(said)
 
 

@@ -117,9 +117,7 @@ def _effect_text(effect: Effect) -> str:
 
 def advice_page(advice: Suggestions) -> str:
     """The first changes, each with its line of code and its effect, and, folded, the normalizations."""
-    title, left = caption(advice), len(advice.changes) - SHOWN
-    body = changes(advice, redact=False, most=SHOWN)
-    body += f"<p>and {left} more in <code>suggestions.changes</code></p>" if left > 0 else ""
+    title, body = caption(advice), changes(advice, redact=False)
     if rows := advice.normalization:
         tried = counted(sum(row.code != "as_is" for row in rows), "normalization")
         body += markup.folded(f"{tried}, measured", normalization_table(rows))
@@ -131,27 +129,22 @@ def suggestion_page(item: Suggestion) -> str:
     return markup.card("Suggestion", _change(item, redact=False, limit=TEXT))
 
 
-def changes(advice: Suggestions, *, redact: bool, most: int | None = None) -> str:
-    """A block a change: what and why, line of code, measured effects, examples to read; then the notes.
-
-    With `most` only so many of them, and their texts are short.
-    """
-    limit = markup.LONGEST_SHOWN if most is None else TEXT
-    blocks = markup.listed(_change(item, redact=redact, limit=limit) for item in advice.changes[:most])
+def changes(advice: Suggestions, *, redact: bool) -> str:
+    """A block each of the first changes: what and why, line of code, effects, examples; then the notes."""
+    left = len(advice.changes) - SHOWN
+    blocks = markup.listed(_change(item, redact=redact, limit=TEXT) for item in advice.changes[:SHOWN])
+    blocks += f"<p>and {left} more in <code>suggestions.changes</code></p>" if left > 0 else ""
     return blocks + "".join(f"<p>Note: {markup.escaped(note)}</p>" for note in advice.notes)
 
 
 def _change(item: Suggestion, *, redact: bool, limit: int) -> str:
     verdict = f" ({item.verdict})" if item.verdict else ""
-    texts = [item.outcome]
-    if (share := item.after.get("added_advantage_in_tied_groups")) is not None:
-        texts.append(f"share of the added advantage in groups that were tied: {percent(share)}")
-    texts += [f"{len(item.examples)} examples are left out"] if item.examples and redact else []
+    left = f"{len(item.examples)} examples are left out" if item.examples and redact else ""
     parts = [
         f"<p><b>{markup.escaped(_head(item))}</b>{markup.escaped(verdict)}: {markup.escaped(item.why)}</p>",
+        *(f"<p>{markup.escaped(text)}</p>" for text in (item.outcome, left) if text),
         markup.code(item.line),
         _effects(item.effects),
-        *(f"<p>{markup.escaped(text)}</p>" for text in texts if text),
         _examples(item.examples, limit) if not redact else "",
     ]
     return "".join(parts)
