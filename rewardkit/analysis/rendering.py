@@ -69,9 +69,7 @@ def diagnosis_text(diagnosis: Diagnosis, *, verbose: bool) -> str:
     lines += [wrapped(f"{SEVERITY_MARKS[item.severity]} {item.code}: {item.sentence}") for item in shown]
     left = [item for item in diagnosis.findings if item not in shown]
     if left:
-        lines += [
-            wrapped(f"Also: {named([item.code for item in left])}. All of it: diagnosis.text(verbose=True).")
-        ]
+        lines += [wrapped(f"Also: {named([item.code for item in left])}. All: diagnosis.text(verbose=True).")]
     return "\n".join(lines)
 
 

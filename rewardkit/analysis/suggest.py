@@ -36,7 +36,7 @@ __all__ = ["Suggestion", "Suggestions", "suggest"]
 
 Changed = TypeVar("Changed", Reward, Scores)
 
-CREATES_SPREAD = "creates spread, not known to be right"
+NOT_KNOWN = "not known to be right"
 TOLD = (
     "code",
     "component",
@@ -223,7 +223,7 @@ def _measured(view: View, proposal: Proposal, tests: int, findings: list[Finding
         verdict, said = _judged(before, after, proposal.change, by_label, tests)
         why += f". {said}{_judged_now(before, after)}"
     elif share > 0:
-        why += f". It {CREATES_SPREAD} ({percent(share)} in tied groups)"
+        why += f". It creates spread ({percent(share)} in tied groups), {NOT_KNOWN}"
     answered = _answered(proposal, findings)
     line = proposal.change.line(proposal.scores.reward)
     return Suggestion(
@@ -357,7 +357,7 @@ def _unanswered(told: list[Finding]) -> list[str]:
 def _no_help(view: View, found: list[Suggestion]) -> list[str]:
     """That nothing helps, where that is so."""
     if not found:
-        return ["no change is known here that answers what was found"]
+        return ["no fix is known here for what was found"]
     name = view.context.label_name
     if view.context.label is not None and not any(item.verdict == "improves" for item in found):
         note = f"no change measurably improves agreement with {name!r}"

@@ -176,7 +176,7 @@ def zero_std_groups(
     wrong, right = view.dead & (primary.high == low), view.dead & (primary.low == high)
     parts = {"all_wrong": wrong, "all_right": right, "otherwise": view.dead & ~wrong & ~right}
     shares: dict[str, Any] = {name: float(mask.sum() / view.several) for name, mask in parts.items()}
-    words = {"all_wrong": "all wrong", "all_right": "all right", "otherwise": "otherwise tied"}
+    words = {"all_wrong": "all wrong", "all_right": "all right", "otherwise": "tied between"}
     split = ", ".join(f"{percent(of)} {words[name]}" for name, of in shares.items() if of > 0)
     more = {**shares, "split": split, "dropped_by": view.training.filter_metric}
     grave = "high" if value >= zero_std_high else "warn"

@@ -89,10 +89,10 @@ def suggestions_text(advice: Suggestions, *, verbose: bool) -> str:
     left = [item.code for item in advice.changes if item not in shown]
     said = [named(left)] if left else []
     tried = sum(row.code != "as_is" for row in advice.normalization)
-    said += [f"{len(works)} of {tried} normalizations change the advantages"] if works else []
+    said += [f"{len(works)} of {tried} reward normalizations change the advantages"] if works else []
     if said:
         also = "; ".join(said)
-        lines.append(wrapped(f"Also measured: {also}. All of it: suggestions.text(verbose=True).", "  "))
+        lines.append(wrapped(f"Also measured: {also}. All: suggestions.text(verbose=True).", "  "))
     return "\n".join(lines)
 
 
