@@ -158,8 +158,8 @@ class Finding:
                 f"Inconclusive: {counted(few, 'group')} {'is' if few == 1 else 'are'} too few for a verdict."
             )
         if needed := self.evidence.get("n_needed"):
-            return f"Inconclusive: too few prompts (about {float(f'{needed:.2g}'):,.0f} needed)."
-        return "Inconclusive: the interval includes the threshold."
+            return f"Inconclusive: too few prompts (about {float(f'{needed:.2g}'):,.0f} needed in all)."
+        return f"Inconclusive: the interval includes the threshold of {self.threshold:g}."
 
     @property
     def order(self) -> tuple[int, float]:

@@ -270,7 +270,7 @@ def empty_scores():
         (lambda: rk.forecast(empty_scores()), "note"),
         (lambda: rk.diagnose(empty_scores()), "diagnosis"),
         (lambda: rk.compare(empty_scores(), empty_scores()), "same"),
-        (lambda: rk.whatif(empty_scores(), weights={"fails": 2.0}), "nothing is new"),
+        (lambda: rk.whatif(empty_scores(), weights={"fails": 2.0}), "same findings as before"),
     ],
 )
 def test_where_there_is_nothing_to_show_the_page_says_so(record, told):

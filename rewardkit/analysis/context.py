@@ -129,7 +129,10 @@ def _label(table: pd.DataFrame, name: str, components: Sequence[str]) -> tuple[F
         top = scored[both] == scored[both].max()
         for what, same in (("says what", label[both] == 1), ("says the reverse of", label[both] == 0)):
             if np.array_equal(top, same):
-                return None, f"{name!r} {what} the component {component!r} says, so that it confirms nothing"
+                return (
+                    None,
+                    f"{name!r} {what} the component {component!r} says, so it is no independent check",
+                )
     return label, ""
 
 

@@ -15,11 +15,8 @@ from rewardkit.html.markup import card, escaped, folded, listed, table
 
 if TYPE_CHECKING:
     from rewardkit.analysis.diagnosis import Diagnosis
-    from rewardkit.analysis.suggest import Suggestion, Suggestions
-    from rewardkit.analysis.suggestions.measure import Effect
-    from rewardkit.analysis.suggestions.normalization import Normalization
 
-__all__ = ["diagnosis_text", "page", "suggestions_text", "wrapped"]
+__all__ = ["diagnosis_text", "named", "page", "wrapped"]
 
 FULL = 3
 """Findings that are told in full; the others are named."""
@@ -58,7 +55,7 @@ def _signal(view: View) -> str:
     return f"{where}{percent(live)} of {counted(view.several, 'group')} {have} a signal."
 
 
-def _named(codes: Sequence[str]) -> str:
+def named(codes: Sequence[str]) -> str:
     """Codes and how often each."""
     return ", ".join(code if count == 1 else f"{code} ({count})" for code, count in Counter(codes).items())
 
@@ -72,60 +69,8 @@ def diagnosis_text(diagnosis: Diagnosis, *, verbose: bool) -> str:
     lines += [wrapped(f"{SEVERITY_MARKS[item.severity]} {item.code}: {item.sentence}") for item in shown]
     left = [item for item in diagnosis.findings if item not in shown]
     if left:
-        lines += [
-            wrapped(f"Also: {_named([item.code for item in left])}. All of it: diagnosis.text(verbose=True).")
-        ]
+        lines += [wrapped(f"Also: {named([item.code for item in left])}. All: diagnosis.text(verbose=True).")]
     return "\n".join(lines)
-
-
-def suggestions_text(advice: Suggestions, *, verbose: bool) -> str:
-    """The first change and the names of the others, or all of them; then what was left out."""
-    useful = [item for item in advice.changes if item.verdict != "harms"]
-    lines = [] if useful else ["No change of the reward to suggest."]
-    shown = advice.changes if verbose else useful[:1]
-    for item in shown:
-        lines += _change_lines(item, verbose)
-    if verbose or not useful:
-        lines += [wrapped(f"Note: {note}.", "  ") for note in advice.notes]
-    works = [row for row in advice.normalization if row.works]
-    without = [row for row in advice.normalization if not row.works and row.code != "as_is"]
-    if verbose:
-        lines += [wrapped(f"Normalization: {_where(row)}{row.what}: {row.effect}.", "  ") for row in works]
-        for why in dict.fromkeys(row.effect.removeprefix("no effect: ") for row in without):
-            rows = ", ".join(_where(row) + row.what for row in without if row.effect.endswith(why))
-            lines.append(wrapped(f"No effect ({why}): {rows}.", "  "))
-        return "\n".join(lines)
-    left = [item.code for item in advice.changes if item not in shown]
-    said = [_named(left)] if left else []
-    said += (
-        [f"{len(works)} of {len(works) + len(without)} normalizations change the advantages"] if works else []
-    )
-    if said:
-        lines.append(
-            wrapped(f"Also measured: {'; '.join(said)}. All of it: suggestions.text(verbose=True).", "  ")
-        )
-    return "\n".join(lines)
-
-
-def _where(item: Suggestion | Normalization) -> str:
-    return f"[{item.part}] " if item.part else ""
-
-
-def _change_lines(item: Suggestion, verbose: bool) -> list[str]:
-    rank = f"{item.rank}. " if item.rank else "Makes it worse: " if item.verdict == "harms" else "Change: "
-    lines = [wrapped(f"{rank}{_where(item)}{item.code}: {item.why}."), f"    {item.line}"]
-    lines += [wrapped(f"    {item.outcome}.")] if item.outcome else []
-    if verbose:
-        lines += [wrapped(f"    {_effect_text(effect)}") for effect in item.effects if effect.told]
-        if item.examples:
-            example = ", ".join(f"{name} {value!r}" for name, value in item.examples[0].items())
-            lines.append(wrapped(f"    For example {example}"))
-    return lines
-
-
-def _effect_text(effect: Effect) -> str:
-    held = ", on prompts held out" if effect.held_out else ""
-    return f"{effect.what}: {percent(effect.before)} -> {percent(effect.after)}, {effect.moved}{held}"
 
 
 def page(diagnosis: Diagnosis) -> str:

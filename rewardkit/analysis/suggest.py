@@ -9,12 +9,10 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
-from rewardkit.analysis import advice
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.findings import RULES as FINDINGS
-from rewardkit.analysis.rendering import suggestions_text
 from rewardkit.analysis.statistics.signal import moved
-from rewardkit.analysis.suggestions import RULES
+from rewardkit.analysis.suggestions import RULES, pages
 from rewardkit.analysis.suggestions.change import Change, applied, part_scores
 from rewardkit.analysis.suggestions.measure import (
     Effect,
@@ -25,6 +23,7 @@ from rewardkit.analysis.suggestions.measure import (
     view_of,
 )
 from rewardkit.analysis.suggestions.normalization import FIGURES, Normalization, normalizations
+from rewardkit.analysis.suggestions.pages import suggestions_text
 from rewardkit.analysis.suggestions.proposal import Proposal
 from rewardkit.analysis.view import View
 from rewardkit.errors import InputError, preview
@@ -37,7 +36,7 @@ __all__ = ["Suggestion", "Suggestions", "suggest"]
 
 Changed = TypeVar("Changed", Reward, Scores)
 
-CREATES_SPREAD = "creates spread, not known to be right"
+NOT_KNOWN = "not known to be right"
 TOLD = (
     "code",
     "component",
@@ -52,6 +51,7 @@ TOLD = (
     "outcome",
 )
 MOVED = 1e-6  # share of the advantage; less is rounding
+TIED_BY_IT = 0.1  # share of the groups: our choice
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +103,7 @@ class Suggestion:
         }
 
     def _repr_html_(self) -> str:
-        return advice.suggestion_page(self)
+        return pages.suggestion_page(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +137,7 @@ class Suggestions:
         return changes
 
     def _repr_html_(self) -> str:
-        return advice.advice_page(self)
+        return pages.advice_page(self)
 
     def text(self, *, verbose: bool = False) -> str:
         """The first change with what it does, and the names of the others; `verbose`: all of them."""
@@ -223,7 +223,7 @@ def _measured(view: View, proposal: Proposal, tests: int, findings: list[Finding
         verdict, said = _judged(before, after, proposal.change, by_label, tests)
         why += f". {said}{_judged_now(before, after)}"
     elif share > 0:
-        why += f". {percent(share)} of the advantage it adds is in groups that were tied: it {CREATES_SPREAD}"
+        why += f". It creates spread ({percent(share)} in tied groups), {NOT_KNOWN}"
     answered = _answered(proposal, findings)
     line = proposal.change.line(proposal.scores.reward)
     return Suggestion(
@@ -263,11 +263,11 @@ def _outcome(before: View, after: View, found: Finding, effects: Sequence[Effect
         for view in (before, after)
     )
     said = [f"{found.code} is no longer found"] if was and not now else []
-    if was and now and was.evidence.get("value") != now.evidence.get("value"):
-        said = [f"{found.code}: {percent(was.evidence['value'])} -> {percent(now.evidence['value'])}"]
-    tied = effects[0]
-    if tied.difference and found.code != "zero_std_groups":
-        said.append(f"groups without a signal: {percent(tied.before)} -> {percent(tied.after)}")
+    moved = {found.code: [item.evidence.get("value", np.nan) for item in (was, now) if item]}
+    if found.code != "zero_std_groups":
+        moved["groups without a signal"] = [effects[0].before, effects[0].after]
+    told = {what: [percent(value) for value in values] for what, values in moved.items()}
+    said += [f"{what}: {' -> '.join(ends)}" for what, ends in told.items() if len(set(ends)) == 2]
     return "; ".join(said)
 
 
@@ -330,8 +330,8 @@ def _figures(found: tuple[Effect, ...], when: str) -> dict[str, Any]:
 def _ranked(found: list[Suggestion], findings: list[Finding]) -> list[Suggestion]:
     """What certainly improves the order of the label first, numbered; what certainly harms it last.
 
-    What is unclear stands between them, what answers the worst finding first: an estimate that may be noise
-    ranks nothing.
+    What is unclear stands between them, as an estimate that may be noise ranks nothing: what answers the
+    worst finding first, and behind them what leaves `TIED_BY_IT` more of the groups without a signal.
     """
     place = {code: at for at, code in reversed([*enumerate(item.code for item in findings)])}
 
@@ -342,6 +342,7 @@ def _ranked(found: list[Suggestion], findings: list[Finding]) -> list[Suggestion
     worse = sorted((item for item in found if item.verdict == "harms"), key=gain, reverse=True)
     others = [item for item in found if item.verdict not in ("improves", "harms")]
     others.sort(key=lambda item: place.get(item.answers, len(place)))
+    others.sort(key=lambda item: item.effects[0].difference > TIED_BY_IT)
     return [*(replace(item, rank=at) for at, item in enumerate(better, 1)), *others, *worse]
 
 
@@ -356,7 +357,7 @@ def _unanswered(told: list[Finding]) -> list[str]:
 def _no_help(view: View, found: list[Suggestion]) -> list[str]:
     """That nothing helps, where that is so."""
     if not found:
-        return ["no change is known here that answers what was found"]
+        return ["no fix is known here for what was found"]
     name = view.context.label_name
     if view.context.label is not None and not any(item.verdict == "improves" for item in found):
         note = f"no change measurably improves agreement with {name!r}"

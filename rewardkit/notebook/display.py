@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 from IPython.display import HTML
 
-from rewardkit.analysis import advice
 from rewardkit.analysis.forecast import Forecast
 from rewardkit.analysis.suggest import Suggestions
+from rewardkit.analysis.suggestions import pages
 from rewardkit.analysis.suggestions.normalization import Normalization
 from rewardkit.findings import SEVERITY_MARKS, Finding
 from rewardkit.html import cards, markup
@@ -272,11 +272,11 @@ class Show:
 
     def suggestions(self, suggestions: Suggestions) -> HTML:
         """The changes of the reward: code, effects with intervals, examples to read; then the notes."""
-        return _html(advice.changes(suggestions, redact=self.redact), advice.caption(suggestions))
+        return _html(pages.changes(suggestions, redact=self.redact), pages.caption(suggestions))
 
     def normalization(self, rows: Sequence[Normalization]) -> HTML:
         """The normalization table."""
-        return _html(advice.normalization_table(rows), "normalizations, measured on these rollouts")
+        return _html(pages.normalization_table(rows), "normalizations, measured on these rollouts")
 
     def forecast(self, found: Forecast) -> HTML:
         """What a reward selects for at the ends of both views, with its notes and limits."""

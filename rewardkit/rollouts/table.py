@@ -120,21 +120,24 @@ class Rollouts:
 
         A missing prompt_id falls back on the prompt, then on the row alone, as does a row without columns.
         """
-        keys = []
-        for name in names:
-            values = column_values(self.table[name])
-            if name in ("prompt_id", "prompt") and None in values:
-                prompts = column_values(self.table["prompt"]) if "prompt" in self.table else values
-                filled = (one if one is not None else two for one, two in zip(values, prompts, strict=True))
-                values = [("row", row) if value is None else value for row, value in enumerate(filled)]
-            if not {list, dict}.isdisjoint(map(type, values)):
-                values = [json.dumps(value, sort_keys=True, default=str) for value in values]
-            keys.append(values)
-        codes = np.arange(len(self)) if not keys else np.zeros(len(self), dtype=np.intp)
-        for values in keys:  # a text and a number that look alike are two
-            own, kinds = pd.factorize(as_column(values), use_na_sentinel=False)
+        codes = np.arange(len(self)) if not names else np.zeros(len(self), dtype=np.intp)
+        for name in names:  # a text and a number that look alike are two
+            own, kinds = pd.factorize(self._keys(name), use_na_sentinel=False)
             codes, _ = pd.factorize(codes * len(kinds) + own)
         return np.asarray(codes, dtype=np.intp)
+
+    def _keys(self, name: str) -> pd.Series[Any]:
+        """What rows of a column are told apart by: its values, lists and dicts as JSON."""
+        if pd.api.types.infer_dtype(self.table[name], skipna=False) in ("string", "integer"):
+            return self.table[name]
+        values = column_values(self.table[name])
+        if name in ("prompt_id", "prompt") and None in values:
+            prompts = column_values(self.table["prompt"]) if "prompt" in self.table else values
+            filled = (one if one is not None else two for one, two in zip(values, prompts, strict=True))
+            values = [("row", row) if value is None else value for row, value in enumerate(filled)]
+        if not {list, dict}.isdisjoint(map(type, values)):
+            values = [json.dumps(value, sort_keys=True, default=str) for value in values]
+        return as_column(values)
 
     @cached_property
     def group_sizes(self) -> dict[int, int]:

@@ -126,7 +126,7 @@ def test_a_share_whose_interval_reaches_the_threshold_is_inconclusive_and_says_h
     assert finding.evidence["n_needed"] > 15
     assert "Inconclusive: too few prompts (about" in finding.sentence
     many = replace(finding, evidence={**finding.evidence, "n_needed": 244_367})
-    assert many.sentence.endswith("Inconclusive: too few prompts (about 240,000 needed).")
+    assert many.sentence.endswith("Inconclusive: too few prompts (about 240,000 needed in all).")
     alone = replace(finding, evidence={**finding.evidence, "too_few": 1})
     assert alone.sentence.endswith("Inconclusive: 1 group is too few for a verdict.")
 

@@ -66,7 +66,7 @@ def test_noise_beside_the_task_is_no_bias(seed):
 def test_what_pays_for_length_is_found_and_said(seed):
     found = codes(table(seed, longer))["length_bias"]
     assert found.severity == "warn" and found.evidence["longer"] and found.evidence["value"] > 0.75
-    assert "with the same task, the longer one (in characters) gets the higher advantage" in found.sentence
+    assert "with equal 'task', the longer one (in characters) gets the higher advantage" in found.sentence
     shorter = codes(table(seed, lambda *given: 1 - longer(*given)))["length_bias"]
     assert "the shorter one (in characters) gets" in shorter.sentence and shorter.evidence["value"] < 0.25
 
@@ -267,6 +267,6 @@ def test_a_label_that_cannot_be_used_is_a_record_that_says_why(values, reason):
 
 def test_a_label_is_what_length_is_judged_beside():
     found = codes(table(9, longer, extra=truth(0.02)), label="is_correct")["length_bias"]
-    assert "completions of a prompt with the same is_correct, the longer one" in found.sentence
+    assert "completions of a prompt with equal 'is_correct', the longer one" in found.sentence
     with pytest.raises(rk.InputError, match=r"no column 'is_corect'.*did you mean 'is_correct'"):
         rk.diagnose(table(9, longer, extra=truth(0.02)), label="is_corect")

@@ -33,7 +33,7 @@ def test_outliers_are_counted_with_what_they_make_of_the_differences_of_siblings
     assert found.evidence["value"] == pytest.approx(1 - without / whole)
     assert (found.evidence["rows"], found.evidence["extreme"]) == (3, 500)
     assert found.rollout_ids == (4, 91, 92) or set(found.rollout_ids) == {3, 90, 91}
-    assert found.severity == "warn" and "3 scores (0.4 %) far from all others" in found.sentence
+    assert found.severity == "warn" and "3 scores (0.4 %) far from the rest" in found.sentence
     assert found.suggestions == ("standardise_components",)
 
 

@@ -19,6 +19,8 @@ from rewardkit.findings import Finding, counted, percent
 __all__ = ["RULES"]
 
 Groups = NDArray[np.bool_]
+MOST_LEFT = 0.5
+"""Share of the variance of two components that may be left where they are said to cancel. Our choice."""
 
 
 @rule("not_enough")
@@ -88,7 +90,8 @@ def _opposed_pairs(view: View, least: float) -> list[tuple[str, str, float, tupl
         a, b = (view.pieces[name] for name in (first, second))
         single = float(sum(view.group_stats(piece).squares.sum() for piece in (a, b)))
         left = float(view.group_stats(a + b).squares.sum()) / single if single else 0.0
-        found.append((first, second, float(value), view.correlation_interval(first, second), left))
+        if left <= MOST_LEFT:
+            found.append((first, second, float(value), view.correlation_interval(first, second), left))
     return found
 
 
@@ -173,7 +176,7 @@ def zero_std_groups(
     wrong, right = view.dead & (primary.high == low), view.dead & (primary.low == high)
     parts = {"all_wrong": wrong, "all_right": right, "otherwise": view.dead & ~wrong & ~right}
     shares: dict[str, Any] = {name: float(mask.sum() / view.several) for name, mask in parts.items()}
-    words = {"all_wrong": "all wrong", "all_right": "all right", "otherwise": "otherwise tied"}
+    words = {"all_wrong": "all wrong", "all_right": "all right", "otherwise": "tied between"}
     split = ", ".join(f"{percent(of)} {words[name]}" for name, of in shares.items() if of > 0)
     more = {**shares, "split": split, "dropped_by": view.training.filter_metric}
     grave = "high" if value >= zero_std_high else "warn"

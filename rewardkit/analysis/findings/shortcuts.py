@@ -98,9 +98,9 @@ def _bias(
 
     There more of something may be the better answer.
     """
-    control, alike = view.scores[view.primary], f"with the same {view.primary}"
+    control, alike = view.scores[view.primary], f"with equal {view.primary!r}"
     if view.context.label is not None:
-        control, alike = view.context.label, f"with the same {view.context.label_name}"
+        control, alike = view.context.label, f"with equal {view.context.label_name!r}"
     elif len(view.names) == 1:
         return
     few = view.few

@@ -67,15 +67,16 @@ def correlations(columns: Mapping[str, Floats], groups: Codes, part: str = "") -
     for i, j in combinations_with_replacement(range(len(names)), 2):
         pair = names[i], names[j]
         if pair[0] in whole and pair[1] in whole:
-            n, (a, b) = len(groups), (whole[name] for name in pair)
+            n, (a, b) = len(groups), [whole[name] for name in pair]
         else:
             there = ~(np.isnan(columns[pair[0]]) | np.isnan(columns[pair[1]]))
             n, (a, b) = int(there.sum()), (within(columns[name][there], groups[there]) for name in pair)
         rows[i, j] = rows[j, i] = n
-        first, second = (0.0 if x @ x <= ZERO_STD**2 * n else float(x @ x) for x in (a, b))
+        first, second, both = (float(np.einsum("i,i->", x, y)) for x, y in ((a, a), (b, b), (a, b)))
+        first, second = (0.0 if squares <= ZERO_STD**2 * n else squares for squares in (first, second))
         same = pair[0] if not first else pair[1] if not second else None
         if n >= FEWEST_ROWS and same is None:
-            matrix[i, j] = matrix[j, i] = float(a @ b) / np.sqrt(first * second)
+            matrix[i, j] = matrix[j, i] = both / np.sqrt(first * second)
         elif i != j and n < FEWEST_ROWS:
             why[pair] = f"both are scored in {n} row{'s' * (n != 1)} only"
         elif i != j:

@@ -221,7 +221,7 @@ def _proposal(
     return Proposal(
         "looser_reading" if looser else "stricter_reading",
         name,
-        f"{name!r} is {fault}; judged by {what} {text}: read the examples, as {risk}",
+        f"{name!r} is {fault}; judged by {what}, {text}. Read the examples: {risk}",
         change,
         before,
         after=moved,

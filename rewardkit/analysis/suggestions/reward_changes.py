@@ -59,7 +59,7 @@ def graduate(view: View, scores: Scores, findings: Collection[Finding]) -> Propo
             columns={"prediction": asked} if asked != "prediction" else None,
         )
         earned = "never earned" if fault == "constant" else "all or nothing"
-        why = f"{name!r} is {earned}; partial credit by relative error lets near misses differ"
+        why = f"{name!r} is {earned}; partial credit by relative error tells near misses apart"
         found = Proposal("graduate", name, why, Change(added=(added,)), scores)
         values = found.changed.score(added.name)
         reached = values[view.gate == 1]  # the gate on the whole reward keeps the others from it

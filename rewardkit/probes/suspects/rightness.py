@@ -55,7 +55,7 @@ def label_of(view: View, name: str) -> tuple[Floats | None, str]:
     A label that a component repeats is used, too: here it says what is right, and confirms nothing. ``None``
     and why where it is no label: not of two values, or no numbers.
     """
-    why = view.context.why_no_label.partition(", so that")[0]
+    why = view.context.why_no_label.partition(", so ")[0]
     given = truths(column_values(view.context.table[name]))
     values = numbers(pd.Series(given)) if numeric(given) else np.full(len(view), np.nan)
     levels = np.unique(values[~np.isnan(values)])
