@@ -25,7 +25,7 @@ FEWEST_LABELLED = 20
 """Labelled rows in which a component may say the same by luck. Our choice."""
 MOST_LABELLED = 0.9
 """Share of the labelled rows that a component must be scored on to be the label itself. Our choice."""
-KNOWN_OTHERWISE = ("rollout_id", "prompt_id", "step", "generation", TOKENS)
+KNOWN_OTHERWISE = ("rollout_id", "prompt_id", "step", "generation", "advantage", "advantages", TOKENS)
 """Columns of numbers that name rows, or are looked at by themselves."""
 
 

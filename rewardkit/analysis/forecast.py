@@ -87,7 +87,7 @@ class Forecast:
             for name, curve in self.best_of.curves.items()
             if name not in ("reward", "characters")
             and (curve.change_low[-1] > 0 or curve.change_high[-1] < 0)
-            and abs(curve.value[-1] - curve.value[0]) > MOVES * abs(curve.value[0])
+            and abs(curve.change[-1]) > MOVES * abs(curve.value[-1] - curve.change[-1])
         }
 
     @property
@@ -96,7 +96,7 @@ class Forecast:
         if len(self.best_of) < 2:
             return next(iter(self.notes), "there is nothing to choose from")
         told = [
-            f"{self.called(name)} from {curve.value[0]:.3g} to {curve.value[-1]:.3g}"
+            f"{self.called(name)} from {curve.value[-1] - curve.change[-1]:.3g} to {curve.value[-1]:.3g}"
             for name, curve in [*self.moved.items()][:MOST]
         ]
         more = f" and {len(self.moved) - MOST} more" if len(self.moved) > MOST else ""
@@ -127,7 +127,7 @@ class Forecast:
         rows = {}
         for name, curve in best.curves.items():
             ends = [_last(view.curves[name]) for view in views.values()]
-            rows[name] = [self.called(name), f"{curve.value[0]:.3g}", *ends]
+            rows[name] = [self.called(name), f"{curve.value[-1] - curve.change[-1]:.3g}", *ends]
         first = [name for name in rows if name in ("reward", "label") or name in self.moved][:SHOWN]
         others = [" ".join(rows[name][:2]) for name in rows if name not in (*first, "characters")]
         still = [f"Not clearly moved: {', '.join(others)}"] if others else []
@@ -206,7 +206,7 @@ def forecast(
     several = int((stats.dead | stats.live).sum())
     tied = float(stats.dead.sum() / several) if several else float("nan")
     groups, empty = int((stats.count > 0).sum()), int((stats.count == 0).sum())
-    notes = [*_of_rewards(scores.rewards, empty), *notes, *_of_selection(best, tied)]
+    notes = [*notes, *_of_rewards(scores.rewards, empty), *_of_selection(best, tied)]
     notes += _of_training(training, tilt)
     return Forecast(scores, training, label, seed, groups, tied, best, tilt, tuple(notes))
 
@@ -243,7 +243,7 @@ def _figures(
         if judged.any() and np.isnan(found[name][judged]).all():
             notes.append(f"{name!r} is missing in every row that has a reward, so it has no curve")
             del found[name]
-    return found, [*notes, *(_of_label(scores, found["label"]) if "label" in found else [])]
+    return found, [*(_of_label(scores, found["label"]) if "label" in found else []), *notes]
 
 
 def _counted(pieces: Any, texts: Sequence[str]) -> Floats:
@@ -280,7 +280,11 @@ def _of_label(scores: Scores, label: Floats) -> list[str]:
     for name in scores.reward.names:
         score = scores.score(name)
         both = ~(np.isnan(score) | np.isnan(label))
-        if both.any() and (score[both] == label[both]).all():
+        if not both.any():
+            continue
+        tops = [values[both] == values[both].max() for values in (score, label)]
+        same = len(np.unique(score[both])) <= 2 and np.array_equal(*tops)
+        if same or np.array_equal(score[both], label[both]):
             notes.append(f"the label is what the component {name!r} scores, so it confirms nothing")
     return notes
 

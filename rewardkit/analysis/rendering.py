@@ -42,7 +42,7 @@ def _verdict(diagnosis: Diagnosis) -> str:
     found = ", ".join(counted(counts[name], COUNTED[name]) for name in SEVERITIES if counts[name])
     ready = READY[diagnosis.worst]
     if ready == "fine" and any(item.code == "not_enough" for item in diagnosis.findings):
-        ready = "too few rollouts to say"
+        ready = "cannot be judged yet"
     return f"{one_line(diagnosis.scores.reward.name)}: {ready}. {found or 'Nothing found'}."
 
 

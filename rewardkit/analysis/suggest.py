@@ -179,7 +179,7 @@ def suggest(diagnosis: Diagnosis) -> Suggestions:
         found = [item for item in proposed if isinstance(item, Proposal)]
         useless = [item for item in found if not _moves(view, item)]
         kept = [item for item in found if item not in useless]
-        measured = [_measured(view, item, len(kept), sure) for item in kept]
+        measured, rows = [_measured(view, item, len(kept), sure) for item in kept], normalizations(view)
         changes += _ranked(measured, sure)
         notes += [
             f"[{view.part}] " * bool(view.part) + note
@@ -187,10 +187,10 @@ def suggest(diagnosis: Diagnosis) -> Suggestions:
                 *left_out,
                 *_without_effect(view, useless),
                 *_unanswered(told),
-                *_no_help(view, measured),
+                *(_by_setting(sure, rows) or _no_help(view, measured)),
             )
         ]
-        table += normalizations(view)
+        table += rows
     return Suggestions(tuple(changes), tuple(table), tuple(notes))
 
 
@@ -352,6 +352,16 @@ def _unanswered(told: list[Finding]) -> list[str]:
     if not codes:
         return []
     return [f"not answered, as the rollouts are too few to be sure: {', '.join(dict.fromkeys(codes))}"]
+
+
+def _by_setting(findings: list[Finding], rows: list[Normalization]) -> list[str]:
+    """The findings that a normalization answers, and what it would do."""
+    works = {row.code: row for row in rows if row.works}
+    answered = [(item.code, works[code]) for item in findings for code in item.suggestions if code in works]
+    return [
+        f"{code} is answered by: {row.what} ({row.line or 'no setting'}), which {row.effect}"
+        for code, row in answered
+    ]
 
 
 def _no_help(view: View, found: list[Suggestion]) -> list[str]:

@@ -111,13 +111,14 @@ class View:
         """The standard deviation of a group with a signal that is usual; NaN without any.
 
         The upper quartile, so that up to three groups in four may differ by noise alone; and not under a
-        hundredth of what the paid components can make, where all declare a range.
+        hundredth of what the rewards take, or the paid components can make where all declare a range.
         """
         if not (spread := self.stats.std[self.stats.live]).size:
             return math.nan
         paid = [item for item in self.reward.components if item.weight]
         wide = [abs(item.weight) * (item.range[1] - item.range[0]) for item in paid if item.range]
-        least = sum(wide) / 100 if self.additive and len(wide) == len(paid) else 0.0
+        seen = float(np.ptp(np.nanquantile(self.rewards, [0.01, 0.99])))
+        least = max(seen, sum(wide) if self.additive and len(wide) == len(paid) else 0.0) / 100
         return max(float(np.quantile(spread, 0.75)), least)
 
     @cached_property

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import dis
 import inspect
+import textwrap
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import CodeType
@@ -228,8 +230,32 @@ def named(function: Any) -> list[str]:
 
 
 def required(function: Any, own: Collection[str], rows: Sequence[Row] = ()) -> tuple[str, ...]:
-    """The columns that a function's parameters without a default take, beside the trainer's `own`."""
-    return tuple(dict.fromkeys(column_of(name, rows) for name in named(function) if name not in own))
+    """The columns that a function's parameters without a default take, beside the trainer's `own`.
+
+    And the ground truth that it takes out of its ``**kwargs``.
+    """
+    names = [*named(function), *truths_taken(function, rows)]
+    return tuple(dict.fromkeys(column_of(name, rows) for name in names if name not in own))
+
+
+def truths_taken(function: Any, rows: Sequence[Row]) -> list[str]:
+    """Names of the ground truth that a function's source takes as ``kwargs["answer"]``.
+
+    Or as ``kwargs.get("answer")``, where these rows have one.
+    """
+    kwargs = {p.name for p in parameters(function).values() if p.kind is p.VAR_KEYWORD}
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function))) if kwargs else ast.Module([], [])
+    except (OSError, TypeError, SyntaxError):
+        return []
+    found = []
+    for node in ast.walk(tree):
+        match node:
+            case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=key)) if name in kwargs:
+                found.append(key)
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name)), args=[ast.Constant(value=key), *_]):
+                found += [key] if name in kwargs and any(key in row for row in rows) else []
+    return [key for key in dict.fromkeys(found) if key in ALIASES["ground_truth"]]
 
 
 def is_atropos(value: Any) -> bool:

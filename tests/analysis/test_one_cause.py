@@ -10,6 +10,7 @@ from score_tables import sampled, scores_of
 import rewardkit as rk
 from rewardkit.analysis.suggestions import RULES
 from rewardkit.findings import SENTENCES
+from rewardkit.targets.load import reward_named
 
 PROMPTS, SIBLINGS = 100, 8
 GROUPS = np.repeat(np.arange(PROMPTS), SIBLINGS)
@@ -262,3 +263,56 @@ def test_of_three_copies_each_is_told_of_once():
     task, _, groups = two()
     found = rk.diagnose(scores_of({"a": task, "b": task, "c": task}, groups))["redundant"]
     assert [(item.component, item.evidence["other"]) for item in found] == [("b", "a"), ("c", "a")]
+
+
+# what a stranger found
+
+
+def test_the_task_is_never_the_one_too_many_whatever_is_declared_first():
+    rows = [
+        {"prompt_id": f"p{at // 8}", "completion": str(at), "ground_truth": "1", "given": float(value)}
+        for at, value in enumerate(task())
+    ]
+    twin = rk.Component("twin", lambda given: given)
+    correct = rk.Component("correct", lambda given, ground_truth: given)
+    for components in ([twin, correct], [correct, twin]):
+        found = rk.diagnose(rk.score(rk.Reward("r", components=components), rows))
+        assert [item.component for item in found["redundant"]] == ["twin"]
+
+
+def test_a_score_of_the_log_is_not_dominant_by_design_and_its_advantages_are_no_bias():
+    rows = [
+        {
+            "prompt": f"p{at // 8}",
+            "completion": str(at),
+            "correct": float(right),
+            "quality": 30 * float(extra),
+            "advantage": float(right) + 30 * float(extra),
+        }
+        for at, (right, extra) in enumerate(zip(task(), noise(), strict=True))
+    ]
+    log = rk.load_rollouts(rows)
+    diagnosis = rk.diagnose(rk.score(rk.recorded(log, weights={"correct": 1.0, "quality": 1.0}), log))
+    assert [(item.component, item.severity) for item in diagnosis["dominant"]] == [("logged_quality", "warn")]
+    assert not diagnosis["column_bias"]
+
+
+def test_a_finding_that_a_setting_answers_says_so_in_place_of_nothing():
+    tiny = np.where(GROUPS % 3 > 0, 0.5 + 0.0003 * noise(), noise())
+    advice = rk.suggest(rk.diagnose(scores_of({"a": tiny}, GROUPS)))
+    assert any(
+        "amplified_noise is answered by: advantage with no std (GRPOConfig" in note for note in advice.notes
+    )
+    assert not any("no fix is known" in note for note in advice.notes)
+
+
+@pytest.mark.parametrize("taken", ['kwargs["answer"]', 'kwargs.get("answer")'])
+def test_a_function_that_takes_the_truth_out_of_its_kwargs_is_the_task(tmp_path, taken):
+    file = tmp_path / "rewards.py"
+    file.write_text(
+        "def tidy(completions, **kwargs):\n    return [float('answer' in c) for c in completions]\n\n"
+        f"def right(completions, **kwargs):\n    truths = {taken}\n"
+        "    return [float(c == t) for c, t in zip(completions, truths)]\n\nreward_funcs = [tidy, right]\n"
+    )
+    rollouts = rk.load_rollouts([{"prompt": "2+2?", "completion": "4", "answer": "4"}] * 4)
+    assert reward_named(f"{file}:reward_funcs", rollouts).task == ("right",)

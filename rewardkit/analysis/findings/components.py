@@ -13,6 +13,7 @@ from rewardkit.analysis.findings.sparsity import never_varies
 from rewardkit.analysis.statistics.groups import Floats, within
 from rewardkit.analysis.view import View
 from rewardkit.findings import Finding, percent
+from rewardkit.rewards.recorded import is_recorded
 from rewardkit.scoring.calls import OUT_OF_RANGE
 from rewardkit.scoring.outcomes import ABSTAINED, ERROR, GATED
 
@@ -110,13 +111,16 @@ def redundant(
         signs = {first: view.sign(first, second) for first in paid[:at]}
         values = {first: signs[first] * view.correlations[first, second] for first in signs}
         first = max(values, key=lambda name, of=values: np.nan_to_num(of[name]), default=None)  # type: ignore[misc]
-        if first is None or not values[first] >= redundant:
+        value = values.get(first, np.nan)  # type: ignore[arg-type]
+        if first is None or not value >= redundant:
             continue
+        if second in view.task and first not in view.task:  # the task is never the one too many
+            first, second = second, first
         there = ~(np.isnan(view.scores[first]) | np.isnan(view.scores[second]))
         a, b = (within(np.where(there, view.scores[name], np.nan), view.groups) for name in (first, second))
         more = {"other": first, "cost": view.declared_weights[second]}
         read = there & (np.abs(a - view.sign(first, second) * b) > 0.5)
-        told: dict[str, Any] = {"value": float(values[first]), "n": int(there.sum()), "limit": redundant}
+        told: dict[str, Any] = {"value": float(value), "n": int(there.sum()), "limit": redundant}
         told |= {"interval": view.correlation_interval(first, second)}
         yield finding(view, "redundant", second, **told, read=read, **more)
 
@@ -172,7 +176,8 @@ def _holds_too_much(
 ) -> Finding:
     """The finding: conclusive by the interval of what was compared; shown is the share itself."""
     held, mass, item = view.group_shares[name], view.group_mass, view.components[name]
-    by_design = bool(item.why) and abs(item.weight) >= abs(view.components[view.primary].weight)
+    heavy = abs(item.weight) >= abs(view.components[view.primary].weight)
+    by_design = bool(item.why) and heavy and not is_recorded(view.reward)
     compared = share(view, (held - taken_off) * mass, mass)
     more = {"declared": view.declared_weights[name], "why": item.why if by_design else "", **beside}
     more |= {"answers": ()} if by_design else {}

@@ -41,8 +41,14 @@ def shape(
             yield _constant(view, name, float(values[0]), len(values))
         elif not _varies_among_siblings(view, scores):
             if group_stats(scores, view.groups).dead.sum() >= FEWEST_GROUPS:
-                told = {"value": 0.0, "interval": (0.0, 0.0), "n": len(values), "limit": ZERO_STD}
-                yield finding(view, "dead", name, **told, severity=usual, read=~np.isnan(scores), cost=weight)
+                told: dict[str, Any] = {
+                    "value": 0.0,
+                    "interval": (0.0, 0.0),
+                    "n": len(values),
+                    "limit": ZERO_STD,
+                }
+                told |= {"severity": usual, "read": ~np.isnan(scores), "task": name in view.task}
+                yield finding(view, "dead", name, **told, cost=weight)
         elif item.weight >= 0:  # a penalty that rarely fires is what one hopes for
             known, (low, high) = ~np.isnan(scores), view.span(name)
             lowest, highest = scores == low, scores == high
@@ -61,7 +67,7 @@ def shape(
                 if mean > starved:
                     code, limit, rare = ("saturated", saturated, scores < high)
                 told = share(view, np.where(known, (scores - low) / (high - low), 0.0), known, by_rows=True)
-                more = {"cost": weight} | ({} if task else {"answers": []})
+                more = {"cost": weight, "task": name in view.task} | ({} if task else {"answers": []})
                 yield finding(view, code, name, **told, limit=limit, severity=usual, read=rare, **more)
             if task and lowest.any() and highest.any() and (lowest | highest | ~known).all():
                 told = share(view, highest, known, by_rows=True)
@@ -94,7 +100,12 @@ def _constant(view: View, name: str, value: float, n: int) -> Finding:
     if name in view.task:
         highest = ends is not None and value == ends[1]
         answers = ("stricter_reading",) if highest else ("graduate", "looser_reading", "pay_component")
-    more = {"penalty": penalty, "answers": answers if paid else (), "cost": view.declared_weights[name]}
+    more = {
+        "penalty": penalty,
+        "task": name in view.task,
+        "answers": answers if paid else (),
+        "cost": view.declared_weights[name],
+    }
     severity = "high" if name == view.primary else "warn" if paid else "info"
     return constant(view, name, value, n, severity=severity, read=~np.isnan(view.scores[name]), **more)
 

@@ -156,6 +156,7 @@ def remove_component(view: View, scores: Scores, findings: Collection[Finding]) 
     for name, item in view.components.items():
         fault = next((code for code in codes if told(findings, code, name)), None)
         rest = [other for other in view.names if other != name and view.components[other].weight]
-        if fault and name not in view.task and item.weight > 0 and rest:
+        carries = fault == "dominant" and not view.reward.task_is_known  # it may be the task
+        if fault and name not in view.task and item.weight > 0 and rest and not carries:
             why = f"{name!r} is {fault}: record it instead of paying it"
             yield Proposal("remove_component", name, why, Change(weights={name: 0.0}), scores)

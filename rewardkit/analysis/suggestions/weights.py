@@ -43,6 +43,9 @@ def declared_weights(view: View, scores: Scores, findings: Collection[Finding]) 
     target = {name: view.declared_weights[name] / whole for name in live}
     if off(view.effective_weights, target) < MOST_OFF:
         return
+    if not view.reward.task_is_known:
+        yield "no other weights are offered: nothing says which component is the task; say primary=True"
+        return
     if view.bootstrap.total < FEWEST_HALVES:
         prompts = counted(view.bootstrap.total, "prompt")
         yield (
