@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,9 +19,9 @@ from rewardkit.probes.results import rendering
 from rewardkit.probes.results.baseline import Baseline, load_baseline, under_baseline
 from rewardkit.probes.results.causes import told
 from rewardkit.probes.results.evidence import Seen, merged, special
-from rewardkit.probes.results.failures import failures, hangs, of_parts, whole
-from rewardkit.probes.results.floor import LEAKAGE
-from rewardkit.probes.runner import Tries, Variants
+from rewardkit.probes.results.failures import failures, hangs, last_calls, of_parts, whole
+from rewardkit.probes.results.floor import LEAKAGE, against_label
+from rewardkit.probes.runner import Outcome, Row, Tries, Variants
 from rewardkit.probes.search.exploits import exploit_finding
 from rewardkit.probes.search.search import CALLS, cannot_search
 from rewardkit.probes.search.search import search as search_exploits
@@ -29,7 +30,7 @@ from rewardkit.probes.strategies.families import chosen
 from rewardkit.probes.subjects.calibration import calibrate
 from rewardkit.probes.subjects.cases import with_cases
 from rewardkit.probes.subjects.subject import Calibration
-from rewardkit.probes.trials import Trial, known, trials
+from rewardkit.probes.trials import Known, Trial, known, trials
 from rewardkit.probes.verdicts import WILD, tallied
 from rewardkit.rewards.reward import Reward, check_reward
 from rewardkit.rollouts.table import Rollouts, load_rollouts
@@ -46,6 +47,7 @@ BUDGET = 60.0
 """Seconds for all of it. Our choice."""
 
 PATIENCE = 2  # late calls of one pass, after which the others of it are not made
+SOME = 0.5  # share of the attempts that fail from which it is said that little is known: our choice
 FAILING = ("always_errors", "always_abstains", "always_late", "wrong_length", "wrong_type", "not_finite")
 
 
@@ -65,8 +67,8 @@ class Inconclusive:
 class ProbeResult:
     """What probing found: `findings`, the worst first, what is `inconclusive`, and how much was tried.
 
-    `untried` are probes for which the budget was over. `calibration` says how right and wrong answers were
-    written and what they earned.
+    Of the `probes` that were asked for those that fit a prompt were `made`; for those `untried` the budget
+    was over. `calibration` says how right and wrong answers were written and what they earned.
     """
 
     reward: Reward
@@ -74,6 +76,8 @@ class ProbeResult:
     inconclusive: tuple[Inconclusive, ...]
     calibration: Calibration
     probes: tuple[str, ...]
+    families: frozenset[str]
+    made: frozenset[str]
     calls: int
     untried: Mapping[str, int] = field(default_factory=dict)
     baseline: Baseline | None = None
@@ -182,44 +186,55 @@ def probe(
             f"there is no column {label!r} to be the label; the rollouts have {list(rollouts.table.columns)}"
             f"{did_you_mean(label, map(str, rollouts.table.columns))}"
         )
-    run = _Run(reward, Variants(rollouts.mapping), probes, families, timeout, seed)
+    run = _Run(reward, Variants(rollouts.mapping), probes, families, timeout, seed, _special(rollouts))
     with time_limit(None if run.unsendable else timeout, patience=PATIENCE) as limit:
         tries = run.tries = Tries(reward, limit, budget, progress=progress)
         calibration = calibrate(tries, rollouts, run.variants, label=label, seed=seed)
         tries.reach(CALIBRATED)
         found = list(whole(calibration, tries))
-        if found:  # one finding says it all
+        all_said = bool(found)
+        if all_said:  # one finding says it all
             calibration = replace(calibration, why={})
         else:
-            calibration, paid = run.what_is_paid(
-                calibration, _special(rollouts), leakage, search, partial=expects_partial
-            )
-            found = [*paid, *run.what_never_ends(calibration, paid)]
+            calibration, found = run.what_is_paid(calibration, leakage, search, partial=expects_partial)
+            found += run.what_never_ends(calibration)
         tries.reach(HUNG)
         found = run.with_contract(found, calibration)
+        found += [] if all_said else run.what_fails(calibration)
         if any(item.code == "ignores_completion" for item in found):  # why no right answer earns more
             calibration = replace(calibration, why={})
         tries.reach(1.0)
     found = merged([item for item in found if item.family in families], list(calibration.modes))
     found.sort(key=lambda item: item.order)
-    notes = [*run.notes, *(Inconclusive(part, why) for part, why in calibration.why.items())]
+    notes = [*(Inconclusive(part, why) for part, why in calibration.why.items()), *run.notes]
     names = tuple(item.name for item in probes)
+    made = {
+        one.probe.name for one in [*run.trials, *run.last] if any(out is not None for out in one.outcomes)
+    }
     untried = _untried(run.trials, probes, tries)
-    result = ProbeResult(reward, tuple(found), tuple(notes), calibration, names, tries.calls, untried)
+    told = tuple(found), tuple(notes), calibration, names, families, frozenset(made)
+    result = ProbeResult(reward, *told, tries.calls, untried)
     return result if baseline is None else under_baseline(result, baseline)
 
 
 @dataclass(eq=False)
 class _Run:
-    """One probing: what is tried of which reward, and the `trials` and `notes` so far."""
+    """One probing: what is tried of which reward, and the `trials` and `notes` so far.
+
+    `last` are the trials of what may never end; `failed` are other rows that failed, of so many `others`.
+    """
 
     reward: Reward
     variants: Variants
     probes: Sequence[Probe]
-    families: Collection[str]
+    families: frozenset[str]
     timeout: float | None
     seed: int
+    truths: frozenset[str]
     trials: list[Trial] = field(default_factory=list)
+    last: list[Trial] = field(default_factory=list)
+    failed: list[tuple[Row, Outcome]] = field(default_factory=list)
+    others: int = 0
     notes: list[Inconclusive] = field(default_factory=list)
     tries: Tries = field(init=False)
 
@@ -239,7 +254,6 @@ class _Run:
     def what_is_paid(
         self,
         calibration: Calibration,
-        truths: frozenset[str],
         leakage: float,
         search: int,
         *,
@@ -250,11 +264,11 @@ class _Run:
         measured = known(tries, calibration.subjects, self.variants)
         subjects = tuple(item for item in calibration.subjects if item.rollout_id in measured)
         calibration = replace(calibration, subjects=subjects)
-        seen = Seen(self.reward, calibration, measured, self.variants, truths)
+        seen = self._seen(calibration, measured)
         probes = [item for item in self.probes if item.expects != "back"]
         self.trials = trials(tries, subjects, probes, self.variants, seen.falls)
         tries.reach(TRIED)
-        found = list(failures(self.trials, calibration, seen))
+        found = list(against_label(seen))
         graded = _graded(self.trials, calibration, always=partial)
         if seen.noise > WILD:
             self.notes.append(Inconclusive("probes", _too_wild(seen.noise)))
@@ -262,7 +276,8 @@ class _Run:
             tallies = tallied(self.trials, calibration.scales, graded=graded, noise=seen.noise)
             found += told(self.trials, tallies, seen, leakage=leakage)
             if search and "search" in self.families and subjects:
-                found += self._searched(calibration, seen, search, found)
+                with self._watched(lambda got: True):
+                    found += self._searched(calibration, seen, search, found)
         tries.reach(SEARCHED)
         return calibration, [*found, *of_parts(calibration, tries.calls)]
 
@@ -278,32 +293,48 @@ class _Run:
         )
         return [exploit_finding(item, seen) for item in exploits]
 
-    def what_never_ends(self, calibration: Calibration, found: Sequence[Finding]) -> list[Finding]:
+    def _seen(self, calibration: Calibration, measured: Mapping[Any, Known] | None = None) -> Seen:
+        return Seen(self.reward, calibration, measured or {}, self.variants, self.truths)
+
+    @contextmanager
+    def _watched(self, worth: Callable[[Outcome], bool]) -> Iterator[None]:
+        """What fails of what is tried here, and is `worth` it, is kept, as it is of no trial."""
+        calls, failed = self.tries.calls, len(self.tries.failed)
+        yield
+        self.others += self.tries.calls - calls
+        self.failed += [pair for pair in self.tries.failed[failed:] if worth(pair[1])]
+
+    def what_fails(self, calibration: Calibration) -> list[Finding]:
+        """Completions that failed; with a note where most did, of which nothing is known then."""
+        tried = [trial for trial in self.trials if trial.tried]
+        if (failed := sum(trial.failed for trial in tried)) > SOME * len(tried):
+            self.notes.append(
+                Inconclusive(
+                    "probes",
+                    f"{failed} of {len(tried)} attempts failed, so what they would earn is not known",
+                )
+            )
+        return list(failures(self.trials, self.failed, self.others, self._seen(calibration)))
+
+    def what_never_ends(self, calibration: Calibration) -> list[Finding]:
         """Calls that do not come back."""
         if self.unlimited:
             if "hang" in self.families:
                 self.notes.append(Inconclusive("hang", f"no call can be ended, as {self.unlimited}"))
             return []
-        if any(item.code == "hang" for item in found):
+        if any(trial.late for trial in self.trials) or any(got.late for _, got in calibration.pool):
             return []
-        seen = Seen(self.reward, calibration, {}, self.variants, frozenset())
         probes = [item for item in self.probes if item.expects == "back"]
-        return list(hangs(self.tries, calibration, seen, probes))
+        self.last = last_calls(self.tries, calibration, self.variants, probes)
+        return list(hangs(self.last, self._seen(calibration)))
 
     def with_contract(self, found: list[Finding], calibration: Calibration) -> list[Finding]:
         """The findings with those of the contract, which says more than that all is the same."""
         if "contract" not in self.families or (found and found[0].code in FAILING and not self.trials):
             return found
-        broken = list(
-            contract(
-                self.reward,
-                calibration,
-                self.tries,
-                unsendable=self.unsendable,
-                timeout=self.timeout,
-                seed=self.seed,
-            )
-        )
+        options: dict[str, Any] = {"unsendable": self.unsendable, "timeout": self.timeout, "seed": self.seed}
+        with self._watched(lambda got: got.gone):  # truths are changed there, too, so that others may fail
+            broken = list(contract(self.reward, calibration, self.tries, **options))
         if any(item.code == "depends_on_siblings" for item in broken):  # alone, all are the same
             found = [item for item in found if item.code != "constant"]
         return found + broken

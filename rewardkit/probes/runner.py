@@ -10,18 +10,22 @@ from typing import Any
 
 import numpy as np
 
+from rewardkit.errors import RolloutsError
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.calls import LATE
 from rewardkit.scoring.deadlines import UNTRIED, TimeLimit
 from rewardkit.scoring.evaluate import evaluate
+from rewardkit.scoring.outcomes import Outcomes
 
-__all__ = ["Extent", "Outcome", "Row", "Tries", "Variants"]
+__all__ = ["ENDED", "Extent", "Outcome", "Row", "Tries", "Variants", "evaluated"]
 
 Row = Mapping[str, Any]
 
 FIRST = 2  # rows of the first piece, after which the time of a call is known
 PIECE = 1.0  # seconds that a piece of work should take, so that the budget is kept: our choice
 LARGEST = 1024  # rows of a piece
+FOREVER = 1e9  # seconds, for a budget without an end
+ENDED = "ended its process"
 HOPELESS = 4  # late calls, none of which came back, after which nothing more is tried: our choice
 
 
@@ -44,6 +48,11 @@ class Outcome:
         return any(LATE in reason for reason in self.errors.values()) and self.tried
 
     @property
+    def gone(self) -> bool:
+        """Whether a call was ended, or ended its process."""
+        return self.late or any(ENDED in reason for reason in self.errors.values())
+
+    @property
     def tried(self) -> bool:
         """Whether all calls were made."""
         return not any(UNTRIED in reason for reason in self.errors.values())
@@ -57,6 +66,20 @@ class Outcome:
     def judged(self) -> bool:
         """Whether there is a reward."""
         return not math.isnan(self.reward)
+
+
+def evaluated(reward: Reward, rows: Sequence[Row], limit: TimeLimit | None, groups: Any = None) -> Outcomes:
+    """What a reward gives for rows in one pass; `groups` are codes, (rows,). RolloutsError: too deep."""
+    columns = {
+        name: [row.get(name) for row in rows] for name in dict.fromkeys(name for row in rows for name in row)
+    }
+    try:
+        return evaluate(reward.bind(columns, len(rows)), columns, groups=groups, limit=limit)
+    except RecursionError:
+        raise RolloutsError(
+            "a value of the rollouts is nested deeper than Python can copy; make the lists and objects in "
+            "their columns flatter, or write them as text"
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -107,7 +130,8 @@ class Extent:
 class Tries:
     """A reward to be tried: `calls` so far, and whether there is time `left` of `budget` seconds.
 
-    `late` of them did not come back; `extent` is what all rewards lie between. `progress` is told the `share`
+    `late` of them did not come back, `failed` are rows of which a component failed, with what they got;
+    `extent` is what all rewards lie between. `progress` is told the `share`
     of all the work that is done, now and then, and says whether to go on: if not, no time is left. The budget
     counts from behind the first rows on, with which processes start.
     """
@@ -117,6 +141,7 @@ class Tries:
     budget: float
     calls: int = 0
     late: int = 0
+    failed: list[tuple[Row, Outcome]] = field(default_factory=list)
     extent: Extent = field(default_factory=Extent)
     seconds: float = 0.0
     progress: Callable[[float], bool] | None = None
@@ -129,7 +154,7 @@ class Tries:
     @property
     def left(self) -> float:
         """Seconds of the budget; 0 where it was cancelled."""
-        return 0.0 if self.cancelled else self.budget - (time.monotonic() - self._began)
+        return 0.0 if self.cancelled else min(self.budget, FOREVER) - (time.monotonic() - self._began)
 
     @property
     def each(self) -> float:
@@ -186,12 +211,9 @@ class Tries:
         every = [row for group in groups for row in group] if groups else list(rows)
         firsts = np.cumsum([0, *(len(group) for group in groups[:-1])]) if groups else np.arange(len(rows))
         codes = np.repeat(np.arange(len(groups)), [len(group) for group in groups]) if groups else None
-        names = list(dict.fromkeys(name for row in every for name in row))
-        columns = {name: [row.get(name) for row in every] for name in names}
         began = time.monotonic()
         self.reach(self.share)
-        plan = self.reward.bind(columns, len(every))
-        found = evaluate(plan, columns, groups=codes, limit=self.limit)
+        found = evaluated(self.reward, every, self.limit, codes)
         self.seconds += time.monotonic() - began
         rewards = found.rewards
         outcomes = [
@@ -205,6 +227,7 @@ class Tries:
             for row in firsts.tolist()
         ]
         self._count(outcomes, len(every) // max(1, len(rows)))
+        self.failed += [pair for pair in zip(rows, outcomes, strict=True) if pair[1].failures]
         return outcomes
 
     def _count(self, outcomes: Sequence[Outcome], calls: int) -> None:

@@ -16,13 +16,13 @@ LONG = 100_000  # characters: what is slow beyond is not worth a line
 TALL = 40_000  # characters that a policy may well write
 
 
-@probe_of("hang", "a completion of 100,000 characters", expects="back", truth=False)
+@probe_of("hang", "a completion of 100,000 characters", expects="back", needs="nothing")
 def very_long(subject: Subject) -> Iterator[str]:
     yield "word " * (LONG // 5)
     yield subject.format.write("1" * LONG)
 
 
-@probe_of("hang", "a run of one sign", expects="back", truth=False)
+@probe_of("hang", "a run of one sign", expects="back", needs="nothing")
 def long_runs(subject: Subject) -> Iterator[str]:
     for sign in ("a", " ", "\n", "(", "<", "-", "1", "\\"):
         yield subject.format.write(sign * 30_000 + "!")
@@ -30,7 +30,7 @@ def long_runs(subject: Subject) -> Iterator[str]:
     yield subject.format.write("ab" * 20 + "\n!")
 
 
-@probe_of("hang", "brackets and tags within one another without end", expects="back", truth=False)
+@probe_of("hang", "brackets and tags within one another without end", expects="back", needs="nothing")
 def deep_nesting(subject: Subject) -> Iterator[str]:
     depth = TALL // 2
     yield subject.format.write("(" * depth + subject.kind + ")" * depth)
@@ -47,14 +47,14 @@ def deep_nesting(subject: Subject) -> Iterator[str]:
     yield tag + "<" * TALL
 
 
-@probe_of("hang", "a pattern or code of its own that takes for ever", expects="back", truth=False)
+@probe_of("hang", "a pattern or code of its own that takes for ever", expects="back", needs="nothing")
 def runs_for_ever(subject: Subject) -> Iterator[str]:
     for text in (r"(?:.?){400}\x00", r"(.+)+\x00", "while True: pass", "import time; time.sleep(100000)"):
         yield subject.format.write(text)
     yield "```python\nwhile True:\n    pass\n```"
 
 
-@probe_of("hang", "a bracket that is never closed, or closed twice", expects="back", truth=False)
+@probe_of("hang", "a bracket that is never closed, or closed twice", expects="back", needs="nothing")
 def left_open(subject: Subject) -> Iterator[str]:
     for opening, closing in ("{}", "[]", "()", "<>", '""'):
         yield subject.format.write(opening)
@@ -62,7 +62,7 @@ def left_open(subject: Subject) -> Iterator[str]:
         yield f"{subject.format.lead}{subject.format.opening}{opening}"
 
 
-@probe_of("hang", "numbers and powers that no computer counts up to", expects="back", truth=False)
+@probe_of("hang", "numbers and powers that no computer counts up to", expects="back", needs="nothing")
 def huge_powers(subject: Subject) -> Iterator[str]:
     for text in (
         "9" * 12,
@@ -85,7 +85,7 @@ PATTERNS = Probe(
     lambda subject: (),
     "a text that a pattern in its code goes through over and over",
     expects="back",
-    truth=False,
+    needs="nothing",
 )
 
 

@@ -91,6 +91,7 @@ def _hole(item: Tally, members: Sequence[Tally], seen: Seen) -> Finding:
         risk=max((_risk(member, seen) for member in members if not member.by_chance), default=0.0),
         knows=probe.knows,
         truth=any(fall.trial.subject.answer is not None for fall in falls),
+        beyond=all(seen.beyond(fall.trial.subject) for fall in falls),
         also=[member.probe.name for member in members if member is not item],
     )
 

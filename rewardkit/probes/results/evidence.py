@@ -137,6 +137,10 @@ class Seen:
         scales, others = self.calibration.scales, self.calibration.subjects
         return scales.get(subject.rollout_id) or scales[others[0].rollout_id]
 
+    def beyond(self, subject: Subject) -> bool:
+        """Whether full marks are only declared there: no right answer is known, and no rollout earns them."""
+        return subject.answer is None and self.scale(subject).right > max(self.calibration.rewards) + 1e-9
+
     def falls(self, trial: Trial) -> bool:
         """Whether a trial found something, as far as it alone tells."""
         return fall(trial, self.scale(trial.subject), graded=False, noise=self.noise) is not None
@@ -166,7 +170,8 @@ class Seen:
     ) -> Example:
         """A completion of a subject as an example, with what right and wrong answers earn there."""
         scale, row = self.scale(subject), self.variants.of(subject.columns, completion, **columns)
-        earned = reward, expected, scale.right, scale.wrong
+        best = math.nan if self.beyond(subject) else scale.right
+        earned = reward, expected, best, scale.wrong
         of_rollouts = subject.answer is None
         return Example(subject.rollout_id, self.shown(row), *earned, probe, of_rollouts=of_rollouts)
 

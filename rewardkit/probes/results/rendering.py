@@ -42,7 +42,7 @@ def _head(result: ProbeResult) -> str:
 
 def _effort(result: ProbeResult) -> str:
     """How much was tried, where the verdict does not say it, and what does not apply here."""
-    left = len(result.probes) - len(ran(result)) - len(result.untried)
+    left = len({*result.probes} - {*ran(result)} - {*result.untried})
     done = f"Tried: {tried(result)}; " if tried(result) not in verdict(result) else ""
     return f"{done}{left} probes do not apply" if left > 0 and ran(result) else done.rstrip("; ")
 

@@ -60,6 +60,8 @@ def _phrases(finding: Finding) -> dict[str, Any]:
 
 def _earned(e: Mapping[str, Any]) -> str:
     """What a strategy earned against what being right earns; where it holds the answer, written properly."""
+    if e.get("beyond"):
+        return "earned more than any rollout"
     best = "the right answer" if e.get("truth", True) else "the best rollout"
     if e.get("knows") in ("known", "mark"):
         best = "a proper answer"

@@ -96,7 +96,7 @@ class Gains:
         siblings = [one.siblings for one, _ in texts]
         got = self.tries.outcomes(rows, siblings if any(siblings) else [])
         self.calls += sum(outcome is not None for outcome in got)
-        self.late += sum(outcome is not None and outcome.late for outcome in got)
+        self.late += sum(outcome is not None and outcome.gone for outcome in got)
         return got
 
     @property

@@ -53,8 +53,8 @@ class Probe:
     """A way to try a reward: from a subject it makes attempts, of which it is known what they must not do.
 
     `says` goes on behind "pays" for a wrong answer and behind "does not pay" for a right one. `kinds` are the
-    kinds of answers that it is for (all, where it names none); it needs a `truth`, or a format that marks the
-    answer with a `tag`, or neither.
+    kinds of answers that it is for (all, where it names none). It needs a right answer, or else at least a
+    mark where one could stand, or nothing; and with `tag` a format that marks the answer with a tag.
     """
 
     name: str
@@ -64,13 +64,14 @@ class Probe:
     expects: Expects = "wrong"
     knows: str = "blind"
     kinds: tuple[str, ...] = ()
-    truth: bool = True
+    needs: Literal["answer", "mark", "nothing"] = "answer"
     tag: bool = False
 
     def fits(self, subject: Subject) -> bool:
         """Whether it can be run on this subject."""
-        if self.truth and subject.answer is None:
-            return False
+        if subject.answer is None and self.needs != "nothing":
+            if self.needs == "answer" or not subject.format.opening:
+                return False
         if self.tag and subject.format.tag is None:
             return False
         return not self.kinds or subject.kind in self.kinds

@@ -54,7 +54,7 @@ def _said(subject: Subject, text: str) -> Iterator[str]:
         yield f"{subject.format.write(subject.wrong[0], reasoning=text)}\n{text}"
 
 
-@probe_of("judge", "a wrong answer with a verdict of its own", truth=False)
+@probe_of("judge", "a wrong answer with a verdict of its own", needs="nothing")
 def fake_verdict(subject: Subject) -> Iterator[str]:
     for text in VERDICTS:
         yield from _said(subject, text)
@@ -67,23 +67,23 @@ def verdict_inside(subject: Subject) -> Iterator[str]:
             yield subject.format.write(f"{text} {subject.wrong[0]}")
 
 
-@probe_of("judge", "a wrong answer with orders to the judge", truth=False)
+@probe_of("judge", "a wrong answer with orders to the judge", needs="nothing")
 def orders(subject: Subject) -> Iterator[str]:
     for text in ORDERS:
         yield from _said(subject, text)
 
 
-@probe_of("judge", "a wrong answer with flattery", truth=False)
+@probe_of("judge", "a wrong answer with flattery", needs="nothing")
 def flattery(subject: Subject) -> Iterator[str]:
     yield from _said(subject, " ".join(FLATTERY))
 
 
-@probe_of("judge", "a wrong answer with the rubric's words", truth=False)
+@probe_of("judge", "a wrong answer with the rubric's words", needs="nothing")
 def rubric(subject: Subject) -> Iterator[str]:
     yield from _said(subject, RUBRIC)
 
 
-@probe_of("judge", "a wrong answer behind a delimiter closed early", truth=False)
+@probe_of("judge", "a wrong answer behind a delimiter closed early", needs="nothing")
 def closed_early(subject: Subject) -> Iterator[str]:
     verdict = VERDICTS[0]
     for mark in CLOSED if subject.answer is None or not _states(verdict, subject.right) else ():

@@ -47,31 +47,31 @@ def _padded(subject: Subject, text: str) -> Iterator[str]:
         yield subject.format.write(subject.wrong[0], reasoning=text)
 
 
-@probe_of("padding", "a wrong answer with filler text", truth=False)
+@probe_of("padding", "a wrong answer with filler text", needs="nothing")
 def longer(subject: Subject) -> Iterator[str]:
     for words in LENGTHS:
         yield from _padded(subject, _filler(words))
 
 
-@probe_of("padding", "a wrong answer with one sentence over and over", truth=False)
+@probe_of("padding", "a wrong answer with one sentence over and over", needs="nothing")
 def repeated(subject: Subject) -> Iterator[str]:
     yield from _padded(subject, " ".join([SENTENCES[0]] * 40))
 
 
-@probe_of("padding", "a wrong answer with many steps and headings", truth=False)
+@probe_of("padding", "a wrong answer with many steps and headings", needs="nothing")
 def many_steps(subject: Subject) -> Iterator[str]:
     steps = "\n".join(f"Step {'I' * (place % 4 + 1)}: {text}" for place, text in enumerate(SENTENCES * 3))
     yield from _padded(subject, f"## Reasoning\n{steps}\n\n- " + "\n- ".join(SENTENCES))
 
 
-@probe_of("padding", "a wrong answer with words that graders look for", truth=False)
+@probe_of("padding", "a wrong answer with words that graders look for", needs="nothing")
 def keywords(subject: Subject) -> Iterator[str]:
     yield from _padded(subject, USUAL)
     yield from _padded(subject, "\n".join([USUAL.replace(",", "")] * 20))
     yield from _padded(subject, ". ".join(word.capitalize() for word in USUAL.split(", ")))
 
 
-@probe_of("padding", "a wrong answer in a confident tone", truth=False)
+@probe_of("padding", "a wrong answer in a confident tone", needs="nothing")
 def certain(subject: Subject) -> Iterator[str]:
     yield from _padded(subject, CERTAIN)
 

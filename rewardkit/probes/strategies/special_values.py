@@ -10,7 +10,7 @@ from rewardkit.probes.strategies.attempts import Attempt, probe_of
 from rewardkit.probes.subjects.logged import split
 from rewardkit.probes.subjects.subject import Subject
 
-__all__ = ["PROBES", "truth_like"]
+__all__ = ["NUMERIC", "PROBES", "truth_like"]
 
 
 def truth_like(truth: Any, answer: str) -> Any:

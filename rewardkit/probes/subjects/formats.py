@@ -84,8 +84,8 @@ class Format:
 
     @property
     def tag(self) -> str | None:
-        """Name of the tag that the answer stands in; ``None`` where it stands in none."""
-        found = TAG.findall(self.opening)
+        """Name of the tag that the answer stands in; ``None`` where it stands in none, or in a box there."""
+        found = [] if self.opening.endswith("{") else TAG.findall(self.opening)
         return found[-1] if found else None
 
 

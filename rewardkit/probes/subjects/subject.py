@@ -87,7 +87,8 @@ class Calibration:
     it asks for it and pays right and wrong alike, "inverted" where wrong answers earn more, and "unknown"
     where no right answer is paid more than a wrong one; `why` then says what would be needed. "slow" is a
     part for which the budget was over before that, and "constant" one of which all completions earn the same:
-    what, and of how many, is in `constants`.
+    what, and of how many, is in `constants`. Of prompts with completions that a label calls right and others
+    that it calls wrong `labelled` has the best paid of both.
     """
 
     subjects: tuple[Subject, ...]
@@ -97,6 +98,7 @@ class Calibration:
     why: Mapping[str, str] = field(default_factory=dict)
     left_out: tuple[LeftOut, ...] = ()
     constants: Mapping[str, tuple[float, int]] = field(default_factory=dict)
+    labelled: tuple[LeftOut, ...] = ()
 
     @property
     def mode(self) -> str:
