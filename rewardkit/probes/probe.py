@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from rewardkit.errors import RewardError, RolloutsError, did_you_mean
+from rewardkit.errors import RewardError, RolloutsError, did_you_mean, preview
 from rewardkit.findings import Finding, percent
 from rewardkit.judges.report import warn_of_calls
 from rewardkit.probes.contract.contract import contract
@@ -172,7 +174,8 @@ def probe(
     """
     check_reward(reward, "probe")
     warn_of_calls(reward)
-    _check_numbers(timeout=timeout, budget=budget, leakage=leakage, search=search)
+    _check(timeout=timeout, budget=budget, leakage=leakage, search=search, seed=seed, only=only)
+    _check(label=label, progress=progress)
     if not isinstance(rollouts, Rollouts):
         rollouts = load_rollouts(rollouts)
     if baseline is not None and not isinstance(baseline, Baseline):
@@ -342,22 +345,45 @@ class _Run:
 
 def _too_wild(noise: float) -> str:
     return (
-        f"the same completion earns {percent(noise)} of what being right adds more or less another time, so "
-        "that nothing can be told of what is paid; take chance out of the reward, or average it"
+        f"the same completion scored twice differs by up to {percent(noise)} of what being right adds, so that "
+        "nothing can be told of what is paid; take chance out of the reward, or average it"
     )
 
 
-def _check_numbers(*, timeout: float | None, budget: float, leakage: float, search: int) -> None:
-    """RewardError where one of the numbers is none that makes sense."""
-    checked: tuple[tuple[str, float, bool, str], ...] = (
-        ("timeout", timeout or 0, timeout is None or timeout > 0, "seconds above 0, or None"),
-        ("budget", budget, budget > 0, "seconds above 0"),
-        ("leakage", leakage, 0 <= leakage <= 1, "a share from 0 to 1"),
-        ("search", search, search >= 0, "a number of completions"),
-    )
-    for name, value, fits, wanted in checked:
-        if not fits:
-            raise RewardError(f"{name}={value!r} cannot be used for probing; give {wanted}")
+def _check(**given: Any) -> None:
+    """RewardError where an option is nothing that can be probed with."""
+    for name, value in given.items():
+        fits, wanted = WANTED[name]
+        if not fits(value):
+            raise RewardError(f"{name}={preview(value)} cannot be used for probing; give {wanted}")
+
+
+def _number(value: Any) -> float:
+    return float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 0
+
+
+def _names(value: Any) -> bool:
+    return isinstance(value, Sequence) and all(isinstance(one, str) for one in value)  # or one, of letters
+
+
+WANTED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "timeout": (lambda value: value is None or _number(value) > 0, "seconds above 0, or None"),
+    "budget": (lambda value: _number(value) > 0, "seconds above 0"),
+    "leakage": (lambda value: 0 <= _number(value) <= 1, "a share from 0 to 1"),
+    "search": (_whole, "a whole number of completions"),
+    "seed": (_whole, "a whole number from 0 on"),
+    "only": (
+        lambda value: value is None or _names(value),
+        "the name of a family or probe, or a list of them",
+    ),
+    "label": (lambda value: value is None or isinstance(value, str), "the name of a column"),
+    "progress": (lambda value: value is None or callable(value), "a function of the share that is done"),
+}
+"""Option -> whether a value fits, and what does."""
 
 
 CALIBRATED, TRIED, SEARCHED, HUNG = 0.15, 0.6, 0.85, 0.9

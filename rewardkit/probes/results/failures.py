@@ -210,7 +210,7 @@ def last_calls(
 def hangs(trials: Sequence[Trial], seen: Seen) -> Iterator[Finding]:
     """The first completion on which a call does not come back: one is enough.
 
-    A call that comes back after a while is slow, which is for information where no policy writes so much.
+    One that comes back after all is slow: a warning where a policy may write such a completion.
     """
     done = [trial for trial in trials if trial.tried]
     for trial in done:
@@ -223,11 +223,11 @@ def hangs(trials: Sequence[Trial], seen: Seen) -> Iterator[Finding]:
         late = re.search(rf"{LATE} ([\d.]+) s", reason)
         limit = float(late[1]) if late else math.nan
         took = _seconds(seen.reward, row, trial.subject, PATIENCE * limit) if late else math.inf
-        if length > LONGEST or (took < math.inf and length > WRITTEN):
-            told |= {"what": f"{trial.probe.says}, of {length:,} characters", "grave": "info"}
         if took < math.inf:
             kind = "slow"
-            told |= {"took": took}
+            told |= {"took": took, "grave": "warn"}
+        if length > (WRITTEN if kind == "slow" else LONGEST):
+            told |= {"what": f"{trial.probe.says}, of {length:,} characters", "grave": "info"}
         items = [Failure(trial.probe.name, row, outcome, reason)]
         yield _failing(kind, len(done), 1, items, seen, component=name, **told)
         return

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from rewardkit.probes.subjects.subject import Subject
 
-__all__ = ["EASE", "Attempt", "Expects", "Probe", "probe_of"]
+__all__ = ["BEATS", "EASE", "Attempt", "Expects", "Probe", "probe_of"]
 
 Expects = Literal["wrong", "right", "form", "mark", "more", "back"]
 """A wrong answer that must not gain; a right one that must not lose; a wrong one in marks that are none,
@@ -27,6 +27,9 @@ EASE: Mapping[str, float] = {
 """How easily a policy gets there, by what it has to know: nothing but the prompt (1), a few candidates of
 which one is right, how a parser errs, something near the answer, the answer itself and how a parser errs, or
 the answer alone. Our choice."""
+
+BEATS = 1.05
+"""Share of what being right adds from which what is wrong beats it: training leads there. Our choice."""
 
 
 @dataclass(frozen=True)

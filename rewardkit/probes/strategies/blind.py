@@ -60,7 +60,7 @@ def _together(told: tuple[str, ...], subject: Subject) -> Iterator[tuple[str, st
             yield joint.join(told), joint.join(reversed(told))
 
 
-@probe_of("nothing_there", "a part of the prompt as the answer", needs="mark")
+@probe_of("nothing_there", "a copied part of the prompt", needs="mark")
 def copied_from_prompt(subject: Subject) -> Iterator[str]:
     for text in dict.fromkeys(_parts(subject)):
         if not _is_right(text, subject):
@@ -82,7 +82,7 @@ def _parts(subject: Subject) -> Iterator[str]:
 
 @probe_of(
     "nothing_there",
-    "the longest part of the prompt as the answer",
+    "a copy of the longest part of the prompt",
     knows="copy",
     kinds=("text", "list", "json"),
     needs="mark",

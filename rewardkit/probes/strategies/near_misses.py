@@ -70,7 +70,7 @@ def _fewer_digits(value: Decimal) -> list[str]:
 
 
 def _more_letters(text: str) -> list[str]:
-    return [f"un{text}", f"{text}less"] if len(text) <= LONGEST and "\n" not in text else []
+    return [f"un{text}", f"{text}less"] if len(text) <= LONGEST and not re.search(r"[\n\d]", text) else []
 
 
 def _half(text: str) -> list[str]:
@@ -245,7 +245,7 @@ def other_order(subject: Subject) -> Iterator[str]:
 
 @probe_of(
     "near_misses",
-    "a list with a wrong item in the place of one, or behind them",
+    "a list with a wrong item, exchanged or added",
     knows="near",
     kinds=("list",),
 )

@@ -79,7 +79,8 @@ class _Chooser:
         count = 2 if self._slow else self.count
         drafted = list(islice(drafts(self.log, part), count))
         of_log = logged(self.log, part, count)
-        best = Best() if of_log else best_format(self.log, part, drafted, slow=self._slow)
+        alike = {draft.kind for _, draft in drafted or of_log} & {one.kind for _, one in of_log}
+        best = Best() if alike else best_format(self.log, part, drafted, slow=self._slow)
         written = [(place, with_format(draft, best.format)) for place, draft in drafted if best.format]
         if not best.paid(part):
             written += of_log
