@@ -106,22 +106,16 @@ class ProbeResult:
     @property
     def table(self) -> pd.DataFrame:
         """One row a finding: severity, code, family, component, part, rate, gain, n, sentence."""
+        names = "severity code family component part rate gain n sentence accepted".split()
         rows = [
-            {
-                "severity": item.severity,
-                "code": item.code,
-                "family": item.family,
-                "component": item.component,
-                "part": item.part,
-                "rate": item.evidence.get("value"),
-                "gain": item.evidence.get("gain"),
-                "n": item.n,
-                "sentence": item.sentence,
-                "accepted": item.accepted,
-            }
+            [
+                {"rate": item.evidence.get("value"), "gain": item.evidence.get("gain")}.get(
+                    name, getattr(item, name, None)
+                )
+                for name in names
+            ]
             for item in self.findings
         ]
-        names = "severity code family component part rate gain n sentence accepted".split()
         return pd.DataFrame(rows, columns=names, dtype=object)
 
     @property
@@ -142,6 +136,19 @@ class ProbeResult:
         }
 
 
+@contextmanager
+def _shallow() -> Iterator[None]:
+    """RolloutsError where rollouts hold what is nested too deeply to be copied or written."""
+    try:
+        yield
+    except RecursionError:
+        raise RolloutsError(
+            "a value of the rollouts is nested deeper than Python can copy; make the lists and objects in "
+            "their columns flatter, or write them as text"
+        ) from None
+
+
+@_shallow()
 @caught_prints()  # by attempts in their thousands; nobody is to read it
 def probe(
     reward: Reward,
@@ -345,7 +352,7 @@ class _Run:
 
 def _too_wild(noise: float) -> str:
     return (
-        f"the same completion scored twice differs by up to {percent(noise)} of what being right adds, so that "
+        f"the same completion scored twice differs by up to {percent(noise)} of what being right adds, so "
         "nothing can be told of what is paid; take chance out of the reward, or average it"
     )
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.errors import RolloutsError
 from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.calls import LATE
 from rewardkit.scoring.deadlines import UNTRIED, TimeLimit
@@ -69,17 +68,10 @@ class Outcome:
 
 
 def evaluated(reward: Reward, rows: Sequence[Row], limit: TimeLimit | None, groups: Any = None) -> Outcomes:
-    """What a reward gives for rows in one pass; `groups` are codes, (rows,). RolloutsError: too deep."""
-    columns = {
-        name: [row.get(name) for row in rows] for name in dict.fromkeys(name for row in rows for name in row)
-    }
-    try:
-        return evaluate(reward.bind(columns, len(rows)), columns, groups=groups, limit=limit)
-    except RecursionError:
-        raise RolloutsError(
-            "a value of the rollouts is nested deeper than Python can copy; make the lists and objects in "
-            "their columns flatter, or write them as text"
-        ) from None
+    """What a reward gives for rows in one pass; `groups` are codes, (rows,)."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    columns = {name: [row.get(name) for row in rows] for name in names}
+    return evaluate(reward.bind(columns, len(rows)), columns, groups=groups, limit=limit)
 
 
 @dataclass(frozen=True)

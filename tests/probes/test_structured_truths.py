@@ -470,3 +470,49 @@ def test_notation_within_the_mark_that_no_policy_writes_is_no_alarm():
     result = rk.probe(rk.Reward("r", components=[rk.Component("c", last_line, range=(-1, 1))]), sums())
     assert not result.alarms and result["loses_notation"][0].severity == "info"
     assert "a full stop behind the answer" in result["loses_notation"][0].sentence
+
+
+def said_word(completion: str, ground_truth: dict[str, str]) -> float:
+    """The answer, and a little for a word that belongs to the prompt."""
+    return 0.8 * (inside(completion) == ground_truth["is"]) + 0.2 * (ground_truth["word"] in completion)
+
+
+def test_the_mark_is_found_where_another_completion_says_the_same_for_a_little_less():
+    log = rows(
+        [
+            (
+                f"Where {place}?",
+                {"is": city, "word": word},
+                [f"<b>{word}</b>\n{text}" for text in tagged(city, "-")],
+            )
+            for place, (city, word) in enumerate(zip(CITIES, LABELS, strict=False))
+        ]
+    )
+    assert {subject.answer for subject in probed(said_word, log).calibration.subjects} <= {*CITIES}
+
+
+@pytest.mark.parametrize(("written", "severity"), [(1, "info"), (2, "warn")])
+def test_one_right_rollout_that_a_notation_loses_may_be_a_slip(written, severity):
+    log = sums()
+    for place, row in enumerate(log[: 4 * written : 4]):
+        log[4 * place + 2] = {**row, "completion": f"{row['completion']}."}
+    result = rk.probe(rk.Reward("r", components=[rk.Component("c", last_line, range=(-1, 1))]), log)
+    assert [item.severity for item in result["loses_notation"]] == [severity]
+
+
+def keys_as_said(completion: str, ground_truth: dict[str, Any]) -> float:
+    """The hole: what is said is compared, so that nothing said is right."""
+    found = as_object(completion)
+    return float(isinstance(found, dict) and all(ground_truth.get(key) == found[key] for key in found))
+
+
+@pytest.mark.parametrize(
+    ("score", "log", "code", "also"),
+    [
+        (keys_as_said, records, "empty_object", {"usual_answer", "one_key"}),
+        (recall, labels, "every_sibling", {"copied_from_prompt", "prompt_echo"}),
+    ],
+)
+def test_one_cause_is_one_finding(score, log, code, also):
+    (found,) = probed(score, log()).alarms
+    assert found.code == code and also <= {*found.evidence["also"]}

@@ -10,7 +10,7 @@ from rewardkit.probes.contract.constants import patterns_in
 from rewardkit.probes.strategies.attempts import Attempt, Probe, probe_of
 from rewardkit.probes.subjects.subject import Subject
 
-__all__ = ["PATTERNS", "PROBES", "of_patterns"]
+__all__ = ["PATTERNS", "of_patterns"]
 
 LONG = 100_000  # characters: what is slow beyond is not worth a line
 TALL = 40_000  # characters that a policy may well write
@@ -94,6 +94,3 @@ def of_patterns(functions: Iterable[Any], subject: Subject) -> Iterator[Attempt]
     for text in slow_texts(patterns_in(functions)):
         yield Attempt.of(text)
         yield Attempt.of(subject.format.write(text))
-
-
-PROBES = (PATTERNS, huge_powers, left_open, runs_for_ever, deep_nesting, long_runs, very_long)

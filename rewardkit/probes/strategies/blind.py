@@ -14,7 +14,7 @@ from rewardkit.probes.strategies.special_values import NUMERIC
 from rewardkit.probes.subjects.logged import split
 from rewardkit.probes.subjects.subject import Subject
 
-__all__ = ["PROBES"]
+__all__: list[str] = []
 
 MOST = 6  # parts of a prompt that are copied, answers that are listed
 USUAL = "0 1 yes no true false A none unsure unknown .* * {} []".split()
@@ -109,6 +109,3 @@ def usual_answer(subject: Subject) -> Iterator[str]:
     for text in USUAL if subject.kind in NUMERIC else [*USUAL, *SPECIAL]:
         if not _is_right(text, subject):
             yield subject.format.write(text)
-
-
-PROBES = (every_sibling, copied_from_prompt, copied_block, another_prompts, usual_answer)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from rewardkit.errors import InputError, did_you_mean
 from rewardkit.probes.contract import hang
@@ -21,18 +22,30 @@ from rewardkit.probes.strategies.attempts import Probe
 
 __all__ = ["FAMILIES", "PROBES", "chosen"]
 
-PROBES: tuple[Probe, ...] = (
-    *nothing_there.PROBES,
-    *blind.PROBES,
-    *listing.PROBES,
-    *near_misses.PROBES,
-    *special_values.PROBES,
-    *equivalents.PROBES,
-    *look_alikes.PROBES,
-    *padding.PROBES,
-    *judges.PROBES,
-    *hang.PROBES,
+MODULES = (
+    nothing_there,
+    blind,
+    listing,
+    near_misses,
+    special_values,
+    equivalents,
+    look_alikes,
+    padding,
+    judges,
+    hang,
 )
+
+
+def _probes(values: Iterable[Any]) -> Iterator[Probe]:
+    """The probes among what modules define, by themselves and in tuples."""
+    for value in values:
+        if isinstance(value, Probe):
+            yield value
+        elif isinstance(value, tuple):
+            yield from _probes(value)
+
+
+PROBES = tuple(probe for module in MODULES for probe in _probes(vars(module).values()))
 FAMILIES = ("calibration", *dict.fromkeys(probe.family for probe in PROBES), "search", "contract")
 
 

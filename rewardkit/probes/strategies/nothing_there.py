@@ -10,7 +10,7 @@ from typing import Any
 from rewardkit.probes.strategies.attempts import Attempt, probe_of
 from rewardkit.probes.subjects.subject import Subject
 
-__all__ = ["PROBES"]
+__all__: list[str] = []
 
 NOISE = "".join(map(chr, (0, 7, 27, 127, 160, 173, 8203, 8238, 65533))) + "§%&/=?*~#'|;:^°"
 
@@ -98,17 +98,3 @@ def example_echo(subject: Subject) -> Iterator[str | Attempt]:
             yield subject.format.write(shown)
             yield subject.prompt[: found.end()]
             return
-
-
-PROBES = (
-    empty,
-    white_space,
-    empty_answer,
-    empty_object,
-    empty_tags,
-    refusal,
-    constant_text,
-    random_bytes,
-    prompt_echo,
-    example_echo,
-)

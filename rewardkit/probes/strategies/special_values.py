@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from rewardkit.primitives.verify.numbers import as_decimal, read_number
-from rewardkit.probes.strategies.attempts import Attempt, probe_of
+from rewardkit.probes.strategies.attempts import Attempt, Probe, probe_of
 from rewardkit.probes.subjects.logged import split
 from rewardkit.probes.subjects.subject import Subject
 
-__all__ = ["NUMERIC", "PROBES", "truth_like"]
+__all__ = ["NUMERIC", "truth_like"]
 
 
 def truth_like(truth: Any, answer: str) -> Any:
@@ -39,25 +39,21 @@ def _instead(subject: Subject, *values: str) -> Iterator[str]:
 NUMERIC = ("number", "mathematics", "list")
 
 
-@probe_of("special_values", "'NaN' for an answer", kinds=NUMERIC)
-def not_a_number(subject: Subject) -> Iterator[str]:
-    yield from _instead(subject, "NaN", "nan", "-nan")
+def _value(name: str, says: str, *values: str, kinds: tuple[str, ...] = ()) -> Probe:
+    def build(subject: Subject) -> Iterator[str]:
+        yield from _instead(
+            subject, *(value for value in values if value.casefold() != subject.right.casefold())
+        )
+
+    return Probe(name, "special_values", build, says, kinds=kinds)
 
 
-@probe_of("special_values", "infinity for an answer", kinds=NUMERIC)
-def infinity(subject: Subject) -> Iterator[str]:
-    yield from _instead(subject, "Infinity", "inf", "-inf", "1e999", "-1e999")
-
-
-@probe_of("special_values", "a word for nothing")
-def nothing_named(subject: Subject) -> Iterator[str]:
-    if subject.right.casefold() not in ("none", "null", "n/a"):
-        yield from map(subject.format.write, ("None", "null", "N/A", "undefined"))
-
-
-@probe_of("special_values", "a number of thousands of digits", kinds=("number",))
-def many_digits(subject: Subject) -> Iterator[str]:
-    yield subject.format.write("9" * 5000)
+VALUES = (
+    _value("not_a_number", "'NaN' for an answer", "NaN", "nan", "-nan", kinds=NUMERIC),
+    _value("infinity", "infinity for an answer", "Infinity", "inf", "-inf", "1e999", "-1e999", kinds=NUMERIC),
+    _value("nothing_named", "a word for nothing", "None", "null", "N/A", "undefined"),
+    _value("many_digits", "a number of thousands of digits", "9" * 5000, kinds=("number",)),
+)
 
 
 def _held_against(subject: Subject, truth: str, *answers: str) -> Iterator[Attempt]:
@@ -102,16 +98,3 @@ def empty_truth(subject: Subject) -> Iterator[Attempt]:
         yield Attempt.of(subject.format.write(subject.right), ground_truth="")
         for text in ("", "I do not know."):
             yield Attempt.of(text, ground_truth="")
-
-
-PROBES = (
-    not_a_number,
-    infinity,
-    nothing_named,
-    many_digits,
-    zero_is_right,
-    nothing_for_zero,
-    negative_is_right,
-    sign_lost,
-    empty_truth,
-)
