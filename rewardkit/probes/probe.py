@@ -381,7 +381,7 @@ WANTED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "timeout": (lambda value: value is None or _number(value) > 0, "seconds above 0, or None"),
     "budget": (lambda value: _number(value) > 0, "seconds above 0"),
     "leakage": (lambda value: 0 <= _number(value) <= 1, "a share from 0 to 1"),
-    "search": (_whole, "a whole number of completions"),
+    "search": (_whole, "a number of completions, such as 400 or 0"),
     "seed": (_whole, "a whole number from 0 on"),
     "only": (
         lambda value: value is None or _names(value),

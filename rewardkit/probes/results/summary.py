@@ -12,7 +12,7 @@ from rewardkit.html.excerpts import one_line
 if TYPE_CHECKING:
     from rewardkit.probes.probe import ProbeResult
 
-__all__ = ["FAULTS", "alarms_in_words", "earnings", "kind_of_alarm", "ran", "tried", "verdict"]
+__all__ = ["FAULTS", "alarms_in_words", "earnings", "kind_of_alarm", "ran", "tried", "undecided", "verdict"]
 
 ALARMS = {
     "hole": "holes",
@@ -34,10 +34,15 @@ def verdict(result: ProbeResult) -> str:
         return "inconclusive: no prompt could be probed"
     elif result.untried:
         told = f"unfinished, as the budget was over: {told}"
-    elif {*result.calibration.modes.values()} <= {"unknown", "slow"}:
+    elif undecided(result):
         told = f"inconclusive, as no right answer is known: {told}"
     counts = {"for information": minor, "accepted": accepted}
     return "; ".join([told, *(f"{count} {name}" for name, count in counts.items() if count)])
+
+
+def undecided(result: ProbeResult) -> bool:
+    """Whether no part has a right answer that is known, nor one that needs none."""
+    return {*result.calibration.modes.values()} <= {"unknown", "slow"}
 
 
 def alarms_in_words(alarms: Sequence[Finding]) -> str:
