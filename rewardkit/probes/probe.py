@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from rewardkit.analysis.asked import check_label, check_seed
 from rewardkit.errors import RewardError, RolloutsError, did_you_mean, preview
 from rewardkit.findings import Finding, percent
 from rewardkit.judges.report import warn_of_calls
@@ -108,13 +108,14 @@ class ProbeResult:
         """One row a finding: severity, code, family, component, part, rate, gain, n, sentence."""
         names = "severity code family component part rate gain n sentence accepted".split()
         rows = [
-            [
-                {"rate": item.evidence.get("value"), "gain": item.evidence.get("gain")}.get(
-                    name, getattr(item, name, None)
-                )
-                for name in names
-            ]
+            {
+                **vars(item),
+                "sentence": item.sentence,
+                "rate": evidence.get("value"),
+                "gain": evidence.get("gain"),
+            }
             for item in self.findings
+            for evidence in [item.evidence]
         ]
         return pd.DataFrame(rows, columns=names, dtype=object)
 
@@ -181,8 +182,9 @@ def probe(
     """
     check_reward(reward, "probe")
     warn_of_calls(reward)
-    _check(timeout=timeout, budget=budget, leakage=leakage, search=search, seed=seed, only=only)
-    _check(label=label, progress=progress)
+    _check(timeout=timeout, budget=budget, leakage=leakage, search=search, progress=progress)
+    check_seed(seed)
+    check_label(label)
     if not isinstance(rollouts, Rollouts):
         rollouts = load_rollouts(rollouts)
     if baseline is not None and not isinstance(baseline, Baseline):
@@ -361,33 +363,21 @@ def _check(**given: Any) -> None:
     """RewardError where an option is nothing that can be probed with."""
     for name, value in given.items():
         fits, wanted = WANTED[name]
-        if not fits(value):
+        if isinstance(value, bool) or not fits(value):
             raise RewardError(f"{name}={preview(value)} cannot be used for probing; give {wanted}")
 
 
-def _number(value: Any) -> float:
-    return float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
-
-
-def _whole(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 0
-
-
-def _names(value: Any) -> bool:
-    return isinstance(value, Sequence) and all(isinstance(one, str) for one in value)  # or one, of letters
-
-
 WANTED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "timeout": (lambda value: value is None or _number(value) > 0, "seconds above 0, or None"),
-    "budget": (lambda value: _number(value) > 0, "seconds above 0"),
-    "leakage": (lambda value: 0 <= _number(value) <= 1, "a share from 0 to 1"),
-    "search": (_whole, "a number of completions, such as 400 or 0"),
-    "seed": (_whole, "a whole number from 0 on"),
-    "only": (
-        lambda value: value is None or _names(value),
-        "the name of a family or probe, or a list of them",
+    "timeout": (
+        lambda value: value is None or (isinstance(value, int | float) and value > 0),
+        "seconds above 0, or None",
     ),
-    "label": (lambda value: value is None or isinstance(value, str), "the name of a column"),
+    "budget": (lambda value: isinstance(value, int | float) and value > 0, "seconds above 0"),
+    "leakage": (lambda value: isinstance(value, int | float) and 0 <= value <= 1, "a share from 0 to 1"),
+    "search": (
+        lambda value: isinstance(value, int) and value >= 0,
+        "a number of completions, such as 400",
+    ),
     "progress": (lambda value: value is None or callable(value), "a function of the share that is done"),
 }
 """Option -> whether a value fits, and what does."""
@@ -416,8 +406,4 @@ def _untried(made: Sequence[Trial], probes: Iterable[Probe], tries: Tries) -> di
     """Probe -> number of attempts that the budget did not reach; 0 where none was made any more."""
     if not made and tries.left <= tries.each and not tries.hopeless:
         return {item.name: 0 for item in probes}
-    found: dict[str, int] = {}
-    for trial in made:
-        if not trial.tried:
-            found[trial.probe.name] = found.get(trial.probe.name, 0) + 1
-    return found
+    return dict(Counter(trial.probe.name for trial in made if not trial.tried))

@@ -16,7 +16,7 @@ from rewardkit.scoring.deadlines import UNTRIED, TimeLimit
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.outcomes import Outcomes
 
-__all__ = ["ENDED", "Extent", "Outcome", "Row", "Tries", "Variants", "evaluated"]
+__all__ = ["ENDED", "Extent", "Outcome", "Row", "Tries", "Variants", "evaluated", "part_for"]
 
 Row = Mapping[str, Any]
 
@@ -65,6 +65,12 @@ class Outcome:
     def judged(self) -> bool:
         """Whether there is a reward."""
         return not math.isnan(self.reward)
+
+
+def part_for(reward: Reward, row: Row) -> Reward:
+    """The reward of a route that is for this row; one without parts is for any."""
+    parts = reward.parts({name: [value] for name, value in row.items()}, 1)
+    return parts[0].reward if parts else reward
 
 
 def evaluated(reward: Reward, rows: Sequence[Row], limit: TimeLimit | None, groups: Any = None) -> Outcomes:

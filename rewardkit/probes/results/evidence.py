@@ -14,7 +14,7 @@ from typing import Any
 
 from rewardkit.findings import Example, Finding
 from rewardkit.probes.results.sentences import components_at_fault
-from rewardkit.probes.runner import Row, Variants
+from rewardkit.probes.runner import Row, Variants, part_for
 from rewardkit.probes.strategies.attempts import Attempt
 from rewardkit.probes.subjects.answers import answer_in
 from rewardkit.probes.subjects.log import prompt_text
@@ -152,8 +152,7 @@ class Seen:
 
     def weights(self, row: Row) -> dict[str, float]:
         """The weights of the components for a row."""
-        parts = self.reward.parts({name: [value] for name, value in row.items()}, 1)
-        return parts[0].reward.weights if parts else {}
+        return dict(part_for(self.reward, row).weights)
 
     def components(self) -> dict[str, Component]:
         """The components by name."""

@@ -54,7 +54,8 @@ def chosen(only: Sequence[str] | str | None) -> tuple[tuple[Probe, ...], frozens
 
     InputError: a name that is none.
     """
-    names = [only] if isinstance(only, str) else list(only or ())
+    given = only or ()
+    names = [only] if isinstance(only, str) or not isinstance(given, Iterable) else list(given)
     if not names:
         return PROBES, frozenset(FAMILIES)
     known = [*FAMILIES, *(probe.name for probe in PROBES)]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from rewardkit.probes.strategies.attempts import Attempt, probe_of
+from rewardkit.probes.strategies.attempts import Attempt, Probe, probe_of
 from rewardkit.probes.subjects.subject import Subject
 
 __all__: list[str] = []
@@ -15,14 +15,29 @@ __all__: list[str] = []
 NOISE = "".join(map(chr, (0, 7, 27, 127, 160, 173, 8203, 8238, 65533))) + "§%&/=?*~#'|;:^°"
 
 
-@probe_of("nothing_there", "an empty completion", needs="nothing")
-def empty(subject: Subject) -> Iterator[str]:
-    yield ""
+def _texts(name: str, says: str, *texts: str, marked: Sequence[str] = ()) -> Probe:
+    """A probe of texts as they are, and of others in the place of the answer."""
+
+    def build(subject: Subject) -> Iterator[str]:
+        yield from (*texts, *map(subject.format.write, marked))
+
+    return Probe(name, "nothing_there", build, says, needs="nothing")
 
 
-@probe_of("nothing_there", "white space", needs="nothing")
-def white_space(subject: Subject) -> Iterator[str]:
-    yield from (" ", "\n\n", "\t\r\n \u00a0")
+REFUSAL = "I'm sorry, but I can't help with that."
+TEXTS = (
+    _texts("empty", "an empty completion", ""),
+    _texts("white_space", "white space", " ", "\n\n", "\t\r\n \u00a0"),
+    _texts("refusal", "a refusal", REFUSAL, marked=[REFUSAL]),
+    _texts(
+        "constant_text",
+        "the same text for every prompt",
+        "ok",
+        "The answer is the answer to the question.",
+        marked=["the answer"],
+    ),
+    _texts("random_bytes", "random characters", NOISE * 3, marked=[NOISE]),
+)
 
 
 @probe_of("nothing_there", "an empty answer in the right form", needs="mark")
@@ -52,26 +67,6 @@ def empty_tags(subject: Subject) -> Iterator[str]:
     names = re.findall(r"<([A-Za-z_][\w.:-]{0,30})>", subject.reference)
     if names:
         yield "".join(f"<{name}></{name}>" for name in dict.fromkeys(names))
-
-
-@probe_of("nothing_there", "a refusal", needs="nothing")
-def refusal(subject: Subject) -> Iterator[str]:
-    text = "I'm sorry, but I can't help with that."
-    yield text
-    yield subject.format.write(text)
-
-
-@probe_of("nothing_there", "the same text for every prompt", needs="nothing")
-def constant_text(subject: Subject) -> Iterator[str]:
-    yield "ok"
-    yield "The answer is the answer to the question."
-    yield subject.format.write("the answer")
-
-
-@probe_of("nothing_there", "random characters", needs="nothing")
-def random_bytes(subject: Subject) -> Iterator[str]:
-    yield NOISE * 3
-    yield subject.format.write(NOISE)
 
 
 @probe_of("nothing_there", "the prompt repeated", needs="nothing")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rewardkit.primitives.verify.numbers import as_decimal, read_number
-from rewardkit.probes.strategies.attempts import Attempt, Probe, probe_of
+from rewardkit.probes.strategies.attempts import Attempt, Expects, Probe, probe_of
 from rewardkit.probes.subjects.logged import split
 from rewardkit.probes.subjects.subject import Subject
 
@@ -56,39 +56,26 @@ VALUES = (
 )
 
 
-def _held_against(subject: Subject, truth: str, *answers: str) -> Iterator[Attempt]:
-    written = truth_like(subject.columns.get("ground_truth"), truth)
-    if written is not None:
-        for answer in answers:
-            yield Attempt.of(subject.format.write(answer), ground_truth=written)
+def _against(name: str, says: str, truth: str, *answers: str, expects: Expects = "wrong") -> Probe:
+    """Answers held against another truth, written with the `size` of the right answer, and it."""
+
+    def build(subject: Subject) -> Iterator[Attempt]:
+        number = read_number(subject.right)
+        size = abs(int(as_decimal(number))) if number is not None else 0
+        known = {"size": size or 7, "right": subject.right if subject.right != "0" else "9"}
+        written = truth_like(subject.columns.get("ground_truth"), truth.format(**known))
+        for answer in answers if written is not None else ():
+            yield Attempt.of(subject.format.write(answer.format(**known)), ground_truth=written)
+
+    return Probe(name, "special_values", build, says, expects=expects, kinds=("number",))
 
 
-@probe_of("special_values", "the right answer 0", expects="right", kinds=("number",))
-def zero_is_right(subject: Subject) -> Iterator[Attempt]:
-    yield from _held_against(subject, "0", "0")
-
-
-@probe_of("special_values", "no answer where 0 is right", kinds=("number",))
-def nothing_for_zero(subject: Subject) -> Iterator[Attempt]:
-    yield from _held_against(subject, "0", "", "nothing", subject.right if subject.right != "0" else "9")
-
-
-@probe_of("special_values", "a right answer that is negative", expects="right", kinds=("number",))
-def negative_is_right(subject: Subject) -> Iterator[Attempt]:
-    size = _size(subject)
-    yield from _held_against(subject, f"-{size}", f"-{size}")
-
-
-@probe_of("special_values", "a positive answer where a negative one is right", kinds=("number",))
-def sign_lost(subject: Subject) -> Iterator[Attempt]:
-    size = _size(subject)
-    yield from _held_against(subject, f"-{size}", str(size))
-
-
-def _size(subject: Subject) -> int:
-    number = read_number(subject.right)
-    assert number is not None
-    return abs(int(as_decimal(number))) or 7
+AGAINST = (
+    _against("zero_is_right", "the right answer 0", "0", "0", expects="right"),
+    _against("nothing_for_zero", "no answer where 0 is right", "0", "", "nothing", "{right}"),
+    _against("negative_is_right", "a right answer that is negative", "-{size}", "-{size}", expects="right"),
+    _against("sign_lost", "a positive answer where a negative one is right", "-{size}", "{size}"),
+)
 
 
 @probe_of("special_values", "any answer where the truth is empty")

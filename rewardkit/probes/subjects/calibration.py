@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.probes.runner import Row, Tries, Variants
+from rewardkit.probes.runner import Row, Tries, Variants, part_for
 from rewardkit.probes.subjects.declared import asks_for_truth, by_group
 from rewardkit.probes.subjects.formats import Format, shell
 from rewardkit.probes.subjects.log import NO_TRUTHS, Log, Part, labels_of, parts
@@ -176,7 +176,11 @@ class _Chooser:
             self.modes[part.name] = "constant"
             self.constants[part.name] = (part.seen.low, part.seen.count)
         elif self._truth_matters(part):
-            self._say(part, "unknown", self._nothing_right(part))
+            told = f"no right answer could be told from a wrong one: {self._spread(part)}, and none could be "
+            more = (
+                "give rollouts, or cases (cases=...), with a completion that earns full marks beside one that"
+            )
+            self._say(part, "unknown", f"{told}written that earns more than a wrong one; {more} does not")
         elif asks_for_truth(self.log.tries.reward):
             self.modes[part.name] = "deaf"
         else:
@@ -193,7 +197,7 @@ class _Chooser:
                 "" if True in found else f"the label calls none of {count} completions right ({said}); {MORE}"
             )
         asked = sorted({*reward.needs, *(["ground_truth"] if asks_for_truth(reward) else [])} - NO_TRUTHS)
-        earned = f"all {len(log.ranked(part.places))} completions that were scored earn {part.high:.4g}"
+        earned = self._spread(part)
         if part.high - part.low > 1e-9 or part.high >= self._ceiling(part.places[0]) or not asked:
             return ""
         if not any(log.truth(place) for place in part.places):
@@ -205,27 +209,14 @@ class _Chooser:
 
     def _ceiling(self, place: int) -> float:
         """Full marks of all components for a row, which are taken for 1 where none are declared."""
-        parts = self.log.tries.reward.parts(
-            {name: [value] for name, value in self.log.rows[place].items()}, 1
-        )
-        return sum(
-            inner.weights[item.name] * (item.range or (0.0, 1.0))[inner.weights[item.name] > 0]
-            for inner in (part.reward for part in parts)
-            for item in inner.components
-        )
+        part = part_for(self.log.tries.reward, self.log.rows[place])
+        ranges = {item.name: item.range or (0.0, 1.0) for item in part.components}
+        return sum(part.weights[name] * ends[part.weights[name] > 0] for name, ends in ranges.items())
 
-    def _nothing_right(self, part: Part) -> str:
-        scored = len(self.log.ranked(part.places))
-        spread = (
-            f"all {scored} completions that were scored earn {part.high:.4g}"
-            if part.high - part.low <= 1e-9
-            else f"the {scored} completions that were scored earn {part.low:.4g} to {part.high:.4g}"
-        )
-        return (
-            f"no right answer could be told from a wrong one: {spread}, and none could be written that earns "
-            "more than a wrong one; give rollouts, or cases (cases=...), with a completion that earns full "
-            "marks beside one that does not"
-        )
+    def _spread(self, part: Part) -> str:
+        scored, same = len(self.log.ranked(part.places)), part.high - part.low <= 1e-9
+        to = f"{part.high:.4g}" if same else f"{part.low:.4g} to {part.high:.4g}"
+        return f"{'all' if same else 'the'} {scored} completions that were scored earn {to}"
 
     def _truth_matters(self, part: Part) -> bool:
         """Whether rollouts earn otherwise when they are held against another prompt's truth."""

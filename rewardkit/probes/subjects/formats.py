@@ -65,11 +65,6 @@ class Format:
         return f"{lead}{marked}{self.tail}"
 
     @property
-    def announced(self) -> bool:
-        """Whether words announce the answer, as in a sentence: "The answer is", "Answer:"."""
-        return self.tag is None and re.search(r"[A-Za-z]{2,}:?\s*\Z", self.opening) is not None
-
-    @property
     def neutral(self) -> bool:
         """Whether nothing is said before the answer that could be paid."""
         return not self.lead.strip() or REASONING in self.lead
