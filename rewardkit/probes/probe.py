@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -106,18 +107,12 @@ class ProbeResult:
     @property
     def table(self) -> pd.DataFrame:
         """One row a finding: severity, code, family, component, part, rate, gain, n, sentence."""
-        names = "severity code family component part rate gain n sentence accepted".split()
-        rows = [
-            {
-                **vars(item),
-                "sentence": item.sentence,
-                "rate": evidence.get("value"),
-                "gain": evidence.get("gain"),
-            }
-            for item in self.findings
-            for evidence in [item.evidence]
-        ]
-        return pd.DataFrame(rows, columns=names, dtype=object)
+        names = "severity code family component part n sentence accepted".split()
+        table = pd.DataFrame(map(attrgetter(*names), self.findings), columns=names, dtype=object)
+        for place, (name, key) in enumerate((("rate", "value"), ("gain", "gain")), 5):
+            values = [item.evidence.get(key) for item in self.findings]
+            table.insert(place, name, pd.Series(values, dtype=object))
+        return table
 
     @property
     def cases(self) -> list[dict[str, Any]]:
@@ -198,7 +193,8 @@ def probe(
             f"there is no column {label!r} to be the label; the rollouts have {list(rollouts.table.columns)}"
             f"{did_you_mean(label, map(str, rollouts.table.columns))}"
         )
-    run = _Run(reward, Variants(rollouts.mapping), probes, families, timeout, seed, _special(rollouts))
+    truths = frozenset(map(special, rollouts.columns().get("ground_truth", [])))
+    run = _Run(reward, Variants(rollouts.mapping), probes, families, timeout, seed, truths)
     with time_limit(None if run.unsendable else timeout, patience=PATIENCE) as limit:
         tries = run.tries = Tries(reward, limit, budget, progress=progress)
         calibration = calibrate(tries, rollouts, run.variants, label=label, seed=seed)
@@ -395,11 +391,6 @@ def _graded(made: Iterable[Trial], calibration: Calibration, *, always: bool) ->
             if 0.05 < calibration.scales[trial.subject.rollout_id].gain(trial.reward) < 0.95:
                 parts.add(trial.subject.part)
     return {subject.rollout_id: always or subject.part in parts for subject in calibration.subjects}
-
-
-def _special(rollouts: Rollouts) -> frozenset[str]:
-    """What kinds of special truths the rollouts have."""
-    return frozenset(map(special, rollouts.columns().get("ground_truth", [])))
 
 
 def _untried(made: Sequence[Trial], probes: Iterable[Probe], tries: Tries) -> dict[str, int]:

@@ -16,7 +16,7 @@ from rewardkit.scoring.deadlines import UNTRIED, TimeLimit
 from rewardkit.scoring.evaluate import evaluate
 from rewardkit.scoring.outcomes import Outcomes
 
-__all__ = ["ENDED", "Extent", "Outcome", "Row", "Tries", "Variants", "evaluated", "part_for"]
+__all__ = ["ENDED", "Outcome", "Row", "Tries", "Variants", "evaluated", "part_for", "same"]
 
 Row = Mapping[str, Any]
 
@@ -105,23 +105,9 @@ def _said(turn: Any, completion: str) -> dict[str, Any]:
     return {**(turn if isinstance(turn, dict) else {"role": "assistant"}), "content": completion}
 
 
-@dataclass(eq=False)
-class Extent:
-    """The lowest and highest of some rewards, `count` of them."""
-
-    low: float = math.inf
-    high: float = -math.inf
-    count: int = 0
-
-    def take(self, reward: float) -> None:
-        """Widen it to hold this one."""
-        self.count += 1
-        self.low, self.high = min(self.low, reward), max(self.high, reward)
-
-    @property
-    def constant(self) -> bool:
-        """Whether there are none, or all are the same."""
-        return self.high - self.low <= 1e-9
+def same(rewards: Sequence[float]) -> bool:
+    """Whether there are none, or all are the same."""
+    return max(rewards, default=0.0) - min(rewards, default=0.0) <= 1e-9
 
 
 @dataclass(eq=False)
@@ -129,7 +115,7 @@ class Tries:
     """A reward to be tried: `calls` so far, and whether there is time `left` of `budget` seconds.
 
     `late` of them did not come back, `failed` are rows of which a component failed, with what they got;
-    `extent` is what all rewards lie between. `progress` is told the `share`
+    `rewards` is what all others got. `progress` is told the `share`
     of all the work that is done, now and then, and says whether to go on: if not, no time is left. The budget
     counts from behind the first rows on, with which processes start.
     """
@@ -140,7 +126,7 @@ class Tries:
     calls: int = 0
     late: int = 0
     failed: list[tuple[Row, Outcome]] = field(default_factory=list)
-    extent: Extent = field(default_factory=Extent)
+    rewards: list[float] = field(default_factory=list)
     seconds: float = 0.0
     progress: Callable[[float], bool] | None = None
     share: float = 0.0
@@ -236,6 +222,4 @@ class Tries:
             self._first_calls, self._first_seconds = self.calls, self.seconds
             self._began = time.monotonic()
         self.late += calls * sum(outcome.late for outcome in outcomes)
-        for outcome in outcomes:
-            if outcome.judged:
-                self.extent.take(outcome.reward)
+        self.rewards += [outcome.reward for outcome in outcomes if outcome.judged]

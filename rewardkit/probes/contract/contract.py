@@ -14,7 +14,7 @@ import numpy as np
 
 from rewardkit.findings import Example, Finding
 from rewardkit.probes.contract.watching import CHANGED, NAN, rewritten, varied, watching
-from rewardkit.probes.results.evidence import finding
+from rewardkit.probes.results.evidence import finding, row_example
 from rewardkit.probes.results.sentences import most
 from rewardkit.probes.runner import Row, Tries, evaluated
 from rewardkit.probes.subjects.declared import by_group
@@ -212,8 +212,7 @@ class Batches:
 
 
 def _example(row: Row, earned: float, said: str) -> Example:
-    shown = {name: row[name] for name in ("completion", "ground_truth") if name in row}
-    return Example(row.get("rollout_id"), shown, earned, None, probe="contract", said=said)
+    return row_example(row, earned, "contract", said)
 
 
 def _same(first: Sequence[float], second: Sequence[float]) -> bool:

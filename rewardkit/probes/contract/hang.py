@@ -7,7 +7,7 @@ from typing import Any
 
 from rewardkit.probes.contract.backtracking import slow_texts
 from rewardkit.probes.contract.constants import patterns_in
-from rewardkit.probes.strategies.attempts import Attempt, Probe, probe_of
+from rewardkit.probes.strategies.attempts import Attempt, Probe, of_texts, probe_of
 from rewardkit.probes.subjects.subject import Subject
 
 __all__ = ["PATTERNS", "of_patterns"]
@@ -22,12 +22,23 @@ def very_long(subject: Subject) -> Iterator[str]:
     yield subject.format.write("1" * LONG)
 
 
-@probe_of("hang", "a run of one sign", expects="back", needs="nothing")
-def long_runs(subject: Subject) -> Iterator[str]:
-    for sign in ("a", " ", "\n", "(", "<", "-", "1", "\\"):
-        yield subject.format.write(sign * 30_000 + "!")
-    yield subject.format.write("a" * 30 + "!")
-    yield subject.format.write("ab" * 20 + "\n!")
+_marked = of_texts(
+    "hang", lambda subject, text: [subject.format.write(text)], expects="back", needs="nothing"
+)
+MARKED = (
+    _marked(
+        "huge_powers",
+        "numbers and powers that no computer counts up to",
+        *("9" * 12, "9" * 18, "-1" + "0" * 15, "9**9**9", "10^10^10^10", "9^{9^{9^{9}}}", "99999999!"),
+        *("1e999999999", "2**10000000000", "10**-99999999"),
+    ),
+    _marked(
+        "long_runs",
+        "a run of one sign",
+        *(sign * 30_000 + "!" for sign in ("a", " ", "\n", "(", "<", "-", "1", "\\")),
+        *("a" * 30 + "!", "ab" * 20 + "\n!"),
+    ),
+)
 
 
 @probe_of("hang", "brackets and tags within one another without end", expects="back", needs="nothing")
@@ -60,23 +71,6 @@ def left_open(subject: Subject) -> Iterator[str]:
         yield subject.format.write(opening)
         yield subject.format.write(f"{opening}1{closing}{closing}")
         yield f"{subject.format.lead}{subject.format.opening}{opening}"
-
-
-@probe_of("hang", "numbers and powers that no computer counts up to", expects="back", needs="nothing")
-def huge_powers(subject: Subject) -> Iterator[str]:
-    for text in (
-        "9" * 12,
-        "9" * 18,
-        "-1" + "0" * 15,
-        "9**9**9",
-        "10^10^10^10",
-        "9^{9^{9^{9}}}",
-        "99999999!",
-        "1e999999999",
-        "2**10000000000",
-        "10**-99999999",
-    ):
-        yield subject.format.write(text)
 
 
 PATTERNS = Probe(

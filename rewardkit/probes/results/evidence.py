@@ -24,7 +24,7 @@ from rewardkit.probes.verdicts import Fall, Range, allowed, fall, severity, wils
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.reward import Reward
 
-__all__ = ["EXAMPLES", "Seen", "component_of", "example_of", "finding", "merged", "special"]
+__all__ = ["EXAMPLES", "Seen", "component_of", "example_of", "finding", "merged", "row_example", "special"]
 
 EXAMPLES = 3
 
@@ -54,6 +54,13 @@ def finding(
     counts |= evidence
     level, shown = grave or severity(counts["risk"]), tuple(islice(examples, EXAMPLES))
     return Finding(code, level, component, counts, tried, threshold, (), (), part, family, shown)
+
+
+def row_example(row: Row, earned: float, probe: str, said: str, shown: Row | None = None) -> Example:
+    """A row of which only what it got is known, as an example with the columns that are `shown`."""
+    usual = {name: row[name] for name in ("completion", "ground_truth") if name in row}
+    columns = usual if shown is None else shown
+    return Example(row.get("rollout_id"), columns, earned, None, probe=probe, said=said)
 
 
 def merged(findings: Iterable[Finding], parts: Sequence[str]) -> list[Finding]:

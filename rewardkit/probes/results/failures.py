@@ -12,9 +12,9 @@ from typing import Any
 
 from rewardkit.findings import Example, Finding
 from rewardkit.probes.contract.hang import PATTERNS, of_patterns
-from rewardkit.probes.results.evidence import Seen, finding
+from rewardkit.probes.results.evidence import Seen, finding, row_example
 from rewardkit.probes.results.sentences import LONGEST
-from rewardkit.probes.runner import ENDED, FOREVER, Outcome, Row, Tries, Variants
+from rewardkit.probes.runner import ENDED, FOREVER, Outcome, Row, Tries, Variants, same
 from rewardkit.probes.strategies.attempts import Probe
 from rewardkit.probes.subjects.formats import shell
 from rewardkit.probes.subjects.subject import Calibration, Subject
@@ -62,10 +62,9 @@ class Failure:
         """The type of the error, or what else its reason begins with."""
         return _short(self.reason.partition(":")[0])
 
-    def example(self, shown: Row) -> Example:
-        """It as an example with these columns."""
-        earned, said = self.outcome.reward, _short(self.reason)
-        return Example(self.row.get("rollout_id"), shown, earned, None, probe=self.probe, said=said)
+    def example(self, shown: Row | None = None) -> Example:
+        """It as an example with these columns, or the usual ones."""
+        return row_example(self.row, self.outcome.reward, self.probe, _short(self.reason), shown)
 
 
 def _kind(reason: str) -> str:
@@ -92,8 +91,8 @@ def whole(calibration: Calibration, tries: Tries) -> Iterator[Finding]:
         code = ALWAYS.get(kind, kind) if failed else "always_abstains"
         family = "calibration" if code.startswith("always") else "contract"
         yield _of_all(code, family, len(outcomes), calibration, reason=_short(reason))
-    elif tries.extent.constant and not failed and not {"slow", "unknown"} & {*calibration.modes.values()}:
-        count = tries.extent.count
+    elif same(tries.rewards) and not failed and not {"slow", "unknown"} & {*calibration.modes.values()}:
+        count = len(tries.rewards)
         figures = {"value": calibration.rewards[0], "unjudged": tries.calls - count}
         yield _of_all("constant", "calibration", count, calibration, **figures)
     elif calibration.mode in WRONG_MODES:
@@ -104,8 +103,7 @@ def _of_all(code: str, family: str, tried: int, calibration: Calibration, **evid
     """A finding that the first rollout shows as any other would."""
     row, outcome = calibration.pool[0]
     first = Failure(code, row, outcome, next(iter(outcome.errors.values()), ""))
-    shown = {name: row[name] for name in ("completion", "ground_truth") if name in row}
-    return finding(code, family, tried, grave="high", examples=[first.example(shown)], **evidence)
+    return finding(code, family, tried, grave="high", examples=[first.example()], **evidence)
 
 
 def of_parts(calibration: Calibration, calls: int) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from rewardkit.probes.subjects.subject import Subject
 
-__all__ = ["BEATS", "EASE", "Attempt", "Expects", "Probe", "probe_of"]
+__all__ = ["BEATS", "EASE", "Attempt", "Expects", "Probe", "of_texts", "probe_of"]
 
 Expects = Literal["wrong", "right", "form", "mark", "more", "back"]
 """A wrong answer that must not gain; a right one that must not lose; a wrong one in marks that are none,
@@ -90,5 +90,19 @@ def probe_of(family: str, says: str, **options: Any) -> Callable[[Build], Probe]
 
     def made(build: Build) -> Probe:
         return Probe(build.__name__, family, build, says, **options)
+
+    return made
+
+
+def of_texts(
+    family: str, put: Callable[[Subject, str], Iterable[str]], **options: Any
+) -> Callable[..., Probe]:
+    """What makes a probe of its name, what it says, and texts, each of which is `put` into completions."""
+
+    def made(name: str, says: str, *texts: str, **more: Any) -> Probe:
+        def build(subject: Subject) -> Iterable[str]:
+            return [completion for text in texts for completion in put(subject, text)]
+
+        return Probe(name, family, build, says, **options, **more)
 
     return made

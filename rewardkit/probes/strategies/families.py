@@ -22,18 +22,8 @@ from rewardkit.probes.strategies.attempts import Probe
 
 __all__ = ["FAMILIES", "PROBES", "chosen"]
 
-MODULES = (
-    nothing_there,
-    blind,
-    listing,
-    near_misses,
-    special_values,
-    equivalents,
-    look_alikes,
-    padding,
-    judges,
-    hang,
-)
+ANSWERS = (nothing_there, blind, listing, near_misses, special_values, equivalents, look_alikes)
+MODULES = (*ANSWERS, padding, judges, hang)
 
 
 def _probes(values: Iterable[Any]) -> Iterator[Probe]:
@@ -66,9 +56,4 @@ def chosen(only: Sequence[str] | str | None) -> tuple[tuple[Probe, ...], frozens
                 f"{', '.join(FAMILIES)}"
             )
     some = tuple(probe for probe in PROBES if probe.name in names or probe.family in names)
-    return some, frozenset(_families(names, some))
-
-
-def _families(names: Iterable[str], some: Iterable[Probe]) -> Iterable[str]:
-    yield from (name for name in names if name in FAMILIES)
-    yield from (probe.family for probe in some)
+    return some, frozenset([*(name for name in names if name in FAMILIES), *(probe.family for probe in some)])

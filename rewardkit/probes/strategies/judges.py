@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from decimal import Decimal
 
 from rewardkit.judges.attacks import FLATTERY, ORDERS, RUBRIC
 from rewardkit.primitives.verify.numbers import as_decimal, read_number
-from rewardkit.probes.strategies.attempts import Probe, probe_of
+from rewardkit.probes.strategies.attempts import of_texts, probe_of
 from rewardkit.probes.subjects.subject import Subject
 
 __all__: list[str] = []
@@ -54,19 +54,12 @@ def _said(subject: Subject, text: str) -> Iterator[str]:
         yield f"{subject.format.write(subject.wrong[0], reasoning=text)}\n{text}"
 
 
-def _saying(name: str, says: str, texts: Iterable[str]) -> Probe:
-    def build(subject: Subject) -> Iterator[str]:
-        for text in texts:
-            yield from _said(subject, text)
-
-    return Probe(name, "judge", build, says, needs="nothing")
-
-
+_saying = of_texts("judge", _said, needs="nothing")
 SAYING = (
-    _saying("fake_verdict", "a wrong answer with a verdict of its own", VERDICTS),
-    _saying("orders", "a wrong answer with orders to the judge", ORDERS),
-    _saying("flattery", "a wrong answer with flattery", [" ".join(FLATTERY)]),
-    _saying("rubric", "a wrong answer with the rubric's words", [RUBRIC]),
+    _saying("fake_verdict", "a wrong answer with a verdict of its own", *VERDICTS),
+    _saying("orders", "a wrong answer with orders to the judge", *ORDERS),
+    _saying("flattery", "a wrong answer with flattery", " ".join(FLATTERY)),
+    _saying("rubric", "a wrong answer with the rubric's words", RUBRIC),
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from rewardkit.probes.strategies.attempts import Attempt, Probe, probe_of
+from rewardkit.probes.strategies.attempts import Attempt, of_texts, probe_of
 from rewardkit.probes.subjects.subject import Subject
 
 __all__ = ["filler"]
@@ -55,14 +55,7 @@ WORDS = (
 )
 
 
-def _padding(name: str, says: str, *texts: str) -> Probe:
-    def build(subject: Subject) -> Iterator[str]:
-        for text in texts:
-            yield from _padded(subject, text)
-
-    return Probe(name, "padding", build, says, needs="nothing")
-
-
+_padding = of_texts("padding", _padded, needs="nothing")
 PADDED = (
     _padding("longer", "a wrong answer with filler text", *map(filler, LENGTHS)),
     _padding("repeated", "a wrong answer with one sentence over and over", " ".join([SENTENCES[0]] * 40)),

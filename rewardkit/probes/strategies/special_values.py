@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rewardkit.primitives.verify.numbers import as_decimal, read_number
-from rewardkit.probes.strategies.attempts import Attempt, Expects, Probe, probe_of
+from rewardkit.probes.strategies.attempts import Attempt, Expects, Probe, of_texts, probe_of
 from rewardkit.probes.subjects.logged import split
 from rewardkit.probes.subjects.subject import Subject
 
@@ -29,25 +29,17 @@ def truth_like(truth: Any, answer: str) -> Any:
     return f"{head}{mark} {answer}" if mark else answer
 
 
-def _instead(subject: Subject, *values: str) -> Iterator[str]:
-    """Completions with these in the place of the answer, or of each item of a list."""
+def _instead(subject: Subject, value: str) -> Iterator[str]:
+    """A completion with this in the place of the answer, or of each item of a list."""
     items, joint = split(subject.right)
-    for value in values:
+    if value.casefold() != subject.right.casefold():
         yield subject.format.write(joint.join([value] * len(items)))
 
 
 NUMERIC = ("number", "mathematics", "list")
 
 
-def _value(name: str, says: str, *values: str, kinds: tuple[str, ...] = ()) -> Probe:
-    def build(subject: Subject) -> Iterator[str]:
-        yield from _instead(
-            subject, *(value for value in values if value.casefold() != subject.right.casefold())
-        )
-
-    return Probe(name, "special_values", build, says, kinds=kinds)
-
-
+_value = of_texts("special_values", _instead)
 VALUES = (
     _value("not_a_number", "'NaN' for an answer", "NaN", "nan", "-nan", kinds=NUMERIC),
     _value("infinity", "infinity for an answer", "Infinity", "inf", "-inf", "1e999", "-1e999", kinds=NUMERIC),

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rewardkit.probes.runner import Row, Tries, Variants, part_for
+from rewardkit.probes.runner import Row, Tries, Variants, part_for, same
 from rewardkit.probes.subjects.declared import asks_for_truth, by_group
 from rewardkit.probes.subjects.formats import Format, shell
 from rewardkit.probes.subjects.log import NO_TRUTHS, Log, Part, labels_of, parts
@@ -170,11 +170,11 @@ class _Chooser:
         """Where no right answer earns more than a wrong one: whether the truth is read at all."""
         if self._slow and (not tried or self.log.tries.left < self.log.tries.budget / 2):
             self._say(part, "slow", self._too_slow())
-        elif not part.seen.count:
+        elif not part.seen:
             self._say(part, "unknown", "no completion was judged there")
-        elif part.seen.constant:
+        elif same(part.seen):
             self.modes[part.name] = "constant"
-            self.constants[part.name] = (part.seen.low, part.seen.count)
+            self.constants[part.name] = (part.seen[0], len(part.seen))
         elif self._truth_matters(part):
             told = f"no right answer could be told from a wrong one: {self._spread(part)}, and none could be "
             more = (

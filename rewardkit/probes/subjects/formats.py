@@ -170,13 +170,8 @@ def skeleton(completion: str, answer: str, *, last: bool = False) -> Format | No
     start, end = found[-1].span()
     opening = _mark_before(completion[:start])
     closing = _mark_after(completion[end:], opening)
-    return Format(
-        "a rollout's",
-        completion[: start - len(opening)],
-        opening,
-        closing,
-        completion[end + len(closing) :],
-    )
+    lead, tail = completion[: start - len(opening)], completion[end + len(closing) :]
+    return Format("a rollout's", lead, opening, closing, tail)
 
 
 def shell(completion: str) -> Format:
@@ -192,15 +187,9 @@ def shell(completion: str) -> Format:
     ):
         found = [item for item in re.finditer(mark, completion) if item[1] not in THINKING]
         if found:
-            start, end = found[-1].span(2)
-            begin, finish = found[-1].span()
-            return Format(
-                "a rollout's",
-                completion[:begin],
-                completion[begin:start],
-                completion[end:finish],
-                completion[finish:],
-            )
+            (start, end), (begin, finish) = found[-1].span(2), found[-1].span()
+            opening, closing = completion[begin:start], completion[end:finish]
+            return Format("a rollout's", completion[:begin], opening, closing, completion[finish:])
     return Format("bare")
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from rewardkit.analysis.context import truths
 from rewardkit.errors import RolloutsError, preview
 from rewardkit.primitives.messages import content_text
-from rewardkit.probes.runner import Extent, Outcome, Row, Tries, Variants
+from rewardkit.probes.runner import Outcome, Row, Tries, Variants, same
 from rewardkit.probes.subjects.formats import Format
 from rewardkit.probes.subjects.subject import Subject
 from rewardkit.rollouts.logs.log import numeric
@@ -35,8 +35,8 @@ class Part:
 
     name: str
     places: list[int]
-    seen: Extent = field(default_factory=Extent)
-    """Between which rewards all lie that were seen of it, of the log and of what was tried."""
+    seen: list[float] = field(default_factory=list)
+    """All rewards that were seen of it, of the log and of what was tried."""
     low: float = math.nan
     high: float = 0.0
     """The lowest and highest reward of its rollouts, see `Log.score`."""
@@ -82,9 +82,8 @@ class Log:
         judged = [self.earned(place) for place in places if self.earned(place) > -math.inf]
         if judged:
             part.low, part.high = min(judged), max(judged)
-        for reward in judged:
-            part.seen.take(reward)
-        if judged and part.seen.constant and not self.by_group:
+        part.seen += judged
+        if judged and same(part.seen) and not self.by_group:
             firsts = [some[0] for some in self.by_prompt(places).values()]
             part.low = min(part.low, *self._exchanged(part, firsts))
 
@@ -135,20 +134,9 @@ class Log:
 
     def plain(self, place: int, part: Part, *, baseline: str = "") -> Subject:
         """A row as a subject of which nothing is known but what it earns."""
-        row, text = self.rows[place], self.text(place)
-        return Subject(
-            row.get("rollout_id", place),
-            row,
-            prompt_text(row.get("prompt")),
-            None,
-            "text",
-            (),
-            Format("bare"),
-            text,
-            baseline or text,
-            part.name,
-            self.siblings(place),
-        )
+        row, text, beside = self.rows[place], self.text(place), self.siblings(place)
+        key, prompt, form = row.get("rollout_id", place), prompt_text(row.get("prompt")), Format("bare")
+        return Subject(key, row, prompt, None, "text", (), form, text, baseline or text, part.name, beside)
 
     def rewards(self, part: Part, tried: Sequence[tuple[Subject, str]]) -> list[float]:
         """What completions of subjects earn; NaN where not judged, or not tried."""
@@ -156,9 +144,7 @@ class Log:
         siblings = [subject.siblings for subject, _ in tried] if self.by_group else []
         outcomes = self.tries.outcomes(rows, siblings, share=0.3)
         rewards = [math.nan if outcome is None else outcome.reward for outcome in outcomes]
-        for reward in rewards:
-            if not math.isnan(reward):
-                part.seen.take(reward)
+        part.seen += [reward for reward in rewards if not math.isnan(reward)]
         return rewards
 
 

@@ -72,7 +72,8 @@ def marks_in(completion: str) -> Iterator[Marked]:
     """
     found: list[Marked] = []
     for name, expression in MARKS.items():
-        places = [item for item in re.finditer(expression, completion) if not _thinks(item)]
+        every = re.finditer(expression, completion)
+        places = [item for item in every if item.groupdict().get("tag") not in THINKING]
         if places:
             last = places[-1]
             shown = f"{name} <{last['tag']}>" if "tag" in last.re.groupindex else name
@@ -86,10 +87,6 @@ def marks_in(completion: str) -> Iterator[Marked]:
 def _rank(item: Marked) -> tuple[int, int]:
     loose = item.format.name in LOOSE
     return (1 + LOOSE.index(item.format.name), 0) if loose else (0, len(item.answer))
-
-
-def _thinks(found: re.Match[str]) -> bool:
-    return "tag" in found.re.groupindex and found["tag"] in THINKING
 
 
 def _marked(name: str, text: str, mark: tuple[int, int], answer: tuple[int, int]) -> Marked:
