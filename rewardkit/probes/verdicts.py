@@ -207,7 +207,9 @@ def risk(tally: Tally, scales: Mapping[Any, Scale]) -> float:
         scale = scales[item.trial.subject.rollout_id]
         whole = tally.probe.expects == "form"  # is of the ceiling already, not of what being right adds
         shares.append(min(1.0, item.size) * (1 if whole else scale.span / (scale.right - scale.floor)))
-    ease = 1.0 if tally.size > BEATS else EASE.get(tally.probe.knows, 1.0)  # training leads there by itself
+    ease = EASE.get(tally.probe.knows, 1.0)
+    if tally.size > BEATS and ease >= EASE["near"]:
+        ease = 1.0  # training leads there by itself
     return fmean(shares) * tally.rate * ease if shares else 0.0
 
 

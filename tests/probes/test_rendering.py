@@ -183,7 +183,7 @@ def test_what_an_example_earned_is_told_once(options, told):
         ({"code": "longer", "evidence": {"truth": False}}, "Cap what length earns: rk.measure.length(full_"),
         ({"code": "wrong_paid", "family": "calibration"}, "See how these truths are read"),
         ({"code": "other_span", "family": "near_misses"}, "Divide by the union"),
-        ({"code": "always_errors", "family": "calibration"}, "Call it on one rollout and mend what raises"),
+        ({"code": "always_errors", "family": "calibration"}, "Mend it. See what raises"),
     ],
 )
 def test_a_fix_is_for_what_is_scored_there(options, fix):

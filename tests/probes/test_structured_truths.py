@@ -90,6 +90,21 @@ def numbers_used(completion: str, ground_truth: dict[str, Any]) -> float:
     return target_reached(completion, ground_truth) if used == sorted(ground_truth["numbers"]) else 0.0
 
 
+def shown_equations() -> Rows:
+    """The same, with the numbers that are used in the reasoning."""
+    return [
+        {**row, "completion": row["completion"].replace("Let me see.", f"Let me see: {row['ground_truth']}.")}
+        for row in equations()
+    ]
+
+
+def numbers_anywhere(completion: str, ground_truth: dict[str, Any]) -> float:
+    """The hole in two steps: the numbers only have to stand in the reasoning, so that the target will do."""
+    known = set(re.findall(r"\d+", completion.rpartition("<answer>")[0]))
+    reached = target_reached(completion, ground_truth) == 1
+    return float(reached and {*map(str, ground_truth["numbers"])} <= known)
+
+
 def roles() -> Rows:
     """Knights and knaves: who is what."""
     people = ("Ava", "Ben", "Cid")
@@ -241,6 +256,7 @@ def probed(score: Callable[..., float], log: Rows) -> rk.ProbeResult:
     ("score", "log", "code"),
     [
         (target_reached, equations, "copied_from_prompt"),
+        (numbers_anywhere, shown_equations, "copied_from_prompt"),
         (said_roles, roles, "every_sibling"),
         (any_alias_inside, aliases, "every_sibling"),
         (name_and_keys, records, "one_value"),
@@ -260,6 +276,7 @@ def test_a_hole_is_found_whatever_the_truth_looks_like(score, log, code):
     ("score", "log"),
     [
         (numbers_used, equations),
+        (numbers_used, shown_equations),
         (one_role_each, roles),
         (an_alias, aliases),
         (all_values, records),
@@ -483,7 +500,7 @@ def test_the_mark_is_found_where_another_completion_says_the_same_for_a_little_l
             (
                 f"Where {place}?",
                 {"is": city, "word": word},
-                [f"<b>{word}</b>\n{text}" for text in tagged(city, "-")],
+                [f"<b>{word}</b>\n{text}" for text in tagged(city)] + tagged("-"),
             )
             for place, (city, word) in enumerate(zip(CITIES, LABELS, strict=False))
         ]

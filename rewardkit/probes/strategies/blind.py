@@ -62,9 +62,10 @@ def _together(told: tuple[str, ...], subject: Subject) -> Iterator[tuple[str, st
 
 @probe_of("nothing_there", "a copied part of the prompt", needs="mark")
 def copied_from_prompt(subject: Subject) -> Iterator[str]:
-    for text in dict.fromkeys(_parts(subject)):
-        if not _is_right(text, subject):
-            yield subject.format.write(text)
+    """As the answer in the usual form, and behind the reasoning of a completion that is paid less."""
+    parts = [text for text in dict.fromkeys(_parts(subject)) if not _is_right(text, subject)]
+    for form, some in ((subject.format, parts), (subject.worse, parts[:MOST])):
+        yield from (form.write(text) for text in some if form is not None and form.opening)
 
 
 def _parts(subject: Subject) -> Iterator[str]:

@@ -108,7 +108,7 @@ def logged(log: Log, part: Part, count: int) -> list[tuple[int, Subject]]:
         return []
     kind = answers_kind([item.answer for item in found.values()], mark)
     return [
-        (place, with_format(draft, form))
+        (place, replace(with_format(draft, form), worse=_unpaid(log, part, place, mark).format))
         for place, item in found.items()
         if kind not in READ or kind_of(item.answer) == kind  # "none" among numbers is no number
         if (draft := drafted(log, part, place, item.answer, kind, answers))
@@ -150,25 +150,26 @@ def _mark(log: Log, part: Part, named: Mapping[int, Mapping[str, Marked]]) -> st
     """The first of the marks of right completions that carries their reward; ``None`` where none does.
 
     `named` are the marks by name, of each completion by its place. Without what stands in the mark the reward
-    is lost, with what its partner has there as well; and what stood there is paid in the mark of the partner,
-    the right completion of another prompt, or else one of its own that is not paid. Where there is none of
-    which all this holds, one of which it holds but for the exchange (another prompt's answer is paid, which
-    is a fault), else but for the last.
+    is lost, with what its partner has there as well: the right completion of another prompt, or else one of
+    its own that is paid less; and what stood there is paid in the mark of the one that is paid less. Where
+    there is none of which all this holds, one of which it holds but for the exchange (another prompt's answer
+    is paid, which is a fault), else but for the last.
     """
     plans: dict[str, list[tuple[int, str, bool]]] = {}  # places, completions, and whether they must lose
     for name in dict.fromkeys(name for marks in named.values() for name in marks):
         known = [(place, marks[name]) for place, marks in named.items() if name in marks]
         if len(known) >= max(min(2, len(named)), len(named) - 1):
             partners = [item for _, item in [*known[1:], known[0]]]
+            worse = [_unpaid(log, part, place, name) for place, _ in known]
             if len({item.answer for item in partners}) < 2:
-                partners = [_unpaid(log, part, place, name) for place, _ in known]
+                partners = worse
             plans[name] = [
                 plan
-                for (place, item), other in zip(known, partners, strict=True)
+                for (place, item), other, own in zip(known, partners, worse, strict=True)
                 for plan in (
                     (place, item.format.write(""), True),
                     (place, item.format.write(other.answer), True),
-                    (place, other.format.write(item.answer), False),
+                    (place, (own if own.format.name == name else other).format.write(item.answer), False),
                 )
             ]
     every = [(log.plain(place, part), text) for plan in plans.values() for place, text, _ in plan]

@@ -20,7 +20,8 @@ class Subject:
     wrong answer. Without a truth `answer` is None: `reference` is then the rollout that earns most, and
     `baseline` one that earns least. `siblings` are rows that stand beside an attempt where the reward looks
     at a whole group, `others` are right answers to other prompts. Of the answers that the completions of the
-    prompt give in the same form, those that were paid are `told_right`, the others `told_wrong`.
+    prompt give in the same form, those that were paid are `told_right`, the others `told_wrong`. `worse` is
+    how a completion of the prompt that is paid less states its answer, with its own reasoning.
     """
 
     rollout_id: Any
@@ -37,6 +38,7 @@ class Subject:
     others: tuple[str, ...] = ()
     told_right: tuple[str, ...] = ()
     told_wrong: tuple[str, ...] = ()
+    worse: Format | None = None
 
     @property
     def right(self) -> str:
