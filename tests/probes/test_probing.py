@@ -456,3 +456,13 @@ def test_a_text_that_ends_the_process_is_told_whoever_tries_it(word):
     result = rk.probe(made(ends), DATA["texts"], timeout=5)
     assert [(item.code, item.severity) for item in result.alarms] == [("dies", "high")]
     assert word in result["dies"][0].examples[0].completion
+
+
+def test_a_cause_is_told_by_the_probe_that_is_gravest_so_that_its_numbers_say_why():
+    def scores(completion, ground_truth):
+        refused = "can't help" in completion and ground_truth in ("42", "17")
+        return strict(completion, ground_truth) or refused or completion == "ok"
+
+    (item,) = rk.probe(made(scores), DATA["numbers"], only="nothing_there", timeout=None).alarms
+    assert (item.code, item.severity, item.evidence["found"]) == ("constant_text", "high", 8)
+    assert item.evidence["also"] == ["refusal"]
