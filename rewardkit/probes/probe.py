@@ -334,7 +334,7 @@ class _Run:
             return []
         probes = [item for item in self.probes if item.expects == "back"]
         self.last = last_calls(self.tries, calibration, self.variants, probes)
-        return list(hangs(self.last, self._seen(calibration)))
+        return list(hangs(self.last, self._seen(calibration), max(1.0, self.tries.left)))
 
     def with_contract(self, found: list[Finding], calibration: Calibration) -> list[Finding]:
         """The findings with those of the contract, which says more than that all is the same."""

@@ -205,10 +205,11 @@ def last_calls(
     ]
 
 
-def hangs(trials: Sequence[Trial], seen: Seen) -> Iterator[Finding]:
+def hangs(trials: Sequence[Trial], seen: Seen, left: float) -> Iterator[Finding]:
     """The first completion on which a call does not come back: one is enough.
 
-    One that comes back after all is slow: a warning where a policy may write such a completion.
+    One that comes back after all, in the seconds that are `left`, is slow: a warning where a policy may write
+    such a completion.
     """
     done = [trial for trial in trials if trial.tried]
     for trial in done:
@@ -220,7 +221,7 @@ def hangs(trials: Sequence[Trial], seen: Seen) -> Iterator[Finding]:
         told: dict[str, Any] = {"what": trial.probe.says, "length": length, "grave": "high"}
         late = re.search(rf"{LATE} ([\d.]+) s", reason)
         limit = float(late[1]) if late else math.nan
-        took = _seconds(seen.reward, row, trial.subject, PATIENCE * limit) if late else math.inf
+        took = _seconds(seen.reward, row, trial.subject, min(PATIENCE * limit, left)) if late else math.inf
         if took < math.inf:
             kind = "slow"
             told |= {"took": took, "grave": "warn"}

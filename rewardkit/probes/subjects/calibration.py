@@ -197,8 +197,8 @@ class _Chooser:
                 "" if True in found else f"the label calls none of {count} completions right ({said}); {MORE}"
             )
         asked = sorted({*reward.needs, *(["ground_truth"] if asks_for_truth(reward) else [])} - NO_TRUTHS)
-        earned = self._spread(part)
-        if part.high - part.low > 1e-9 or part.high >= self._ceiling(part.places[0]) or not asked:
+        earned, full = self._spread(part), part.high >= self._ceiling(part.places[0])
+        if not part.seen or part.high - part.low > 1e-9 or full or not asked:
             return ""
         if not any(log.truth(place) for place in part.places):
             named = "name the column of the log with load_rollouts(..., columns={...})"
@@ -214,9 +214,9 @@ class _Chooser:
         return sum(part.weights[name] * ends[part.weights[name] > 0] for name, ends in ranges.items())
 
     def _spread(self, part: Part) -> str:
-        scored, same = len(self.log.ranked(part.places)), part.high - part.low <= 1e-9
-        to = f"{part.high:.4g}" if same else f"{part.low:.4g} to {part.high:.4g}"
-        return f"{'all' if same else 'the'} {scored} completions that were scored earn {to}"
+        scored, alike = len(self.log.ranked(part.places)), part.high - part.low <= 1e-9
+        to = f"{part.high:.4g}" if alike else f"{part.low:.4g} to {part.high:.4g}"
+        return f"{'all' if alike else 'the'} {scored} completions that were scored earn {to}"
 
     def _truth_matters(self, part: Part) -> bool:
         """Whether rollouts earn otherwise when they are held against another prompt's truth."""
@@ -241,11 +241,8 @@ class _Chooser:
         Where all earn the same, `flat`, as none is right: what earns more and knows no answer is a hole.
         """
         ranked = self.log.ranked(part.places)
-        if (
-            not ranked
-            or (part.high - part.low <= 1e-9) is not flat
-            or (flat and self._ceiling(ranked[0]) <= part.high)
-        ):
+        full = ranked and self._ceiling(ranked[0]) <= part.high
+        if not ranked or (part.high - part.low <= 1e-9) is not flat or (flat and full):
             return
         for place, *_ in list(self.log.by_prompt(ranked).values())[:count]:
             subject = self.log.plain(place, part, baseline=self.log.text(ranked[-1]))
