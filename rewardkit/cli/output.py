@@ -27,16 +27,26 @@ LINE = 110
 """Characters of a line that a terminal shows without breaking it. Our choice."""
 
 
-def recognised(origin: str | None) -> list[str]:
-    """What a function was taken for, a line each, cut between words; all of it is "origin" with ``--json``.
+MOST = 4
+"""Lines that a command says of what a function was taken for. Our choice."""
 
-    >>> recognised("recognised " * 20)[0].endswith(" recognised ...")
-    True
+
+def recognised(origin: str | None) -> list[str]:
+    r"""What a function was taken for, a few lines, cut between clauses or words; ``--json`` has all of it.
+
+    >>> recognised("read as a function; " + "recognised " * 20), len(recognised("error\n" * 60))
+    (['read as a function ...'], 5)
     """
-    return [
-        line if len(line) <= LINE else f"{line[: LINE - 4].rpartition(' ')[0] or line[: LINE - 4]} ..."
-        for line in (origin or "").splitlines()
-    ]
+    lines = (origin or "").splitlines()
+    more = [f"and {len(lines) - MOST} more lines: --json"] if len(lines) > MOST else []
+    return [*map(_cut, lines[:MOST]), *more]
+
+
+def _cut(line: str) -> str:
+    if len(line) <= LINE:
+        return line
+    kept = line[: LINE - 4]
+    return f"{kept.rpartition('; ')[0] or kept.rpartition(' ')[0] or kept} ..."
 
 
 def plain(value: Any) -> Any:

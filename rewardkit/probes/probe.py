@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from rewardkit.errors import RewardError, RolloutsError, did_you_mean
+from rewardkit.analysis.asked import check_label, check_seed
+from rewardkit.errors import RewardError, RolloutsError, did_you_mean, preview
 from rewardkit.findings import Finding, percent
 from rewardkit.judges.report import warn_of_calls
 from rewardkit.probes.contract.contract import contract
@@ -18,9 +22,9 @@ from rewardkit.probes.results import rendering
 from rewardkit.probes.results.baseline import Baseline, load_baseline, under_baseline
 from rewardkit.probes.results.causes import told
 from rewardkit.probes.results.evidence import Seen, merged, special
-from rewardkit.probes.results.failures import failures, hangs, of_parts, whole
-from rewardkit.probes.results.floor import LEAKAGE
-from rewardkit.probes.runner import Tries, Variants
+from rewardkit.probes.results.failures import failures, hangs, last_calls, of_parts, whole
+from rewardkit.probes.results.floor import LEAKAGE, against_label
+from rewardkit.probes.runner import Outcome, Row, Tries, Variants
 from rewardkit.probes.search.exploits import exploit_finding
 from rewardkit.probes.search.search import CALLS, cannot_search
 from rewardkit.probes.search.search import search as search_exploits
@@ -29,7 +33,7 @@ from rewardkit.probes.strategies.families import chosen
 from rewardkit.probes.subjects.calibration import calibrate
 from rewardkit.probes.subjects.cases import with_cases
 from rewardkit.probes.subjects.subject import Calibration
-from rewardkit.probes.trials import Trial, known, trials
+from rewardkit.probes.trials import Known, Trial, known, trials
 from rewardkit.probes.verdicts import WILD, tallied
 from rewardkit.rewards.reward import Reward, check_reward
 from rewardkit.rollouts.table import Rollouts, load_rollouts
@@ -46,6 +50,7 @@ BUDGET = 60.0
 """Seconds for all of it. Our choice."""
 
 PATIENCE = 2  # late calls of one pass, after which the others of it are not made
+SOME = 0.5  # share of the attempts that fail from which it is said that little is known: our choice
 FAILING = ("always_errors", "always_abstains", "always_late", "wrong_length", "wrong_type", "not_finite")
 
 
@@ -65,8 +70,8 @@ class Inconclusive:
 class ProbeResult:
     """What probing found: `findings`, the worst first, what is `inconclusive`, and how much was tried.
 
-    `untried` are probes for which the budget was over. `calibration` says how right and wrong answers were
-    written and what they earned.
+    Of the `probes` that were asked for those that fit a prompt were `made`; for those `untried` the budget
+    was over. `calibration` says how right and wrong answers were written and what they earned.
     """
 
     reward: Reward
@@ -74,6 +79,8 @@ class ProbeResult:
     inconclusive: tuple[Inconclusive, ...]
     calibration: Calibration
     probes: tuple[str, ...]
+    families: frozenset[str]
+    made: frozenset[str]
     calls: int
     untried: Mapping[str, int] = field(default_factory=dict)
     baseline: Baseline | None = None
@@ -100,23 +107,12 @@ class ProbeResult:
     @property
     def table(self) -> pd.DataFrame:
         """One row a finding: severity, code, family, component, part, rate, gain, n, sentence."""
-        rows = [
-            {
-                "severity": item.severity,
-                "code": item.code,
-                "family": item.family,
-                "component": item.component,
-                "part": item.part,
-                "rate": item.evidence.get("value"),
-                "gain": item.evidence.get("gain"),
-                "n": item.n,
-                "sentence": item.sentence,
-                "accepted": item.accepted,
-            }
-            for item in self.findings
-        ]
-        names = "severity code family component part rate gain n sentence accepted".split()
-        return pd.DataFrame(rows, columns=names, dtype=object)
+        names = "severity code family component part n sentence accepted".split()
+        table = pd.DataFrame(map(attrgetter(*names), self.findings), columns=names, dtype=object)
+        for place, (name, key) in enumerate((("rate", "value"), ("gain", "gain")), 5):
+            values = [item.evidence.get(key) for item in self.findings]
+            table.insert(place, name, pd.Series(values, dtype=object))
+        return table
 
     @property
     def cases(self) -> list[dict[str, Any]]:
@@ -136,6 +132,19 @@ class ProbeResult:
         }
 
 
+@contextmanager
+def _shallow() -> Iterator[None]:
+    """RolloutsError where rollouts hold what is nested too deeply to be copied or written."""
+    try:
+        yield
+    except RecursionError:
+        raise RolloutsError(
+            "a value of the rollouts is nested deeper than Python can copy; make the lists and objects in "
+            "their columns flatter, or write them as text"
+        ) from None
+
+
+@_shallow()
 @caught_prints()  # by attempts in their thousands; nobody is to read it
 def probe(
     reward: Reward,
@@ -168,7 +177,9 @@ def probe(
     """
     check_reward(reward, "probe")
     warn_of_calls(reward)
-    _check_numbers(timeout=timeout, budget=budget, leakage=leakage, search=search)
+    _check(timeout=timeout, budget=budget, leakage=leakage, search=search, progress=progress)
+    check_seed(seed)
+    check_label(label)
     if not isinstance(rollouts, Rollouts):
         rollouts = load_rollouts(rollouts)
     if baseline is not None and not isinstance(baseline, Baseline):
@@ -182,44 +193,56 @@ def probe(
             f"there is no column {label!r} to be the label; the rollouts have {list(rollouts.table.columns)}"
             f"{did_you_mean(label, map(str, rollouts.table.columns))}"
         )
-    run = _Run(reward, Variants(rollouts.mapping), probes, families, timeout, seed)
+    truths = frozenset(map(special, rollouts.columns().get("ground_truth", [])))
+    run = _Run(reward, Variants(rollouts.mapping), probes, families, timeout, seed, truths)
     with time_limit(None if run.unsendable else timeout, patience=PATIENCE) as limit:
         tries = run.tries = Tries(reward, limit, budget, progress=progress)
         calibration = calibrate(tries, rollouts, run.variants, label=label, seed=seed)
         tries.reach(CALIBRATED)
         found = list(whole(calibration, tries))
-        if found:  # one finding says it all
+        all_said = bool(found)
+        if all_said:  # one finding says it all
             calibration = replace(calibration, why={})
         else:
-            calibration, paid = run.what_is_paid(
-                calibration, _special(rollouts), leakage, search, partial=expects_partial
-            )
-            found = [*paid, *run.what_never_ends(calibration, paid)]
+            calibration, found = run.what_is_paid(calibration, leakage, search, partial=expects_partial)
+            found += run.what_never_ends(calibration)
         tries.reach(HUNG)
         found = run.with_contract(found, calibration)
+        found += [] if all_said else run.what_fails(calibration)
         if any(item.code == "ignores_completion" for item in found):  # why no right answer earns more
             calibration = replace(calibration, why={})
         tries.reach(1.0)
     found = merged([item for item in found if item.family in families], list(calibration.modes))
     found.sort(key=lambda item: item.order)
-    notes = [*run.notes, *(Inconclusive(part, why) for part, why in calibration.why.items())]
+    notes = [*(Inconclusive(part, why) for part, why in calibration.why.items()), *run.notes]
     names = tuple(item.name for item in probes)
+    made = {
+        one.probe.name for one in [*run.trials, *run.last] if any(out is not None for out in one.outcomes)
+    }
     untried = _untried(run.trials, probes, tries)
-    result = ProbeResult(reward, tuple(found), tuple(notes), calibration, names, tries.calls, untried)
+    told = tuple(found), tuple(notes), calibration, names, families, frozenset(made)
+    result = ProbeResult(reward, *told, tries.calls, untried)
     return result if baseline is None else under_baseline(result, baseline)
 
 
 @dataclass(eq=False)
 class _Run:
-    """One probing: what is tried of which reward, and the `trials` and `notes` so far."""
+    """One probing: what is tried of which reward, and the `trials` and `notes` so far.
+
+    `last` are the trials of what may never end; `failed` are other rows that failed, of so many `others`.
+    """
 
     reward: Reward
     variants: Variants
     probes: Sequence[Probe]
-    families: Collection[str]
+    families: frozenset[str]
     timeout: float | None
     seed: int
+    truths: frozenset[str]
     trials: list[Trial] = field(default_factory=list)
+    last: list[Trial] = field(default_factory=list)
+    failed: list[tuple[Row, Outcome]] = field(default_factory=list)
+    others: int = 0
     notes: list[Inconclusive] = field(default_factory=list)
     tries: Tries = field(init=False)
 
@@ -239,7 +262,6 @@ class _Run:
     def what_is_paid(
         self,
         calibration: Calibration,
-        truths: frozenset[str],
         leakage: float,
         search: int,
         *,
@@ -250,11 +272,11 @@ class _Run:
         measured = known(tries, calibration.subjects, self.variants)
         subjects = tuple(item for item in calibration.subjects if item.rollout_id in measured)
         calibration = replace(calibration, subjects=subjects)
-        seen = Seen(self.reward, calibration, measured, self.variants, truths)
+        seen = self._seen(calibration, measured)
         probes = [item for item in self.probes if item.expects != "back"]
         self.trials = trials(tries, subjects, probes, self.variants, seen.falls)
         tries.reach(TRIED)
-        found = list(failures(self.trials, calibration, seen))
+        found = list(against_label(seen))
         graded = _graded(self.trials, calibration, always=partial)
         if seen.noise > WILD:
             self.notes.append(Inconclusive("probes", _too_wild(seen.noise)))
@@ -262,7 +284,8 @@ class _Run:
             tallies = tallied(self.trials, calibration.scales, graded=graded, noise=seen.noise)
             found += told(self.trials, tallies, seen, leakage=leakage)
             if search and "search" in self.families and subjects:
-                found += self._searched(calibration, seen, search, found)
+                with self._watched(lambda got: True):
+                    found += self._searched(calibration, seen, search, found)
         tries.reach(SEARCHED)
         return calibration, [*found, *of_parts(calibration, tries.calls)]
 
@@ -278,32 +301,48 @@ class _Run:
         )
         return [exploit_finding(item, seen) for item in exploits]
 
-    def what_never_ends(self, calibration: Calibration, found: Sequence[Finding]) -> list[Finding]:
+    def _seen(self, calibration: Calibration, measured: Mapping[Any, Known] | None = None) -> Seen:
+        return Seen(self.reward, calibration, measured or {}, self.variants, self.truths)
+
+    @contextmanager
+    def _watched(self, worth: Callable[[Outcome], bool]) -> Iterator[None]:
+        """What fails of what is tried here, and is `worth` it, is kept, as it is of no trial."""
+        calls, failed = self.tries.calls, len(self.tries.failed)
+        yield
+        self.others += self.tries.calls - calls
+        self.failed += [pair for pair in self.tries.failed[failed:] if worth(pair[1])]
+
+    def what_fails(self, calibration: Calibration) -> list[Finding]:
+        """Completions that failed; with a note where most did, of which nothing is known then."""
+        tried = [trial for trial in self.trials if trial.tried]
+        if (failed := sum(trial.failed for trial in tried)) > SOME * len(tried):
+            self.notes.append(
+                Inconclusive(
+                    "probes",
+                    f"{failed} of {len(tried)} attempts failed, so what they would earn is not known",
+                )
+            )
+        return list(failures(self.trials, self.failed, self.others, self._seen(calibration)))
+
+    def what_never_ends(self, calibration: Calibration) -> list[Finding]:
         """Calls that do not come back."""
         if self.unlimited:
             if "hang" in self.families:
                 self.notes.append(Inconclusive("hang", f"no call can be ended, as {self.unlimited}"))
             return []
-        if any(item.code == "hang" for item in found):
+        if any(trial.late for trial in self.trials) or any(got.late for _, got in calibration.pool):
             return []
-        seen = Seen(self.reward, calibration, {}, self.variants, frozenset())
         probes = [item for item in self.probes if item.expects == "back"]
-        return list(hangs(self.tries, calibration, seen, probes))
+        self.last = last_calls(self.tries, calibration, self.variants, probes)
+        return list(hangs(self.last, self._seen(calibration), max(1.0, self.tries.left)))
 
     def with_contract(self, found: list[Finding], calibration: Calibration) -> list[Finding]:
         """The findings with those of the contract, which says more than that all is the same."""
         if "contract" not in self.families or (found and found[0].code in FAILING and not self.trials):
             return found
-        broken = list(
-            contract(
-                self.reward,
-                calibration,
-                self.tries,
-                unsendable=self.unsendable,
-                timeout=self.timeout,
-                seed=self.seed,
-            )
-        )
+        options: dict[str, Any] = {"unsendable": self.unsendable, "timeout": self.timeout, "seed": self.seed}
+        with self._watched(lambda got: got.gone):  # truths are changed there, too, so that others may fail
+            broken = list(contract(self.reward, calibration, self.tries, **options))
         if any(item.code == "depends_on_siblings" for item in broken):  # alone, all are the same
             found = [item for item in found if item.code != "constant"]
         return found + broken
@@ -311,22 +350,33 @@ class _Run:
 
 def _too_wild(noise: float) -> str:
     return (
-        f"the same completion earns {percent(noise)} of what being right adds more or less another time, so "
-        "that nothing can be told of what is paid; take chance out of the reward, or average it"
+        f"the same completion scored twice differs by up to {percent(noise)} of what being right adds, so "
+        "nothing can be told of what is paid; take chance out of the reward, or average it"
     )
 
 
-def _check_numbers(*, timeout: float | None, budget: float, leakage: float, search: int) -> None:
-    """RewardError where one of the numbers is none that makes sense."""
-    checked: tuple[tuple[str, float, bool, str], ...] = (
-        ("timeout", timeout or 0, timeout is None or timeout > 0, "seconds above 0, or None"),
-        ("budget", budget, budget > 0, "seconds above 0"),
-        ("leakage", leakage, 0 <= leakage <= 1, "a share from 0 to 1"),
-        ("search", search, search >= 0, "a number of completions"),
-    )
-    for name, value, fits, wanted in checked:
-        if not fits:
-            raise RewardError(f"{name}={value!r} cannot be used for probing; give {wanted}")
+def _check(**given: Any) -> None:
+    """RewardError where an option is nothing that can be probed with."""
+    for name, value in given.items():
+        fits, wanted = WANTED[name]
+        if isinstance(value, bool) or not fits(value):
+            raise RewardError(f"{name}={preview(value)} cannot be used for probing; give {wanted}")
+
+
+WANTED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "timeout": (
+        lambda value: value is None or (isinstance(value, int | float) and value > 0),
+        "seconds above 0, or None",
+    ),
+    "budget": (lambda value: isinstance(value, int | float) and value > 0, "seconds above 0"),
+    "leakage": (lambda value: isinstance(value, int | float) and 0 <= value <= 1, "a share from 0 to 1"),
+    "search": (
+        lambda value: isinstance(value, int) and value >= 0,
+        "a number of completions, such as 400",
+    ),
+    "progress": (lambda value: value is None or callable(value), "a function of the share that is done"),
+}
+"""Option -> whether a value fits, and what does."""
 
 
 CALIBRATED, TRIED, SEARCHED, HUNG = 0.15, 0.6, 0.85, 0.9
@@ -343,17 +393,8 @@ def _graded(made: Iterable[Trial], calibration: Calibration, *, always: bool) ->
     return {subject.rollout_id: always or subject.part in parts for subject in calibration.subjects}
 
 
-def _special(rollouts: Rollouts) -> frozenset[str]:
-    """What kinds of special truths the rollouts have."""
-    return frozenset(map(special, rollouts.columns().get("ground_truth", [])))
-
-
 def _untried(made: Sequence[Trial], probes: Iterable[Probe], tries: Tries) -> dict[str, int]:
     """Probe -> number of attempts that the budget did not reach; 0 where none was made any more."""
     if not made and tries.left <= tries.each and not tries.hopeless:
         return {item.name: 0 for item in probes}
-    found: dict[str, int] = {}
-    for trial in made:
-        if not trial.tried:
-            found[trial.probe.name] = found.get(trial.probe.name, 0) + 1
-    return found
+    return dict(Counter(trial.probe.name for trial in made if not trial.tried))

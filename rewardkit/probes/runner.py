@@ -14,14 +14,17 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.calls import LATE
 from rewardkit.scoring.deadlines import UNTRIED, TimeLimit
 from rewardkit.scoring.evaluate import evaluate
+from rewardkit.scoring.outcomes import Outcomes
 
-__all__ = ["Extent", "Outcome", "Row", "Tries", "Variants"]
+__all__ = ["ENDED", "Outcome", "Row", "Tries", "Variants", "evaluated", "part_for", "same"]
 
 Row = Mapping[str, Any]
 
 FIRST = 2  # rows of the first piece, after which the time of a call is known
 PIECE = 1.0  # seconds that a piece of work should take, so that the budget is kept: our choice
 LARGEST = 1024  # rows of a piece
+FOREVER = 1e9  # seconds, for a budget without an end
+ENDED = "ended its process"
 HOPELESS = 4  # late calls, none of which came back, after which nothing more is tried: our choice
 
 
@@ -44,6 +47,11 @@ class Outcome:
         return any(LATE in reason for reason in self.errors.values()) and self.tried
 
     @property
+    def gone(self) -> bool:
+        """Whether a call was ended, or ended its process."""
+        return self.late or any(ENDED in reason for reason in self.errors.values())
+
+    @property
     def tried(self) -> bool:
         """Whether all calls were made."""
         return not any(UNTRIED in reason for reason in self.errors.values())
@@ -57,6 +65,19 @@ class Outcome:
     def judged(self) -> bool:
         """Whether there is a reward."""
         return not math.isnan(self.reward)
+
+
+def part_for(reward: Reward, row: Row) -> Reward:
+    """The reward of a route that is for this row; one without parts is for any."""
+    parts = reward.parts({name: [value] for name, value in row.items()}, 1)
+    return parts[0].reward if parts else reward
+
+
+def evaluated(reward: Reward, rows: Sequence[Row], limit: TimeLimit | None, groups: Any = None) -> Outcomes:
+    """What a reward gives for rows in one pass; `groups` are codes, (rows,)."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    columns = {name: [row.get(name) for row in rows] for name in names}
+    return evaluate(reward.bind(columns, len(rows)), columns, groups=groups, limit=limit)
 
 
 @dataclass(frozen=True)
@@ -84,30 +105,17 @@ def _said(turn: Any, completion: str) -> dict[str, Any]:
     return {**(turn if isinstance(turn, dict) else {"role": "assistant"}), "content": completion}
 
 
-@dataclass(eq=False)
-class Extent:
-    """The lowest and highest of some rewards, `count` of them."""
-
-    low: float = math.inf
-    high: float = -math.inf
-    count: int = 0
-
-    def take(self, reward: float) -> None:
-        """Widen it to hold this one."""
-        self.count += 1
-        self.low, self.high = min(self.low, reward), max(self.high, reward)
-
-    @property
-    def constant(self) -> bool:
-        """Whether there are none, or all are the same."""
-        return self.high - self.low <= 1e-9
+def same(rewards: Sequence[float]) -> bool:
+    """Whether there are none, or all are the same."""
+    return max(rewards, default=0.0) - min(rewards, default=0.0) <= 1e-9
 
 
 @dataclass(eq=False)
 class Tries:
     """A reward to be tried: `calls` so far, and whether there is time `left` of `budget` seconds.
 
-    `late` of them did not come back; `extent` is what all rewards lie between. `progress` is told the `share`
+    `late` of them did not come back, `failed` are rows of which a component failed, with what they got;
+    `rewards` is what all others got. `progress` is told the `share`
     of all the work that is done, now and then, and says whether to go on: if not, no time is left. The budget
     counts from behind the first rows on, with which processes start.
     """
@@ -117,7 +125,8 @@ class Tries:
     budget: float
     calls: int = 0
     late: int = 0
-    extent: Extent = field(default_factory=Extent)
+    failed: list[tuple[Row, Outcome]] = field(default_factory=list)
+    rewards: list[float] = field(default_factory=list)
     seconds: float = 0.0
     progress: Callable[[float], bool] | None = None
     share: float = 0.0
@@ -129,7 +138,7 @@ class Tries:
     @property
     def left(self) -> float:
         """Seconds of the budget; 0 where it was cancelled."""
-        return 0.0 if self.cancelled else self.budget - (time.monotonic() - self._began)
+        return 0.0 if self.cancelled else min(self.budget, FOREVER) - (time.monotonic() - self._began)
 
     @property
     def each(self) -> float:
@@ -186,12 +195,9 @@ class Tries:
         every = [row for group in groups for row in group] if groups else list(rows)
         firsts = np.cumsum([0, *(len(group) for group in groups[:-1])]) if groups else np.arange(len(rows))
         codes = np.repeat(np.arange(len(groups)), [len(group) for group in groups]) if groups else None
-        names = list(dict.fromkeys(name for row in every for name in row))
-        columns = {name: [row.get(name) for row in every] for name in names}
         began = time.monotonic()
         self.reach(self.share)
-        plan = self.reward.bind(columns, len(every))
-        found = evaluate(plan, columns, groups=codes, limit=self.limit)
+        found = evaluated(self.reward, every, self.limit, codes)
         self.seconds += time.monotonic() - began
         rewards = found.rewards
         outcomes = [
@@ -205,6 +211,7 @@ class Tries:
             for row in firsts.tolist()
         ]
         self._count(outcomes, len(every) // max(1, len(rows)))
+        self.failed += [pair for pair in zip(rows, outcomes, strict=True) if pair[1].failures]
         return outcomes
 
     def _count(self, outcomes: Sequence[Outcome], calls: int) -> None:
@@ -215,6 +222,4 @@ class Tries:
             self._first_calls, self._first_seconds = self.calls, self.seconds
             self._began = time.monotonic()
         self.late += calls * sum(outcome.late for outcome in outcomes)
-        for outcome in outcomes:
-            if outcome.judged:
-                self.extent.take(outcome.reward)
+        self.rewards += [outcome.reward for outcome in outcomes if outcome.judged]

@@ -10,7 +10,7 @@ from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
-from rewardkit.probes.strategies.attempts import EASE, Probe
+from rewardkit.probes.strategies.attempts import BEATS, EASE, Probe
 from rewardkit.probes.strategies.equivalents import LAYOUT
 from rewardkit.probes.subjects.subject import Scale
 from rewardkit.probes.trials import Trial
@@ -207,7 +207,10 @@ def risk(tally: Tally, scales: Mapping[Any, Scale]) -> float:
         scale = scales[item.trial.subject.rollout_id]
         whole = tally.probe.expects == "form"  # is of the ceiling already, not of what being right adds
         shares.append(min(1.0, item.size) * (1 if whole else scale.span / (scale.right - scale.floor)))
-    return fmean(shares) * tally.rate * EASE.get(tally.probe.knows, 1.0) if shares else 0.0
+    ease = EASE.get(tally.probe.knows, 1.0)
+    if tally.size > BEATS and ease >= EASE["near"]:
+        ease = 1.0  # training leads there by itself
+    return fmean(shares) * tally.rate * ease if shares else 0.0
 
 
 def severity(value: float) -> str:

@@ -74,7 +74,9 @@ def probed(entry: Entry) -> Line:
     began = time.perf_counter()
     with contextlib.redirect_stdout(io.StringIO()):
         result = rk.probe(entry.load(), entry.rollouts(), label=entry.label, timeout=TIMEOUT)
-    questions = {OF_CODE.get(item.code, OF_FAMILY[item.family]) for item in result.alarms}
+    at_fault = {None, entry.fault.component} if entry.fault and entry.fault.component else ()
+    named = [item for item in result.alarms if not at_fault or item.component in at_fault]
+    questions = {OF_CODE.get(item.code, OF_FAMILY[item.family]) for item in named}
     hit = bool(questions & set(entry.fault.questions)) if entry.fault else not result.alarms
     alarms = tuple(item.sentence for item in result.alarms)
     fault, missed = (entry.fault.sentence, entry.fault.missed) if entry.fault else ("", "")

@@ -62,15 +62,16 @@ def test_what_a_baseline_accepts_passes_until_it_is_graver(tmp_path):
 @pytest.mark.parametrize(
     ("options", "holds"),
     [
-        ({}, False),
-        ({"probes": ()}, True),
+        ({"made": frozenset()}, False),
+        ({"calibration": replace(held().calibration, modes={"": "unknown"})}, False),
+        ({"probes": (), "made": frozenset()}, True),
         ({"findings": (finding("constant", family="calibration", accepted="a stub"),)}, True),
     ],
 )
 def test_what_could_not_be_probed_is_not_said_to_hold(monkeypatch, options, holds):
     none = replace(held().calibration, subjects=())
     why = (Inconclusive("reward", "no completion earns full marks; give cases"),)
-    result = replace(held(), calibration=none, inconclusive=why, **options)
+    result = replace(held(), **{"calibration": none, "inconclusive": why, **options})
     monkeypatch.setattr("rewardkit.probes.results.asserting.probe", lambda *_, **__: result)
     if holds:
         assert_holds(STRICT, ROWS)

@@ -152,8 +152,9 @@ def test_probing_takes_a_baseline_and_reads_it_before_anything_is_run(path, tmp_
     assert {item.accepted for item in result.findings if item.severity != "info"} == {"for now"}
     calls = []
     reward = rk.Reward("r", components=[rk.Component("c", calls.append)])
-    with pytest.raises(InputError, match="there is no baseline file"):
-        rk.probe(reward, [{"completion": "x", "object": 1}], baseline=tmp_path / "none.json")
+    for given, sentence in ((tmp_path / "none.json", "there is no baseline file"), (tmp_path, "is a folder")):
+        with pytest.raises(InputError, match=sentence):
+            rk.probe(reward, [{"completion": "x", "object": 1}], baseline=given)
     assert calls == []
 
 

@@ -129,3 +129,17 @@ def test_what_a_policy_may_write_to_make_code_hang_is_tried(name):
 
     (item,) = probed(runs, DATA["numbers"], only=name, timeout=0.5).findings
     assert item.code == "hang" and item.examples[0].probe == name
+
+
+@pytest.mark.parametrize(
+    ("beyond", "severity"), [(50, "warn"), (20_000, "info")], ids=["of any length", "only if very long"]
+)
+def test_a_call_that_comes_back_after_all_is_slow_and_its_time_is_said(beyond, severity):
+    def slow(completion, ground_truth):
+        if len(completion) > beyond and "!" in completion:
+            time.sleep(1.0)
+        return ground_truth in completion
+
+    (item,) = probed(slow, DATA["numbers"], only="hang", timeout=0.5).findings
+    assert (item.code, item.severity) == ("slow", severity)
+    assert re.search(r"A call took 1\.\d s for .*; the time limit is 0.5 s", item.sentence)

@@ -1,5 +1,7 @@
 """probe() as a whole: one finding a cause, budgets, what is inconclusive, and what its author declared."""
 
+import math
+import os
 import re
 import time
 
@@ -65,6 +67,7 @@ def test_a_budget_is_kept_and_what_was_not_tried_is_listed():
     result = rk.probe(made(slow), DATA["numbers"], timeout=5, budget=4)
     assert time.monotonic() - began < 12  # the budget, the start of the workers and a loaded machine
     assert result.calls < 100 and "rubric" in result.untried and not result.alarms
+    assert str(result).startswith("r: unfinished, as the budget was over: no hole found in ")
 
 
 def test_rollouts_without_a_truth_get_only_the_probes_that_need_none():
@@ -215,14 +218,16 @@ def test_what_probes_of_special_truths_show_is_not_told_again_of_their_prompts()
     assert result["zero_is_right"] and not result["right_unpaid"]
 
 
-def test_credit_that_any_text_earns_is_found_and_credit_for_an_answer_that_is_near_is_not():
+@pytest.mark.parametrize(("share", "severities"), [(0.5, ["high"]), (0.3, ["warn"]), (0.15, [])])
+def test_credit_that_any_text_earns_is_found_and_credit_for_an_answer_that_is_near_is_not(share, severities):
     def flat(completion, ground_truth):
         number = (inside(completion) or "").strip().isdigit()
-        return float(strict(completion, ground_truth)) if number else 0.5
+        return float(strict(completion, ground_truth)) if number else share
 
     asked = {"only": ["calibration", "nothing_there"], "timeout": None}
-    (item,) = rk.probe(made(flat), DATA["numbers"], **asked)["flat_credit"]
-    assert item.severity == "high" and item.evidence["gain"] == pytest.approx(0.5)
+    found = rk.probe(made(flat), DATA["numbers"], **asked)["flat_credit"]
+    assert [item.severity for item in found] == severities
+    assert all(item.evidence["gain"] == pytest.approx(share) for item in found)
     assert not rk.probe(made(graded), DATA["numbers"], **asked)["flat_credit"]
 
 
@@ -286,8 +291,10 @@ def test_a_case_lends_its_form_where_no_rollout_is_right():
         return found is not None and found[1] == ground_truth
 
     data = [{**row, "completion": "no idea"} for row in tags(42, 17)]
-    (item,) = rk.probe(made(quoted), data, **FAST).findings
-    assert item.code == "constant" and "it teaches nothing" in item.sentence
+    none_right = rk.probe(made(quoted), data, **FAST)
+    assert (
+        not none_right.findings and "perhaps because none of them is right" in none_right.inconclusive[0].why
+    )
     case = {"prompt": "How many?", "completion": "So ~~ 12 ~~ it is", "ground_truth": "12", "reward": 1.0}
     result = rk.probe(made(quoted), data, cases=rk.load_cases([case]), **FAST)
     assert result.calibration.mode == "truth"
@@ -378,3 +385,84 @@ def test_what_only_a_combination_reaches_is_found_by_search_and_shown_in_its_sma
     assert "<bonus>because</bonus>" in min((item.completion for item in alarm.examples), key=len)
     assert alarm.evidence["gain"] == pytest.approx(0.8) and "A search found an exploit" in alarm.sentence
     assert not rk.probe(made(combined), DATA["numbers"], timeout=None, search=0).alarms
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("budget", value) for value in ("1", 0, math.nan, True)),
+        *(("search", value) for value in (1.5, True, -1)),
+        *(("seed", value) for value in (-1, "a", 0.5)),
+        *(("only", value) for value in (3, ["empty", 3])),
+        ("timeout", "5"),
+        ("leakage", 2),
+        ("label", 3),
+        ("progress", 3),
+    ],
+)
+def test_an_option_that_makes_no_sense_is_an_error_that_names_it(name, value):
+    with pytest.raises(rk.errors.InputError, match=f"^{name}=|no probe and no family 3;"):
+        rk.probe(made(strict), DATA["numbers"], **{name: value})
+
+
+def test_a_truth_that_is_too_deep_to_be_copied_is_an_error_that_says_so():
+    deep = []
+    for _ in range(3000):
+        deep = [deep]
+    with pytest.raises(rk.RolloutsError, match="nested deeper than Python can copy"):
+        rk.probe(made(lambda completion: 1.0), [{**row, "ground_truth": deep} for row in DATA["numbers"]])
+
+
+@pytest.mark.parametrize(
+    ("only", "head"),
+    [("search", "no hole found in"), ("contract", "no broken contract found in"), ("empty", "no hole found")],
+)
+def test_what_was_asked_for_is_what_was_not_found(only, head):
+    assert head in str(rk.probe(made(strict), DATA["numbers"], only=only)).splitlines()[0]
+
+
+def test_only_probes_of_which_something_was_tried_are_counted():
+    result = rk.probe(
+        made(strict), DATA["numbers"], only=["empty", "other_end", "example_echo"], timeout=None
+    )
+    assert result.made == {"empty", "example_echo"} and "no hole found in 2 probes on" in str(result)
+
+
+KNOWN = {row["completion"] for row in DATA["numbers"]}
+
+
+def knows_the_log(completion, ground_truth):
+    if completion not in KNOWN:
+        raise ValueError("unknown completion")
+    return strict(completion, ground_truth)
+
+
+def test_a_reward_that_errs_on_what_is_tried_is_not_usable_and_nothing_is_known_of_it():
+    data = [row | {"ground_truth": {"is": row["ground_truth"]}} for row in DATA["numbers"]]
+    result = rk.probe(
+        made(lambda completion, ground_truth: knows_the_log(completion, ground_truth["is"])), data
+    )
+    assert [(item.code, item.severity) for item in result.alarms] == [("raises", "high")]
+    assert "attempts failed, so what they would earn is not known" in result.inconclusive[-1].why
+
+
+@pytest.mark.parametrize("word", ["NaN", "It may be this"], ids=["a constant", "of the search alone"])
+def test_a_text_that_ends_the_process_is_told_whoever_tries_it(word):
+    def ends(completion, ground_truth):
+        if word in completion:
+            os._exit(5)
+        return strict(completion, ground_truth)
+
+    result = rk.probe(made(ends), DATA["texts"], timeout=5)
+    assert [(item.code, item.severity) for item in result.alarms] == [("dies", "high")]
+    assert word in result["dies"][0].examples[0].completion
+
+
+def test_a_cause_is_told_by_the_probe_that_is_gravest_so_that_its_numbers_say_why():
+    def scores(completion, ground_truth):
+        refused = "can't help" in completion and ground_truth in ("42", "17")
+        return strict(completion, ground_truth) or refused or completion == "ok"
+
+    (item,) = rk.probe(made(scores), DATA["numbers"], only="nothing_there", timeout=None).alarms
+    assert (item.code, item.severity, item.evidence["found"]) == ("constant_text", "high", 8)
+    assert item.evidence["also"] == ["refusal"]

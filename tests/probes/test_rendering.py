@@ -1,6 +1,7 @@
 """What a person sees of probing: the verdict first, the worst first, harmless whatever completions hold."""
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -54,17 +55,21 @@ def test_the_first_line_says_whether_it_is_ready_and_how_much_was_tried_where_no
     assert tried(result) == f"{len(ran(result))} probes on 4 prompts, {result.calls:,} calls"
     accepted = first_line(finding(accepted="older prompts need it"))
     assert accepted.startswith("strict: no other hole found in ") and accepted.endswith("; 1 accepted")
-    untried = {item.name: 1 for item in PROBES}
-    assert first_line(untried=untried) == "strict: inconclusive: no prompt could be probed"
+    unknown, none = (
+        replace(result.calibration, **given) for given in ({"modes": {"": "unknown"}}, {"subjects": ()})
+    )
+    assert first_line(untried={"empty": 1}).startswith("strict: unfinished, as the budget was over: no hole")
+    assert first_line(calibration=unknown).startswith("strict: inconclusive, as no right answer is known: no")
+    assert first_line(calibration=none) == "strict: inconclusive: no prompt could be probed"
 
 
-def test_only_probes_that_fit_and_were_reached_are_said_to_have_run():
-    result = held()
-    fitting = {item.name for item in PROBES if any(map(item.fits, result.calibration.subjects))}
-    assert set(ran(result)) == fitting - set(result.untried)
-    assert f"{len(PROBES) - len(fitting)} probes do not apply" in repr(result)
+def test_only_probes_that_made_an_attempt_are_said_to_have_run():
+    result, subjects = held(), held().calibration.subjects
+    making = {item.name for item in PROBES if any(map(item.attempts, subjects))} - {"hang", "patterns"}
+    assert set(ran(result)) - {"patterns"} == making
+    assert f"{len(PROBES) - len(ran(result))} probes do not apply" in repr(result)
+    assert "\n1 probe does not apply" in repr(replace(result, made=frozenset(result.probes[1:])))
     late = with_findings(untried={"every_number": 3})
-    assert set(ran(result)) - set(ran(late)) == {"every_number"}
     assert "Inconclusive: not tried, as the budget was over (budget=..., --budget): every_number" in repr(
         late
     )
@@ -84,7 +89,7 @@ def test_a_finding_has_its_sentence_the_shortest_example_and_what_to_do():
     (worst,) = leaked().alarms
     words = " ".join(text.split())
     assert f"● high {worst.code}: {worst.sentence}" in words and f"fix: {fix_for(worst)}" in words
-    assert re.search(r"rollout \S+, truth '\d+': earns 1.2; a right answer earns 1.2, a wrong one 0.2", words)
+    assert re.search(r"rollout \S+: earns 1.2; a right answer earns 1.2, a wrong one 0.2; truth '\d+'", words)
     assert text.count(" | ") == 1 and "shown by" not in text and "95 %" not in text
 
 
@@ -113,7 +118,7 @@ def test_all_that_was_found_is_shown_where_asked():
     result = with_findings(worst, MINOR, known, inconclusive=(Inconclusive("hang", "no time"),) * 2)
     short, text, page = repr(result), result.text(verbose=True), result._repr_html_()
     for told in (
-        "rollout r1, truth '42': earns 1",
+        "rollout r1: earns 1; a right answer earns 1, a wrong one 0; truth '42'",
         "same cause: certain, rubric",
         "rate: 100 % of 4 (95 % interval 50 % to 100 %)",
         "reward(completion=",
@@ -148,15 +153,41 @@ def test_the_lines_that_show_a_finding_give_what_they_say():
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({}, "rollout r1, truth '42': earns 1; a right answer earns 1, a wrong one 0"),
-        ({"rollout_id": "case one"}, "case one, truth '42': earns 1"),
-        ({"reward": 0.25, "said": "0.25, before 0.75"}, ": earns 0.25, before 0.75\n"),
-        ({"said": "changed its argument 'x'"}, ": earns 1 (changed its argument 'x')\n"),
-        ({"reward": float("nan"), "said": "KeyError: 'a'"}, ": no reward (KeyError: 'a')\n"),
+        ({}, "rollout r1: earns 1; a right answer earns 1, a wrong one 0; truth '42'\n"),
+        (
+            {"rollout_id": "case one"},
+            "case one: earns 1; a right answer earns 1, a wrong one 0; truth '42'\n",
+        ),
+        ({"reward": 0.25, "said": "0.25, before 0.75"}, ": earns 0.25, before 0.75; truth '42'\n"),
+        ({"said": "changed its argument 'x'"}, ": earns 1 (changed its argument 'x'); truth '42'\n"),
+        ({"reward": float("nan"), "said": "KeyError: 'a'"}, ": no reward (KeyError: 'a'); truth '42'\n"),
     ],
 )
 def test_what_an_example_earned_is_told_once(options, told):
     assert told in repr(with_findings(finding(examples=(example("x", **options),))))
+
+
+@pytest.mark.parametrize(
+    ("options", "fix"),
+    [
+        ({"code": "empty_answer", "family": "nothing_there"}, "Score 0.0 where no whole answer is found"),
+        (
+            {"code": "empty_answer", "family": "nothing_there", "component": "form"},
+            "Pay for form only behind",
+        ),
+        ({"code": "every_sibling", "family": "shotgun"}, "Compare one extracted value"),
+        (
+            {"code": "every_sibling", "family": "shotgun", "evidence": {"answers": "list"}},
+            "pay F1, not recall",
+        ),
+        ({"code": "longer", "evidence": {"truth": False}}, "Cap what length earns: rk.measure.length(full_"),
+        ({"code": "wrong_paid", "family": "calibration"}, "See how these truths are read"),
+        ({"code": "other_span", "family": "near_misses"}, "Divide by the union"),
+        ({"code": "always_errors", "family": "calibration"}, "Mend it. See what raises"),
+    ],
+)
+def test_a_fix_is_for_what_is_scored_there(options, fix):
+    assert fix in fix_for(finding(**options))
 
 
 @pytest.mark.parametrize(("completion", "expected"), [("", "(nothing)"), (" \n", "(white space: ' \\n')")])
@@ -278,7 +309,7 @@ SENTENCES = [
     (finding("hang", evidence={"seconds": 5.0, "what": "brackets", "length": 90_000}), "for brackets."),
     (
         finding("leakage", evidence={"right": 2.5, "wrong": 1.5, "floor": 0.95, "gain": 0.35}),
-        "A well-formed wrong answer earned 35 % of full marks (1.5; a right one 2.5, nothing 0.95).",
+        "earned 35 % of full marks (it earned 1.5, a right one 2.5, the least paid text 0.95).",
     ),
 ]
 

@@ -90,6 +90,21 @@ def numbers_used(completion: str, ground_truth: dict[str, Any]) -> float:
     return target_reached(completion, ground_truth) if used == sorted(ground_truth["numbers"]) else 0.0
 
 
+def shown_equations() -> Rows:
+    """The same, with the numbers that are used in the reasoning."""
+    return [
+        {**row, "completion": row["completion"].replace("Let me see.", f"Let me see: {row['ground_truth']}.")}
+        for row in equations()
+    ]
+
+
+def numbers_anywhere(completion: str, ground_truth: dict[str, Any]) -> float:
+    """The hole in two steps: the numbers only have to stand in the reasoning, so that the target will do."""
+    known = set(re.findall(r"\d+", completion.rpartition("<answer>")[0]))
+    reached = target_reached(completion, ground_truth) == 1
+    return float(reached and {*map(str, ground_truth["numbers"])} <= known)
+
+
 def roles() -> Rows:
     """Knights and knaves: who is what."""
     people = ("Ava", "Ben", "Cid")
@@ -241,6 +256,7 @@ def probed(score: Callable[..., float], log: Rows) -> rk.ProbeResult:
     ("score", "log", "code"),
     [
         (target_reached, equations, "copied_from_prompt"),
+        (numbers_anywhere, shown_equations, "copied_from_prompt"),
         (said_roles, roles, "every_sibling"),
         (any_alias_inside, aliases, "every_sibling"),
         (name_and_keys, records, "one_value"),
@@ -260,6 +276,7 @@ def test_a_hole_is_found_whatever_the_truth_looks_like(score, log, code):
     ("score", "log"),
     [
         (numbers_used, equations),
+        (numbers_used, shown_equations),
         (one_role_each, roles),
         (an_alias, aliases),
         (all_values, records),
@@ -330,3 +347,189 @@ def test_a_right_answer_of_another_kind_than_the_others_is_left_out(answers, odd
     result = probed(lambda completion, ground_truth: inside(completion) == ground_truth["answer"], log)
     assert sorted(subject.answer for subject in result.calibration.subjects) == sorted(answers)
     assert not result.alarms
+
+
+@pytest.mark.parametrize(
+    ("hole", "sound", "log", "count", "code"),
+    [
+        (any_alias_inside, an_alias, aliases, 3, "every_sibling"),
+        (target_reached, numbers_used, equations, 4, "copied_from_prompt"),
+        (name_and_keys, all_values, records, 4, "one_value"),
+    ],
+)
+def test_one_prompt_is_enough_to_be_probed(hole, sound, log, count, code):
+    assert [item.severity for item in probed(hole, log()[:count])[code]] == ["high"]
+    result = probed(sound, log()[:count])
+    assert result.calibration.modes == {"": "truth"} and not result.alarms
+
+
+def never_right(score: Callable[..., float], log: Callable[[], Rows], **columns: Any) -> Rows:
+    """A log without the completions that a reward pays most, and with other columns."""
+    rows_of = log()
+    best = max(score(row["completion"], row["ground_truth"]) for row in rows_of)
+    kept = [row for row in rows_of if score(row["completion"], row["ground_truth"]) < best]
+    return [{**row, **columns} for row in kept]
+
+
+@pytest.mark.parametrize(
+    ("score", "log", "label", "codes", "why"),
+    [
+        (one_role_each, never_right(one_role_each, roles), None, [], "earn 0, perhaps because none of them"),
+        (
+            lambda completion, ground_truth: float(target_reached(completion, ground_truth) == 1),
+            never_right(target_reached, equations),
+            None,
+            ["copied_from_prompt"],
+            "perhaps because none of them is right",
+        ),
+        (
+            lambda completion, ground_truth: float(str(ground_truth) in (inside(completion) or "")),
+            never_right(an_alias, aliases, ground_truth=float("nan")),
+            None,
+            [],
+            "no row has a ground_truth, which it reads",
+        ),
+        (one_role_each, [{**row, "ok": False} for row in roles()], "ok", [], "(28 are called wrong"),
+        (one_role_each, [{**row, "ok": None} for row in roles()], "ok", [], "(0 are called wrong, 28 have"),
+    ],
+    ids=["no right roles", "a hole", "no truth", "all called wrong", "no label"],
+)
+def test_a_log_without_a_right_completion_accuses_nobody_but_what_a_policy_finds_is_told(
+    score, log, label, codes, why
+):
+    result = rk.probe(rk.Reward("r", components=[rk.Component("c", score)]), log, label=label)
+    assert [item.code for item in result.alarms] == codes and why in result.inconclusive[0].why
+    head = "is not ready" if codes else "inconclusive, as no right answer is known: no hole found in"
+    assert head in str(result).splitlines()[0] and "certainly wrong" not in result.inconclusive[0].why
+
+
+def other_name_best(completion: str, ground_truth: list[str]) -> float:
+    """The hole: one kind of wrong answers earns more than right ones."""
+    answer = inside(completion)
+    return 0.8 if answer in ground_truth else 1.0 if answer in OTHER else 0.0
+
+
+@pytest.mark.parametrize("said", [(True, False), (1.0, 0.0), (1, -1), ("true", "False")])
+@pytest.mark.parametrize(("score", "found"), [(other_name_best, ["high"]), (an_alias, [])])
+def test_completions_that_a_label_calls_wrong_and_that_are_paid_are_told_however_it_says_so(
+    said, score, found
+):
+    log = [
+        {**row, "completion": text, "ok": said[inside(text) not in row["ground_truth"]]}
+        for row in aliases()
+        for text in [row["completion"]]
+    ]
+    result = rk.probe(rk.Reward("r", components=[rk.Component("c", score)]), log, label="ok")
+    assert [item.severity for item in result["against_label"]] == found
+    assert result.calibration.subjects and bool(result.alarms) is bool(found)
+
+
+@pytest.mark.parametrize("values", [("yes", "no"), ("1", "0"), (0, 1, 2)])
+def test_a_label_of_which_it_is_not_known_what_is_right_is_an_error(values):
+    log = [{**row, "ok": values[place % len(values)]} for place, row in enumerate(aliases())]
+    with pytest.raises(rk.RolloutsError, match="make a column of true and false"):
+        rk.probe(rk.Reward("r", components=[rk.Component("c", an_alias)]), log, label="ok")
+
+
+def formulas(*golds: str) -> Rows:
+    """Mathematics with solutions between dollar signs, answered in a box."""
+    return rows(
+        [
+            (
+                f"Problem {place}",
+                gold,
+                tagged(*(rf"\boxed{{{text}}}" for text in (gold.strip("$"), "83", "41"))),
+            )
+            for place, gold in enumerate(golds)
+        ]
+    )
+
+
+def in_mathematics(completion: str, ground_truth: str) -> float:
+    """The first of the formulas of a completion, in a box or between dollars, if the solution is one."""
+    found = re.search(r"\\boxed\{((?:[^{}]|\{[^{}]*\})*)\}|\$(.+?)\$", completion)
+    gold = ground_truth.strip("$")
+    return float(gold == ground_truth or (found is not None and (found[1] or found[2] or "").strip() == gold))
+
+
+GOLDS = ["$7$", r"$\sqrt{3}$", "$x^2+1$", "$-4$", "$12$", r"$\frac{5}{3}$", "$100$", "$31$"]
+
+
+@pytest.mark.parametrize(("others", "codes"), [([], set()), (["none", "no real solution"], {"wrong_paid"})])
+def test_what_is_no_formula_stands_beside_one_in_no_near_miss(others, codes):
+    result = probed(in_mathematics, formulas(*others, *GOLDS))
+    assert {item.code for item in result.alarms} == codes
+    assert all(r"\boxed" in subject.reference for subject in result.calibration.subjects)
+
+
+def last_line(completion: str, ground_truth: str) -> float:
+    """What stands behind the last "Answer:", or there between the first two dollars."""
+    answer = completion.rpartition("Answer:")[2].strip()
+    between = re.search(r"\$(.*?)\$", answer)
+    return 1.0 if (between[1] if between else answer) == ground_truth else -1.0
+
+
+def sums() -> Rows:
+    """Numbers on a last line, some of the right ones between dollars."""
+    return rows(
+        [
+            (
+                f"Sum {place}",
+                str(total),
+                [f"So.\nAnswer: {text}" for text in (total, f"${total}$", total + 33, total + 7)],
+            )
+            for place, total in enumerate((259, 731, 84, 416, 588))
+        ]
+    )
+
+
+def test_notation_within_the_mark_that_no_policy_writes_is_no_alarm():
+    result = rk.probe(rk.Reward("r", components=[rk.Component("c", last_line, range=(-1, 1))]), sums())
+    assert not result.alarms and result["loses_notation"][0].severity == "info"
+    assert "a full stop behind the answer" in result["loses_notation"][0].sentence
+
+
+def said_word(completion: str, ground_truth: dict[str, str]) -> float:
+    """The answer, and a little for a word that belongs to the prompt."""
+    return 0.8 * (inside(completion) == ground_truth["is"]) + 0.2 * (ground_truth["word"] in completion)
+
+
+def test_the_mark_is_found_where_another_completion_says_the_same_for_a_little_less():
+    log = rows(
+        [
+            (
+                f"Where {place}?",
+                {"is": city, "word": word},
+                [f"<b>{word}</b>\n{text}" for text in tagged(city)] + tagged("-"),
+            )
+            for place, (city, word) in enumerate(zip(CITIES, LABELS, strict=False))
+        ]
+    )
+    assert {subject.answer for subject in probed(said_word, log).calibration.subjects} <= {*CITIES}
+
+
+@pytest.mark.parametrize(("written", "severity"), [(1, "info"), (2, "warn")])
+def test_one_right_rollout_that_a_notation_loses_may_be_a_slip(written, severity):
+    log = sums()
+    for place, row in enumerate(log[: 4 * written : 4]):
+        log[4 * place + 2] = {**row, "completion": f"{row['completion']}."}
+    result = rk.probe(rk.Reward("r", components=[rk.Component("c", last_line, range=(-1, 1))]), log)
+    assert [item.severity for item in result["loses_notation"]] == [severity]
+
+
+def keys_as_said(completion: str, ground_truth: dict[str, Any]) -> float:
+    """The hole: what is said is compared, so that nothing said is right."""
+    found = as_object(completion)
+    return float(isinstance(found, dict) and all(ground_truth.get(key) == found[key] for key in found))
+
+
+@pytest.mark.parametrize(
+    ("score", "log", "code", "also"),
+    [
+        (keys_as_said, records, "empty_object", {"usual_answer", "one_key"}),
+        (recall, labels, "every_sibling", {"copied_from_prompt", "prompt_echo"}),
+    ],
+)
+def test_one_cause_is_one_finding(score, log, code, also):
+    (found,) = probed(score, log()).alarms
+    assert found.code == code and also <= {*found.evidence["also"]}

@@ -2,11 +2,16 @@
 
 import math
 import time
+from collections import Counter
 
 import pytest
 
 import rewardkit as rk
 from rewardkit.probes.runner import Tries, Variants
+from rewardkit.probes.strategies.families import PROBES
+from rewardkit.probes.subjects.formats import Format
+from rewardkit.probes.subjects.subject import Subject
+from rewardkit.probes.trials import trials
 from rewardkit.scoring.deadlines import TimeLimit
 
 ROWS = [{"completion": str(place), "ground_truth": "3"} for place in range(20)]
@@ -129,3 +134,19 @@ def test_a_variant_has_the_completion_wherever_the_row_holds_it(row, expected):
 def test_a_variant_takes_other_values_under_the_logs_name_as_well():
     made = Variants({"ground_truth": "answer"}).of({"ground_truth": "1", "answer": "1"}, ground_truth="2")
     assert made == {"ground_truth": "2", "answer": "2"}
+
+
+def test_a_budget_without_an_end_is_one():
+    outcomes = Tries(made(lambda completion: 1.0), None, math.inf).outcomes(ROWS, share=0.3)
+    assert [outcome.reward for outcome in outcomes] == [1.0] * len(ROWS)
+
+
+def test_right_answers_are_tried_on_all_subjects_and_wrong_ones_that_found_nothing_on_the_first():
+    form = Format("bare")
+    subjects = [
+        Subject(place, {"completion": "7"}, "", "7", "number", ("9",), form, "7", "9") for place in range(6)
+    ]
+    probes = [probe for probe in PROBES if probe.name in ("empty", "full_stop")]
+    tries = Tries(made(lambda completion: 1.0), None, 60)
+    tried = trials(tries, subjects, probes, Variants({}), lambda trial: False)
+    assert Counter(trial.probe.name for trial in tried) == {"empty": 4, "full_stop": 6}

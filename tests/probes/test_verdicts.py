@@ -163,3 +163,9 @@ def test_a_failure_that_only_a_truth_shows_which_no_rollout_has_is_not_told():
 )
 def test_the_interval_of_a_share_is_wilson_s(found, tried, low, high):
     assert wilson(found, tried) == pytest.approx((low, high), abs=5e-5, nan_ok=True)
+
+
+def test_what_beats_the_right_answer_is_as_grave_as_if_it_were_easily_reached():
+    for name, grave in (("one_off", True), ("negated", False)):  # who writes this knows the right answer
+        falls = tuple(Fall(trial(name, 2.7, place=place), 2.5) for place in range(8))
+        assert (risk(Tally(BY_NAME[name], 8, falls, 3), {place: SCALE for place in range(8)}) > 0.8) is grave

@@ -14,18 +14,15 @@ import numpy as np
 
 from rewardkit.findings import Example, Finding
 from rewardkit.probes.contract.watching import CHANGED, NAN, rewritten, varied, watching
-from rewardkit.probes.results.evidence import finding
-from rewardkit.probes.results.failures import ENDED
+from rewardkit.probes.results.evidence import finding, row_example
 from rewardkit.probes.results.sentences import most
-from rewardkit.probes.runner import Row, Tries
+from rewardkit.probes.runner import Row, Tries, evaluated
 from rewardkit.probes.subjects.declared import by_group
 from rewardkit.probes.subjects.subject import Calibration
 from rewardkit.rewards.plan import ROLLOUT
 from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.signature import parameters
-from rewardkit.scoring.calls import LATE
-from rewardkit.scoring.deadlines import UNTRIED, TimeLimit
-from rewardkit.scoring.evaluate import evaluate
+from rewardkit.scoring.deadlines import TimeLimit
 from rewardkit.scoring.outcomes import Outcomes
 from rewardkit.targets import TARGETS, trl
 from rewardkit.targets.adapter import FAMILIAR, OF_DATA, Adapter
@@ -58,16 +55,18 @@ class Rule:
 
     code: str
     severity: str
-    tries: Callable[[Trial], Broken | None]
+    tries: Callable[[Batches], Broken | None]
     sentence: str
     steady: bool = False
     rowless: bool = False
 
 
-def rule(severity: str, sentence: str, **options: bool) -> Callable[[Callable[[Trial], Broken | None]], Rule]:
+def rule(
+    severity: str, sentence: str, **options: bool
+) -> Callable[[Callable[[Batches], Broken | None]], Rule]:
     """A decorator that makes a rule of a function; its name is the code."""
 
-    def made(tries: Callable[[Trial], Broken | None]) -> Rule:
+    def made(tries: Callable[[Batches], Broken | None]) -> Rule:
         return Rule(tries.__name__, severity, tries, sentence, **options)
 
     return made
@@ -93,11 +92,11 @@ def contract(
     own = any(map(TimeLimit.needed, filter(callable, reward.functions)))  # rewardkit's functions keep it
     seconds = None if unsendable else timeout
     with _one_process(seconds) as limit:
-        trial = Trial(reward, rows, calibration, limit, seconds, unsendable)
+        batches = Batches(reward, rows, calibration, tries, limit, seconds, unsendable)
         for item in RULES:
-            if not item.rowless and (len(rows) < 2 or not own or (item.steady and trial.unsteady)):
+            if not item.rowless and (len(rows) < 2 or not own or (item.steady and batches.unsteady)):
                 continue
-            broken = item.tries(trial)
+            broken = item.tries(batches)
             if broken is not None:
                 yield finding(
                     item.code,
@@ -126,22 +125,22 @@ def _rows(calibration: Calibration, seed: int) -> list[Row]:
 
 
 @dataclass(eq=False)
-class Trial:
-    """A reward and rows that it judges, to be scored in several ways."""
+class Batches:
+    """A reward and rows that it judges, to be scored in batches of several kinds."""
 
     reward: Reward
     rows: list[Row]
     calibration: Calibration
+    tries: Tries
     limit: TimeLimit | None
     seconds: float | None
     unsendable: str | None
 
     def evaluated(self, rows: Sequence[Row], limit: TimeLimit | None, reward: Reward) -> Outcomes:
         """What is found of the rows in one call."""
-        rows = [copy.deepcopy(dict(row)) for row in rows]
-        columns = {name: [row.get(name) for row in rows] for row in rows for name in row}
-        codes = np.zeros(len(rows), dtype=np.intp)
-        return evaluate(reward.bind(columns, len(rows)), columns, groups=codes, limit=limit)
+        self.tries.calls += len(rows)
+        copies = [copy.deepcopy(dict(row)) for row in rows]
+        return evaluated(reward, copies, limit, np.zeros(len(rows), dtype=np.intp))
 
     def rewards(self, *groups: Sequence[Row], limit: TimeLimit | None = None) -> list[float]:
         """The rewards of groups of rows, one call behind the other."""
@@ -180,15 +179,9 @@ class Trial:
         rows = varied(self.rows)
         if self.limit is None:
             return rows
-        with TimeLimit(self.limit.seconds, patience=1, processes=1) as limit:
-            found = self.evaluated(rows, limit, self.reward)
-        said = [[found.reason(name, at) or "" for name in found.components] for at in range(len(rows))]
-        ended = (LATE, UNTRIED, ENDED)
-        return [
-            row
-            for row, reasons in zip(rows, said, strict=True)
-            if not any(mark in reason for mark in ended for reason in reasons)
-        ]
+        beside = [rows[:2]] * len(rows) if by_group(self.reward) else []
+        found = self.tries.outcomes(rows, beside, until=lambda outcome: outcome.gone)
+        return [row for row, got in zip(rows, found, strict=True) if got is not None and not got.gone]
 
     def moved(self, got: Sequence[float], by: str = "") -> Broken | None:
         """What another way of scoring (the same rows once or again and again) gives otherwise."""
@@ -219,8 +212,7 @@ class Trial:
 
 
 def _example(row: Row, earned: float, said: str) -> Example:
-    shown = {name: row[name] for name in ("completion", "ground_truth") if name in row}
-    return Example(row.get("rollout_id"), shown, earned, None, probe="contract", said=said)
+    return row_example(row, earned, "contract", said)
 
 
 def _same(first: Sequence[float], second: Sequence[float]) -> bool:
@@ -233,65 +225,65 @@ def _same(first: Sequence[float], second: Sequence[float]) -> bool:
     "cannot be sent to another process, as parallel scoring and time limits need: {what}",
     rowless=True,
 )
-def not_picklable(trial: Trial) -> Broken | None:
-    return Broken(trial.unsendable) if trial.unsendable else None
+def not_picklable(batches: Batches) -> Broken | None:
+    return Broken(batches.unsendable) if batches.unsendable else None
 
 
 @rule("high", "is random: it gives the same rows something else in every process, {what}")
-def differs_between_calls(trial: Trial) -> Broken | None:
-    differs = trial.unsteady and not _same(trial.first, trial.elsewhere)
-    return trial.moved(trial.second) if differs else None
+def differs_between_calls(batches: Batches) -> Broken | None:
+    differs = batches.unsteady and not _same(batches.first, batches.elsewhere)
+    return batches.moved(batches.second) if differs else None
 
 
 @rule("high", "keeps something from call to call: the same rows earn something else afterwards, {what}")
-def hidden_state(trial: Trial) -> Broken | None:
-    differs = trial.unsteady and _same(trial.first, trial.elsewhere)
-    return trial.moved(trial.second) if differs else None
+def hidden_state(batches: Batches) -> Broken | None:
+    differs = batches.unsteady and _same(batches.first, batches.elsewhere)
+    return batches.moved(batches.second) if differs else None
 
 
 @rule("high", "does not read the completion: it differs between prompts only", steady=True)
-def ignores_completion(trial: Trial) -> Broken | None:
+def ignores_completion(batches: Batches) -> Broken | None:
     """The completions of other rows, nothing, and the truth, bare and in the usual marks."""
-    rows, first = trial.rows, trial.first
-    if by_group(trial.reward) or _same(first, [first[0]] * len(first)):
+    rows, first = batches.rows, batches.first
+    if by_group(batches.reward) or _same(first, [first[0]] * len(first)):
         return None
     texts = [str(row.get("completion")) for row in rows]
     truths = [str(row.get("ground_truth")) for row in rows]
     marked = [rf"<answer>{truth}</answer> \boxed{{{truth}}} #### {truth}" for truth in truths]
     half = len(rows) // 2
     for others in (texts[1:] + texts[:1], texts[half:] + texts[:half], [""] * len(rows), truths, marked):
-        got = trial.rewards([rewritten(row, text) for row, text in zip(rows, others, strict=True)])
+        got = batches.rewards([rewritten(row, text) for row, text in zip(rows, others, strict=True)])
         if not _same(first, got):
             return None
     return Broken("", tuple(_example(row, first[at], "") for at, row in enumerate(rows[:3])))
 
 
 @rule("high", "gives a completion another reward by {what}", steady=True)
-def depends_on_order(trial: Trial) -> Broken | None:
-    rows = "its siblings" if by_group(trial.reward) else "the rows in a batch"
-    return trial.moved(trial.turned, f"the order of {rows}: ")
+def depends_on_order(batches: Batches) -> Broken | None:
+    rows = "its siblings" if by_group(batches.reward) else "the rows in a batch"
+    return batches.moved(batches.turned, f"the order of {rows}: ")
 
 
 @rule("high", "gives a completion another reward by {what}", steady=True)
-def depends_on_siblings(trial: Trial) -> Broken | None:
-    rows = trial.rows
-    if by_group(trial.reward) or depends_on_order.tries(trial):
+def depends_on_siblings(batches: Batches) -> Broken | None:
+    rows = batches.rows
+    if by_group(batches.reward) or depends_on_order.tries(batches):
         return None
     others = "which other completions stand in its batch: "
     again = "whether the same completion stands in its batch twice: "
     return (
-        trial.moved(trial.rewards(*([row] for row in rows)), others)
-        or trial.moved(trial.rewards(rows[: len(rows) // 2]), others)
-        or trial.moved(trial.rewards([*rows, *rows]), again)
+        batches.moved(batches.rewards(*([row] for row in rows)), others)
+        or batches.moved(batches.rewards(rows[: len(rows) // 2]), others)
+        or batches.moved(batches.rewards([*rows, *rows]), again)
     )
 
 
 @rule("high", "{what}: the trainer uses the same object again")
-def changes_arguments(trial: Trial) -> Broken | None:
+def changes_arguments(batches: Batches) -> Broken | None:
     """Rows by themselves, then those that only stand in a list with others."""
-    rows = [*trial.rows, *trial.varied]
+    rows = [*batches.rows, *batches.varied]
     for lasting in (False, True):
-        found = trial.watched(rows, CHANGED, lasting=lasting)
+        found = batches.watched(rows, CHANGED, lasting=lasting)
         if found is not None:
             broken, places = found
             on = "where several rows come together" if lasting else f"on {len(places)} of {len(rows)} rows"
@@ -304,13 +296,13 @@ def changes_arguments(trial: Trial) -> Broken | None:
     "gives NaN {what} that were tried: TRL takes it for None and leaves these completions out, neither "
     "punished nor paid; return None where that is meant, and a number where the completion is bad",
 )
-def nan_for_none(trial: Trial) -> Broken | None:
+def nan_for_none(batches: Batches) -> Broken | None:
     """Rows that were not judged, too: a NaN may be the reason."""
-    if not any(isinstance(item, trl.Function) for item in trial.reward.functions):
+    if not any(isinstance(item, trl.Function) for item in batches.reward.functions):
         return None
-    unjudged = [row for row, got in trial.calibration.pool if not got.judged and not got.failures]
-    rows = [*unjudged[:ROWS], *trial.varied]
-    found = trial.watched(rows, NAN, nan=True)
+    unjudged = [row for row, got in batches.calibration.pool if not got.judged and not got.failures]
+    rows = [*unjudged[:ROWS], *batches.varied]
+    found = batches.watched(rows, NAN, nan=True)
     if found is None:
         return None
     broken, places = found
@@ -318,15 +310,15 @@ def nan_for_none(trial: Trial) -> Broken | None:
 
 
 @rule("high", "gives {what}")
-def outside_trainer_range(trial: Trial) -> Broken | None:
+def outside_trainer_range(batches: Batches) -> Broken | None:
     """Scores of the log that leave the range that the trainer wants, of components that declare none."""
-    modules = {type(item).__module__.rpartition(".")[2] for item in trial.reward.functions}
+    modules = {type(item).__module__.rpartition(".")[2] for item in batches.reward.functions}
     wanted = [item for item in TARGETS if item.name in modules and item.abilities.bounds]
-    free = [item.name for inner in trial.reward.inner for item in inner.components if item.range is None]
+    free = [item.name for inner in batches.reward.inner for item in inner.components if item.range is None]
     for target in wanted:
         low, high = target.abilities.bounds or (-math.inf, math.inf)
         for name in free:
-            scored = [(row, got.scores[name]) for row, got in trial.calibration.pool if name in got.scores]
+            scored = [(row, got.scores[name]) for row, got in batches.calibration.pool if name in got.scores]
             beyond = [(row, score) for row, score in scored if score < low or score > high]
             if beyond:
                 worst = max((score for _, score in beyond), key=lambda score: abs(score - (low + high) / 2))
@@ -334,7 +326,7 @@ def outside_trainer_range(trial: Trial) -> Broken | None:
                     f"{worst:g} and the like to {len(beyond)} of {len(scored)} completions, and "
                     f"{target.title} wants [{low:g}, {high:g}]",
                     tuple(_example(row, score, f"{score:g}") for row, score in beyond[:3]),
-                    name if len(trial.reward.names) > 1 else None,
+                    name if len(batches.reward.names) > 1 else None,
                 )
     return None
 
@@ -344,34 +336,23 @@ def outside_trainer_range(trial: Trial) -> Broken | None:
     "reads columns that it does not ask for by name: {what}; without them it gives something else, or fails",
     steady=True,
 )
-def undeclared_column(trial: Trial) -> Broken | None:
+def undeclared_column(batches: Batches) -> Broken | None:
     """Columns are taken away that it does not ask for by name: a trainer without them fails late."""
-    adapters = [item for item in trial.reward.functions if isinstance(item, Adapter)]
-    if not adapters or ROLLOUT not in trial.reward.needs:
+    adapters = [item for item in batches.reward.functions if isinstance(item, Adapter)]
+    if not adapters or ROLLOUT not in batches.reward.needs:
         return None
-    asked = {*trial.reward.needs, *CANONICAL, *FAMILIAR}
+    asked = {*batches.reward.needs, *CANONICAL, *FAMILIAR}
     asked |= {name for item in adapters for name in (*item.needs, *parameters(item.function))}
-    others = list(dict.fromkeys(name for row in trial.rows for name in row if name not in asked))
+    others = list(dict.fromkeys(name for row in batches.rows for name in row if name not in asked))
 
     def reads(*names: str) -> bool:
-        kept = [{name: row[name] for name in row if name not in names} for row in trial.rows]
-        return not _same(alone, trial.rewards(*([row] for row in kept)))
+        kept = [{name: row[name] for name in row if name not in names} for row in batches.rows]
+        return not _same(alone, batches.rewards(*([row] for row in kept)))
 
-    alone = trial.rewards(*([row] for row in trial.rows)) if others else []
+    alone = batches.rewards(*([row] for row in batches.rows)) if others else []
     if not others or not reads(*others):
         return None
     return Broken(most([name for name in others if reads(name)] or others))
 
 
-RULES = (
-    not_picklable,
-    differs_between_calls,
-    hidden_state,
-    ignores_completion,
-    depends_on_order,
-    depends_on_siblings,
-    changes_arguments,
-    outside_trainer_range,
-    nan_for_none,
-    undeclared_column,
-)
+RULES = tuple(value for value in list(globals().values()) if isinstance(value, Rule))

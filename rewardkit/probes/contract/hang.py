@@ -7,30 +7,41 @@ from typing import Any
 
 from rewardkit.probes.contract.backtracking import slow_texts
 from rewardkit.probes.contract.constants import patterns_in
-from rewardkit.probes.strategies.attempts import Attempt, Probe, probe_of
+from rewardkit.probes.strategies.attempts import Attempt, Probe, of_texts, probe_of
 from rewardkit.probes.subjects.subject import Subject
 
-__all__ = ["PATTERNS", "PROBES", "of_patterns"]
+__all__ = ["PATTERNS", "of_patterns"]
 
 LONG = 100_000  # characters: what is slow beyond is not worth a line
 TALL = 40_000  # characters that a policy may well write
 
 
-@probe_of("hang", "a completion of 100,000 characters", expects="back", truth=False)
+@probe_of("hang", "a completion of 100,000 characters", expects="back", needs="nothing")
 def very_long(subject: Subject) -> Iterator[str]:
     yield "word " * (LONG // 5)
     yield subject.format.write("1" * LONG)
 
 
-@probe_of("hang", "a run of one sign", expects="back", truth=False)
-def long_runs(subject: Subject) -> Iterator[str]:
-    for sign in ("a", " ", "\n", "(", "<", "-", "1", "\\"):
-        yield subject.format.write(sign * 30_000 + "!")
-    yield subject.format.write("a" * 30 + "!")
-    yield subject.format.write("ab" * 20 + "\n!")
+_marked = of_texts(
+    "hang", lambda subject, text: [subject.format.write(text)], expects="back", needs="nothing"
+)
+MARKED = (
+    _marked(
+        "huge_powers",
+        "numbers and powers that no computer counts up to",
+        *("9" * 12, "9" * 18, "-1" + "0" * 15, "9**9**9", "10^10^10^10", "9^{9^{9^{9}}}", "99999999!"),
+        *("1e999999999", "2**10000000000", "10**-99999999"),
+    ),
+    _marked(
+        "long_runs",
+        "a run of one sign",
+        *(sign * 30_000 + "!" for sign in ("a", " ", "\n", "(", "<", "-", "1", "\\")),
+        *("a" * 30 + "!", "ab" * 20 + "\n!"),
+    ),
+)
 
 
-@probe_of("hang", "brackets and tags within one another without end", expects="back", truth=False)
+@probe_of("hang", "brackets and tags within one another without end", expects="back", needs="nothing")
 def deep_nesting(subject: Subject) -> Iterator[str]:
     depth = TALL // 2
     yield subject.format.write("(" * depth + subject.kind + ")" * depth)
@@ -47,36 +58,19 @@ def deep_nesting(subject: Subject) -> Iterator[str]:
     yield tag + "<" * TALL
 
 
-@probe_of("hang", "a pattern or code of its own that takes for ever", expects="back", truth=False)
+@probe_of("hang", "a pattern or code of its own that takes for ever", expects="back", needs="nothing")
 def runs_for_ever(subject: Subject) -> Iterator[str]:
     for text in (r"(?:.?){400}\x00", r"(.+)+\x00", "while True: pass", "import time; time.sleep(100000)"):
         yield subject.format.write(text)
     yield "```python\nwhile True:\n    pass\n```"
 
 
-@probe_of("hang", "a bracket that is never closed, or closed twice", expects="back", truth=False)
+@probe_of("hang", "a bracket that is never closed, or closed twice", expects="back", needs="nothing")
 def left_open(subject: Subject) -> Iterator[str]:
     for opening, closing in ("{}", "[]", "()", "<>", '""'):
         yield subject.format.write(opening)
         yield subject.format.write(f"{opening}1{closing}{closing}")
         yield f"{subject.format.lead}{subject.format.opening}{opening}"
-
-
-@probe_of("hang", "numbers and powers that no computer counts up to", expects="back", truth=False)
-def huge_powers(subject: Subject) -> Iterator[str]:
-    for text in (
-        "9" * 12,
-        "9" * 18,
-        "-1" + "0" * 15,
-        "9**9**9",
-        "10^10^10^10",
-        "9^{9^{9^{9}}}",
-        "99999999!",
-        "1e999999999",
-        "2**10000000000",
-        "10**-99999999",
-    ):
-        yield subject.format.write(text)
 
 
 PATTERNS = Probe(
@@ -85,7 +79,7 @@ PATTERNS = Probe(
     lambda subject: (),
     "a text that a pattern in its code goes through over and over",
     expects="back",
-    truth=False,
+    needs="nothing",
 )
 
 
@@ -94,6 +88,3 @@ def of_patterns(functions: Iterable[Any], subject: Subject) -> Iterator[Attempt]
     for text in slow_texts(patterns_in(functions)):
         yield Attempt.of(text)
         yield Attempt.of(subject.format.write(text))
-
-
-PROBES = (PATTERNS, huge_powers, left_open, runs_for_ever, deep_nesting, long_runs, very_long)

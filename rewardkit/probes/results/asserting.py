@@ -14,7 +14,7 @@ from rewardkit.html.excerpts import one_line
 from rewardkit.probes.probe import ProbeResult, probe
 from rewardkit.probes.results.baseline import ALONE, Baseline
 from rewardkit.probes.results.rendering import finding_text
-from rewardkit.probes.results.summary import alarms_in_words, ran, tried
+from rewardkit.probes.results.summary import alarms_in_words, ran, tried, undecided
 from rewardkit.rewards.reward import Reward
 from rewardkit.rollouts.table import Rollouts
 
@@ -54,7 +54,8 @@ def assert_holds(
     if failing := met(result, severity):
         head = f"reward {name} does not hold: {alarms_in_words(failing)} in {tried(result)}"
         raise AssertionError("\n\n".join([head, *(finding_text(item, reward) for item in failing)]))
-    if result.probes and not ran(result) and not any(item.code in ALONE for item in result.findings):
+    open_ = not ran(result) or undecided(result)
+    if result.probes and open_ and not any(item.code in ALONE for item in result.findings):
         why = "; ".join(one_line(item.why, 600) for item in result.inconclusive) or "there was nothing to try"
         raise AssertionError(f"reward {name} was not probed, so nothing says that it holds: {why}")
 

@@ -124,6 +124,8 @@ def stale(result: ProbeResult) -> tuple[Accepted, ...]:
 def _read(file: Path) -> dict[str, Any]:
     """A baseline file as JSON, with entries that can be used. InputError: it is none."""
     if not file.is_file():
+        if file.is_dir():
+            raise InputError(f"{str(file)!r} is a folder; name a file in it to be the baseline")
         raise InputError(
             f"there is no baseline file {str(file)!r}; accept what is found now into it, with "
             "'rewardkit probe ... --baseline FILE --accept REASON'"

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from rewardkit.findings import Finding
+from rewardkit.findings import SEVERITIES, Finding
 from rewardkit.probes.results.evidence import Seen, component_of, example_of
 from rewardkit.probes.results.floor import LEAKAGE, flat_credit, leaks, not_told_apart, open_gates
 from rewardkit.probes.results.losses import layouts, notations
 from rewardkit.probes.results.sentences import EXPLAINS
 from rewardkit.probes.strategies.equivalents import LAYOUT, NOTATION
 from rewardkit.probes.trials import Trial
-from rewardkit.probes.verdicts import LOST, Tally, risk, threshold
+from rewardkit.probes.verdicts import LOST, Tally, risk, severity, threshold
 
 __all__ = ["told"]
 
@@ -74,7 +74,13 @@ def _root(name: str, fallen: Mapping[str, Tally], serious: Mapping[str, Tally]) 
 
 
 def _hole(item: Tally, members: Sequence[Tally], seen: Seen) -> Finding:
-    """The finding of a probe, as bad as the worst of the members of its cause."""
+    """The finding of a cause: of its probe, or of the member that is graver, so that its numbers say why."""
+    risks = {member.probe.name: 0.0 if member.by_chance else _risk(member, seen) for member in members}
+    worst = max(members, key=lambda member: risks[member.probe.name])
+    if SEVERITIES.index(severity(risks[worst.probe.name])) < SEVERITIES.index(
+        severity(risks[item.probe.name])
+    ):
+        item = worst
     probe = item.probe
     falls = sorted(item.falls, key=lambda fall: (-fall.size, len(fall.trial.attempt.completions[0])))
     return seen.finding(
@@ -88,9 +94,11 @@ def _hole(item: Tally, members: Sequence[Tally], seen: Seen) -> Finding:
         kind={"right": "loses", "form": "fooled", "more": "more"}.get(probe.expects, "pays"),
         says=probe.says,
         gain=item.size,
-        risk=max((_risk(member, seen) for member in members if not member.by_chance), default=0.0),
+        risk=risks[probe.name],
+        answers=falls[0].trial.subject.kind,
         knows=probe.knows,
         truth=any(fall.trial.subject.answer is not None for fall in falls),
+        beyond=all(seen.beyond(fall.trial.subject) for fall in falls),
         also=[member.probe.name for member in members if member is not item],
     )
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from rewardkit.findings import Example, Finding
 from rewardkit.probes.results.sentences import components_at_fault
-from rewardkit.probes.runner import Row, Variants
+from rewardkit.probes.runner import Row, Variants, part_for
 from rewardkit.probes.strategies.attempts import Attempt
 from rewardkit.probes.subjects.answers import answer_in
 from rewardkit.probes.subjects.log import prompt_text
@@ -24,7 +24,7 @@ from rewardkit.probes.verdicts import Fall, Range, allowed, fall, severity, wils
 from rewardkit.rewards.component import Component
 from rewardkit.rewards.reward import Reward
 
-__all__ = ["EXAMPLES", "Seen", "component_of", "example_of", "finding", "merged", "special"]
+__all__ = ["EXAMPLES", "Seen", "component_of", "example_of", "finding", "merged", "row_example", "special"]
 
 EXAMPLES = 3
 
@@ -54,6 +54,13 @@ def finding(
     counts |= evidence
     level, shown = grave or severity(counts["risk"]), tuple(islice(examples, EXAMPLES))
     return Finding(code, level, component, counts, tried, threshold, (), (), part, family, shown)
+
+
+def row_example(row: Row, earned: float, probe: str, said: str, shown: Row | None = None) -> Example:
+    """A row of which only what it got is known, as an example with the columns that are `shown`."""
+    usual = {name: row[name] for name in ("completion", "ground_truth") if name in row}
+    columns = usual if shown is None else shown
+    return Example(row.get("rollout_id"), columns, earned, None, probe=probe, said=said)
 
 
 def merged(findings: Iterable[Finding], parts: Sequence[str]) -> list[Finding]:
@@ -137,6 +144,10 @@ class Seen:
         scales, others = self.calibration.scales, self.calibration.subjects
         return scales.get(subject.rollout_id) or scales[others[0].rollout_id]
 
+    def beyond(self, subject: Subject) -> bool:
+        """Whether full marks are only declared there: no right answer is known, and no rollout earns them."""
+        return subject.answer is None and self.scale(subject).right > max(self.calibration.rewards) + 1e-9
+
     def falls(self, trial: Trial) -> bool:
         """Whether a trial found something, as far as it alone tells."""
         return fall(trial, self.scale(trial.subject), graded=False, noise=self.noise) is not None
@@ -148,8 +159,7 @@ class Seen:
 
     def weights(self, row: Row) -> dict[str, float]:
         """The weights of the components for a row."""
-        parts = self.reward.parts({name: [value] for name, value in row.items()}, 1)
-        return parts[0].reward.weights if parts else {}
+        return dict(part_for(self.reward, row).weights)
 
     def components(self) -> dict[str, Component]:
         """The components by name."""
@@ -166,7 +176,8 @@ class Seen:
     ) -> Example:
         """A completion of a subject as an example, with what right and wrong answers earn there."""
         scale, row = self.scale(subject), self.variants.of(subject.columns, completion, **columns)
-        earned = reward, expected, scale.right, scale.wrong
+        best = math.nan if self.beyond(subject) else scale.right
+        earned = reward, expected, best, scale.wrong
         of_rollouts = subject.answer is None
         return Example(subject.rollout_id, self.shown(row), *earned, probe, of_rollouts=of_rollouts)
 

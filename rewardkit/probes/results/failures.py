@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,19 +12,28 @@ from typing import Any
 
 from rewardkit.findings import Example, Finding
 from rewardkit.probes.contract.hang import PATTERNS, of_patterns
-from rewardkit.probes.results.evidence import Seen, finding
+from rewardkit.probes.results.evidence import Seen, finding, row_example
 from rewardkit.probes.results.sentences import LONGEST
-from rewardkit.probes.runner import Outcome, Row, Tries
+from rewardkit.probes.runner import ENDED, FOREVER, Outcome, Row, Tries, Variants, same
 from rewardkit.probes.strategies.attempts import Probe
 from rewardkit.probes.subjects.formats import shell
-from rewardkit.probes.subjects.subject import Calibration
+from rewardkit.probes.subjects.subject import Calibration, Subject
 from rewardkit.probes.trials import Trial
+from rewardkit.probes.verdicts import HIGH
+from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.calls import LATE, OUT_OF_RANGE
+from rewardkit.scoring.deadlines import TimeLimit
 
-__all__ = ["ENDED", "failures", "hangs", "of_parts", "whole"]
+__all__ = ["BEYOND", "failures", "hangs", "last_calls", "of_parts", "whole"]
 
-ENDED = "ended its process"
-OF_LOG = "rollout"
+OF_LOG, BEYOND = "rollout", "completion"
+"""What a row is of that failed: of the log, or of what was tried beyond the probes, by the search for one."""
+
+PATIENCE = 4.0
+"""Times the limit that a call may take which was late, so that it can be told from one that never ends."""
+WRITTEN = 10_000
+"""Characters that a slow completion may have for a policy to write it often. Our choice: 3,000 tokens."""
+
 KINDS = {
     LATE: "hang",
     ENDED: "dies",
@@ -52,10 +62,9 @@ class Failure:
         """The type of the error, or what else its reason begins with."""
         return _short(self.reason.partition(":")[0])
 
-    def example(self, shown: Row) -> Example:
-        """It as an example with these columns."""
-        earned, said = self.outcome.reward, _short(self.reason)
-        return Example(self.row.get("rollout_id"), shown, earned, None, probe=self.probe, said=said)
+    def example(self, shown: Row | None = None) -> Example:
+        """It as an example with these columns, or the usual ones."""
+        return row_example(self.row, self.outcome.reward, self.probe, _short(self.reason), shown)
 
 
 def _kind(reason: str) -> str:
@@ -82,8 +91,8 @@ def whole(calibration: Calibration, tries: Tries) -> Iterator[Finding]:
         code = ALWAYS.get(kind, kind) if failed else "always_abstains"
         family = "calibration" if code.startswith("always") else "contract"
         yield _of_all(code, family, len(outcomes), calibration, reason=_short(reason))
-    elif tries.extent.constant and "slow" not in calibration.modes.values() and not failed:
-        count = tries.extent.count
+    elif same(tries.rewards) and not failed and not {"slow", "unknown"} & {*calibration.modes.values()}:
+        count = len(tries.rewards)
         figures = {"value": calibration.rewards[0], "unjudged": tries.calls - count}
         yield _of_all("constant", "calibration", count, calibration, **figures)
     elif calibration.mode in WRONG_MODES:
@@ -94,8 +103,7 @@ def _of_all(code: str, family: str, tried: int, calibration: Calibration, **evid
     """A finding that the first rollout shows as any other would."""
     row, outcome = calibration.pool[0]
     first = Failure(code, row, outcome, next(iter(outcome.errors.values()), ""))
-    shown = {name: row[name] for name in ("completion", "ground_truth") if name in row}
-    return finding(code, family, tried, grave="high", examples=[first.example(shown)], **evidence)
+    return finding(code, family, tried, grave="high", examples=[first.example()], **evidence)
 
 
 def of_parts(calibration: Calibration, calls: int) -> Iterator[Finding]:
@@ -110,9 +118,15 @@ def of_parts(calibration: Calibration, calls: int) -> Iterator[Finding]:
 # --- on some of what was tried
 
 
-def failures(trials: Sequence[Trial], calibration: Calibration, seen: Seen) -> Iterator[Finding]:
-    """What raised, or gave no score, on what was tried: one finding a component and kind of failure."""
-    tried: list[tuple[str, Row, Outcome]] = [(OF_LOG, *pair) for pair in calibration.pool]
+def failures(
+    trials: Sequence[Trial], others: Sequence[tuple[Row, Outcome]], calls: int, seen: Seen
+) -> Iterator[Finding]:
+    """What raised, or gave no score, on what was tried: one finding a component and kind of failure.
+
+    `others` are rows beside those of trials and the log that failed, of so many `calls`.
+    """
+    tried: list[tuple[str, Row, Outcome]] = [(OF_LOG, *pair) for pair in seen.calibration.pool]
+    tried += [(BEYOND, *pair) for pair in others]
     for trial in filter(lambda one: seen.has_truth(one.attempt), trials):
         for text, outcome in zip(trial.attempt.completions, trial.outcomes, strict=True):
             if outcome is not None:
@@ -122,17 +136,19 @@ def failures(trials: Sequence[Trial], calibration: Calibration, seen: Seen) -> I
     for probe, row, outcome in tried:
         for name, reason in outcome.failures.items():
             found[name, _kind(reason)].append(Failure(probe, row, outcome, reason))
+    count = len(tried) + calls - len(others)
     for (name, kind), items in _one_cause(found).items():
         own = any(item.probe == OF_LOG for item in items)
+        often = len(items) >= HIGH * count
         yield _failing(
             kind,
-            len(tried),
+            count,
             len(items),
             items,
             seen,
-            grave="high" if own or kind in ("hang", "dies", "wrong_length") else "warn",
+            grave="high" if own or often or kind in ("hang", "dies", "wrong_length") else "warn",
             component=name,
-            what=f"{len(items)} of {len(tried)} completions that were tried",
+            what=f"{len(items)} of {count} completions that were tried",
         )
 
 
@@ -144,7 +160,7 @@ def _failing(kind: str, tried: int, found: int, items: Sequence[Failure], seen: 
     late = re.search(rf"{LATE} ([\d.]+) s", items[0].reason)
     seconds = float(late[1]) if late else math.nan
     told |= {"reason": _reasons(items), "seconds": seconds}
-    return seen.finding(kind, "hang" if kind == "hang" else "contract", tried, found, **told)
+    return seen.finding(kind, "hang" if kind in ("hang", "slow") else "contract", tried, found, **told)
 
 
 def _one_cause(found: Mapping[tuple[str, str], list[Failure]]) -> dict[tuple[str, str], list[Failure]]:
@@ -167,40 +183,60 @@ def _reasons(items: Sequence[Failure]) -> str:
 # --- on what never ends
 
 
-def hangs(tries: Tries, calibration: Calibration, seen: Seen, probes: Sequence[Probe]) -> Iterator[Finding]:
-    """A completion on which a call does not come back, the shortest there is: one is enough."""
+def last_calls(
+    tries: Tries, calibration: Calibration, variants: Variants, probes: Sequence[Probe]
+) -> list[Trial]:
+    """The trials of what may not come back, the shortest first, until one does not."""
     subject = calibration.stand_in
     if subject is None:
-        return
+        return []
     if not subject.format.opening:
         subject = replace(subject, format=shell(subject.reference))
     planned = [(probe, attempt) for probe in probes for attempt in probe.attempts(subject)]
     if PATTERNS in probes:
-        planned += [(PATTERNS, item) for item in of_patterns(seen.reward.functions, subject)]
+        planned += [(PATTERNS, item) for item in of_patterns(tries.reward.functions, subject)]
     planned.sort(key=lambda item: len(item[1].completions[0]))
-    rows = [seen.variants.of(subject.columns, attempt.completions[0]) for _, attempt in planned]
+    rows = [variants.of(subject.columns, attempt.completions[0]) for _, attempt in planned]
     siblings = [subject.siblings] * len(rows) if subject.siblings else []
-    outcomes = tries.outcomes(rows, siblings, until=_hangs)
-    tried = sum(outcome is not None for outcome in outcomes)
-    for (probe, attempt), row, outcome in zip(planned, rows, outcomes, strict=True):
-        if outcome is not None and _hangs(outcome):
-            (name, reason), *_ = outcome.failures.items()
-            length = len(attempt.completions[0])
-            long = length > LONGEST
-            yield _failing(
-                _kind(reason),
-                tried,
-                1,
-                [Failure(probe.name, row, outcome, reason)],
-                seen,
-                grave="info" if long else "high",
-                component=name,
-                what=f"{probe.says}, of {length:,} characters" if long else probe.says,
-                length=length,
-            )
-            return
+    outcomes = tries.outcomes(rows, siblings, until=lambda outcome: outcome.gone)
+    return [
+        Trial(probe, subject, attempt, (out,))
+        for (probe, attempt), out in zip(planned, outcomes, strict=True)
+    ]
 
 
-def _hangs(outcome: Outcome) -> bool:
-    """Whether a call was ended, or ended its process."""
-    return outcome.late or any(ENDED in reason for reason in outcome.errors.values())
+def hangs(trials: Sequence[Trial], seen: Seen, left: float) -> Iterator[Finding]:
+    """The first completion on which a call does not come back: one is enough.
+
+    One that comes back after all, in the seconds that are `left`, is slow: a warning where a policy may write
+    such a completion.
+    """
+    done = [trial for trial in trials if trial.tried]
+    for trial in done:
+        (outcome,), (text,) = trial.outcomes, trial.attempt.completions
+        if outcome is None or not outcome.gone:
+            continue
+        (name, reason), *_ = outcome.failures.items()
+        row, kind, length = seen.variants.of(trial.subject.columns, text), _kind(reason), len(text)
+        told: dict[str, Any] = {"what": trial.probe.says, "length": length, "grave": "high"}
+        late = re.search(rf"{LATE} ([\d.]+) s", reason)
+        limit = float(late[1]) if late else math.nan
+        took = _seconds(seen.reward, row, trial.subject, min(PATIENCE * limit, left)) if late else math.inf
+        if took < math.inf:
+            kind = "slow"
+            told |= {"took": took, "grave": "warn"}
+        if length > (WRITTEN if kind == "slow" else LONGEST):
+            told |= {"what": f"{trial.probe.says}, of {length:,} characters", "grave": "info"}
+        items = [Failure(trial.probe.name, row, outcome, reason)]
+        yield _failing(kind, len(done), 1, items, seen, component=name, **told)
+        return
+
+
+def _seconds(reward: Reward, row: Row, subject: Subject, most: float) -> float:
+    """How long a call takes, once its process has made another; infinite from `most` on."""
+    with TimeLimit(most, processes=1) as limit:
+        tries, beside = Tries(reward, limit, FOREVER), [subject.siblings] if subject.siblings else []
+        tries.outcomes([subject.columns], beside)
+        began = time.monotonic()
+        (outcome,) = tries.outcomes([row], beside)
+        return math.inf if outcome is None or outcome.gone else time.monotonic() - began

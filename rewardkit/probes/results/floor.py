@@ -15,7 +15,7 @@ from rewardkit.probes.subjects.subject import Subject
 from rewardkit.probes.trials import Trial
 from rewardkit.probes.verdicts import LOST, NOISY, RARE
 
-__all__ = ["LEAKAGE", "flat_credit", "leaks", "not_told_apart", "open_gates"]
+__all__ = ["LEAKAGE", "against_label", "flat_credit", "leaks", "not_told_apart", "open_gates"]
 
 LEAKAGE = 0.5
 """Share of the ceiling that a wrong answer in good form may earn. Our choice."""
@@ -125,6 +125,23 @@ def flat_credit(trials: Sequence[Trial], seen: Seen) -> Iterator[Finding]:
         shares, examples = zip(*items, strict=True)
         told: dict[str, Any] = {"component": name, "examples": examples, "gain": fmean(shares)}
         yield seen.finding("flat_credit", "calibration", len(tried), len(items), threshold=FLAT, **told)
+
+
+def against_label(seen: Seen) -> Iterator[Finding]:
+    """Prompts on which a completion that the label calls wrong earns as much as the best right one."""
+    every, earned = seen.calibration.labelled, seen.calibration.rewards
+    low, span = min(earned, default=0.0), max(earned, default=0.0) - min(earned, default=0.0)
+    found = [item for item in every if item.wrong >= max(item.right, low + LOST * span) - NOISY * span]
+    if not found or span <= 1e-9 or seen.noise > NOISY:
+        return
+    share = len(found) / len(every)
+    examples = [
+        Example(one.rollout_id, seen.shown(one.columns), item.wrong, (low, low + 0.1 * span), item.right)
+        for item in found
+        for one in [item.subject]
+    ]
+    told: dict[str, Any] = {"examples": examples, "gain": 1.0, "grave": "" if share >= RARE else "info"}
+    yield seen.finding("against_label", "calibration", len(every), len(found), **told)
 
 
 def not_told_apart(seen: Seen, *, special_told: bool) -> Iterator[Finding]:

@@ -39,21 +39,9 @@ def _counts(item: Tally, seen: Seen) -> bool:
     )
 
 
-def _is_layout(item: Tally, every: Sequence[Tally]) -> bool:
-    """Whether it is of a layout: the end of a sentence, too, where the reward takes other signs off."""
-    name, forms = item.probe.name, [fall.trial.subject.format for fall in item.falls]
-    if item.probe.knows == LAYOUT:
-        return True
-    if not any(other.probe.name == "currency" and other.tried and not other.falls for other in every):
-        return False
-    if name == "bold":
-        return bool(forms) and all(form.announced for form in forms)
-    return name == "full_stop" and not any(form.tag or form.opening.endswith("{") for form in forms)
-
-
 def layouts(every: Sequence[Tally], seen: Seen) -> Iterator[Finding]:
     """Right answers lost by their layout: a fault where most layouts are taken, else strictness."""
-    tried = {item.probe.name: item for item in every if item.tried and _is_layout(item, every)}
+    tried = {item.probe.name: item for item in every if item.tried and item.probe.knows == LAYOUT}
     lost = [item for item in tried.values() if item.falls and _counts(item, seen)]
     if any(item.probe.name == "other_reasoning" for item in lost):  # to lose more words is no matter of tags
         for name in ("other_reasoning", "several_lines", MENTIONED):
@@ -84,11 +72,7 @@ def notations(every: Sequence[Tally], seen: Seen) -> Iterator[Finding]:
 
     For information, unless policies write them: rollouts are lost by it, several of those that are right.
     """
-    lost = [
-        (_rollouts(item, seen), item)
-        for item in every
-        if item.falls and item.probe.knows == NOTATION and not _is_layout(item, every)
-    ]
+    lost = [(_rollouts(item, seen), item) for item in every if item.falls and item.probe.knows == NOTATION]
     if not lost:
         return
     lost.sort(key=lambda pair: -pair[0])

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rewardkit.findings import SEVERITY_MARKS, Example, Finding, percent
+from rewardkit.findings import SEVERITY_MARKS, Example, Finding, counted, percent
 from rewardkit.html.excerpts import Shown, one_line, shown, visible
 from rewardkit.html.markup import card, escaped, html_of, marked, render
 from rewardkit.probes.results.baseline import changes
@@ -41,9 +41,10 @@ def _head(result: ProbeResult) -> str:
 
 def _effort(result: ProbeResult) -> str:
     """How much was tried, where the verdict does not say it, and what does not apply here."""
-    left = len(result.probes) - len(ran(result)) - len(result.untried)
+    left = len({*result.probes} - {*ran(result)} - {*result.untried})
     done = f"Tried: {tried(result)}; " if tried(result) not in verdict(result) else ""
-    return f"{done}{left} probes do not apply" if left > 0 and ran(result) else done.rstrip("; ")
+    apply = f"{counted(left, 'probe')} {'does' if left == 1 else 'do'} not apply"
+    return f"{done}{apply}" if left > 0 and ran(result) else done.rstrip("; ")
 
 
 def _alarms(findings: Sequence[Finding]) -> list[Finding]:
@@ -96,15 +97,15 @@ def _clearest(finding: Finding) -> list[Example]:
 
 
 def _about(example: Example, *, texts: bool = True) -> str:
-    """Which rollout, which truth, and what it earned."""
+    """Which rollout, what it earned, and which truth: last, as it may be long."""
     about, said = one_line(example.rollout_id, 40), one_line(example.said)
     about = about if about.startswith("case ") else f"rollout {about}"
-    if texts and "ground_truth" in example.columns:
-        about += f", truth {one_line(repr(example.columns['ground_truth']), 60)}"
-    if ", before " in said:
-        return f"{about}: earns {said}"
     earned = "no reward" if math.isnan(example.reward) else f"earns {example.reward:.4g}"
-    return f"{about}: {earned}" + (f" ({said})" if said else f"; {example.scale}" if example.scale else "")
+    earned += f" ({said})" if said else f"; {example.scale}" if example.scale else ""
+    earned = f"earns {said}" if ", before " in said else earned
+    known = texts and "ground_truth" in example.columns
+    truth = f"; truth {one_line(repr(example.columns['ground_truth']), 60)}" if known else ""
+    return f"{about}: {earned}{truth}"
 
 
 def _read(example: Example, finding: Finding, reward: Reward, longest: int = 420) -> Shown | None:

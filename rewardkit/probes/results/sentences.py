@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
 from rewardkit.findings import PROBED, Finding, counted, percent
+from rewardkit.probes.strategies.attempts import BEATS
 
 __all__ = ["EXPLAINS", "LONGEST", "components_at_fault", "fix_for", "most"]
 
@@ -26,7 +27,13 @@ def _column(name: str) -> dict[str, Any]:
 
 
 CLAIMS, SAYINGS, FIXES = _column("claim"), _column("says"), _column("fix")
-EXPLAINS, WITHOUT_TRUTH = _column("explains"), _column("without_truth")
+EXPLAINS = _column("explains")
+INSTEAD: Sequence[tuple[str, Callable[[Finding], Any]]] = (
+    ("fix_without_truth", lambda finding: not finding.evidence.get("truth", True)),
+    ("fix_of_list", lambda finding: finding.evidence.get("answers") in ("list", "json")),
+    ("fix_of_component", lambda finding: finding.component),
+)
+"""Column of other fixes -> where they fit better."""
 
 
 def _said(finding: Finding) -> str:
@@ -60,13 +67,15 @@ def _phrases(finding: Finding) -> dict[str, Any]:
 
 def _earned(e: Mapping[str, Any]) -> str:
     """What a strategy earned against what being right earns; where it holds the answer, written properly."""
+    if e.get("beyond"):
+        return "earned more than any rollout"
     best = "the right answer" if e.get("truth", True) else "the best rollout"
     if e.get("knows") in ("known", "mark"):
         best = "a proper answer"
     gain = e.get("gain", 0.0)
     if gain < 0.95:
         return f"closed {percent(gain)} of the gap to {best}"
-    return f"beat {best}" if gain > 1.05 else f"earned as much as {best}"
+    return f"beat {best}" if gain > BEATS else f"earned as much as {best}"
 
 
 PROBED |= dict.fromkeys(SAYINGS, _said)
@@ -78,9 +87,9 @@ def fix_for(finding: Finding) -> str:
     >>> fix_for(Finding("one_off", "high", None, {}, 8, family="near_misses")).partition(" ")[0]
     'Compare'
     """
-    if not finding.evidence.get("truth", True) and finding.family in WITHOUT_TRUTH:
-        return str(WITHOUT_TRUTH[finding.family])
-    return str(FIXES.get(finding.code) or FIXES.get(finding.family) or OTHERWISE)
+    fixes = [_column(name) for name, fits in INSTEAD if fits(finding)] + [FIXES]
+    found = (column.get(key) for key in (finding.code, finding.family) for column in fixes)
+    return str(next(filter(None, found), OTHERWISE))
 
 
 def components_at_fault(

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 from rewardkit.findings import SEVERITIES, Finding, counted
 from rewardkit.html.excerpts import one_line
-from rewardkit.probes.strategies.families import PROBES
 
 if TYPE_CHECKING:
     from rewardkit.probes.probe import ProbeResult
 
-__all__ = ["FAULTS", "alarms_in_words", "earnings", "kind_of_alarm", "ran", "tried", "verdict"]
+__all__ = ["FAULTS", "alarms_in_words", "earnings", "kind_of_alarm", "ran", "tried", "undecided", "verdict"]
 
 ALARMS = {
     "hole": "holes",
@@ -27,14 +26,23 @@ def verdict(result: ProbeResult) -> str:
     """Whether a reward held, in one line."""
     minor = sum(item.severity == "info" for item in result.findings)
     accepted = sum(item.severity != "info" and bool(item.accepted) for item in result.findings)
-    what = "hole" if result.probes else "broken contract"
+    what = "hole" if result.families - {"contract", "hang"} else "broken contract"
     told = f"no {'other ' * bool(accepted)}{what} found in {tried(result)}"
     if result.alarms:
         told = alarms_in_words(result.alarms)
-    elif result.probes and not ran(result) and not result.findings:
+    elif what == "hole" and not result.calibration.subjects and not result.findings:
         return "inconclusive: no prompt could be probed"
+    elif result.untried:
+        told = f"unfinished, as the budget was over: {told}"
+    elif undecided(result):
+        told = f"inconclusive, as no right answer is known: {told}"
     counts = {"for information": minor, "accepted": accepted}
     return "; ".join([told, *(f"{count} {name}" for name, count in counts.items() if count)])
+
+
+def undecided(result: ProbeResult) -> bool:
+    """Whether no part has a right answer that is known, nor one that needs none."""
+    return {*result.calibration.modes.values()} <= {"unknown", "slow"}
 
 
 def alarms_in_words(alarms: Sequence[Finding]) -> str:
@@ -66,10 +74,8 @@ def tried(result: ProbeResult) -> str:
 
 
 def ran(result: ProbeResult) -> tuple[str, ...]:
-    """The probes that were tried: those that fit one of the prompts, and that the budget reached."""
-    reached = {*result.probes} - {*result.untried}
-    some = [probe for probe in PROBES if probe.name in reached]
-    return tuple(probe.name for probe in some if any(map(probe.fits, result.calibration.subjects)))
+    """The probes of which something was tried."""
+    return tuple(name for name in result.probes if name in result.made)
 
 
 EARNED = {

@@ -9,12 +9,11 @@ from typing import Any
 
 from rewardkit.findings import Finding
 from rewardkit.probes.results.sentences import components_at_fault
-from rewardkit.probes.runner import Outcome, Tries, Variants
+from rewardkit.probes.runner import Outcome, Tries, Variants, part_for
 from rewardkit.probes.search.completions import WRONG, Record, filled, mentions, plain, written
 from rewardkit.probes.search.exploits import GAIN, KEPT, Exploit, Paid, known_holes
 from rewardkit.probes.subjects.subject import Scale, Subject
 from rewardkit.probes.verdicts import FULL
-from rewardkit.rewards.reward import Reward
 
 __all__ = ["OTHERS", "Gains"]
 
@@ -96,7 +95,7 @@ class Gains:
         siblings = [one.siblings for one, _ in texts]
         got = self.tries.outcomes(rows, siblings if any(siblings) else [])
         self.calls += sum(outcome is not None for outcome in got)
-        self.late += sum(outcome is not None and outcome.late for outcome in got)
+        self.late += sum(outcome is not None and outcome.gone for outcome in got)
         return got
 
     @property
@@ -106,11 +105,7 @@ class Gains:
 
     def weights(self, subject: Subject) -> dict[str, float]:
         """The weights of the components for a subject."""
-        return self._inner(subject).weights
-
-    def _inner(self, subject: Subject) -> Reward:
-        parts = self.tries.reward.parts({name: [value] for name, value in subject.columns.items()}, 1)
-        return parts[0].reward if parts else self.tries.reward
+        return dict(part_for(self.tries.reward, subject.columns).weights)
 
     def gain(self, subject: Subject, outcome: Outcome | None) -> float:
         """The gain of an outcome; NaN where there is none, it was not judged, or a call failed."""
@@ -125,7 +120,11 @@ class Gains:
 
     def _free(self, subject: Subject) -> set[str | None]:
         """Components that may pay wrong answers, or are known to pay them in full."""
-        said = {item.name for item in self._inner(subject).components if item.expects_partial}
+        said = {
+            item.name
+            for item in part_for(self.tries.reward, subject.columns).components
+            if item.expects_partial
+        }
         return said | self._holes() - {None}
 
     def _changes(self, subject: Subject, outcome: Outcome) -> list[tuple[str, float]]:

@@ -64,7 +64,7 @@ def cannot_search(calibration: Calibration) -> str | None:
     """Why nothing can be searched for, as far as that is known beforehand; ``None`` where it can."""
     parts = _parts(calibration)
     if not parts:
-        return "no prompt has a truth that tells right from wrong, so no completion is certainly wrong"
+        return "no right answer is known, so no completion is certainly wrong"
     if all(len({one.answer for one in subjects}) <= OTHERS for subjects in parts.values()):
         return (
             f"there are fewer than {OTHERS + 1} prompts with answers of their own, so nothing could be told "

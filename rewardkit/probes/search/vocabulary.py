@@ -11,6 +11,7 @@ from rewardkit.probes.contract.backtracking import samples
 from rewardkit.probes.contract.constants import constants, patterns_in
 from rewardkit.probes.search.completions import LISTS, MARK, MARKS, WRONG
 from rewardkit.probes.strategies.judges import CLOSED, VERDICTS
+from rewardkit.probes.strategies.padding import filler
 from rewardkit.probes.subjects.formats import tags_in
 from rewardkit.probes.subjects.subject import Calibration, Subject
 from rewardkit.rewards.reward import Reward
@@ -22,12 +23,6 @@ LENGTHS = (8, 20, 30, 120, 500)
 THRESHOLDS = range(2, 2001)
 """Numbers in the code that a length or a count may be compared with. Our choice."""
 
-FILLER = (
-    "Let us look at the question from another side before going on. There is more that could be said on this "
-    "point, and some of it was said before. What was found above stays true when it is read again from the "
-    "start. The order in which these remarks are made does not matter. All of this belongs together, as it "
-    "did above, and it changes little. Whoever reads on will see where the path leads, though it is long."
-).split()
 SENTENCES = (
     *ORDERS,
     *FLATTERY,
@@ -80,7 +75,7 @@ def assembled(phrases: Sequence[str], names: Sequence[str], numbers: Sequence[in
         "sentences": SENTENCES,
         "delimiters": CLOSED,
         "answers": (MARK, WRONG[0], WRONG[1], *LISTS, MARKS),
-        "fillers": [" ".join((FILLER * (words // len(FILLER) + 1))[:words]) for words in lengths],
+        "fillers": list(map(filler, lengths)),
     }
     wraps = (*WRAPS, *((sign[0], sign[1]) for sign in SIGNS), *tags)
     return Vocabulary(found, wraps, [count for number in numbers for count in (number, number + 1)])

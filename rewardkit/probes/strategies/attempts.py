@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from rewardkit.probes.subjects.subject import Subject
 
-__all__ = ["EASE", "Attempt", "Expects", "Probe", "probe_of"]
+__all__ = ["BEATS", "EASE", "Attempt", "Expects", "Probe", "of_texts", "probe_of"]
 
 Expects = Literal["wrong", "right", "form", "mark", "more", "back"]
 """A wrong answer that must not gain; a right one that must not lose; a wrong one in marks that are none,
@@ -27,6 +27,9 @@ EASE: Mapping[str, float] = {
 """How easily a policy gets there, by what it has to know: nothing but the prompt (1), a few candidates of
 which one is right, how a parser errs, something near the answer, the answer itself and how a parser errs, or
 the answer alone. Our choice."""
+
+BEATS = 1.05
+"""Share of what being right adds from which what is wrong beats it: training leads there. Our choice."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +56,8 @@ class Probe:
     """A way to try a reward: from a subject it makes attempts, of which it is known what they must not do.
 
     `says` goes on behind "pays" for a wrong answer and behind "does not pay" for a right one. `kinds` are the
-    kinds of answers that it is for (all, where it names none); it needs a `truth`, or a format that marks the
-    answer with a `tag`, or neither.
+    kinds of answers that it is for (all, where it names none). It needs a right answer, or else at least a
+    mark where one could stand, or nothing; and with `tag` a format that marks the answer with a tag.
     """
 
     name: str
@@ -64,13 +67,14 @@ class Probe:
     expects: Expects = "wrong"
     knows: str = "blind"
     kinds: tuple[str, ...] = ()
-    truth: bool = True
+    needs: Literal["answer", "mark", "nothing"] = "answer"
     tag: bool = False
 
     def fits(self, subject: Subject) -> bool:
         """Whether it can be run on this subject."""
-        if self.truth and subject.answer is None:
-            return False
+        if subject.answer is None and self.needs != "nothing":
+            if self.needs == "answer" or not subject.format.opening:
+                return False
         if self.tag and subject.format.tag is None:
             return False
         return not self.kinds or subject.kind in self.kinds
@@ -86,5 +90,19 @@ def probe_of(family: str, says: str, **options: Any) -> Callable[[Build], Probe]
 
     def made(build: Build) -> Probe:
         return Probe(build.__name__, family, build, says, **options)
+
+    return made
+
+
+def of_texts(
+    family: str, put: Callable[[Subject, str], Iterable[str]], **options: Any
+) -> Callable[..., Probe]:
+    """What makes a probe of its name, what it says, and texts, each of which is `put` into completions."""
+
+    def made(name: str, says: str, *texts: str, **more: Any) -> Probe:
+        def build(subject: Subject) -> Iterable[str]:
+            return [completion for text in texts for completion in put(subject, text)]
+
+        return Probe(name, family, build, says, **options, **more)
 
     return made

@@ -10,31 +10,36 @@ from rewardkit.primitives.extract.structured import read_json
 from rewardkit.primitives.texts import normal_text
 from rewardkit.primitives.verify.numbers import distance, read_number
 from rewardkit.probes.strategies.attempts import Attempt, probe_of
+from rewardkit.probes.strategies.special_values import NUMERIC
 from rewardkit.probes.subjects.logged import split
 from rewardkit.probes.subjects.subject import Subject
 
-__all__ = ["PROBES"]
+__all__: list[str] = []
 
 MOST = 6  # parts of a prompt that are copied, answers that are listed
 USUAL = "0 1 yes no true false A none unsure unknown .* * {} []".split()
+SPECIAL = "null NaN Infinity 1e999".split()  # of numbers there is more in `special_values`
 
 
 def _is_right(text: str, subject: Subject) -> bool:
     """Whether a text is the right answer, however it is written."""
+    if subject.answer is None:
+        return False
     one, other = read_number(text), read_number(subject.right)
     if one is not None and other is not None:
         return not distance(one, other)
     return normal_text(text) == normal_text(subject.right)
 
 
-@probe_of("shotgun", "a list of all sampled answers")
+@probe_of("shotgun", "a list of all sampled answers", needs="mark")
 def every_sibling(subject: Subject) -> Iterator[Attempt]:
     """Wrong ones at both ends, so that who reads the first or the last finds no right one."""
-    known = {normal_text(item) for item in split(subject.right)[0]}
+    known = {normal_text(item) for item in split(subject.answer or "")[0]}
     others = [told for told in subject.told_wrong if not _is_right(told, subject)]
     if not any(normal_text(item) not in known for told in others for item in split(told)[0]):
         return  # together they are no more than the right answer
     told = (*others[: MOST - 1], *subject.told_right, *others[MOST - 1 :])[:MOST]
+    told = tuple({re.sub(r"^\$([^$]+)\$$", r"\1", text): text for text in told})  # no mark of one alone
     for listed in _together(told, subject) if len(told) > 1 else ():
         yield Attempt.of(*map(subject.format.write, dict.fromkeys(listed)))
 
@@ -55,11 +60,12 @@ def _together(told: tuple[str, ...], subject: Subject) -> Iterator[tuple[str, st
             yield joint.join(told), joint.join(reversed(told))
 
 
-@probe_of("nothing_there", "a part of the prompt as the answer")
+@probe_of("nothing_there", "a copied part of the prompt", needs="mark")
 def copied_from_prompt(subject: Subject) -> Iterator[str]:
-    for text in dict.fromkeys(_parts(subject)):
-        if not _is_right(text, subject):
-            yield subject.format.write(text)
+    """As the answer in the usual form, and behind the reasoning of a completion that is paid less."""
+    parts = [text for text in dict.fromkeys(_parts(subject)) if not _is_right(text, subject)]
+    for form, some in ((subject.format, parts), (subject.worse, parts[:MOST])):
+        yield from (form.write(text) for text in some if form is not None and form.opening)
 
 
 def _parts(subject: Subject) -> Iterator[str]:
@@ -76,7 +82,11 @@ def _parts(subject: Subject) -> Iterator[str]:
 
 
 @probe_of(
-    "nothing_there", "the longest part of the prompt, copied", knows="copy", kinds=("text", "list", "json")
+    "nothing_there",
+    "a copy of the longest part of the prompt",
+    knows="copy",
+    kinds=("text", "list", "json"),
+    needs="mark",
 )
 def copied_block(subject: Subject) -> Iterator[str]:
     """Several lines, or one sentence that is quoted: what is to be worked on."""
@@ -95,11 +105,8 @@ def another_prompts(subject: Subject) -> Iterator[Attempt]:
         yield Attempt.of(*map(subject.format.write, others))
 
 
-@probe_of("nothing_there", 'a stock answer such as "0" or "yes"')
+@probe_of("nothing_there", 'a stock answer such as "0" or "yes"', needs="mark")
 def usual_answer(subject: Subject) -> Iterator[str]:
-    for text in USUAL:
+    for text in USUAL if subject.kind in NUMERIC else [*USUAL, *SPECIAL]:
         if not _is_right(text, subject):
             yield subject.format.write(text)
-
-
-PROBES = (every_sibling, copied_from_prompt, copied_block, another_prompts, usual_answer)

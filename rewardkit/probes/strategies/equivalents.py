@@ -112,9 +112,14 @@ def _whole_number(text: str) -> int | None:
     return int(value) if value is not None and value == int(value) and abs(value) < 10**9 else None
 
 
-def _point_zero(text: str) -> str | None:
-    value = _whole_number(text)
-    return None if value is None else f"{value}.0"
+def _of_whole(name: str, says: str, rewrite: Callable[[int], str]) -> Probe:
+    """A notation of whole numbers."""
+
+    def written(text: str) -> str | None:
+        value = _whole_number(text)
+        return None if value is None else rewrite(value)
+
+    return _notation(name, says, ("number",), written)
 
 
 def _thousands(text: str) -> str | None:
@@ -128,28 +133,7 @@ def _without_thousands(subject: Subject) -> Iterator[str]:
         yield subject.format.write(str(value))
 
 
-def _scientific(text: str) -> str | None:
-    value = _whole_number(text)
-    return f"{Decimal(value):e}" if value is not None and abs(value) >= 10 else None
-
-
-def _fraction(text: str) -> str | None:
-    value = _whole_number(text)
-    return None if value is None else f"{value * 2}/2"
-
-
-def _minus(text: str) -> str | None:
-    return text.replace("-", "−") if text.startswith("-") else None
-
-
-def _full_width(text: str) -> str:
-    return text.translate({ord("0") + digit: ord("０") + digit for digit in range(10)})
-
-
-def _other_fraction(text: str) -> str | None:
-    return text.replace(r"\frac", r"\dfrac") if r"\frac" in text else None
-
-
+FULL_WIDTH = {ord("0") + digit: ord("０") + digit for digit in range(10)}
 DATES = ("%Y-%m-%d", "%d %B %Y", "%B %d, %Y")
 
 
@@ -187,10 +171,6 @@ def _rounded(text: str, fraction: str) -> bool:
     return bool(abs(float(text) - int(found[1]) / int(found[2])) <= 0.5001 * 0.1**places)
 
 
-def _indented(text: str) -> str:
-    return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
-
-
 def _reordered(text: str) -> str | None:
     value = json.loads(text)
     return json.dumps(dict(reversed(value.items())), ensure_ascii=False) if isinstance(value, dict) else None
@@ -215,18 +195,25 @@ PROBES = (
     _layout("full_stop", "a full stop behind the answer", _full_stop, NOTATION, kinds=TEXTS),
     _layout("marked_twice", "the answer and its mark given twice", _marked_twice, NOTATION, tag=True),
     _notation("bold", "the answer in bold type", TEXTS, lambda text: f"**{text}**"),
-    _notation("point_zero", "42.0 for 42", ("number",), _point_zero),
+    _of_whole("point_zero", "42.0 for 42", lambda value: f"{value}.0"),
     _notation("thousands", "1,234 for 1234", ("number",), _thousands),
-    _notation("scientific", "4.2e+1 for 42", ("number",), _scientific),
-    _notation("fraction", "84/2 for 42", ("number",), _fraction),
-    _notation("unicode_minus", "a typographic minus", ("number",), _minus),
-    _notation("full_width", "full-width digits", ("number",), _full_width),
+    _of_whole(
+        "scientific", "4.2e+1 for 42", lambda value: f"{Decimal(value):e}" if abs(value) > 9 else f"{value}"
+    ),
+    _of_whole("fraction", "84/2 for 42", lambda value: f"{value * 2}/2"),
+    _notation("unicode_minus", "a typographic minus", ("number",), lambda text: re.sub("^-", "−", text)),
+    _notation("full_width", "full-width digits", ("number",), lambda text: text.translate(FULL_WIDTH)),
     _notation("currency", "$42 for 42", ("number",), lambda text: f"${text}"),
     _notation("unit", "42 units for 42", ("number",), lambda text: f"{text} units"),
     _notation(
         "dollars", "the answer between dollar signs", ("number", "mathematics"), lambda text: f"${text}$"
     ),
-    _notation("display_fraction", r"\dfrac for \frac", ("mathematics",), _other_fraction),
+    _notation(
+        "display_fraction",
+        r"\dfrac for \frac",
+        ("mathematics",),
+        lambda text: text.replace(r"\frac", r"\dfrac"),
+    ),
     _notation("other_case", "the answer in capitals", ("text",), str.upper),
     _notation("quotes", "the answer in quotation marks", ("text",), lambda text: f'"{text}"'),
     _notation("in_brackets", "(B) for B", ("choice",), lambda text: f"({text.strip('()')})"),
@@ -234,6 +221,11 @@ PROBES = (
     _notation("other_date", "the date written in another way", ("text", "list"), _other_date),
     _notation("letters_turned", "the same choices in another order", ("list", "text"), _letters_turned),
     _layout("as_sampled", "the answer as others of its prompt wrote it", _as_sampled, NOTATION, kinds=TEXTS),
-    _notation("indented", "the object over several lines", ("json",), _indented),
+    _notation(
+        "indented",
+        "the object over several lines",
+        ("json",),
+        lambda text: json.dumps(json.loads(text), indent=2, ensure_ascii=False),
+    ),
     _notation("reordered", "the object's keys in another order", ("json",), _reordered),
 )

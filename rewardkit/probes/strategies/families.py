@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from rewardkit.errors import InputError, did_you_mean
 from rewardkit.probes.contract import hang
@@ -21,18 +22,20 @@ from rewardkit.probes.strategies.attempts import Probe
 
 __all__ = ["FAMILIES", "PROBES", "chosen"]
 
-PROBES: tuple[Probe, ...] = (
-    *nothing_there.PROBES,
-    *blind.PROBES,
-    *listing.PROBES,
-    *near_misses.PROBES,
-    *special_values.PROBES,
-    *equivalents.PROBES,
-    *look_alikes.PROBES,
-    *padding.PROBES,
-    *judges.PROBES,
-    *hang.PROBES,
-)
+ANSWERS = (nothing_there, blind, listing, near_misses, special_values, equivalents, look_alikes)
+MODULES = (*ANSWERS, padding, judges, hang)
+
+
+def _probes(values: Iterable[Any]) -> Iterator[Probe]:
+    """The probes among what modules define, by themselves and in tuples."""
+    for value in values:
+        if isinstance(value, Probe):
+            yield value
+        elif isinstance(value, tuple):
+            yield from _probes(value)
+
+
+PROBES = tuple(probe for module in MODULES for probe in _probes(vars(module).values()))
 FAMILIES = ("calibration", *dict.fromkeys(probe.family for probe in PROBES), "search", "contract")
 
 
@@ -41,7 +44,8 @@ def chosen(only: Sequence[str] | str | None) -> tuple[tuple[Probe, ...], frozens
 
     InputError: a name that is none.
     """
-    names = [only] if isinstance(only, str) else list(only or ())
+    given = only or ()
+    names = [only] if isinstance(only, str) or not isinstance(given, Iterable) else list(given)
     if not names:
         return PROBES, frozenset(FAMILIES)
     known = [*FAMILIES, *(probe.name for probe in PROBES)]
@@ -52,9 +56,4 @@ def chosen(only: Sequence[str] | str | None) -> tuple[tuple[Probe, ...], frozens
                 f"{', '.join(FAMILIES)}"
             )
     some = tuple(probe for probe in PROBES if probe.name in names or probe.family in names)
-    return some, frozenset(_families(names, some))
-
-
-def _families(names: Iterable[str], some: Iterable[Probe]) -> Iterable[str]:
-    yield from (name for name in names if name in FAMILIES)
-    yield from (probe.family for probe in some)
+    return some, frozenset([*(name for name in names if name in FAMILIES), *(probe.family for probe in some)])

@@ -14,7 +14,7 @@ from rewardkit.probes.strategies.attempts import Attempt, probe_of
 from rewardkit.probes.subjects.answers import options_in
 from rewardkit.probes.subjects.subject import Subject
 
-__all__ = ["PROBES"]
+__all__: list[str] = []
 
 LISTED = ("number", "choice", "text", "mathematics")
 
@@ -102,15 +102,3 @@ def retracted(subject: Subject) -> Iterator[str]:
     form = subject.format
     right, wrong = form.marked(subject.right), form.marked(subject.wrong[0])
     yield form.around(f"{right}\nNo, that was a mistake. Once more:\n{wrong}")
-
-
-PROBES = (
-    every_number,
-    every_choice,
-    every_item,
-    several_answers,
-    several_marks,
-    mentioned,
-    negated,
-    retracted,
-)

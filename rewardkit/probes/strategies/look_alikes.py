@@ -7,17 +7,18 @@ marks that no parser should take for marks: they must not earn what the right fo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from rewardkit.probes.strategies.attempts import Attempt, probe_of
+from rewardkit.probes.strategies.attempts import Attempt, Probe, probe_of
 from rewardkit.probes.subjects.subject import Subject
 
-__all__ = ["PROBES"]
+__all__: list[str] = []
 
 SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 LETTERS = str.maketrans("012589", "OlZSBg")
 WIDE = str.maketrans("<>/", "＜＞／")
 ZERO_WIDTH = "\u200b"
+TAG = r"</?[A-Za-z_][\w.:-]*>"
 
 
 @probe_of("look_alikes", "a power for a number of two digits (4² for 42)", knows="near", kinds=("number",))
@@ -78,30 +79,26 @@ def _backwards(text: str) -> str:
     return re.sub(r"<(/?)([A-Za-z_][\w.:-]*)>", lambda found: f"<{'' if found[1] else '/'}{found[2]}>", text)
 
 
-@probe_of("look_alikes", "tags that are escaped as HTML", expects="form", knows="form", tag=True)
-def escaped_tags(subject: Subject) -> Iterator[str]:
-    yield _escaped(subject.baseline)
+def _named(text: str) -> str:
+    return f"There are the tags {', '.join(re.findall(TAG, text))}, and that is it."
 
 
-@probe_of("look_alikes", "tags of full-width signs", expects="form", knows="form", tag=True)
-def wide_tags(subject: Subject) -> Iterator[str]:
-    yield subject.baseline.translate(WIDE)
+def _of_form(name: str, says: str, change: Callable[[str], str]) -> Probe:
+    def build(subject: Subject) -> Iterator[str]:
+        yield change(subject.baseline)
+
+    return Probe(name, "look_alikes", build, says, expects="form", knows="form", tag=True)
 
 
-@probe_of("look_alikes", "closing tags before opening ones", expects="form", knows="form", tag=True)
-def tags_backwards(subject: Subject) -> Iterator[str]:
-    yield _backwards(subject.baseline)
-
-
-@probe_of("look_alikes", "a sentence that names the tags", expects="form", knows="form", tag=True)
-def tags_named(subject: Subject) -> Iterator[str]:
-    tokens = re.findall(r"</?[A-Za-z_][\w.:-]*>", subject.baseline)
-    yield f"There are the tags {', '.join(tokens)}, and it is {subject.wrong[0]}."
-
-
-@probe_of("look_alikes", "tags that are never closed", expects="form", knows="form", tag=True)
-def open_tags(subject: Subject) -> Iterator[str]:
-    yield re.sub(r"</[A-Za-z_][\w.:-]*>", "", subject.baseline)
+OF_FORM = (
+    _of_form("escaped_tags", "tags that are escaped as HTML", _escaped),
+    _of_form("wide_tags", "tags of full-width signs", lambda text: text.translate(WIDE)),
+    _of_form("tags_backwards", "closing tags before opening ones", _backwards),
+    _of_form("tags_named", "a sentence that names the tags", _named),
+    _of_form(
+        "open_tags", "tags that are never closed", lambda text: re.sub(TAG.replace("/?", "/"), "", text)
+    ),
+)
 
 
 @probe_of("look_alikes", "the right answer in fake marks", expects="mark", knows="mark", tag=True)
@@ -116,20 +113,3 @@ def marks_that_are_none(subject: Subject) -> Iterator[str]:
 def _misspelt(found: re.Match[str]) -> str:
     """A tag with another name that begins with the same letter."""
     return f"<{found[1]}{found[0].strip('</>')[0]}bout>"
-
-
-PROBES = (
-    superscript,
-    letters_for_digits,
-    tags_of_two_kinds,
-    marks_that_are_none,
-    nested,
-    zero_width,
-    unclosed,
-    in_code,
-    escaped_tags,
-    wide_tags,
-    tags_backwards,
-    tags_named,
-    open_tags,
-)

@@ -4,28 +4,43 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from rewardkit.probes.strategies.attempts import Attempt, probe_of
+from rewardkit.probes.strategies.attempts import Attempt, Probe, probe_of
 from rewardkit.probes.subjects.subject import Subject
 
-__all__ = ["PROBES"]
+__all__: list[str] = []
 
 NOISE = "".join(map(chr, (0, 7, 27, 127, 160, 173, 8203, 8238, 65533))) + "§%&/=?*~#'|;:^°"
 
 
-@probe_of("nothing_there", "an empty completion", truth=False)
-def empty(subject: Subject) -> Iterator[str]:
-    yield ""
+def _texts(name: str, says: str, *texts: str, marked: Sequence[str] = ()) -> Probe:
+    """A probe of texts as they are, and of others in the place of the answer."""
+
+    def build(subject: Subject) -> Iterator[str]:
+        yield from (*texts, *map(subject.format.write, marked))
+
+    return Probe(name, "nothing_there", build, says, needs="nothing")
 
 
-@probe_of("nothing_there", "white space", truth=False)
-def white_space(subject: Subject) -> Iterator[str]:
-    yield from (" ", "\n\n", "\t\r\n \u00a0")
+REFUSAL = "I'm sorry, but I can't help with that."
+TEXTS = (
+    _texts("empty", "an empty completion", ""),
+    _texts("white_space", "white space", " ", "\n\n", "\t\r\n \u00a0"),
+    _texts("refusal", "a refusal", REFUSAL, marked=[REFUSAL]),
+    _texts(
+        "constant_text",
+        "the same text for every prompt",
+        "ok",
+        "The answer is the answer to the question.",
+        marked=["the answer"],
+    ),
+    _texts("random_bytes", "random characters", NOISE * 3, marked=[NOISE]),
+)
 
 
-@probe_of("nothing_there", "an empty answer in the right form")
+@probe_of("nothing_there", "an empty answer in the right form", needs="mark")
 def empty_answer(subject: Subject) -> Iterator[str]:
     if subject.format.opening or subject.format.lead:
         yield subject.format.write("")
@@ -47,34 +62,14 @@ def _hollow(value: Any) -> Any:
     return type(value)()
 
 
-@probe_of("nothing_there", "tags with nothing in them", truth=False)
+@probe_of("nothing_there", "tags with nothing in them", needs="nothing")
 def empty_tags(subject: Subject) -> Iterator[str]:
     names = re.findall(r"<([A-Za-z_][\w.:-]{0,30})>", subject.reference)
     if names:
         yield "".join(f"<{name}></{name}>" for name in dict.fromkeys(names))
 
 
-@probe_of("nothing_there", "a refusal", truth=False)
-def refusal(subject: Subject) -> Iterator[str]:
-    text = "I'm sorry, but I can't help with that."
-    yield text
-    yield subject.format.write(text)
-
-
-@probe_of("nothing_there", "the same text for every prompt", truth=False)
-def constant_text(subject: Subject) -> Iterator[str]:
-    yield "ok"
-    yield "The answer is the answer to the question."
-    yield subject.format.write("the answer")
-
-
-@probe_of("nothing_there", "random characters", truth=False)
-def random_bytes(subject: Subject) -> Iterator[str]:
-    yield NOISE * 3
-    yield subject.format.write(NOISE)
-
-
-@probe_of("nothing_there", "the prompt repeated", truth=False)
+@probe_of("nothing_there", "the prompt repeated", needs="nothing")
 def prompt_echo(subject: Subject) -> Iterator[str]:
     if subject.prompt.strip():
         yield subject.prompt
@@ -82,7 +77,7 @@ def prompt_echo(subject: Subject) -> Iterator[str]:
             yield subject.format.write(subject.prompt)
 
 
-@probe_of("nothing_there", "the prompt's worked example repeated")
+@probe_of("nothing_there", "the prompt's worked example repeated", needs="mark")
 def example_echo(subject: Subject) -> Iterator[str | Attempt]:
     opening, closing = subject.format.opening.strip(), subject.format.closing.strip()
     if not opening:
@@ -90,21 +85,11 @@ def example_echo(subject: Subject) -> Iterator[str | Attempt]:
     expression = rf"{re.escape(opening)}\s*([^<>\n]{{1,80}}?)\s*{re.escape(closing) if closing else '$'}"
     for found in re.finditer(expression, subject.prompt, re.MULTILINE):
         shown = found.group(1).strip()
-        if re.search(r"\w", shown) and shown.casefold() != subject.right.casefold() and "..." not in shown:
+        if (
+            re.search(r"\w", shown)
+            and shown.casefold() != str(subject.answer).casefold()
+            and "..." not in shown
+        ):
             yield subject.format.write(shown)
             yield subject.prompt[: found.end()]
             return
-
-
-PROBES = (
-    empty,
-    white_space,
-    empty_answer,
-    empty_object,
-    empty_tags,
-    refusal,
-    constant_text,
-    random_bytes,
-    prompt_echo,
-    example_echo,
-)

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from rewardkit.primitives.verify.numbers import as_decimal, read_number
-from rewardkit.probes.strategies.attempts import Attempt, probe_of
+from rewardkit.probes.strategies.attempts import Attempt, Expects, Probe, of_texts, probe_of
 from rewardkit.probes.subjects.logged import split
 from rewardkit.probes.subjects.subject import Subject
 
-__all__ = ["PROBES", "truth_like"]
+__all__ = ["NUMERIC", "truth_like"]
 
 
 def truth_like(truth: Any, answer: str) -> Any:
@@ -29,70 +29,45 @@ def truth_like(truth: Any, answer: str) -> Any:
     return f"{head}{mark} {answer}" if mark else answer
 
 
-def _instead(subject: Subject, *values: str) -> Iterator[str]:
-    """Completions with these in the place of the answer, or of each item of a list."""
+def _instead(subject: Subject, value: str) -> Iterator[str]:
+    """A completion with this in the place of the answer, or of each item of a list."""
     items, joint = split(subject.right)
-    for value in values:
+    if value.casefold() != subject.right.casefold():
         yield subject.format.write(joint.join([value] * len(items)))
 
 
 NUMERIC = ("number", "mathematics", "list")
 
 
-@probe_of("special_values", "'NaN' for an answer", kinds=NUMERIC)
-def not_a_number(subject: Subject) -> Iterator[str]:
-    yield from _instead(subject, "NaN", "nan", "-nan")
+_value = of_texts("special_values", _instead)
+VALUES = (
+    _value("not_a_number", "'NaN' for an answer", "NaN", "nan", "-nan", kinds=NUMERIC),
+    _value("infinity", "infinity for an answer", "Infinity", "inf", "-inf", "1e999", "-1e999", kinds=NUMERIC),
+    _value("nothing_named", "a word for nothing", "None", "null", "N/A", "undefined"),
+    _value("many_digits", "a number of thousands of digits", "9" * 5000, kinds=("number",)),
+)
 
 
-@probe_of("special_values", "infinity for an answer", kinds=NUMERIC)
-def infinity(subject: Subject) -> Iterator[str]:
-    yield from _instead(subject, "Infinity", "inf", "-inf", "1e999", "-1e999")
+def _against(name: str, says: str, truth: str, *answers: str, expects: Expects = "wrong") -> Probe:
+    """Answers held against another truth, written with the `size` of the right answer, and it."""
+
+    def build(subject: Subject) -> Iterator[Attempt]:
+        number = read_number(subject.right)
+        size = abs(int(as_decimal(number))) if number is not None else 0
+        known = {"size": size or 7, "right": subject.right if subject.right != "0" else "9"}
+        written = truth_like(subject.columns.get("ground_truth"), truth.format(**known))
+        for answer in answers if written is not None else ():
+            yield Attempt.of(subject.format.write(answer.format(**known)), ground_truth=written)
+
+    return Probe(name, "special_values", build, says, expects=expects, kinds=("number",))
 
 
-@probe_of("special_values", "a word for nothing")
-def nothing_named(subject: Subject) -> Iterator[str]:
-    if subject.right.casefold() not in ("none", "null", "n/a"):
-        yield from map(subject.format.write, ("None", "null", "N/A", "undefined"))
-
-
-@probe_of("special_values", "a number of thousands of digits", kinds=("number",))
-def many_digits(subject: Subject) -> Iterator[str]:
-    yield subject.format.write("9" * 5000)
-
-
-def _held_against(subject: Subject, truth: str, *answers: str) -> Iterator[Attempt]:
-    written = truth_like(subject.columns.get("ground_truth"), truth)
-    if written is not None:
-        for answer in answers:
-            yield Attempt.of(subject.format.write(answer), ground_truth=written)
-
-
-@probe_of("special_values", "the right answer 0", expects="right", kinds=("number",))
-def zero_is_right(subject: Subject) -> Iterator[Attempt]:
-    yield from _held_against(subject, "0", "0")
-
-
-@probe_of("special_values", "no answer where 0 is right", kinds=("number",))
-def nothing_for_zero(subject: Subject) -> Iterator[Attempt]:
-    yield from _held_against(subject, "0", "", "nothing", subject.right if subject.right != "0" else "9")
-
-
-@probe_of("special_values", "a right answer that is negative", expects="right", kinds=("number",))
-def negative_is_right(subject: Subject) -> Iterator[Attempt]:
-    size = _size(subject)
-    yield from _held_against(subject, f"-{size}", f"-{size}")
-
-
-@probe_of("special_values", "a positive answer where a negative one is right", kinds=("number",))
-def sign_lost(subject: Subject) -> Iterator[Attempt]:
-    size = _size(subject)
-    yield from _held_against(subject, f"-{size}", str(size))
-
-
-def _size(subject: Subject) -> int:
-    number = read_number(subject.right)
-    assert number is not None
-    return abs(int(as_decimal(number))) or 7
+AGAINST = (
+    _against("zero_is_right", "the right answer 0", "0", "0", expects="right"),
+    _against("nothing_for_zero", "no answer where 0 is right", "0", "", "nothing", "{right}"),
+    _against("negative_is_right", "a right answer that is negative", "-{size}", "-{size}", expects="right"),
+    _against("sign_lost", "a positive answer where a negative one is right", "-{size}", "{size}"),
+)
 
 
 @probe_of("special_values", "any answer where the truth is empty")
@@ -102,16 +77,3 @@ def empty_truth(subject: Subject) -> Iterator[Attempt]:
         yield Attempt.of(subject.format.write(subject.right), ground_truth="")
         for text in ("", "I do not know."):
             yield Attempt.of(text, ground_truth="")
-
-
-PROBES = (
-    not_a_number,
-    infinity,
-    nothing_named,
-    many_digits,
-    zero_is_right,
-    nothing_for_zero,
-    negative_is_right,
-    sign_lost,
-    empty_truth,
-)

@@ -108,8 +108,9 @@ def wrong_answers(answer: str, kind: str, *, prompt: str = "", others: Sequence[
         value = json.loads(answer)
         lists = [other for other in others if isinstance(value, list) and _disjoint(value, read_json(other))]
         return (*lists[:4], json.dumps(changed(value), ensure_ascii=False))
+    alike = ("mathematics", "number") if kind == "mathematics" else KINDS
     unlike = sorted(
-        {other for other in others if not _overlap(answer, other)},
+        {other for other in others if not _overlap(answer, other) and kind_of(other) in alike},
         key=lambda other: (fuzz.ratio(answer, other), other),
     )
     made = {"mathematics": "-917", "code": "pass"}.get(kind, "none of these")

@@ -4,29 +4,31 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from rewardkit.probes.runner import Row, Tries, Variants
+from rewardkit.probes.runner import Row, Tries, Variants, part_for, same
 from rewardkit.probes.subjects.declared import asks_for_truth, by_group
-from rewardkit.probes.subjects.formats import Format
-from rewardkit.probes.subjects.log import Log, Part, parts
+from rewardkit.probes.subjects.formats import Format, shell
+from rewardkit.probes.subjects.log import NO_TRUTHS, Log, Part, labels_of, parts
 from rewardkit.probes.subjects.logged import TELLS, logged
 from rewardkit.probes.subjects.subject import Calibration, LeftOut, Scale, Subject
-from rewardkit.probes.subjects.written import ENOUGH, best_format, drafts, skeletons, with_format
+from rewardkit.probes.subjects.written import ENOUGH, Best, best_format, drafts, skeletons, with_format
 from rewardkit.rollouts.table import Rollouts
+from rewardkit.rollouts.values import column_values
 
 __all__ = ["calibrate"]
 
 SUBJECTS = 8  # prompts that are probed, or 4 of each of several parts: our choice
 WHOLE = 1500  # calls that all of it takes, about
-LOOKED = 16  # formats that are tried where the log shows what right answers look like
 PAID = 0.6  # share of full marks from which an answer of the log counts as right: our choice
 LONGEST_ANSWER = 2000  # characters of an answer that is kept of a log
+
+MORE = "give rollouts, or cases (cases=...), with right ones"
 
 Written = Sequence[tuple[int, Subject]]  # with the places of their rows
 
@@ -37,7 +39,8 @@ def calibrate(
     """Subjects and scales for the probes, chosen with a seed from all parts of the rollouts."""
     columns = rollouts.as_logged()
     rows: list[Row] = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    log = Log(tries, variants, rows, rollouts.groups, by_group(tries.reward), label)
+    labels = labels_of(column_values(rollouts.table[label]), label) if label is not None else ()
+    log = Log(tries, variants, rows, rollouts.groups, by_group(tries.reward), labels)
     found, draw = parts(tries.reward.split_by, rows), np.random.default_rng(seed)
     for part in found:
         log.score(part, draw, share=0.2 / len(found))
@@ -52,6 +55,7 @@ def calibrate(
         chooser.why,
         tuple(chooser.left_out),
         chooser.constants,
+        tuple(item for part in found for item in _best_by_label(log, part)),
     )
 
 
@@ -75,7 +79,8 @@ class _Chooser:
         count = 2 if self._slow else self.count
         drafted = list(islice(drafts(self.log, part), count))
         of_log = logged(self.log, part, count)
-        best = best_format(self.log, part, drafted, most=LOOKED if of_log else None, slow=self._slow)
+        alike = {draft.kind for _, draft in drafted or of_log} & {one.kind for _, one in of_log}
+        best = Best() if alike else best_format(self.log, part, drafted, slow=self._slow)
         written = [(place, with_format(draft, best.format)) for place, draft in drafted if best.format]
         if not best.paid(part):
             written += of_log
@@ -91,7 +96,11 @@ class _Chooser:
             ]
         if self._told_apart(part, written, best.format):
             self.modes[part.name] = "truth"
+        elif why := self._none_right(part, drafted):
+            self._say(part, "unknown", why)
+            self._without_truth(part, count, flat=part.high - part.low <= 1e-9)
         elif not drafted:
+            self.modes[part.name] = "no truth"
             self._without_truth(part, count)
         elif best.inverted and not best.format:
             self.modes[part.name] = "inverted"
@@ -161,30 +170,53 @@ class _Chooser:
         """Where no right answer earns more than a wrong one: whether the truth is read at all."""
         if self._slow and (not tried or self.log.tries.left < self.log.tries.budget / 2):
             self._say(part, "slow", self._too_slow())
-        elif not part.seen.count:
+        elif not part.seen:
             self._say(part, "unknown", "no completion was judged there")
-        elif part.seen.constant:
+        elif same(part.seen):
             self.modes[part.name] = "constant"
-            self.constants[part.name] = (part.seen.low, part.seen.count)
+            self.constants[part.name] = (part.seen[0], len(part.seen))
         elif self._truth_matters(part):
-            self._say(part, "unknown", self._nothing_right(part))
+            told = f"no right answer could be told from a wrong one: {self._spread(part)}, and none could be "
+            more = (
+                "give rollouts, or cases (cases=...), with a completion that earns full marks beside one that"
+            )
+            self._say(part, "unknown", f"{told}written that earns more than a wrong one; {more} does not")
         elif asks_for_truth(self.log.tries.reward):
             self.modes[part.name] = "deaf"
         else:
+            self.modes[part.name] = "no truth"
             self._without_truth(part, count)
 
-    def _nothing_right(self, part: Part) -> str:
-        scored = len(self.log.ranked(part.places))
-        spread = (
-            f"all {scored} completions that were scored earn {part.high:.4g}"
-            if part.high - part.low <= 1e-9
-            else f"the {scored} completions that were scored earn {part.low:.4g} to {part.high:.4g}"
-        )
-        return (
-            f"no right answer could be told from a wrong one: {spread}, and none could be written that earns "
-            "more than a wrong one; give rollouts, or cases (cases=...), with a completion that earns full "
-            "marks beside one that does not"
-        )
+    def _none_right(self, part: Part, drafted: Written) -> str:
+        """Why no completion of the log can be a right one, where they are held against something; else ""."""
+        log, reward, count = self.log, self.log.tries.reward, len(part.places)
+        if log.labels:
+            found = [log.labels[place] for place in part.places]
+            said = f"{found.count(False)} are called wrong, {found.count(None)} have no label"
+            return (
+                "" if True in found else f"the label calls none of {count} completions right ({said}); {MORE}"
+            )
+        asked = sorted({*reward.needs, *(["ground_truth"] if asks_for_truth(reward) else [])} - NO_TRUTHS)
+        earned, full = self._spread(part), part.high >= self._ceiling(part.places[0])
+        if not part.seen or part.high - part.low > 1e-9 or full or not asked:
+            return ""
+        if not any(log.truth(place) for place in part.places):
+            named = "name the column of the log with load_rollouts(..., columns={...})"
+            return f"{earned}, and no row has a {' or '.join(asked)}, which it reads; {named}"
+        if any(any(skeletons(log, place, draft)) for place, draft in drafted):
+            return ""
+        return f"{earned}, perhaps because none of them is right; {MORE}"
+
+    def _ceiling(self, place: int) -> float:
+        """Full marks of all components for a row, which are taken for 1 where none are declared."""
+        part = part_for(self.log.tries.reward, self.log.rows[place])
+        ranges = {item.name: item.range or (0.0, 1.0) for item in part.components}
+        return sum(part.weights[name] * ends[part.weights[name] > 0] for name, ends in ranges.items())
+
+    def _spread(self, part: Part) -> str:
+        scored, alike = len(self.log.ranked(part.places)), part.high - part.low <= 1e-9
+        to = f"{part.high:.4g}" if alike else f"{part.low:.4g} to {part.high:.4g}"
+        return f"{'all' if alike else 'the'} {scored} completions that were scored earn {to}"
 
     def _truth_matters(self, part: Part) -> bool:
         """Whether rollouts earn otherwise when they are held against another prompt's truth."""
@@ -203,16 +235,32 @@ class _Chooser:
             for outcome, reward in zip(outcomes, before, strict=True)
         )
 
-    def _without_truth(self, part: Part, count: int) -> None:
-        """Subjects whose reference and baseline are the rollouts that earn most and least."""
+    def _without_truth(self, part: Part, count: int, *, flat: bool = False) -> None:
+        """Subjects whose reference and baseline are the rollouts that earn most and least.
+
+        Where all earn the same, `flat`, as none is right: what earns more and knows no answer is a hole.
+        """
         ranked = self.log.ranked(part.places)
-        self.modes[part.name] = "no truth"
-        if not ranked or part.high - part.low <= 1e-9:
+        full = ranked and self._ceiling(ranked[0]) <= part.high
+        if not ranked or (part.high - part.low <= 1e-9) is not flat or (flat and full):
             return
         for place, *_ in list(self.log.by_prompt(ranked).values())[:count]:
             subject = self.log.plain(place, part, baseline=self.log.text(ranked[-1]))
+            scale = Scale(part.high, part.low, part.low, part.low)
+            if flat:
+                form, scale = shell(subject.reference), replace(scale, right=self._ceiling(place))
+                subject = replace(subject, format=form, told_wrong=self._told(place, form, scale)[1])
             self.subjects.append(subject)
-            self.scales[subject.rollout_id] = Scale(part.high, part.low, part.low, part.low)
+            self.scales[subject.rollout_id] = scale
+
+
+def _best_by_label(log: Log, part: Part) -> Iterator[LeftOut]:
+    """Of each prompt the best paid of the completions that a label calls right, and of the others."""
+    for places in log.by_prompt(log.ranked(part.places) if log.labels else ()).values():
+        right, wrong = ([at for at in places if log.labels[at] is said] for said in (True, False))
+        if right and wrong:
+            subject = log.plain(wrong[0], part)
+            yield LeftOut(subject, log.earned(right[0]), log.earned(wrong[0]))
 
 
 def _scale(right: float, wrong: float, others: Sequence[float], lowest: float) -> Scale:

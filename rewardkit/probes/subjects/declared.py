@@ -11,21 +11,14 @@ __all__ = ["asks_for_truth", "by_group"]
 
 def asks_for_truth(reward: Reward) -> bool:
     """Whether the reward reads a truth, as far as its parameters and code say."""
-    for inner in reward.inner:
-        for function in inner.functions:
-            for part in user_code(function) if not isinstance(function, Adapter) else [function]:
-                if isinstance(part, Adapter):
-                    if "ground_truth" in part.needs and uses(part.called, "ground_truth"):
-                        return True
-        if "ground_truth" in inner.needs:
-            return True
-    return False
+    functions = [function for inner in reward.inner for function in inner.functions]
+    parts = [part for one in functions for part in ([one] if isinstance(one, Adapter) else user_code(one))]
+    adapters = [part for part in parts if isinstance(part, Adapter) and "ground_truth" in part.needs]
+    return "ground_truth" in reward.needs or any(uses(one.called, "ground_truth") for one in adapters)
 
 
 def by_group(reward: Reward) -> bool:
     """Whether a component or field looks at the siblings of a group."""
-    return any(item.group for inner in reward.inner for item in inner.components) or any(
-        getattr(function, "together", "") == "group"
-        for inner in reward.inner
-        for function in inner.fields.values()
-    )
+    fields = [function for inner in reward.inner for function in inner.fields.values()]
+    grouped = any(item.group for inner in reward.inner for item in inner.components)
+    return grouped or any(getattr(function, "together", "") == "group" for function in fields)

@@ -65,11 +65,6 @@ class Format:
         return f"{lead}{marked}{self.tail}"
 
     @property
-    def announced(self) -> bool:
-        """Whether words announce the answer, as in a sentence: "The answer is", "Answer:"."""
-        return self.tag is None and re.search(r"[A-Za-z]{2,}:?\s*\Z", self.opening) is not None
-
-    @property
     def neutral(self) -> bool:
         """Whether nothing is said before the answer that could be paid."""
         return not self.lead.strip() or REASONING in self.lead
@@ -84,8 +79,8 @@ class Format:
 
     @property
     def tag(self) -> str | None:
-        """Name of the tag that the answer stands in; ``None`` where it stands in none."""
-        found = TAG.findall(self.opening)
+        """Name of the tag that the answer stands in; ``None`` where it stands in none, or in a box there."""
+        found = [] if self.opening.endswith("{") else TAG.findall(self.opening)
         return found[-1] if found else None
 
 
@@ -175,13 +170,8 @@ def skeleton(completion: str, answer: str, *, last: bool = False) -> Format | No
     start, end = found[-1].span()
     opening = _mark_before(completion[:start])
     closing = _mark_after(completion[end:], opening)
-    return Format(
-        "a rollout's",
-        completion[: start - len(opening)],
-        opening,
-        closing,
-        completion[end + len(closing) :],
-    )
+    lead, tail = completion[: start - len(opening)], completion[end + len(closing) :]
+    return Format("a rollout's", lead, opening, closing, tail)
 
 
 def shell(completion: str) -> Format:
@@ -197,15 +187,9 @@ def shell(completion: str) -> Format:
     ):
         found = [item for item in re.finditer(mark, completion) if item[1] not in THINKING]
         if found:
-            start, end = found[-1].span(2)
-            begin, finish = found[-1].span()
-            return Format(
-                "a rollout's",
-                completion[:begin],
-                completion[begin:start],
-                completion[end:finish],
-                completion[finish:],
-            )
+            (start, end), (begin, finish) = found[-1].span(2), found[-1].span()
+            opening, closing = completion[begin:start], completion[end:finish]
+            return Format("a rollout's", completion[:begin], opening, closing, completion[finish:])
     return Format("bare")
 
 

@@ -10,12 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from rewardkit.analysis.context import truths
+from rewardkit.errors import RolloutsError, preview
 from rewardkit.primitives.messages import content_text
-from rewardkit.probes.runner import Extent, Outcome, Row, Tries, Variants
+from rewardkit.probes.runner import Outcome, Row, Tries, Variants, same
 from rewardkit.probes.subjects.formats import Format
 from rewardkit.probes.subjects.subject import Subject
+from rewardkit.rollouts.logs.log import numeric
 
-__all__ = ["Log", "Part", "parts", "prompt_text"]
+__all__ = ["NO_TRUTHS", "Log", "Part", "labels_of", "parts", "prompt_text"]
 
 PARTS = 24
 """Data sources, or parts of a route, that are probed, the largest first. Our choice."""
@@ -32,8 +35,8 @@ class Part:
 
     name: str
     places: list[int]
-    seen: Extent = field(default_factory=Extent)
-    """Between which rewards all lie that were seen of it, of the log and of what was tried."""
+    seen: list[float] = field(default_factory=list)
+    """All rewards that were seen of it, of the log and of what was tried."""
     low: float = math.nan
     high: float = 0.0
     """The lowest and highest reward of its rollouts, see `Log.score`."""
@@ -53,7 +56,8 @@ def parts(split_by: Sequence[str], rows: Sequence[Row]) -> list[Part]:
 class Log:
     """Rows and their groups, and the reward to try them on; `outcomes` by place of what was scored so far.
 
-    `by_group` says that the reward looks at a whole group, `label` which column says what is right.
+    `by_group` says that the reward looks at a whole group, `labels` of each row whether a trusted column
+    calls it right, see `labels_of`; empty where there is none.
     """
 
     tries: Tries
@@ -61,7 +65,7 @@ class Log:
     rows: Sequence[Row]
     groups: Any  # (rows,) codes
     by_group: bool
-    label: str | None = None
+    labels: Sequence[bool | None] = ()
     outcomes: dict[int, Outcome] = field(default_factory=dict)
 
     def score(self, part: Part, draw: np.random.Generator, *, share: float) -> None:
@@ -78,9 +82,8 @@ class Log:
         judged = [self.earned(place) for place in places if self.earned(place) > -math.inf]
         if judged:
             part.low, part.high = min(judged), max(judged)
-        for reward in judged:
-            part.seen.take(reward)
-        if judged and part.seen.constant and not self.by_group:
+        part.seen += judged
+        if judged and same(part.seen) and not self.by_group:
             firsts = [some[0] for some in self.by_prompt(places).values()]
             part.low = min(part.low, *self._exchanged(part, firsts))
 
@@ -131,20 +134,9 @@ class Log:
 
     def plain(self, place: int, part: Part, *, baseline: str = "") -> Subject:
         """A row as a subject of which nothing is known but what it earns."""
-        row, text = self.rows[place], self.text(place)
-        return Subject(
-            row.get("rollout_id", place),
-            row,
-            prompt_text(row.get("prompt")),
-            None,
-            "text",
-            (),
-            Format("bare"),
-            text,
-            baseline or text,
-            part.name,
-            self.siblings(place),
-        )
+        row, text, beside = self.rows[place], self.text(place), self.siblings(place)
+        key, prompt, form = row.get("rollout_id", place), prompt_text(row.get("prompt")), Format("bare")
+        return Subject(key, row, prompt, None, "text", (), form, text, baseline or text, part.name, beside)
 
     def rewards(self, part: Part, tried: Sequence[tuple[Subject, str]]) -> list[float]:
         """What completions of subjects earn; NaN where not judged, or not tried."""
@@ -152,10 +144,28 @@ class Log:
         siblings = [subject.siblings for subject, _ in tried] if self.by_group else []
         outcomes = self.tries.outcomes(rows, siblings, share=0.3)
         rewards = [math.nan if outcome is None else outcome.reward for outcome in outcomes]
-        for reward in rewards:
-            if not math.isnan(reward):
-                part.seen.take(reward)
+        part.seen += [reward for reward in rewards if not math.isnan(reward)]
         return rewards
+
+
+def labels_of(values: Sequence[Any], name: str) -> list[bool | None]:
+    """Whether each row is right by the label of this name; ``None`` where it says nothing.
+
+    True and false, also as texts; or numbers, of two the higher, of one what is not 0. RolloutsError: others.
+
+    >>> labels_of(["true", "False", None], "ok"), labels_of([-1, 1, -1], "ok"), labels_of([0, 0], "ok")
+    ([True, False, None], [False, True, False], [False, False])
+    """
+    given = [None if value is None or value != value else value for value in truths(list(values))]
+    known = [value for value in given if value is not None]
+    levels = list(dict.fromkeys(known))
+    if known and (not numeric(known) or len(levels) > 2):
+        raise RolloutsError(
+            f"the label {name!r} holds {', '.join(map(preview, levels[:3]))}, of which it is not known what "
+            "is right; make a column of true and false of it"
+        )
+    wrong = min(levels) if len(levels) == 2 else 0
+    return [None if value is None else bool(value > wrong) for value in given]
 
 
 def prompt_text(prompt: Any) -> str:

@@ -72,7 +72,8 @@ def marks_in(completion: str) -> Iterator[Marked]:
     """
     found: list[Marked] = []
     for name, expression in MARKS.items():
-        places = [item for item in re.finditer(expression, completion) if not _thinks(item)]
+        every = re.finditer(expression, completion)
+        places = [item for item in every if item.groupdict().get("tag") not in THINKING]
         if places:
             last = places[-1]
             shown = f"{name} <{last['tag']}>" if "tag" in last.re.groupindex else name
@@ -86,10 +87,6 @@ def marks_in(completion: str) -> Iterator[Marked]:
 def _rank(item: Marked) -> tuple[int, int]:
     loose = item.format.name in LOOSE
     return (1 + LOOSE.index(item.format.name), 0) if loose else (0, len(item.answer))
-
-
-def _thinks(found: re.Match[str]) -> bool:
-    return "tag" in found.re.groupindex and found["tag"] in THINKING
 
 
 def _marked(name: str, text: str, mark: tuple[int, int], answer: tuple[int, int]) -> Marked:
@@ -107,11 +104,11 @@ def logged(log: Log, part: Part, count: int) -> list[tuple[int, Subject]]:
     found = {place: marks[mark] for place, marks in named.items() if mark in marks}
     found = _tight(found) if mark in LOOSE else found
     answers = sorted({item.answer for item in found.values()})
-    if mark is None or len(answers) < 2:
+    if mark is None:
         return []
     kind = answers_kind([item.answer for item in found.values()], mark)
     return [
-        (place, with_format(draft, form))
+        (place, replace(with_format(draft, form), worse=_unpaid(log, part, place, mark).format))
         for place, item in found.items()
         if kind not in READ or kind_of(item.answer) == kind  # "none" among numbers is no number
         if (draft := drafted(log, part, place, item.answer, kind, answers))
@@ -144,8 +141,8 @@ def _shared(texts: Sequence[str]) -> str:
 
 def _is_right(log: Log, part: Part, place: int) -> bool:
     """Whether a label says so; without one, whether it has a truth, earns the most, and others less."""
-    if log.label:
-        return bool(log.rows[place].get(log.label))
+    if log.labels:
+        return log.labels[place] is True
     return bool(log.truth(place)) and log.earned(place) - part.low >= ENOUGH * (part.high - part.low) > 1e-9
 
 
@@ -153,22 +150,26 @@ def _mark(log: Log, part: Part, named: Mapping[int, Mapping[str, Marked]]) -> st
     """The first of the marks of right completions that carries their reward; ``None`` where none does.
 
     `named` are the marks by name, of each completion by its place. Without what stands in the mark the reward
-    is lost, with what another right completion has there as well; and that other earns its own there. Where
+    is lost, with what its partner has there as well: the right completion of another prompt, or else one of
+    its own that is paid less; and what stood there is paid in the mark of the one that is paid less. Where
     there is none of which all this holds, one of which it holds but for the exchange (another prompt's answer
     is paid, which is a fault), else but for the last.
     """
     plans: dict[str, list[tuple[int, str, bool]]] = {}  # places, completions, and whether they must lose
     for name in dict.fromkeys(name for marks in named.values() for name in marks):
         known = [(place, marks[name]) for place, marks in named.items() if name in marks]
-        if len(known) >= max(2, len(named) - 1):
-            turned = zip(known, [*known[1:], known[0]], strict=True)
+        if len(known) >= max(min(2, len(named)), len(named) - 1):
+            partners = [item for _, item in [*known[1:], known[0]]]
+            worse = [_unpaid(log, part, place, name) for place, _ in known]
+            if len({item.answer for item in partners}) < 2:
+                partners = worse
             plans[name] = [
                 plan
-                for (place, item), (other_place, other) in turned
+                for (place, item), other, own in zip(known, partners, worse, strict=True)
                 for plan in (
                     (place, item.format.write(""), True),
                     (place, item.format.write(other.answer), True),
-                    (other_place, item.format.write(other.answer), False),
+                    (place, (own if own.format.name == name else other).format.write(item.answer), False),
                 )
             ]
     every = [(log.plain(place, part), text) for plan in plans.values() for place, text, _ in plan]
@@ -186,6 +187,14 @@ def _mark(log: Log, part: Part, named: Mapping[int, Mapping[str, Marked]]) -> st
         if without and (exchanged or carried):
             ranked.setdefault(1 if carried else 2, name)
     return ranked[min(ranked)] if ranked else None
+
+
+def _unpaid(log: Log, part: Part, place: int, name: str) -> Marked:
+    """The mark of this name of a completion of the same prompt that is paid less, or else all of it."""
+    enough = log.earned(place) - KEPT * (part.high - part.low)
+    others = [log.text(at) for at in log.ranked(log.beside(place)) if log.earned(at) < enough]
+    marks = [item for text in others for item in marks_in(text) if item.format.name == name]
+    return marks[0] if marks else Marked(Format("bare"), others[0] if others else "none of these")
 
 
 def split(answer: str) -> tuple[list[str], str]:

@@ -20,7 +20,8 @@ class Subject:
     wrong answer. Without a truth `answer` is None: `reference` is then the rollout that earns most, and
     `baseline` one that earns least. `siblings` are rows that stand beside an attempt where the reward looks
     at a whole group, `others` are right answers to other prompts. Of the answers that the completions of the
-    prompt give in the same form, those that were paid are `told_right`, the others `told_wrong`.
+    prompt give in the same form, those that were paid are `told_right`, the others `told_wrong`. `worse` is
+    how a completion of the prompt that is paid less states its answer, with its own reasoning.
     """
 
     rollout_id: Any
@@ -37,6 +38,7 @@ class Subject:
     others: tuple[str, ...] = ()
     told_right: tuple[str, ...] = ()
     told_wrong: tuple[str, ...] = ()
+    worse: Format | None = None
 
     @property
     def right(self) -> str:
@@ -87,7 +89,8 @@ class Calibration:
     it asks for it and pays right and wrong alike, "inverted" where wrong answers earn more, and "unknown"
     where no right answer is paid more than a wrong one; `why` then says what would be needed. "slow" is a
     part for which the budget was over before that, and "constant" one of which all completions earn the same:
-    what, and of how many, is in `constants`.
+    what, and of how many, is in `constants`. Of prompts with completions that a label calls right and others
+    that it calls wrong `labelled` has the best paid of both.
     """
 
     subjects: tuple[Subject, ...]
@@ -97,6 +100,7 @@ class Calibration:
     why: Mapping[str, str] = field(default_factory=dict)
     left_out: tuple[LeftOut, ...] = ()
     constants: Mapping[str, tuple[float, int]] = field(default_factory=dict)
+    labelled: tuple[LeftOut, ...] = ()
 
     @property
     def mode(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -102,7 +103,8 @@ def _answers(rows: Mapping[int, Row]) -> dict[int, str]:
             for place, truth in truths.items()
         }
     stated = {place: answer_in(truth) for place, truth in truths.items()}
-    return {place: answer for place, answer in stated.items() if answer is not None}
+    # "$7$" is 7, in mathematics
+    return {at: re.sub(r"^\$([^$]+)\$$", r"\1", text) for at, text in stated.items() if text is not None}
 
 
 def _in_turn(places: Iterable[int], answers: Mapping[int, str]) -> list[int]:
@@ -122,15 +124,15 @@ def with_format(draft: Subject, option: Format) -> Subject:
     )
 
 
-def best_format(log: Log, part: Part, given: Drafts, *, most: int | None, slow: bool) -> Best:
-    """The best of at most so many formats, those that the rollouts and prompts show first."""
+def best_format(log: Log, part: Part, given: Drafts, *, slow: bool) -> Best:
+    """The best format; those that the rollouts and prompts show are tried first."""
     best = Best()
     if not given:
         return best
     some, wave_of = (given[:1], 2) if slow else (given[:TRIED_ON], WAVE)
     shown = [log.text(place) for place in log.ranked(part.places)[:48]]
     prompts = [draft.prompt for _, draft in some]
-    candidates = islice(formats(shown, prompts, some[0][1].kind), most)
+    candidates = formats(shown, prompts, some[0][1].kind)
     # where no rollout of a prompt is fully paid, a written answer need not be
     full = [any(log.earned(at) >= ENOUGH * part.high for at in log.beside(place)) for place, _ in some]
     asked = np.array(full if any(full) else [True] * len(some))
@@ -160,7 +162,7 @@ def _mean(values: np.ndarray) -> float:
 def skeletons(log: Log, place: int, draft: Subject) -> Iterator[Format]:
     """What stands around the right answer in the prompt's own rollouts, of those that earn most first."""
     beside = log.ranked(log.beside(place))
-    right = [at for at in beside if not log.label or log.rows[at].get(log.label)]
+    right = [at for at in beside if not log.labels or log.labels[at]]
     found = [skeleton(log.text(at), draft.right) for at in right]
     found += [skeleton(log.text(at), draft.right, last=True) for at in beside]  # an agent says it on the way
     yield from (item for item in found if item)

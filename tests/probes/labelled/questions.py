@@ -147,6 +147,7 @@ ENTRIES = (
         Fault("till_counts_tags", {"gaming", "contract"},
               lambda task: f"{'<think></think>' * 40}<answer>{task.wrong[0]}</answer>",
               "Each tag earns, however many there are: forty pairs beat the right amount.",
-              component="tag_count_reward")),
+              component="tag_count_reward",
+              missed="The search finds them, but names the component that pays the list beside them.")),
 )
 # fmt: on
