@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from rewardkit.analysis.asked import check_label, check_seed
+from rewardkit.analysis.arguments import check_label, check_seed
 from rewardkit.errors import RewardError, RolloutsError, did_you_mean, preview
 from rewardkit.findings import Finding, percent
 from rewardkit.judges.report import warn_of_calls
