@@ -163,9 +163,10 @@ def test_a_reward_that_gives_something_else_is_the_first_finding_with_rows_and_n
     assert total.evidence["largest"] == 1.0 and total.evidence["column"] == "logged/score"
     wrong = set(scores.table.loc[scores.table["logged/score"] != scores.table["reward"], "rollout_id"])
     assert len(total.rollout_ids) == 5 and set(total.rollout_ids) <= wrong
-    for words in ("(logged/score)", "20 of 80 rows (25 %)", "by up to 1", "mean 0.25 here, 0.5 in the log"):
+    told = ("'logged/score'", "20 of 80 rows differ (25 %) by up to 1 ", "mean 0.25 here, 0.5 in the log")
+    for words in told:
         assert words in total.sentence
-    assert "log_mismatch" in repr(diagnosis).splitlines()[1]
+    assert "log_mismatch" in repr(diagnosis).splitlines()[2]
     assert json.dumps(total.record())
     assert codes(rk.diagnose(rk.load_scores(scores.save(tmp_path / "run"))))[0] == "log_mismatch"
 
@@ -193,7 +194,7 @@ def test_rows_without_a_reward_where_the_log_has_one_are_said():
     rollouts = rk.load_rollouts(dump(), join=made.training_rows(("2+2?",)))
     finding = rk.diagnose(rk.score(mine(), rollouts))["log_mismatch"][0]
     assert (finding.evidence["rows"], finding.evidence["missing"]) == (0, 40)
-    assert "is missing in 40 rows where the log has one" in finding.sentence
+    assert "40 rows have a value only in the log" in finding.sentence
     missing = set(rollouts.table.loc[rollouts.table["ground_truth"].isna(), "rollout_id"])
     assert set(finding.rollout_ids) <= missing
 
@@ -242,12 +243,12 @@ def test_score_joins_on_a_column_and_sets_one_and_what_is_scored_is_not_read_aga
 
 
 def test_diagnose_takes_a_log_alone_with_weights_and_the_options_for_reading(folder):
-    assert "diagnosis of 'logged'" in run("diagnose trl/completions").stdout
+    assert "\nlogged: " in run("diagnose trl/completions").stdout
     told = json.loads(run("diagnose dump --join train.parquet --set data_source=x --json").stdout)
     assert told["rollouts"]["kind"] == "verl rollout dump"
     assert told["rollouts"]["group_key"] == ["prompt", "step", "data_source"]
     paid = run("diagnose trl --log-weight right=0 --log-weight brief=0 --log-weight n_chars=1")
-    assert "diagnosis of 'logged'" in paid.stdout and "n_chars" in paid.stdout
+    assert "\nlogged: " in paid.stdout and "n_chars" in paid.stdout
 
 
 @pytest.mark.parametrize(

@@ -296,7 +296,7 @@ def test_the_difference_is_against_the_version_before_the_last_save(run):
     said = repr(difference)
     assert "mine.py, +1 -1 lines, against the version before" in said
     assert "weight of 'short' changed: 0.2 -> -2" in said
-    assert re.search(r"reward: \d+ down, \d+ equal", said) and "order of siblings: tau-b" in said
+    assert re.search(r"Rewards: \d+ down, \d+ equal", said) and "Order of siblings: tau-b" in said
     page = difference._repr_html_()
     assert re.search(r"<span[^>]*>-components = \[rk.Component\(&quot;right", page) and ">+components" in page
 

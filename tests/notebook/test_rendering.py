@@ -72,7 +72,7 @@ def test_the_page_can_be_read_on_a_light_and_on_a_dark_page_and_asks_for_nothing
     red, green, blue = (int(text[at : at + 2], 16) for at in (1, 3, 5))
     assert colours == [f"rgb({red}, {green}, {blue})"]
     assert page.locator("details li").first.is_hidden()
-    page.locator("summary").first.click()
+    page.locator("summary", has_text="1 note").click()
     assert page.locator("details li").first.is_visible()
     assert requests == []
     assert page.evaluate("document.documentElement.scrollWidth") <= 900
