@@ -51,7 +51,7 @@ def test_what_probes_and_mutants_found_is_told_on_the_first_page_beside_the_find
     assert "1 hole (high), 1 broken contract (high)" in flawed.verdict[1]
     for item in flawed.probed.alarms:
         assert f"<b>{item['code']}</b>. {item['sentence']}" in index
-        assert f"- high: `{item['code']}`" in summary
+        assert f"- {item['severity']}: `{item['code']}`" in summary
     for found in (good.probed, flawed.probed):
         assert found.tried in index and found.mutants in index
         assert f"- {found.mutants}" in summary
