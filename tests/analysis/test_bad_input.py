@@ -85,6 +85,12 @@ CASES = {
     ),
     "one row": (plain([1.0], [0]), {}, "not_enough", "no two of the 1 rewards"),
     "nothing judged": (nothing_judged("cd"), {}, "not_enough", "none of the 80 rows has a reward"),
+    "no weight": (
+        scores_of({"c": HALF}, MANY, weights={"c": 0.0}),
+        {},
+        "not_enough",
+        "no component has a weight",
+    ),
     "a component of NaN": (nothing_judged("d"), {}, "abstentions", "'d' was not judged in 100 %"),
     "constant everything": (plain(np.ones(80)), {}, "constant", "is 1 on every scored row"),
     "a constant sum": (plain(HALF, d=1 - HALF), {}, "opposed", "c, d cancel"),
