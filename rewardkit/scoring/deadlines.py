@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
@@ -19,6 +20,12 @@ __all__ = ["UNTRIED", "CannotLimit", "TimeLimit", "answers_of", "cannot_limit", 
 
 UNTRIED = "was not tried"
 """So the reason of a call begins that was not made, as others before it were late."""
+
+TOGETHER = 0.002
+"""Seconds of quick calls that are sent and answered together. Our choice: about twenty times what that costs."""
+
+MOST_TOGETHER = 64
+"""Such calls. Our choice."""
 
 PROCESSES = 4
 """At the most. Our choice: each holds the libraries that the functions import."""
@@ -73,6 +80,7 @@ class TimeLimit:
         self.seconds, self.patience = seconds, patience
         self._workers = Workers(seconds=seconds, count=processes or min(PROCESSES, os.cpu_count() or 1))
         self._sent: dict[Any, Callable[..., Any]] = {}
+        self._each: dict[Any, float] = {}  # seconds of a call, by what was sent
 
     def __enter__(self) -> TimeLimit:
         return self
@@ -128,13 +136,15 @@ class TimeLimit:
     ) -> Iterator[tuple[Sequence[int], list[Any], list[dict[str, Any]], Printed]]:
         """Some rows, their values and notes, and what was printed, in the order they end.
 
-        Calls of an async function are made some at a time in one process; where one of them has to be
-        killed, each of them alone.
+        Calls that are known to be quick, and those of an async function, are made some at a time in one
+        process; where one of them has to be killed, each of them alone.
         """
         how = (calls.function, calls.settle, calls.is_async, calls.notes is not None, self.seconds)
         key = (id(calls.function), *how[1:])
         made = self._sent.setdefault(key, partial(_made, *how))  # the same object, so that it is sent once
         size, extra = (concurrency(calls.function), self.seconds) if calls.is_async else (1, 0.0)
+        if not calls.is_async and (each := self._each.get(key)) is not None:
+            size = min(MOST_TOGETHER, max(1, int(TOGETHER / each)))
         waiting = [range(calls.count)[start : start + size] for start in range(0, calls.count, size)]
         while waiting:
             batches, waiting = waiting, []
@@ -142,7 +152,9 @@ class TimeLimit:
             for at, answer in self._workers.map(made, some, extra=extra):
                 rows = batches[at]
                 if not isinstance(answer, Lost):
-                    yield rows, *answer
+                    *told, seconds = answer
+                    self._each[key] = max(seconds / len(rows), 1e-9)
+                    yield rows, *told
                 elif len(rows) > 1:
                     waiting += [rows[at : at + 1] for at in range(len(rows))]
                 else:
@@ -169,8 +181,9 @@ def _made(
     positional: Sequence[Sequence[Any]],
     keywords: Mapping[str, Sequence[Any]],
     count: int,
-) -> tuple[list[Any], list[dict[str, Any]], Printed]:
-    """In the worker: the values of some calls, what they noted and what they printed."""
+) -> tuple[list[Any], list[dict[str, Any]], Printed, float]:
+    """In the worker: the values of some calls, what they noted and printed, and the seconds they took."""
+    began = time.perf_counter()
     notes: list[dict[str, Any]] = [{} for _ in range(count)]
     calls = Calls(function, positional, keywords, count, settle, notes if listening else None, is_async)
     with caught_prints() as printed:
@@ -183,4 +196,4 @@ def _made(
                 pickled((value,))
             except CannotSend:  # it is known by how it prints
                 heard[name] = preview(value)
-    return values, notes, printed
+    return values, notes, printed, time.perf_counter() - began

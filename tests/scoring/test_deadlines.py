@@ -14,6 +14,7 @@ import pytest
 from scored import outcome, reasons, score, statuses
 
 import rewardkit as rk
+from rewardkit.scoring.calls import Calls, as_field
 from rewardkit.scoring.deadlines import CannotLimit, TimeLimit, cannot_limit
 
 SECONDS = 1.0
@@ -238,6 +239,25 @@ def test_workers_that_are_killed_while_they_start_are_told_as_that_and_not_as_wh
     with pytest.raises(rk.RewardError, match=r"are killed while they start .* use fewer workers$") as told:
         score(KilledWhileItLoads(), **how)
     assert "open" not in str(told.value)
+
+
+def test_quick_calls_are_made_together_and_each_that_does_not_come_back_is_lost_alone(monkeypatch):
+    def fails(completion):
+        return sleeps(completion) if completion == "sleep" else exits(completion)
+
+    def answers(*completions):
+        return limit.run(Calls(fails, [completions], {}, len(completions), as_field))
+
+    with TimeLimit(SECONDS, processes=1) as limit:
+        assert answers("fine", "fine") == [0.5, 0.5]
+        sent, send = [], limit._workers.map
+        monkeypatch.setattr(
+            limit._workers, "map", lambda made, some, **how: sent.append(some) or send(made, some, **how)
+        )
+        found = answers(*["fine"] * 90, "sleep", "fine", "exit", *["fine"] * 90)
+    assert len(sent[0]) < 50  # and those of the batches with the two were made again, each by itself
+    lost = {row: answer.message for row, answer in enumerate(found) if answer != 0.5}
+    assert lost == {90: "took longer than 1 s", 92: "ended its process (exit status 7)"}
 
 
 @pytest.mark.parametrize("timeout", [0, -1, float("nan"), "soon", [1]])
