@@ -22,7 +22,7 @@ UNTRIED = "was not tried"
 """So the reason of a call begins that was not made, as others before it were late."""
 
 TOGETHER = 0.002
-"""Seconds of quick calls that are sent and answered together. Our choice: about twenty times what that costs."""
+"""Seconds of quick calls that are sent and answered together. Our choice: twenty times what sending costs."""
 
 MOST_TOGETHER = 64
 """Such calls. Our choice."""
