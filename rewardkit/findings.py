@@ -131,15 +131,28 @@ class Finding:
     @property
     def sentence(self) -> str:
         """What was found and what it does to training: a sentence; of a probe two or three short ones."""
+        return " ".join(filter(None, (self.said, self.advice)))
+
+    @property
+    def said(self) -> str:
+        """The sentence without what to do about it."""
         if self.family:
             return self._probed
         if self.code not in SENTENCES:
             return str(self.evidence.get("says", self.code))
-        says, advice = SENTENCES[self.code]
-        who = f"Component {self.component!r}" if self.component else "The reward"
-        where = f"[{self.part}]" if self.part else ""
-        then = self._inconclusive or advice(who, self.evidence)
-        return " ".join(filter(None, (where, says(who, self.evidence), then)))
+        where = f"[{self.part}] " if self.part else ""
+        return where + SENTENCES[self.code][0](self._who, self.evidence)
+
+    @property
+    def advice(self) -> str:
+        """What to do about it, or what would decide; of a probe its room says that."""
+        if self.family or self.code not in SENTENCES:
+            return ""
+        return self._inconclusive or SENTENCES[self.code][1](self._who, self.evidence)
+
+    @property
+    def _who(self) -> str:
+        return f"Component {self.component!r}" if self.component else "The reward"
 
     @property
     def _probed(self) -> str:

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 import rewardkit as rk
 from rewardkit.cli import main
-from rewardkit.notebook.report import report
+from rewardkit.notebook.report.report import report
 from rewardkit.rewards.recorded import is_recorded
 
 made = SimpleNamespace(**run_path(str(Path(__file__).with_name("trainer_logs.py"))))

@@ -90,7 +90,7 @@ def report_command(
     as_json: bool,
 ) -> None:
     """Run the notebooks on a reward and its rollouts and write the pages; exit 1 when a notebook failed."""
-    from rewardkit.notebook.report import report  # papermill takes seconds to import
+    from rewardkit.notebook.report.report import report  # papermill takes seconds to import
 
     with redirect_stdout(sys.stderr):
         made = report(
@@ -113,7 +113,7 @@ def report_command(
             redact=redact,
             progress=not as_json,
         )
-    verdicts = {summary.name: summary.verdict[1] for summary in made.summaries}
+    verdicts = {summary.name: summary.verdict for summary in made.summaries}
     record = {
         "index": str(made.index),
         "summary": str(made.summary),

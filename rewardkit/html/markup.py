@@ -10,6 +10,7 @@ import html
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from rewardkit.html.excerpts import visible
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 __all__ = [
-    "STACKED",
     "aligned",
     "card",
     "code",
@@ -29,8 +29,11 @@ __all__ = [
     "marked",
     "number",
     "outlined",
+    "page",
+    "part",
     "quoted",
     "render",
+    "style",
     "table",
 ]
 
@@ -38,16 +41,6 @@ LONGEST_SHOWN = 4000  # characters of one text; a page with a 1 MB completion is
 COLOURS = ("#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442", "#d55e00", "#0072b2")
 """Okabe and Ito's, for colour-blind readers."""
 OUTLINED = 60  # lines of a text that is shown as a list
-
-STACKED = """
-@media (max-width: 40rem) { .stacked, .stacked tbody, .stacked tr, .stacked td { display: block; }
-.stacked thead, .stacked td:empty { display: none; } .stacked tr { border-bottom: 1px solid #ddd;
-padding: .3rem 0; } .stacked td { border: 0; padding: 0 !important; text-align: left !important; }
-.stacked td::before { content: attr(data-name) ": "; color: #555; font-weight: 600; }
-.stacked td > div { min-width: 0 !important; } }
-"""
-"""The style of a page on which tables that are `stacked` have a line a cell where it is narrow."""
-
 
 # --- texts
 
@@ -97,8 +90,33 @@ def _templates() -> Environment:
         loader=PackageLoader("rewardkit.html"), autoescape=True, finalize=cut, undefined=StrictUndefined
     )
     made.filters |= {"cut": cut, "number": number}
-    made.globals["filled"] = _filled
+    made.globals |= {"filled": _filled, "style": style}
     return made
+
+
+@functools.cache
+def style() -> Any:
+    """The style sheet of all cards, widgets and pages, as a piece of HTML."""
+    return html_of(f"<style>{_packed(_source('style.css'))}</style>")
+
+
+def page(title: str, body: str, pages: Sequence[tuple[str, str, bool]] = ()) -> str:
+    """A whole page around a body of escaped HTML, which brings its style sheet and script.
+
+    `pages` are the pages of a report beside each other: name, address, and whether it is this one.
+    """
+    style_once = html_of(body.replace(style(), ""))
+    script = html_of(_source("page.js"))
+    return render("page", title=title, body=style_once, pages=pages, script=script)
+
+
+def _source(name: str) -> str:
+    return (files("rewardkit.html") / "templates" / name).read_text(encoding="utf-8")
+
+
+def _packed(css: str) -> str:
+    """A style sheet without comments and needless white space, as each card brings it."""
+    return re.sub(r"\s*([{};])\s*", r"\1", re.sub(r"/\*.*?\*/", "", " ".join(css.split())))
 
 
 def render(template: str, **values: Any) -> str:
@@ -113,8 +131,13 @@ def html_of(body: str) -> Any:
     return Markup(body)
 
 
-def _part(name: str, *values: Any, **options: Any) -> str:
-    return str(getattr(_templates().get_template("parts.html").module, name)(*values, **options))
+def part(template: str, macro: str, *values: Any, **shared: Any) -> str:
+    """The HTML that a macro of a template makes; `shared` values are seen by all of its macros."""
+    return str(getattr(_templates().get_template(f"{template}.html").make_module(shared), macro)(*values))
+
+
+def _part(name: str, *values: Any) -> str:
+    return str(getattr(_templates().get_template("parts.html").module, name)(*values))
 
 
 def _filled(header: Sequence[str], rows: Sequence[Sequence[object]]) -> tuple[list[str], list[list[object]]]:
@@ -182,7 +205,7 @@ def table(
     """An HTML table of escaped cells; the columns named in `numeric` are set flush right.
 
     It scrolls by itself where it is wider than the page; a head of empty names is left out. A `stacked` one
-    has a line a cell on a narrow page that has the style `STACKED`. Rows beyond `most` are counted, cells are
+    has a line a cell on a narrow page. Rows beyond `most` are counted, cells are
     cut at `limit` characters.
     """
     return _part("table", header, rows, numeric, stacked, most, limit)

@@ -9,9 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from IPython.display import HTML
+from matplotlib_inline.backend_inline import set_matplotlib_formats
 
 from rewardkit.analysis.forecast import Forecast
 from rewardkit.analysis.suggest import Suggestions
@@ -21,7 +23,7 @@ from rewardkit.findings import SEVERITY_MARKS, Finding
 from rewardkit.html import cards, markup
 from rewardkit.judges.report import JudgeReport
 from rewardkit.notebook import probed
-from rewardkit.notebook.redaction import redacted_reason
+from rewardkit.notebook.redaction import redacted_finding, redacted_reason
 from rewardkit.primitives.extract import Extractor
 from rewardkit.probes.mutants.results import MutantResult
 from rewardkit.probes.probe import ProbeResult
@@ -30,14 +32,16 @@ from rewardkit.scoring.cases import CheckResult
 from rewardkit.scoring.explain import Explanation, explained, spans_of
 from rewardkit.scoring.scores import Scores
 
-__all__ = ["TEXTS", "Show", "redacted_reason", "scroll_what_is_printed"]
+__all__ = ["TEXTS", "Show", "begin", "redacted_reason"]
 
 
-def scroll_what_is_printed() -> HTML:
-    """A style for a live notebook, where a reward that prints for every row would push the rest out of sight.
+def begin() -> HTML:
+    """Set a notebook up: figures as SVG, and what is printed in a box that scrolls.
 
-    Its lines stay, in a box that scrolls. A report page is shortened by itself.
+    A reward that prints for every row would push the rest out of sight. A report page is shortened by itself.
     """
+    plt.rcParams["svg.fonttype"] = "none"
+    set_matplotlib_formats("svg")  # type: ignore[no-untyped-call]
     return HTML(f"<style>{PRINTED} {{ max-height: 20em; overflow-y: auto; }}</style>")
 
 
@@ -214,7 +218,7 @@ class Show:
             (
                 SEVERITY_MARKS[item.severity],
                 item.code,
-                self.sentence(item),
+                redacted_finding(item).sentence if self.redact else item.sentence,
                 ", ".join(map(str, item.rollout_ids)),
             )
             for item in findings
@@ -223,21 +227,6 @@ class Show:
             markup.table(("severity", "code", "what it means", "rollouts to read"), rows),
             f"{len(findings)} findings",
         )
-
-    def sentence(self, finding: Finding) -> str:
-        """The sentence of a finding; its reason may quote a completion."""
-        if not self.redact or "reason" not in finding.evidence or finding.code in OWN_WORDS:
-            return finding.sentence
-        evidence = {**finding.evidence, "reason": redacted_reason(str(finding.evidence["reason"]))}
-        return Finding(
-            finding.code,
-            finding.severity,
-            finding.component,
-            evidence,
-            finding.n,
-            finding.threshold,
-            part=finding.part,
-        ).sentence
 
     def frame(
         self,
@@ -300,8 +289,6 @@ class Show:
 TEXTS = ("completion", "prompt", "ground_truth")
 """Columns that are left out where texts are redacted."""
 READ = 1000  # characters of a completion that is shown to be read
-OWN_WORDS = ("label_unusable", "not_enough")
-"""Findings whose reason quotes names and numbers only."""
 
 
 def _told(column: str) -> str:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import pandas as pd
 
-from rewardkit.findings import SEVERITIES, Finding, counted
+from rewardkit.findings import Finding, counted
 from rewardkit.html import markup
 from rewardkit.html.excerpts import one_line, shown
 from rewardkit.notebook.redaction import redacted_finding, redacted_reason
+from rewardkit.notebook.scorecard import Point, Tile, cases_tile, points_of_probes, probe_tiles
 from rewardkit.probes.mutants.results import Judged, MutantResult
 from rewardkit.probes.probe import ProbeResult
 from rewardkit.probes.results import rendering
 from rewardkit.probes.results.sentences import fix_for
-from rewardkit.probes.results.summary import FAULTS, alarms_in_words, kind_of_alarm, ran, tried, verdict
+from rewardkit.probes.results.summary import FAULTS, alarms_in_words, kind_of_alarm, tried, verdict
 from rewardkit.rollouts.package_data import GALLERY
 from rewardkit.scoring.cases import CheckResult
 from rewardkit.scoring.deadlines import TimeLimit
@@ -184,18 +185,14 @@ def _proposed(found: MutantResult, *, redact: bool, again: str) -> str:
 class Checked:
     """What the check notebook came to, in short: shown in the notebook, and read back by the report.
 
-    `high` and `warn` count the alarms in words; `alarms` are their records with the sentence as it may be
-    shown; `inconclusive` says why nothing could be probed, where that is so.
+    `line` is the verdict with how much was tried; `tiles` answer whether cases, exploits and contract hold;
+    `points` are what was found, as it may be shown; `rows` the questions of the notebook with their answers.
     """
 
-    verdict: str
-    tried: str
-    high: str = ""
-    warn: str = ""
-    alarms: tuple[Mapping[str, Any], ...] = ()
-    inconclusive: str = ""
-    mutants: str = ""
-    rows: tuple[tuple[str, str], ...] = ()
+    line: str
+    tiles: tuple[Tile, ...]
+    points: tuple[Point, ...]
+    rows: tuple[tuple[str, str], ...]
 
     @classmethod
     def of(
@@ -207,24 +204,13 @@ class Checked:
         redact: bool = False,
     ) -> Checked:
         """From what the notebook found; without cases `checked` and `found` are None."""
-        alarms = _shown(result.alarms, redact)
-        words = {
-            name: alarms_in_words([item for item in alarms if item.severity == name]) for name in SEVERITIES
-        }
-        nothing = bool(result.probes) and not ran(result) and not result.alarms
-        mutated = found.verdict if found is not None else ""
+        told = verdict(result)
+        line = told if tried(result) in told else f"{told}; {tried(result)}"
         return cls(
-            verdict(result),
-            tried(result),
-            words["high"],
-            words["warn"],
-            tuple(
-                {"severity": item.severity, "code": item.code, "sentence": one_line(item.sentence, 600)}
-                for item in alarms
-            ),
-            "; ".join(one_line(item.why, 300) for item in result.inconclusive) if nothing else "",
-            mutated,
-            tuple(_answers(result, checked, found, alarms).items()),
+            line,
+            (cases_tile(checked, found), *probe_tiles(result)),
+            tuple(points_of_probes(result, redact=redact)),
+            tuple(_answers(result, checked, found, _shown(result.alarms, redact)).items()),
         )
 
     @classmethod
@@ -234,23 +220,15 @@ class Checked:
         record = next((data[MIME] for data in shown if MIME in data), None)
         if record is None:
             return None
-        rows = tuple((question, answer) for question, answer in record["rows"])
-        return cls(**{**record, "alarms": tuple(record["alarms"]), "rows": rows})
+        tiles = tuple(Tile(**item) for item in record["tiles"])
+        points = tuple(Point(**item) for item in record["points"])
+        return cls(
+            record["line"], tiles, points, tuple((question, answer) for question, answer in record["rows"])
+        )
 
     def record(self) -> dict[str, Any]:
         """It as plain data."""
-        return {
-            **{name: getattr(self, name) for name in self.__dataclass_fields__},
-            "alarms": [dict(item) for item in self.alarms],
-            "rows": [list(row) for row in self.rows],
-        }
-
-    @property
-    def line(self) -> str:
-        """The verdict and how much was tried."""
-        if self.inconclusive:
-            return f"{self.verdict} ({self.inconclusive})"
-        return self.verdict if self.tried in self.verdict else f"{self.verdict}; {self.tried}"
+        return asdict(self)
 
     @property
     def table(self) -> pd.DataFrame:

@@ -32,12 +32,16 @@ def redacted_reason(reason: str) -> str:
     return f"{failed[1]}{failed[2]}" + (": [redacted]" if failed[3] else "") if failed else "[redacted]"
 
 
+OWN_WORDS = ("label_unusable", "not_enough")
+"""Findings whose reason quotes names and numbers only."""
 TEXTS = ("truths",)
 """Evidence that quotes rollouts; what a search found is said in their words, too."""
 
 
 def redacted_finding(finding: Finding) -> Finding:
-    """A finding of probes without completions, truths and what reasons quote of them."""
+    """A finding without completions, truths and what reasons quote of them."""
+    if finding.code in OWN_WORDS:
+        return finding
     reason = str(finding.evidence.get("reason", ""))
     texts = (*TEXTS, "says") if finding.code == "exploit" else TEXTS
     evidence = {name: "[redacted]" if name in texts else value for name, value in finding.evidence.items()}

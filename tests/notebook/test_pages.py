@@ -4,7 +4,6 @@ from copy import deepcopy
 
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
-
 from rewardkit.notebook.pages import STREAM_LINES, _plain, notebook_body, shown
 
 LEFT_OUT = "are left out of this page"

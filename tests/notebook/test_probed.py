@@ -8,6 +8,8 @@ from dataclasses import replace
 import papermill
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
+from rewardkit.notebook.pages import Summary, _probes, summary_markdown
+from rewardkit.notebook.pages import page as whole_page
 
 import rewardkit as rk
 from rewardkit.errors import InputError
@@ -15,8 +17,6 @@ from rewardkit.findings import Example, Finding
 from rewardkit.notebook import probed
 from rewardkit.notebook.display import Show
 from rewardkit.notebook.inputs import rollouts_and_cases
-from rewardkit.notebook.pages import Summary, _probes, summary_markdown
-from rewardkit.notebook.pages import page as whole_page
 from rewardkit.notebook.probed import MIME, Checked
 from rewardkit.notebook.redaction import redacted_finding
 from rewardkit.probes.results import rendering

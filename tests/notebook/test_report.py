@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from opened import opened
 
 from rewardkit.cli import main
-from rewardkit.notebook.report import _slugs, report
+from rewardkit.notebook.report.report import _slugs, report
 
 REWARDS = ("gallery:arithmetic", "gallery:arithmetic.flawed")
 PAGES = [

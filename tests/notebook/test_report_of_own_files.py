@@ -11,13 +11,13 @@ import pytest
 from click.testing import CliRunner
 from opened import opened
 from plotted import arithmetic_with_label
+from rewardkit.notebook.pages import AGREES
 
 import rewardkit as rk
 from rewardkit.cli import main
 from rewardkit.errors import InputError
 from rewardkit.notebook import report as reports
-from rewardkit.notebook.pages import AGREES
-from rewardkit.notebook.report import NOTEBOOKS, report
+from rewardkit.notebook.report.report import NOTEBOOKS, report
 from rewardkit.probes.results.baseline import accept
 
 BOTH = ("gallery:arithmetic", "gallery:arithmetic.flawed")

@@ -18,10 +18,13 @@ from tqdm.auto import tqdm
 
 from rewardkit.analysis.arguments import names_of
 from rewardkit.analysis.diagnosis import diagnose
+from rewardkit.analysis.forecast import forecast
 from rewardkit.errors import InputError
+from rewardkit.notebook.answers import followed
 from rewardkit.notebook.display import TEXTS
-from rewardkit.notebook.pages import Page, Summary, index_page, notebook_body, notebook_page, summary_markdown
 from rewardkit.notebook.probed import Checked
+from rewardkit.notebook.report.executed import Story, story_of
+from rewardkit.notebook.report.pages import Page, Summary, index_page, notebook_page, summary_markdown
 from rewardkit.probes.probe import BUDGET
 from rewardkit.probes.results.baseline import load_baseline
 from rewardkit.probes.results.floor import LEAKAGE
@@ -133,6 +136,10 @@ def report(
         diagnose(score(reward, logged, timeout=timeout), training=training, label=label, by=by, seed=seed)
         for reward in loaded.values()
     ]
+    forecasts = [
+        forecast(item.scores, label=followed(item.scores, label or ""), training=training, seed=seed)
+        for item in diagnoses
+    ]
     checks = [
         check(reward, written, ignore=components, timeout=timeout) if written is not None else None
         for reward in loaded.values()
@@ -184,11 +191,12 @@ def report(
             made[running[future]] = future.result()
             bar.update()
     summaries = []
-    for at, (diagnosis, checked) in enumerate(zip(diagnoses, checks, strict=True)):
+    for at, (diagnosis, checked, expected) in enumerate(zip(diagnoses, checks, forecasts, strict=True)):
         pages = tuple(made[at, stem][0] for stem, _ in NOTEBOOKS if (at, stem) in made)
         probed = made[at, "02_check"][1] if (at, "02_check") in made else None
-        summaries.append(Summary(diagnosis.scores.reward.name, diagnosis, checked, pages, probed))
-    return _write(folder, tuple(summaries), single_file=single_file, redact=redact)
+        name = diagnosis.scores.reward.name
+        summaries.append(Summary(name, diagnosis, expected, checked, pages, probed, redact))
+    return _write(folder, tuple(summaries), single_file=single_file)
 
 
 class _WholePaths:
@@ -249,22 +257,22 @@ def _run(
         failure = f"{type(error).__name__}: {error}"
     file = f"{slug}/{stem}.html"
     if not out.is_file():
-        return Page(title, file, "", failure), None
+        return Page(title, file, Story(""), failure), None
     executed = nbformat.read(out, as_version=4)
     checked = Checked.found(executed)
-    body, found = notebook_body(executed, redact=redact)
-    return Page(title, file, body, failure or found), checked
+    story = story_of(executed, redact=redact)
+    return Page(title, file, story, failure or story.error), checked
 
 
-def _write(folder: Path, summaries: tuple[Summary, ...], *, single_file: bool, redact: bool) -> Report:
+def _write(folder: Path, summaries: tuple[Summary, ...], *, single_file: bool) -> Report:
     index, markdown = folder / "index.html", folder / "summary.md"
     if not single_file:
         for summary in summaries:
             for item in summary.pages:
                 (folder / item.file).parent.mkdir(parents=True, exist_ok=True)
-                _write_text(folder / item.file, notebook_page(item, summary.name))
-    _write_text(index, index_page(summaries, redact=redact, inline=single_file))
-    _write_text(markdown, summary_markdown(summaries, redact=redact))
+                _write_text(folder / item.file, notebook_page(item, summary))
+    _write_text(index, index_page(summaries, inline=single_file))
+    _write_text(markdown, summary_markdown(summaries))
     return Report(index, markdown, summaries)
 
 

@@ -1,0 +1,130 @@
+"""Executed: what an executed notebook becomes on a page: its answer on top, its story, its figures as SVG."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nbconvert import HTMLExporter
+from nbconvert.filters import strip_ansi
+from nbformat.v4 import new_output
+
+from rewardkit.notebook.plots.canvas import BLUE, GREY, ORANGE, RED
+
+__all__ = ["Story", "printed_lines", "story_of", "themed"]
+
+WIDGET = "application/vnd.jupyter.widget-view+json"
+SVG = "image/svg+xml"
+THEME = {
+    "#ffffff": "var(--rk-back)",
+    "#000000": "currentColor",
+    "#1a1a1a": "currentColor",
+    "#444444": "var(--rk-muted)",
+    "#f0f0f0": "var(--rk-soft)",
+    BLUE: "var(--rk-blue)",
+    GREY: "var(--rk-grey)",
+    ORANGE: "var(--rk-orange)",
+    RED: "var(--rk-red)",
+}
+"""Colours of the plots -> those of the page."""
+ANSWER = "answer"  # tag of the cell whose output stands on top of the page
+STREAM_LINES = 10  # of what one cell printed: a reward that prints tells it of every row
+LONGEST_STREAM = 3000  # characters of these lines
+
+
+@dataclass(frozen=True)
+class Story:
+    """The page of an executed notebook: its escaped HTML, headings (anchor, text), and its error."""
+
+    body: str
+    headings: tuple[tuple[str, str], ...] = ()
+    error: str | None = None
+
+
+def story_of(notebook: Any, *, redact: bool) -> Story:
+    """What an executed notebook becomes; `redact` leaves out what it printed, as that may quote a completion.
+
+    Widgets are left to the live notebook.
+    """
+    error = None
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs, failed = _kept(cell.get("outputs", []), redact=redact)
+            error = failed or error
+    notebook.cells = [cell for cell in notebook.cells if "papermill-error-cell-tag" not in _tags(cell)]
+    title, *cells = notebook.cells
+    notebook.cells = [title, *sorted(cells, key=lambda cell: ANSWER not in _tags(cell))]
+    exporter = HTMLExporter(
+        extra_template_basedirs=[str(Path(__file__).parent / "templates")], template_name="rewardkit"
+    )
+    body, _ = exporter.from_notebook_node(notebook)
+    body = re.sub(r"<script\b.*?</script>", "", body, flags=re.DOTALL | re.IGNORECASE)
+    body = re.sub(r'<a class="anchor-link".*?</a>', "", body)
+    headings = re.findall(r'<h2 id="([^"]+)">(.*?)</h2>', body)
+    return Story(body, tuple((at, re.sub("<[^>]+>", "", said)) for at, said in headings), error)
+
+
+def _tags(cell: Any) -> Sequence[str]:
+    return list(cell.metadata.get("tags", []))
+
+
+def _kept(outputs: Sequence[Any], *, redact: bool) -> tuple[list[Any], str | None]:
+    """The outputs of a cell that a page shows, and the error in which it ended."""
+    error, kept = None, [] if redact else _streams(outputs)
+    for output in outputs:
+        if output.output_type == "stream":
+            continue
+        data = output.get("data", {})
+        if data.pop(WIDGET, None) is not None and "text/html" not in data:
+            continue  # nothing stands in its place
+        if SVG in data:
+            data["text/html"] = themed(data.pop(SVG))
+        if output.output_type == "error":
+            error = f"{output.ename}: {output.evalue}" if not redact else output.ename
+            if redact:
+                output.evalue, output.traceback = "[redacted]", [f"{output.ename}: [redacted]"]
+        kept.append(output)
+    return kept, error
+
+
+def themed(svg: str) -> str:
+    """A figure as a piece of a page, in the colours of the page: light, dark, or as it is printed."""
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r"<text(?![^>]*fill:)", '<text fill="currentColor"', svg)
+    svg = re.sub("|".join(THEME), lambda found: THEME[found[0]], svg)
+    svg = re.sub(r' id="(?!p[0-9a-f]{10}|m[0-9a-f]{10}|h[0-9a-f]{10})[^"]*"', "", svg)
+    words = " ".join(re.findall(r"<text[^>]*>([^<]*)</text>", svg))
+    named = svg.replace("<svg", f'<svg role="img" aria-label="{words}"', 1)
+    return f'<div class="rewardkit rk-figure">{named}</div>'
+
+
+def _streams(outputs: Sequence[Any]) -> list[Any]:
+    """What a cell printed: one output a stream, however many pieces it came in, and short."""
+    printed: dict[str, str] = {}
+    for output in outputs:
+        if output.output_type == "stream":
+            printed[output.name] = printed.get(output.name, "") + output.text
+    return [new_output("stream", name=name, text=printed_lines(text)) for name, text in printed.items()]
+
+
+def printed_lines(text: str) -> str:
+    r"""The first lines of what a cell printed, without control characters, and how much more there was.
+
+    Of a line that was written over, such as a progress bar's, the last state counts.
+
+    >>> print(printed_lines("row\n" * 1600).splitlines()[-1])
+    [1,590 more lines are left out of this page]
+    """
+    lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
+    first = "\n".join(_clean(line.rstrip("\r").rpartition("\r")[2]) for line in lines[:STREAM_LINES])
+    left = {"characters": len(first) - LONGEST_STREAM, "lines": len(lines) - STREAM_LINES}
+    more = " and ".join(f"{count:,} more {what}" for what, count in left.items() if count > 0)
+    return first[:LONGEST_STREAM] + (f"\n[{more} are left out of this page]" if more else "") + "\n"
+
+
+def _clean(line: str) -> str:
+    return "".join(character for character in strip_ansi(line) if character == "\t" or character >= " ")

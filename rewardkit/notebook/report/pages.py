@@ -1,0 +1,235 @@
+"""Pages: self-contained HTML of a report, from scorecards and executed notebooks; and Markdown."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
+
+from rewardkit.analysis.diagnosis import Diagnosis
+from rewardkit.analysis.forecast import Forecast
+from rewardkit.findings import counted
+from rewardkit.html import cards, markup
+from rewardkit.notebook import plots
+from rewardkit.notebook.probed import Checked
+from rewardkit.notebook.report.executed import Story, themed
+from rewardkit.notebook.scorecard import (
+    MARKS,
+    Scorecard,
+    cases_tile,
+    forecast_tile,
+    point_of_cases,
+    points_of,
+    signal_tile,
+    sorted_points,
+)
+from rewardkit.rewards.recorded import is_recorded
+from rewardkit.scoring.cases import CheckResult
+
+__all__ = ["Page", "Summary", "index_page", "notebook_page", "summary_markdown"]
+
+AGREES = "wherever the log has a score to compare with, this reward gives the same"
+ORDER = ("high", "warn", "info", "good")
+GRADES = {"high": "not ready", "warn": "to be read", "info": "not known", "good": "good"}
+SIZE = (5.6, 3.1)  # inches of a picture on the first page
+
+
+@dataclass(frozen=True)
+class Page:
+    """One executed notebook of a report: its title, its file, what it became, and its error if it failed."""
+
+    title: str
+    file: str
+    story: Story
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a report says of one reward on its first page; texts are left out with `redact`."""
+
+    name: str
+    diagnosis: Diagnosis
+    forecast: Forecast
+    checked: CheckResult | None
+    pages: tuple[Page, ...]
+    probed: Checked | None = None
+    redact: bool = False
+
+    @cached_property
+    def scorecard(self) -> Scorecard:
+        """Its verdict, tiles and points."""
+        diagnosis, probed = self.diagnosis, self.probed
+        cases = probed.tiles[0] if probed else cases_tile(self.checked, recorded=self.recorded)
+        others = probed.tiles[1:] if probed else ()
+        tiles = (cases, signal_tile(diagnosis), *others, forecast_tile(self.forecast, diagnosis))
+        missed = point_of_cases(self.checked, redact=self.redact) if self.checked else []
+        found = points_of(diagnosis.findings, diagnosis.scores, redact=self.redact)
+        points = sorted_points([*missed, *(probed.points if probed else ()), *found])
+        failed = tuple(item.title for item in self.pages if item.error)
+        return Scorecard(self.name, tiles, points, failed)
+
+    @property
+    def verdict(self) -> str:
+        """Whether the reward is ready, and why, in a sentence."""
+        return self.scorecard.verdict
+
+    @property
+    def recorded(self) -> bool:
+        """Whether the reward is what stands in the log."""
+        return is_recorded(self.diagnosis.scores.reward)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the log has scores, the reward was computed anew, and no score differs."""
+        against = any(item.code in ("log_mismatch", "log_not_compared") for item in self.diagnosis.findings)
+        return bool(self.diagnosis.scores.rollouts.logged) and not self.recorded and not against
+
+
+# --- the first page
+
+
+def index_page(summaries: Sequence[Summary], *, inline: bool = False) -> str:
+    """The first page: a scorecard a reward, beside each other. With `inline` the pages follow on it."""
+    title = "Reward report" + (f": {summaries[0].name}" if len(summaries) == 1 else "")
+    shown = [_card(summary, summaries[0], inline=inline) for summary in summaries]
+    body = _macro("first", title, _facts(summaries), shown)
+    if inline:
+        body += "".join(
+            _story(summary.name, item, _anchor(item.file)) for summary in summaries for item in summary.pages
+        )
+    return markup.page(title, body)
+
+
+def _macro(name: str, *values: Any) -> str:
+    return markup.part("report", name, *values, marks=MARKS, grades=GRADES)
+
+
+def _card(summary: Summary, first: Summary, *, inline: bool) -> dict[str, Any]:
+    """What the template makes a card of."""
+    card = summary.scorecard
+    more = len(card.points) - len(card.worst)
+    return {
+        "name": summary.name,
+        "grade": card.grade,
+        "verdict": card.verdict,
+        "tiles": card.tiles,
+        "differs": [_differs(card, first.scorecard, tile.question) for tile in card.tiles],
+        "worst": card.worst,
+        "more": f"{counted(more, 'more finding')}, on the pages below" if more > 0 else "",
+        "pictures": markup.html_of(_pictures(summary.diagnosis)),
+        "links": [
+            (item.title, f"#{_anchor(item.file)}" if inline else item.file, bool(item.error))
+            for item in summary.pages
+        ],
+    }
+
+
+def _differs(card: Scorecard, first: Scorecard, question: str) -> str:
+    """Whether a tile is better or worse than that of the first reward; "" where it is neither."""
+    mine, other = (
+        next((ORDER.index(tile.grade) for tile in one.tiles if tile.question == question), None)
+        for one in (card, first)
+    )
+    if mine is None or other is None or mine == other:
+        return ""
+    return f"{'better' if mine > other else 'worse'} than {first.name}"
+
+
+def _facts(summaries: Sequence[Summary]) -> list[tuple[str, str]]:
+    """What the report is of: the rollouts, and how rewards that were trainers' functions were read."""
+    summary = summaries[0]
+    origins = [item.diagnosis.scores.reward.origin for item in summaries if not item.redact]
+    label = summary.diagnosis.views[0].context.label_name
+    return [
+        *cards.facts(summary.diagnosis.scores.rollouts.summary()),
+        *(("Reward", origin.replace("; ", ";\n")) for origin in origins if origin),
+        ("Advantages", f"{summary.diagnosis.training}, which all figures are for"),
+        *([("Label", f"{label}, trusted to say which completions are good")] if label else []),
+        *(("Log", f"{item.name}: {AGREES}") for item in summaries if item.agrees),
+    ]
+
+
+def _pictures(diagnosis: Diagnosis) -> str:
+    """Distribution of the reward, and the groups of the first part."""
+    return _figure(lambda ax: plots.reward_histogram(diagnosis.scores, ax=ax)) + _figure(
+        lambda ax: plots.group_picture(diagnosis.views[0], ax=ax)
+    )
+
+
+def _figure(draw: Callable[[Axes], Any]) -> str:
+    with plt.rc_context({"svg.fonttype": "none"}):
+        figure, ax = plt.subplots(figsize=SIZE, layout="constrained")
+        try:
+            draw(ax)
+            buffer = io.StringIO()
+            figure.savefig(buffer, format="svg")
+        finally:
+            plt.close(figure)
+    return themed(buffer.getvalue())
+
+
+# --- the page of a notebook
+
+
+def notebook_page(item: Page, summary: Summary) -> str:
+    """The page of one notebook, with the way to the others."""
+    root = "../" * item.file.count("/")
+    beside = [(page.title, root + page.file, page is item) for page in summary.pages]
+    pages = [("All results", f"{root or './'}index.html", False), *beside]
+    return markup.page(f"{item.title}: {summary.name}", _story(summary.name, item), pages)
+
+
+def _story(name: str, item: Page, anchor: str = "") -> str:
+    """A notebook; with `anchor` its ids are its own, so that several stand in one file."""
+    body, headings = item.story.body, item.story.headings
+    if anchor:
+        body = re.sub(r'\b(id="|href="#)', rf"\1{anchor}-", body)
+        headings = tuple((f"{anchor}-{at}", said) for at, said in headings)
+    page = {"error": item.error, "html": markup.html_of(body), "headings": headings}
+    return _macro("story", name, page, anchor)
+
+
+def _anchor(file: str) -> str:
+    return re.sub(r"\W+", "-", file.removesuffix(".html"))
+
+
+# --- for a pull request
+
+
+def summary_markdown(summaries: Sequence[Summary]) -> str:
+    """The report in a few lines of Markdown, as they fit a pull request."""
+    about = summaries[0].diagnosis.scores.rollouts.summary()
+    rollouts, groups = counted(about["rows"], "rollout"), counted(about["groups"], "group")
+    training = _plain(str(summaries[0].diagnosis.training))
+    lines = ["## Reward report", "", f"{rollouts} in {groups}, advantages as of {training}.", ""]
+    lines += [f"- note: {_plain(sentence)}" for sentence in about["warnings"]]
+    for summary in summaries:
+        card = summary.scorecard
+        lines += ["", f"### {_plain(summary.name)}", "", f"**{_plain(card.verdict)}**", ""]
+        lines += [
+            f"- {MARKS[tile.grade]} {tile.question}: {_plain(tile.figure)} ({_plain(tile.said)})"
+            for tile in card.tiles
+        ]
+        lines += [f"- Log: {AGREES}"] if summary.agrees else []
+        lines += [
+            f"- {MARKS[point.severity]} {point.severity}: `{point.code}` {_plain(f'{point.what} {point.do}')}"
+            for point in card.worst
+        ]
+        more = len(card.points) - len(card.worst)
+        lines += [f"- and {counted(more, 'more finding')}"] if more > 0 else []
+        lines += [
+            f"- page failed: {item.title} ({_plain(item.error)})" for item in summary.pages if item.error
+        ]
+    return "\n".join([*lines, ""])
+
+
+def _plain(text: str) -> str:
+    """One line of text that Markdown does not take for markup."""
+    return re.sub(r"([\\`*_<>\[\]|])", r"\\\1", " ".join(text.split()))
