@@ -118,9 +118,9 @@ class Scorecard:
         reasons = [tile.reason for tile in self.tiles if tile.grade == grade and tile.reason]
         if grade == "high":
             told = [f"the page '{title}' failed" for title in self.failed] + reasons
-            return f"Not ready: {', and '.join(told)}."
+            return f"Not ready: {_listed(told)}."
         unknown = [tile.reason for tile in self.tiles if tile.grade == "info" and tile.reason]
-        said = f"Read before use: {', and '.join(reasons)}." if reasons else ""
+        said = f"Read before use: {_listed(reasons)}." if reasons else ""
         if not said:
             said = "Not yet judged:" if grade == "warn" else "No objection found."
         return " ".join([said, *(f"{one[:1].upper()}{one[1:]}." for one in unknown)])
@@ -138,6 +138,11 @@ CASES, SIGNAL, EXPLOITS, CONTRACT, SELECTS = (
     "Contract",
     "Selects for",
 )
+
+
+def _listed(things: Sequence[str]) -> str:
+    *most, last = things
+    return f"{', '.join(most)}, and {last}" if most else last
 
 
 # --- tiles
@@ -218,12 +223,8 @@ def forecast_tile(forecast: Forecast, diagnosis: Diagnosis) -> Tile:
         return _graded(SELECTS, found, "-", forecast.verdict)
     now, best = curve.value[-1] - curve.change[-1], curve.value[-1]
     name, n = forecast.called(followed), f"{forecast.best_of.points[-1]:g}"
-    tile = _graded(
-        SELECTS,
-        found,
-        f"{markup.number(now)} \u2192 {markup.number(best)}",
-        f"{name}, from one sibling to the best of {n}",
-    )
+    figure = f"{now:.2g} \u2192 {best:.2g} ({curve.low[-1]:.2g}\u2013{curve.high[-1]:.2g})"
+    tile = _graded(SELECTS, found, figure, f"{name}, from one sibling to the best of {n}")
     if curve.change_high[-1] < 0:
         return replace(tile, grade="high", reason=f"what it picks is worse in {name}")
     if curve.change_low[-1] <= 0 and tile.grade == "good":
@@ -290,7 +291,8 @@ def point_of_cases(checked: CheckResult, *, redact: bool = False) -> list[Point]
     if not checked.misses:
         return []
     miss = checked.misses[0]
-    what = f"{checked.failed} of {counted(len(checked.cases), 'case')} are missed, the first: {miss.case}"
+    many = f"{checked.failed} of {counted(len(checked.cases), 'case')}"
+    what = f"{many} are missed. The first is {miss.case!r}"
     got = markup.number(miss.got) if isinstance(miss.got, float) else str(miss.got)
     about = f"{miss.what}: expected {miss.expected}, got {redacted_reason(got) if redact else got}"
     do = "Mend the reward, or what the case expects where that is wrong."

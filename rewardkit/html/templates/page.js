@@ -26,3 +26,8 @@ for (const table of document.querySelectorAll("table")) {
   filter.oninput = () => rows.forEach(row => { row.hidden = !row.textContent.toLowerCase().includes(filter.value.toLowerCase()); });
   table.parentElement.before(filter);
 }
+// A section opens when the page is sent to it, and all do on paper.
+const reveal = () => document.getElementById(decodeURIComponent(location.hash.slice(1)))?.closest("details")?.setAttribute("open", "");
+addEventListener("hashchange", reveal);
+reveal();
+addEventListener("beforeprint", () => document.querySelectorAll("details").forEach(one => { one.open = true; }));

@@ -6,15 +6,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from nbconvert import HTMLExporter
 from nbconvert.filters import strip_ansi
-from nbformat.v4 import new_output
+from nbformat.v4 import new_notebook, new_output
 
 from rewardkit.notebook.plots.canvas import BLUE, GREY, ORANGE, RED
 
-__all__ = ["Story", "printed_lines", "story_of", "themed"]
+__all__ = ["Section", "Story", "printed_lines", "story_of", "themed"]
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 SVG = "image/svg+xml"
@@ -35,36 +35,67 @@ STREAM_LINES = 10  # of what one cell printed: a reward that prints tells it of 
 LONGEST_STREAM = 3000  # characters of these lines
 
 
+class Section(NamedTuple):
+    """A part of a page under a heading, which is told by itself; `is_open` from the start."""
+
+    anchor: str
+    heading: str
+    body: str
+    is_open: bool = False
+
+
 @dataclass(frozen=True)
 class Story:
-    """The page of an executed notebook: its escaped HTML, headings (anchor, text), and its error."""
+    """The page of an executed notebook: what stands on top, its sections, and its error; escaped HTML."""
 
-    body: str
-    headings: tuple[tuple[str, str], ...] = ()
+    top: str = ""
+    sections: tuple[Section, ...] = ()
     error: str | None = None
 
 
 def story_of(notebook: Any, *, redact: bool) -> Story:
-    """What an executed notebook becomes; `redact` leaves out what it printed, as that may quote a completion.
+    """What an executed notebook becomes: title, answer, and a section a heading.
 
-    Widgets are left to the live notebook.
+    `redact` leaves out what it printed, as that may quote a completion. Widgets are left out.
     """
-    error = None
+    error: str | None = None
+    groups: list[tuple[str, list[Any]]] = [("", [])]
+    answers: list[Any] = []
     for cell in notebook.cells:
+        if "papermill-error-cell-tag" in _tags(cell):
+            continue
+        failed = None
         if cell.cell_type == "code":
             cell.outputs, failed = _kept(cell.get("outputs", []), redact=redact)
             error = failed or error
-    notebook.cells = [cell for cell in notebook.cells if "papermill-error-cell-tag" not in _tags(cell)]
-    title, *cells = notebook.cells
-    notebook.cells = [title, *sorted(cells, key=lambda cell: ANSWER not in _tags(cell))]
+        elif cell.source.startswith("## "):
+            heading, _, cell.source = cell.source.partition("\n")
+            groups.append((heading.removeprefix("## "), []))
+        (answers if ANSWER in _tags(cell) else groups[-1][1]).append(cell)
     exporter = HTMLExporter(
         extra_template_basedirs=[str(Path(__file__).parent / "templates")], template_name="rewardkit"
     )
-    body, _ = exporter.from_notebook_node(notebook)
-    body = re.sub(r"<script\b.*?</script>", "", body, flags=re.DOTALL | re.IGNORECASE)
-    body = re.sub(r'<a class="anchor-link".*?</a>', "", body)
-    headings = re.findall(r'<h2 id="([^"]+)">(.*?)</h2>', body)
-    return Story(body, tuple((at, re.sub("<[^>]+>", "", said)) for at, said in headings), error)
+
+    def page_of(cells: list[Any]) -> str:
+        body, _ = exporter.from_notebook_node(new_notebook(cells=cells, metadata=notebook.metadata))
+        body = re.sub(r"<script\b.*?</script>", "", body, flags=re.DOTALL | re.IGNORECASE)
+        return re.sub(r'<a class="anchor-link".*?</a>', "", body)
+
+    (_, first), *others = groups
+    sections = tuple(
+        Section(_anchor(heading), heading, page_of(cells), at == 0 or _failed(cells))
+        for at, (heading, cells) in enumerate(others)
+        if any(cell.cell_type != "code" or cell.outputs for cell in cells)
+    )
+    return Story(page_of([*first[:1], *answers, *first[1:]]), sections, error)
+
+
+def _anchor(heading: str) -> str:
+    return re.sub(r"\W+", "-", heading).strip("-")
+
+
+def _failed(cells: list[Any]) -> bool:
+    return any(output.output_type == "error" for cell in cells for output in cell.get("outputs", []))
 
 
 def _tags(cell: Any) -> Sequence[str]:

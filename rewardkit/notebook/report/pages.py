@@ -99,7 +99,9 @@ def index_page(summaries: Sequence[Summary], *, inline: bool = False) -> str:
     """The first page: a scorecard a reward, beside each other. With `inline` the pages follow on it."""
     title = "Reward report" + (f": {summaries[0].name}" if len(summaries) == 1 else "")
     shown = [_card(summary, summaries[0], inline=inline) for summary in summaries]
-    body = _macro("first", title, _facts(summaries), shown)
+    about = summaries[0].diagnosis.scores.rollouts.summary()
+    of = f"{counted(about['rows'], 'rollout')} in {counted(about['groups'], 'group')}"
+    body = _macro("first", title, f"{of}, {summaries[0].diagnosis.training}", _facts(summaries), shown)
     if inline:
         body += "".join(
             _story(summary.name, item, _anchor(item.file)) for summary in summaries for item in summary.pages
@@ -125,7 +127,7 @@ def _card(summary: Summary, first: Summary, *, inline: bool) -> dict[str, Any]:
         "more": f"{counted(more, 'more finding')}, on the pages below" if more > 0 else "",
         "pictures": markup.html_of(_pictures(summary.diagnosis)),
         "links": [
-            (item.title, f"#{_anchor(item.file)}" if inline else item.file, bool(item.error))
+            (item.title, f"#{_anchor(item.file)}-top" if inline else item.file, bool(item.error))
             for item in summary.pages
         ],
     }
@@ -187,13 +189,10 @@ def notebook_page(item: Page, summary: Summary) -> str:
 
 
 def _story(name: str, item: Page, anchor: str = "") -> str:
-    """A notebook; with `anchor` its ids are its own, so that several stand in one file."""
-    body, headings = item.story.body, item.story.headings
-    if anchor:
-        body = re.sub(r'\b(id="|href="#)', rf"\1{anchor}-", body)
-        headings = tuple((f"{anchor}-{at}", said) for at, said in headings)
-    page = {"error": item.error, "html": markup.html_of(body), "headings": headings}
-    return _macro("story", name, page, anchor)
+    """A notebook; the names of its sections begin with `anchor`, so that several stand in one file."""
+    sections = [one._replace(body=markup.html_of(one.body)) for one in item.story.sections]
+    page = {"error": item.error, "top": markup.html_of(item.story.top), "sections": sections}
+    return _macro("story", name, page, f"{anchor}-" if anchor else "")
 
 
 def _anchor(file: str) -> str:
