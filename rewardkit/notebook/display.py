@@ -297,7 +297,7 @@ def _told(column: str) -> str:
 
 
 def _html(body: str, caption: str) -> HTML:
-    return HTML(markup.card(caption, body))
+    return HTML(markup.card(caption[:1].upper() + caption[1:], body))
 
 
 def _different(found: Sequence[Any], values: Mapping[str, Sequence[Any]]) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -80,11 +81,11 @@ class Point:
     spans: Mapping[str, Sequence[tuple[int, int]]] | None = None
 
     @property
-    def html(self) -> str:
-        """The completion, with what the reward read of it marked; "" without one."""
+    def html(self) -> Any:
+        """The completion, with what the reward read of it marked, as a piece of HTML; "" without one."""
         if not self.completion:
             return ""
-        return markup.quoted(markup.marked(self.completion, self.spans or {}, limit=LONGEST))
+        return markup.html_of(markup.quoted(markup.marked(self.completion, self.spans or {}, limit=LONGEST)))
 
 
 @dataclass(frozen=True)
