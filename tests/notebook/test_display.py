@@ -159,7 +159,7 @@ def test_a_component_keeps_its_own_spelling_in_the_head_of_a_table():
     page = Show().frame(frame, "groups", names=["right_answer"]).data
     assert ">mean reward<" in page and ">mean right_answer<" in page
     assert "<table" not in Show().frame(frame[:0], "groups").data
-    assert "groups: none" in Show().frame(frame[:0], "groups").data
+    assert "Groups: none" in Show().frame(frame[:0], "groups").data
 
 
 def test_gates_are_opened_only_where_there_is_one():

@@ -4,7 +4,9 @@ from copy import deepcopy
 
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
-from rewardkit.notebook.pages import STREAM_LINES, _plain, notebook_body, shown
+
+from rewardkit.notebook.report.executed import STREAM_LINES, printed_lines, story_of
+from rewardkit.notebook.report.pages import _plain
 
 LEFT_OUT = "are left out of this page"
 
@@ -27,7 +29,7 @@ LEFT_OUT = "are left out of this page"
     ],
 )
 def test_what_the_users_code_prints_is_cut_and_cleaned_on_the_page(text, expected):
-    assert shown(text) == expected
+    assert printed_lines(text) == expected
 
 
 def test_pieces_of_a_stream_are_one_and_what_was_printed_is_left_out_of_a_redacted_page():
@@ -37,10 +39,10 @@ def test_pieces_of_a_stream_are_one_and_what_was_printed_is_left_out_of_a_redact
         for name in ("stdout", "stderr")
     ]
     cells = [new_code_cell("x", outputs=[*pieces, new_output("display_data", {"text/plain": "a figure"})])]
-    body, _ = notebook_body(new_notebook(cells=deepcopy(cells)), redact=False)
+    body = story_of(new_notebook(cells=deepcopy(cells)), redact=False).top
     assert body.count("SECRET") == 2 * STREAM_LINES
     assert body.count(f"20 more lines {LEFT_OUT}") == 2
-    body, _ = notebook_body(new_notebook(cells=cells), redact=True)
+    body = story_of(new_notebook(cells=cells), redact=True).top
     assert "SECRET" not in body and LEFT_OUT not in body
     assert "a figure" in body
 

@@ -8,22 +8,23 @@ from dataclasses import replace
 import papermill
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
-from rewardkit.notebook.pages import Summary, _probes, summary_markdown
-from rewardkit.notebook.pages import page as whole_page
+from opened import NOTEBOOK, card_violations
 
 import rewardkit as rk
 from rewardkit.errors import InputError
 from rewardkit.findings import Example, Finding
+from rewardkit.html import markup
 from rewardkit.notebook import probed
 from rewardkit.notebook.display import Show
 from rewardkit.notebook.inputs import rollouts_and_cases
 from rewardkit.notebook.probed import MIME, Checked
 from rewardkit.notebook.redaction import redacted_finding
+from rewardkit.notebook.report.pages import Summary, index_page, summary_markdown
+from rewardkit.notebook.scorecard import Point, Tile
 from rewardkit.probes.results import rendering
 from rewardkit.rollouts.package_data import bundled
 
 SECRET = "<script>SECRET</script>"
-LIGHT_AND_DARK = {"light": ("#111111", "#ffffff"), "dark": ("#dddddd", "#111111")}
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +118,7 @@ def test_survivors_are_shown_with_where_they_differ_and_the_cases_that_are_missi
     noticed, survived = len(weak.noticed), len(weak.survived)
     assert survived > probed.SURVIVORS
     assert f"your 1 case catches {noticed} of {noticed + survived} mutants." in page
-    assert page.count("<tr ") == survived + 2
+    assert page.count("<tr>") == survived + 2
     assert f"and {survived - probed.SURVIVORS} more" in page
     assert "&quot;name&quot;: &quot;tells apart" in page
     redacted = Show(redact=True).mutants(weak).data
@@ -184,7 +185,7 @@ def test_a_reward_that_judges_nothing_is_one_sentence_without_a_list(weak):
 
 def test_without_cases_what_to_write_is_shown():
     show = Show()
-    assert "no cases were given" in show.misses(None).data
+    assert "No cases were given" in show.misses(None).data
     assert "there are no cases" in show.mutants(None).data
 
 
@@ -196,7 +197,8 @@ def test_what_the_notebook_came_to_is_read_back_from_its_outputs(flawed, weak):
     bundle = json.loads(json.dumps(short._repr_mimebundle_()))
     cells = [new_code_cell("x", outputs=[new_output("execute_result", bundle)])]
     read = Checked.found(new_notebook(cells=[new_code_cell("y"), *cells]))
-    assert read == replace(short, rows=tuple(map(tuple, short.rows)))
+    assert short.points and json.dumps(read.record()) == json.dumps(short.record())
+    assert read.points[0].html == short.points[0].html
     assert Checked.found(new_notebook(cells=[])) is None
     assert set(bundle) == {"text/html", "text/plain", MIME}
 
@@ -241,44 +243,55 @@ def size(completion):
     return int(completion) / 13
 
 
-def checked(**options):
-    return Checked(**{"verdict": "no hole found in 70 probes", "tried": "70 probes", **options})
+def checked(grade="good", reason="", points=()):
+    """What a notebook of checks came to, with exploits of this grade."""
+    exploits = Tile("Exploits", grade, "some", "in 70 probes", reason)
+    cases = Tile("Right on cases", "info", "-", "no cases were given", "no cases say what it must give")
+    return Checked("a line", (cases, exploits, Tile("Contract", "good", "kept", "")), tuple(points), ())
 
 
-ALARM = {"severity": "high", "code": "longer", "sentence": f"pays *more* {SECRET}"}
+POINT = Point("high", "longer", f"pays *more* {SECRET}", "It is learned.", "Cap it.", "tried", SECRET)
+UNTOLD = " No cases say what it must give."
 
 
 @pytest.mark.parametrize(
-    ("found", "kind", "sentence"),
+    ("found", "grade", "sentence"),
     [
-        pytest.param(None, "go", "nothing says that it is right", id="not probed"),
-        pytest.param(checked(), "go", "only the probes speak for it", id="it holds"),
+        pytest.param(None, "good", "No objection found." + UNTOLD, id="not probed"),
+        pytest.param(checked(), "good", "No objection found." + UNTOLD, id="it holds"),
         pytest.param(
-            checked(high="2 holes (2 high)"),
-            "stop",
-            "Not ready: 2 holes (2 high).",
-            id="holes of high severity",
+            checked("high", "2 holes (2 high)"), "high", "Not ready: 2 holes (2 high).", id="grave holes"
         ),
-        pytest.param(checked(warn="1 hole (warn)"), "care", "Read before use: 1 hole (warn)", id="a warning"),
         pytest.param(
-            checked(inconclusive="no prompt"), "care", "Not probed: no prompt.", id="nothing could be tried"
+            checked("warn", "1 hole (warn)"),
+            "warn",
+            "Read before use: 1 hole (warn)." + UNTOLD,
+            id="a warning",
+        ),
+        pytest.param(
+            checked("info", "no prompt could be probed"),
+            "warn",
+            f"Not yet judged:{UNTOLD} No prompt could be probed.",
+            id="nothing could be tried",
         ),
     ],
 )
-def test_the_verdict_counts_the_holes(diagnosis, found, kind, sentence):
+def test_the_verdict_counts_the_holes_and_says_what_nobody_looked_at(diagnosis, found, grade, sentence):
     clean = replace(diagnosis, findings=())
-    summary = Summary("plain", clean, None, (), found)
-    assert summary.verdict[0] == kind and sentence in summary.verdict[1]
+    summary = Summary("plain", clean, rising(clean), None, (), found)
+    assert (summary.scorecard.grade, summary.verdict) == (grade, sentence)
 
 
-def test_holes_stand_beside_the_findings_and_are_harmless(diagnosis):
-    found = checked(alarms=(ALARM,), mutants="Mutation score 0.75: your 2 cases catch 3 of 4 mutants.")
-    card = _probes(found)
-    assert "&lt;script&gt;" in card and "<script>" not in card
-    assert "● high: <b>longer</b>" in card and "3 of 4 mutants" in card
-    text = summary_markdown((Summary("plain", diagnosis, None, (), found),), redact=False)
-    assert "- high: `longer` pays \\*more\\* \\<script\\>" in text
-    assert "- Mutation score 0.75: your 2 cases" in text
+def rising(diagnosis):
+    """A forecast in which the task is better in the best of the siblings."""
+    return rk.forecast(diagnosis.scores)
+
+
+def test_what_matters_is_harmless_in_html_and_in_markdown(diagnosis):
+    summary = Summary("plain", diagnosis, rising(diagnosis), None, (), checked("high", "1 hole", [POINT]))
+    page = index_page((summary,))
+    assert "&lt;script&gt;" in page and "<script>SECRET" not in page
+    assert "- ● high: `longer` pays \\*more\\* \\<script\\>" in summary_markdown((summary,))
 
 
 # --- inputs and the notebook itself
@@ -305,7 +318,7 @@ def executed(tmp_path, **values):
 def test_the_notebook_runs_on_cases_alone(tmp_path):
     notebook = executed(tmp_path, reward="gallery:gsm8k", rollouts="", cases="gallery:gsm8k")
     found = Checked.found(notebook)
-    assert found.verdict.startswith("no hole found") and "Mutation score" in found.mutants
+    assert found.line.startswith("no hole found") and "small changes of it" in found.tiles[0].said
 
 
 def test_the_notebook_ends_with_an_error_on_a_finding_where_asked(tmp_path):
@@ -319,7 +332,7 @@ def test_misses_and_survivors_can_be_read_on_a_narrow_page(browser, weak):
     flawed, names = rk.load_reward("gallery:arithmetic.flawed"), rk.load_reward("gallery:arithmetic").names
     checked = rk.check(flawed, "gallery:arithmetic", ignore=names)
     page = browser.new_context(viewport={"width": 390, "height": 900}).new_page()
-    page.set_content(whole_page("check", Show().misses(checked).data + Show().mutants(weak).data))
+    page.set_content(markup.page("check", Show().misses(checked).data + Show().mutants(weak).data))
     outside = "item => { const box = item.getBoundingClientRect(); return box.right > 390 && box.width > 0 }"
     assert page.locator("td").count() > 100
     assert page.evaluate(f"[...document.querySelectorAll('td')].filter({outside}).length") == 0
@@ -328,26 +341,10 @@ def test_misses_and_survivors_can_be_read_on_a_narrow_page(browser, weak):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("mode", LIGHT_AND_DARK)
-def test_a_result_can_be_read_on_a_light_and_on_a_dark_page_and_asks_for_nothing(flawed, browser, mode):
-    text, background = LIGHT_AND_DARK[mode]
-    hostile = Example(
-        "r1", {"completion": f"{SECRET}<img src=x onerror='pwned=1'>", "ground_truth": "1"}, 1.0, None
-    )
-    result = replace(flawed, findings=(replace(flawed.findings[0], examples=(hostile,)), *flawed.findings))
-    requests = []
-    context = browser.new_context(viewport={"width": 390, "height": 900}, offline=True)
-    page = context.new_page()
-    page.on("request", lambda request: requests.append(request.url))
-    page.set_content(f'<body style="color:{text};background:{background}">{rendering.page(result)}</body>')
-    page.evaluate("document.querySelectorAll('details').forEach(item => item.open = true)")
-    colours = page.evaluate(
-        "[...new Set([...document.querySelectorAll('p, li, td, th, summary, code, mark, pre')]"
-        ".map(item => getComputedStyle(item).color))]"
-    )
-    red, green, blue = (int(text[at : at + 2], 16) for at in (1, 3, 5))
-    assert colours == [f"rgb({red}, {green}, {blue})"]
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    assert page.evaluate("window.pwned") is None and requests == []
-    assert SECRET in page.inner_text("body")
-    context.close()
+@pytest.mark.parametrize("host", NOTEBOOK)
+def test_a_result_can_be_read_in_any_notebook_and_asks_for_nothing(flawed, browser, host):
+    columns = {"completion": f"{SECRET}<img src=x onerror='pwned=1'>", "ground_truth": "1"}
+    hostile = replace(flawed.findings[0], examples=(Example("r1", columns, 1.0, None),))
+    shown = rendering.page(replace(flawed, findings=(hostile, *flawed.findings)))
+    assert "SECRET" in shown and "<script>" not in shown and "<img" not in shown
+    assert card_violations(browser, shown, host) == []

@@ -3,6 +3,7 @@ for (const table of document.querySelectorAll("table")) {
   const body = table.tBodies[0], rows = body ? [...body.rows] : [], heads = table.tHead ? [...table.tHead.rows[0].cells] : [];
   if (rows.length < 4 || !heads.length) continue;
   heads.forEach((head, at) => {
+    if (!head.textContent) return;
     const button = document.createElement("button");
     button.className = "rk-sort";
     button.append(...head.childNodes);

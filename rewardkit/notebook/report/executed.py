@@ -30,6 +30,8 @@ THEME = {
     RED: "var(--rk-red)",
 }
 """Colours of the plots -> those of the page."""
+UNUSED = r' id="(?![pmh][0-9a-f]{10}")[^"]*"'
+"""An id that nothing refers to: all but those of what a figure uses again. Several pages stand in one file."""
 ANSWER = "answer"  # tag of the cell whose output stands on top of the page
 STREAM_LINES = 10  # of what one cell printed: a reward that prints tells it of every row
 LONGEST_STREAM = 3000  # characters of these lines
@@ -79,7 +81,8 @@ def story_of(notebook: Any, *, redact: bool) -> Story:
     def page_of(cells: list[Any]) -> str:
         body, _ = exporter.from_notebook_node(new_notebook(cells=cells, metadata=notebook.metadata))
         body = re.sub(r"<script\b.*?</script>", "", body, flags=re.DOTALL | re.IGNORECASE)
-        return re.sub(r'<a class="anchor-link".*?</a>', "", body)
+        body = re.sub(r'<a class="anchor-link".*?</a>', "", body)
+        return re.sub(UNUSED, "", body)
 
     (_, first), *others = groups
     sections = tuple(
@@ -127,7 +130,7 @@ def themed(svg: str) -> str:
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r"<text(?![^>]*fill:)", '<text fill="currentColor"', svg)
     svg = re.sub("|".join(THEME), lambda found: THEME[found[0]], svg)
-    svg = re.sub(r' id="(?!p[0-9a-f]{10}|m[0-9a-f]{10}|h[0-9a-f]{10})[^"]*"', "", svg)
+    svg = re.sub(UNUSED, "", svg)
     words = " ".join(re.findall(r"<text[^>]*>([^<]*)</text>", svg))
     named = svg.replace("<svg", f'<svg role="img" aria-label="{words}"', 1)
     return f'<div class="rewardkit rk-figure">{named}</div>'
