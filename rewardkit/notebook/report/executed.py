@@ -31,7 +31,7 @@ THEME = {
 }
 """Colours of the plots -> those of the page."""
 UNUSED = r' id="(?![pmh][0-9a-f]{10}")[^"]*"'
-"""An id that nothing refers to: all but those of what a figure uses again. Several pages stand in one file."""
+"""An id that nothing refers to: all but those of what a figure uses again; a file may hold several pages."""
 ANSWER = "answer"  # tag of the cell whose output stands on top of the page
 STREAM_LINES = 10  # of what one cell printed: a reward that prints tells it of every row
 LONGEST_STREAM = 3000  # characters of these lines
