@@ -21,10 +21,11 @@ from rewardkit.findings import counted, percent
 from rewardkit.html.pages import Page, Table
 from rewardkit.primitives.texts import words
 from rewardkit.rewards.training import Training
+from rewardkit.rollouts.logs.log import numeric
 from rewardkit.rollouts.values import column_values
 from rewardkit.scoring.scores import Scores
 
-__all__ = ["LIMITS", "Forecast", "forecast"]
+__all__ = ["LIMITS", "Forecast", "followed", "forecast"]
 
 LIMITS = (
     "it only reweights what was sampled, and cannot foresee a completion that no sibling wrote",
@@ -163,6 +164,11 @@ def _last(curve: Curve) -> str:
     return f"{curve.value[-1]:.3g}{around}" + (
         f", of the {percent(known)} that have it" if known < 1 - 1e-9 else ""
     )
+
+
+def followed(scores: Scores, label: str) -> str | None:
+    """The label, where a forecast can follow it: a column of numbers; else ``None``."""
+    return label if label and numeric(truths(column_values(scores.table[label]))) else None
 
 
 def forecast(

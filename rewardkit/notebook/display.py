@@ -24,6 +24,7 @@ from rewardkit.html import cards, markup
 from rewardkit.judges.report import JudgeReport
 from rewardkit.notebook import probed
 from rewardkit.notebook.redaction import redacted_finding, redacted_reason
+from rewardkit.notebook.tiles import Tile, probe_tiles
 from rewardkit.primitives.extract import Extractor
 from rewardkit.probes.mutants.results import MutantResult
 from rewardkit.probes.probe import ProbeResult
@@ -195,11 +196,11 @@ class Show:
 
     def contract(self, result: ProbeResult) -> HTML:
         """What of the contract is broken, with examples and what to do."""
-        return _html(probed.contract(result, redact=self.redact), probed.contract_caption(result))
+        return _html(probed.contract(result, redact=self.redact), _told_by(probe_tiles(result)[1]))
 
     def probes(self, result: ProbeResult) -> HTML:
         """What is paid or lost wrongly, with examples and what to do, and what could not be decided."""
-        return _html(probed.probes(result, redact=self.redact), probed.probes_caption(result))
+        return _html(probed.probes(result, redact=self.redact), _told_by(probe_tiles(result)[0]))
 
     def mutants(self, found: MutantResult | None, again: str = "") -> HTML:
         """The changes of the reward that no case notices, and the cases that would; ``None``: no cases.
@@ -289,6 +290,10 @@ class Show:
 TEXTS = ("completion", "prompt", "ground_truth")
 """Columns that are left out where texts are redacted."""
 READ = 1000  # characters of a completion that is shown to be read
+
+
+def _told_by(tile: Tile) -> str:
+    return f"{tile.question}: {tile.figure}, {tile.said}"
 
 
 def _told(column: str) -> str:

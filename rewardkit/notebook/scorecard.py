@@ -2,69 +2,65 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.forecast import Forecast
-from rewardkit.analysis.view import View
+from rewardkit.analysis.suggest import Suggestions
 from rewardkit.errors import RewardError
-from rewardkit.findings import SEVERITIES, Finding, counted, percent
+from rewardkit.findings import SEVERITIES, Finding, counted
 from rewardkit.html import markup
 from rewardkit.html.excerpts import one_line
 from rewardkit.notebook.redaction import redacted_finding, redacted_reason
+from rewardkit.notebook.tiles import (
+    BROKEN,
+    EXPLOITS,
+    GRADES,
+    MARKS,
+    SIGNAL,
+    Tile,
+    cases_tile,
+    change_tile,
+    forecast_tile,
+    probe_tiles,
+    signal_tile,
+    source_tile,
+)
 from rewardkit.probes.mutants.results import MutantResult
 from rewardkit.probes.probe import ProbeResult
 from rewardkit.probes.results.sentences import fix_for
-from rewardkit.probes.results.summary import alarms_in_words, kind_of_alarm, ran, tried, undecided
+from rewardkit.probes.results.summary import (
+    FAULTS,
+    kind_of_alarm,
+    tried,
+    verdict,
+)
 from rewardkit.scoring.cases import CheckResult
 from rewardkit.scoring.explain import explained, field_spans
 from rewardkit.scoring.scores import Scores
 
 __all__ = [
-    "MARKS",
     "Point",
     "Scorecard",
-    "Tile",
-    "cases_tile",
-    "forecast_tile",
+    "Short",
+    "point_of_cases",
     "points_of",
-    "probe_tiles",
-    "signal_tile",
+    "sorted_points",
 ]
 
-MARKS = {"high": "\u25cf", "warn": "\u25b2", "info": "\u25cb", "good": "\u2713"}
-"""A shape a grade, so that it is told without colour; "info" is what is not known."""
+MIME = "application/vnd.rewardkit.short+json"
 POINTS = 3  # things that are told in full
 LONGEST = 400  # characters of a completion that shows one of them
-BROKEN = "broken contract"
 COSTS = {
     "hole": "Training pays for it, so a policy learns it in place of the task.",
     "loss of right answers": "Right answers go unpaid, so training leads away from them.",
     BROKEN: "The trainer gets another number than you expect, or none.",
 }
 """Kind of an alarm of the probes -> why it matters."""
-SHORTCUTS = ("label_disagrees", "length_bias", "column_bias", "truncated_paid")
-"""Findings of a diagnosis that are about what is selected, not about whether anything is."""
-
-
-@dataclass(frozen=True)
-class Tile:
-    """The answer to one question: its grade, the figure with its interval, and what the figure is of.
-
-    `grade` is "good", "warn", "high", or "info" where it is not known. `reason` is what the verdict says of
-    it, "" where it says nothing.
-    """
-
-    question: str
-    grade: str
-    figure: str
-    said: str
-    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -132,118 +128,94 @@ class Scorecard:
         return self.points[:POINTS]
 
 
-CASES, SIGNAL, EXPLOITS, CONTRACT, SELECTS = (
-    "Right on cases",
-    "Learnable signal",
-    "Exploits",
-    "Contract",
-    "Selects for",
-)
-
-
 def _listed(things: Sequence[str]) -> str:
     *most, last = things
     return f"{', '.join(most)}, and {last}" if most else last
 
 
-# --- tiles
+# --- in short
 
 
-def cases_tile(
-    checked: CheckResult | None, mutated: MutantResult | None = None, *, recorded: bool = False
-) -> Tile:
-    """Whether it gives what was written down, and whether the cases would notice if it did not.
+@dataclass(frozen=True)
+class Short:
+    """What a notebook came to, in short: shown at its end, and read back by the report.
 
-    `recorded`: the rewards are what stands in a log.
+    `line` is its verdict, `next` the first thing to do, `points` are what was found, as it may be shown.
     """
-    if recorded:
-        return Tile(
-            CASES, "info", "-", "scores of a log", "nothing says that the scores in the log are right"
+
+    line: str
+    tiles: tuple[Tile, ...]
+    next: str
+    points: tuple[Point, ...] = ()
+
+    @classmethod
+    def checked(
+        cls,
+        result: ProbeResult,
+        checked: CheckResult | None,
+        mutated: MutantResult | None,
+        *,
+        redact: bool = False,
+    ) -> Short:
+        """From what the check notebook found; without cases `checked` and `mutated` are None."""
+        told = verdict(result)
+        line = told if tried(result) in told else f"{told}; {tried(result)}"
+        points = tuple(points_of_probes(result, redact=redact))
+        tiles = (cases_tile(checked, mutated), *probe_tiles(result))
+        return cls(line, tiles, _next(result, checked, mutated, points), points)
+
+    @classmethod
+    def analysed(cls, diagnosis: Diagnosis, expected: Forecast, advice: Suggestions) -> Short:
+        """From what the analysis notebook found."""
+        tiles = (
+            signal_tile(diagnosis),
+            source_tile(diagnosis),
+            forecast_tile(expected, diagnosis),
+            change_tile(advice),
         )
+        first = next(
+            (item.advice for item in diagnosis.findings if item.severity != "info" and item.advice), ""
+        )
+        return cls(expected.verdict, tiles, first or "Nothing was found that has to be changed.")
+
+    @classmethod
+    def found(cls, notebook: Any) -> Short | None:
+        """From an executed notebook that shows it; ``None`` where it does not."""
+        shown = (output.get("data", {}) for cell in notebook.cells for output in cell.get("outputs", []))
+        record = next((data[MIME] for data in shown if MIME in data), None)
+        if record is None:
+            return None
+        tiles = tuple(Tile(**item) for item in record["tiles"])
+        points = tuple(Point(**item) for item in record["points"])
+        return cls(record["line"], tiles, record["next"], points)
+
+    def record(self) -> dict[str, Any]:
+        """It as plain data."""
+        return asdict(self)
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+        shown = markup.part("report", "short", self, marks=MARKS, grades=GRADES)
+        return {"text/html": shown, "text/plain": self.line, MIME: self.record()}
+
+
+def _next(
+    result: ProbeResult, checked: CheckResult | None, mutated: MutantResult | None, points: Sequence[Point]
+) -> str:
+    """The first thing to do: what fails always, then missed cases, then alarms, then a stronger case file."""
+    fails = bool(result.alarms) and result.alarms[0].code in FAULTS
+    if checked is not None and checked.misses and not fails:
+        return f"Mend what case {checked.misses[0].case!r} misses, or what it expects."
+    if points:
+        return points[0].do
     if checked is None:
-        return Tile(CASES, "info", "-", "no cases were given", "no cases say what it must give")
-    total, said = len(checked.cases), "cases pass"
-    if mutated is not None and mutated.noticed + mutated.survived:
-        caught, changes = len(mutated.noticed), len(mutated.noticed) + len(mutated.survived)
-        said += f"; they notice {caught} of {counted(changes, 'small change')} of it"
-    missed = f"{checked.failed} of {total} cases are missed" if checked.failed else ""
-    grade = "high" if missed else "good" if total else "info"
-    return Tile(CASES, grade, f"{checked.passed:,} of {total:,}", said, missed)
-
-
-def signal_tile(diagnosis: Diagnosis) -> Tile:
-    """In what share of the groups siblings earn differently, and the worst that the diagnosis found."""
-    views = diagnosis.views
-    several = sum(view.several for view in views)
-    if not several:
-        return Tile(SIGNAL, "info", "-", "no siblings", "no group has two completions to compare")
-    live = 1 - sum(int(view.dead.sum()) for view in views) / several
-    interval = _live_interval(views[0]) if len(views) == 1 else (math.nan, math.nan)
-    few = next((str(item.evidence["reason"]) for item in diagnosis["not_enough"]), "")
-    found = [item for item in diagnosis.findings if item.code not in SHORTCUTS]
-    return _graded(SIGNAL, found, _with(percent(live), interval), f"of {counted(several, 'group')} vary", few)
-
-
-def _live_interval(view: View) -> tuple[float, float]:
-    several = (view.dead | view.live).astype(float)
-    low, high = view.bootstrap.interval([view.live.astype(float), several], view.owner)
-    return float(low), float(high)
-
-
-def probe_tiles(result: ProbeResult) -> tuple[Tile, Tile]:
-    """What a policy could exploit, and whether the contract with the trainer holds."""
-    broken = [item for item in result.alarms if kind_of_alarm(item) == BROKEN]
-    others = [item for item in result.alarms if item not in broken]
-    made = f"in {tried(result)}"
-    nothing = "no right answer is known" if undecided(result) else "the budget was over"
-    if not ran(result):
-        nothing = "no prompt could be probed"
-    if not others and (not ran(result) or undecided(result) or result.untried):
-        exploits = Tile(EXPLOITS, "info", "-", made, f"the probes are inconclusive, as {nothing}")
-    else:
-        grade = others[0].severity if others else "good"
-        exploits = Tile(EXPLOITS, grade, f"{len(others)} found", made, alarms_in_words(others))
-    grade = broken[0].severity if broken else "good"
-    said = f"broken, in {counted(result.calls, 'call')}" if broken else "kept"
-    contract = Tile(
-        CONTRACT, grade, f"{len(broken)} broken" if broken else "kept", said, alarms_in_words(broken)
-    )
-    if not broken:
-        contract = replace(contract, said=f"in {counted(result.calls, 'call')}")
-    return exploits, contract
-
-
-def forecast_tile(forecast: Forecast, diagnosis: Diagnosis) -> Tile:
-    """What becomes of the task, or of the label, in the best of the siblings; and what shortcut is paid."""
-    found = [item for item in diagnosis.findings if item.code in SHORTCUTS]
-    if len(forecast.best_of) < 2:
-        return _graded(SELECTS, found, "-", forecast.verdict, forecast.verdict)
-    followed = "label" if "label" in forecast.best_of.curves else f"score/{diagnosis.views[0].primary}"
-    curve = forecast.best_of.curves.get(followed)
-    if curve is None:
-        return _graded(SELECTS, found, "-", forecast.verdict)
-    now, best = curve.value[-1] - curve.change[-1], curve.value[-1]
-    name, n = forecast.called(followed), f"{forecast.best_of.points[-1]:g}"
-    figure = f"{now:.2g} \u2192 {best:.2g} ({curve.low[-1]:.2g}\u2013{curve.high[-1]:.2g})"
-    tile = _graded(SELECTS, found, figure, f"{name}, from one sibling to the best of {n}")
-    if curve.change_high[-1] < 0:
-        return replace(tile, grade="high", reason=f"what it picks is worse in {name}")
-    if curve.change_low[-1] <= 0 and tile.grade == "good":
-        return replace(tile, grade="warn", reason=f"what it picks is not clearly better in {name}")
-    return tile
-
-
-def _graded(question: str, found: Sequence[Finding], figure: str, said: str, unknown: str = "") -> Tile:
-    """A tile with the grade of the worst of its findings."""
-    for severity, word in (("high", "grave finding"), ("warn", "warning")):
-        if count := sum(item.severity == severity for item in found):
-            return Tile(question, severity, figure, said, f"{counted(count, word)} ({question.lower()})")
-    return Tile(question, "info" if unknown else "good", figure, said, unknown)
-
-
-def _with(value: str, interval: tuple[float, float]) -> str:
-    ends = [percent(end).removesuffix(" %") for end in interval]
-    return value if math.isnan(interval[0]) else f"{value} ({ends[0]}\u2013{ends[1]})"
+        return "Write cases for what the reward must give, and check them here."
+    if mutated is not None and mutated.stopped:
+        return "Mend why the reward judges nothing, which stands with the mutants."
+    if mutated is not None and mutated.proposed_cases:
+        return "Read the proposed cases, and add them to the case file."
+    if mutated is not None and mutated.survived:
+        return f"{mutated.next_step}."
+    return f"{result.inconclusive[0].why}." if result.inconclusive else "Nothing: all of it holds."
 
 
 # --- what matters

@@ -10,7 +10,7 @@ from rewardkit.html import markup
 from rewardkit.html.excerpts import one_line
 from rewardkit.notebook.cell_errors import ComponentError
 from rewardkit.notebook.display import Show
-from rewardkit.notebook.probed import contract_caption
+from rewardkit.notebook.tiles import probe_tiles
 from rewardkit.probes.probe import ProbeResult
 from rewardkit.probes.results.rendering import finding_text
 from rewardkit.scoring.cases import CheckResult
@@ -41,7 +41,8 @@ class Written:
     def __repr__(self) -> str:
         lines = [self.saved, self.made, *self.notes]
         if self.contract is not None:
-            lines.append(f"contract: {contract_caption(self.contract)}")
+            kept = probe_tiles(self.contract)[1]
+            lines.append(f"contract: {kept.figure}, {kept.said}")
             lines += [finding_text(item, self.contract.reward) for item in self.contract.findings]
         if self.components:
             lines += markup.aligned([HEADER, *self.components])
@@ -56,7 +57,7 @@ class Written:
             parts.append(show.contract(self.contract).data)
         if self.components:
             rows = markup.table(HEADER, self.components, numeric=("mean",))
-            parts.append(f'<div class="rewardkit" style="overflow-x:auto">{rows}</div>')
+            parts.append(f'<div class="rewardkit">{rows}</div>')
         parts += [f'<pre style="{WRAPPED}">{markup.escaped(error_text(item))}</pre>' for item in self.errors]
         if self.cases is not None:
             parts.append(show.misses(self.cases).data)

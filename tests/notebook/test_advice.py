@@ -9,11 +9,12 @@ import pytest
 from plotted import arithmetic_with_label, table_of
 
 import rewardkit as rk
-from rewardkit.analysis.forecast import LIMITS
+from rewardkit.analysis.forecast import LIMITS, followed
 from rewardkit.findings import percent
 from rewardkit.notebook import tables
-from rewardkit.notebook.answers import answers, followed
 from rewardkit.notebook.display import Show
+from rewardkit.notebook.redaction import redacted_finding
+from rewardkit.notebook.scorecard import Short
 
 HOSTILE = "<script>alert(1)</script>\ud800SECRET"
 
@@ -38,7 +39,7 @@ def page(advice, **options):
 
 
 def caption(advice):
-    return re.search("<b>(.*?)</b>", page(advice))[1]
+    return re.search(r"<b[^>]*>(.*?)</b>", page(advice))[1]
 
 
 def test_the_caption_says_unranked_only_without_a_label(unranked, judged):
@@ -144,7 +145,7 @@ def test_completions_to_read_are_escaped_cut_and_left_out_on_request():
 def test_the_reason_why_a_label_is_of_no_use_is_told_on_redacted_pages_too(scores):
     diagnosis = rk.diagnose(scores, label="completion_tokens")
     (item,) = diagnosis["label_unusable"]
-    assert Show(redact=True).sentence(item) == item.sentence
+    assert redacted_finding(item).sentence == item.sentence
     assert "is not one of two values" in item.sentence
 
 
@@ -158,7 +159,7 @@ def test_one_is_not_told_in_the_plural():
     scores = table_of({"x": [0.0, 1.0]}, [0, 0])
     diagnosis, found = rk.diagnose(scores), rk.forecast(scores)
     assert "of 1 group has a signal" in diagnosis._repr_html_()
-    assert answered(scores)["Is there a signal?"] == "in 100 % of 1 group siblings earn differently"
+    assert answered(scores)["Learnable signal"].said == "of 1 group vary"
     assert "in 1 group " in repr(found) and "in 1 group " in Show().forecast(found).data
 
 
@@ -186,30 +187,24 @@ def test_the_group_sizes_say_of_how_many_groups_they_are():
 def answered(scores, label=""):
     diagnosis = rk.diagnose(scores, label=label or None)
     found = rk.forecast(scores, label=followed(scores, label))
-    return answers(diagnosis, found, rk.suggest(diagnosis)).set_index("question")["answer"]
+    return {tile.question: tile for tile in Short.analysed(diagnosis, found, rk.suggest(diagnosis)).tiles}
 
 
-def test_the_five_answers_are_computed(scores):
-    told = answered(scores)
-    diagnosis = rk.diagnose(scores)
-    assert told["Is there a signal?"] == "in 72 % of 200 groups siblings earn differently"
+def test_the_answers_are_computed(scores):
+    told, diagnosis = answered(scores), rk.diagnose(scores)
+    live = rk.diagnose(scores).views[0].live
+    assert told["Learnable signal"].figure.startswith(f"{percent(live.mean())} (")
     held = diagnosis.views[0].effective_weights
-    assert told["Where does it come from?"].startswith(
-        f"of the squared advantage correct {percent(held['correct'])}"
-    )
+    assert told["Comes from"].figure == f"correct {percent(held['correct'])}"
+    assert f"format {percent(held['format'])}" in told["Comes from"].said
     curve = rk.forecast(scores).best_of.curves["score/correct"]
-    assert f"correct from {curve.value[0]:.3g} to {curve.value[-1]:.3g}" in told["What does it select for?"]
-    for name in ("words", "more"):  # which changes by less than a tenth
-        assert name not in told["What does it select for?"]
-    assert told["What could be changed?"].endswith("nobody knows without a label")
-    assert told["What would it give?"] == "graduate of 'correct': groups without a signal from 28 % to 3.5 %"
+    assert told["Selects for"].figure.startswith(f"{curve.value[0]:.2g} \u2192 {curve.value[-1]:.2g} (")
+    assert told["Could be changed"].figure == "graduate of 'correct'"
+    assert "28 %" in told["Could be changed"].said and "3.5 %" in told["Could be changed"].said
 
 
-def test_with_a_label_the_answers_speak_of_its_order(scores):
-    told = answered(scores, "is_right")
-    assert told["What could be changed?"] == "none of 5 changes improves the order of the label for certain"
-    assert "sibling pairs ordered as the label has it" in told["What would it give?"]
-    assert "label" in told["What does it select for?"]
+def test_with_a_label_the_answers_speak_of_it(scores):
+    assert answered(scores, "is_right")["Selects for"].said.startswith("label 'is_right', from one sibling")
 
 
 @pytest.mark.parametrize(
@@ -220,10 +215,11 @@ def test_with_a_label_the_answers_speak_of_its_order(scores):
         pytest.param([0.5] * 4, [0, 0, 1, 1], id="constant"),
     ],
 )
-def test_where_nothing_can_be_told_each_answer_is_still_a_sentence(values, groups):
+def test_where_nothing_can_be_told_no_tile_is_good_and_each_says_why(values, groups):
     told = answered(table_of({"x": values}, groups))
-    assert len(told) == 5 and told.str.len().gt(0).all()
-    assert "nan" not in " ".join(told)
+    assert len(told) == 4 and told["Comes from"].grade == "info"
+    assert told["Learnable signal"].grade != "good" and told["Selects for"].grade != "good"
+    assert all(tile.said and "nan" not in tile.said + tile.figure for tile in told.values())
 
 
 @pytest.mark.parametrize(

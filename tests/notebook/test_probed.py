@@ -17,10 +17,10 @@ from rewardkit.html import markup
 from rewardkit.notebook import probed
 from rewardkit.notebook.display import Show
 from rewardkit.notebook.inputs import rollouts_and_cases
-from rewardkit.notebook.probed import MIME, Checked
 from rewardkit.notebook.redaction import redacted_finding
 from rewardkit.notebook.report.pages import Summary, index_page, summary_markdown
-from rewardkit.notebook.scorecard import Point, Tile
+from rewardkit.notebook.scorecard import MIME, Point, Short
+from rewardkit.notebook.tiles import Tile, probe_tiles
 from rewardkit.probes.results import rendering
 from rewardkit.rollouts.package_data import bundled
 
@@ -61,8 +61,9 @@ def test_contract_and_probes_are_told_apart(flawed):
 
 
 def test_a_reward_of_primitives_is_said_to_keep_the_contract(good):
-    assert "rewardkit's own functions" in probed.contract_caption(good)
-    assert probed.probes_caption(good).startswith("no hole found in ")
+    exploits, contract = probe_tiles(good)
+    assert "rewardkit's own functions" in contract.said and contract.figure == "kept"
+    assert (exploits.grade, exploits.figure) == ("good", "0 found")
 
 
 @pytest.mark.parametrize(
@@ -76,7 +77,7 @@ def test_a_reward_of_primitives_is_said_to_keep_the_contract(good):
 def test_a_redacted_page_has_nothing_of_a_completion(flawed, said):
     result = replace(flawed, findings=(*flawed.findings, failing(said)))
     show = Show(redact=True)
-    short = Checked.of(result, None, None, redact=True)
+    short = Short.checked(result, None, None, redact=True)
     shown = [show.contract(result).data, show.probes(result).data, json.dumps(short.record())]
     for page in shown:
         assert "SECRET" not in page
@@ -193,25 +194,23 @@ def test_without_cases_what_to_write_is_shown():
 
 
 def test_what_the_notebook_came_to_is_read_back_from_its_outputs(flawed, weak):
-    short = Checked.of(flawed, None, weak)
+    short = Short.checked(flawed, None, weak)
     bundle = json.loads(json.dumps(short._repr_mimebundle_()))
     cells = [new_code_cell("x", outputs=[new_output("execute_result", bundle)])]
-    read = Checked.found(new_notebook(cells=[new_code_cell("y"), *cells]))
+    read = Short.found(new_notebook(cells=[new_code_cell("y"), *cells]))
     assert short.points and json.dumps(read.record()) == json.dumps(short.record())
     assert read.points[0].html == short.points[0].html
-    assert Checked.found(new_notebook(cells=[])) is None
+    assert Short.found(new_notebook(cells=[])) is None
     assert set(bundle) == {"text/html", "text/plain", MIME}
 
 
-def test_the_five_questions_are_answered_and_the_next_step_is_the_first(flawed, good, weak):
+def test_the_next_step_is_the_first(flawed, good, weak):
     checked = rk.check(rk.load_reward("gallery:arithmetic"), "gallery:arithmetic")
-    rows = dict(Checked.of(good, checked, weak).rows)
-    assert rows["Does it give what was written down?"] == f"{len(checked.cases)} of {len(checked.cases)} " + (
-        "cases passed, 0 missed"
-    )
-    assert rows["What next?"] == "add the proposed cases to the case file, after reading them"
-    assert dict(Checked.of(flawed, checked, weak).rows)["What next?"].startswith("longer: Cap what length")
-    assert "write cases for what" in dict(Checked.of(good, None, None).rows)["What next?"]
+    short = Short.checked(good, checked, weak)
+    assert short.tiles[0].figure == f"{len(checked.cases)} of {len(checked.cases)}"
+    assert short.next == "Read the proposed cases, and add them to the case file."
+    assert Short.checked(flawed, checked, weak).next.startswith("Cap what length")
+    assert "Write cases for what" in Short.checked(good, None, None).next
 
 
 def test_what_always_fails_is_not_said_to_have_no_hole_and_is_mended_first():
@@ -223,9 +222,11 @@ def test_what_always_fails_is_not_said_to_have_no_hole_and_is_mended_first():
     cases = rk.load_cases("gallery:arithmetic")[:3]
     missed = rk.check(reward, cases, ignore=sorted({name for case in cases for name in case.scores}))
     assert missed.misses
-    rows = dict(Checked.of(rk.probe(reward, rollouts, timeout=None), missed, None).rows)
-    assert rows["What would a policy find?"].startswith("not known before the reward gives rewards")
-    assert rows["What next?"].startswith("always_errors: Mend it.")
+    short = Short.checked(rk.probe(reward, rollouts, timeout=None), missed, None)
+    exploits, contract = short.tiles[1:]
+    assert (exploits.grade, contract.grade) == ("info", "high")
+    assert exploits.reason == "the probes say nothing, as it judged none of what was tried"
+    assert short.next.startswith("Mend it.")
 
 
 # --- the first page
@@ -247,7 +248,7 @@ def checked(grade="good", reason="", points=()):
     """What a notebook of checks came to, with exploits of this grade."""
     exploits = Tile("Exploits", grade, "some", "in 70 probes", reason)
     cases = Tile("Right on cases", "info", "-", "no cases were given", "no cases say what it must give")
-    return Checked("a line", (cases, exploits, Tile("Contract", "good", "kept", "")), tuple(points), ())
+    return Short("a line", (cases, exploits, Tile("Contract", "good", "kept", "")), "do it", tuple(points))
 
 
 POINT = Point("high", "longer", f"pays *more* {SECRET}", "It is learned.", "Cap it.", "tried", SECRET)
@@ -317,7 +318,7 @@ def executed(tmp_path, **values):
 
 def test_the_notebook_runs_on_cases_alone(tmp_path):
     notebook = executed(tmp_path, reward="gallery:gsm8k", rollouts="", cases="gallery:gsm8k")
-    found = Checked.found(notebook)
+    found = Short.found(notebook)
     assert found.line.startswith("no hole found") and "small changes of it" in found.tiles[0].said
 
 

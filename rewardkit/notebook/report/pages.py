@@ -17,18 +17,9 @@ from rewardkit.analysis.forecast import Forecast
 from rewardkit.findings import counted
 from rewardkit.html import cards, markup
 from rewardkit.notebook import plots
-from rewardkit.notebook.probed import Checked
 from rewardkit.notebook.report.executed import Story, themed
-from rewardkit.notebook.scorecard import (
-    MARKS,
-    Scorecard,
-    cases_tile,
-    forecast_tile,
-    point_of_cases,
-    points_of,
-    signal_tile,
-    sorted_points,
-)
+from rewardkit.notebook.scorecard import Scorecard, Short, point_of_cases, points_of, sorted_points
+from rewardkit.notebook.tiles import GRADES, MARKS, cases_tile, forecast_tile, signal_tile
 from rewardkit.rewards.recorded import is_recorded
 from rewardkit.scoring.cases import CheckResult
 
@@ -36,7 +27,6 @@ __all__ = ["Page", "Summary", "index_page", "notebook_page", "summary_markdown"]
 
 AGREES = "wherever the log has a score to compare with, this reward gives the same"
 ORDER = ("high", "warn", "info", "good")
-GRADES = {"high": "not ready", "warn": "to be read", "info": "not known", "good": "good"}
 SIZE = (5.6, 3.1)  # inches of a picture on the first page
 
 
@@ -59,7 +49,7 @@ class Summary:
     forecast: Forecast
     checked: CheckResult | None
     pages: tuple[Page, ...]
-    probed: Checked | None = None
+    probed: Short | None = None
     redact: bool = False
 
     @cached_property

@@ -18,13 +18,12 @@ from tqdm.auto import tqdm
 
 from rewardkit.analysis.arguments import names_of
 from rewardkit.analysis.diagnosis import diagnose
-from rewardkit.analysis.forecast import forecast
+from rewardkit.analysis.forecast import followed, forecast
 from rewardkit.errors import InputError
-from rewardkit.notebook.answers import followed
 from rewardkit.notebook.display import TEXTS
-from rewardkit.notebook.probed import Checked
 from rewardkit.notebook.report.executed import Story, story_of
 from rewardkit.notebook.report.pages import Page, Summary, index_page, notebook_page, summary_markdown
+from rewardkit.notebook.scorecard import Short
 from rewardkit.probes.probe import BUDGET
 from rewardkit.probes.results.baseline import load_baseline
 from rewardkit.probes.results.floor import LEAKAGE
@@ -175,7 +174,7 @@ def report(
         "timeout": timeout or 0,
         "redact": redact,
     }
-    made: dict[tuple[int, str], tuple[Page, Checked | None]] = {}
+    made: dict[tuple[int, str], tuple[Page, Short | None]] = {}
     with (
         tempfile.TemporaryDirectory() as scratch,
         ThreadPoolExecutor(max_workers=min(AT_ONCE, os.cpu_count() or 1)) as pool,
@@ -235,7 +234,7 @@ def _slugs(names: Sequence[str]) -> list[str]:
 
 def _run(
     stem: str, title: str, out: Path, given: dict[str, Any], slug: str, redact: bool
-) -> tuple[Page, Checked | None]:
+) -> tuple[Page, Short | None]:
     """Execute one notebook with the parameters it has, and make its page; with what it says it came to."""
     source = f"{WHOLE_PATH}{bundled(f'notebooks/{stem}.ipynb')}"
     known = papermill.inspect_notebook(source)
@@ -259,7 +258,7 @@ def _run(
     if not out.is_file():
         return Page(title, file, Story(""), failure), None
     executed = nbformat.read(out, as_version=4)
-    checked = Checked.found(executed)
+    checked = Short.found(executed)
     story = story_of(executed, redact=redact)
     return Page(title, file, story, failure or story.error), checked
 

@@ -1,0 +1,193 @@
+"""Tiles: the answer to one question about a reward, with its grade and its figure, from what was found."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from rewardkit.analysis.diagnosis import Diagnosis
+from rewardkit.analysis.forecast import Forecast
+from rewardkit.analysis.suggest import Suggestions
+from rewardkit.analysis.view import View
+from rewardkit.findings import Finding, counted, percent
+from rewardkit.html.excerpts import one_line
+from rewardkit.probes.mutants.results import MutantResult
+from rewardkit.probes.probe import ProbeResult
+from rewardkit.probes.results.summary import FAULTS, alarms_in_words, kind_of_alarm, ran, tried, undecided
+from rewardkit.scoring.cases import CheckResult
+from rewardkit.scoring.deadlines import TimeLimit
+
+__all__ = [
+    "BROKEN",
+    "EXPLOITS",
+    "GRADES",
+    "MARKS",
+    "SIGNAL",
+    "Tile",
+    "cases_tile",
+    "change_tile",
+    "forecast_tile",
+    "probe_tiles",
+    "signal_tile",
+    "source_tile",
+]
+
+MARKS = {"high": "\u25cf", "warn": "\u25b2", "info": "\u25cb", "good": "\u2713"}
+"""A shape a grade, so that it is told without colour; "info" is what is not known."""
+GRADES = {"high": "not ready", "warn": "to be read", "info": "not known", "good": "good"}
+SHORTCUTS = ("label_disagrees", "length_bias", "column_bias", "truncated_paid")
+"""Findings of a diagnosis that are about what is selected, not about whether anything is."""
+BROKEN = "broken contract"
+CASES, SIGNAL, EXPLOITS = "Right on cases", "Learnable signal", "Exploits"
+CONTRACT, SELECTS = "Contract", "Selects for"
+
+
+@dataclass(frozen=True)
+class Tile:
+    """The answer to one question: its grade, the figure with its interval, and what the figure is of.
+
+    `grade` is "good", "warn", "high", or "info" where it is not known. `reason` is what the verdict says of
+    it, "" where it says nothing.
+    """
+
+    question: str
+    grade: str
+    figure: str
+    said: str
+    reason: str = ""
+
+
+def cases_tile(
+    checked: CheckResult | None, mutated: MutantResult | None = None, *, recorded: bool = False
+) -> Tile:
+    """Whether it gives what was written down, and whether the cases would notice if it did not.
+
+    `recorded`: the rewards are what stands in a log.
+    """
+    if recorded:
+        return Tile(
+            CASES, "info", "-", "scores of a log", "nothing says that the scores in the log are right"
+        )
+    if checked is None:
+        return Tile(CASES, "info", "-", "no cases were given", "no cases say what it must give")
+    total, said = len(checked.cases), "cases pass"
+    if mutated is not None and mutated.noticed + mutated.survived:
+        caught, changes = len(mutated.noticed), len(mutated.noticed) + len(mutated.survived)
+        said += f"; they notice {caught} of {counted(changes, 'small change')} of it"
+    missed = f"{checked.failed} of {total} cases are missed" if checked.failed else ""
+    grade = "high" if missed else "good" if total else "info"
+    return Tile(CASES, grade, f"{checked.passed:,} of {total:,}", said, missed)
+
+
+def signal_tile(diagnosis: Diagnosis) -> Tile:
+    """In what share of the groups siblings earn differently, and the worst that the diagnosis found."""
+    views = diagnosis.views
+    several = sum(view.several for view in views)
+    if not several:
+        return Tile(SIGNAL, "info", "-", "no siblings", "no group has two completions to compare")
+    live = 1 - sum(int(view.dead.sum()) for view in views) / several
+    interval = _live_interval(views[0]) if len(views) == 1 else (math.nan, math.nan)
+    few = next((str(item.evidence["reason"]) for item in diagnosis["not_enough"]), "")
+    found = [item for item in diagnosis.findings if item.code not in SHORTCUTS]
+    return _graded(SIGNAL, found, _with(percent(live), interval), f"of {counted(several, 'group')} vary", few)
+
+
+def _live_interval(view: View) -> tuple[float, float]:
+    several = (view.dead | view.live).astype(float)
+    low, high = view.bootstrap.interval([view.live.astype(float), several], view.owner)
+    return float(low), float(high)
+
+
+def probe_tiles(result: ProbeResult) -> tuple[Tile, Tile]:
+    """What a policy could exploit, and whether the contract with the trainer holds."""
+    broken = [item for item in result.alarms if kind_of_alarm(item) == BROKEN]
+    holes = [item for item in result.alarms if item not in broken]
+    nothing = _nothing_probed(result)
+    if holes or not nothing:
+        grade = holes[0].severity if holes else "good"
+        told = alarms_in_words(holes)
+        exploits = Tile(EXPLOITS, grade, f"{len(holes)} found", told or f"in {tried(result)}", told)
+    else:
+        exploits = Tile(EXPLOITS, "info", "-", f"in {tried(result)}", f"the probes say nothing, as {nothing}")
+    if broken:
+        told = alarms_in_words(broken)
+        return exploits, Tile(CONTRACT, broken[0].severity, f"{len(broken)} broken", told, told)
+    functions = result.reward.functions
+    said = f"in {counted(result.calls, 'call')}"
+    if any(getattr(item, "asks_model", False) for item in functions):
+        said += "; a model may answer differently when it is asked again, so answers are cached"
+    elif not any(callable(item) and TimeLimit.needed(item) for item in functions):
+        said = "it is made of rewardkit's own functions, which keep it"
+    return exploits, Tile(CONTRACT, "good", "kept", said)
+
+
+def _nothing_probed(result: ProbeResult) -> str:
+    """Why the probes decide nothing; "" where they do."""
+    if any(item.code in FAULTS for item in result.findings):
+        return "it judged none of what was tried"
+    if not ran(result):
+        return (
+            "; ".join(one_line(item.why, 300) for item in result.inconclusive) or "no prompt could be probed"
+        )
+    if undecided(result):
+        return "no right answer is known"
+    return "their time was over" if result.untried else ""
+
+
+def forecast_tile(forecast: Forecast, diagnosis: Diagnosis) -> Tile:
+    """What becomes of the task, or of the label, in the best of the siblings; and what shortcut is paid."""
+    found = [item for item in diagnosis.findings if item.code in SHORTCUTS]
+    if len(forecast.best_of) < 2:
+        return _graded(SELECTS, found, "-", forecast.verdict, forecast.verdict)
+    followed = "label" if "label" in forecast.best_of.curves else f"score/{diagnosis.views[0].primary}"
+    curve = forecast.best_of.curves.get(followed)
+    if curve is None:
+        return _graded(SELECTS, found, "-", forecast.verdict)
+    now, best = curve.value[-1] - curve.change[-1], curve.value[-1]
+    name, n = forecast.called(followed), f"{forecast.best_of.points[-1]:g}"
+    figure = f"{now:.2g} \u2192 {best:.2g} ({curve.low[-1]:.2g}\u2013{curve.high[-1]:.2g})"
+    tile = _graded(SELECTS, found, figure, f"{name}, from one sibling to the best of {n}")
+    if curve.change_high[-1] < 0:
+        return replace(tile, grade="high", reason=f"what it picks is worse in {name}")
+    if curve.change_low[-1] <= 0 and tile.grade == "good":
+        return replace(tile, grade="warn", reason=f"what it picks is not clearly better in {name}")
+    return tile
+
+
+def _graded(question: str, found: Sequence[Finding], figure: str, said: str, unknown: str = "") -> Tile:
+    """A tile with the grade of the worst of its findings."""
+    for severity, word in (("high", "grave finding"), ("warn", "warning")):
+        if count := sum(item.severity == severity for item in found):
+            return Tile(question, severity, figure, said, f"{counted(count, word)} ({question.lower()})")
+    return Tile(question, "info" if unknown else "good", figure, said, unknown)
+
+
+def _with(value: str, interval: tuple[float, float]) -> str:
+    ends = [percent(end).removesuffix(" %") for end in interval]
+    return value if math.isnan(interval[0]) else f"{value} ({ends[0]}\u2013{ends[1]})"
+
+
+def source_tile(diagnosis: Diagnosis) -> Tile:
+    """Which components hold the squared advantage."""
+    view = diagnosis.views[0]
+    held = sorted(view.effective_weights.items(), key=lambda pair: -pair[1])
+    if not held:
+        return Tile("Comes from", "info", "-", "no group has a signal")
+    (first, share), *others = held
+    told = ", ".join(f"{name} {percent(part)}" for name, part in others[:3])
+    grade = "warn" if any(item.code == "dominant" for item in diagnosis.findings) else "good"
+    said = f"of the squared advantage{f'; {told}' if told else ''}"
+    return Tile("Comes from", grade, f"{first} {percent(share)}", said)
+
+
+def change_tile(advice: Suggestions) -> Tile:
+    """The first change, and what it does to the finding that it answers, measured on the same completions."""
+    usable = [item for item in advice.changes if item.verdict != "harms"]
+    if not usable:
+        return Tile(
+            "Could be changed", "info", "-", "; ".join(advice.notes) or "no change answers what was found"
+        )
+    first = usable[0]
+    of = f" of {first.component!r}" if first.component else ""
+    return Tile("Could be changed", "good", f"{first.code.replace('_', ' ')}{of}", first.outcome or first.why)
