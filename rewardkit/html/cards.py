@@ -251,5 +251,4 @@ def misses(
         )
         for miss in missed
     ]
-    numeric = ("expected", "got")
-    return table(header, rows, numeric=numeric, stacked=True, most=most, limit=limit) if rows else ""
+    return table(header, rows, numeric=("expected",), stacked=True, most=most, limit=limit) if rows else ""
