@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from rapidfuzz import fuzz
 
-from rewardkit.analysis.statistics.groups import Codes, Floats, between_share, group_stats, tie_rate
+from rewardkit.analysis.statistics.groups import Codes, between_share, group_stats, tie_rate
 from rewardkit.analysis.statistics.signal import merged_vectors, sample_size, top_decile
 from rewardkit.analysis.view import View
 from rewardkit.rollouts.values import as_column, column_values

@@ -251,14 +251,6 @@ def test_the_source_of_a_function_is_part_of_the_definition(tmp_path):
     assert (str(change), change.record()["change"]) == ("source 'mine.py' changed", "changed")
 
 
-def test_a_function_whose_source_is_unknown_is_a_note():
-    space = {}
-    exec("def made(completion): return 1.0", space)
-    scores = rk.score(rk.Reward("r", components=[rk.Component("c", space["made"])]), [{"completion": "a"}])
-    said = "the source of made is unknown on both sides, so a change of it cannot be seen"
-    assert said in compare(scores, scores).notes
-
-
 def routed(**rewards):
     default = rewards.pop("default", None)
     return rk.Route("data_source", rewards, default, name="routed")
@@ -383,7 +375,7 @@ def test_a_label_that_a_component_equals_is_said_once_of_both_sides():
     scores = rewarded([0, 1] * 60, np.repeat(np.arange(30), 4))
     found = compare(scores, scores, label="given")
     (note,) = [text for text in found.notes if "label" in text]
-    assert note.startswith("A and B cannot be held against the label: 'given' ") and "'paid'" in note
+    assert note.startswith("the label is not used: 'given' ") and "'paid'" in note
     assert f"Note: {note}" in repr(found)
 
 
