@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass
 from functools import partial
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
 from rewardkit.analysis.statistics.groups import Codes, Floats
+from rewardkit.analysis.statistics.shape import chi_squared
 from rewardkit.errors import InputError, preview
 from rewardkit.findings import counted
 
@@ -164,11 +164,8 @@ def _fits(hits: Floats, trials: Floats) -> bool:
     _, cell = np.unique(cell, return_inverse=True)
     observed, expected = np.bincount(cell, observed), np.bincount(cell, expected)
     freedom = len(expected) - 3  # the total and two parameters are fitted
-    if freedom < 1:
-        return True
-    rough = 2 / (9 * freedom)  # Wilson and Hilferty (1931)
-    limit = freedom * (1 - rough + NormalDist().inv_cdf(1 - MISFIT) * rough**0.5) ** 3
-    return bool((((observed - expected) ** 2) / expected).sum() <= limit)
+    misfit = (((observed - expected) ** 2) / expected).sum()
+    return freedom < 1 or bool(misfit <= chi_squared(1 - MISFIT, np.array([freedom]))[0])
 
 
 def _chance(hits: int, trials: int, m: Any, rho: Any) -> Any:
