@@ -95,8 +95,8 @@ def _constant(view: View, name: str, value: float, n: int) -> Finding:
     if name in view.task:
         highest = ends is not None and value == ends[1]
         answers = ("stricter_reading",) if highest else ("graduate", "looser_reading", "pay_component")
-    more: dict[str, Any] = {"penalty": penalty, "task": name in view.task, "cost": view.declared_weights[name]}
-    more |= {"answers": answers if paid else ()}
+    more: dict[str, Any] = {"penalty": penalty, "task": name in view.task}
+    more |= {"answers": answers if paid else (), "cost": view.declared_weights[name]}
     severity = "high" if name == view.primary else "warn" if paid else "info"
     return constant(view, name, value, n, severity=severity, read=~np.isnan(view.scores[name]), **more)
 
