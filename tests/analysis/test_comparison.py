@@ -390,6 +390,7 @@ CASES = rk.load_cases(
         {"name": "only size", "completion": "abc", "scores": {"size": [0, 1]}},
         {"name": "even pays", "completion": "abcd", "reward": [0.5, 1.0]},
         {"name": "odd pays", "completion": "abc", "reward": [0.5, 1.0]},
+        {"name": "neither", "completion": "abc", "reward": 7},
     ]
 )
 
@@ -406,7 +407,7 @@ def checked(a, b, cases=CASES):
 def test_cases_that_are_gained_and_lost_are_named():
     found = checked(built(), built(second={"function": odd}))
     assert (found.cases["gained"], found.cases["lost"]) == (["odd pays"], ["even pays"])
-    assert (found.cases["a"], found.cases["b"]) == ({"passed": 3, "failed": 1}, {"passed": 3, "failed": 1})
+    assert found.cases["a"] == found.cases["b"] == {"passed": 3, "failed": 2}
     assert (found.worst_new, found.verdict) == ("high", "gains and losses")
     assert "1 lost ('even pays')" in repr(found)
 
@@ -427,7 +428,7 @@ def test_a_reward_from_a_record_cannot_run_cases_and_the_record_says_so(tmp_path
     found = compare(rk.load_scores(scores.save(tmp_path / "scores")), scores, cases=cases)
     why = "the reward of A was read from a run record and cannot be run"
     assert found.cases == {
-        "cases": 4, "compared": 0, "a": None, "b": {"passed": 3, "failed": 1}, "gained": None, "lost": None,
+        "cases": 5, "compared": 0, "a": None, "b": {"passed": 3, "failed": 2}, "gained": None, "lost": None,
         "reason": why}  # fmt: skip
     assert f"Cases were not compared: {why}" in repr(found)
     assert found.changes == () and found.verdict == "same"
