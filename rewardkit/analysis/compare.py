@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rewardkit.analysis.comparison.definition_changes import Change, definition_changes, unseen_sources
+from rewardkit.analysis.comparison.definition_changes import Change, definition_changes
 from rewardkit.analysis.comparison.figures import advantage_signs, group_signal, rank_agreement, reward_deltas
 from rewardkit.analysis.comparison.matched import match_rows, side_by_side
 from rewardkit.analysis.diagnosis import Diagnosis, diagnose
@@ -32,6 +32,7 @@ __all__ = ["Comparison", "EqualKL", "compare", "moved"]
 GRAVE = ("high", "warn")
 SHOWN = 3  # of a list, in the text; the record and the tables have more
 LONGEST = 60  # characters of one there
+MOVES = ("up", "down", "equal", "newly_judged", "no_longer_judged", "judged_in_neither")
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +91,7 @@ class Comparison:
     @property
     def changed(self) -> int:
         """Number of matched rows whose reward differs, or is judged on one side only."""
-        return sum(self.rewards[name] for name in ("up", "down", "newly_judged", "no_longer_judged"))
+        return sum(self.rewards[name] for name in MOVES if name not in ("equal", "judged_in_neither"))
 
     @property
     def worse(self) -> list[tuple[Finding, Finding]]:
@@ -196,8 +197,7 @@ def compare(
     checked = None if cases is None else _checked(scores_a.reward, scores_b.reward, cases, timeout)
     a, b = (diagnose(scores, training=training, label=label, seed=seed) for scores in (scores_a, scores_b))
     matched = side_by_side(a, b, rows, counts, seed=seed)
-    records = scores_a.reward.record(), scores_b.reward.record()
-    unseen = "the source of {} is unknown on both sides, so a change of it cannot be seen"
+    unlabelled = dict.fromkeys(view.context.why_no_label for side in (a, b) for view in side.views)
     first, second = _by_key(a), _by_key(b)
     both = [(was, second[key]) for key, was in first.items() if key in second]
     return Comparison(
@@ -205,7 +205,7 @@ def compare(
         b,
         table=matched.table,
         matching=matched.counts,
-        changes=definition_changes(*records),
+        changes=definition_changes(scores_a.reward.record(), scores_b.reward.record()),
         run=_run(scores_a, scores_b),
         rewards=reward_deltas(matched),
         advantages=advantage_signs(matched),
@@ -216,7 +216,7 @@ def compare(
         gone=_only(a, b),
         graded=tuple((was, now) for was, now in both if was.severity != now.severity),
         forecast=_forecast(a, b, rows, label, same=not counts["other_completions"]),
-        notes=(*matched.notes, *_of_label(a, b), *map(unseen.format, unseen_sources(*records))),
+        notes=(*matched.notes, *(f"the label is not used: {why}" for why in unlabelled if why)),
     )
 
 
@@ -231,21 +231,19 @@ def _checked(
     cases = load_cases(given) if isinstance(given, str | Path) else given
     shared = {"reward", *set(a.names).intersection(b.names)}
     asked = [case.name for case in cases if case.reward is not None or shared.intersection(case.scores)]
-    found: dict[str, Any] = {"cases": len(cases), "compared": len(asked), "reason": None}
-    missed, recorded = [], []
+    found: dict[str, Any] = {"cases": len(cases), "a": None, "b": None, "gained": None, "lost": None}
+    missed = {}
     for name, reward in (("a", a), ("b", b)):
-        if any(inner.recorded is not None for inner in reward.inner):
-            recorded.append(name.upper())
-            found[name] = None
-            continue
-        result = check(reward, cases, ignore={*a.names, *b.names}, timeout=timeout)
-        found[name] = {"passed": result.passed, "failed": result.failed}
-        missed.append({miss.case for miss in result.misses if miss.what in shared})
-    if recorded:
+        if all(inner.recorded is None for inner in reward.inner):
+            result = check(reward, cases, ignore={*a.names, *b.names}, timeout=timeout)
+            found[name] = {"passed": result.passed, "failed": result.failed}
+            missed[name] = {miss.case for miss in result.misses if miss.what in shared}
+    if recorded := [name.upper() for name in "ab" if name not in missed]:
         why = f"the reward of {' and '.join(recorded)} was read from a run record and cannot be run"
-        return found | {"compared": 0, "gained": None, "lost": None, "reason": why}
-    gained, lost = ([name for name in asked if name in one - other] for one, other in (missed, missed[::-1]))
-    return found | {"gained": gained, "lost": lost}
+        return found | {"compared": 0, "reason": why}
+    for kind, one, other in (("gained", "a", "b"), ("lost", "b", "a")):
+        found[kind] = [name for name in asked if name in missed[one] - missed[other]]
+    return found | {"compared": len(asked), "reason": None}
 
 
 def _forecast(
@@ -255,24 +253,28 @@ def _forecast(
 
     Then the primary component of each side is followed on both: one measure for what two rewards pick.
     """
+    sides = [*zip((a.scores, b.scores), rows, "AB", strict=True)]
     measures = {
-        f"{side.scores.reward.primary} ({name})": side.scores.score(side.scores.reward.primary)[own]
-        for side, own, name in zip((a, b), rows, "AB", strict=True)
-        if same and not side.scores.reward.split_by
+        f"{scores.reward.primary} ({name})": scores.score(scores.reward.primary)[own]
+        for scores, own, name in sides
+        if same and not scores.reward.split_by
     }
     both = []
-    for side, own in zip((a, b), rows, strict=True):
-        read, table = side.scores.rollouts, side.scores.table.iloc[own].reset_index(drop=True)
-        some = replace(read, table=read.table.iloc[own].reset_index(drop=True))
-        both.append(replace(side.scores, table=table.assign(**measures), rollouts=some))
+    for scores, own, _ in sides:
+        some, read = (
+            table.iloc[own].reset_index(drop=True) for table in (scores.table, scores.rollouts.table)
+        )
+        both.append(
+            replace(scores, table=some.assign(**measures), rollouts=replace(scores.rollouts, table=read))
+        )
     if not np.array_equal(both[0].rollouts.prompts, both[1].rollouts.prompts):
         why = "the rollouts in both are not of the same prompts, so nothing is compared at equal KL"
         return EqualKL("tilted", np.array([]), {}, (why,))
     options: dict[str, Any] = {"label": label, "columns": [*measures], "training": a.training, "seed": a.seed}
-    first, second = (forecast(scores, **options).tilted for scores in both)
+    views = first, second = [forecast(scores, **options).tilted for scores in both]
     notes = [
         f"{name} {'selects nothing among these siblings' if len(view) else 'judges no row'}"
-        for name, view in zip("AB", (first, second), strict=True)
+        for name, view in zip("AB", views, strict=True)
         if not len(view) or view.kl[-1] <= 0
     ]
     return EqualKL("tilted", *at_equal_kl(first, second), tuple(notes))
@@ -284,31 +286,18 @@ def _without_gradient(side: Diagnosis) -> float:
     return dead / (dead + live) if dead + live else float("nan")
 
 
-def _of_label(a: Diagnosis, b: Diagnosis) -> list[str]:
-    """Why the label says nothing, of A, of B or of both, a sentence each."""
-    of_a, of_b = (dict.fromkeys(view.context.why_no_label for view in side.views) for side in (a, b))
-    who = {why: ("A and B" if why in of_b else "A") if why in of_a else "B" for why in of_a | of_b}
-    return [f"{name} cannot be held against the label: {why}" for why, name in who.items() if why]
-
-
-def _run(a: Scores, b: Scores) -> dict[str, Any]:
+def _run(*sides: Scores) -> dict[str, Any]:
     """What was not the same when the two were scored: name -> [A, B]."""
-    gates = [{"ignore_gates": side.run.get("ignore_gates")} for side in (a, b)]
-    first, second = (gate | side.run.get("versions", {}) for gate, side in zip(gates, (a, b), strict=True))
-    both = {name: [first.get(name), second.get(name)] for name in first | second}
-    return {name: values for name, values in both.items() if values[0] != values[1]}
+    a, b = ({"ignore_gates": side.run.get("ignore_gates"), **side.run.get("versions", {})} for side in sides)
+    return {name: [a.get(name), b.get(name)] for name in a | b if a.get(name) != b.get(name)}
 
 
-Key = tuple[str, str | None, str, tuple[Any, ...]]
-"""Code, component, part, and where one code may be said of several things, of which."""
-
-
-def _by_key(diagnosis: Diagnosis) -> dict[Key, Finding]:
-    """Each finding by what it is about; the worst of those that say the same."""
-    found: dict[Key, Finding] = {}
+def _by_key(diagnosis: Diagnosis) -> dict[tuple[Any, ...], Finding]:
+    """Each finding by code, component, part and what else it is about; of equal ones the worst."""
+    found: dict[tuple[Any, ...], Finding] = {}
     for item in sorted(diagnosis.findings, key=lambda item: SEVERITIES.index(item.severity)):
-        about = tuple(item.evidence.get(name) for name in ("column", "other", "longer"))
-        found.setdefault((item.code, item.component, item.part, about), item)
+        about = (item.evidence.get(name) for name in ("column", "other", "longer"))
+        found.setdefault((item.code, item.component, item.part, *about), item)
     return found
 
 
@@ -334,29 +323,25 @@ def _only(a: Diagnosis, b: Diagnosis) -> tuple[Finding, ...]:
 def moved(found: Comparison) -> list[str]:
     """Rewards, advantages, order of siblings and groups, a line each; or why there is no figure."""
     rewards, signs, ranks, signal = found.rewards, found.advantages, found.ranks, found.signal
-    kinds = ("up", "down", "equal", "newly_judged", "no_longer_judged", "judged_in_neither")
-    told = ", ".join(f"{rewards[kind]:,} {kind.replace('_', ' ')}" for kind in kinds if rewards[kind])
+    told = ", ".join(f"{rewards[kind]:,} {kind.replace('_', ' ')}" for kind in MOVES if rewards[kind])
     if rewards["up"] or rewards["down"]:
-        around = _around(rewards["interval"], "{:+.3g}".format)
-        told += f"; mean {rewards['mean_a']:.3g} -> {rewards['mean_b']:.3g}, {rewards['value']:+.3g}{around}"
+        told += "; mean {mean_a:.3g} -> {mean_b:.3g}, {value:+.3g}".format(**rewards)
+        told += _around(rewards["interval"], "{:+.3g}".format)
     turned = f"none of {signs['n']:,} changes its sign"
     if signs["changed"]:
         turned = (
             f"{percent(signs['value'])}{_around(signs['interval'])} of {signs['n']:,} change sign, "
             f"{signs['to_zero']:,} become 0, {signs['from_zero']:,} are 0 no more"
         )
-    around = _around(ranks["interval"], "{:.3f}".format)
-    order = f"tau-b {ranks['value']:.3f}{around} over {ranks['n']:,} pairs"
+    order = f"{ranks['value']:.3f}{_around(ranks['interval'], '{:.3f}'.format)} over {ranks['n']:,} pairs"
     dead = (
         f"{percent(signal['zero_std_a'])} -> {percent(signal['zero_std_b'])} of {signal['n']:,}; "
         f"{signal['lost']:,} lost their gradient, {signal['gained']:,} gained one"
     )
-    if found.matching["only_a"] or found.matching["only_b"]:
-        dead += f" (with the rows of one side: {percent(signal['all_a'])} -> {percent(signal['all_b'])})"
     return [
         f"Rewards: {told}",
         f"Advantages ({found.a.training}): {signs['reason'] or turned}",
-        f"Order of siblings: {ranks['reason'] or order}",
+        f"Order of siblings: {ranks['reason'] or f'tau-b {order}'}",
         f"Groups without a gradient: {signal['reason'] or dead}",
     ]
 

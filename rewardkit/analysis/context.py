@@ -88,9 +88,12 @@ class Context:
 
 
 def context_of(
-    scores: Scores, rows: NDArray[np.intp], *, label: str | None = None, columns: Sequence[str] | None = None
+    scores: Scores, table: pd.DataFrame, *, label: str | None = None, columns: Sequence[str] | None = None
 ) -> Context:
-    """The context of these rows. InputError: a label or column that is not there, or holds no numbers."""
+    """The context of these rows of the scores.
+
+    InputError: a label or column that is not there, or holds no numbers.
+    """
     known = list(map(str, scores.rollouts.table.columns))
     for name in [*([label] if label is not None else []), *(columns or ())]:
         if name not in known:
@@ -100,7 +103,6 @@ def context_of(
     for name in columns or ():
         if not numeric(column_values(scores.rollouts.table[name])):
             raise InputError(f"column {name!r} holds no numbers; give one that does")
-    table = scores.table.iloc[rows]
     asked = {name for item in scores.reward.components for name in item.asks_for} | set(scores.reward.needs)
     own = frozenset(known) - set(scores.rollouts.logged.components.values()) - asked
     values, why = _label(table, label, scores.reward.names) if label is not None else (None, "")
@@ -120,19 +122,17 @@ def _label(table: pd.DataFrame, name: str, components: Sequence[str]) -> tuple[F
         found = ", ".join(f"{level:g}" for level in levels[:5]) + (" ..." if len(levels) > 5 else "")
         return None, f"{name!r} is not one of two values: it has {found or 'none'}"
     label = np.where(np.isnan(values), np.nan, (values == levels[1]).astype(float))
+    least = max(FEWEST_LABELLED, MOST_LABELLED * (~np.isnan(label)).sum())
     for component in components:
         scored = table[f"score/{component}"].to_numpy(dtype=float)
         both = ~np.isnan(scored) & ~np.isnan(label)
-        least = max(FEWEST_LABELLED, MOST_LABELLED * (~np.isnan(label)).sum())
         if both.sum() < least or len(np.unique(scored[both])) != 2:
             continue
-        top = scored[both] == scored[both].max()
-        for what, same in (("says what", label[both] == 1), ("says the reverse of", label[both] == 0)):
-            if np.array_equal(top, same):
-                return (
-                    None,
-                    f"{name!r} {what} the component {component!r} says, so it is no independent check",
-                )
+        as_label = (scored[both] == scored[both].max()) == (label[both] == 1)
+        if as_label.all() or not as_label.any():
+            what = "says what" if as_label.all() else "says the reverse of"
+            why = f"{name!r} {what} the component {component!r} says, so it is no independent check"
+            return None, why
     return label, ""
 
 

@@ -88,7 +88,7 @@ class Forecast:
             for name, curve in self.best_of.curves.items()
             if name not in ("reward", "characters")
             and (curve.change_low[-1] > 0 or curve.change_high[-1] < 0)
-            and abs(curve.change[-1]) > MOVES * abs(curve.value[-1] - curve.change[-1])
+            and abs(curve.change[-1]) > MOVES * abs(curve.random[-1])
         }
 
     @property
@@ -97,7 +97,7 @@ class Forecast:
         if len(self.best_of) < 2:
             return next(iter(self.notes), "there is nothing to choose from")
         told = [
-            f"{self.called(name)} from {curve.value[-1] - curve.change[-1]:.3g} to {curve.value[-1]:.3g}"
+            f"{self.called(name)} from {curve.random[-1]:.3g} to {curve.value[-1]:.3g}"
             for name, curve in [*self.moved.items()][:MOST]
         ]
         more = f" and {len(self.moved) - MOST} more" if len(self.moved) > MOST else ""
@@ -125,10 +125,14 @@ class Forecast:
         if len(tilt) > 1:
             unit = " std of the group" if self.training.scales_groups else ""
             views[f"tilted, beta {tilt.points[-1]:.2g}{unit}, KL {tilt.kl[-1]:.2f}"] = tilt
-        rows = {}
-        for name, curve in best.curves.items():
-            ends = [_last(view.curves[name]) for view in views.values()]
-            rows[name] = [self.called(name), f"{curve.value[-1] - curve.change[-1]:.3g}", *ends]
+        rows = {
+            name: [
+                self.called(name),
+                f"{curve.random[-1]:.3g}",
+                *(_last(of.curves[name]) for of in views.values()),
+            ]
+            for name, curve in best.curves.items()
+        }
         first = [name for name in rows if name in ("reward", "label") or name in self.moved][:SHOWN]
         others = [" ".join(rows[name][:2]) for name in rows if name not in (*first, "characters")]
         still = [f"Not clearly moved: {', '.join(others)}"] if others else []
@@ -161,9 +165,8 @@ def _last(curve: Curve) -> str:
     """The last value of a curve, with its interval."""
     low, high, known = curve.low[-1], curve.high[-1], curve.known[-1]
     around = f" ({low:.3g} to {high:.3g})" if np.isfinite(low) else ""
-    return f"{curve.value[-1]:.3g}{around}" + (
-        f", of the {percent(known)} that have it" if known < 1 - 1e-9 else ""
-    )
+    have = f", of the {percent(known)} that have it" if known < 1 - 1e-9 else ""
+    return f"{curve.value[-1]:.3g}{around}{have}"
 
 
 def followed(scores: Scores, label: str) -> str | None:
@@ -209,18 +212,16 @@ def forecast(
         stats = group_stats(rewards, scores.groups)
         betas, scaled = _betas(stats, training), training.scales_groups
         best, tilt = select(rewards, figures, scores.groups, betas, bootstrap, scaled=scaled)
-    several = int((stats.dead | stats.live).sum())
-    tied = float(stats.dead.sum() / several) if several else float("nan")
-    groups, empty = int((stats.count > 0).sum()), int((stats.count == 0).sum())
-    notes = [*notes, *_of_rewards(scores.rewards, empty), *_of_selection(best, tied)]
-    notes += _of_training(training, tilt)
+    groups, tied = int((stats.count > 0).sum()), stats.dead_share
+    notes += _of_rewards(scores.rewards, len(stats.count) - groups)
+    notes += [*_of_selection(best, tied), *_of_training(training, tilt)]
     return Forecast(scores, training, label, seed, groups, tied, best, tilt, tuple(notes))
 
 
 def _betas(stats: GroupStats, training: Training) -> Floats:
     """From no tilt on: `BETAS` in standard deviations within groups, and the one that training has."""
-    freedom = np.maximum(stats.count - 1, 0)
-    spread = float(np.sqrt((np.nan_to_num(stats.std) ** 2 * freedom).sum() / max(freedom.sum(), 1)))
+    freedom = np.maximum(stats.count - 1, 0).sum()
+    spread = float(np.sqrt(stats.squares.sum() / max(freedom, 1)))
     unit = spread if np.isfinite(spread) and spread > 0 and not training.scales_groups else 1.0
     own = [float(training.beta)] if training.beta > 0 else []
     return np.unique([np.inf, *(unit * beta for beta in BETAS), *own])[::-1]
@@ -239,21 +240,16 @@ def _figures(
     texts, judged = scores.table["completion"].tolist(), ~np.isnan(rewards)
     given = {"reward": rewards} | ({} if label is None else {"label": _numbers(scores, label, "label")})
     given |= {f"score/{name}": scores.score(name) for name in scores.reward.names}
-    given |= {"words": _counted(map(words, texts), texts), "characters": _counted(texts, texts)}
+    given |= {"words": np.array([len(words(text)) for text in texts], dtype=float)}
+    given |= {"characters": np.array([*map(len, texts)], dtype=float)}
     given |= {name: _numbers(scores, name, "column") for name in columns if name not in given}
     notes, found = [], {}
     for name, values in given.items():
         found[name] = np.where(np.isfinite(values), values, np.nan)
-        if infinite := int((np.isinf(values) & judged).sum()):
-            notes.append(f"{name!r} is infinite in {infinite} rows, which count as missing")
         if judged.any() and np.isnan(found[name][judged]).all():
             notes.append(f"{name!r} is missing in every row that has a reward, so it has no curve")
             del found[name]
     return found, [*(_of_label(scores, found["label"]) if "label" in found else []), *notes]
-
-
-def _counted(pieces: Any, texts: Sequence[str]) -> Floats:
-    return np.fromiter(map(len, pieces), dtype=float, count=len(texts))
 
 
 def _numbers(scores: Scores, name: str, kind: str) -> Floats:
@@ -282,17 +278,18 @@ def _of_rewards(rewards: Floats, empty: int) -> list[str]:
 
 def _of_label(scores: Scores, label: Floats) -> list[str]:
     """Where the label is a component under another name."""
-    notes = []
-    for name in scores.reward.names:
-        score = scores.score(name)
-        both = ~(np.isnan(score) | np.isnan(label))
-        if not both.any():
-            continue
-        tops = [values[both] == values[both].max() for values in (score, label)]
-        same = len(np.unique(score[both])) <= 2 and np.array_equal(*tops)
-        if same or np.array_equal(score[both], label[both]):
-            notes.append(f"the label is what the component {name!r} scores, so it confirms nothing")
-    return notes
+    copied = [name for name in scores.reward.names if _same(scores.score(name), label)]
+    return [f"the label is what the component {name!r} scores, so it confirms nothing" for name in copied]
+
+
+def _same(score: Floats, label: Floats) -> bool:
+    """Whether two columns say the same where both do: equal numbers, or a score of two values and its top."""
+    both = ~(np.isnan(score) | np.isnan(label))
+    if not both.any():
+        return False
+    score, label = score[both], label[both]
+    same_top = np.array_equal(score == score.max(), label == label.max())
+    return np.array_equal(score, label) or (same_top and len(np.unique(score)) <= 2)
 
 
 def _of_selection(best: Selection, tied: float) -> list[str]:

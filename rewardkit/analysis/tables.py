@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from rapidfuzz import fuzz
 
-from rewardkit.analysis.statistics.groups import Codes, Floats, between_share, group_stats, tie_rate
+from rewardkit.analysis.statistics.groups import Codes, between_share, group_stats, tie_rate
 from rewardkit.analysis.statistics.signal import merged_vectors, sample_size, top_decile
 from rewardkit.analysis.view import View
 from rewardkit.rollouts.values import as_column, column_values
@@ -45,15 +45,8 @@ def component_row(view: View, name: str) -> dict[str, Any]:
         "at_minimum": (known == low).mean(),
         "at_maximum": (known == high).mean(),
         "between": between_share(scores, view.groups),
-        "dead_groups": _dead_share(scores, view.groups),
+        "dead_groups": group_stats(scores, view.groups).dead_share,
     }
-
-
-def _dead_share(values: Floats, groups: Codes) -> float:
-    """Share of the groups of two values or more whose values are all equal."""
-    stats = group_stats(values, groups)
-    several = (stats.count > 1).sum()
-    return float(stats.dead.sum() / several) if several else float("nan")
 
 
 def signal_of(view: View, rows: NDArray[np.bool_]) -> dict[str, Any]:
@@ -95,7 +88,7 @@ def over_steps(view: View, window: int) -> pd.DataFrame:
                 | {"rows": int(some.count()), "mean": some.mean(), "std": some.std()}
                 | dict(zip(QUANTILES, edges, strict=True))
                 | {"at_minimum": float((some == low).mean()) if name in view.components else np.nan}
-                | {"zero_std": _dead_share(values[inside], view.groups[inside])}
+                | {"zero_std": group_stats(values[inside], view.groups[inside]).dead_share}
             )
     return pd.DataFrame(rows)
 
@@ -134,11 +127,9 @@ def ties(view: View) -> tuple[Tie, ...]:
     whole, found = float((size * (size - 1) / 2).sum()), []
     for name, values in ((None, view.rewards), *view.scores.items()):
         equal, pairs = tie_rate(values, view.groups)
-        total = float(pairs.sum())
-        value = float(equal.sum() / total) if total else float("nan")
-        interval = view.bootstrap.interval([equal, pairs], view.owner)
-        of_all, dead = total / whole if total else 0.0, _dead_share(values, view.groups)
-        found.append(Tie(name, value, interval, int(total), of_all, dead, view.part))
+        total, dead = float(pairs.sum()), group_stats(values, view.groups).dead_share
+        measured = view.bootstrap.ratio(equal, pairs, view.owner)
+        found.append(Tie(name, *measured, int(total), total / whole if total else 0.0, dead, view.part))
     return tuple(found)
 
 
@@ -173,9 +164,6 @@ def different(view: View, n: int) -> Codes:
 
 def _top(view: View) -> Codes:
     """The judged rows of highest reward; of equal ones that of the higher advantage, whose siblings fail."""
-    judged = np.flatnonzero(~np.isnan(view.rewards))
-    if len(judged) > LOOKED_AT:
-        rewards = view.rewards[judged]
-        judged = judged[rewards >= np.partition(rewards, -LOOKED_AT)[-LOOKED_AT]]
-    order = np.lexsort((judged, -np.nan_to_num(view.advantages[judged]), -view.rewards[judged]))
-    return judged[order[:LOOKED_AT]]
+    by = {"reward": view.rewards, "advantage": np.nan_to_num(view.advantages)}
+    judged = pd.DataFrame(by).dropna()
+    return judged.nlargest(LOOKED_AT, list(by)).index.to_numpy()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -222,17 +222,13 @@ class View:
         Weight times score, over the weights that count where the reward is a mean; 0 where it is gated or
         missing, or the gate on the whole reward is closed.
         """
-        judged, below = ~np.isnan(self.rewards), None
+        below: Floats | None = None
         if self.reward.aggregation == "weighted_mean":
-            skipped = {
-                name: np.isnan(self.scores[name]) & (status != GATED) & (self.reward.on_missing == "skip")
-                for name, status in self.status.items()
-            }
-            positive = {name: max(item.weight, 0.0) for name, item in self.components.items()}
-            below = np.sum(
-                [np.where(skipped[name], 0.0, weight) for name, weight in positive.items()], axis=0
-            )
-        closed, not_judged = np.flatnonzero(self.gate == 0), np.flatnonzero(~judged)
+            below, skips = np.zeros(len(self)), self.reward.on_missing == "skip"
+            for name, item in self.components.items():
+                skipped = np.isnan(self.scores[name]) & (self.status[name] != GATED) & skips
+                below += np.where(skipped, 0.0, max(item.weight, 0.0))
+        closed, not_judged = np.flatnonzero(self.gate == 0), np.flatnonzero(np.isnan(self.rewards))
         paid = {}
         for name, item in self.components.items():
             found = item.weight * self.scores[name]
@@ -288,11 +284,8 @@ class View:
 
     def span(self, name: str) -> tuple[float, float]:
         """The declared range of a component, else the observed one."""
-        declared = self.components[name].range
-        scores = self.scores[name][~np.isnan(self.scores[name])]
-        return declared or (
-            (float(scores.min()), float(scores.max())) if len(scores) else (math.nan, math.nan)
-        )
+        known = pd.Series(self.scores[name])
+        return self.components[name].range or (float(known.min()), float(known.max()))
 
     def counts(self, name: str) -> dict[str, int]:
         """Number of rows by status."""
@@ -305,21 +298,15 @@ class View:
         Empty where that cannot be said: a product or minimum of too many components.
         """
         if self.training.name == "gdpo":
-            eps = self.training.eps
-            each = {
-                name: advantages.grpo(scores, self.groups, eps=eps) for name, scores in self.scores.items()
+            return {
+                name: item.weight
+                * np.nan_to_num(advantages.grpo(self.scores[name], self.groups, eps=self.training.eps))
+                for name, item in self.components.items()
             }
-            return {name: item.weight * np.nan_to_num(each[name]) for name, item in self.components.items()}
         if self.additive:
             return self.paid
-        return shapley(
-            self.scores,
-            self.gated,
-            self.weights,
-            self.groups,
-            aggregation=self.reward.aggregation,
-            on_missing=self.reward.on_missing,
-        )
+        how = {"aggregation": self.reward.aggregation, "on_missing": self.reward.on_missing}
+        return shapley(self.scores, self.gated, self.weights, self.groups, **how)
 
     @cached_property
     def group_shares(self) -> dict[str, Floats]:
@@ -347,11 +334,9 @@ class View:
 
     def correlation_interval(self, first: str, second: str) -> tuple[float, float]:
         """The interval of the correlation of what two components pay."""
-        missing = np.isnan(self.scores[first]) | np.isnan(self.scores[second])
-        a, b = (
-            np.nan_to_num(within(np.where(missing, np.nan, self.scores[name]), self.groups))
-            for name in (first, second)
-        )
+        both = [self.scores[first], self.scores[second]]
+        missing = np.isnan(both).any(axis=0)
+        a, b = (np.nan_to_num(within(np.where(missing, np.nan, of), self.groups)) for of in both)
         sums = [a * a, b * b, self.sign(first, second) * a * b]
         return self.bootstrap.interval(sums, self.bootstrap.prompts, lambda aa, bb, ab: ab / np.sqrt(aa * bb))
 
@@ -401,33 +386,27 @@ def make_view(
     InputError: a label, column or filter metric that is not there.
     """
     check_metric(training, part.reward)
-    rows = part.rows
-    of_part = _taker(rows, len(scores))
-    groups, prompts = (numbered(of_part(codes)) for codes in (scores.groups, scores.rollouts.prompts))
-    table = scores.table if len(rows) == len(scores) else scores.table.iloc[rows]
+    at = slice(None) if len(part.rows) == len(scores) else part.rows  # of all rows no array is copied
+    table, names = scores.table.iloc[at], part.reward.names
+    prompts = numbered(scores.rollouts.prompts[at])
     return View(
         reward=part.reward,
         part=part.label,
-        rows=rows,
-        scores={name: of_part(scores.score(name)) for name in part.reward.names},
-        status={name: of_part(scores.status(name)) for name in part.reward.names},
-        errors={name: table[f"error/{name}"].to_numpy(dtype=object) for name in part.reward.names},
-        rewards=of_part(scores.rewards),
-        gate=table["gate/reward"].to_numpy(dtype=float) if "gate/reward" in table else np.ones(len(rows)),
-        groups=groups,
+        rows=part.rows,
+        scores={name: scores.score(name)[at] for name in names},
+        status={name: scores.status(name)[at] for name in names},
+        errors={name: table[f"error/{name}"].to_numpy(dtype=object) for name in names},
+        rewards=scores.rewards[at],
+        gate=table["gate/reward"].to_numpy(dtype=float) if "gate/reward" in table else np.ones(len(table)),
+        groups=numbered(scores.groups[at]),
         rollout_ids=table["rollout_id"],
         completions=table["completion"].to_numpy(dtype=object),
         bootstrap=Bootstrap(prompts, seed=seed, tests=tests),
         training=training,
-        batches=_batches(scores, rows, prompts, training),
-        context=context_of(scores, rows, label=label, columns=columns),
+        batches=_batches(table, prompts, training),
+        context=context_of(scores, table, label=label, columns=columns),
         thresholds=thresholds,
     )
-
-
-def _taker(rows: NDArray[np.intp], total: int) -> Callable[[NDArray[Any]], NDArray[Any]]:
-    """What takes the values of these rows of so many; of all of them it gives the array itself."""
-    return (lambda values: values) if len(rows) == total else (lambda values: values[rows])
 
 
 def check_metric(training: Training, reward: Reward) -> None:
@@ -440,12 +419,12 @@ def check_metric(training: Training, reward: Reward) -> None:
         )
 
 
-def _batches(scores: Scores, rows: NDArray[np.intp], prompts: Codes, training: Training) -> Codes:
+def _batches(table: pd.DataFrame, prompts: Codes, training: Training) -> Codes:
     """What is trained on together: a step; without steps so many prompts as a batch has; else all rows."""
-    if "step" in scores.table:
-        codes, _ = pd.factorize(scores.table["step"].iloc[rows], sort=True, use_na_sentinel=False)
+    if "step" in table:
+        codes, _ = pd.factorize(table["step"], sort=True, use_na_sentinel=False)
         return np.asarray(codes, dtype=np.intp)
     if training.prompts_per_batch is None:
-        return np.zeros(len(rows), dtype=np.intp)
+        return np.zeros(len(table), dtype=np.intp)
     codes, _ = pd.factorize(prompts)  # numbered in the order in which they come
     return np.asarray(codes // training.prompts_per_batch, dtype=np.intp)

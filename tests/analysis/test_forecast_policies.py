@@ -1,6 +1,6 @@
 """The forecast against policies that were really trained, and against all subsets; each check can fail."""
 
-from itertools import combinations, product
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -113,44 +113,10 @@ def check_converged(scaling):
         assert view.sample_size[at] == pytest.approx((1 / (right**2).sum(axis=1)).mean(), abs=1e-5)
 
 
-def expected_gradient(rewards, group_size):
-    """Of the logits of a uniform policy under GRPO without scaling: the mean over all groups there can be."""
-    completions = len(rewards)
-    total = np.zeros(completions)
-    for group in product(range(completions), repeat=group_size):
-        drawn = np.array(group)
-        advantages = rewards[drawn] - rewards[drawn].mean()
-        total += advantages @ (np.eye(completions)[drawn] - 1 / completions) / group_size
-    return total / completions**group_size
-
-
-def cosine(a, b):
-    return float(a.ravel() @ b.ravel() / np.linalg.norm(a) / np.linalg.norm(b))
-
-
-def first_order():
-    """Cosines of a first GRPO step and a slight tilt: of the log-odds, and of 20 expected figures."""
-    rewards = finite_policies(5)
-    view, policies = followed(rewards, {"scale_rewards": "none", "beta": 1e4})
-    at = view.points.tolist().index(1e4)
-    odds = np.log(policies[at] * 5)
-    odds -= odds.mean(axis=1, keepdims=True)
-    step = np.array([expected_gradient(row, 3) for row in rewards])
-    figures = np.random.default_rng(0).normal(size=(20, *rewards.shape))
-    change = (figures * (policies[at] - policies[0])).sum(axis=(1, 2))
-    trained_change = (figures * (step - step.mean(axis=1, keepdims=True)) / 5).sum(axis=(1, 2))
-    return cosine(odds, step), cosine(change, trained_change)
-
-
-def check_first_order():
-    assert min(first_order()) > 1 - 1e-6
-
-
 CHECKS = {
     "best of n equals the mean over all subsets": check_best_of,
     "a policy trained to convergence is the tilt": lambda: check_converged("none"),
     "a policy trained to convergence is the tilt of standardised rewards": lambda: check_converged("group"),
-    "the first step of GRPO from a uniform policy goes where a slight tilt goes": check_first_order,
 }
 
 
@@ -188,9 +154,7 @@ WRONG = {
     "scaled though it is not": ("tilted", swapped, plain),
     "not scaled though it is": ("tilted", swapped, group),
     "std with ddof 0": ("tilted", ddof_0, group),
-    "first step away from the reward": ("tilted", downhill, check_first_order),
-    "first step scaled though it is not": ("tilted", swapped, check_first_order),
-    "first step by rank": ("tilted", ranks, check_first_order),
+    "by rank": ("tilted", ranks, plain),
 }  # fmt: skip
 
 
@@ -235,13 +199,11 @@ def test_picks_of_a_group_add_up_to_one_at_every_n_that_it_reaches_and_to_nothin
     np.testing.assert_allclose(picks.sum(axis=2), np.repeat([[1, 1, 1, 1, 0]], 50, axis=0), atol=1e-9)
 
 
-def test_very_large_groups_have_fewer_n_and_never_miss_the_largest():
-    assert numbers_drawn(8).tolist() == [1, 2, 3, 4, 5, 6, 7, 8]
-    assert numbers_drawn(0).tolist() == []
-    few = numbers_drawn(5000)
-    assert few[:64].tolist() == list(range(1, 65))
-    assert few[-1] == 5000
-    assert len(few) == 64 + 16
+@pytest.mark.parametrize(("largest", "shown"), [(0, 0), (8, 8), (64, 64), (5000, 64 + 16)])
+def test_very_large_groups_have_fewer_n_and_never_miss_the_largest(largest, shown):
+    found = numbers_drawn(largest).tolist()
+    assert found[:64] == list(range(1, min(largest, 64) + 1)) and found[-1:] == [largest][: len(found)]
+    assert len(found) == shown
 
 
 def test_blocks_of_any_size_give_the_same_sums(monkeypatch):

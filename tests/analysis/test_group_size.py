@@ -41,8 +41,9 @@ def test_a_smaller_size_is_the_mean_over_all_subsets(size):
 
 def test_at_the_size_that_was_sampled_it_is_the_share_itself():
     rewards, groups = outcomes(2, np.full(60, 0.2), 8)
-    dead = np.ptp(rewards.reshape(60, 8), axis=1) == 0
-    assert share(rewards, groups, 8).value == pytest.approx(dead.mean())
+    assert share(rewards, groups, 8).value == pytest.approx(
+        (np.ptp(rewards.reshape(60, 8), axis=1) == 0).mean()
+    )
 
 
 def test_a_larger_size_is_near_the_truth_where_the_plug_in_is_far_off():
@@ -95,34 +96,40 @@ def test_the_interval_holds_the_value_where_nearly_no_group_is_tied():
     assert found.interval[0] <= found.value <= found.interval[1]
 
 
-def test_several_values_are_tied_at_each():
-    generator = np.random.default_rng(3)
-    groups = np.repeat(np.arange(400), 6)
-    rates = generator.dirichlet([1.0, 0.6, 0.4], 400)
-    rewards = np.concatenate([generator.choice([0.0, 0.5, 1.0], size=6, p=rate) for rate in rates])
-    many = np.random.default_rng(4).dirichlet([1.0, 0.6, 0.4], 200_000)
-    found = share(rewards, groups, 12)
-    assert found.interval[0] <= (many**12).sum(axis=1).mean() <= found.interval[1]
+@pytest.mark.parametrize(("seed", "spread", "size"), [(3, [1.0, 0.6, 0.4], 12), (7, [0.15] * 6, 10)])
+def test_several_values_are_tied_at_each(seed, spread, size):
+    generator = np.random.default_rng(seed)
+    rates = generator.dirichlet(spread, 400)
+    rewards = np.concatenate([generator.choice(len(spread), size=6, p=rate) for rate in rates]).astype(float)
+    many = np.random.default_rng(seed + 1).dirichlet(spread, 200_000)
+    found = share(rewards, np.repeat(np.arange(400), 6), size)
+    assert found.interval[0] <= (many**size).sum(axis=1).mean() <= found.interval[1]
 
 
-def test_no_larger_group_than_four_times_and_no_fit_to_few_prompts():
-    rewards, groups = outcomes(5, np.full(40, 0.3), 4)
-    assert "17 siblings are more than 4 times the 4" in share(rewards, groups, 17).why
-    few = share(rewards[: 29 * 4], groups[: 29 * 4], 8)
-    assert np.isnan(few.value) and few.why.startswith("29 prompts are too few") and few.prompts == 29
-    assert share(rewards[: 29 * 4], groups[: 29 * 4], 3).method == "exact"
-    alone = share(np.ones(50), np.arange(50), 2)
-    assert np.isnan(alone.value) and alone.why == "no prompt has two siblings with a reward"
-    nothing = share(np.full(8, np.nan), np.repeat([0, 1], 4), 2)
-    assert np.isnan(nothing.value) and nothing.why == "no prompt has two siblings with a reward"
+FORTY, TWENTY_NINE = (outcomes(5, np.full(prompts, 0.3), 4) for prompts in (40, 29))
+TOO_FEW, ALONE = (
+    "prompts are too few to fit pass rates; 30 would do",
+    "no prompt has two siblings with a reward",
+)
+REFUSED = {
+    "more than four times": (*FORTY, 17, None, "17 siblings are more than 4 times the 4 that were sampled"),
+    "few prompts": (*TWENTY_NINE, 8, None, f"29 {TOO_FEW}"),
+    "prompts of several groups": (*FORTY, 8, FORTY[1] // 2, f"20 {TOO_FEW}"),
+    "groups of one": (np.ones(50), np.arange(50), 2, None, ALONE),
+    "no rewards": (np.full(8, np.nan), np.repeat([0, 1], 4), 2, None, ALONE),
+}
+
+
+@pytest.mark.parametrize(("rewards", "groups", "size", "prompts", "why"), REFUSED.values(), ids=list(REFUSED))
+def test_what_cannot_be_foreseen_says_why(rewards, groups, size, prompts, why):
+    found = share(rewards, groups, size, prompts)
+    assert np.isnan([found.value, *found.interval]).all() and found.why == why
+
+
+def test_few_prompts_are_enough_for_a_smaller_size_and_a_size_of_one_is_an_error():
+    assert share(*TWENTY_NINE, 3).method == "exact"
     with pytest.raises(rk.InputError, match="size=1 is not a whole number of at least 2"):
-        share(rewards, groups, 1)
-
-
-def test_prompts_are_counted_where_several_groups_are_of_one():
-    rewards, groups = outcomes(6, np.full(40, 0.3), 4)
-    prompts = groups // 2
-    assert share(rewards, groups, 8, prompts).why.startswith("20 prompts are too few")
+        share(*FORTY, 1)
 
 
 def test_the_batches_that_dropping_costs():
@@ -130,15 +137,6 @@ def test_the_batches_that_dropping_costs():
     found = share(rewards, np.repeat(np.arange(4), 2), 2)
     assert found.value == 0.5 and found.batches == 2 and found.record()["batches"] == 2
     assert share(np.zeros(4), np.repeat([0, 1], 2), 2).batches == float("inf")
-
-
-def test_every_value_that_many_groups_are_tied_at_counts():
-    generator = np.random.default_rng(7)
-    rates = generator.dirichlet([0.15] * 6, 400)
-    rewards = np.concatenate([generator.choice(6, size=6, p=rate) for rate in rates]).astype(float)
-    many = np.random.default_rng(8).dirichlet([0.15] * 6, 200_000)
-    found = share(rewards, np.repeat(np.arange(400), 6), 10)
-    assert found.interval[0] <= (many**10).sum(axis=1).mean() <= found.interval[1]
 
 
 def test_the_fit_has_the_moments_of_the_analysis_of_variance_and_is_near_the_likeliest():

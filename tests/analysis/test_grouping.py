@@ -16,27 +16,23 @@ from rewardkit.analysis.statistics.groups import (
     within,
 )
 
-RAGGED = [1.0, 2.0, 4.0, 5.0, 5.0, 7.0, np.nan, 9.0]
-GROUPS = np.array([0, 0, 0, 1, 1, 2, 2, 3])
+NAN = np.nan
+STATS = {
+    "ragged groups as numpy has each; one of one value is neither live nor dead": (
+        [1, 2, 4, 5, 5, 7, NAN, 9], [0, 0, 0, 1, 1, 2, 2, 3],
+        {"count": [3, 2, 1, 1], "mean": [7 / 3, 5, 7, 9], "std": [np.std([1, 2, 4], ddof=1), 0, 0, 0],
+         "live": [1, 0, 0, 0], "dead": [0, 1, 0, 0], "low": [1, 5, 7, 9], "high": [4, 5, 7, 9]}),
+    "equal values whose mean is inexact are a dead group": ([0.1] * 7, [0] * 7, {"std": [0], "dead": [1]}),
+    "a group without values has no mean": (
+        [NAN, NAN, 1], [0, 0, 1], {"mean": [NAN, 1], "std": [NAN, 0], "low": [NAN, 1], "high": [NAN, 1]}),
+}  # fmt: skip
 
 
-def test_group_statistics_equal_numpy_on_each_group():
-    stats = group_stats(np.array(RAGGED), GROUPS)
-    assert stats.count.tolist() == [3, 2, 1, 1]
-    np.testing.assert_allclose(stats.mean, [7 / 3, 5, 7, 9])
-    np.testing.assert_allclose(stats.std, [np.std([1, 2, 4], ddof=1), 0, 0, 0])
-
-
-def test_a_group_of_one_is_neither_live_nor_dead():
-    stats = group_stats(np.array(RAGGED), GROUPS)
-    assert stats.live.tolist() == [True, False, False, False]
-    assert stats.dead.tolist() == [False, True, False, False]
-
-
-def test_equal_values_whose_mean_is_inexact_are_a_dead_group():
-    stats = group_stats(np.full(7, 0.1), np.zeros(7, dtype=int))
-    assert stats.std.tolist() == [0.0]
-    assert stats.dead.all()
+@pytest.mark.parametrize(("values", "groups", "expected"), STATS.values(), ids=list(STATS))
+def test_statistics_of_groups(values, groups, expected):
+    found = group_stats(np.array(values, dtype=float), np.array(groups))
+    for name, right in expected.items():
+        np.testing.assert_allclose(getattr(found, name), right, rtol=1e-12)
 
 
 def test_groups_of_one_size_in_a_row_have_the_statistics_of_the_same_rows_in_any_order():
@@ -53,11 +49,6 @@ def test_groups_of_one_size_in_a_row_have_the_statistics_of_the_same_rows_in_any
     assert table.std[2] == any_order.std[2] == 0.0
     for stats in (table, any_order):
         assert (stats.low.tolist(), stats.high.tolist()) == (by_hand.min(1).tolist(), by_hand.max(1).tolist())
-
-
-def test_a_group_without_values_has_no_mean():
-    stats = group_stats(np.array([np.nan, np.nan, 1.0]), np.array([0, 0, 1]))
-    assert np.isnan([stats.mean[0], stats.std[0], stats.low[0], stats.high[0]]).all()
 
 
 VALUES = st.sampled_from([0.0, 0.5, 1.0, np.nan])
@@ -80,26 +71,22 @@ def test_tie_rate_equals_counting_the_pairs(rows):
         assert equal[group] == sum(values[a] == values[b] for a, b in together)
 
 
-def test_between_share_equals_the_anova_by_hand():
+BETWEEN = {
     # two groups of two: means 1 and 5, MSB = 2 * (4 + 4) / 1 = 16, MSW = (2 + 2) / 2 = 2, n0 = 2
-    values, groups = np.array([0.0, 2.0, 4.0, 6.0]), np.array([0, 0, 1, 1])
-    assert between_share(values, groups) == pytest.approx((16 - 2) / (16 + 2))
+    "two groups of two": ([0, 2, 4, 6], [0, 0, 1, 1], (16 - 2) / (16 + 2)),
+    # means 0, 3, 7 of sizes 1, 2, 5: MSB = 52.875 / 2, MSW = 6 / 5, n0 = (8 - 30 / 8) / 2, not 8 / 3
+    "unequal sizes use n0": (
+        [0, 2, 4, 6, 6, 7, 8, 8], [0, 1, 1, 2, 2, 2, 2, 2], (26.4375 - 1.2) / (26.4375 + 1.125 * 1.2)),
+    "one group": ([1, 2], [0, 0], NAN),
+    "single siblings": ([1, 2], [0, 1], NAN),
+    "no variance": ([1, 1, 1, 1], [0, 0, 1, 1], NAN),
+}  # fmt: skip
 
 
-def test_between_share_of_groups_of_unequal_size_uses_n0():
-    # sizes 1, 2 and 5: n0 = (8 - (1 + 4 + 25) / 8) / 2 = 2.125, which is not the mean size 8 / 3
-    values = np.array([0.0, 2.0, 4.0, 6.0, 6.0, 7.0, 8.0, 8.0])
-    groups = np.array([0, 1, 1, 2, 2, 2, 2, 2])
-    means, sizes = np.array([0.0, 3.0, 7.0]), np.array([1, 2, 5])
-    above = (sizes * (means - values.mean()) ** 2).sum() / 2
-    inside = ((values - means[groups]) ** 2).sum() / 5
-    assert between_share(values, groups) == pytest.approx((above - inside) / (above + 1.125 * inside))
-
-
-def test_between_share_is_not_defined_for_one_group_or_single_siblings():
-    assert np.isnan(between_share(np.array([1.0, 2.0]), np.array([0, 0])))
-    assert np.isnan(between_share(np.array([1.0, 2.0]), np.array([0, 1])))
-    assert np.isnan(between_share(np.ones(4), np.array([0, 0, 1, 1])))
+@pytest.mark.parametrize(("values", "groups", "expected"), BETWEEN.values(), ids=list(BETWEEN))
+def test_between_share_equals_the_anova_by_hand(values, groups, expected):
+    found = between_share(np.array(values, dtype=float), np.array(groups))
+    assert found == pytest.approx(expected, nan_ok=True)
 
 
 def test_effective_levels_is_the_number_of_equally_likely_values():
@@ -131,12 +118,6 @@ def test_the_bootstrap_is_the_same_for_the_same_seed():
     assert first != Bootstrap(prompts, seed=4).interval([values, np.ones(60)], prompts)
 
 
-def test_one_prompt_has_no_interval():
-    low, high = Bootstrap(np.zeros(5, dtype=int)).interval([np.ones(5), np.ones(5)], np.zeros(5, dtype=int))
-    assert np.isnan(low)
-    assert np.isnan(high)
-
-
 def test_of_many_prompts_groups_drawn_together_give_the_interval_that_prompts_do():
     draw = np.random.default_rng(0)
     rates = draw.beta(0.5, 0.5, 20_000)
@@ -162,9 +143,10 @@ def test_what_is_drawn_together_holds_every_prompt_once():
     assert (bootstrap.weights.sum(axis=1) == bootstrap.units).all()
 
 
-def test_values_of_one_prompt_alone_have_no_interval():
+def test_one_prompt_or_values_of_one_prompt_alone_have_no_interval():
     prompts, counted = np.array([0, 0, 1, 1, 2]), np.array([1.0, 1.0, 0.0, 0.0, 0.0])
-    assert np.isnan(Bootstrap(prompts).interval([counted / 2, counted], prompts)).all()
+    for owner in (prompts, np.zeros(5, dtype=int)):
+        assert np.isnan(Bootstrap(owner).interval([counted / 2, counted], owner)).all()
     counted[4] = 1.0
     assert np.isfinite(Bootstrap(prompts).interval([counted / 2, counted], prompts)).all()
 

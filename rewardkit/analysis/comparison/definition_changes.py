@@ -8,10 +8,11 @@ from typing import Any
 
 from rewardkit.errors import preview
 
-__all__ = ["Change", "definition_changes", "unseen_sources"]
+__all__ = ["Change", "definition_changes"]
 
 COMPONENT_KEYS = ("function", "weight", "gate", "columns", "asks_for", "range", "kind", "primary", "why")
 WHOLE_KEYS = ("name", "gate", "aggregation", "on_missing", "transform")
+SOURCES = ("sources", "transform_sources")  # file name -> hash, of the functions and of the transform
 SECTIONS = {"field": 1, "component": 2, "order": 4, "source": 5}
 """In which order changes are told: of the whole first, of components that both have at 3."""
 DEFAULT: Any = ...  # in place of a value: a route's default, and a reward that is no route
@@ -65,9 +66,9 @@ def definition_changes(a: Mapping[str, Any], b: Mapping[str, Any]) -> tuple[Chan
     before, after = _parts(a), _parts(b)
     found: list[Change] = []
     if any(columns):
-        one, other = ({("route", ""): column, ("name", ""): of["name"]}
-                      for column, of in zip(columns, (a, b), strict=True))  # fmt: skip
-        found += _between(one, other)
+        wholes = [{("route", ""): column, ("name", ""): of["name"]}
+                  for column, of in zip(columns, (a, b), strict=True)]  # fmt: skip
+        found += _between(wholes[0], wholes[1])
     for value in {**before, **after}:
         part = "" if not any(columns) else "default" if value is DEFAULT else str(value)
         was, now = before.get(value), after.get(value)
@@ -96,19 +97,12 @@ def _entries(record: Mapping[str, Any], common: Collection[str]) -> Entries:
         **{("component", name): item for name, item in items.items() if name not in common},
         **{(key, name): items[name][key] for name in items if name in common for key in COMPONENT_KEYS},
         ("order", ""): [name for name in items if name in common],
-        **{("source", name): text for name, text in _sources(record).items()},
+        **{("source", name): text for kind in SOURCES for name, text in record[kind].items()},
     }
 
 
 def _components(record: Mapping[str, Any]) -> dict[str, Any]:
     return {item["name"]: item for item in record["components"]}
-
-
-def unseen_sources(*records: Mapping[str, Any]) -> list[str]:
-    """Names of functions without source in all these rewards, of which a change cannot be seen."""
-    each = [[_sources(part) for part in _parts(record).values()] for record in records]
-    unknown = [[name for of in parts for name in of if "unknown" in of[name]] for parts in each]
-    return [name for name in dict.fromkeys(unknown[0]) if all(name in names for names in unknown)]
 
 
 def _parts(record: Mapping[str, Any]) -> dict[Any, Mapping[str, Any]]:
@@ -118,8 +112,3 @@ def _parts(record: Mapping[str, Any]) -> dict[Any, Mapping[str, Any]]:
     route = record["route"]
     inner = {item["value"]: item["reward"] for item in route["rewards"]}
     return inner | ({DEFAULT: route["default"]} if route["default"] else {})
-
-
-def _sources(record: Mapping[str, Any]) -> dict[str, str]:
-    """File name -> hash, of the functions and of the transform."""
-    return {**record["sources"], **record["transform_sources"]}

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from rewardkit.analysis.comparison.matched import Matched
 from rewardkit.analysis.findings.log import ATOL, RTOL
@@ -24,13 +25,8 @@ SIGNS = "-0+"
 
 def _mean(matched: Matched, values: Any, of: Any, owner: Codes, reason: str) -> dict[str, Any]:
     """The mean of `values` among rows or groups `of` a kind, whose prompt is `owner`; else the `reason`."""
-    sums, n = [np.where(of, values, 0.0), of.astype(float)], int(of.sum())
-    interval = matched.bootstrap.interval(sums, owner)
-    return {"value": _share(sums[0], n), "interval": interval, "n": n, "reason": None if n else reason}
-
-
-def _share(values: Any, n: int) -> float:
-    return float(values.sum() / n) if n else float("nan")
+    value, interval = matched.bootstrap.ratio(np.where(of, values, 0.0), of.astype(float), owner)
+    return {"value": value, "interval": interval, "n": int(of.sum()), "reason": None if of.any() else reason}
 
 
 def _counts(rows: Mapping[str, Any]) -> dict[str, int]:
@@ -49,15 +45,13 @@ def reward_deltas(matched: Matched) -> dict[str, Any]:
     up, down = moved & (delta > 0), moved & (delta < 0)
     rows = {"up": up, "down": down, "equal": both & ~moved, "newly_judged": no_a & ~no_b}
     rows |= {"no_longer_judged": no_b & ~no_a, "judged_in_neither": no_a & no_b}
-    edges = np.quantile(delta[both], QUANTILES) if both.any() else [float("nan")] * len(QUANTILES)
     names = {"rollout_id": "rollout_id", "reward_a": "a", "reward_b": "b", "delta": "delta"}
     read = {"largest_up": matched.most(delta, up), "largest_down": matched.most(-delta, down)}
     return {
         **_mean(matched, delta, both, matched.bootstrap.prompts, "no row is judged on both sides"),
-        "mean_a": _share(a[both], both.sum()),
-        "mean_b": _share(b[both], both.sum()),
+        **{f"mean_{side}": pd.Series(of[both]).mean() for side, of in (("a", a), ("b", b))},
         **_counts(rows),
-        "quantiles": {f"{share:g}": float(edge) for share, edge in zip(QUANTILES, edges, strict=True)},
+        "quantiles": {f"{at:g}": edge for at, edge in pd.Series(delta).quantile([*QUANTILES]).items()},
         **{name: some[[*names]].rename(columns=names).to_dict("records") for name, some in read.items()},
     }
 
@@ -97,17 +91,14 @@ def rank_agreement(matched: Matched) -> dict[str, Any]:
     pairs = rank_pairs(*matched.both("reward"), matched.siblings)
     agreed, ordered = (pairs["concordant"] + sign * pairs["discordant"] for sign in (-1, 1))
     sums = [agreed, ordered + pairs["tied_in_b_only"], ordered + pairs["tied_in_a_only"]]
-    owner, totals = matched.bootstrap.of_groups(matched.siblings), [float(values.sum()) for values in sums]
+    totals = [values.sum() for values in sums]
     tied = " and ".join(name for name, untied in zip("AB", totals[1:], strict=True) if not untied)
     reason = f"all pairs of siblings are tied in {tied}" if tied else None
     if not pairs["n"].any():
         reason = "no two siblings are judged on both sides"
-    return {
-        "value": float("nan") if tied else float(_tau(*totals)),
-        "interval": matched.bootstrap.interval(sums, owner, _tau),
-        **_counts(pairs),
-        "reason": reason,
-    }
+    interval = matched.bootstrap.interval(sums, matched.bootstrap.of_groups(matched.siblings), _tau)
+    value = float("nan") if tied else float(_tau(*totals))
+    return {"value": value, "interval": interval, **_counts(pairs), "reason": reason}
 
 
 def _tau(agreed: Any, untied_a: Any, untied_b: Any) -> Any:
@@ -148,12 +139,11 @@ def group_signal(matched: Matched) -> dict[str, Any]:
     """
     a, b = (group_stats(values, matched.siblings) for values in matched.both("reward"))
     several = (a.count > 1) & (b.count > 1)
-    n, owner = int(several.sum()), matched.bootstrap.of_groups(matched.siblings)
+    owner = matched.bootstrap.of_groups(matched.siblings)
     rows = {"lost": several & a.live & b.dead, "gained": several & a.dead & b.live}
     why = "no group has two siblings that are judged on both sides"
     return {
         **_mean(matched, rows["lost"].astype(float) - rows["gained"], several, owner, why),
         **_counts(rows),
-        "zero_std_a": _share(several & a.dead, n),
-        "zero_std_b": _share(several & b.dead, n),
+        **{f"zero_std_{side}": pd.Series(of.dead[several]).mean() for side, of in (("a", a), ("b", b))},
     }

@@ -101,7 +101,7 @@ def match_rows(a: Scores, b: Scores) -> tuple[tuple[Codes, Codes], dict[str, Any
     shared = ids[0][rows[0]]
     other = own[0]["completion"].to_numpy(dtype=object) != own[1]["completion"].to_numpy(dtype=object)
     _check_same(own, shared[:1].tolist()[0], float((~other).mean()))
-    infinite = [overflows(scores.rewards[at]) for scores, at in zip((a, b), rows, strict=True)]
+    infinite = overflows(a.rewards[rows[0]]) | overflows(b.rewards[rows[1]])
     named = {
         "only_a": ids[0].delete(rows[0]),
         "only_b": ids[1].delete(rows[1]),
@@ -111,7 +111,7 @@ def match_rows(a: Scores, b: Scores) -> tuple[tuple[Codes, Codes], dict[str, Any
         "matched": len(shared),
         **{name: len(index) for name, index in named.items()},
         **{f"{name}_ids": index[:SHOWN_IDS].tolist() for name, index in named.items()},
-        "infinite_rewards": int((infinite[0] | infinite[1]).sum()),
+        "infinite_rewards": int(infinite.sum()),
     }
 
 

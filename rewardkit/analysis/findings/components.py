@@ -50,7 +50,7 @@ def lost_rows(
     for name, item in view.components.items():
         status, reasons = view.status[name], view.errors[name]
         failed = np.flatnonzero(status == ERROR)
-        texts = [str(reason) for reason in reasons[failed]]
+        texts = map(str, reasons[failed])
         kinds = np.array(
             [text.startswith(OUT_OF_RANGE) - text.startswith(RETURNED_INFINITE) for text in texts]
         )
@@ -194,14 +194,10 @@ def _outweighed(view: View, name: str, names: list[str]) -> str | None:
     """
     held, weights = view.effective_weights, {other: abs(view.components[other].weight) for other in names}
     often = OFTEN * view.live.sum()
-    heavier = [
-        other
-        for other in names
-        if weights[other] > weights[name]
-        and held.get(other, np.inf) < held[name]
-        and view.component_stats[other].live.sum() > often
-    ]
-    return max(heavier, key=lambda other: (weights[other], -held[other]), default=None)
+    heavier = [other for other in names if weights[other] > weights[name] and other in held]
+    less = [other for other in heavier if held[other] < held[name]]
+    measures = [other for other in less if view.component_stats[other].live.sum() > often]
+    return max(measures, key=lambda other: (weights[other], -held[other]), default=None)
 
 
 RULES = (of_siblings, lost_rows, gates, redundant, dominant)

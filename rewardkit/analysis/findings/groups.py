@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rewardkit.analysis.findings.rule import FEWEST_GROUPS, Said, finding, rule, share, sure
 from rewardkit.analysis.findings.sparsity import constant, never_varies
-from rewardkit.analysis.statistics.groups import ZERO_STD, Floats, effective_levels, group_stats, tie_rate
+from rewardkit.analysis.statistics.groups import ZERO_STD, Floats, effective_levels, tie_rate
 from rewardkit.analysis.statistics.pairs import marks_of
 from rewardkit.analysis.view import View
 from rewardkit.findings import Finding, counted, percent
@@ -164,22 +164,18 @@ def zero_std_groups(
     value = float(view.dead.sum() / max(view.several, 1))
     if value < zero_std or never_varies(view):
         return
-    told = np.zeros(len(view.dead), dtype=bool)
-    if sure(said, "opposed"):
-        told |= _cancelled(view)
-    if sure(said, "clustered"):
+    cancel, cluster = (bool(sure(said, code)) for code in ("opposed", "clustered"))
+    told = _cancelled(view) & cancel
+    if cluster:
         told |= view.dead & _equal(view.stats.low, _commonest(view))
     if (view.dead & ~told).sum() < min(told.sum(), zero_std * view.several):
         return
-    primary, (low, high) = (
-        group_stats(view.scores[view.primary], view.groups, len(view.dead)),
-        view.span(view.primary),
-    )
+    primary, (low, high) = view.group_stats(view.scores[view.primary]), view.span(view.primary)
     wrong, right = view.dead & (primary.high == low), view.dead & (primary.low == high)
     parts = {"all_wrong": wrong, "all_right": right, "otherwise": view.dead & ~wrong & ~right}
     shares: dict[str, Any] = {name: float(mask.sum() / view.several) for name, mask in parts.items()}
-    words = {"all_wrong": "all wrong", "all_right": "all right", "otherwise": "tied between"}
-    split = ", ".join(f"{percent(of)} {words[name]}" for name, of in shares.items() if of > 0)
+    words = zip(("all wrong", "all right", "tied between"), shares.values(), strict=True)
+    split = ", ".join(f"{percent(of)} {word}" for word, of in words if of > 0)
     more = {**shares, "split": split, "dropped_by": view.training.filter_metric}
     grave = "high" if value >= zero_std_high else "warn"
     read = view.dead[view.groups] & ~np.isnan(view.rewards)
@@ -197,9 +193,8 @@ def collapsed_outputs(
     """Siblings that are the same text."""
     if (~np.isnan(view.rewards)).sum() < 2 or never_varies(view):
         return
-    equal, pairs = tie_rate(
-        marks_of(view.completions[view.few]), view.groups[view.few], total=len(view.owner)
-    )
+    marks = marks_of(view.completions[view.few])
+    equal, pairs = tie_rate(marks, view.groups[view.few], total=len(view.owner))
     if not pairs.sum() or equal.sum() < identical_pairs * pairs.sum():
         return
     told, groups = share(view, equal, pairs), float((equal > 0).sum() / (pairs > 0).sum())

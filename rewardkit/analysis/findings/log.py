@@ -50,7 +50,8 @@ def _mismatches(scores: Scores) -> Iterator[Finding]:
         return
     ours = scores.table["reward_raw"].to_numpy(dtype=float)
     whole = logged.total is not None and _mismatch(scores, None, str(logged.total), ours)
-    yield from [whole] if whole else []
+    if whole:
+        yield whole
     same = [name for name in scores.reward.names if name in logged.components]
     for name in same:
         alone = np.array_equal(scores.score(name), ours, equal_nan=True)
@@ -66,14 +67,12 @@ def _mismatches(scores: Scores) -> Iterator[Finding]:
 
 
 def _mismatch(scores: Scores, component: str | None, column: str, ours: Floats) -> Finding | None:
-    values = column_values(scores.rollouts.table[column])
-    theirs = finite(np.array([np.nan if value is None else float(value) for value in values]))
-    both = ~np.isnan(theirs) & ~np.isnan(ours)
+    theirs = finite(np.array(column_values(scores.rollouts.table[column]), dtype=float))  # NaN for None
+    logged = ~np.isnan(theirs)
+    both, missing = logged & ~np.isnan(ours), logged & np.isnan(ours)
     gap = np.where(both, np.abs(ours - theirs), 0.0)
     differs = both & ~np.isclose(ours, theirs, rtol=RTOL, atol=ATOL)
-    missing = ~np.isnan(theirs) & np.isnan(ours)
-    wrong = differs | missing
-    if not wrong.any():
+    if not (wrong := differs | missing).any():
         return None
     compared = int(both.sum())
     order = np.argsort(np.where(differs, -gap, np.where(missing, 0.0, np.inf)), kind="stable")
@@ -87,9 +86,13 @@ def _mismatch(scores: Scores, component: str | None, column: str, ours: Floats) 
         "missing": int(missing.sum()),
         "column": column,
     }
-    severity = "high" if wrong.sum() / max((~np.isnan(theirs)).sum(), 1) >= SEVERE else "warn"
-    ids = tuple(scores.table["rollout_id"].iloc[order[: min(SHOWN_IDS, int(wrong.sum()))]])
+    severity = "high" if wrong.sum() >= SEVERE * logged.sum() else "warn"
+    ids = _ids(scores, order[: wrong.sum()])
     return Finding("log_mismatch", severity, component, evidence, compared, RTOL, ids)
+
+
+def _ids(scores: Scores, rows: NDArray[Any] | list[int]) -> tuple[Any, ...]:
+    return tuple(scores.table["rollout_id"].iloc[rows[:SHOWN_IDS]])
 
 
 def _unread(scores: Scores) -> Iterator[Finding]:
@@ -99,6 +102,7 @@ def _unread(scores: Scores) -> Iterator[Finding]:
         if key := KEY.match(describe(item.function)):
             for name in item.asks_for:
                 read[name].add(ast.literal_eval(key[1]))
+    total = len(scores)
     for name, keys in read.items():
         rows: dict[str, list[int]] = defaultdict(list)
         for row, value in enumerate(column_values(scores.table[f"field/{name}"])):
@@ -107,18 +111,11 @@ def _unread(scores: Scores) -> Iterator[Finding]:
                     rows[key].append(row)
         if rows:
             counts = {key: len(found) for key, found in rows.items()}
-            evidence = {
-                "value": max(counts.values()) / len(scores),
-                "function": name,
-                "keys": counts,
-                "rows": len(scores),
-                "named": ", ".join(
-                    f"{key!r} in {count} of {len(scores)} rows" for key, count in counts.items()
-                ),
-            }
-            first = [found[0] for found in rows.values()][:SHOWN_IDS]
-            ids = tuple(scores.table["rollout_id"].iloc[first])
-            yield Finding("unread_keys", "warn", None, evidence, len(scores), None, ids)
+            named = ", ".join(f"{key!r} in {count} of {total} rows" for key, count in counts.items())
+            evidence = {"value": max(counts.values()) / total, "function": name, "keys": counts}
+            evidence |= {"rows": total, "named": named}
+            ids = _ids(scores, [found[0] for found in rows.values()])
+            yield Finding("unread_keys", "warn", None, evidence, total, None, ids)
 
 
 def only_finite(scores: Scores) -> Scores:
@@ -159,15 +156,9 @@ def not_finite(scores: Scores, *, seed: int) -> list[Finding]:
 def _infinite(
     scores: Scores, name: str | None, paid: bool, values: Floats, rows: NDArray[Any], seed: int
 ) -> Finding:
-    prompts, counted = scores.rollouts.prompts, (~np.isnan(values)).astype(float)
-    evidence = {
-        "value": float(rows.sum() / counted.sum()),
-        "interval": Bootstrap(prompts, seed=seed).interval([rows.astype(float), counted], prompts),
-        "rows": int(rows.sum()),
-        "infinite": int(np.isinf(values).sum()),
-        "paid": paid,
-        "cost": 1.0,
-    }
-    ids = tuple(scores.table["rollout_id"].iloc[np.flatnonzero(rows)[:SHOWN_IDS]])
-    severity = "high" if paid else "info"
-    return Finding("not_finite", severity, name, evidence, int(counted.sum()), LARGEST, ids)
+    prompts, known = scores.rollouts.prompts, (~np.isnan(values)).astype(float)
+    value, interval = Bootstrap(prompts, seed=seed).ratio(rows.astype(float), known, prompts)
+    evidence = {"value": value, "interval": interval, "rows": int(rows.sum())}
+    evidence |= {"infinite": int(np.isinf(values).sum()), "paid": paid, "cost": 1.0}
+    severity, ids = "high" if paid else "info", _ids(scores, np.flatnonzero(rows))
+    return Finding("not_finite", severity, name, evidence, int(known.sum()), LARGEST, ids)

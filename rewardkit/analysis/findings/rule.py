@@ -114,7 +114,5 @@ def thresholds_of(rules: Sequence[Rule]) -> Mapping[str, float]:
 def share(view: View, part: Any, whole: Any, *, by_rows: bool = False) -> dict[str, Any]:
     """`value`, `interval` and `n` of the sum of one array over that of another, (groups,) or (rows,) each."""
     above, below = (np.asarray(values, dtype=float) for values in (part, whole))
-    owner = view.bootstrap.prompts if by_rows else view.owner
-    total = float(below.sum())
-    value = float(above.sum()) / total if total else math.nan
-    return {"value": value, "interval": view.bootstrap.interval([above, below], owner), "n": int(total)}
+    value, interval = view.bootstrap.ratio(above, below, view.bootstrap.prompts if by_rows else view.owner)
+    return {"value": value, "interval": interval, "n": int(below.sum())}

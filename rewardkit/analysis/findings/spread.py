@@ -12,7 +12,7 @@ from rewardkit.analysis.findings.rule import FEWEST_GROUPS, Said, finding, rule,
 from rewardkit.analysis.statistics.advantages import grpo
 from rewardkit.analysis.statistics.bootstrap import LEVEL
 from rewardkit.analysis.statistics.groups import Floats, group_stats
-from rewardkit.analysis.statistics.shape import outlying, two_piles
+from rewardkit.analysis.statistics.shape import chi_squared, outlying, two_piles
 from rewardkit.analysis.view import View
 from rewardkit.findings import Finding
 
@@ -121,14 +121,13 @@ def least_spread(count: Floats) -> Floats:
     """The standard deviation that one in twenty samples of a normal distribution stays under, by sample size.
 
     As a part of the true one: the square root of the 5 % point of chi-squared over its degrees of freedom;
-    exact for samples of two and three, and by Wilson and Hilferty (1931) for larger ones. NaN under two.
+    exact for samples of two and three, as near as `chi_squared` for larger ones. NaN under two.
 
     >>> least_spread(np.array([2.0, 3, 8])).round(3).tolist()
     [0.063, 0.226, 0.555]
     """
     normal, freedom = NormalDist(), np.where(count > 1, count - 1, np.nan)
-    rough = 2 / (9 * freedom)
-    found = np.maximum(1 - rough + normal.inv_cdf(1 - LEVEL) * np.sqrt(rough), 0.0) ** 1.5
+    found = np.sqrt(chi_squared(1 - LEVEL, freedom) / freedom)
     found = np.where(freedom == 1, normal.inv_cdf((2 - LEVEL) / 2), found)
     return np.where(freedom == 2, np.sqrt(-np.log(LEVEL)), found)
 

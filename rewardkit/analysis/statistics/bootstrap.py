@@ -89,22 +89,27 @@ class Bootstrap:
         level holds for all of them together (Bonferroni). (NaN, NaN) where fewer than two prompts have
         values.
         """
-        if self.total < 2:
-            return float("nan"), float("nan")
+        unknown = float("nan"), float("nan")
         columns = np.column_stack([self.by_unit(item, owner) for item in sums])  # (units, sums)
         if (columns != 0).any(axis=1).sum() < 2:
-            return float("nan"), float("nan")
+            return unknown
         with np.errstate(invalid="ignore", divide="ignore"):
             values = np.asarray(statistic(*(self.weights @ columns).T), dtype=float)
         values = values[np.isfinite(values)]
         if len(values) == 0:
-            return float("nan"), float("nan")
+            return unknown
         tail = (1 - self.level) / 2 / (tests * self.tests)
         if tail * len(values) < FEWEST_BEYOND:
             half = NormalDist().inv_cdf(1 - tail) * float(values.std())
             return float(values.mean()) - half, float(values.mean()) + half
         low, high = np.quantile(values, [tail, 1 - tail])
         return float(low), float(high)
+
+    def ratio(self, above: Floats, below: Floats, owner: Codes) -> tuple[float, tuple[float, float]]:
+        """The sum of one array over that of another, such as a mean, with its interval; NaN over nothing."""
+        total = float(below.sum())
+        value = float(above.sum()) / total if total else float("nan")
+        return value, self.interval([above, below], owner)
 
 
 _DRAWN: WeakValueDictionary[tuple[int, int, int], Floats] = WeakValueDictionary()

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
 from rewardkit.analysis.statistics.groups import Codes, Floats
+from rewardkit.analysis.statistics.shape import chi_squared
 from rewardkit.errors import InputError, preview
 from rewardkit.findings import counted
 
@@ -55,7 +55,7 @@ class DeadShare:
 
     def record(self) -> dict[str, Any]:
         """As plain data."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__} | {"batches": self.batches}
+        return {**asdict(self), "batches": self.batches}
 
 
 def dead_share(rewards: Floats, groups: Codes, bootstrap: Bootstrap, size: int) -> DeadShare:
@@ -70,57 +70,56 @@ def dead_share(rewards: Floats, groups: Codes, bootstrap: Bootstrap, size: int) 
     if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 2:
         raise InputError(f"size={preview(size)} is not a whole number of at least 2, which a group has")
     size = int(size)
-    known = ~np.isnan(rewards)
-    values, atoms = np.unique(np.round(rewards[known], 12), return_inverse=True)
     owner = bootstrap.of_groups(groups)
-    counts = np.bincount(groups[known], minlength=len(owner))
+    known = ~np.isnan(rewards)
+    levels, level = np.unique(np.round(rewards[known], 12), return_inverse=True)
+    kinds = max(len(levels), 1)
+    pairs, alike = np.unique(groups[known] * kinds + level, return_counts=True)
+    of_group, of_level = np.divmod(pairs, kinds)  # each reward of each group, and how many siblings have it
+    counts = np.bincount(groups[known], minlength=len(owner)).astype(float)
     sampled = int(counts.max(initial=0))
-    keys, ties = np.unique(groups[known] * max(len(values), 1) + atoms, return_counts=True)
-    of_group, of_value = np.divmod(keys, max(len(values), 1))
-    enough = counts >= size
-    nothing = (float("nan"), float("nan"))
-    if enough.any():
-        alike = _all_of(ties, counts[of_group], size)
-        dead = np.bincount(of_group, np.where(enough[of_group], alike, 0.0), minlength=len(owner))
-        value = float(dead.sum() / enough.sum())
-        prompts = len(np.unique(owner[enough]))
-        interval = bootstrap.interval([np.asarray(dead, dtype=float), enough.astype(float)], owner)
-        return DeadShare(size, value, interval, "exact", sampled, prompts, int(enough.sum()))
-    several = counts > 1
-    prompts, groups_of_two = len(np.unique(owner[several])), int(several.sum())
-    value, interval, why = float("nan"), nothing, ""
-    if sampled < 2:
-        why = "no prompt has two siblings with a reward"
-    elif size > FARTHEST * sampled:
-        why = f"{size} siblings are more than {FARTHEST} times the {sampled} that were sampled"
-    elif prompts < FEWEST_PROMPTS:
-        are = "is" if prompts == 1 else "are"
-        why = f"{counted(prompts, 'prompt')} {are} too few to fit pass rates; {FEWEST_PROMPTS} would do"
-    else:
-        frequent = np.argsort(-np.bincount(of_value, ties))[:LEVELS]
-        hits = np.zeros((len(frequent), len(owner)))
-        for place, level in enumerate(frequent):
-            hits[place, of_group[of_value == level]] = ties[of_value == level]
-        hits, trials = hits[:, several], counts[several].astype(float)
+    exact = size <= sampled
+    used = counts >= (size if exact else 2)
+    about = (sampled, len(np.unique(owner[used])), int(used.sum()))
+    if exact:
+        chance = np.where(used[of_group], _all_of(alike, counts[of_group], size), 0.0)
+        dead = np.bincount(of_group, chance, minlength=len(owner)).astype(float)
+        return DeadShare(size, *bootstrap.ratio(dead, used.astype(float), owner), "exact", *about)
+    why = _why_not_fitted(size, *about[:2])
+    if not why:
+        frequent = np.argsort(-np.bincount(level))[:LEVELS]
+        each = [np.where(of_level == at, alike, 0) for at in frequent]
+        hits = np.array([np.bincount(of_group, those, minlength=len(owner)) for those in each])
+        hits, trials = hits[:, used], counts[used]
         if _fits(hits[0], trials):
             sums = [np.ones(len(trials)), trials, trials**2, *hits, *(hits**2 / trials)]
-            drawn = bootstrap.interval(sums, owner[several], partial(_tied, size=size))
+            drawn = bootstrap.interval(sums, owner[used], partial(_tied, size=size))
             value = float(_tied(*(np.array([item.sum()]) for item in sums), size=size)[0])
-            interval = min(drawn[0], value), max(drawn[1], value)
-        else:
-            why = (
-                "the pass rates of the prompts are not spread as one beta distribution, so that what "
-                f"{size} siblings would do cannot be said from {sampled}"
-            )
-    return DeadShare(size, value, interval, "fitted", sampled, prompts, groups_of_two, why)
+            return DeadShare(size, value, (min(drawn[0], value), max(drawn[1], value)), "fitted", *about)
+        why = (
+            "the pass rates of the prompts are not spread as one beta distribution, so that what "
+            f"{size} siblings would do cannot be said from {sampled}"
+        )
+    return DeadShare(size, math.nan, (math.nan, math.nan), "fitted", *about, why)
 
 
-def _all_of(ties: Any, counts: Any, size: int) -> Floats:
-    """Probability that `size` of `counts` siblings, drawn without replacement, are all of these `ties`."""
-    product = np.ones(len(ties))
-    for drawn in range(size):
-        product *= np.maximum(ties - drawn, 0) / np.maximum(counts - drawn, 1)
-    return product
+def _why_not_fitted(size: int, sampled: int, prompts: int) -> str:
+    """Why no distribution is fitted; empty where one may be."""
+    if sampled < 2:
+        return "no prompt has two siblings with a reward"
+    if size > FARTHEST * sampled:
+        return f"{size} siblings are more than {FARTHEST} times the {sampled} that were sampled"
+    if prompts < FEWEST_PROMPTS:
+        are = "is" if prompts == 1 else "are"
+        return f"{counted(prompts, 'prompt')} {are} too few to fit pass rates; {FEWEST_PROMPTS} would do"
+    return ""
+
+
+def _all_of(alike: Any, counts: Any, size: int) -> Floats:
+    """Probability that `size` of `counts` siblings, drawn without replacement, are all of those `alike`."""
+    drawn = np.arange(size)[:, None]
+    chances = np.maximum(alike - drawn, 0) / np.maximum(counts - drawn, 1)
+    return np.asarray(chances.prod(axis=0), dtype=float)
 
 
 def _tied(groups: Floats, trials: Floats, squares: Floats, *sums: Floats, size: int) -> Floats:
@@ -130,14 +129,10 @@ def _tied(groups: Floats, trials: Floats, squares: Floats, *sums: Floats, size: 
     of its squared counts over the size. A group is tied at a value with the probability of `size` successes
     of a beta-binomial.
     """
-    total = np.zeros(len(groups))
-    for hits, over in zip(sums[: len(sums) // 2], sums[len(sums) // 2 :], strict=True):
-        m, rho = _moments(groups, trials, squares, hits, over)
-        product = np.ones(len(groups))
-        for drawn in range(size):
-            product *= (m * (1 - rho) + rho * drawn) / (1 - rho + rho * drawn)
-        total += product
-    return np.minimum(total, 1.0)
+    each = zip(sums[: len(sums) // 2], sums[len(sums) // 2 :], strict=True)
+    moments = [_moments(groups, trials, squares, hits, over) for hits, over in each]
+    tied = sum(_chance(size, size, m, rho) for m, rho in moments)
+    return np.asarray(np.minimum(tied, 1.0), dtype=float)
 
 
 def _moments(
@@ -158,10 +153,8 @@ def _fits(hits: Floats, trials: Floats) -> bool:
     By Pearson's chi-squared over cells of at least `CELL` expected groups, at 1 %; with too few cells nothing
     speaks against it.
     """
-    sums = (
-        np.array([item.sum()]) for item in (np.ones(len(hits)), trials, trials**2, hits, hits**2 / trials)
-    )
-    m, rho = (float(item[0]) for item in _moments(*sums))
+    sums = (np.ones(len(hits)), trials, trials**2, hits, hits**2 / trials)
+    (m,), (rho,) = _moments(*(np.array([item.sum()]) for item in sums))
     if not 0 < m < 1:
         return True
     size = int(np.argmax(np.bincount(trials.astype(np.intp))))
@@ -171,17 +164,14 @@ def _fits(hits: Floats, trials: Floats) -> bool:
     _, cell = np.unique(cell, return_inverse=True)
     observed, expected = np.bincount(cell, observed), np.bincount(cell, expected)
     freedom = len(expected) - 3  # the total and two parameters are fitted
-    if freedom < 1:
-        return True
-    rough = 2 / (9 * freedom)  # Wilson and Hilferty (1931)
-    limit = freedom * (1 - rough + NormalDist().inv_cdf(1 - MISFIT) * rough**0.5) ** 3
-    return bool((((observed - expected) ** 2) / expected).sum() <= limit)
+    misfit = (((observed - expected) ** 2) / expected).sum()
+    return freedom < 1 or bool(misfit <= chi_squared(1 - MISFIT, np.array([freedom]))[0])
 
 
-def _chance(hits: int, trials: int, m: float, rho: float) -> float:
+def _chance(hits: int, trials: int, m: Any, rho: Any) -> Any:
     """The probability of so many successes of a beta-binomial of this mean and intraclass correlation."""
-
-    def rising(start: float, count: int) -> float:
-        return math.prod(start * (1 - rho) + rho * step for step in range(count))
-
-    return math.comb(trials, hits) * rising(m, hits) * rising(1 - m, trials - hits) / rising(1.0, trials)
+    sides = ((m, hits), (1 - m, trials - hits))
+    above = [start * (1 - rho) + rho * step for start, count in sides for step in range(count)]
+    return math.comb(trials, hits) * math.prod(
+        over / (1 - rho + rho * step) for step, over in enumerate(above)
+    )

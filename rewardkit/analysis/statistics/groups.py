@@ -63,6 +63,12 @@ class GroupStats:
         """Groups with at least two values, all equal."""
         return (self.count > 1) & (self.std <= ZERO_STD)
 
+    @property
+    def dead_share(self) -> float:
+        """Share of the groups with at least two values that are `dead`; NaN without any."""
+        several = self.count > 1
+        return float(self.dead[several].mean()) if several.any() else float("nan")
+
 
 def group_stats(values: Floats, groups: Codes, total: int | None = None) -> GroupStats:
     """Statistics of `values` (rows,) by group code (rows,), for `total` groups."""
@@ -183,10 +189,6 @@ def effective_levels(values: Floats) -> float:
 
     NaN without values.
     """
-    values = values[~np.isnan(values)]
-    if len(values) == 0:
-        return float("nan")
-    values = np.sort(np.round(values, 12))
-    counts = np.diff(np.flatnonzero(np.diff(values, prepend=np.nan)), append=len(values))
-    shares = counts / len(values)
-    return float(np.exp(-(shares * np.log(shares)).sum()))
+    _, counts = np.unique(np.round(values[~np.isnan(values)], 12), return_counts=True)
+    shares = counts / counts.sum()
+    return float(np.exp(-(shares * np.log(shares)).sum())) if len(counts) else float("nan")

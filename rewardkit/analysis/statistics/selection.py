@@ -16,17 +16,7 @@ from numpy.typing import NDArray
 from rewardkit.analysis.statistics.bootstrap import LEVEL, Bootstrap
 from rewardkit.analysis.statistics.groups import ZERO_STD, Codes, Floats
 
-__all__ = [
-    "Curve",
-    "Pair",
-    "Selection",
-    "at_equal_kl",
-    "best_of",
-    "kl_at_most",
-    "numbers_drawn",
-    "select",
-    "tilted",
-]
+__all__ = ["Curve", "Pair", "Selection", "at_equal_kl", "best_of", "kl_at_most", "select", "tilted"]
 
 FEWEST = 2.0
 """Mean effective sample size, of groups of several, under which the tilted view stops (DIAGNOSTICS.md)."""
@@ -56,6 +46,11 @@ class Curve:
     change_high: Floats
     known: Floats
     draws: Floats = field(repr=False)
+
+    @property
+    def random(self) -> Floats:
+        """The value of a sibling at random, of the groups that have a point."""
+        return self.value - self.change
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,8 +183,8 @@ def select(
     sums = np.zeros((bootstrap.units, 2, len(drawn) + len(betas), columns.shape[1] + 2))
     for some, at in _blocks(start, size, unit, sums.shape[2]):
         ranked = rewards[rows[at]]
-        policies = _policies(ranked, drawn, betas, scaled)
-        picked = np.hstack([_expected(picks, columns[at]) for picks in policies])
+        policies = best_of(ranked, drawn), tilted(ranked, betas, scaled=scaled)
+        picked = _expected(np.hstack(policies), columns[at])
         both = np.stack([picked, picked[:, :1] * (picked[..., :1] > 0)], axis=1)  # and a sibling at random
         new = np.flatnonzero(np.diff(unit[some], prepend=-1))
         sums[unit[some[new]]] += np.add.reduceat(both, new, axis=0)
@@ -210,13 +205,10 @@ def select(
     of_curves = [now, *low_high, now - random, *change, share, resampled[:, 0]]
 
     def view(how: Literal["best_of", "tilted"], at: slice, points: Floats, ends: str) -> Selection:
-        curves = {
-            name: Curve(*(of[..., at, place] for of in of_curves)) for place, name in enumerate(figures)
-        }
+        each = {name: [of[..., at, place] for of in of_curves] for place, name in enumerate(figures)}
         many = np.rint(total[0, at, 0]).astype(np.intp)
-        return Selection(
-            how, points, kl[at], low[at], high[at], many, left[at], curves, ends, kl_draws[:, at]
-        )
+        curves, kls = {name: Curve(*of) for name, of in each.items()}, (kl[at], low[at], high[at])
+        return Selection(how, points, *kls, many, left[at], curves, ends, kl_draws[:, at])
 
     end, ends = _end(kl[n:], left[n:])
     best = view("best_of", slice(0, n), drawn.astype(float), "no group has more siblings")
@@ -231,15 +223,6 @@ def _blocks(start: Codes, size: Codes, unit: Codes, points: int) -> Iterator[tup
         many = max(1, CELLS // (len(siblings) * points))
         for some in np.split(alike, range(many, len(alike), many)):
             yield some, start[some][:, None] + siblings
-
-
-def _policies(ranked: Floats, drawn: Codes, betas: Floats, scaled: bool) -> Iterator[Floats]:
-    """The picks at each n, then each beta, (groups, points, siblings); few at once where groups are large."""
-    step = max(1, CELLS // ranked.size)
-    for at in range(0, len(drawn), step):
-        yield best_of(ranked, drawn[at : at + step])
-    for at in range(0, len(betas), step):
-        yield tilted(ranked, betas[at : at + step], scaled=scaled)
 
 
 def _expected(picks: Floats, values: Floats) -> Floats:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from statistics import NormalDist
+
 import numpy as np
 from numpy.typing import NDArray
 
 from rewardkit.analysis.statistics.groups import Floats
 
-__all__ = ["outlying", "two_piles"]
+__all__ = ["chi_squared", "outlying", "two_piles"]
 
 FAR, APART = 3.0, 2.0
 """Of the middle half's spread, and of the distance of the next value: the two limits of `outlying`."""
@@ -57,3 +59,16 @@ def two_piles(values: Floats) -> tuple[float, float, float]:
     low, high = sums[:-1] / count, (sums[-1] - sums[:-1]) / (len(ordered) - count)
     best = int(np.argmax(count * (len(ordered) - count) * (high - low) ** 2))
     return float(low[best]), float(high[best]), float(count[best] / len(ordered))
+
+
+def chi_squared(chance: float, freedom: Floats) -> Floats:
+    """The value that chi-squared of so many degrees of freedom stays under with this chance.
+
+    By Wilson and Hilferty (1931).
+
+    >>> chi_squared(0.95, np.array([4.0, 20.0])).round(1)  # exactly 9.49 and 31.41
+    array([ 9.5, 31.4])
+    """
+    rough = 2 / (9 * freedom)
+    root = np.maximum(1 - rough + NormalDist().inv_cdf(chance) * np.sqrt(rough), 0.0)
+    return np.asarray(freedom * root**3, dtype=float)
