@@ -39,7 +39,7 @@ def page(advice, **options):
 
 
 def caption(advice):
-    return re.search(r"<b[^>]*>(.*?)</b>", page(advice))[1]
+    return re.search(r"rk-title.>(.*?)</b>", page(advice))[1]
 
 
 def test_the_caption_says_unranked_only_without_a_label(unranked, judged):
@@ -49,9 +49,9 @@ def test_the_caption_says_unranked_only_without_a_label(unranked, judged):
     ranked = replace(judged.changes[0], rank=1, verdict="improves")
     mixed = replace(judged, changes=(ranked, unranked.changes[0]))
     assert caption(mixed).startswith(
-        "changes to consider, 1 of 2 ranked by the label; those without a verdict"
+        "Changes to consider, 1 of 2 ranked by the label; those without a verdict"
     )
-    assert caption(replace(judged, changes=())) == "no change of the reward to suggest"
+    assert caption(replace(judged, changes=())) == "No change of the reward to suggest"
 
 
 def test_each_change_has_its_rank_verdict_code_effects_and_examples(judged):
