@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.findings import RULES as FINDINGS
 from rewardkit.analysis.statistics.signal import moved
-from rewardkit.analysis.suggestions import RULES, pages
-from rewardkit.analysis.suggestions.change import Change, applied, part_scores
+from rewardkit.analysis.suggestions import RULES
+from rewardkit.analysis.suggestions.change import Change, part_scores
 from rewardkit.analysis.suggestions.measure import (
     Effect,
     certain,
@@ -22,129 +21,19 @@ from rewardkit.analysis.suggestions.measure import (
     share_in_tied_groups,
     view_of,
 )
-from rewardkit.analysis.suggestions.normalization import FIGURES, Normalization, normalizations
-from rewardkit.analysis.suggestions.pages import suggestions_text
+from rewardkit.analysis.suggestions.normalization import Normalization, normalizations
 from rewardkit.analysis.suggestions.proposal import Proposal
+from rewardkit.analysis.suggestions.suggestion import Suggestion, Suggestions
 from rewardkit.analysis.view import View
 from rewardkit.errors import InputError, preview
 from rewardkit.findings import Finding, percent
 from rewardkit.rewards.plan import Part
-from rewardkit.rewards.reward import Reward
-from rewardkit.scoring.scores import Scores
 
-__all__ = ["Suggestion", "Suggestions", "suggest"]
-
-Changed = TypeVar("Changed", Reward, Scores)
+__all__ = ["suggest"]
 
 NOT_KNOWN = "not known to be right"
-TOLD = (
-    "code",
-    "component",
-    "part",
-    "line",
-    "why",
-    "before",
-    "after",
-    "rank",
-    "verdict",
-    "answers",
-    "outcome",
-)
 MOVED = 1e-6  # share of the advantage; less is rounding
 TIED_BY_IT = 0.1  # share of the groups: our choice
-
-
-@dataclass(frozen=True, eq=False)
-class Suggestion:
-    """A change of the reward: code that makes it, and what it measures `before` and `after` here.
-
-    `line` stands for itself where it begins with ``replace(`` (`dataclasses.replace`), ``scores.`` or
-    ``reward.``; a component goes to the end of the reward's. In it `reward` is, for a route, the one of
-    `part`. `effects` are the figures with their intervals and their paired difference. With a trusted label
-    `verdict` says whether the change "improves" or "harms" the order of siblings with different labels for
-    certain (by three standard errors, as well as by its interval), or is "unclear", and `rank` numbers those
-    that improve it from 1; without one both are empty. `answers` is the code of the worst finding that it
-    answers, `outcome` what becomes of that. `examples` are rows to read where another way to read or compare
-    the answer moves their score. `scores` are those with the change made (of its part only, for a
-    route), to diagnose or compare.
-    """
-
-    code: str
-    component: str | None
-    line: str
-    why: str
-    before: Mapping[str, Any]
-    after: Mapping[str, Any]
-    part: str = ""
-    scores: Scores | None = field(default=None, repr=False)
-    effects: tuple[Effect, ...] = ()
-    examples: tuple[Mapping[str, Any], ...] = ()
-    rank: int | None = None
-    verdict: str = ""
-    answers: str = ""
-    outcome: str = ""
-    change: Change = field(default_factory=Change, repr=False)
-
-    def apply(self, to: Changed) -> Changed:
-        """The Reward, or Scores, with the change made: scored anew, the one gives the other.
-
-        In a route the reward of `part` is changed. InputError: neither of them, or one without what is
-        changed. RewardError: Scores of a reward that was read from a record, where something has to be run.
-        """
-        made: Changed = applied(self.change, to, self.part)
-        return made
-
-    def record(self) -> dict[str, Any]:
-        """The suggestion as plain data."""
-        return {
-            **{name: getattr(self, name) for name in TOLD},
-            "effects": [effect.record() for effect in self.effects],
-            "examples": [dict(example) for example in self.examples],
-        }
-
-    def _repr_html_(self) -> str:
-        return pages.suggestion_page(self)
-
-
-@dataclass(frozen=True, eq=False)
-class Suggestions:
-    """`changes` of the reward, the `normalization` table, and `notes` on what was left out or does not help.
-
-    With a trusted label the changes that make the reward order siblings more like it come first, those that
-    make it worse last. Without one they are unranked: nothing here knows which completions are better.
-    """
-
-    changes: tuple[Suggestion, ...]
-    normalization: tuple[Normalization, ...]
-    notes: tuple[str, ...] = ()
-
-    @property
-    def table(self) -> pd.DataFrame:
-        """The normalization table, one row a way."""
-        return pd.DataFrame([row.record() for row in self.normalization])
-
-    def record(self) -> list[dict[str, Any]]:
-        """All as plain data: changes, then normalizations as changes from the first row, "as_is"."""
-        changes = [{"kind": "change", **item.record()} for item in self.changes]
-        base: dict[str, dict[str, float]] = {}
-        for row in self.normalization:
-            measured = {name: getattr(row, name) for name in FIGURES}
-            if row.code == "as_is":
-                base[row.part] = measured
-                continue
-            told = {"code": row.code, "part": row.part, "line": row.line, "why": row.effect}
-            changes.append({"kind": "normalization", **told, "before": base[row.part], "after": measured})
-        return changes
-
-    def _repr_html_(self) -> str:
-        return pages.advice_page(self)
-
-    def text(self, *, verbose: bool = False) -> str:
-        """The first change with what it does, and the names of the others; `verbose`: all of them."""
-        return suggestions_text(self, verbose=verbose)
-
-    def __repr__(self) -> str:
-        return self.text()
 
 
 def suggest(diagnosis: Diagnosis) -> Suggestions:

@@ -7,8 +7,8 @@ import pandas as pd
 from rewardkit.analysis.context import truths
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.forecast import Forecast
-from rewardkit.analysis.suggest import Suggestion, Suggestions
 from rewardkit.analysis.suggestions.measure import FIGURES, Effect
+from rewardkit.analysis.suggestions.suggestion import Suggestions
 from rewardkit.analysis.view import View
 from rewardkit.findings import counted, percent
 from rewardkit.rollouts.logs.log import numeric
@@ -69,15 +69,10 @@ def _changed(advice: Suggestions) -> str:
     best = [item for item in advice.changes if item.rank is not None]
     if best:
         improve = f"{counted(len(best), 'change')} improve{'s' * (len(best) == 1)}"
-        return f"{improve} the order of the label for certain; first: {_named(best[0])}"
+        return f"{improve} the order of the label for certain; first: {best[0].named}"
     if any(item.verdict for item in advice.changes):
         return f"none of {changes} improves the order of the label for certain"
     return f"{changes} to consider; which are right nobody knows without a label"
-
-
-def _named(item: Suggestion) -> str:
-    part = f"[{item.part}] " if item.part else ""
-    return f"{part}{item.code.replace('_', ' ')}" + (f" of {item.component!r}" if item.component else "")
 
 
 def _given(advice: Suggestions) -> str:
@@ -87,7 +82,7 @@ def _given(advice: Suggestions) -> str:
         return "-"
     effects = {effect.figure: effect for effect in usable[0].effects}
     told = [_moved(effects[name]) for name in ("label_auc", "zero_std") if name in effects]
-    return f"{_named(usable[0])}: {', '.join(told) or 'nothing that can be measured here'}"
+    return f"{usable[0].named}: {', '.join(told) or 'nothing that can be measured here'}"
 
 
 def _moved(effect: Effect) -> str:

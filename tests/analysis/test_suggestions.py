@@ -577,9 +577,9 @@ def test_a_route_says_of_which_part_each_line_is():
     parts = {item.part for item in advice.normalization}
     assert len(parts) == 2
     for part in parts:
-        assert any(line.startswith(f"Normalization: [{part}] ") for line in lines)
+        assert any(line.startswith(f"  Normalization: [{part}] ") for line in lines)
     for item in advice.changes:
-        assert any(line.startswith(f"Change: [{item.part}] {item.code}: ") for line in lines)
+        assert any(line.startswith(f"  [{item.part}] {item.code.replace('_', ' ')} of ") for line in lines)
 
 
 @pytest.mark.parametrize("what", [None, "scores", rk.Reward("r", components=[rk.Component("a", len)])])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from shlex import quote
 from typing import Any
 
 from rewardkit.analysis.rescore import moved_by, rescore
@@ -81,6 +82,17 @@ class Change:
             f'replace(reward, components=[*(item for item in reward.components if item.name != "{name}"), '
             f'*({new} for item in reward.components if item.name == "{name}")])'
         )
+
+    @property
+    def options(self) -> str:
+        """The options of `rewardkit whatif` that try it; "" where there are none."""
+        weights = [f"--weight {quote(f'{name}={weight:g}')}" for name, weight in self.weights.items()]
+        gates = [
+            f"--gate {quote(f'{name}={item.on}>={item.at_least:g}')}"
+            for name, changed in self.components.items()
+            if isinstance(item := changed.get("gate"), Gate) and item.at_least is not None
+        ]
+        return " ".join([*weights, *gates])
 
     @property
     def touched(self) -> set[str]:

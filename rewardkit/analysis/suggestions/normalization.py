@@ -35,7 +35,15 @@ TRANSFORMS: dict[str, tuple[str, Transform]] = {
 EACH = {"standardise": "standardise", "min_max": "min_max", "rank": "rank_group"}
 """Those that are tried on each component, too."""
 SCALINGS = {"group_std": "group", "batch_std": "batch", "no_std": "none"}
-FIGURES = ("changed", "sign_changes", "top_decile", "small_groups", "sample_size", "zero_std")
+FIGURES = {
+    "changed": "moved",
+    "sign_changes": "sign changes",
+    "top_decile": "top tenth of groups",
+    "small_groups": "small-spread groups",
+    "sample_size": "effective sample",
+    "zero_std": "tied groups",
+}
+"""What the figures of a normalization are called."""
 
 
 @dataclass(frozen=True)
