@@ -117,21 +117,48 @@ def task_and(**heights):
         pytest.param({"narrow": 1.0}, wide_and_narrow(), "wide", 0, id="the task holds more"),
         pytest.param({"narrow": 2.0}, wide_and_narrow(), "wide", 0, id="it declares less"),
         pytest.param({}, task_and(even=1), "task", 0, id="they hold what they declare"),
-        pytest.param({}, task_and(loud=12), "task", 0, id=".5 too much, .44 thereafter"),
-        pytest.param({}, task_and(loud=6), "task", 1, id=".47 too much, .3 thereafter"),
+        pytest.param({}, task_and(loud=12), "task", 1, id=".5 too much, none thereafter"),
+        pytest.param({}, task_and(loud=6), "task", 1, id=".47 too much, none thereafter"),
     ],
 )
 def test_weights_are_suggested_where_they_are_at_fault_and_come_much_nearer(weights, parts, primary, count):
     assert len(changes(weighed(weights, parts, primary=primary), "declared_weights")) == count
 
 
-def test_no_weight_moves_more_than_three_times():
+def test_no_weight_moves_more_than_ten_times():
     noise = np.random.default_rng(1)
-    parts = {"task": noise.random(640), "loud": 200 * noise.random(640), "calm": noise.random(640)}
+    parts = {"task": noise.random(640), "loud": 400 * noise.random(640), "calm": noise.random(640)}
     (change,) = changes(weighed({"loud": 0.02, "calm": 1.0}, parts, primary="task"), "declared_weights")
-    assert change.change.weights["loud"] == pytest.approx(0.02 / 3, rel=0.01)
+    assert change.change.weights["loud"] == pytest.approx(0.002, rel=0.01)
     assert set(change.change.weights) <= {"loud", "calm"}
     assert 0.7 < change.before["effective_weights"]["loud"]
+
+
+@pytest.mark.parametrize(
+    ("seed", "note"),
+    [
+        (89, "gate_component of 'y' is left out, as it makes worse what it answers: dominant: 62 % -> 70 %"),
+        (92, "declared_weights is left out, as it makes worse what it answers: dominant: 62 % -> 66 %"),
+    ],
+)
+def test_a_change_that_makes_worse_what_it_answers_is_a_note(seed, note):
+    draw = np.random.default_rng(seed)
+
+    def often(*shares):
+        return np.repeat(draw.random(80) < draw.choice(shares), 8)
+
+    live = often(0.3, 0.6, 1)
+    parts = {"task": np.where(live, draw.random(640) < draw.choice([0.2, 0.5]), 0.0)}
+    weights = {"task": 1.0}
+    for name in "xyz":
+        live = often(0.3, 0.6, 1)
+        noise = draw.random(640) if draw.random() < 0.5 else (draw.random(640) < 0.5) * 1.0
+        follows = draw.choice([0, 0.5, -0.5])
+        height = draw.choice([0.3, 1, 3])
+        parts[name] = np.where(live, height * np.clip(noise + follows * parts["task"], -1, 2), 0.5)
+        weights[name] = float(draw.choice([0.1, 0.3, 0.6, 0.9]))
+    advice = rk.suggest(weighed(weights, parts, primary="task"))
+    assert note in advice.notes
 
 
 def test_a_weight_is_raised_only_where_its_component_varies_often_and_the_others_pay_for_it():
@@ -493,8 +520,8 @@ SIBLINGS = {"function": ranked, "group": True, "range": None}
     [
         pytest.param({}, [], False, "", id="it is given"),
         pytest.param({}, [], True, "gates were ignored in scoring", id="gates ignored"),
-        pytest.param({}, [BEHIND], False, "'last' is behind a gate on it", id="another is behind"),
-        (SIBLINGS, [], False, "'wordy' is scored from several rows at once, and would see others"),
+        pytest.param({}, [BEHIND], False, "'last' hangs on its score", id="another is behind"),
+        pytest.param(SIBLINGS, [], False, "", id="it sees its siblings"),
     ],
 )
 def test_a_gate_is_given_or_left_out_and_said_why(attributes, more, ignored, why):
@@ -543,8 +570,7 @@ def test_changes_that_judge_missing_rows_say_how_many_and_that_the_label_does_no
     for item in judging:
         gained = int((~np.isnan(item.scores.rewards)).sum() - read.sum())
         assert f"{gained} rows more have a reward, but what 'good' says is of those" in item.why
-    (note,) = [note for note in advice.notes if note.startswith("no change measurably improves")]
-    assert "rows that were missing are judged by looser_reading, which these figures leave out" in note
+    assert any(note.startswith("no change measurably improves") for note in advice.notes)
 
 
 # the normalization table, and the page of a route

@@ -100,12 +100,11 @@ def gate_component(view: View, scores: Scores, findings: Collection[Finding]) ->
         free = name not in view.task and item.weight > 0 and item.gate is None
         if not (blamed and free and wrong.any() and right.any() and high > low):
             continue
-        moved = moved_by(view.reward, gated={name})
-        why_not = moved.why
-        if scores.run.get("ignore_gates"):
-            why_not = "gates were ignored in scoring"
-        elif behind := sorted(moved.names - {name}):
-            why_not = f"{behind[0]!r} is behind a gate on it"
+        moved = moved_by(view.reward, gated={name})  # it is run itself where it sees several rows at once
+        others = sorted(moved.names - {name})
+        why_not = why_not_run(scores.reward, moved.run) if moved.run else ""
+        why_not = f"{others[0]!r} hangs on its score" if others else why_not
+        why_not = "gates were ignored in scoring" if scores.run.get("ignore_gates") else why_not
         if why_not:
             yield f"a gate for {name!r} is left out: {why_not}"
             continue

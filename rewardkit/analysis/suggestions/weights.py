@@ -18,7 +18,7 @@ from rewardkit.scoring.scores import Scores
 __all__ = ["declared_weights"]
 
 STEPS = 40
-WIDEST = 3.0
+WIDEST = 10.0
 """How far a weight may move. Our choice: what needs more is a fault of the component, not of its weight."""
 ENOUGH_NEARER = 0.8  # what is left of the difference for other weights to be worth a line: our choice
 RAISED = 0.5
