@@ -159,7 +159,8 @@ def _outcome(before: View, after: View, found: Finding, effects: Sequence[Effect
     told = {what: [percent(value) for value in values] for what, values in moved.items()}
     said += [f"{what}: {' -> '.join(ends)}" for what, ends in told.items() if len(set(ends)) == 2]
     shown = len(set(told[found.code])) == 2  # what no percent shows is no change
-    return "; ".join(said), bool(was and now and shown and _badness(now) > _badness(was))
+    same = np.array_equal(np.isnan(before.rewards), np.isnan(after.rewards))  # else it is of other rows
+    return "; ".join(said), bool(was and now and shown and same and _badness(now) > _badness(was))
 
 
 def _badness(found: Finding) -> float:
