@@ -79,30 +79,21 @@ def wide_and_narrow():
     return {"wide": noise.integers(0, 2, 640).astype(float), "narrow": 0.2 + 0.6 * noise.random(640)}
 
 
-def test_weights_for_the_declared_influence_come_nearer_to_it():
-    diagnosis = weighed({"wide": 1.0, "narrow": 1.0}, wide_and_narrow(), primary="narrow")
+def test_weights_are_fitted_on_one_half_of_the_prompts_and_come_nearer_on_the_other():
+    diagnosis, even = weighed({}, wide_and_narrow(), primary="narrow"), {"wide": 0.5, "narrow": 0.5}
     (change,) = changes(diagnosis, "declared_weights")
     assert change.before["effective_weights"]["wide"] > 0.8
-    assert change.after["effective_weights"] == pytest.approx({"wide": 0.5, "narrow": 0.5}, abs=0.05)
-    measured = rk.diagnose(eval(change.line, {"scores": diagnosis.scores})).views[0].effective_weights
-    assert measured == pytest.approx({"wide": 0.5, "narrow": 0.5}, abs=0.05)
     assert set(change.change.weights) == {"wide"}  # the task keeps its weight
     assert "that of 'narrow' not at all" in change.why
-
-
-def test_weights_are_fitted_on_one_half_of_the_prompts_and_measured_on_the_other():
-    diagnosis = weighed({"wide": 1.0, "narrow": 1.0}, wide_and_narrow(), primary="narrow")
-    (change,) = changes(diagnosis, "declared_weights")
-    assert {effect.held_out for effect in change.effects} == {True}
-    assert {effect.prompts for effect in change.effects} == {40}
     assert "Fitted on one half of the prompts, measured on the other" in change.why
-    view = diagnosis.views[0]
-    fit, held = halves(view, diagnosis.scores)
-    on_fit = fit.under(fit.reward.reweigh(change.change.weights)).effective_weights
-    on_held = held.under(held.reward.reweigh(change.change.weights)).effective_weights
-    # so near only where it was fitted
-    assert on_fit == pytest.approx({"wide": 0.5, "narrow": 0.5}, abs=0.005)
-    assert change.after["effective_weights"] == pytest.approx(on_held, abs=1e-3)
+    assert {(effect.held_out, effect.prompts) for effect in change.effects} == {(True, 40)}
+    halved = halves(diagnosis.views[0], diagnosis.scores)
+    fit, held = (view.under(view.reward.reweigh(change.change.weights)).effective_weights for view in halved)
+    assert fit == pytest.approx(even, abs=0.005)  # so near only where it was fitted
+    assert change.after["effective_weights"] == pytest.approx(held, abs=1e-3)
+    measured = rk.diagnose(eval(change.line, {"scores": diagnosis.scores})).views[0].effective_weights
+    for found in (held, measured):
+        assert found == pytest.approx(even, abs=0.05)
 
 
 def task_and(**heights):
@@ -365,13 +356,17 @@ def test_on_other_prompts_the_top_suggestion_gives_what_was_predicted_within_the
 
 
 def test_a_reward_with_nothing_to_change_says_so():
-    varied = {"a": np.random.default_rng(0).random(400)}
-    advice = rk.suggest(given(varied))
-    assert advice.changes == ()
-    assert advice.notes == ("no fix is known here for what was found",)
-    parts = {"correct": np.tile([0.0, 1.0], 80), "never": np.zeros(160)}
-    advice = rk.suggest(given(parts))
-    assert repr(advice).startswith("No change of the reward to suggest.\n") and not advice.changes
+    rows = [{"prompt_id": str(n // 4), "completion": "x"} for n in range(80)]
+    unjudged = rk.Reward("r", components=[rk.Component("none", lambda completion: None)])
+    right_or_constant = {"correct": np.tile([0.0, 1.0], 80), "never": np.zeros(160)}
+    for diagnosis in (
+        given({"a": np.random.default_rng(0).random(400)}),
+        given(right_or_constant),
+        rk.diagnose(rk.score(unjudged, rows)),
+    ):
+        advice = rk.suggest(diagnosis)
+        assert advice.changes == () and "no fix is known here for what was found" in advice.notes
+        assert repr(advice).startswith("No change of the reward to suggest.\n")
 
 
 def test_changes_are_measured_under_the_settings_of_the_diagnosis(flawed):
@@ -434,14 +429,6 @@ def test_scores_that_can_hardly_be_measured_make_suggestions_without_a_traceback
     advice = rk.suggest(rk.diagnose(scores, training={"scale_rewards": scaling}))
     assert isinstance(repr(advice), str)
     assert advice.changes or advice.notes
-
-
-def test_where_nothing_is_judged_there_is_nothing_to_suggest_and_no_traceback():
-    rows = [{"prompt_id": str(n // 4), "completion": "x"} for n in range(80)]
-    reward = rk.Reward("r", components=[rk.Component("none", lambda completion: None)])
-    advice = rk.suggest(rk.diagnose(rk.score(reward, rows)))
-    assert advice.changes == ()
-    assert advice.notes
 
 
 # what is left out, and what is said of it
