@@ -54,10 +54,7 @@ class Diagnosis:
     @property
     def worst(self) -> str | None:
         """The highest severity found."""
-        return next(
-            (severity for severity in SEVERITIES if any(item.severity == severity for item in self.findings)),
-            None,
-        )
+        return min((item.severity for item in self.findings), key=SEVERITIES.index, default=None)
 
     @cached_property
     def components(self) -> pd.DataFrame:

@@ -72,16 +72,11 @@ class Change:
             return f"scores.reweigh({{{said}}})"
         ((name, changed),) = self.components.items()
         said = ", ".join(f"{key}={as_line(value)}" for key, value in changed.items())
-        new = f"replace(item, {said})"
+        new, it, all_of = f"replace(item, {said})", f'item.name == "{name}"', "for item in reward.components"
         if self.of_reward(reward).names == reward.names:
-            return (
-                f'replace(reward, components=[{new} if item.name == "{name}" else item '
-                "for item in reward.components])"
-            )
-        return (
-            f'replace(reward, components=[*(item for item in reward.components if item.name != "{name}"), '
-            f'*({new} for item in reward.components if item.name == "{name}")])'
-        )
+            return f"replace(reward, components=[{new} if {it} else item {all_of}])"
+        others = f'*(item {all_of} if item.name != "{name}")'
+        return f"replace(reward, components=[{others}, *({new} {all_of} if {it})])"
 
     @property
     def options(self) -> str:

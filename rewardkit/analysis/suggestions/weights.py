@@ -44,7 +44,7 @@ def declared_weights(view: View, scores: Scores, findings: Collection[Finding]) 
     if _off(view.effective_weights, target) < MOST_OFF:
         return
     if not view.reward.task_is_known:
-        yield "no other weights are offered: nothing says which component is the task; say primary=True"
+        yield "no other weights are offered: nothing says which component is the task; declare it primary"
         return
     if view.bootstrap.total < FEWEST_HALVES:
         prompts = counted(view.bootstrap.total, "prompt")
