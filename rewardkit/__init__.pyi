@@ -4,7 +4,8 @@ from rewardkit import judges, targets
 from rewardkit.analysis.compare import Comparison, compare
 from rewardkit.analysis.diagnosis import Diagnosis, diagnose
 from rewardkit.analysis.forecast import Forecast, forecast
-from rewardkit.analysis.suggest import Suggestion, Suggestions, suggest
+from rewardkit.analysis.suggest import suggest
+from rewardkit.analysis.suggestions.suggestion import Suggestion, Suggestions
 from rewardkit.analysis.variants import WhatIf, whatif
 from rewardkit.errors import (
     Cancelled,

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 
 import pytest
 from click.testing import CliRunner
@@ -235,10 +236,19 @@ def test_figures_that_are_not_finite_are_null_in_json(folder):
     assert "null" in result.stdout and record(result)["rows"] == 2
 
 
-def test_diagnose_in_words_is_the_diagnosis_and_the_suggestions(scored):
+@pytest.mark.parametrize("options", [(), ("--verbose",)])
+def test_diagnose_in_words_says_what_a_person_at_a_terminal_can_do(scored, options):
     diagnosis = rk.diagnose(rk.load_scores("flawed"))
-    text = run("diagnose", "flawed").stdout
-    assert repr(diagnosis) in text and repr(rk.suggest(diagnosis)) in text
+    text = run("diagnose", "flawed", *options).stdout
+    for record in (diagnosis, rk.suggest(diagnosis)):
+        first, *_ = record.text(verbose=bool(options)).splitlines()
+        assert first in text
+    assert not re.search(r"verbose=True|rk\.(suggest|diagnose)|scores\.\w|weights=", text)
+    assert "All: --verbose" in " ".join(text.split()) or options
+    tried = [line.split()[1:] for line in text.splitlines() if line.startswith("      rewardkit whatif ")]
+    assert bool(tried) == bool(options)
+    for arguments in tried:
+        assert run(*(item.strip("'") for item in arguments)).exit_code == 0
 
 
 BAD = [

@@ -225,6 +225,7 @@ def folder(tmp_path, monkeypatch):
     made.write_trl(tmp_path / "trl", *steps)
     pd.DataFrame(made.training_rows()).to_parquet(tmp_path / "train.parquet")
     (tmp_path / "mine.py").write_text(MINE)
+    made.write_jsonl(tmp_path / "plain.jsonl", [{"prompt": "p", "completion": "x", "n": n} for n in range(4)])
     return tmp_path
 
 
@@ -255,6 +256,8 @@ def test_diagnose_takes_a_log_alone_with_weights_and_the_options_for_reading(fol
     ("line", "said"),
     [
         ("diagnose dump --log-weight scor=1", "did you mean 'score'?"),
+        ("diagnose dump --log-weight scor=1", "--log-weight names 'scor'; "),
+        ("diagnose plain.jsonl", "['n']: name those to take with --log-weight NAME=NUMBER, or give a reward"),
         ("diagnose dump --log-weight score=high", "score='high' is not a number"),
         ("diagnose dump --on uid", "give --join too"),
         ("score mine.py dump --set data_source", "is not column=value"),

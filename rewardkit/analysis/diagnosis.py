@@ -11,17 +11,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rewardkit.analysis import rendering, slices
+from rewardkit.analysis import slices
 from rewardkit.analysis.arguments import check_label, check_seed, names_of
 from rewardkit.analysis.findings import RULES, THRESHOLDS
 from rewardkit.analysis.findings.log import not_finite, of_log, only_finite
 from rewardkit.analysis.findings.rule import findings_of
+from rewardkit.analysis.rendering import diagnosis_page
 from rewardkit.analysis.statistics.bootstrap import Bootstrap
 from rewardkit.analysis.statistics.dead_share import DeadShare, dead_share
 from rewardkit.analysis.tables import component_row, highest, over_steps, signal_of
 from rewardkit.analysis.view import View, make_view
 from rewardkit.errors import Cancelled, InputError, did_you_mean, preview
-from rewardkit.findings import SEVERITIES, Finding
+from rewardkit.findings import SEVERITIES, Finding, counted
+from rewardkit.html.pages import Page
 from rewardkit.rewards.plan import Part
 from rewardkit.rewards.training import Training
 from rewardkit.rollouts.values import column_values
@@ -52,10 +54,7 @@ class Diagnosis:
     @property
     def worst(self) -> str | None:
         """The highest severity found."""
-        return next(
-            (severity for severity in SEVERITIES if any(item.severity == severity for item in self.findings)),
-            None,
-        )
+        return min((item.severity for item in self.findings), key=SEVERITIES.index, default=None)
 
     @cached_property
     def components(self) -> pd.DataFrame:
@@ -146,11 +145,17 @@ class Diagnosis:
         }
 
     def _repr_html_(self) -> str:
-        return rendering.page(self)
+        return self.page().html
 
     def text(self, *, verbose: bool = False) -> str:
         """A verdict and the three findings that matter most; `verbose`: all of them."""
-        return rendering.diagnosis_text(self, verbose=verbose)
+        return self.page(verbose=verbose).text
+
+    def page(self, *, verbose: bool = False, path: str = "") -> Page:
+        """What was found, as a page; for a terminal `path` names the scores."""
+        on = f"{counted(len(self.scores), 'rollout')}, {self.training}."
+        name, found = self.scores.reward.name, self.findings
+        return diagnosis_page(name, on, found, self.views, verbose=verbose, path=path)
 
     def __repr__(self) -> str:
         return self.text()

@@ -3,47 +3,63 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections import Counter
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 from rewardkit.analysis.view import View
 from rewardkit.findings import SEVERITIES, SEVERITY_MARKS, Finding, counted, percent
 from rewardkit.html.excerpts import one_line
-from rewardkit.html.markup import card, escaped, folded, listed, table
+from rewardkit.html.pages import LONGEST, Page, Table
 
-if TYPE_CHECKING:
-    from rewardkit.analysis.diagnosis import Diagnosis
-
-__all__ = ["diagnosis_text", "named", "page", "wrapped"]
+__all__ = ["diagnosis_page", "named"]
 
 FULL = 3
 """Findings that are told in full; the others are named."""
 SHOWN = 12
-"""Findings of a page; the others are counted."""
-LONGEST = 800
-"""Characters of a sentence, which may quote what a completion made a component say."""
+"""Findings of a table; the others are counted."""
 OPEN = 8
 """Components up to which their table is open."""
-WIDTH, INDENT = 110, 7 * " "  # of a line in a terminal, and below the mark of a severity
 READY = {"high": "not ready", "warn": "usable", "info": "fine", None: "fine"}
 COUNTED = {"high": "grave finding", "warn": "warning", "info": "note"}
+NEXT = "Next: rk.suggest(diagnosis) says what to change, rk.forecast(scores) what this reward selects for."
 
 
-def wrapped(text: str, indent: str = INDENT) -> str:
-    """A paragraph for a terminal, its further lines indented."""
-    return textwrap.fill(one_line(text, LONGEST), WIDTH, subsequent_indent=indent)
+def named(codes: Iterable[str]) -> str:
+    """Codes and how often each."""
+    return ", ".join(code if count == 1 else f"{code} ({count})" for code, count in Counter(codes).items())
 
 
-def _verdict(diagnosis: Diagnosis) -> str:
-    """Whether the reward is ready, what was found, and on what."""
-    counts = Counter(item.severity for item in diagnosis.findings)
-    found = ", ".join(counted(counts[name], COUNTED[name]) for name in SEVERITIES if counts[name])
-    ready = READY[diagnosis.worst]
-    if ready == "fine" and any(item.code == "not_enough" for item in diagnosis.findings):
-        ready = "cannot be judged yet"
-    return f"{one_line(diagnosis.scores.reward.name)}: {ready}. {found or 'Nothing found'}."
+def diagnosis_page(
+    name: str, on: str, findings: Sequence[Finding], views: Sequence[View], *, verbose: bool, path: str
+) -> Page:
+    """The verdict on a reward, `on` what it was found, and the findings that matter most, or all.
+
+    The HTML folds the other findings and has a table of the components of each view. `path` names the scores
+    on the page of a command line.
+    """
+    counts = Counter(item.severity for item in findings)
+    found = ", ".join(counted(counts[level], COUNTED[level]) for level in SEVERITIES if counts[level])
+    ready = READY[next((level for level in SEVERITIES if counts[level]), None)]
+    weighty = [item for item in findings if item.severity != "info"]
+    notes = [item for item in findings if item.severity == "info"]
+    shown = list(findings) if verbose else weighty[:FULL]
+    few = [item for item in findings if item.code == "not_enough"]
+    if ready == "fine" and few:
+        ready, shown = "cannot be judged yet", shown or few
+    told = [f"{SEVERITY_MARKS[item.severity]} {item.code}: {item.sentence}" for item in shown]
+    left = named(item.code for item in findings if item not in shown)
+    more = weighty[FULL:]
+    return Page(
+        f"{one_line(name)}: {ready}. {found or 'Nothing found'}.",
+        [" ".join([on, *map(_signal, views[:FULL])]), *told],
+        more=[
+            _findings(counted(len(more), "more warning"), more),
+            _findings(counted(len(notes), "note"), notes),
+            *map(_components, views),
+            NEXT,
+        ],
+        foot=left and f"Also: {left}. All: {'--verbose' if path else 'diagnosis.text(verbose=True)'}.",
+    )
 
 
 def _signal(view: View) -> str:
@@ -55,67 +71,22 @@ def _signal(view: View) -> str:
     return f"{where}{percent(live)} of {counted(view.several, 'group')} {have} a signal."
 
 
-def named(codes: Sequence[str]) -> str:
-    """Codes and how often each."""
-    return ", ".join(code if count == 1 else f"{code} ({count})" for code, count in Counter(codes).items())
-
-
-def diagnosis_text(diagnosis: Diagnosis, *, verbose: bool) -> str:
-    """The verdict and the findings that matter most, or all."""
-    views, rows = diagnosis.views, f"{counted(len(diagnosis.scores), 'rollout')}, {diagnosis.training}."
-    lines = [_verdict(diagnosis), wrapped(" ".join([rows, *map(_signal, views[:FULL])]), "")]
-    alarms = [item for item in diagnosis.findings if item.severity != "info"]
-    shown = diagnosis.findings if verbose else alarms[:FULL]
-    lines += [wrapped(f"{SEVERITY_MARKS[item.severity]} {item.code}: {item.sentence}") for item in shown]
-    left = [item for item in diagnosis.findings if item not in shown]
-    if left:
-        lines += [wrapped(f"Also: {named([item.code for item in left])}. All: diagnosis.text(verbose=True).")]
-    return "\n".join(lines)
-
-
-def page(diagnosis: Diagnosis) -> str:
-    """What was found, how many groups have a signal, and, folded, what is only information and components.
-
-    It has no colours of its own, so that it reads on a light and on a dark page.
-    """
-    weighty = [item for item in diagnosis.findings if item.severity != "info"]
-    minor = [item for item in diagnosis.findings if item.severity == "info"]
-    more = weighty[FULL:]
-    said = f"{counted(len(diagnosis.scores), 'rollout')}, {diagnosis.training}"
-    parts = [
-        *(f"<p>{escaped(_signal(view))}</p>" for view in diagnosis.views),
-        _findings(weighty[:FULL]),
-        folded(counted(len(more), "more warning"), _findings(more)) if more else "",
-        folded(counted(len(minor), "note"), _list(minor)) if minor else "",
-        *(_components(view) for view in diagnosis.views),
-        "<p><code>rk.suggest(diagnosis)</code> says what to change, "
-        "<code>rk.forecast(scores)</code> what this reward selects for.</p>",
-    ]
-    return card(f"Diagnosis of {_verdict(diagnosis)}", "".join(parts), said=said)
-
-
-def _findings(findings: Sequence[Finding]) -> str:
+def _findings(caption: str, findings: Sequence[Finding]) -> Table:
     rows = [(SEVERITY_MARKS[item.severity], item.code, item.sentence) for item in findings]
     header = ("severity", "finding", "what it does, and what to do")
-    return table(header, rows, limit=LONGEST, most=SHOWN) if rows else ""
+    return Table(caption, header, rows, most=SHOWN, limit=LONGEST)
 
 
-def _list(findings: Sequence[Finding]) -> str:
-    lines = (f"{escaped(item.code)}: {escaped(item.sentence, limit=LONGEST)}" for item in findings[:SHOWN])
-    left = len(findings) - SHOWN
-    return listed(lines) + (f"<p>and {left} more</p>" if left > 0 else "")
-
-
-def _components(view: View) -> str:
+def _components(view: View) -> Table:
     """Declared weight beside what each component holds of the squared advantage, and turns of its signs."""
-    held, turns = view.effective_weights, view.sign_influence
+    held = view.effective_weights
     rows = [
         (
             name,
             f"{view.components[name].weight:g}",
             percent(view.declared_weights[name]),
             percent(held.get(name, math.nan)),
-            percent(turns[name]),
+            percent(view.sign_influence[name]),
         )
         for name in view.names
     ]
@@ -127,5 +98,5 @@ def _components(view: View) -> str:
         "signs that change without it",
     )
     what = f"Components of {view.part}" if view.part else "Components"
-    body = table(header, rows, numeric=header[1:])
-    return folded(f"{what}: weights declared and effective", body, is_open=len(rows) <= OPEN)
+    caption = f"{what}: weights declared and effective"
+    return Table(caption, header, rows, header[1:], len(rows) <= OPEN, most=len(rows))

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.findings import RULES as FINDINGS
 from rewardkit.analysis.statistics.signal import moved
-from rewardkit.analysis.suggestions import RULES, pages
-from rewardkit.analysis.suggestions.change import Change, applied, part_scores
+from rewardkit.analysis.suggestions import RULES
+from rewardkit.analysis.suggestions.change import Change, part_scores
 from rewardkit.analysis.suggestions.measure import (
     Effect,
     certain,
@@ -22,129 +21,19 @@ from rewardkit.analysis.suggestions.measure import (
     share_in_tied_groups,
     view_of,
 )
-from rewardkit.analysis.suggestions.normalization import FIGURES, Normalization, normalizations
-from rewardkit.analysis.suggestions.pages import suggestions_text
+from rewardkit.analysis.suggestions.normalization import Normalization, normalizations
 from rewardkit.analysis.suggestions.proposal import Proposal
+from rewardkit.analysis.suggestions.suggestion import Suggestion, Suggestions
 from rewardkit.analysis.view import View
 from rewardkit.errors import InputError, preview
-from rewardkit.findings import Finding, percent
+from rewardkit.findings import Finding, counted, percent
 from rewardkit.rewards.plan import Part
-from rewardkit.rewards.reward import Reward
 from rewardkit.scoring.scores import Scores
 
-__all__ = ["Suggestion", "Suggestions", "suggest"]
+__all__ = ["suggest"]
 
-Changed = TypeVar("Changed", Reward, Scores)
-
-NOT_KNOWN = "not known to be right"
-TOLD = (
-    "code",
-    "component",
-    "part",
-    "line",
-    "why",
-    "before",
-    "after",
-    "rank",
-    "verdict",
-    "answers",
-    "outcome",
-)
 MOVED = 1e-6  # share of the advantage; less is rounding
 TIED_BY_IT = 0.1  # share of the groups: our choice
-
-
-@dataclass(frozen=True, eq=False)
-class Suggestion:
-    """A change of the reward: code that makes it, and what it measures `before` and `after` here.
-
-    `line` stands for itself where it begins with ``replace(`` (`dataclasses.replace`), ``scores.`` or
-    ``reward.``; a component goes to the end of the reward's. In it `reward` is, for a route, the one of
-    `part`. `effects` are the figures with their intervals and their paired difference. With a trusted label
-    `verdict` says whether the change "improves" or "harms" the order of siblings with different labels for
-    certain (by three standard errors, as well as by its interval), or is "unclear", and `rank` numbers those
-    that improve it from 1; without one both are empty. `answers` is the code of the worst finding that it
-    answers, `outcome` what becomes of that. `examples` are rows to read where another way to read or compare
-    the answer moves their score. `scores` are those with the change made (of its part only, for a
-    route), to diagnose or compare.
-    """
-
-    code: str
-    component: str | None
-    line: str
-    why: str
-    before: Mapping[str, Any]
-    after: Mapping[str, Any]
-    part: str = ""
-    scores: Scores | None = field(default=None, repr=False)
-    effects: tuple[Effect, ...] = ()
-    examples: tuple[Mapping[str, Any], ...] = ()
-    rank: int | None = None
-    verdict: str = ""
-    answers: str = ""
-    outcome: str = ""
-    change: Change = field(default_factory=Change, repr=False)
-
-    def apply(self, to: Changed) -> Changed:
-        """The Reward, or Scores, with the change made: scored anew, the one gives the other.
-
-        In a route the reward of `part` is changed. InputError: neither of them, or one without what is
-        changed. RewardError: Scores of a reward that was read from a record, where something has to be run.
-        """
-        made: Changed = applied(self.change, to, self.part)
-        return made
-
-    def record(self) -> dict[str, Any]:
-        """The suggestion as plain data."""
-        return {
-            **{name: getattr(self, name) for name in TOLD},
-            "effects": [effect.record() for effect in self.effects],
-            "examples": [dict(example) for example in self.examples],
-        }
-
-    def _repr_html_(self) -> str:
-        return pages.suggestion_page(self)
-
-
-@dataclass(frozen=True, eq=False)
-class Suggestions:
-    """`changes` of the reward, the `normalization` table, and `notes` on what was left out or does not help.
-
-    With a trusted label the changes that make the reward order siblings more like it come first, those that
-    make it worse last. Without one they are unranked: nothing here knows which completions are better.
-    """
-
-    changes: tuple[Suggestion, ...]
-    normalization: tuple[Normalization, ...]
-    notes: tuple[str, ...] = ()
-
-    @property
-    def table(self) -> pd.DataFrame:
-        """The normalization table, one row a way."""
-        return pd.DataFrame([row.record() for row in self.normalization])
-
-    def record(self) -> list[dict[str, Any]]:
-        """All as plain data: changes, then normalizations as changes from the first row, "as_is"."""
-        changes = [{"kind": "change", **item.record()} for item in self.changes]
-        base: dict[str, dict[str, float]] = {}
-        for row in self.normalization:
-            measured = {name: getattr(row, name) for name in FIGURES}
-            if row.code == "as_is":
-                base[row.part] = measured
-                continue
-            told = {"code": row.code, "part": row.part, "line": row.line, "why": row.effect}
-            changes.append({"kind": "normalization", **told, "before": base[row.part], "after": measured})
-        return changes
-
-    def _repr_html_(self) -> str:
-        return pages.advice_page(self)
-
-    def text(self, *, verbose: bool = False) -> str:
-        """The first change with what it does, and the names of the others; `verbose`: all of them."""
-        return suggestions_text(self, verbose=verbose)
-
-    def __repr__(self) -> str:
-        return self.text()
 
 
 def suggest(diagnosis: Diagnosis) -> Suggestions:
@@ -152,10 +41,11 @@ def suggest(diagnosis: Diagnosis) -> Suggestions:
 
     All under the settings of the diagnosis. With its trusted label the changes are ranked by the paired
     difference of the within-group AUC of the reward for the label, whose interval holds for all of them
-    together; without one they are not. What was found inconclusively is answered by none. What is fitted is
-    fitted on one half of the prompts and measured on the other. Only other extractors and verifiers and a
-    softer length are run; where the reward cannot be, `notes` says so. A part of a route gets suggestions of
-    its own. InputError: no diagnosis.
+    together; without one they are not. What was found inconclusively is answered by none, and a change that
+    makes worse what it answers is a note. What is fitted is fitted on one half of the prompts and measured on
+    the other. Only other extractors and verifiers, a softer length and gates on what sees several rows are
+    run; where the reward cannot be, `notes` says so. A part of a route gets suggestions of its own.
+    InputError: no diagnosis.
 
     >>> import rewardkit as rk
     >>> reward = rk.load_reward("gallery:arithmetic")
@@ -172,26 +62,32 @@ def suggest(diagnosis: Diagnosis) -> Suggestions:
     notes: list[str] = []
     for view in diagnosis.views:
         scores = part_scores(diagnosis.scores, Part(view.part, view.reward, view.rows))
-        told = [item for item in diagnosis.findings if item.part == view.part]
-        sure = [item for item in told if not item.evidence.get("inconclusive")]
-        proposed = [item for rule in RULES for item in rule(view, scores, sure)]
-        left_out = [item for item in proposed if isinstance(item, str)]
-        found = [item for item in proposed if isinstance(item, Proposal)]
-        useless = [item for item in found if not _moves(view, item)]
-        kept = [item for item in found if item not in useless]
-        measured, rows = [_measured(view, item, len(kept), sure) for item in kept], normalizations(view)
-        changes += _ranked(measured, sure)
-        notes += [
-            f"[{view.part}] " * bool(view.part) + note
-            for note in (
-                *left_out,
-                *_without_effect(view, useless),
-                *_unanswered(told),
-                *(_by_setting(sure, rows) or _no_help(view, measured)),
-            )
-        ]
+        found = [item for item in diagnosis.findings if item.part == view.part]
+        ranked, said = _changes(view, scores, found)
+        rows = normalizations(view)
+        said += list(_by_setting(found, rows)) or _no_help(view, ranked)
+        changes += ranked
+        notes += [f"[{view.part}] {note}" if view.part else note for note in said]
         table += rows
     return Suggestions(tuple(changes), tuple(table), tuple(notes))
+
+
+def _changes(view: View, scores: Scores, found: Sequence[Finding]) -> tuple[list[Suggestion], list[str]]:
+    """The changes that answer what was found in one reward, ranked; and why others are left out."""
+    sure = [item for item in found if not item.evidence.get("inconclusive")]
+    proposed = [item for rule in RULES for item in rule(view, scores, sure)]
+    notes = [item for item in proposed if isinstance(item, str)]
+    proposals = [item for item in proposed if isinstance(item, Proposal)]
+    kept = [item for item in proposals if _moves(view, item)]
+    measured = [_measured(view, item, len(kept), sure) for item in kept]
+    if still := ", ".join(f"{item.code} of {item.component!r}" for item in proposals if item not in kept):
+        what = "" if view.additive else f", as the reward is a {view.reward.aggregation}"
+        notes.append(f"left out, as no advantage changes{what}: {still}")
+    notes += [item for item in measured if isinstance(item, str)]
+    unsure = dict.fromkeys(item.code for item in found if item.suggestions and item not in sure)
+    if unsure:
+        notes.append(f"not answered, as the rollouts are too few to be sure: {', '.join(unsure)}")
+    return _ranked([item for item in measured if isinstance(item, Suggestion)], sure), notes
 
 
 def _moves(view: View, item: Proposal) -> bool:
@@ -201,19 +97,19 @@ def _moves(view: View, item: Proposal) -> bool:
     return not same or moved(view.advantages, after) >= MOVED
 
 
-def _without_effect(view: View, useless: list[Proposal]) -> list[str]:
-    """That changes were left out which change no advantage."""
-    what = "" if view.additive else f", as the reward is a {view.reward.aggregation}"
-    names = ", ".join(f"{item.code} of {item.component!r}" for item in useless)
-    return [f"left out, as no advantage changes{what}: {names}"] if useless else []
-
-
-def _measured(view: View, proposal: Proposal, tests: int, findings: list[Finding]) -> Suggestion:
-    """The suggestion that a proposal becomes, compared with so many others."""
+def _measured(view: View, proposal: Proposal, tests: int, findings: Sequence[Finding]) -> Suggestion | str:
+    """The suggestion that a proposal becomes, compared with so many others; or why it is none."""
     before, after = proposal.views or (view, view_of(proposal.changed, view))
     found = effects(before, after, tests=tests, held_out=proposal.views is not None)
-    more, why = dict(proposal.after), proposal.why
-    more["advantage_moved"] = moved(before.advantages, after.advantages)
+    answered = next((item for item in findings if _answers(proposal, item)), None)
+    outcome, worse = _outcome(before, after, answered, found) if answered else ("", False)
+    if answered and worse:
+        of = f" of {proposal.component!r}" if proposal.component else ""
+        return f"{proposal.code}{of} is left out, as it makes worse what it answers: {outcome}"
+    more, why = (
+        {**proposal.after, "advantage_moved": moved(before.advantages, after.advantages)},
+        proposal.why,
+    )
     share = share_in_tied_groups(before, after)
     if share > 0:
         more["added_advantage_in_tied_groups"] = share
@@ -223,8 +119,7 @@ def _measured(view: View, proposal: Proposal, tests: int, findings: list[Finding
         verdict, said = _judged(before, after, proposal.change, by_label, tests)
         why += f". {said}{_judged_now(before, after)}"
     elif share > 0:
-        why += f". It creates spread ({percent(share)} in tied groups), {NOT_KNOWN}"
-    answered = _answered(proposal, findings)
+        why += f". It creates spread ({percent(share)} in tied groups), not known to be right"
     line = proposal.change.line(proposal.scores.reward)
     return Suggestion(
         proposal.code,
@@ -239,23 +134,18 @@ def _measured(view: View, proposal: Proposal, tests: int, findings: list[Finding
         proposal.examples,
         verdict=verdict,
         answers=answered.code if answered else "",
-        outcome=_outcome(before, after, answered, found) if answered else "",
+        outcome=outcome,
         change=proposal.change,
     )
 
 
-def _answered(item: Proposal, findings: list[Finding]) -> Finding | None:
-    """The worst finding that a proposal answers."""
-    return next((found for found in findings if _answers(item.code, item.component, found)), None)
+def _answers(item: Proposal, found: Finding) -> bool:
+    about = item.component is None or found.component in (None, item.component)
+    return item.code in found.suggestions and (about or item.code == "pay_component")
 
 
-def _answers(code: str, component: str | None, found: Finding) -> bool:
-    about = component is None or found.component in (None, component) or code == "pay_component"
-    return code in found.suggestions and about
-
-
-def _outcome(before: View, after: View, found: Finding, effects: Sequence[Effect]) -> str:
-    """What becomes of a finding, and of the groups without a signal, where these change."""
+def _outcome(before: View, after: View, found: Finding, effects: Sequence[Effect]) -> tuple[str, bool]:
+    """What becomes of a finding, and of the groups without a signal; and whether that finding gets worse."""
     rule = next(rule for rule in FINDINGS if found.code in rule.codes)
     key = (found.code, found.component)
     was, now = (
@@ -268,20 +158,29 @@ def _outcome(before: View, after: View, found: Finding, effects: Sequence[Effect
         moved["groups without a signal"] = [effects[0].before, effects[0].after]
     told = {what: [percent(value) for value in values] for what, values in moved.items()}
     said += [f"{what}: {' -> '.join(ends)}" for what, ends in told.items() if len(set(ends)) == 2]
-    return "; ".join(said)
+    shown = len(set(told[found.code])) == 2  # what no percent shows is no change
+    same = np.array_equal(np.isnan(before.rewards), np.isnan(after.rewards))  # else it is of other rows
+    return "; ".join(said), bool(was and now and shown and same and _badness(now) > _badness(was))
+
+
+def _badness(found: Finding) -> float:
+    """How far a finding is on the wrong side, by what is measured for it."""
+    value = found.evidence.get("value", np.nan)
+    if found.code == "length_bias":
+        return float(abs(value - 0.5))
+    return float(-value if found.code == "starved" else value)
 
 
 def _judged_now(before: View, after: View) -> str:
     """A word on the rows that a change judges and that were missing, of which the label says nothing here."""
     more = int((np.isnan(before.rewards) & ~np.isnan(after.rewards)).sum())
-    if not more:
-        return ""
-    rows = f"{more} row{'s' if more > 1 else ''} more {'have' if more > 1 else 'has'} a reward"
-    return f"; {rows}, but what {before.context.label_name!r} says is of those that have one before and after"
+    name, have = before.context.label_name, "has" if more == 1 else "have"
+    rows = f"{counted(more, 'row')} more {have} a reward, but what {name!r} says is of those that had one"
+    return f"; {rows}" if more else ""
 
 
 def _judged(
-    before: View, after: View, change: Change, by_label: Mapping[str, Effect], tests: int
+    before: View, after: View, change: Change, by_label: dict[str, Effect], tests: int
 ) -> tuple[str, str]:
     """Whether a change improves or harms the order of siblings with different labels, and the words for it.
 
@@ -290,104 +189,68 @@ def _judged(
     put first is right less often, which is what the forecast of a policy begins with.
     """
     effect, first = by_label["label_auc"], by_label["label_best"]
-    name, told = before.context.label_name, effect.moved
+    name, told = before.context.label_name, f"by {effect.moved} of the pairs"
     if effect.difference == 0 and effect.interval == (0, 0):
         return "unclear", f"It orders siblings of which {name!r} differs as before"
     if not certain(effect.difference, effect.interval, tests):
-        return (
-            "unclear",
-            f"Whether it orders siblings more like {name!r} is not clear: by {told} of the pairs",
-        )
+        return "unclear", f"Whether it orders siblings more like {name!r} is not clear: {told}"
     if effect.difference < 0:
-        return (
-            "harms",
-            f"It orders siblings less like {name!r}, by {told} of the pairs: it makes the reward worse",
-        )
+        return "harms", f"It orders siblings less like {name!r}, {told}: it makes the reward worse"
+    better = f"It orders siblings more like {name!r}, {told}"
     new = [item.name for item in change.added]
     new += [key for key in change.weights if before.components[key].weight == 0]
     if new:
-        share, interval = order_of(after, new, tests)
-        if not (interval[0] > 0.5 and certain(share - 0.5, (interval[0] - 0.5, interval[1] - 0.5), tests)):
+        share, (low, high) = order_of(after, new, tests)
+        if not (low > 0.5 and certain(share - 0.5, (low - 0.5, high - 0.5), tests)):
             return "unclear", (
-                f"It orders siblings more like {name!r}, by {told} of the pairs, but what it adds does so in "
-                f"{percent(share)} of them, no more than noise would"
+                f"{better}, but what it adds does so in {percent(share)} of them, no more than noise would"
             )
     if first.difference < 0 and certain(first.difference, first.interval, tests):
-        return "unclear", (
-            f"It orders siblings more like {name!r}, by {told} of the pairs, but the one that it puts first "
-            f"has it less often, by {first.moved}"
-        )
-    return "improves", f"It orders siblings more like {name!r}, by {told} of the pairs"
+        return "unclear", f"{better}, but the one that it puts first has it less often, by {first.moved}"
+    return "improves", better
 
 
-def _figures(found: tuple[Effect, ...], when: str) -> dict[str, Any]:
+def _figures(found: Sequence[Effect], when: str) -> dict[str, Any]:
     """The figures before or after by name, the effective weights by component."""
     plain = {item.figure: getattr(item, when) for item in found if item.component is None}
     weights = {item.component: round(getattr(item, when), 3) for item in found if item.component is not None}
     return {**plain, **({"effective_weights": weights} if weights else {})}
 
 
-def _ranked(found: list[Suggestion], findings: list[Finding]) -> list[Suggestion]:
+def _ranked(found: list[Suggestion], findings: Sequence[Finding]) -> list[Suggestion]:
     """What certainly improves the order of the label first, numbered; what certainly harms it last.
 
     What is unclear stands between them, as an estimate that may be noise ranks nothing: what answers the
     worst finding first, and behind them what leaves `TIED_BY_IT` more of the groups without a signal.
     """
-    place = {code: at for at, code in reversed([*enumerate(item.code for item in findings)])}
+    codes = [item.code for item in findings]
 
-    def gain(item: Suggestion) -> float:
-        return next(effect.difference for effect in item.effects if effect.figure == "label_auc")
+    def place(item: Suggestion) -> tuple[float, ...]:
+        gain = next((effect.difference for effect in item.effects if effect.figure == "label_auc"), 0.0)
+        if item.verdict in ("improves", "harms"):
+            return (0 if item.verdict == "improves" else 2, -gain)
+        answered = codes.index(item.answers) if item.answers else len(codes)
+        return (1, item.effects[0].difference > TIED_BY_IT, answered)
 
-    better = sorted((item for item in found if item.verdict == "improves"), key=gain, reverse=True)
-    worse = sorted((item for item in found if item.verdict == "harms"), key=gain, reverse=True)
-    others = [item for item in found if item.verdict not in ("improves", "harms")]
-    others.sort(key=lambda item: place.get(item.answers, len(place)))
-    others.sort(key=lambda item: item.effects[0].difference > TIED_BY_IT)
-    return [*(replace(item, rank=at) for at, item in enumerate(better, 1)), *others, *worse]
-
-
-def _unanswered(told: list[Finding]) -> list[str]:
-    """The findings that a change would answer, were they certain."""
-    codes = [item.code for item in told if item.evidence.get("inconclusive") and item.suggestions]
-    if not codes:
-        return []
-    return [f"not answered, as the rollouts are too few to be sure: {', '.join(dict.fromkeys(codes))}"]
+    ranked = sorted(found, key=place)
+    better = sum(item.verdict == "improves" for item in ranked)
+    return [*(replace(item, rank=at) for at, item in enumerate(ranked[:better], 1)), *ranked[better:]]
 
 
-def _by_setting(findings: list[Finding], rows: list[Normalization]) -> list[str]:
+def _by_setting(found: Sequence[Finding], rows: Sequence[Normalization]) -> Iterator[str]:
     """The findings that a normalization answers, and what it would do."""
     works = {row.code: row for row in rows if row.works}
-    answered = [(item.code, works[code]) for item in findings for code in item.suggestions if code in works]
-    return [
-        f"{code} is answered by: {row.what} ({row.line or 'no setting'}), which {row.effect}"
-        for code, row in answered
-    ]
+    for item in found:
+        for row in (works[code] for code in item.suggestions if code in works):
+            if not item.evidence.get("inconclusive"):
+                line = row.line or "no setting"
+                yield f"{item.code} is answered by: {row.what} ({line}), which {row.effect}"
 
 
-def _no_help(view: View, found: list[Suggestion]) -> list[str]:
+def _no_help(view: View, changes: Sequence[Suggestion]) -> list[str]:
     """That nothing helps, where that is so."""
-    if not found:
+    if not changes:
         return ["no fix is known here for what was found"]
-    name = view.context.label_name
-    if view.context.label is not None and not any(item.verdict == "improves" for item in found):
-        note = f"no change measurably improves agreement with {name!r}"
-        if judging := [
-            item.code
-            for item in found
-            if any(e.figure == "missing" and e.difference < 0 for e in item.effects)
-        ]:
-            codes = ", ".join(dict.fromkeys(judging))
-            note += f"; rows that were missing are judged by {codes}, which these figures leave out"
-        return [note]
-    if view.context.label is None and all(not _any_difference(item) for item in found):
-        return ["no change measurably gives groups a signal or moves an effective weight"]
-    return []
-
-
-def _any_difference(item: Suggestion) -> bool:
-    """Whether a change gives groups a signal, or moves an effective weight, for certain."""
-    return any(
-        (effect.figure == "zero_std" and effect.interval[1] < 0)
-        or (effect.figure == "effective_weight" and (effect.interval[0] > 1e-9 or effect.interval[1] < -1e-9))
-        for effect in item.effects
-    )
+    if view.context.label is None or any(item.verdict == "improves" for item in changes):
+        return []
+    return [f"no change measurably improves agreement with {view.context.label_name!r}"]

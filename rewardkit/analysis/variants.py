@@ -11,6 +11,7 @@ from rewardkit.analysis.arguments import check_label, check_seed
 from rewardkit.analysis.diagnosis import Diagnosis, diagnose
 from rewardkit.analysis.rescore import behind, moved_by, rescore
 from rewardkit.errors import InputError, RewardError, did_you_mean, preview
+from rewardkit.findings import counted
 from rewardkit.html.pages import Page
 from rewardkit.primitives.gates import Gate
 from rewardkit.rollouts.values import column_values
@@ -41,39 +42,33 @@ class WhatIf:
         }
 
     def _repr_html_(self) -> str:
-        head = self._head() or ["same findings as before"]
         title = "What must be scored first" if self.to_score else "New and gone findings"
-        return Page(title, head).html + self.diagnosis._repr_html_()
+        return Page(title, self._head() or ["same findings as before"]).html + self.diagnosis._repr_html_()
 
     def __repr__(self) -> str:
         return "\n".join([*self._head(), repr(self.diagnosis)])
 
     def _head(self) -> list[str]:
-        """What must be scored first, or else what is new or gone."""
+        """What must be scored first, or else the findings that are new, and those that are gone."""
         lines = [
-            f"{count} row{'s' if count > 1 else ''} must be scored for {name!r} first, whose gate is "
-            "open now: give run=True"
+            f"{counted(count, 'row')} must be scored for {name!r} first, whose gate is open now: "
+            "give run=True"
             for name, count in self.to_score.items()
         ]
         if lines:
-            lines.append(
+            what = (
                 "What is new or gone cannot be said before; this is the diagnosis with their rewards missing:"
             )
-            return lines
-        return self._news()
-
-    def _news(self) -> list[str]:
-        """The findings that are new, and those that are gone."""
-        told = {(item.code, item.component, item.part) for item in self.before.findings}
-        now = {(item.code, item.component, item.part) for item in self.diagnosis.findings}
+            return [*lines, what]
+        sides = (("new", self.diagnosis, self.before), ("gone", self.before, self.diagnosis))
+        keys = {
+            what: {(item.code, item.component, item.part) for item in of.findings} for what, _, of in sides
+        }
         return [
             f"{what}: {item.severity} {item.code}: {item.sentence}"
-            for what, findings, others in (
-                ("new", self.diagnosis.findings, told),
-                ("gone", self.before.findings, now),
-            )
-            for item in findings
-            if (item.code, item.component, item.part) not in others
+            for what, diagnosis, _ in sides
+            for item in diagnosis.findings
+            if (item.code, item.component, item.part) not in keys[what]
         ]
 
 
@@ -177,8 +172,8 @@ def _check_column(scores: Scores, gate: Gate | None) -> None:
         raise RewardError(f"a gate is on {gate.on!r}, which these scores do not have")
     known = [value for value in column_values(scores.table[column]) if value is not None]
     texts = [value for value in known if not isinstance(value, int | float)]
-    limits = gate.at_least is not None or gate.at_most is not None
-    if texts and (limits or (isinstance(gate.equals, int | float) and len(texts) == len(known))):
+    equals_number = isinstance(gate.equals, int | float) and len(texts) == len(known)
+    if texts and (gate.at_least is not None or gate.at_most is not None or equals_number):
         raise RewardError(
             f"{gate!r} compares {gate.on!r} with a number, and it holds {preview(texts[0])}; give a column "
             "of numbers, or equals= a value that it has"

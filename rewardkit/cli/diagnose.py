@@ -59,7 +59,8 @@ def diagnose_command(
     read = scored_or_logged(scores, reading, log_weights)
     diagnosis = rk.diagnose(read.scores, training=training, label=label, by=by or None, seed=seed)
     advice = rk.suggest(diagnosis)
-    text = f"{diagnosis.text(verbose=verbose)}\n\n{advice.text(verbose=verbose)}"
+    pages = (item.page(verbose=verbose, path=scores) for item in (diagnosis, advice))
+    text = "\n\n".join(page.text for page in pages)
     told = {"suggestions": advice.record(), "notes": list(advice.notes)}
     emit({**diagnosis.record(), **told, **read.about}, f"{read.head}{text}", as_json)
     met = fail_on and diagnosis.worst and SEVERITIES.index(diagnosis.worst) <= SEVERITIES.index(fail_on)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -40,8 +41,16 @@ def scored_or_logged(path: str, reading: Mapping[str, Any], log_weights: Mapping
             )
         return Read(rk.load_scores(path))
     log = rk.load_rollouts(path, **reading)
-    scores = rk.score(rk.recorded(log, dict(log_weights)), log)
+    try:
+        reward = rk.recorded(log, dict(log_weights))
+    except rk.RewardError as error:  # which says how it is done in Python
+        raise rk.RewardError(re.sub(r"weights=({\.{3}})?", _log_weight, str(error))) from None
+    scores = rk.score(reward, log)
     return Read(scores, {"rollouts": log.summary()}, f"{log}\n\n")
+
+
+def _log_weight(found: re.Match[str]) -> str:
+    return "--log-weight NAME=NUMBER" if found[1] else "--log-weight"
 
 
 def scores_of(path: str, name: str | None) -> rk.Scores:

@@ -2,22 +2,46 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
-from rewardkit.html.markup import aligned, card, escaped, folded, listed, table
+from rewardkit.html.excerpts import one_line
+from rewardkit.html.markup import aligned, card, code, escaped, folded, listed, table
 
-__all__ = ["Page", "Table"]
+__all__ = ["LONGEST", "Block", "Code", "Page", "Table"]
 
-ROWS = 24  # of a folded table; the others are counted
-CELL = 200
+ROWS = 24  # of a table; the others are counted
+CELL, SHORT = 200, 60  # characters of a cell in HTML, and in a terminal
+LONGEST = 800
+"""Characters of a line, which may quote what a completion made a component say."""
+WIDTH, INDENT = 106, 4 * " "  # of a line in a terminal, and before its second
+
+
+@dataclass(frozen=True)
+class Code:
+    """A line of code, whole, as it is copied."""
+
+    line: str
+
+    @property
+    def text(self) -> str:
+        """As plain text."""
+        return f"  {self.line}"
+
+    @property
+    def html(self) -> str:
+        """As escaped HTML."""
+        return code(self.line)
 
 
 @dataclass(frozen=True)
 class Table:
     """Rows under a caption; the columns named in `numeric` are set flush right.
 
-    An open one stands in the text too, another is folded behind its caption and in the HTML alone.
+    An open one stands in the text too, another is folded behind its caption and in the HTML alone. Rows
+    beyond `most` are counted, cells are cut at `limit` characters.
     """
 
     caption: str
@@ -25,41 +49,83 @@ class Table:
     rows: Sequence[Sequence[object]]
     numeric: Sequence[str] = ()
     is_open: bool = False
+    most: int = ROWS
+    limit: int = CELL
+
+    @property
+    def text(self) -> str:
+        """As plain text; nothing where it is folded or empty."""
+        if not (self.is_open and self.rows):
+            return ""
+        cells = [[one_line(cell, SHORT) for cell in row] for row in (self.header, *self.rows)]
+        caption = [f"{self.caption}:"] if self.caption else []
+        return "\n".join([*caption, *(f"  {line}" for line in aligned(cells))])
+
+    @property
+    def html(self) -> str:
+        """As escaped HTML; nothing where it is empty."""
+        if not self.rows:
+            return ""
+        body = table(self.header, self.rows, numeric=self.numeric, most=self.most, limit=self.limit)
+        above = f"<p>{escaped(self.caption)}:</p>" if self.caption else ""
+        return f"{above}{body}" if self.is_open else folded(self.caption, body)
 
 
 @dataclass(frozen=True)
 class Page:
-    """The verdict as `title`, then open tables, then `lines` of plain text; `more` lines only in the HTML."""
+    """The verdict as `title` with what is `said` of it, then open tables, then `lines`, then folded tables.
+
+    A line is plain text, code, a table, or a page of its own. Those in `more` stand only in the
+    HTML, `foot` only in the text.
+    """
 
     title: str
-    lines: Sequence[str]
+    lines: Sequence[Block]
     tables: Sequence[Table] = ()
-    more: Sequence[str] = ()
+    more: Sequence[Block] = ()
+    said: str = ""
+    foot: str = ""
 
     @property
     def text(self) -> str:
         """As plain text."""
-        shown = [item for item in self.tables if item.is_open and item.rows]
-        lines = [line for item in shown for line in (f"{item.caption}:", *_indented(_aligned(item)))]
-        return "\n".join([self.title, *_indented([*lines, *self.lines])])
+        head = f"{self.title}: {self.said}" if self.said else self.title
+        blocks = [*self.tables, *self.lines, *filter(None, [self.foot])]
+        return "\n".join([*_told(head), *(f"  {line}" for block in blocks for line in _told(block))])
 
     @property
     def html(self) -> str:
         """As escaped HTML."""
-        shown = [item for item in self.tables if item.rows]
-        top = [f"<p>{escaped(item.caption)}:</p>{_html(item)}" for item in shown if item.is_open]
-        below = [folded(item.caption, _html(item)) for item in shown if not item.is_open]
-        lines = listed(escaped(line, limit=600) for line in [*self.lines, *self.more])
-        return card(self.title[:1].upper() + self.title[1:], "".join([*top, lines, *below]))
+        return card(self.title[:1].upper() + self.title[1:], self.body, said=self.said)
+
+    @property
+    def body(self) -> str:
+        """What stands below its title, as escaped HTML; lines that follow each other are a list."""
+        pieces = [item.html for item in self.tables if item.is_open]
+        for is_line, some in groupby([*self.lines, *self.more], lambda block: isinstance(block, str)):
+            shown = map(_shown, some)
+            pieces.append(listed(shown) if is_line else "".join(shown))
+        return "".join([*pieces, *(item.html for item in self.tables if not item.is_open)])
 
 
-def _indented(lines: Sequence[str]) -> list[str]:
-    return [f"  {line}" for line in lines]
+Block = str | Code | Table | Page
 
 
-def _aligned(item: Table) -> list[str]:
-    return aligned([list(item.header), *([str(cell) for cell in row] for row in item.rows)])
+def _told(block: Block) -> list[str]:
+    """The lines of a terminal that a block makes."""
+    if not isinstance(block, str):
+        return block.text.splitlines()
+    first = block[: len(block) - len(block.lstrip(" "))]
+    return textwrap.wrap(
+        one_line(block, LONGEST), WIDTH, initial_indent=first, subsequent_indent=first + INDENT,
+        break_on_hyphens=False,
+    )  # fmt: skip
 
 
-def _html(item: Table) -> str:
-    return table(item.header, item.rows, numeric=item.numeric, most=ROWS, limit=CELL)
+def _shown(block: Block) -> str:
+    if isinstance(block, str):
+        return escaped(block, limit=LONGEST)
+    if isinstance(block, Page):  # in another
+        said = f": {escaped(block.said, limit=LONGEST)}" if block.said else ""
+        return f"<p><b>{escaped(block.title, limit=LONGEST)}</b>{said}</p>{block.body}"
+    return block.html

@@ -16,11 +16,11 @@ from IPython.display import HTML
 from matplotlib_inline.backend_inline import set_matplotlib_formats
 
 from rewardkit.analysis.forecast import Forecast
-from rewardkit.analysis.suggest import Suggestions
-from rewardkit.analysis.suggestions import pages
 from rewardkit.analysis.suggestions.normalization import Normalization
+from rewardkit.analysis.suggestions.suggestion import Suggestions, normalization_blocks
 from rewardkit.findings import SEVERITY_MARKS, Finding
 from rewardkit.html import cards, markup
+from rewardkit.html.pages import Page
 from rewardkit.judges.report import JudgeReport
 from rewardkit.notebook import probed
 from rewardkit.notebook.redaction import redacted_finding, redacted_reason
@@ -262,11 +262,11 @@ class Show:
 
     def suggestions(self, suggestions: Suggestions) -> HTML:
         """The changes of the reward: code, effects with intervals, examples to read; then the notes."""
-        return _html(pages.changes(suggestions, redact=self.redact), pages.caption(suggestions))
+        return HTML(replace(suggestions, normalization=()).page(redact=self.redact).html)
 
     def normalization(self, rows: Sequence[Normalization]) -> HTML:
         """The normalization table."""
-        return _html(pages.normalization_table(rows), "normalizations, measured on these rollouts")
+        return HTML(Page("normalizations", normalization_blocks(rows, is_open=True)).html)
 
     def forecast(self, found: Forecast) -> HTML:
         """What a reward selects for at the ends of both views, with its notes and limits."""

@@ -34,6 +34,10 @@ def half(completion):
     return float(len(completion) % 2)
 
 
+def ranked(completion):
+    return [float(sum(len(other) < len(text) for other in completion)) for text in completion]
+
+
 CORRECT = rk.Component("correct", rk.verify.numbers_equal, weight=1.0, primary=True)
 SHORT = rk.measure.length(full_until=4, zero_from=8)
 MAKES = {
@@ -52,6 +56,7 @@ MAKES = {
         rk.Component("task", half, primary=True),
         rk.Component("detail", words, weight=0.05, range=None),
     ],
+    "a rank among siblings": [CORRECT, rk.Component("rank", ranked, group=True, range=None)],
     "a hard length": [CORRECT, rk.Component("short", SHORT, weight=0.5)],
     "a whole gate": [CORRECT, rk.Component("short", SHORT, weight=0.5)],
 }

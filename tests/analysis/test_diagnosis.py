@@ -426,3 +426,9 @@ def test_a_mean_of_one_component_and_a_penalty_shows_its_diagnosis():
     influence = diagnosis.components.set_index("component")["sign_influence"]
     assert np.isnan(influence["correct"]) and influence["style"] >= 0
     assert "correct" in diagnosis._repr_html_()
+
+
+def test_where_nothing_can_be_judged_the_text_says_why_in_full():
+    few = rk.diagnose(scores_of({"a": [0.0, 1.0] * 3}, [0, 0, 1, 1, 2, 2]))
+    (item,) = few["not_enough"]
+    assert "cannot be judged yet" in repr(few) and item.sentence in " ".join(repr(few).split())

@@ -79,30 +79,21 @@ def wide_and_narrow():
     return {"wide": noise.integers(0, 2, 640).astype(float), "narrow": 0.2 + 0.6 * noise.random(640)}
 
 
-def test_weights_for_the_declared_influence_come_nearer_to_it():
-    diagnosis = weighed({"wide": 1.0, "narrow": 1.0}, wide_and_narrow(), primary="narrow")
+def test_weights_are_fitted_on_one_half_of_the_prompts_and_come_nearer_on_the_other():
+    diagnosis, even = weighed({}, wide_and_narrow(), primary="narrow"), {"wide": 0.5, "narrow": 0.5}
     (change,) = changes(diagnosis, "declared_weights")
     assert change.before["effective_weights"]["wide"] > 0.8
-    assert change.after["effective_weights"] == pytest.approx({"wide": 0.5, "narrow": 0.5}, abs=0.05)
-    measured = rk.diagnose(eval(change.line, {"scores": diagnosis.scores})).views[0].effective_weights
-    assert measured == pytest.approx({"wide": 0.5, "narrow": 0.5}, abs=0.05)
     assert set(change.change.weights) == {"wide"}  # the task keeps its weight
     assert "that of 'narrow' not at all" in change.why
-
-
-def test_weights_are_fitted_on_one_half_of_the_prompts_and_measured_on_the_other():
-    diagnosis = weighed({"wide": 1.0, "narrow": 1.0}, wide_and_narrow(), primary="narrow")
-    (change,) = changes(diagnosis, "declared_weights")
-    assert {effect.held_out for effect in change.effects} == {True}
-    assert {effect.prompts for effect in change.effects} == {40}
     assert "Fitted on one half of the prompts, measured on the other" in change.why
-    view = diagnosis.views[0]
-    fit, held = halves(view, diagnosis.scores)
-    on_fit = fit.under(fit.reward.reweigh(change.change.weights)).effective_weights
-    on_held = held.under(held.reward.reweigh(change.change.weights)).effective_weights
-    # so near only where it was fitted
-    assert on_fit == pytest.approx({"wide": 0.5, "narrow": 0.5}, abs=0.005)
-    assert change.after["effective_weights"] == pytest.approx(on_held, abs=1e-3)
+    assert {(effect.held_out, effect.prompts) for effect in change.effects} == {(True, 40)}
+    halved = halves(diagnosis.views[0], diagnosis.scores)
+    fit, held = (view.under(view.reward.reweigh(change.change.weights)).effective_weights for view in halved)
+    assert fit == pytest.approx(even, abs=0.005)  # so near only where it was fitted
+    assert change.after["effective_weights"] == pytest.approx(held, abs=1e-3)
+    measured = rk.diagnose(eval(change.line, {"scores": diagnosis.scores})).views[0].effective_weights
+    for found in (held, measured):
+        assert found == pytest.approx(even, abs=0.05)
 
 
 def task_and(**heights):
@@ -117,21 +108,48 @@ def task_and(**heights):
         pytest.param({"narrow": 1.0}, wide_and_narrow(), "wide", 0, id="the task holds more"),
         pytest.param({"narrow": 2.0}, wide_and_narrow(), "wide", 0, id="it declares less"),
         pytest.param({}, task_and(even=1), "task", 0, id="they hold what they declare"),
-        pytest.param({}, task_and(loud=12), "task", 0, id=".5 too much, .44 thereafter"),
-        pytest.param({}, task_and(loud=6), "task", 1, id=".47 too much, .3 thereafter"),
+        pytest.param({}, task_and(loud=12), "task", 1, id=".5 too much, none thereafter"),
+        pytest.param({}, task_and(loud=6), "task", 1, id=".47 too much, none thereafter"),
     ],
 )
 def test_weights_are_suggested_where_they_are_at_fault_and_come_much_nearer(weights, parts, primary, count):
     assert len(changes(weighed(weights, parts, primary=primary), "declared_weights")) == count
 
 
-def test_no_weight_moves_more_than_three_times():
+def test_no_weight_moves_more_than_ten_times():
     noise = np.random.default_rng(1)
-    parts = {"task": noise.random(640), "loud": 200 * noise.random(640), "calm": noise.random(640)}
+    parts = {"task": noise.random(640), "loud": 400 * noise.random(640), "calm": noise.random(640)}
     (change,) = changes(weighed({"loud": 0.02, "calm": 1.0}, parts, primary="task"), "declared_weights")
-    assert change.change.weights["loud"] == pytest.approx(0.02 / 3, rel=0.01)
+    assert change.change.weights["loud"] == pytest.approx(0.002, rel=0.01)
     assert set(change.change.weights) <= {"loud", "calm"}
     assert 0.7 < change.before["effective_weights"]["loud"]
+
+
+@pytest.mark.parametrize(
+    ("seed", "note"),
+    [
+        (89, "gate_component of 'y' is left out, as it makes worse what it answers: dominant: 62 % -> 70 %"),
+        (92, "declared_weights is left out, as it makes worse what it answers: dominant: 62 % -> 66 %"),
+    ],
+)
+def test_a_change_that_makes_worse_what_it_answers_is_a_note(seed, note):
+    draw = np.random.default_rng(seed)
+
+    def often(*shares):
+        return np.repeat(draw.random(80) < draw.choice(shares), 8)
+
+    live = often(0.3, 0.6, 1)
+    parts = {"task": np.where(live, draw.random(640) < draw.choice([0.2, 0.5]), 0.0)}
+    weights = {"task": 1.0}
+    for name in "xyz":
+        live = often(0.3, 0.6, 1)
+        noise = draw.random(640) if draw.random() < 0.5 else (draw.random(640) < 0.5) * 1.0
+        follows = draw.choice([0, 0.5, -0.5])
+        height = draw.choice([0.3, 1, 3])
+        parts[name] = np.where(live, height * np.clip(noise + follows * parts["task"], -1, 2), 0.5)
+        weights[name] = float(draw.choice([0.1, 0.3, 0.6, 0.9]))
+    advice = rk.suggest(weighed(weights, parts, primary="task"))
+    assert note in advice.notes
 
 
 def test_a_weight_is_raised_only_where_its_component_varies_often_and_the_others_pay_for_it():
@@ -338,13 +356,17 @@ def test_on_other_prompts_the_top_suggestion_gives_what_was_predicted_within_the
 
 
 def test_a_reward_with_nothing_to_change_says_so():
-    varied = {"a": np.random.default_rng(0).random(400)}
-    advice = rk.suggest(given(varied))
-    assert advice.changes == ()
-    assert advice.notes == ("no fix is known here for what was found",)
-    parts = {"correct": np.tile([0.0, 1.0], 80), "never": np.zeros(160)}
-    advice = rk.suggest(given(parts))
-    assert repr(advice).startswith("No change of the reward to suggest.\n") and not advice.changes
+    rows = [{"prompt_id": str(n // 4), "completion": "x"} for n in range(80)]
+    unjudged = rk.Reward("r", components=[rk.Component("none", lambda completion: None)])
+    right_or_constant = {"correct": np.tile([0.0, 1.0], 80), "never": np.zeros(160)}
+    for diagnosis in (
+        given({"a": np.random.default_rng(0).random(400)}),
+        given(right_or_constant),
+        rk.diagnose(rk.score(unjudged, rows)),
+    ):
+        advice = rk.suggest(diagnosis)
+        assert advice.changes == () and "no fix is known here for what was found" in advice.notes
+        assert repr(advice).startswith("No change of the reward to suggest.\n")
 
 
 def test_changes_are_measured_under_the_settings_of_the_diagnosis(flawed):
@@ -407,14 +429,6 @@ def test_scores_that_can_hardly_be_measured_make_suggestions_without_a_traceback
     advice = rk.suggest(rk.diagnose(scores, training={"scale_rewards": scaling}))
     assert isinstance(repr(advice), str)
     assert advice.changes or advice.notes
-
-
-def test_where_nothing_is_judged_there_is_nothing_to_suggest_and_no_traceback():
-    rows = [{"prompt_id": str(n // 4), "completion": "x"} for n in range(80)]
-    reward = rk.Reward("r", components=[rk.Component("none", lambda completion: None)])
-    advice = rk.suggest(rk.diagnose(rk.score(reward, rows)))
-    assert advice.changes == ()
-    assert advice.notes
 
 
 # what is left out, and what is said of it
@@ -493,8 +507,8 @@ SIBLINGS = {"function": ranked, "group": True, "range": None}
     [
         pytest.param({}, [], False, "", id="it is given"),
         pytest.param({}, [], True, "gates were ignored in scoring", id="gates ignored"),
-        pytest.param({}, [BEHIND], False, "'last' is behind a gate on it", id="another is behind"),
-        (SIBLINGS, [], False, "'wordy' is scored from several rows at once, and would see others"),
+        pytest.param({}, [BEHIND], False, "'last' hangs on its score", id="another is behind"),
+        pytest.param(SIBLINGS, [], False, "", id="it sees its siblings"),
     ],
 )
 def test_a_gate_is_given_or_left_out_and_said_why(attributes, more, ignored, why):
@@ -543,8 +557,7 @@ def test_changes_that_judge_missing_rows_say_how_many_and_that_the_label_does_no
     for item in judging:
         gained = int((~np.isnan(item.scores.rewards)).sum() - read.sum())
         assert f"{gained} rows more have a reward, but what 'good' says is of those" in item.why
-    (note,) = [note for note in advice.notes if note.startswith("no change measurably improves")]
-    assert "rows that were missing are judged by looser_reading, which these figures leave out" in note
+    assert any(note.startswith("no change measurably improves") for note in advice.notes)
 
 
 # the normalization table, and the page of a route
@@ -577,9 +590,9 @@ def test_a_route_says_of_which_part_each_line_is():
     parts = {item.part for item in advice.normalization}
     assert len(parts) == 2
     for part in parts:
-        assert any(line.startswith(f"Normalization: [{part}] ") for line in lines)
+        assert any(line.startswith(f"  Normalization: [{part}] ") for line in lines)
     for item in advice.changes:
-        assert any(line.startswith(f"Change: [{item.part}] {item.code}: ") for line in lines)
+        assert any(line.startswith(f"  [{item.part}] {item.code.replace('_', ' ')} of ") for line in lines)
 
 
 @pytest.mark.parametrize("what", [None, "scores", rk.Reward("r", components=[rk.Component("a", len)])])

@@ -51,13 +51,13 @@ def test_the_caption_says_unranked_only_without_a_label(unranked, judged):
     assert caption(mixed).startswith(
         "Changes to consider, 1 of 2 ranked by the label; those without a verdict"
     )
-    assert caption(replace(judged, changes=())) == "No change of the reward to suggest"
+    assert caption(replace(judged, changes=())) == "No change of the reward to suggest."
 
 
 def test_each_change_has_its_rank_verdict_code_effects_and_examples(judged):
     best = replace(judged.changes[0], rank=1, verdict="improves")
     shown = page(replace(judged, changes=(best, *judged.changes[1:])))
-    assert "<b>1. graduate of &#x27;correct&#x27;</b> (improves)" in shown
+    assert "<b>1. graduate of &#x27;correct&#x27; (improves)</b>: " in shown
     for item in judged.changes:
         assert item.line.replace('"', "&quot;").replace("'", "&#x27;") in shown
         for effect in item.effects:
@@ -68,7 +68,7 @@ def test_each_change_has_its_rank_verdict_code_effects_and_examples(judged):
                 assert before in shown
         for example in item.examples[:5]:
             assert f">{example['rollout_id']}<" in shown
-    assert best.outcome and f"<p>{best.outcome}</p>".replace("->", "-&gt;") in shown
+    assert best.outcome and f"<li>{best.outcome}.</li>".replace("->", "-&gt;") in shown
     small = [e for e in best.effects if e.figure == "effective_weight" and abs(e.difference) < 0.02]
     alone = page(replace(judged, changes=(best,)))
     assert small and not any(f"effective weight of &#x27;{effect.component}" in alone for effect in small)

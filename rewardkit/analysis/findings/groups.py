@@ -28,7 +28,7 @@ def not_enough(view: View, said: Said) -> Iterator[Finding]:
     """Too few rewards, siblings or groups for what is said of others."""
     judged, several = int((~np.isnan(view.rewards)).sum()), int((view.stats.count > 1).sum())
     if not any(view.weights):
-        reason = "no component has a weight, so nothing is paid; give the one that is the task weight=1.0"
+        reason = "no component has a weight, so nothing is paid; give a weight to the one that is the task"
     elif not judged:
         reason = f"none of the {len(view):,} rows has a reward"
     elif not several:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from shlex import quote
 from typing import Any
 
 from rewardkit.analysis.rescore import moved_by, rescore
@@ -71,16 +72,22 @@ class Change:
             return f"scores.reweigh({{{said}}})"
         ((name, changed),) = self.components.items()
         said = ", ".join(f"{key}={as_line(value)}" for key, value in changed.items())
-        new = f"replace(item, {said})"
+        new, it, all_of = f"replace(item, {said})", f'item.name == "{name}"', "for item in reward.components"
         if self.of_reward(reward).names == reward.names:
-            return (
-                f'replace(reward, components=[{new} if item.name == "{name}" else item '
-                "for item in reward.components])"
-            )
-        return (
-            f'replace(reward, components=[*(item for item in reward.components if item.name != "{name}"), '
-            f'*({new} for item in reward.components if item.name == "{name}")])'
-        )
+            return f"replace(reward, components=[{new} if {it} else item {all_of}])"
+        others = f'*(item {all_of} if item.name != "{name}")'
+        return f"replace(reward, components=[{others}, *({new} {all_of} if {it})])"
+
+    @property
+    def options(self) -> str:
+        """The options of `rewardkit whatif` that try it; "" where there are none."""
+        weights = [f"--weight {quote(f'{name}={weight:g}')}" for name, weight in self.weights.items()]
+        gates = [
+            f"--gate {quote(f'{name}={item.on}>={item.at_least:g}')}"
+            for name, changed in self.components.items()
+            if isinstance(item := changed.get("gate"), Gate) and item.at_least is not None
+        ]
+        return " ".join([*weights, *gates])
 
     @property
     def touched(self) -> set[str]:

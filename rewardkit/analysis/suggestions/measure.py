@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from statistics import NormalDist
 from typing import Any
 
@@ -22,7 +23,6 @@ __all__ = [
     "certain",
     "effects",
     "halves",
-    "off",
     "order_of",
     "points",
     "share_in_tied_groups",
@@ -106,46 +106,38 @@ def effects(before: View, after: View, *, tests: int = 1, held_out: bool = False
 
     `after` is a view of the same rows. `tests`: so many changes are compared by the label.
     """
-    view, found = before, []
-
-    def add(
-        figure: str, sums: list[Floats], owner: NDArray[np.intp], tests: int = 1, component: str | None = None
-    ) -> None:
-        found.append(_paired(view, figure, sums, owner, tests, component, held_out))
-
-    sides = [_f(mask) for side in (before, after) for mask in (side.dead, side.stats.count > 1)]
-    add("zero_std", sides, view.owner)
+    sides = (before, after)
+    rows, owner = before.bootstrap.prompts, before.owner
     judged = ~(np.isnan(before.rewards) | np.isnan(after.rewards))
-    if view.context.label is not None:
-        add("label_auc", [*_ordered(before, judged), *_ordered(after, judged)], view.owner, tests)
-        add("label_best", [*_best(before, judged), *_best(after, judged)], view.owner, tests)
-    lost, lost_after = np.isnan(before.rewards), np.isnan(after.rewards)
-    if (lost != lost_after).any():
-        ones = np.ones(len(view))
-        add("missing", [_f(lost), ones, _f(lost_after), ones], view.bootstrap.prompts)
-    for name in dict.fromkeys((*before.names, *after.names)):
-        none = np.zeros(len(view.owner))
-        shares, shares_after = before.group_shares.get(name, none), after.group_shares.get(name, none)
-        mass, mass_after = before.group_mass, after.group_mass
-        if before.group_shares and after.group_shares:
-            sums = [shares * mass, mass, shares_after * mass_after, mass_after]
-            add("effective_weight", sums, view.owner, component=name)
+    lost = [np.isnan(side.rewards).astype(float) for side in sides]
+    paired = partial(_paired, before, held_out)
+    found = [paired("zero_std", [(side.dead, side.stats.count > 1) for side in sides], owner)]
+    if before.context.label is not None:
+        found.append(paired("label_auc", [_ordered(side, judged) for side in sides], owner, tests))
+        found.append(paired("label_best", [_best(side, judged) for side in sides], owner, tests))
+    if (lost[0] != lost[1]).any():
+        found.append(paired("missing", [(side, np.ones(len(rows))) for side in lost], rows))
+    if before.group_shares and after.group_shares:
+        none = np.zeros(len(owner))
+        for name in dict.fromkeys((*before.names, *after.names)):
+            held = [(side.group_shares.get(name, none) * side.group_mass, side.group_mass) for side in sides]
+            found.append(paired("effective_weight", held, owner, component=name))
     return tuple(found)
 
 
 def _paired(
     view: View,
-    figure: str,
-    sums: list[Floats],
-    owner: NDArray[np.intp],
-    tests: int,
-    component: str | None,
     held_out: bool,
+    figure: str,
+    sides: Sequence[tuple[NDArray[Any], NDArray[Any]]],
+    owner: NDArray[np.intp],
+    tests: int = 1,
+    component: str | None = None,
 ) -> Effect:
-    """The effect on a ratio of sums: above and below before, above and below after."""
-    above, below, above_after, below_after = (float(item.sum()) for item in sums)
-    before = above / below if below else float("nan")
-    after = above_after / below_after if below_after else float("nan")
+    """The effect on a ratio of sums: what stands above and below it before, and after."""
+    sums = [item.astype(float) for side in sides for item in side]
+    totals = [float(item.sum()) for item in sums]
+    before, after = (above / below if below else float("nan") for above, below in (totals[:2], totals[2:]))
     interval = view.bootstrap.interval
     return Effect(
         figure,
@@ -174,7 +166,7 @@ def _ordered(view: View, judged: NDArray[np.bool_]) -> tuple[Floats, Floats]:
     Of rows that have a reward both before and after. GDPO's order is that of its advantages.
     """
     assert view.context.label is not None
-    return concordance(_put_in_order(view, judged), view.context.label, view.groups)
+    return concordance(np.where(judged, view.paid_by, np.nan), view.context.label, view.groups)
 
 
 def _best(view: View, judged: NDArray[np.bool_]) -> tuple[Floats, Floats]:
@@ -183,16 +175,11 @@ def _best(view: View, judged: NDArray[np.bool_]) -> tuple[Floats, Floats]:
     Of groups of two or more that have a reward both before and after.
     """
     assert view.context.label is not None
-    values = _put_in_order(view, judged)
+    values = np.where(judged, view.paid_by, np.nan)
     stats = group_stats(values, view.groups, len(view.owner))
     first = (stats.count > 1)[view.groups] & (values >= stats.high[view.groups] - TINY)
     labelled = group_stats(np.where(first, view.context.label, np.nan), view.groups, len(view.owner))
-    return np.nan_to_num(labelled.mean), _f(labelled.count > 0)
-
-
-def _put_in_order(view: View, judged: NDArray[np.bool_]) -> Floats:
-    """What siblings are put in order by: their rewards, under GDPO their advantages; NaN where not judged."""
-    return np.where(judged, view.paid_by, np.nan)
+    return np.nan_to_num(labelled.mean), (labelled.count > 0).astype(float)
 
 
 def order_of(view: View, names: Sequence[str], tests: int = 1) -> tuple[float, Interval]:
@@ -237,25 +224,16 @@ def halves(view: View, scores: Scores) -> tuple[View, View]:
     total, seed = view.bootstrap.total, view.bootstrap.seed
     drawn = np.random.default_rng([seed, total]).permutation(total)[: total // 2]
     first = np.isin(view.bootstrap.prompts, drawn)
-
-    def of(rows: NDArray[np.bool_]) -> View:
-        return make_view(
+    label, columns = view.context.label_name or None, view.context.named
+    options: Any = {"training": view.training, "seed": seed, "thresholds": view.thresholds}
+    fit, held = (
+        make_view(
             scores,
-            Part(view.part, view.reward, np.flatnonzero(rows)),
-            training=view.training,
-            seed=seed,
-            thresholds=view.thresholds,
-            label=view.context.label_name or None,
-            columns=view.context.named,
+            Part(view.part, view.reward, np.flatnonzero(some)),
+            label=label,
+            columns=columns,
+            **options,
         )
-
-    return of(first), of(~first)
-
-
-def off(held: Mapping[str, float], target: Mapping[str, float]) -> float:
-    """The largest difference between what a component holds and what it should."""
-    return max(abs(held[name] - target[name]) for name in target)
-
-
-def _f(mask: NDArray[np.bool_]) -> Floats:
-    return mask.astype(float)
+        for some in (first, ~first)
+    )
+    return fit, held

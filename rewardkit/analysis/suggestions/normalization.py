@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from rewardkit.analysis.statistics.groups import Floats, group_stats
-from rewardkit.analysis.statistics.signal import moved as moved_share
-from rewardkit.analysis.statistics.signal import of_one_size, sample_size, top_decile
+from rewardkit.analysis.statistics.signal import moved, of_one_size, sample_size, top_decile
 from rewardkit.analysis.view import View
 from rewardkit.findings import percent
 from rewardkit.primitives.weights import Transform, min_max, rank, standardise
@@ -21,8 +21,6 @@ __all__ = ["FIGURES", "Normalization", "normalizations"]
 NO_EFFECT = 0.005
 """Share of the advantage that moves; less is rounding and the 1e-4 in the denominators. Our choice."""
 CLIP = 3.0
-SUMMED: dict[str, Any] = {"estimator": None, "multi_objective_aggregation": "sum_then_normalize"}
-GDPO: dict[str, Any] = {"estimator": None, "multi_objective_aggregation": "normalize_then_sum"}
 CLIPPED = f"clip at {CLIP:g} sigma and standardise over the batch"
 TRANSFORMS: dict[str, tuple[str, Transform]] = {
     "standardise": (CLIPPED, standardise(clip=CLIP, within="batch")),
@@ -34,8 +32,26 @@ TRANSFORMS: dict[str, tuple[str, Transform]] = {
 """Maps of the whole reward."""
 EACH = {"standardise": "standardise", "min_max": "min_max", "rank": "rank_group"}
 """Those that are tried on each component, too."""
-SCALINGS = {"group_std": "group", "batch_std": "batch", "no_std": "none"}
-FIGURES = ("changed", "sign_changes", "top_decile", "small_groups", "sample_size", "zero_std")
+SUMMED = {"multi_objective_aggregation": "sum_then_normalize"}
+SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
+    "group_std": ("advantage with group std", {**SUMMED, "scale_rewards": "group"}),
+    "batch_std": ("advantage with batch std", {**SUMMED, "scale_rewards": "batch"}),
+    "no_std": ("advantage with no std", {**SUMMED, "scale_rewards": "none"}),
+    "normalize_then_sum": (
+        "each component standardised in its group, then summed (GDPO)",
+        {"multi_objective_aggregation": "normalize_then_sum"},
+    ),
+}
+"""Other settings of the trainer."""
+FIGURES = {
+    "changed": "moved",
+    "sign_changes": "sign changes",
+    "top_decile": "top tenth of groups",
+    "small_groups": "small-spread groups",
+    "sample_size": "effective sample",
+    "zero_std": "tied groups",
+}
+"""What the figures of a normalization are called."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +99,8 @@ def normalizations(view: View) -> list[Normalization]:
     rows = [_measure(view, "as_is", "as it is", "", view.advantages)]
     for code, (what, transform) in TRANSFORMS.items():
         after = view.advantages_of(transform(view.rewards, view.groups))
-        line = f"rk.Reward(..., transform=rk.weigh.{transform!r})"
-        rows.append(_measure(view, code, what, line, after, cut=_cut(view.rewards, transform, "reward")))
+        line, cut = f"rk.Reward(..., transform=rk.weigh.{transform!r})", _cut(transform, reward=view.rewards)
+        rows.append(_measure(view, code, what, line, after, cut=cut))
     return [*rows, *_by_component(view), *_by_setting(view)]
 
 
@@ -95,69 +111,49 @@ def _by_component(view: View) -> Iterator[Normalization]:
     """
     if not view.additive and view.training.name != "gdpo":
         return
-    columns = {name: view.scores[name] for name in view.names}
-    spans = {
-        name: np.ptp(values[~np.isnan(values)])
-        for name, values in columns.items()
-        if not np.isnan(values).all()
-    }
-    stretched = {
-        name: float(f"{view.components[name].weight / span:.4g}") for name, span in spans.items() if span
-    }
-    for name, of in EACH.items():
+    scores, weights = view.scores, dict(zip(view.names, view.weights.tolist(), strict=True))
+    spans = pd.DataFrame(scores).max() - pd.DataFrame(scores).min()
+    stretched = {name: float(f"{weights[name] / spans[name]:.4g}") for name in scores if spans[name] > 0}
+    paid = {f"score of {name!r}": scores[name] for name in view.names if weights[name] > 0}
+    for code, of in EACH.items():
         what, transform = TRANSFORMS[of]
-        changed = np.column_stack([transform(values, view.groups) for values in columns.values()])
+        changed = np.column_stack([transform(scores[name], view.groups) for name in view.names])
         total = np.nan_to_num(changed) @ view.weights
         total[view.gate == 0], total[np.isnan(view.rewards)] = 0.0, np.nan
-        paid = {key: values for key, values in columns.items() if view.components[key].weight > 0}
-        cut = ", ".join(
-            filter(None, (_cut(values, transform, f"score of {key!r}") for key, values in paid.items()))
-        )
-        yield _measure(
-            view,
-            f"{name}_components",
-            f"each component: {what}",
-            f"scores.reweigh({stretched})" if name == "min_max" else "",
-            view.advantages_of(total, columns=changed),
-            cut=cut,
-        )
+        after = view.advantages_of(total, columns=changed)
+        line = f"scores.reweigh({stretched})" if code == "min_max" else ""
+        told = f"{code}_components", f"each component: {what}", line
+        yield _measure(view, *told, after, cut=_cut(transform, **paid))
 
 
 def _by_setting(view: View) -> Iterator[Normalization]:
     """Other settings of the trainer."""
-    for code, scaling in SCALINGS.items():
-        other = replace(view.training, **SUMMED, scale_rewards=scaling)  # type: ignore[arg-type]
-        if other.name != view.training.name:
-            made = setting(view, other)
-            remark = "" if made else f"; {view.training.trainer} has no setting for it"
-            what = f"advantage with {code.replace('_', ' ')}"
-            yield _measure(view, code, what, made, view.advantages_of(view.rewards, other), remark)
-    if view.training.name != "gdpo":
-        other = replace(view.training, **GDPO)
-        remark = "" if view.additive else f"; it is a sum, where the reward is a {view.reward.aggregation}"
-        what = "each component standardised in its group, then summed (GDPO)"
-        after = view.advantages_of(view.rewards, other)
-        yield _measure(view, "normalize_then_sum", what, setting(view, other), after, remark)
+    for code, (what, options) in SETTINGS.items():
+        other = replace(view.training, estimator=None, **options)
+        if other.name == view.training.name:
+            continue
+        made, remark = _setting(view, other), ""
+        if other.name == "gdpo":
+            remark = (
+                "" if view.additive else f"; it is a sum, where the reward is a {view.reward.aggregation}"
+            )
+        elif not made:
+            remark = f"; {view.training.trainer} has no setting for it"
+        yield _measure(view, code, what, made, view.advantages_of(view.rewards, other), remark)
 
 
-def setting(view: View, other: Training) -> str:
+def _setting(view: View, other: Training) -> str:
     """The settings of the view's trainer that give the advantages of `other`; "" where it has none.
 
     verl's are those of its command line. Of a trainer that is not known here, what rewardkit calls them.
     """
-    name = other.name
     if view.training.trainer == "verl":
-        if name == "gdpo":
-            keys, weights = ",".join(view.names), ",".join(f"{weight:g}" for weight in view.weights)
-            return (
-                f"algorithm.adv_estimator=gdpo +algorithm.gdpo_reward_keys=[{keys}] "
-                f"+algorithm.gdpo_reward_weights=[{weights}]"
-            )
-        if name == "batch":  # verl has no such scaling
-            return ""
-        return f"algorithm.adv_estimator=grpo algorithm.norm_adv_by_std_in_grpo={name == 'grpo'}"
+        keys, weights = ",".join(view.names), ",".join(f"{weight:g}" for weight in view.weights)
+        grpo = f"algorithm.adv_estimator=grpo algorithm.norm_adv_by_std_in_grpo={other.name == 'grpo'}"
+        gdpo = f"+algorithm.gdpo_reward_keys=[{keys}] +algorithm.gdpo_reward_weights=[{weights}]"
+        return {"batch": "", "gdpo": f"algorithm.adv_estimator=gdpo {gdpo}"}.get(other.name, grpo)
     call = "GRPOConfig" if view.training.trainer == "trl" else "rk.Training"
-    if name == "gdpo":
+    if other.name == "gdpo":
         return f'{call}(multi_objective_aggregation="normalize_then_sum")'
     back = "" if view.training.name != "gdpo" else ', multi_objective_aggregation="sum_then_normalize"'
     return f'{call}(scale_rewards="{other.scale_rewards}"{back})'
@@ -167,9 +163,9 @@ def _measure(
     view: View, code: str, what: str, line: str, after: Floats, remark: str = "", cut: str = ""
 ) -> Normalization:
     base = view.advantages
-    moved, before, after = moved_share(base, after), of_one_size(base), of_one_size(after)
+    changed, before, after = moved(base, after), of_one_size(base), of_one_size(after)
     known = ~np.isnan(before) & ~np.isnan(after)
-    turned = np.sign(_snap(after[known])) * np.sign(_snap(before[known])) < 0
+    turned = np.prod([np.sign(side[known].round(6)) for side in (before, after)], axis=0) < 0
     small = view.stats.live & (view.stats.std < view.thresholds["small_std"] * view.usual_std)
     held = np.bincount(view.groups, np.abs(np.nan_to_num(after)), minlength=len(view.stats.count))
     stats = group_stats(after, view.groups)
@@ -178,8 +174,8 @@ def _measure(
         code,
         what,
         line,
-        "",
-        moved,
+        "the advantages as they are now",
+        changed,
         float(turned.mean()) if known.any() else 0.0,
         top_decile(after, view.groups),
         float(held[small].sum() / held.sum()) if held.any() else float("nan"),
@@ -187,35 +183,28 @@ def _measure(
         float(stats.dead.sum() / several) if several else float("nan"),
         view.part,
     )
-    return replace(found, effect=_effect(found, view, cut) + remark)
+    return found if code == "as_is" else replace(found, effect=_effect(found, view, cut) + remark)
 
 
 def _effect(found: Normalization, view: View, cut: str) -> str:
     """What a way does, in words; `cut` says what its clip cuts. Where signs change, that is an effect."""
-    if found.code == "as_is":
-        return "the advantages as they are now"
-    if not found.works:
-        why = (
-            "group scaling cancels it"
-            if view.training.scales_groups
-            else "it only rescales all advantages alike"
-        )
-        if view.training.name == "gdpo":
-            why = "GDPO standardises each component by itself"
-        return f"no effect: {why}{cut and f', though {cut}'}"
-    signs = f", and the sign of {percent(found.sign_changes)} of the rows" if found.sign_changes > 0 else ""
-    return f"moves {percent(found.changed)} of the advantage{signs}{cut and f'; {cut}'}"
+    if found.works:
+        turned = f", and the sign of {percent(found.sign_changes)} of the rows" if found.sign_changes else ""
+        return f"moves {percent(found.changed)} of the advantage{turned}{cut and f'; {cut}'}"
+    why = "it only rescales all advantages alike"
+    if view.training.name == "gdpo":
+        why = "GDPO standardises each component by itself"
+    elif view.training.scales_groups:
+        why = "group scaling cancels it"
+    return f"no effect: {why}{cut and f', though {cut}'}"
 
 
-def _cut(scores: Floats, transform: Transform, what: str) -> str:
+def _cut(transform: Transform, **scores: Floats) -> str:
     """A word on the values that a clip over the batch cuts from above, the rare successes; "" without any."""
-    known = scores[~np.isnan(scores)]
-    if not isinstance(transform, standardise) or transform.within != "batch" or len(known) < 2:
-        return ""
-    cut = int((known > known.mean() + CLIP * known.std(ddof=1)).sum()) if np.ptp(known) else 0
-    return f"the clip cuts {cut} rare high values of the {what}" if cut else ""
-
-
-def _snap(advantages: Floats) -> Floats:
-    """Without the last digits, so that a rounding error has no sign."""
-    return np.where(np.abs(advantages) < 1e-6, 0.0, advantages)
+    said = []
+    for what, values in scores.items():
+        known = values[~np.isnan(values)]
+        if isinstance(transform, standardise) and transform.within == "batch" and len(known) > 1:
+            cut = int((known > known.mean() + CLIP * known.std(ddof=1)).sum()) if np.ptp(known) else 0
+            said += [f"the clip cuts {cut} rare high values of the {what}"] if cut else []
+    return ", ".join(said)

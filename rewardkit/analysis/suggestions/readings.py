@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rewardkit.analysis.suggestions.change import Change, applied, why_not_run
 from rewardkit.analysis.suggestions.proposal import Proposal, Proposed, told
@@ -36,6 +35,12 @@ SHOWN_BY = 0.2
 LONGEST_WORDS = 24  # characters before the truth, on its line
 LONGEST_TRUTH = 80
 
+LOOSER_VERIFIERS: dict[str, tuple[Callable[..., Any], ...]] = {
+    "numbers": (verify.numbers_equal, verify.math_equal),
+    "letters": (verify.choice_equal,),
+    "text": (verify.matches, verify.math_equal),
+}
+
 Kind = Literal["numbers", "letters", "text"]
 Way = tuple[str, Any]
 """What it is called, and the extractor or verifier."""
@@ -51,20 +56,21 @@ def readings(view: View, scores: Scores, findings: Collection[Finding]) -> Propo
     item, fault = view.components[name], _fault(view, findings)
     if not fault:
         return
-    who = f"other extractors and verifiers for {name!r} are not tried: "
     source = prediction_column(scores, item)
-    if source is None:
-        yield who + "it does not compare one column with 'ground_truth'"
-        return
-    asked = source.removeprefix("field/")
-    if reason := why_not_run(scores.reward, {name}) or why_not_run(scores.reward, {asked, name}):
-        yield who + reason
-        return
+    asked = (source or "").removeprefix("field/")
+    why_not = why_not_run(scores.reward, {name}) or why_not_run(scores.reward, {asked, name})
     if len(scores) > MOST_ROWS:
-        yield f"{who}{len(scores):,} rows are many to run; diagnose a sample of {MOST_ROWS:,}"
+        why_not = f"{len(scores):,} rows are many to run; diagnose a sample of {MOST_ROWS:,}"
+    if source is None:
+        why_not = "it does not compare one column with 'ground_truth'"
+    if source is None or why_not:
+        yield f"other extractors and verifiers for {name!r} are not tried: {why_not}"
         return
     looser, kind = fault in LOOSER, _kind(scores)
-    tried = [*_extractors(view, scores, asked, looser, kind), *_verifiers(item, asked, looser, kind)]
+    current = view.reward.fields.get(asked)
+    extractors = _extractors(current, looser, kind, _shown(scores, view) if looser else None)
+    tried = [(what, Change(fields={asked: function})) for what, function in extractors]
+    tried += _verifiers(item, asked, looser, kind)
     seen, moved = [scores.score(name)], False
     for what, change in tried:
         changed = applied(change, scores)
@@ -86,69 +92,65 @@ def _fault(view: View, findings: Collection[Finding]) -> str:
     constant = told(findings, "constant", view.primary)
     if known or not constant or view.components[view.primary].range is None:
         return known
-    value = np.nanmax(view.scores[view.primary])
-    return dict(zip(view.span(view.primary), ("never earned", "always earned"), strict=True)).get(
-        float(value), ""
-    )
+    ends = dict(zip(view.span(view.primary), ("never earned", "always earned"), strict=True))
+    return ends.get(float(np.nanmax(view.scores[view.primary])), "")
 
 
 def _kind(scores: Scores) -> Kind:
     """What the truths are: mostly numbers, mostly letters of a choice, or texts."""
     truths = [value for value in column_values(scores.table["ground_truth"]) if value is not None]
-    readable = sum(verify.read_number(value) is not None for value in truths)
-    letters = sum(str(value).strip().upper() in tuple(LETTERS) for value in truths)
-    if truths and readable >= READABLE * len(truths):
+    enough = max(READABLE * len(truths), 1)
+    if sum(verify.read_number(value) is not None for value in truths) >= enough:
         return "numbers"
-    return "letters" if truths and letters >= READABLE * len(truths) else "text"
+    letters = sum(str(value).strip().upper() in tuple(LETTERS) for value in truths)
+    return "letters" if letters >= enough else "text"
 
 
-def _extractors(
-    view: View, scores: Scores, asked: str, looser: bool, kind: Kind
-) -> Iterator[tuple[str, Change]]:
-    """Other extractors for the field that the component compares."""
-    current = view.reward.fields.get(asked)
-    if current is not None:
-        ways = _looser_extractors(current, kind, _shown(scores, view)) if looser else _stricter(current, kind)
-        for what, function in ways:
-            yield what, Change(fields={asked: function})
-
-
-def _looser_extractors(current: Callable[..., Any], kind: Kind, shown: Extractor | None) -> Iterator[Way]:
-    """The one that is there with more behind it, then others in its place; the simplest first."""
-    plain: list[Way] = [("answer_phrase()", extract.answer_phrase()), ("boxed()", extract.boxed())]
-    plain += [("number()", extract.number())] if kind == "numbers" else []
+def _extractors(current: Any, looser: bool, kind: Kind, shown: Extractor | None) -> list[Way]:
+    """Other extractors for the field that is compared, the simplest first: behind it, then in its place."""
+    number, phrase = extract.number(), extract.answer_phrase()
+    is_tag = isinstance(current, extract.tag)
+    if current is None:
+        return []
+    if not looser:
+        several = isinstance(current, extract.first_of) and len(current.extractors) > 1
+        ways = [("only the first of its extractors", current.extractors[0])] if several else []
+        ways += (
+            [("only a closed tag", replace(current, unclosed=False))] if is_tag and current.unclosed else []
+        )
+        if type(current) is type(number) and kind == "numbers":
+            ways.append(("a number in an answer phrase", extract.within(phrase, number)))
+        return ways
+    plain: list[Way] = [("answer_phrase()", phrase), ("boxed()", extract.boxed())]
+    plain += [("number()", number)] if kind == "numbers" else []
     plain += [(f'choice("{LETTERS}")', extract.choice(LETTERS))] if kind == "letters" else []
     plain += [("what stands around the truth in unpaid completions", shown)] if shown else []
     if not isinstance(current, Extractor) or isinstance(current, extract.every):
-        yield from plain
-        return
+        return plain
+    ways = []
     if isinstance(current, extract.tag) and not current.unclosed:
-        yield "an unclosed tag", replace(current, unclosed=True)
-    if kind == "numbers":
-        inner = extract.within(current, extract.number())
-        yield "the last number in it", extract.first_of(inner, current)
-    for what, extractor in plain:
-        yield f"or else {what}", extract.first_of(current, extractor)
-    if kind == "numbers":
-        yield "number(), the last anywhere", extract.number()
+        ways.append(("an unclosed tag", replace(current, unclosed=True)))
+    behind = [(f"or else {what}", extract.first_of(current, extractor)) for what, extractor in plain]
+    if kind != "numbers":
+        return [*ways, *behind]
+    inside = extract.first_of(extract.within(current, number), current)
+    return [*ways, ("the last number in it", inside), *behind, ("number(), the last anywhere", number)]
 
 
 def _shown(scores: Scores, view: View) -> Extractor | None:
     """What reads the answer by the words that stand before the truth in the completions that went unpaid."""
     before: Counter[str] = Counter()
-    named = 0
-    low = view.span(view.primary)[0]
-    texts, truths = scores.table["completion"], column_values(scores.table["ground_truth"])
-    unpaid = ~(view.scores[view.primary] > low)
+    named, truths = 0, column_values(scores.table["ground_truth"])
+    unpaid = ~(view.scores[view.primary] > view.span(view.primary)[0])
     for row in np.flatnonzero(unpaid).tolist():
-        truth = str(truths[row]).strip()
-        at = texts.iloc[row].rfind(truth) if 0 < len(truth) <= LONGEST_TRUTH else -1
-        if at < 0:
+        truth, text = str(truths[row]).strip(), scores.table["completion"].iloc[row]
+        if not 0 < len(truth) <= LONGEST_TRUTH or truth not in text:
             continue
         named += 1
-        line = texts.iloc[row][max(0, at - LONGEST_WORDS) : at].rsplit("\n", 1)[-1]
+        line = text[: text.rfind(truth)][-LONGEST_WORDS:].rsplit("\n", 1)[-1]
         if found := re.search(r"[^\d\s][^\d]*$", line):
-            before.update({found[0][start:] for start in _word_starts(found[0])})
+            starts = re.finditer(r"(?<!\w)\w|[^\w\s]+", found[0])
+            before.update({found[0][start.start() :] for start in starts})
     common = [
         words for words, count in before.items() if count >= SHOWN_BY * named and len(words.strip()) > 2
     ]
@@ -158,51 +160,27 @@ def _shown(scores: Scores, view: View) -> Extractor | None:
     return extract.pattern(re.escape(words) + r"\s*(\S[^\n]*?)\s*[.!*]*\s*(?:\n|$)")
 
 
-def _word_starts(text: str) -> list[int]:
-    return [found.start() for found in re.finditer(r"(?<!\w)\w|[^\w\s]+", text)]
-
-
-def _stricter(current: Callable[..., Any], kind: Kind) -> Iterator[Way]:
-    if isinstance(current, extract.first_of) and len(current.extractors) > 1:
-        yield "only the first of its extractors", current.extractors[0]
-    if isinstance(current, extract.tag) and current.unclosed:
-        yield "only a closed tag", replace(current, unclosed=False)
-    if type(current) is type(extract.number()) and kind == "numbers":
-        yield "a number in an answer phrase", extract.within(extract.answer_phrase(), extract.number())
-
-
-def _verifiers(item: Component, asked: str, looser: bool, kind: Kind) -> Iterator[tuple[str, Change]]:
+def _verifiers(item: Component, asked: str, looser: bool, kind: Kind) -> list[tuple[str, Change]]:
     """Other verifiers for the component, which take what it takes."""
-    base, bound = item.function, isinstance(item.function, partial)
+    base: Any = item.function
     while isinstance(base, partial):
         base = base.func
+    plain = verify.numbers_equal if kind == "numbers" else verify.matches
+    if looser:
+        ways: list[Way] = [(way.__name__, way) for way in LOOSER_VERIFIERS[kind] if way is not base]
+        if kind == "numbers" and base in (verify.numbers_equal, verify.math_equal):
+            within = partial(verify.numbers_equal, relative=TOLERANCE)
+            ways.append((f"numbers_equal within {TOLERANCE:g}", within))
+    else:  # without a tolerance, by value, and to the letter
+        loose = base in (verify.contains, verify.f1, verify.closeness, verify.math_equal)
+        ways = [(plain.__name__, plain)] if loose or (base is plain and base is not item.function) else []
+        ways.append(("the same characters", partial(verify.matches, exact=True)))
     columns = None if asked == "prediction" else {"prediction": asked}
     same = {"columns": columns, "range": (0.0, 1.0), "batch": False, "group": False}
-    others = {name: value for name, value in same.items() if getattr(item, name) != value}
-    if not item.columns and columns is None:
-        others.pop("columns", None)
-    for what, function in _looser_verifiers(base, kind) if looser else _stricter_verifiers(base, bound, kind):
-        yield what, Change(components={item.name: {"function": function, **others}})
-
-
-def _looser_verifiers(base: Any, kind: Kind) -> Iterator[Way]:
-    names = {
-        "numbers": ("numbers_equal", "math_equal"),
-        "letters": ("choice_equal",),
-        "text": ("matches", "math_equal"),
-    }
-    yield from ((name, getattr(verify, name)) for name in names[kind] if getattr(verify, name) is not base)
-    if kind == "numbers" and base in (verify.numbers_equal, verify.math_equal):
-        yield f"numbers_equal within {TOLERANCE:g}", partial(verify.numbers_equal, relative=TOLERANCE)
-
-
-def _stricter_verifiers(base: Any, bound: bool, kind: Kind) -> Iterator[Way]:
-    """Without a tolerance, by value, and to the letter."""
-    loose = base in (verify.contains, verify.f1, verify.closeness, verify.math_equal)
-    plain = verify.numbers_equal if kind == "numbers" else verify.matches
-    if loose or (base is plain and bound):
-        yield plain.__name__, plain
-    yield "the same characters", partial(verify.matches, exact=True)
+    others = {name: value for name, value in same.items() if (getattr(item, name) or None) != (value or None)}
+    return [
+        (what, Change(components={item.name: {"function": function, **others}})) for what, function in ways
+    ]
 
 
 def _proposal(
@@ -212,38 +190,28 @@ def _proposal(
     old, new = before.score(name), after.score(name)
     known, both = ~np.isnan(old), ~np.isnan(old) & ~np.isnan(new)
     up, down, judged = both & (new > old), known & ~(new >= old), ~known & ~np.isnan(new)
-    rows = [row for kind in ((up, judged, down) if looser else (down, judged, up)) for row in _spread(kind)]
-    moved = {"rows_up": int(up.sum()), "rows_down": int(down.sum()), "rows_judged": int(judged.sum())}
-    text = f"{moved['rows_up']} rows earn more, {moved['rows_down']} less"
+    counts = {"rows_up": int(up.sum()), "rows_down": int(down.sum()), "rows_judged": int(judged.sum())}
+    text = f"{counts['rows_up']} rows earn more, {counts['rows_down']} less"
     if judged.any():
-        text += f", {moved['rows_judged']} are judged that were not ({int((new[judged] > 0).sum())} earn it)"
+        text += f", {counts['rows_judged']} are judged that were not ({int((new[judged] > 0).sum())} earn it)"
     risk = "a looser way may pay for what is wrong" if looser else "a stricter way may miss what is right"
+    rows: list[int] = []  # a few of each kind, spread over all of them
+    for kind in (up, judged, down) if looser else (down, judged, up):
+        at = np.flatnonzero(kind)
+        places = np.linspace(0, max(len(at) - 1, 0), min(EXAMPLES, len(at))).astype(int)
+        rows += at[np.unique(places)].tolist()
+    rows = rows[:EXAMPLES]
+    columns = {"rollout_id": before, "old": before, "new": after, "ground_truth": before}
+    read = {key: source if key in ("old", "new") else key for key in columns}
+    cells = [column_values(made.table[read[key]].iloc[rows]) for key, made in columns.items()]
+    header = (*columns, "score_before", "score_after")
+    examples = zip(*cells, old[rows].tolist(), new[rows].tolist(), strict=True)
     return Proposal(
         "looser_reading" if looser else "stricter_reading",
         name,
         f"{name!r} is {fault}; judged by {what}, {text}. Read the examples: {risk}",
         change,
         before,
-        after=moved,
-        examples=tuple(_example(before, after, source, name, row) for row in rows[:EXAMPLES]),
+        after=counts,
+        examples=tuple(dict(zip(header, row, strict=True)) for row in examples),
     )
-
-
-def _spread(rows: NDArray[np.bool_]) -> list[int]:
-    """A few of these rows, spread over all of them."""
-    at = np.flatnonzero(rows)
-    places = np.unique(np.linspace(0, max(len(at) - 1, 0), min(EXAMPLES, len(at))).astype(int))
-    return [int(at[place]) for place in places]
-
-
-def _example(before: Scores, after: Scores, source: str, name: str, row: int) -> dict[str, Any]:
-    """What was compared with the truth before and after, and what it earned."""
-    cells = {
-        "rollout_id": before.table["rollout_id"],
-        "old": before.table[source],
-        "new": after.table[source],
-        "ground_truth": before.table["ground_truth"],
-    }
-    plain = {key: column_values(column.iloc[[row]])[0] for key, column in cells.items()}
-    scores = {"score_before": float(before.score(name)[row]), "score_after": float(after.score(name)[row])}
-    return {**plain, **scores}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from functools import partial
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -43,16 +44,17 @@ TIED = ("zero_std_groups", "clustered", "sparse", "starved", "saturated", "const
 
 def graduate(view: View, scores: Scores, findings: Collection[Finding]) -> Proposed:
     """Partial credit by closeness beside an all-or-nothing component that compares numbers."""
+    taken = {*view.names, *scores.reward.fields, *map(str, scores.rollouts.table.columns)}
+    numbered = ("close" if number == 1 else f"close_{number}" for number in count(1))
+    label = next(name for name in numbered if name not in taken)
     for name, item in view.components.items():
-        fault = next((code for code in ("constant", "sparse", "binary") if told(findings, code, name)), None)
+        fault = _fault(findings, ("constant", "sparse", "binary"), name)
         source = prediction_column(scores, item)
         if not (fault and source and item.weight > 0):
             continue
         asked = source.removeprefix("field/")
-        taken = {*view.names, *scores.reward.fields, *map(str, scores.rollouts.table.columns)}
-        numbered = ["close", *(f"close_{count}" for count in range(2, len(taken) + 3))]
         added = Component(
-            next(label for label in numbered if label not in taken),
+            label,
             partial(closeness, zero_at=CLOSE_ZERO_AT),
             weight=round(CLOSE_WEIGHT * item.weight, 6),
             why="partial credit by relative error",
@@ -61,10 +63,15 @@ def graduate(view: View, scores: Scores, findings: Collection[Finding]) -> Propo
         earned = "never earned" if fault == "constant" else "all or nothing"
         why = f"{name!r} is {earned}; partial credit by relative error tells near misses apart"
         found = Proposal("graduate", name, why, Change(added=(added,)), scores)
-        values = found.changed.score(added.name)
+        values = found.changed.score(label)
         reached = values[view.gate == 1]  # the gate on the whole reward keeps the others from it
         if len(reached) and np.isnan(reached).mean() <= 1 - READABLE and ((values > 0) & (values < 1)).any():
             yield found
+
+
+def _fault(findings: Collection[Finding], codes: Iterable[str], *names: str | None) -> str | None:
+    """The first of these codes that was found of one of these components, or of the reward."""
+    return next((code for code in codes if any(told(findings, code, name) for name in names)), None)
 
 
 def prediction_column(scores: Scores, item: Component) -> str | None:
@@ -80,7 +87,7 @@ def prediction_column(scores: Scores, item: Component) -> str | None:
 
 def pay_component(view: View, scores: Scores, findings: Collection[Finding]) -> Proposed:
     """A weight for what is recorded and varies among siblings, where ties rule."""
-    tied = any(told(findings, code, name) for code in TIED for name in (None, view.primary))
+    tied = _fault(findings, TIED, None, view.primary)
     weight = round(CLOSE_WEIGHT * abs(view.components[view.primary].weight), 6)
     for name, item in view.components.items() if tied and weight else ():
         if not item.weight and name not in view.task and item.range is not None:
@@ -100,12 +107,11 @@ def gate_component(view: View, scores: Scores, findings: Collection[Finding]) ->
         free = name not in view.task and item.weight > 0 and item.gate is None
         if not (blamed and free and wrong.any() and right.any() and high > low):
             continue
-        moved = moved_by(view.reward, gated={name})
-        why_not = moved.why
-        if scores.run.get("ignore_gates"):
-            why_not = "gates were ignored in scoring"
-        elif behind := sorted(moved.names - {name}):
-            why_not = f"{behind[0]!r} is behind a gate on it"
+        moved = moved_by(view.reward, gated={name})  # it is run itself where it sees several rows at once
+        others = sorted(moved.names - {name})
+        why_not = why_not_run(scores.reward, moved.run) if moved.run else ""
+        why_not = f"{others[0]!r} hangs on its score" if others else why_not
+        why_not = "gates were ignored in scoring" if scores.run.get("ignore_gates") else why_not
         if why_not:
             yield f"a gate for {name!r} is left out: {why_not}"
             continue
@@ -154,7 +160,7 @@ def remove_component(view: View, scores: Scores, findings: Collection[Finding]) 
     """Weight 0 for components that are constant, dead, redundant or dominant; never for the task."""
     codes = ("constant", "dead", "redundant", "dominant")
     for name, item in view.components.items():
-        fault = next((code for code in codes if told(findings, code, name)), None)
+        fault = _fault(findings, codes, name)
         rest = [other for other in view.names if other != name and view.components[other].weight]
         carries = fault == "dominant" and not view.reward.task_is_known  # it may be the task
         if fault and name not in view.task and item.weight > 0 and rest and not carries:

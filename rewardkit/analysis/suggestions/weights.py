@@ -9,7 +9,7 @@ import numpy as np
 from rewardkit.analysis.findings.components import OFTEN
 from rewardkit.analysis.findings.rule import FEWEST_GROUPS
 from rewardkit.analysis.suggestions.change import Change
-from rewardkit.analysis.suggestions.measure import halves, off
+from rewardkit.analysis.suggestions.measure import halves
 from rewardkit.analysis.suggestions.proposal import Proposal, Proposed
 from rewardkit.analysis.view import View
 from rewardkit.findings import Finding, counted, percent
@@ -18,7 +18,7 @@ from rewardkit.scoring.scores import Scores
 __all__ = ["declared_weights"]
 
 STEPS = 40
-WIDEST = 3.0
+WIDEST = 10.0
 """How far a weight may move. Our choice: what needs more is a fault of the component, not of its weight."""
 ENOUGH_NEARER = 0.8  # what is left of the difference for other weights to be worth a line: our choice
 RAISED = 0.5
@@ -41,10 +41,10 @@ def declared_weights(view: View, scores: Scores, findings: Collection[Finding]) 
         return
     whole = sum(view.declared_weights[name] for name in live)
     target = {name: view.declared_weights[name] / whole for name in live}
-    if off(view.effective_weights, target) < MOST_OFF:
+    if _off(view.effective_weights, target) < MOST_OFF:
         return
     if not view.reward.task_is_known:
-        yield "no other weights are offered: nothing says which component is the task; say primary=True"
+        yield "no other weights are offered: nothing says which component is the task; declare it primary"
         return
     if view.bootstrap.total < FEWEST_HALVES:
         prompts = counted(view.bootstrap.total, "prompt")
@@ -58,29 +58,20 @@ def declared_weights(view: View, scores: Scores, findings: Collection[Finding]) 
         return
     best = _nearest(fit, target)
     after = held.under(held.reward.reweigh(best))
-    was = off(held.effective_weights, target)
-    now = off(after.effective_weights, target) if after.effective_weights else 1.0
+    was = _off(held.effective_weights, target)
+    now = _off(after.effective_weights, target) if after.effective_weights else 1.0
     if now > ENOUGH_NEARER * was:
         return
-    alone = _alone(held, live)
-    limit = f" (no weight can do more: one component alone varies in {percent(alone)} of groups)"
-    why = (
-        f"what components declare and what they hold of the advantage differ by up to {percent(was)}; under "
-        f"these weights by up to {percent(now)}{limit if alone > now else ''}. Fitted on one half of the "
-        f"prompts, measured on the other. {_caution(view, best)}"
-    )
-    before = {"declared": {name: round(share, 3) for name, share in target.items()}}
-    yield Proposal("declared_weights", None, why, Change(weights=best), scores, (held, after), before)
-
-
-def _caution(view: View, best: Mapping[str, float]) -> str:
-    """What such weights do not know."""
     more = [name for name, weight in best.items() if abs(weight) > abs(view.components[name].weight)]
     read = f": read what {' and '.join(map(repr, more))} would be paid more for" if more else ""
-    return (
+    why = (
+        f"what components declare and what they hold of the advantage differ by up to {percent(was)}; under "
+        f"these weights by up to {percent(now)}. Fitted on one half of the prompts, measured on the other. "
         f"No weight moves more than {WIDEST:g} times, that of {view.primary!r} not at all: weights say who "
         f"holds the advantage, not whether that is right{read}"
     )
+    before = {"declared": {name: round(share, 3) for name, share in target.items()}}
+    yield Proposal("declared_weights", None, why, Change(weights=best), scores, (held, after), before)
 
 
 def _varying(view: View, names: list[str], share: float) -> list[str]:
@@ -93,37 +84,29 @@ def _nearest(view: View, target: Mapping[str, float]) -> dict[str, float]:
     """The best weights of a damped search: less where a component holds too much, more where too little."""
     primary, start = view.primary, {name: float(view.components[name].weight) for name in target}
     raised = _varying(view, list(target), RAISED)
-    most = {
-        name: abs(start[name]) * (WIDEST if name in raised else 1.0) for name in target if name != primary
-    }
-    room = sum(abs(start[name]) for name in most)
-    weights, best, best_off = dict(start), {}, off(view.effective_weights, target)
-    held = view.effective_weights
+    sizes = {name: abs(weight) for name, weight in start.items() if name != primary}
+    most = {name: size * (WIDEST if name in raised else 1.0) for name, size in sizes.items()}
+    room = sum(sizes.values())
+    held, best = view.effective_weights, {}
+    best_off = _off(held, target)
     least = min(held[primary], target[primary]) if primary in target else -1.0
     for _ in range(STEPS):
-        sizes = {
-            name: min(abs(weights[name]) * np.sqrt(target[name] / max(held[name], 0.02)), most[name])
-            for name in most
-        }
-        shrunk = min(1.0, room / sum(sizes.values()))
         for name, size in sizes.items():
-            size = max(size * shrunk, abs(start[name]) / WIDEST)
-            weights[name] = float(f"{np.copysign(size, start[name]):.3g}")
+            sizes[name] = min(size * np.sqrt(target[name] / max(held[name], 0.02)), most[name])
+        shrunk = min(1.0, room / sum(sizes.values()))
+        sizes = {name: max(size * shrunk, abs(start[name]) / WIDEST) for name, size in sizes.items()}
+        weights = {name: float(f"{np.copysign(size, start[name]):.3g}") for name, size in sizes.items()}
+        sizes = {name: abs(weight) for name, weight in weights.items()}
         held = view.under(view.reward.reweigh(weights)).effective_weights
         if not held:  # under these weights no group has a signal
             break
-        fits = (
-            sum(abs(weights[name]) for name in most) <= room * (1 + 1e-2) and held.get(primary, 0.0) >= least
-        )
-        if fits and off(held, target) < best_off - 1e-9:
-            best, best_off = (
-                {name: weights[name] for name in most if weights[name] != start[name]},
-                off(held, target),
-            )
+        fits = sum(sizes.values()) <= room * (1 + 1e-2) and held.get(primary, 0.0) >= least
+        if fits and _off(held, target) < best_off - 1e-9:
+            best = {name: weight for name, weight in weights.items() if weight != start[name]}
+            best_off = _off(held, target)
     return best
 
 
-def _alone(view: View, names: list[str]) -> float:
-    """Share of the live groups in which only one component varies: no weight changes who holds these."""
-    moving = sum(view.component_stats[name].live.astype(int) for name in names)
-    return float(((moving == 1) & view.live).sum() / max(view.live.sum(), 1))
+def _off(held: Mapping[str, float], target: Mapping[str, float]) -> float:
+    """The largest difference between what a component holds and what it should."""
+    return max(abs(held[name] - target[name]) for name in target)

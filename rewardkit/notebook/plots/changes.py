@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 
-from rewardkit.analysis.suggest import Suggestion, Suggestions
 from rewardkit.analysis.suggestions.measure import FIGURES, SHOWN, Effect
+from rewardkit.analysis.suggestions.suggestion import Suggestion, Suggestions
 from rewardkit.notebook.plots.canvas import BLUE, GREY, axes_for, plain, said, settled, wrapped
 
 __all__ = ["before_and_after", "top_changes"]

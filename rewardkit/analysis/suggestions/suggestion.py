@@ -1,0 +1,249 @@
+"""What suggest() returns: changes of the reward with what they measure, normalizations, and notes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import pandas as pd
+
+from rewardkit.analysis.rendering import named
+from rewardkit.analysis.suggestions.change import Change, applied
+from rewardkit.analysis.suggestions.measure import Effect
+from rewardkit.analysis.suggestions.normalization import FIGURES, Normalization
+from rewardkit.findings import counted, percent
+from rewardkit.html.pages import Block, Code, Page, Table
+from rewardkit.rewards.reward import Reward
+from rewardkit.scoring.scores import Scores
+
+__all__ = ["Suggestion", "Suggestions", "normalization_blocks"]
+
+Changed = TypeVar("Changed", Reward, Scores)
+
+UNRANKED = "without a trusted label nobody knows which completions are better"
+TOLD = "code component part line why before after rank verdict answers outcome".split()
+SHOWN = 5
+"""Changes, and examples, of a page; the others are counted."""
+
+
+@dataclass(frozen=True, eq=False)
+class Suggestion:
+    """A change of the reward: code that makes it, and what it measures `before` and `after` here.
+
+    `line` stands for itself where it begins with ``replace(`` (`dataclasses.replace`), ``scores.`` or
+    ``reward.``; a component goes to the end of the reward's. In it `reward` is, for a route, the one of
+    `part`. `effects` are the figures with their intervals and their paired difference. With a trusted label
+    `verdict` says whether the change "improves" or "harms" the order of siblings with different labels for
+    certain (by three standard errors, as well as by its interval), or is "unclear", and `rank` numbers those
+    that improve it from 1; without one both are empty. `answers` is the code of the worst finding that it
+    answers, `outcome` what becomes of that. `examples` are rows to read where another way to read or compare
+    the answer moves their score. `scores` are those with the change made (of its part only, for a
+    route), to diagnose or compare.
+    """
+
+    code: str
+    component: str | None
+    line: str
+    why: str
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+    part: str = ""
+    scores: Scores | None = field(default=None, repr=False)
+    effects: tuple[Effect, ...] = ()
+    examples: tuple[Mapping[str, Any], ...] = ()
+    rank: int | None = None
+    verdict: str = ""
+    answers: str = ""
+    outcome: str = ""
+    change: Change = field(default_factory=Change, repr=False)
+
+    @property
+    def named(self) -> str:
+        """What it changes: its part, its code, its component."""
+        return _where(self) + self.code.replace("_", " ") + (f" of {self.component!r}" * bool(self.component))
+
+    def apply(self, to: Changed) -> Changed:
+        """The Reward, or Scores, with the change made: scored anew, the one gives the other.
+
+        In a route the reward of `part` is changed. InputError: neither of them, or one without what is
+        changed. RewardError: Scores of a reward that was read from a record, where something has to be run.
+        """
+        made: Changed = applied(self.change, to, self.part)
+        return made
+
+    def record(self) -> dict[str, Any]:
+        """The suggestion as plain data."""
+        return {
+            **{name: getattr(self, name) for name in TOLD},
+            "effects": [effect.record() for effect in self.effects],
+            "examples": [dict(example) for example in self.examples],
+        }
+
+    def page(self, *, verbose: bool = False, redact: bool = False, path: str = "") -> Page:
+        """What is changed and why, the line that makes it, and what becomes of what it answers.
+
+        Effects and examples stand in the text where it is `verbose`; examples are left out to `redact` them.
+        For a terminal `path` names the scores, and a command that tries the change stands for its line.
+        """
+        rank = f"{self.rank}. " if self.rank else "Makes it worse: " if self.verdict == "harms" else ""
+        title = f"{rank}{self.named}" + (f" ({self.verdict})" if self.verdict else "")
+        blocks: list[Block] = [Code(self._command(path) if path else self.line)]
+        if path and self._command(path) == self.line:
+            blocks.insert(0, "In the file of the reward:")
+        blocks += [f"{self.outcome}."] if self.outcome else []
+        blocks += [f"{len(self.examples)} examples are left out"] if redact and self.examples else []
+        more = [_effects(self.effects), *([] if redact else [_examples(self.examples)])]
+        return Page(
+            title, [*blocks, *(more if verbose else [])], more=[] if verbose else more, said=f"{self.why}."
+        )
+
+    def _command(self, path: str) -> str:
+        options = "" if self.part else self.change.options
+        return f"rewardkit whatif {path} {options}" if options else self.line
+
+    def _repr_html_(self) -> str:
+        return self.page().html
+
+
+@dataclass(frozen=True, eq=False)
+class Suggestions:
+    """`changes` of the reward, the `normalization` table, and `notes` on what was left out or does not help.
+
+    With a trusted label the changes that make the reward order siblings more like it come first, those that
+    make it worse last. Without one they are unranked: nothing here knows which completions are better.
+    """
+
+    changes: tuple[Suggestion, ...]
+    normalization: tuple[Normalization, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The normalization table, one row a way."""
+        return pd.DataFrame([row.record() for row in self.normalization])
+
+    def record(self) -> list[dict[str, Any]]:
+        """All as plain data: changes, then normalizations as changes from the first row, "as_is"."""
+        changes = [{"kind": "change", **item.record()} for item in self.changes]
+        base: dict[str, dict[str, float]] = {}
+        for row in self.normalization:
+            measured = {name: getattr(row, name) for name in FIGURES}
+            if row.code == "as_is":
+                base[row.part] = measured
+                continue
+            told = {"code": row.code, "part": row.part, "line": row.line, "why": row.effect}
+            changes.append({"kind": "normalization", **told, "before": base[row.part], "after": measured})
+        return changes
+
+    def page(self, *, verbose: bool = False, redact: bool = False, path: str = "") -> Page:
+        """The first change in full and the names of the others; `verbose`: all of them, and the notes.
+
+        The HTML has the first changes in full, the notes and the normalizations. Options as of a change.
+        """
+        useful = [item for item in self.changes if item.verdict != "harms"]
+        pages: list[Block] = [item.page(verbose=verbose, redact=redact, path=path) for item in self.changes]
+        first = len(pages) if verbose else min(len(useful), 1)
+        notes = [f"Note: {note}." for note in self.notes]
+        told = notes if verbose or not useful else []
+        works = [row for row in self.normalization if row.works]
+        lines = [f"Normalization: {_where(row)}{row.what}: {row.effect}." for row in works if verbose]
+        more: list[Block] = [*pages[first:SHOWN]]
+        more += [f"and {len(pages) - SHOWN} more in suggestions.changes"] if len(pages) > SHOWN else []
+        more += [*([] if told else notes), *normalization_blocks(self.normalization)]
+        left = [named(item.code for item in self.changes[first:])] * (first < len(pages))
+        if works:
+            tried = sum(row.code != "as_is" for row in self.normalization)
+            left.append(f"{len(works)} of {tried} reward normalizations change the advantages")
+        how = "--verbose" if path else "suggestions.text(verbose=True)"
+        foot = f"Also measured: {'; '.join(left)}. All: {how}." if left and not verbose else ""
+        ends = _without_effect(self.normalization) if verbose else []
+        return Page(self._caption(bool(useful)), [*pages[:first], *told, *lines, *ends], more=more, foot=foot)
+
+    def _caption(self, useful: bool) -> str:
+        """What the order of the changes means: with a label it is a ranking, without one it is none."""
+        judged = [bool(item.verdict) for item in self.changes]
+        if not useful:
+            return "No change of the reward to suggest."
+        if not any(judged):
+            return f"Changes to consider, unranked: {UNRANKED}"
+        ranked = sum(item.rank is not None for item in self.changes)
+        told = f"Changes to consider, {ranked} of {len(judged)} ranked by the label"
+        return told if all(judged) else f"{told}; those without a verdict are unranked: {UNRANKED}"
+
+    def _repr_html_(self) -> str:
+        return self.page().html
+
+    def text(self, *, verbose: bool = False) -> str:
+        """The first change with what it does, and the names of the others; `verbose`: all of them."""
+        return self.page(verbose=verbose).text
+
+    def __repr__(self) -> str:
+        return self.text()
+
+
+def _where(item: Suggestion | Normalization) -> str:
+    return f"[{item.part}] " if item.part else ""
+
+
+def _effects(effects: Sequence[Effect]) -> Block:
+    """A row an effect, but for effective weights that hardly move; a line where nothing moves."""
+    if not any(item.difference for item in effects):
+        still = [item for item in effects if item.figure != "effective_weight"]
+        return (
+            f"Nothing of this changes: {', '.join(f'{item.what} {percent(item.before)}' for item in still)}"
+        )
+    rows = [
+        (
+            item.what,
+            _around(item.before, item.before_interval),
+            _around(item.after, item.after_interval),
+            item.moved.replace(" points", "").replace(" ", "\N{NO-BREAK SPACE}"),
+        )
+        for item in effects
+        if item.told
+    ]
+    held = " held out from the fit" if any(item.held_out for item in effects) else ""
+    on = f"share, on {counted(effects[0].prompts, 'prompt')}{held}"
+    header = (on, "before (95 % interval)", "after", "difference in points")
+    return Table("", header, rows, header[1:], is_open=True)
+
+
+def _around(value: float, interval: tuple[float, float]) -> str:
+    ends = "" if math.isnan(interval[0]) else f" ({percent(interval[0])} to {percent(interval[1])})"
+    return f"{percent(value)}{ends}".replace(" ", "\N{NO-BREAK SPACE}")
+
+
+def _examples(examples: Sequence[Mapping[str, Any]]) -> Table:
+    names = list(dict.fromkeys(name for example in examples for name in example))
+    rows = [[_cell(example.get(name)) for name in names] for example in examples]
+    return Table("", [name.replace("_", " ") for name in names], rows, is_open=True, most=SHOWN)
+
+
+def _cell(value: Any) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "-"
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def normalization_blocks(rows: Sequence[Normalization], *, is_open: bool = False) -> list[Block]:
+    """The table of normalizations that change something; a line for those that change nothing."""
+    cells = [
+        (f"{_where(row)}{row.what}", row.effect, *(percent(getattr(row, key)) for key in FIGURES), row.line)
+        for row in rows
+        if row.works or row.code == "as_is"
+    ]
+    header = ("normalization", "effect on the advantages", *FIGURES.values(), "line")
+    tried = counted(sum(row.code != "as_is" for row in rows), "normalization")
+    caption = f"{tried}, measured on these rollouts"
+    return [Table(caption, header, cells, [*FIGURES.values()], is_open), *_without_effect(rows)]
+
+
+def _without_effect(rows: Sequence[Normalization]) -> list[str]:
+    """The normalizations that change nothing, a line a reason."""
+    without: dict[str, list[str]] = {}
+    for row in rows:
+        if not row.works and row.code != "as_is":
+            without.setdefault(row.effect.removeprefix("no effect: "), []).append(f"{_where(row)}{row.what}")
+    return [f"No effect ({why}): {', '.join(what)}." for why, what in without.items()]
