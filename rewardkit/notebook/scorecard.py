@@ -10,7 +10,7 @@ import numpy as np
 
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.forecast import Forecast
-from rewardkit.analysis.suggestion import Suggestions
+from rewardkit.analysis.suggestions.suggestion import Suggestions
 from rewardkit.errors import RewardError
 from rewardkit.findings import SEVERITIES, Finding, counted
 from rewardkit.html import markup

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.forecast import Forecast
-from rewardkit.analysis.suggestion import Suggestions
+from rewardkit.analysis.suggestions.suggestion import Suggestions
 from rewardkit.analysis.view import View
 from rewardkit.findings import Finding, counted, percent
 from rewardkit.html.excerpts import one_line
