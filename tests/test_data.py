@@ -259,3 +259,22 @@ def test_the_script_asks_the_problems_of_the_data(name, tmp_path, monkeypatch):
 def test_each_source_of_the_mixed_cases_has_about_half_of_them():
     counts = Counter(case.columns["data_source"] for case in rk.load_cases(DATA / "mixed" / "cases.jsonl"))
     assert min(counts["people-json"], counts["largest-choice"]) >= 0.4 * counts.total()
+
+
+def test_the_transcripts_are_what_their_script_writes(tmp_path):
+    made = run_path(str(DATA / "tool_use/write_tool_use.py"))
+    written = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in made["rows"]())
+    assert written == (DATA / "tool_use/rollouts.jsonl").read_text(encoding="utf-8")
+
+
+def test_a_nudge_that_pays_every_call_is_caught_and_the_reward_that_does_not_is_clean():
+    busy, good = (rk.load_reward(f"gallery:{name}") for name in ("tool_use.busy", "tool_use"))
+    rollouts = rk.load_rollouts("gallery:tool_use")
+    assert set(np.bincount(rollouts.groups)) == {8} and len(rollouts) == 320
+    assert [item.code for item in rk.probe(busy, rollouts).alarms] == ["leakage"]
+    assert rk.probe(good, rollouts).alarms == ()
+    scores = rk.score(busy, rollouts)
+    asked, right = scores.score("calls"), scores.score("success")
+    assert scores.rewards[(right == 0)].max() > np.median(scores.rewards[right == 1])
+    held = rk.diagnose(scores).views[0].effective_weights["calls"]
+    assert f"{held:.0%}".replace("%", " %") in card("tool_use") and asked.max() == 12

@@ -11,9 +11,14 @@ calls are shares: needless calls that succeed thin them out, and where the answe
 What failed is told by how the result begins or by the fields of its JSON; "no results" is no failure. A tool
 that fails through no fault of the policy costs it the same. The answer is compared as text: "330 m" is not
 "330 metres", nor "330.0" "330".
+
+`busy` is a first version as people write them. It pays every call, right or wrong and without an end: an
+agent that asks the same again and again earns more than one that is right.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import rewardkit as rk
 
@@ -42,5 +47,20 @@ reward = rk.Reward(
             why="asking the same again; one retry after a failure is free",
         ),
         rk.Component("looked_up", rk.measure.tool_calls(), weight=0.0, why="recorded: any call at all"),
+    ],
+)
+
+
+def calls(messages: Any) -> int:
+    """How many calls of tools there are."""
+    return sum(len(turn.get("tool_calls") or ()) for turn in messages)
+
+
+busy = rk.Reward(
+    "tool-use-busy",
+    fields=reward.fields,
+    components=[
+        reward.components[0],
+        rk.Component("calls", calls, weight=0.2, range=None, why="a nudge to look things up"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Write transcripts of agents with a tool, by scripts and not by a model. Usage: python write_agents.py OUT.jsonl
+"""Write transcripts of agents with a tool, by scripts and not by a model. Usage: python write_tool_use.py OUT.jsonl
 
 Each rollout follows one of the habits below; harder questions draw the worse ones more often.
 """
