@@ -165,7 +165,7 @@ def _graded(question: str, found: Sequence[Finding], figure: str, said: str, unk
 
 def _with(value: str, interval: tuple[float, float]) -> str:
     ends = [percent(end).removesuffix(" %") for end in interval]
-    return value if math.isnan(interval[0]) else f"{value} ({ends[0]}\u2013{ends[1]})"
+    return value if math.isnan(interval[0]) or len({*ends}) == 1 else f"{value} ({ends[0]}\u2013{ends[1]})"
 
 
 def source_tile(diagnosis: Diagnosis) -> Tile:
