@@ -17,7 +17,7 @@ from rewardkit.probes.results.asserting import met
 
 parameters.check_parameters(globals())
 show = display.Show(redact=redact)
-display.scroll_what_is_printed()"""
+display.begin()"""
 
 LOAD = """\
 logged = rk.load_rollouts(rollouts, columns=columns, group=group or None, join=join or None, on=on, fill=fill)

@@ -22,7 +22,7 @@ def lab_folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def lab(lab_folder):
     """Address and token of a JupyterLab on the folder."""
-    cells = ["from rewardkit.notebook import display", "display.scroll_what_is_printed()"]
+    cells = ["from rewardkit.notebook import display", "display.begin()"]
     write_notebook(lab_folder / "printing.ipynb", [*cells, "print('row\\n' * 5000)", "print('one line')"])
     with started(lab_folder) as found:
         yield found
