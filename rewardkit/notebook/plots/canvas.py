@@ -79,7 +79,7 @@ def finished(ax: Axes, title: str, *, x: str = "", y: str = "", key: bool = Fals
     """
     width, _ = size_of(ax)
     points = 11.0 if width > 5 else 9.5
-    letters = max(20, min(TITLE_WIDTH, int((width - 0.6) * 72 / (0.58 * points))))
+    letters = max(20, min(TITLE_WIDTH, int((width - 0.6) * 72 / (0.62 * points))))
     even = 8 + len(title) // -(-len(title) // letters) if title else letters  # no line of one word
     ax.set_title(
         wrapped(title[:1].upper() + title[1:], min(letters, even)),
@@ -116,22 +116,23 @@ def share_bars(
 ) -> None:
     """A row a name; in each its `bars`, from the top down: what they are a share of, the shares, the colour.
 
-    The share stands at the tip, or at `tips`, with the words at the first known one; all of it is light.
+    The share stands at the tip, or at `tips`, with the words at the first known one; the whole is light.
     """
     place, height = np.arange(len(names), dtype=float), 0.7 / len(bars)
+    ends = np.nan_to_num([shares for _, shares, _ in bars])
+    whole = float(ends.max() > 0.3)  # small shares have the room for themselves
     for nth, (words, shares, colour) in enumerate(bars):
         centres, widths = place + (nth - (len(bars) - 1) / 2) * (height + 0.03), np.nan_to_num(shares)
-        ax.barh(centres, 1, height=height, color=SOFT)
+        ax.barh(centres, whole, height=height, color=SOFT)
         ax.barh(centres, widths, height=height, color=colour)
         first = int(np.argmax(np.isfinite(shares)))
         for at, (y, share) in enumerate(zip(centres, shares, strict=True)):
             told = f"{share_text(share)} {words}" if at == first else share_text(share)
             label(ax, told, max(widths[at], 0.0) if tips is None else tips[at], y)
-    ends = np.nan_to_num([shares for _, shares, _ in bars])
-    ax.set_yticks(place, ["\n".join(map(wrapped, name.split("\n"))) for name in map(str, names)])
+    ax.set_yticks(place, ["\n".join(wrapped(line, 36) for line in name.split("\n")) for name in names])
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.set_xticks([])
-    ax.set_xlim(min(0.0, ends.min()), max(ends.max(), 1.0))
+    ax.set_xlim(min(0.0, ends.min()), max(ends.max(), whole, 0.01))
 
 
 def curve(

@@ -45,7 +45,7 @@ def before_and_after(suggestion: Suggestion, *, ax: Axes | None = None) -> Axes:
     ax.set_xticks(ticks, [f"{100 * tick:.0f} %" for tick in ticks])
     ax.set_xlim(min(low, -0.03), max(high, 1.03))
     ax.grid(axis="x", **canvas.GRID)
-    most = max(known, key=lambda item: abs(item.difference))
+    most = max(known, key=lambda item: (item.component is None and _moves(item), abs(item.difference)))
     held = " held out from the fit" if any(item.held_out for item in known) else ""
     code = canvas.plain(suggestion.line)
     code = code if len(code) <= LINE else f"{code[:LINE]} ..."

@@ -100,7 +100,7 @@ def _agreement(found: Correlations) -> str:
         return "no two components can be compared"
     at = int(np.nanargmax(np.abs(values)))
     if abs(values[at]) < ALIKE:
-        return f"no two components say the same ({values[at]:.2f} at most)"
+        return f"no two components say the same ({abs(values[at]):.2f} at most)"
     says = "says" if abs(values[at]) >= SAME else "says much"
     how = "the same as" if values[at] > 0 else "the opposite of"
     return f"'{found.names[rows[at]]}' {says} {how} '{found.names[columns[at]]}' ({values[at]:.2f})"

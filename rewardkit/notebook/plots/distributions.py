@@ -48,7 +48,8 @@ def distribution(
     if span and 0 < high - low < NARROW * (span[1] - span[0]):
         label, span = f"{label} (range {span[0]:.3g} to {span[1]:.3g})", None
     start, end = (min(span[0], low), max(span[1], high)) if span else (low, high)
-    reach = end - start or 1.0
+    start, end = (start, end) if start < end else (start - 0.5, end + 0.5)
+    reach = end - start
     atoms, counts = np.unique(np.round(known, 9), return_counts=True)
     often, gap = counts >= RECURS * len(known), float(np.diff(atoms, append=np.inf).min())
     if len(atoms) <= FEW_ATOMS or (len(atoms) <= MOST_ATOMS and gap >= FINEST * (high - low)):
@@ -68,13 +69,12 @@ def distribution(
 
 
 def _shares(ax: Axes, atoms: Floats, counts: NDArray[np.intp], total: int) -> None:
-    """The share of each value at the top of its bar, but not over that of a more frequent one."""
-    top = 1.15 * float(ax.dataLim.y1)
-    ax.set_ylim(0, top)
-    apart, placed = 0.5 * np.ptp(ax.get_xlim()) / canvas.size_of(ax)[0], np.empty((0, 2))
-    for at, count in sorted(zip(atoms, counts, strict=True), key=lambda pair: -pair[1]):
-        if not (np.abs(placed - (at, count)) < (apart, 0.1 * top)).all(axis=1).any():
-            placed = np.vstack([placed, (at, count)])
+    """The share of each value at the top of its bar, but not beside a more frequent one."""
+    ax.set_ylim(0, 1.15 * float(ax.dataLim.y1))
+    apart = 0.45 * np.ptp(ax.get_xlim()) / canvas.size_of(ax)[0]
+    order = np.argsort(-counts, kind="stable")
+    for nth, (at, count) in enumerate(zip(atoms[order], counts[order], strict=True)):
+        if not (np.abs(atoms[order][:nth] - at) < apart).any():
             canvas.label(ax, canvas.share_text(count / total), at, count, (0, 2), ha="center", va="bottom")
 
 

@@ -81,15 +81,16 @@ def _columns(ax: Axes, view: View, order: Codes) -> None:
     told = f"lowest to highest, means of {sizes.max()} groups"
     ax.fill_between(place, low, high, color=canvas.BLUE, alpha=0.3, linewidth=0, step="mid", label=told)
     ax.plot(place, mean, color=canvas.BLUE, linewidth=1.6, label="mean")
-    bottom, top = float(low.min()), float(high.max())
-    room = 0.2 * ((top - bottom) or 1.0)
-    base = bottom - 1.2 * room
-    ax.axhspan(base, base + room, facecolor=canvas.SOFT, zorder=0)
-    style: dict[str, Any] = {"fill": True, "color": canvas.RED, "label": "share without a signal"}
-    ax.stairs(base + room * dead, edges, baseline=base, **style)
-    ax.set_yticks([tick for tick in ax.get_yticks() if bottom <= tick <= top])
-    ax.set_ylim(base, top + 0.1 * room)
     ax.set_xlim(0, len(order))
+    if dead.any():
+        bottom, top = float(low.min()), float(high.max())
+        room = 0.2 * ((top - bottom) or 1.0)
+        base = bottom - 1.2 * room
+        ax.axhspan(base, base + room, facecolor=canvas.SOFT, zorder=0)
+        style: dict[str, Any] = {"fill": True, "color": canvas.RED, "label": "share without a signal"}
+        ax.stairs(base + room * dead, edges, baseline=base, **style)
+        ax.set_yticks([tick for tick in ax.get_yticks() if bottom <= tick <= top])
+        ax.set_ylim(base, top + 0.1 * room)
 
 
 def slices(diagnosis: Diagnosis, *, ax: Axes | None = None) -> Axes:
