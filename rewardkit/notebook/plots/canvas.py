@@ -1,37 +1,29 @@
-"""What all plots share: axes, colours, names as plain text, and words where nothing can be drawn."""
+"""What all plots share: quiet axes, colours, bars, curves, labels where they belong, names as plain text."""
 
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib import font_manager
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 from matplotlib.text import Text
+from numpy.typing import ArrayLike
 
+from rewardkit.analysis.statistics.groups import Floats
 from rewardkit.errors import InputError
-
-__all__ = [
-    "BLUE",
-    "GREY",
-    "NAME_WIDTH",
-    "ORANGE",
-    "RED",
-    "axes_for",
-    "grid_for",
-    "plain",
-    "said",
-    "settled",
-    "titled",
-    "too_far",
-    "width_of",
-    "without_a_screen",
-    "wrapped",
-]
+from rewardkit.findings import percent
 
 BLUE, GREY, ORANGE, RED = "#0072b2", "#8c8c8c", "#e69f00", "#d55e00"
+MUTED, SOFT = "#444444", "#f0f0f0"
+CURVES = ((BLUE, "-", "o"), (ORANGE, "--", "s"), (RED, "-.", "^"), (GREY, ":", "D"))
+GRID: dict[str, Any] = {"color": GREY, "alpha": 0.25, "linewidth": 0.8}
+SMALL = 8.5  # points of the words along the axes
+LABEL = 8.0  # points of the words beside what is drawn
 NAME_WIDTH = 32  # characters of a component's name in a line
 TITLE_WIDTH = 70
 WIDEST = 1e200  # beyond it an axis has no ticks in floating point
@@ -42,11 +34,15 @@ def without_a_screen() -> None:
     plt.switch_backend("agg")
 
 
-def axes_for(ax: Axes | None, *, width: float = 7.0, height: float = 3.2) -> Axes:
-    """The axes that were given, or those of a new figure of this size, without a frame above and right."""
+def axes_for(ax: Axes | None, *, width: float = 7.0, height: float = 3.2, grid: bool = True) -> Axes:
+    """The axes that were given, or those of a new figure of this size: no frame, a light grid of heights."""
     if ax is None:
         _, ax = plt.subplots(figsize=(width, height), layout="constrained")
-    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[:].set_visible(False)
+    ax.tick_params(length=0, labelsize=SMALL, labelcolor=MUTED)
+    ax.set_axisbelow(True)
+    if grid:
+        ax.grid(axis="y", **GRID)
     return ax
 
 
@@ -69,6 +65,98 @@ def grid_for(axes: Any, count: int, *, columns: int, size: tuple[float, float]) 
     return list(grid.flat)[:count]
 
 
+def size_of(ax: Axes) -> Floats:
+    """Width and height in inches of the cell of a figure that the axes stand in."""
+    spec, box = ax.get_subplotspec(), ax.figure.bbox
+    rows, columns = spec.get_gridspec().get_geometry() if spec else (1, 1)
+    return np.array([box.width / columns, box.height / rows]) / ax.figure.dpi
+
+
+def finished(ax: Axes, title: str, *, x: str = "", y: str = "", key: bool = False) -> Axes:
+    """The axes with the result as title, small grey words along them, and a `key` in a line below the title.
+
+    Every text is shown as it is: dollars in a name do not begin a formula.
+    """
+    width, _ = size_of(ax)
+    points = 11.0 if width > 5 else 9.5
+    letters = max(20, min(TITLE_WIDTH, int((width - 0.6) * 72 / (0.62 * points))))
+    even = 8 + len(title) // -(-len(title) // letters) if title else letters  # no line of one word
+    ax.set_title(
+        wrapped(title[:1].upper() + title[1:], min(letters, even)),
+        loc="left",
+        fontsize=points,
+        pad=24 if key else 8,
+    )
+    ax.set_xlabel(x, fontsize=SMALL, color=MUTED, loc="left")
+    ax.set_ylabel(y, fontsize=SMALL, color=MUTED)
+    if key:
+        style: dict[str, Any] = {"handletextpad": 0.5, "columnspacing": 1.4, "borderaxespad": 0.3}
+        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=9, fontsize=LABEL, frameon=False, **style)
+    for text in ax.findobj(Text):
+        text.set_parse_math(False)
+    return ax
+
+
+def said(ax: Axes, text: str, title: str = "") -> Axes:
+    """The axes with words in place of a picture."""
+    ax.set_xticks([])
+    ax.set_yticks([])
+    ax.text(0.5, 0.5, wrapped(text, 48), ha="center", va="center", transform=ax.transAxes, color=MUTED)
+    return finished(ax, title)
+
+
+def label(ax: Axes, text: str, x: float, y: float, shift: tuple[float, float] = (4, 0), **style: Any) -> None:
+    """Words right of a place, or shifted from it by other points."""
+    style = {"va": "center", "fontsize": LABEL, "annotation_clip": False, **style}
+    ax.annotate(plain(text), (x, y), shift, textcoords="offset points", **style)
+
+
+def share_bars(
+    ax: Axes, names: Sequence[str], bars: Sequence[tuple[str, Floats, str]], tips: Floats | None = None
+) -> None:
+    """A row a name; in each its `bars`, from the top down: what they are a share of, the shares, the colour.
+
+    The share stands at the tip, or at `tips`, with the words at the first known one; the whole is light.
+    """
+    place, height = np.arange(len(names), dtype=float), 0.7 / len(bars)
+    ends = np.nan_to_num([shares for _, shares, _ in bars])
+    whole = float(ends.max() > 0.3)  # small shares have the room for themselves
+    for nth, (words, shares, colour) in enumerate(bars):
+        centres, widths = place + (nth - (len(bars) - 1) / 2) * (height + 0.03), np.nan_to_num(shares)
+        ax.barh(centres, whole, height=height, color=SOFT)
+        ax.barh(centres, widths, height=height, color=colour)
+        first = int(np.argmax(np.isfinite(shares)))
+        for at, (y, share) in enumerate(zip(centres, shares, strict=True)):
+            told = f"{share_text(share)} {words}" if at == first else share_text(share)
+            label(ax, told, max(widths[at], 0.0) if tips is None else tips[at], y)
+    ax.set_yticks(place, ["\n".join(wrapped(line, 36) for line in name.split("\n")) for name in names])
+    ax.set_ylim(len(names) - 0.4, -0.6)
+    ax.set_xticks([])
+    ax.set_xlim(min(0.0, ends.min()), max(ends.max(), whole, 0.01))
+
+
+def curve(
+    ax: Axes, x: ArrayLike, y: ArrayLike, told: str, *bands: tuple[ArrayLike, ArrayLike], nth: int = 0
+) -> tuple[Line2D, str]:
+    """Draw a line with its bands in the `nth` style; it, and what it is called."""
+    colour, dash, marker = CURVES[nth % len(CURVES)]
+    for low, high in bands:
+        ax.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
+    (line,) = ax.plot(x, y, color=colour, linestyle=dash, marker=marker, markersize=3.5)
+    return line, told
+
+
+def label_ends(ax: Axes, curves: Sequence[tuple[Line2D, str]]) -> None:
+    """Name curves right of the axes, at the heights of their ends, apart where they would overlap."""
+    low, high = ax.get_ylim()
+    apart = (high - low) * 2.4 * LABEL / (72 * size_of(ax)[1])
+    last = [(np.asarray(line.get_ydata(), dtype=float), told) for line, told in curves]
+    height = -np.inf
+    for end, told in sorted((ys[np.isfinite(ys)][-1], told) for ys, told in last if np.isfinite(ys).any()):
+        height = max(end, height + apart)
+        label(ax, told, 1, height, xycoords=ax.get_yaxis_transform())
+
+
 def plain(text: object) -> str:
     """A text as the font can show it: what it has no glyph for, and what would be no line, as escapes."""
     font = font_manager.get_font(font_manager.findfont(font_manager.FontProperties()))
@@ -85,32 +173,33 @@ def wrapped(text: object, width: int = NAME_WIDTH) -> str:
     return "\n".join(textwrap.wrap(plain(text).replace("_", "_ "), width)).replace("_ ", "_")
 
 
-def titled(ax: Axes, text: str, width: int = TITLE_WIDTH) -> None:
-    """Set the title, flush left, in lines of at most so many characters."""
-    ax.set_title(wrapped(text, width), loc="left", fontsize=11, parse_math=False)
+def of_part(part: str, title: str) -> str:
+    """A title, behind the part of the reward that it is about, where there are several."""
+    return f"{part}: {title}" if part else title
 
 
-def width_of(ax: Axes) -> float:
-    """Width of the figure in inches."""
-    return float(ax.figure.bbox.width / ax.figure.dpi)
+def share_text(share: float) -> str:
+    """A share as a title tells it: 100 % is all of it.
+
+    >>> share_text(0.03), share_text(0.999), share_text(1.0)
+    ('3 %', 'over 99 %', '100 %')
+    """
+    return "over 99 %" if 0.995 <= share < 1 - 1e-9 else percent(share).replace(".0 %", " %")
+
+
+def from_to(before: float, after: float) -> str:
+    """How a figure moves, with so many digits that a difference is seen.
+
+    >>> from_to(0.171, 0.54), from_to(2.001, 2.0)
+    ('rises from 0.17 to 0.54', 'falls from 2.001 to 2')
+    """
+    for digits in (2, 3, 4):
+        first, last = f"{before:.{digits}g}", f"{after:.{digits}g}"
+        if first != last:
+            return f"{'rises' if after > before else 'falls'} from {first} to {last}"
+    return f"stays at {first}"
 
 
 def too_far(low: float, high: float) -> bool:
     """Whether an axis cannot reach from the one to the other."""
     return not high / WIDEST - low / WIDEST < 1
-
-
-def said(ax: Axes, text: str) -> Axes:
-    """The axes with words in place of a picture."""
-    ax.set_xticks([])
-    ax.set_yticks([])
-    ax.spines[:].set_visible(False)
-    ax.text(0.5, 0.5, wrapped(text, 48), ha="center", va="center", transform=ax.transAxes, color="#444444")
-    return settled(ax)
-
-
-def settled(ax: Axes) -> Axes:
-    """The axes with every text shown as it is: dollars in a name do not begin a formula."""
-    for text in ax.findobj(Text):
-        text.set_parse_math(False)
-    return ax

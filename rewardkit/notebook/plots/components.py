@@ -7,158 +7,119 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import Rectangle
 
 from rewardkit.analysis.diagnosis import Diagnosis
 from rewardkit.analysis.statistics.correlation import Correlations
 from rewardkit.analysis.tables import Tie
 from rewardkit.analysis.view import View
-from rewardkit.findings import percent
-from rewardkit.notebook.plots.canvas import (
-    BLUE,
-    GREY,
-    NAME_WIDTH,
-    RED,
-    axes_for,
-    grid_for,
-    said,
-    settled,
-    titled,
-    wrapped,
-)
+from rewardkit.notebook.plots import canvas
 from rewardkit.notebook.plots.distributions import distribution
 
 __all__ = ["component_histograms", "correlation", "effective_weights", "tied_pairs"]
 
-ORANGE_TO_BLUE = LinearSegmentedColormap.from_list("orange to blue", [RED, "#ffffff", BLUE])
+CLOSE = 0.05  # difference of shares up to which a component holds what its weight says: our choice
+SAME, ALIKE = 0.9, 0.5  # correlations from which two say the same, or much the same: our choice
+MOST_REASONS = 4
 
 
 def component_histograms(diagnosis: Diagnosis, *, axes: Any = None) -> list[Axes]:
     """One small histogram a component (and part), in rows of three."""
     shown = [(view, name) for view in diagnosis.views for name in view.names]
-    drawn = grid_for(axes, len(shown), columns=3, size=(3.6, 2.6))
+    drawn = canvas.grid_for(axes, len(shown), columns=3, size=(3.6, 2.6))
     for ax, (view, name) in zip(drawn, shown, strict=True):
-        title = f"{view.part}: {name}" if view.part else name
-        item = view.components[name]
-        distribution(
-            view.scores[name],
-            title=f"{title}, weight {item.weight:.3g}",
-            label="score",
-            span=item.range,
-            ax=ax,
-            title_width=NAME_WIDTH,
-        )
+        item, told = view.components[name], canvas.of_part(view.part, f"'{name}'")
+        label = f"score, weight {item.weight:.3g}"
+        distribution(view.scores[name], name=told, label=label, span=item.range, ax=ax)
     return drawn
 
 
 def effective_weights(view: View, *, ax: Axes | None = None) -> Axes:
-    """Declared share of the weight beside the share of the squared advantage that each component holds.
+    """Declared share of the weight above the share of the squared advantage that each component holds.
 
     Components of weight 0 are left out beside others: they are recorded, not paid.
     """
-    paid = [name for name in view.names if view.components[name].weight]
-    names = paid or list(view.names)
-    ax = axes_for(ax, height=1.3 + 0.55 * len(names))
-    place = np.arange(len(names))
-    held = [view.effective_weights.get(name, np.nan) for name in names]
-    bars = (
-        ("declared", [view.declared_weights[name] for name in names], -0.2, GREY, ""),
-        ("effective", held, 0.2, BLUE, "//"),
-    )
-    for label, values, shift, colour, hatch in bars:
-        style: dict[str, Any] = {"color": colour, "hatch": hatch, "edgecolor": "white", "label": label}
-        ax.barh(place + shift, np.nan_to_num(values), height=0.36, **style)
-        for at, value in zip(place, values, strict=True):
-            _beside(ax, max(float(np.nan_to_num(value)), 0), at + shift, percent(value))
-    ax.axvline(0, color="#1a1a1a", linewidth=0.8)
-    ax.set_yticks(place, [wrapped(name) for name in names])
-    ax.invert_yaxis()
-    ax.set_xlim(min(0.0, *np.nan_to_num(held)) * 1.1, 1.12 * max(1.0, *np.nan_to_num(held)))
+    names = [name for name in view.names if view.components[name].weight] or list(view.names)
+    ax = canvas.axes_for(ax, width=8.4, height=1.0 + 0.55 * len(names), grid=False)
+    weights = np.array([view.declared_weights[name] for name in names], dtype=float)
+    held = np.array([view.effective_weights.get(name, np.nan) for name in names], dtype=float)
+    bars = [("of the weight", weights, canvas.GREY), ("of the advantage", held, canvas.BLUE)]
+    canvas.share_bars(ax, names, bars)
+    gaps = np.abs(held - weights)
+    at = int(np.nan_to_num(gaps).argmax())
+    if np.isnan(gaps).all():
+        why = "too many components" if view.group_mass.sum() else "no group has a signal"
+        title = f"{why}: who holds the advantage is not known"
+    elif len(names) == 1:
+        title = f"'{names[0]}' alone is paid"
+    elif gaps[at] < CLOSE:
+        title = "each component holds about what its weight says"
+    else:
+        shares = [canvas.share_text(share[at]) for share in (held, weights)]
+        title = f"'{names[at]}' holds {shares[0]} of the advantage with {shares[1]} of the weight"
     left_out = len(view.names) - len(names)
-    told = ["share"] + [f"({left_out} of weight 0 not shown)"] * (left_out > 0)
-    if np.isnan(held).all():
-        reason = (
-            "no group has a signal"
-            if not view.group_mass.sum()
-            else "too many components for this aggregation"
-        )
-        told.append(f"(nothing is said of the advantage: {reason})")
-    ax.set_xlabel(" ".join(told))
-    titled(
-        ax,
-        f"{view.part + ': declared' if view.part else 'Declared'} weight, and share of the squared advantage",
-    )
-    ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8, frameon=False)
-    return settled(ax)
+    more = f" ({left_out} of weight 0 not shown)" if left_out else ""
+    told = f"share of the weight, and of the squared advantage{more}"
+    return canvas.finished(ax, canvas.of_part(view.part, title), x=told)
 
 
 def correlation(found: Correlations, *, ax: Axes | None = None) -> Axes:
-    """The correlations of all pairs of components as numbers on colours, and in words why some have none."""
-    rows, columns = found.names[1:], found.names[:-1]
-    size = 1.2 + 0.52 * len(columns)
-    reasons = list(found.why_not.items())
-    ax = axes_for(ax, width=3.0 + 1.25 * size, height=1.6 + size)
-    titled(ax, f"{found.part + ': correlation' if found.part else 'Correlation'} of the components' scores")
-    if not rows:
-        return said(ax, "one component: there is nothing that it could agree with")
-    lower = np.tril(np.ones((len(rows), len(columns)), dtype=bool))
-    values = np.where(lower, found.matrix[1:, :-1], np.nan)
-    ax.imshow(values, cmap=ORANGE_TO_BLUE, vmin=-1, vmax=1, aspect="auto")
-    for i, j in zip(*np.nonzero(lower), strict=True):
-        value = values[i, j]
-        if np.isnan(value):
-            box: dict[str, Any] = {
-                "facecolor": "#eeeeee",
-                "edgecolor": "#bbbbbb",
-                "hatch": "///",
-                "linewidth": 0,
-            }
-            ax.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, **box))
-        colour = "white" if abs(value) > 0.6 else "#1a1a1a"
-        text = "none" if np.isnan(value) else f"{value:.2f}"
-        ax.text(j, i, text, ha="center", va="center", color=colour, fontsize=9 if len(rows) < 9 else 8)
-    ax.set_yticks(np.arange(len(rows)), [wrapped(name, 34) for name in rows], fontsize=9)
-    turned = max(map(len, columns)) > 6
-    style: dict[str, Any] = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if turned else {}
-    ax.set_xticks(np.arange(len(columns)), [wrapped(name, 24) for name in columns], fontsize=9, **style)
-    ax.spines[:].set_visible(False)
-    ax.tick_params(length=0)
-    told = [f"none for {first} and {second}: {why}" for (first, second), why in reasons[:4]]
-    told += [f"and {len(reasons) - 4} further pairs"] if len(reasons) > 4 else []
-    if told:
-        ax.set_xlabel("\n".join(wrapped(line, 90) for line in told), fontsize=8, loc="left")
-    return settled(ax)
+    """The correlations of all pairs of components as numbers on colours, and in words why some have none.
+
+    A name stands at the end of its row and on top of its column.
+    """
+    names = found.names
+    ax = canvas.axes_for(ax, width=3.8 + 0.6 * len(names), height=1.1 + 0.42 * len(names), grid=False)
+    if len(names) < 2:
+        return canvas.said(ax, "one component: there is nothing that it could agree with")
+    for i, name in enumerate(names):
+        ax.text(i - 0.42, i, canvas.wrapped(name), va="center", fontsize=9)
+        for j, value in enumerate(found.matrix[i, :i]):
+            colour = canvas.SOFT if np.isnan(value) else canvas.BLUE if value > 0 else canvas.RED
+            alpha = 1.0 if np.isnan(value) else 0.6 * abs(float(value))
+            box = Rectangle((j - 0.48, i - 0.46), 0.96, 0.92, color=colour, alpha=alpha, linewidth=0)
+            ax.add_patch(box)
+            text = "none" if np.isnan(value) else f"{value:.2f}"
+            ax.text(j, i, text, ha="center", va="center", fontsize=canvas.SMALL)
+    ax.set_xlim(-0.5, len(names) - 1)
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    ax.set_xticks([])
+    ax.set_yticks([])
+    told = [f"none for {first} and {second}: {why}" for (first, second), why in found.why_not.items()]
+    more = [f"and {len(told) - MOST_REASONS} further pairs"] if len(told) > MOST_REASONS else []
+    lines = ["correlation of scores among siblings", *told[:MOST_REASONS], *more]
+    below = "\n".join(canvas.wrapped(line, 56 + 8 * len(names)) for line in lines)
+    return canvas.finished(ax, canvas.of_part(found.part, _agreement(found)), x=below)
+
+
+def _agreement(found: Correlations) -> str:
+    """The two that are most alike, or most opposed."""
+    rows, columns = np.tril_indices(len(found.names), -1)
+    values = found.matrix[rows, columns]
+    if np.isnan(values).all():
+        return "no two components can be compared"
+    at = int(np.nanargmax(np.abs(values)))
+    if abs(values[at]) < ALIKE:
+        return f"no two components say the same ({abs(values[at]):.2f} at most)"
+    says = "says" if abs(values[at]) >= SAME else "says much"
+    how = "the same as" if values[at] > 0 else "the opposite of"
+    return f"'{found.names[rows[at]]}' {says} {how} '{found.names[columns[at]]}' ({values[at]:.2f})"
 
 
 def tied_pairs(found: Sequence[Tie], *, ax: Axes | None = None) -> Axes:
     """Share of the sibling pairs that earn the same, of the reward and by component, with intervals."""
-    ax = axes_for(ax, height=1.3 + 0.42 * max(len(found), 1))
-    part = found[0].part if found else ""
-    titled(ax, f"{part + ': siblings' if part else 'Siblings'} that score the same")
+    ax = canvas.axes_for(ax, width=8.4, height=1.0 + 0.36 * max(len(found), 1), grid=False)
     if not any(tie.pairs for tie in found):
-        return said(ax, "no group has two completions with a score, so there is no pair to compare")
-    place = np.arange(len(found))
-    for at, tie in enumerate(found):
-        own: dict[str, Any] = {"color": BLUE, "hatch": "//"} if tie.component is None else {"color": GREY}
-        share = float(np.nan_to_num(tie.share))
-        ax.barh(at, share, height=0.62, edgecolor="white", **own)
-        low, high = tie.interval
-        if np.isfinite(low):
-            ax.hlines(at, low, high, color="#1a1a1a", linewidth=1.4)
-        few = f" ({percent(tie.of_all)} of the pairs are scored)" if tie.of_all < 1 - 1e-9 else ""
-        told = percent(tie.share) + few if tie.pairs else "no pair is scored"
-        _beside(ax, max(share, high if np.isfinite(high) else 0.0), at, told)
-    names = ["the reward" if tie.component is None else tie.component for tie in found]
-    ax.set_yticks(place, [wrapped(name) for name in names])
-    ax.invert_yaxis()
-    ax.set_xlim(0, 1)
-    ax.set_xticks(np.linspace(0, 1, 6), [f"{100 * share:.0f} %" for share in np.linspace(0, 1, 6)])
-    ax.set_xlabel("share of the pairs of siblings (line: 95 % interval)")
-    return settled(ax)
-
-
-def _beside(ax: Axes, x: float, y: float, text: str) -> None:
-    ax.annotate(
-        text, (x, y), (4, 0), textcoords="offset points", va="center", fontsize=8, annotation_clip=False
-    )
+        return canvas.said(ax, "no group has two completions with a score, so there is no pair to compare")
+    names = [
+        f"{tie.component or 'the reward'}"
+        + (f"\n({canvas.share_text(tie.of_all)} of the pairs are scored)" if tie.of_all < 1 - 1e-9 else "")
+        for tie in found
+    ]
+    shares = np.array([tie.share for tie in found])
+    low, high = np.array([tie.interval for tie in found], dtype=float).T
+    canvas.share_bars(ax, names, [("", shares, canvas.BLUE)], np.nan_to_num(np.fmax(shares, high)))
+    ax.hlines(np.arange(len(found)), low, high, color="black", linewidth=1.2)
+    title = f"{canvas.share_text(found[0].share)} of sibling pairs earn the same reward"
+    title = canvas.of_part(found[0].part, title if found[0].pairs else "no two siblings have a reward")
+    return canvas.finished(ax, title, x="share of sibling pairs that score the same (line: 95 % interval)")

@@ -11,29 +11,15 @@ from matplotlib.axes import Axes
 
 from rewardkit.analysis.forecast import Forecast
 from rewardkit.analysis.statistics.groups import Floats
-from rewardkit.analysis.statistics.selection import Selection
 from rewardkit.errors import InputError, did_you_mean
-from rewardkit.findings import percent
-from rewardkit.notebook.plots.canvas import (
-    BLUE,
-    GREY,
-    NAME_WIDTH,
-    ORANGE,
-    axes_for,
-    grid_for,
-    plain,
-    said,
-    settled,
-    titled,
-    too_far,
-    width_of,
-)
+from rewardkit.notebook.plots import canvas
 
 __all__ = ["forecast_curves"]
 
 NOT_UNASKED = ("characters",)
 """Figures that say what another one says already."""
 FLAT = 1e-9
+CALLED = {"reward": "the reward", "words": "the length in words", "characters": "the length in characters"}
 
 
 def forecast_curves(
@@ -45,7 +31,7 @@ def forecast_curves(
     what stays the same, which is told below; or the `figures` that are named. The limits of a forecast are
     printed under them. InputError: no such figure.
     """
-    known = list(dict.fromkeys([*forecast.best_of.curves, *forecast.tilted.curves]))
+    known = list(forecast.best_of.curves)
     for name in figures or ():
         if name not in known:
             raise InputError(
@@ -54,50 +40,51 @@ def forecast_curves(
     flat = [name for name in known if _is_flat(forecast, name)] if figures is None else []
     shown = [name for name in figures or known if figures or name not in (*flat, *NOT_UNASKED)]
     if len(forecast.best_of) < 2 or not shown:
-        (ax,) = grid_for(axes, 1, columns=1, size=(7.0, 2.0))
-        titled(ax, "What it selects for")
-        return [said(axes_for(ax), next(iter(forecast.notes), "there is nothing to forecast"))]
-    drawn = grid_for(axes, len(shown), columns=3, size=(3.8, 2.7))
+        (ax,) = canvas.grid_for(axes, 1, columns=1, size=(7.0, 2.0))
+        return [canvas.said(canvas.axes_for(ax), next(iter(forecast.notes), "there is nothing to forecast"))]
+    drawn = canvas.grid_for(axes, len(shown), columns=3, size=(4.0, 2.9))
     for ax, name in zip(drawn, shown, strict=True):
-        _curve(axes_for(ax), forecast, name)
-    if first := next((ax for ax in drawn if ax.lines), None):
-        first.legend(loc="best", fontsize=7.5, frameon=False)
-        settled(first)
-    same = ", ".join(f"{forecast.called(name)} {_at_random(forecast, name):.3g}" for name in flat)
-    said_below = [f"the same at every KL, and not drawn: {same}"] if same else []
-    said_below += [f"limit: {limit}" for limit in forecast.limits]
+        _curve(canvas.axes_for(ax), forecast, name)
+    values = {name: forecast.best_of.curves[name].value[0] for name in flat}
+    same = ", ".join(f"{forecast.called(name)} {value:.3g}" for name, value in values.items())
+    tilt = f"; tilted, to beta = {forecast.tilted.points[-1]:.2g}" if len(forecast.tilted) > 1 else ""
+    below = [
+        f"best of n, to n = {forecast.best_of.points[-1]:g} (KL at most){tilt}; dotted: a sibling at random; "
+        "bands: 95 %",
+        *([f"the same at every KL, and not drawn: {same}"] if same else []),
+        *(f"limit: {limit}" for limit in forecast.limits),
+    ]
     figure = drawn[0].figure
-    width = int(15.5 * width_of(drawn[0]))
-    below = "\n".join(textwrap.fill(plain(line), width, subsequent_indent="    ") for line in said_below)
-    figure.supxlabel(below, x=0.01, ha="left", fontsize=8, color="#444444", parse_math=False)
+    width = int(15.5 * figure.bbox.width / figure.dpi)
+    lines = "\n".join(textwrap.fill(canvas.plain(line), width, subsequent_indent="    ") for line in below)
+    figure.supxlabel(lines, x=0.01, ha="left", fontsize=canvas.SMALL, color=canvas.MUTED, parse_math=False)
     return drawn
 
 
-def _curve(ax: Axes, forecast: Forecast, name: str) -> None:
-    titled(ax, forecast.called(name), NAME_WIDTH)
-    edges = _edges(forecast, name)
-    if len(edges) and too_far(edges.min(), edges.max()):
-        said(ax, f"from {edges.min():.3g} to {edges.max():.3g}: too far apart for a scale")
-        return
-    views = ((forecast.best_of, BLUE, "-", "o"), (forecast.tilted, ORANGE, "--", "s"))
-    for view, colour, line, marker in views:
-        curve = view.curves.get(name)
-        if curve is None or len(view) < 2:
-            continue
-        ax.fill_between(view.kl, curve.low, curve.high, color=colour, alpha=0.22, linewidth=0)
-        style: dict[str, Any] = {"color": colour, "linestyle": line, "marker": marker, "markersize": 3.5}
-        ax.plot(view.kl, curve.value, label=_called(view), **style)
-    first = forecast.best_of.curves.get(name) or forecast.tilted.curves[name]
-    ax.axhline(first.value[0], color=GREY, linewidth=1, linestyle=":", label="a sibling at random")
+def _curve(ax: Axes, forecast: Forecast, name: str) -> Axes:
+    edges, best, label = _edges(forecast, name), forecast.best_of.curves[name], forecast.called(name)
+    called = CALLED.get(name) or (f"the {label}" if name == "label" else f"'{label}'")
+    if len(edges) and canvas.too_far(edges.min(), edges.max()):
+        apart = f"from {edges.min():.3g} to {edges.max():.3g}: too far apart for a scale"
+        return canvas.said(ax, apart, called)
+    drawn = []
+    for nth, (view, told) in enumerate(((forecast.best_of, "best of n"), (forecast.tilted, "tilted"))):
+        if len(view) > 1:
+            of = view.curves[name]
+            drawn.append(canvas.curve(ax, view.kl, of.value, told, (of.low, of.high), nth=nth))
+    start, end, change = (float(value) for value in (best.value[0], best.value[-1], best.change[-1]))
+    ax.axhline(start, color=canvas.GREY, linewidth=1, linestyle=":")
     if _is_flat(forecast, name):
-        middle = float(first.value[0])
-        reach = max(0.05, 0.05 * abs(middle))
-        ax.set_ylim(middle - reach, middle + reach)
-    few = first.known[-1] < 1 - FLAT
-    known = f", of the {percent(first.known[-1])} that have it at the end" if few else ""
-    ax.set_ylabel(_unit(name), fontsize=9)
-    ax.set_xlabel(f"KL in nats{known}", fontsize=9)
-    settled(ax)
+        reach = max(0.05, 0.05 * abs(start))
+        ax.set_ylim(start - reach, start + reach)
+    canvas.label_ends(ax, drawn)
+    how = f"{canvas.from_to(end - change, end)} in the best of {forecast.best_of.points[-1]:g}"
+    if best.change_low[-1] <= 0 <= best.change_high[-1] and change:
+        how = f"does not clearly move from {end - change:.2g}"
+    few = best.known[-1]
+    of_all = f", of the {canvas.share_text(few)} that have it at the end" if few < 1 - FLAT else ""
+    title = f"{called} {how}" if np.isfinite(change) else f"{called} is not known"
+    return canvas.finished(ax, title, x=f"KL in nats{of_all}", y="mean")
 
 
 def _is_flat(forecast: Forecast, name: str) -> bool:
@@ -111,19 +98,3 @@ def _edges(forecast: Forecast, name: str) -> Floats:
     curves = [view.curves[name] for view in (forecast.best_of, forecast.tilted) if name in view.curves]
     edges = np.concatenate([[*curve.value, *curve.low, *curve.high] for curve in curves])
     return np.asarray(edges[np.isfinite(edges)], dtype=float)
-
-
-def _at_random(forecast: Forecast, name: str) -> float:
-    return float(forecast.best_of.curves[name].value[0])
-
-
-def _called(view: Selection) -> str:
-    if view.how == "best_of":
-        return f"best of n, to n = {view.points[-1]:g} (KL at most)"
-    return f"tilted, to beta = {view.points[-1]:.2g}"
-
-
-def _unit(name: str) -> str:
-    if name.startswith("score/"):
-        return "mean score"
-    return {"reward": "mean reward", "label": "mean label", "words": "mean words"}.get(name, "mean")

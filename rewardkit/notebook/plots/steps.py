@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from rewardkit.analysis.diagnosis import Diagnosis
-from rewardkit.notebook.plots.canvas import BLUE, ORANGE, axes_for, said, settled, titled
+from rewardkit.notebook.plots import canvas
 
 __all__ = ["over_steps"]
 
@@ -14,22 +15,35 @@ __all__ = ["over_steps"]
 def over_steps(
     diagnosis: Diagnosis, figure: str = "reward", *, window: int = 1, ax: Axes | None = None
 ) -> Axes:
-    """Mean, median and quantile bands of the reward, or of a component, at each step.
+    """Mean, median and quantile bands of the reward, or of a component, at each step; of parts the means.
 
     Each point is of the last `window` steps together.
     """
-    ax, table = axes_for(ax), diagnosis.over_steps(window)
-    titled(ax, f"{figure} over the steps" + (f", last {window} together" if window > 1 else ""), 70)
+    ax, table = canvas.axes_for(ax), diagnosis.over_steps(window)
     if table.empty or table["step"].nunique() < 2:
-        return said(ax, "fewer than two steps")
-    for part, rows in table[table["figure"] == figure].groupby("part" if "part" in table else "figure"):
-        name = f" of {part}" if "part" in table else ""
-        ax.fill_between(rows["step"], rows["p5"], rows["p95"], color=BLUE, alpha=0.15, linewidth=0)
-        ax.fill_between(rows["step"], rows["p25"], rows["p75"], color=BLUE, alpha=0.3, linewidth=0)
-        ax.plot(rows["step"], rows["median"], color=BLUE, linewidth=1.2, label=f"median{name}")
-        ax.plot(rows["step"], rows["mean"], "o-", color=ORANGE, markersize=3, label=f"mean{name}")
-    ax.set_xlabel("step (bands: 5 to 95 %, 25 to 75 % of completions)")
-    ax.set_ylabel(figure)
+        return canvas.said(ax, "fewer than two steps", figure)
+    table = table[table["figure"] == figure]
+    parts = {f" of {part}": rows for part, rows in table.groupby("part")} if "part" in table else {"": table}
+    drawn = []
+    for nth, (part, rows) in enumerate(parts.items()):
+        bands = [(rows[low], rows[high]) for low, high in (("p25", "p75"), ("p5", "p95"))[: 3 - len(parts)]]
+        drawn.append(canvas.curve(ax, rows["step"], rows["mean"], f"mean{part}", *bands, nth=nth))
+        if len(parts) == 1:
+            drawn.append(canvas.curve(ax, rows["step"], rows["median"], "median", nth=1))
+    canvas.label_ends(ax, drawn)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.legend(frameon=False, fontsize=8)
-    return settled(ax)
+    told = f", the last {window} together" if window > 1 else ""
+    told += " (bands: 5 to 95 %, 25 to 75 % of completions)" if len(parts) == 1 else ""
+    return canvas.finished(ax, _moved(figure, parts), x=f"step{told}", y=canvas.wrapped(figure))
+
+
+def _moved(figure: str, parts: dict[str, pd.DataFrame]) -> str:
+    """From which mean to which it goes, first to last step; of several parts the one that moves most."""
+    what = "the reward" if figure == "reward" else f"'{figure}'"
+    known = {part: rows.dropna(subset="mean") for part, rows in parts.items() if rows["mean"].notna().any()}
+    ends = {part: rows[["step", "mean"]].iloc[[0, -1]].to_numpy() for part, rows in known.items()}
+    if not ends:
+        return f"{what} is not scored at any step"
+    part = max(ends, key=lambda name: abs(ends[name][1, 1] - ends[name][0, 1]))
+    (first, before), (last, after) = ends[part]
+    return f"{what}{part} {canvas.from_to(before, after)} over steps {first:g} to {last:g}"
