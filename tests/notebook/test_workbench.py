@@ -1,9 +1,12 @@
 """The workbench without a browser: its controls are set, and what they show and give is read."""
 
+import dataclasses
 import json
 import math
 import re
 import threading
+import time
+from functools import partial
 from html.parser import HTMLParser
 
 import numpy as np
@@ -11,14 +14,16 @@ import pytest
 from html_read import cells, plain_text
 
 import rewardkit as rk
+from rewardkit.notebook.scorecard import forecast_tile, signal_tile
 from rewardkit.notebook.workbench.bench import Opened
 from rewardkit.notebook.workbench.case_form import read_expected
-from rewardkit.notebook.workbench.parts import KEYS
+from rewardkit.notebook.workbench.parts import keys
 
 HOSTILE = (
     "<script>window.pwned = 1</script><img src=x onerror='window.pwned = 1'>"
     "<a href='javascript:alert(1)'>x</a><style>body{display:none}</style>\x00\u202e\ud800"
 )
+FIELDS = {"prediction": rk.extract.tag("answer")}
 
 
 def right(prediction, ground_truth):
@@ -45,12 +50,19 @@ def rows(groups=6, size=4):
     ]
 
 
-def reward(**options):
+def reward():
+    gate = rk.gate("right", at_least=1.0)
     components = [
         rk.Component("right", right, weight=1.0, primary=True, why="the task"),
-        rk.Component("brief", brief, weight=0.5, gate=rk.gate("right", at_least=1.0), why="short"),
+        rk.Component("brief", brief, weight=0.5, gate=gate, why="short"),
     ]
-    return rk.Reward("r", {"prediction": rk.extract.tag("answer")}, components, **options)
+    return rk.Reward("r", FIELDS, components)
+
+
+def one(function, log=None, *, of=None, **options):
+    """A workbench of a reward of one component."""
+    made = rk.Reward("one", {}, [rk.Component(function.__name__, function, **(of or {}))])
+    return rk.Workbench(made, log or rows(), **options)
 
 
 @pytest.fixture
@@ -70,41 +82,88 @@ def tab(workbench, title):
     return found
 
 
+def opened(workbench, row):
+    """Browse with a row open."""
+    browse = tab(workbench, "Browse")
+    workbench._bench.opened = Opened(row)
+    return browse
+
+
+def send(workbench, *commands):
+    """Click on what sends these commands."""
+    for command in commands:
+        workbench._bench.obey(command)
+
+
+def standing(workbench):
+    """The tiles above the tabs by question, when nothing moves any more."""
+    assert workbench.panel
+    workbench._standing.wait()
+    return {tile.question: tile for tile in workbench._standing.card.tiles}
+
+
+# above the tabs
+
+
+def test_the_tiles_are_those_of_a_diagnosis_and_follow_a_weight(bench):
+    before = standing(bench)
+    assert before["Learnable signal"].figure == "100 % (100\u2013100)"
+    assert before["Right on cases"].said == "no cases were given"
+    assert before["Exploits"].said == before["Contract"].said == "not probed yet"
+    assert before["Selects for"].figure != "\u2026" and "aria-busy" not in bench._standing.widget.value
+    compose = panels(bench)["Compose"]
+    compose.numbers["brief"].value = 0.0  # the last group is all right
+    assert 'aria-busy="true"' in bench._standing.widget.value and ">83 %" in bench._standing.widget.value
+    now = standing(bench)
+    assert "aria-busy" not in bench._standing.widget.value
+    found = rk.diagnose(bench.scores)
+    assert now["Selects for"] == forecast_tile(rk.forecast(bench.scores), found)
+    assert now["Learnable signal"] == signal_tile(found)
+
+
+def test_cases_and_probes_have_their_tiles_and_probes_of_earlier_settings_are_told_as_such(tmp_path):
+    case = {"completion": "<answer>1</answer>", "ground_truth": "1", "scores": {"right": 1.0}}
+    workbench = rk.Workbench(reward(), rows(), cases=[case, {**case, "reward": 0.5}])
+    found = standing(workbench)["Right on cases"]
+    assert (found.figure, found.grade) == ("1 of 2", "high")
+    probes = panels(workbench)["Probes"]
+    probes.running.run.click()
+    probes.running.wait(120)
+    told = standing(workbench)
+    assert told["Contract"].figure == "kept" and "probe" in told["Exploits"].said
+    panels(workbench)["Compose"].numbers["brief"].value = 0.1
+    assert standing(workbench)["Contract"].said.startswith("of earlier settings")
+
+
 # Compose
 
 
 def test_a_weight_that_moves_gives_what_reweigh_gives_and_runs_nothing():
     calls = []
 
-    def counted(completion):
+    def odd(completion):
         calls.append(completion)
         return len(completion) % 2
 
-    made = rk.Reward("counted", {}, [rk.Component("odd", counted, weight=1.0)])
-    scores = rk.score(made, rows())
-    workbench = rk.Workbench(made, scores)
+    workbench = one(odd)
+    scores, compose = workbench.scores, panels(workbench)["Compose"]
     assert len(calls) == len(scores)
-    compose = panels(workbench)["Compose"]
     before = compose.picture.value
     compose.sliders["odd"].value = -0.5
     np.testing.assert_allclose(workbench.scores.rewards, scores.reweigh({"odd": -0.5}).rewards)
     assert workbench.line == "reward.reweigh({'odd': -0.5})"
     assert workbench.reward.weights == {"odd": -0.5} and compose.numbers["odd"].value == -0.5
     assert compose.picture.value != before and "<svg" in compose.picture.value
-    assert len(calls) == len(scores)
+    tab(workbench, "Browse").later.click()
+    assert len(calls) == len(scores)  # a page of a completion calls nothing again either
 
 
-def test_a_number_beyond_the_end_of_a_slider_makes_the_slider_longer(bench):
+def test_a_weight_is_typed_as_it_is_beyond_the_slider_too_and_one_that_is_too_large_is_refused(bench):
     compose = panels(bench)["Compose"]
     compose.numbers["right"].value = 7.5
     assert compose.sliders["right"].value == 7.5 and compose.sliders["right"].min == -7.5
-    assert bench.reward.weights["right"] == 7.5
-
-
-def test_a_weight_is_typed_as_it_is_and_one_that_is_too_large_is_refused(bench):
-    compose = panels(bench)["Compose"]
+    compose.undo.click()
     compose.numbers["brief"].value = 0.00001
-    assert bench.reward.weights["brief"] == 0.00001
     assert bench.line == "reward.reweigh({'brief': 1e-05})"
     for odd in (99999.0, -1e308, math.inf, math.nan):
         compose.numbers["brief"].value = odd
@@ -114,7 +173,7 @@ def test_a_weight_is_typed_as_it_is_and_one_that_is_too_large_is_refused(bench):
     assert bench.line == "reward" and compose.message.text == ""
 
 
-def test_a_page_that_puts_a_slider_on_a_step_moves_no_weight(tmp_path):
+def test_a_page_that_puts_a_slider_on_a_step_moves_no_weight():
     odd = reward().reweigh({"right": 1 / 3, "brief": 1500.0})
     workbench = rk.Workbench(odd, rows())
     compose = panels(workbench)["Compose"]
@@ -126,47 +185,50 @@ def test_a_page_that_puts_a_slider_on_a_step_moves_no_weight(tmp_path):
 
 
 def test_what_is_shown_are_the_figures_of_a_diagnosis(bench):
-    compose = panels(bench)["Compose"]
-    compose.numbers["brief"].value = 0.25
-    diagnosis = rk.diagnose(bench.scores)
-    figures = bench._bench.figures
+    panels(bench)["Compose"].numbers["brief"].value = 0.25
+    diagnosis, figures = rk.diagnose(bench.scores), bench._bench.figures
     expected = diagnosis.components.set_index("component")["effective_weight"]
-    for name, share in figures.effective.items():
-        assert share == pytest.approx(expected[name])
+    assert figures.effective == pytest.approx(expected.to_dict())
     assert figures.tied_share == pytest.approx(diagnosis.views[0].dead.mean())
     np.testing.assert_allclose(figures.rewards, rk.score(bench.reward, rows()).rewards)
 
 
-def test_the_label_is_held_against_the_rewards_within_groups():
+def test_the_label_is_held_against_the_rewards_within_groups(bench):
     workbench = rk.Workbench(reward(), rows(), label="is_good")
-    figures = workbench._bench.figures
-    wins = pairs = 0.0
-    found = rk.score(reward(), rows()).rewards.reshape(6, 4)
-    for group in found:  # the first of each group is the good one
-        wins += sum(1.0 if group[0] > other else 0.5 if group[0] == other else 0.0 for other in group[1:])
-        pairs += 3
-    assert figures.auc == pytest.approx(wins / pairs)
-    assert f"{wins / pairs:.3f}" in panels(workbench)["Compose"].picture.value
-    assert math.isnan(rk.Workbench(reward(), rows())._bench.figures.auc)
+    found = rk.score(reward(), rows()).rewards.reshape(6, 4)  # the first of each group is the good one
+    wins = (found[:, :1] > found[:, 1:]).sum() + 0.5 * (found[:, :1] == found[:, 1:]).sum()
+    assert workbench._bench.figures.auc == pytest.approx(wins / 18)
+    assert f"{wins / 18:.3f}" in panels(workbench)["Compose"].picture.value
+    assert "The label is not used" not in panels(workbench)["Compose"].picture.value
+    assert math.isnan(bench._bench.figures.auc)
 
 
-def test_undo_takes_back_one_move_and_reset_all(bench):
-    compose = panels(bench)["Compose"]
-    compose.numbers["right"].value = 2.0
-    compose.numbers["brief"].value = -0.5
-    compose.undo.click()
-    assert bench.reward.weights == {"right": 2.0, "brief": 0.5} and compose.numbers["brief"].value == 0.5
-    compose.numbers["brief"].value = 0.1
-    compose.reset.click()
-    assert bench.line == "reward" and compose.sliders["right"].value == 1.0
-    compose.undo.click()
-    assert bench.reward.weights == {"right": 2.0, "brief": 0.1}
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        (["yes", "no"], "holds no numbers but"),
+        ([0, 1, 2, 3], "is not one of two values"),
+        ([True], "it has 1"),
+    ],
+)
+def test_a_label_that_is_not_used_is_named_with_the_reason(values, why):
+    log = [{**row, "judged": values[at % len(values)]} for at, row in enumerate(rows())]
+    workbench = rk.Workbench(reward(), log, label="judged")
+    picture = plain_text(panels(workbench)["Compose"].picture.value)
+    assert "The label is not used: 'judged'" in picture and why in picture
+    assert standing(workbench)["Selects for"].figure != "-"  # it is forecast without it
 
 
-def test_a_slider_that_is_drawn_is_one_move_for_undo(bench):
+def test_undo_takes_back_one_move_which_a_drawn_slider_is_and_reset_all(bench):
     compose = panels(bench)["Compose"]
     for step in range(10):
         compose.sliders["right"].value = 1.0 + step / 10
+    compose.numbers["brief"].value = -0.5
+    compose.undo.click()
+    assert bench.reward.weights == {"right": 1.9, "brief": 0.5} and compose.numbers["brief"].value == 0.5
+    compose.reset.click()
+    assert bench.line == "reward" and compose.sliders["right"].value == 1.0
+    compose.undo.click()
     compose.undo.click()
     assert bench.line == "reward"
     compose.undo.click()
@@ -176,37 +238,34 @@ def test_a_slider_that_is_drawn_is_one_move_for_undo(bench):
 def test_a_gate_that_opens_says_what_must_be_scored_and_scores_it_on_a_click(bench):
     compose = panels(bench)["Compose"]
     assert compose.score_rows.layout.display == "none"
+    assert "its gate is open in 38 % of the rows" in compose.picture.value
     compose.switches["brief"].value = False
     assert "15 rows for 'brief'" in compose.message.text and compose.score_rows.layout.display == ""
     assert np.isnan(bench.scores.rewards).sum() == 15
     compose.score_rows.click()
-    ungated = rk.Reward(
-        "r",
-        {"prediction": rk.extract.tag("answer")},
-        [rk.Component("right", right, weight=1.0), rk.Component("brief", brief, weight=0.5)],
-    )
-    np.testing.assert_allclose(bench.scores.rewards, rk.score(ungated, rows()).rewards)
+    ungated = [dataclasses.replace(item, gate=None) for item in reward().components]
+    expected = rk.score(dataclasses.replace(reward(), components=ungated), rows())
+    np.testing.assert_allclose(bench.scores.rewards, expected.rewards)
     assert compose.message.text == "" and compose.score_rows.layout.display == "none"
     compose.numbers["brief"].value = 0.7
     assert not np.isnan(bench.scores.rewards).any()  # what was scored stays
+    compose.undo.click()
+    compose.undo.click()
+    assert compose.switches["brief"].value and bench.line == "reward"
 
 
 def test_the_threshold_of_a_gate_moves_without_scoring(bench):
-    compose = panels(bench)["Compose"]
-    compose.thresholds["brief"]["at_least"].value = 1.5
+    panels(bench)["Compose"].thresholds["brief"]["at_least"].value = 1.5
     assert (bench.scores.score("right") == 1).any() and np.isnan(bench.scores.score("brief")).all()
     assert bench.reward.components[1].gate == rk.gate("right", at_least=1.5)
 
 
 def test_the_line_of_code_gives_the_reward_that_stands(bench):
-    import dataclasses
-
     compose = panels(bench)["Compose"]
     compose.numbers["right"].value = 0.8
     compose.thresholds["brief"]["at_least"].value = 0.5
     compose.aggregation.value = "weighted_mean"
-    given = {"reward": reward(), "rk": rk, "dataclasses": dataclasses}
-    made = eval(bench.line, given)
+    made = eval(bench.line, {"reward": reward(), "rk": rk, "dataclasses": dataclasses})
     assert made.record() == bench.reward.record()
 
 
@@ -219,20 +278,17 @@ def test_an_aggregation_that_the_weights_do_not_fit_is_refused_and_nothing_chang
     assert compose.aggregation.value == "weighted_sum" and workbench.line == "reward"
 
 
-def test_copy_as_code_is_a_reward_that_loads(bench, tmp_path):
-    workbench = rk.Workbench("gallery:arithmetic", "gallery:arithmetic")
-    compose = panels(workbench)["Compose"]
+def test_copy_as_code_is_a_reward_that_loads(tmp_path):
+    compose = panels(rk.Workbench("gallery:arithmetic", "gallery:arithmetic"))["Compose"]
     compose.numbers["format"].value = 0.35
     compose.code.click()
-    text = _text_of(compose.written.value, "pre")
-    (tmp_path / "copied.py").write_text(text)
+    (tmp_path / "copied.py").write_text(plain_text(compose.written.value.partition("</button>")[2]))
     assert rk.load_reward(f"{tmp_path / 'copied.py'}:reward").weights["format"] == 0.35
 
 
 def test_scaling_changes_the_advantages_and_not_the_rewards(bench):
-    compose = panels(bench)["Compose"]
     rewards, advantages = bench.scores.rewards, bench._bench.figures.advantages
-    compose.scaling.value = "none"
+    panels(bench)["Compose"].scaling.value = "none"
     np.testing.assert_array_equal(bench.scores.rewards, rewards)
     now = bench._bench.figures.advantages
     by_hand = rewards.reshape(6, 4) - rewards.reshape(6, 4).mean(axis=1, keepdims=True)
@@ -240,7 +296,7 @@ def test_scaling_changes_the_advantages_and_not_the_rewards(bench):
     assert not np.allclose(now, advantages)
 
 
-def test_a_route_composes_its_weights_and_says_what_it_does_not():
+def test_a_route_composes_its_weights_and_a_row_that_it_has_no_reward_for_is_read_without_scores():
     parts = {"easy": reward(), "hard": rk.Reward("other", {}, [rk.Component("short", brief, weight=0.3)])}
     workbench = rk.Workbench(rk.Route("kind", parts), rows())
     compose = panels(workbench)["Compose"]
@@ -248,36 +304,29 @@ def test_a_route_composes_its_weights_and_says_what_it_does_not():
     assert workbench.reward.weights["short"] == 0.9 and not compose.switches
     expected = rk.score(rk.Route("kind", parts), rows()).reweigh({"short": 0.9}).rewards
     np.testing.assert_allclose(workbench.scores.rewards, expected)
-
-
-def test_a_row_that_a_route_has_no_reward_for_is_read_without_scores():
-    route = rk.Route("kind", {"easy": reward()})
-    workbench = rk.Workbench(route, rows())
-    browse = tab(workbench, "Browse")
+    browse = tab(rk.Workbench(rk.Route("kind", {"easy": reward()}), rows()), "Browse")
     browse.kind.value = "no reward"
-    assert len(browse.rows) == 12 and "has no part for row 0" in browse.page.value
-    assert "question 0" in browse.page.value and "not judged" in browse.page.value
+    assert len(browse.rows) == 12
+    told = plain_text(browse.page.value)
+    assert all(word in told for word in ("has no part for row 0", "question 0", "not judged"))
     browse.later.click()
     assert "has no part for row 1" in browse.page.value
 
 
-# Browse
-
-
-def graded(completion):
-    if completion.startswith("why why why"):
-        rk.note("verdict", {"reason": f"refused {HOSTILE}", "raw": [HOSTILE], "cost": 0.5})
-        raise rk.NotJudged("the judge refuses")
-    said = {"level": "good", "reason": "clear steps", "raw": ["{raw}"], "tokens": [9, 2], "cost": 0.25}
-    rk.note("verdict", said)
-    return 1.0
-
-
-graded.asks_model = True
+# Browse: what is found
 
 
 def test_a_verdict_is_read_with_its_cost_and_rows_are_found_by_level_and_by_why_they_are_not_judged():
-    browse = tab(rk.Workbench(rk.Reward("j", {}, [rk.Component("graded", graded)]), rows()), "Browse")
+    def graded(completion):
+        if completion.startswith("why why why"):
+            rk.note("verdict", {"reason": f"refused {HOSTILE}", "raw": [HOSTILE], "cost": 0.5})
+            raise rk.NotJudged("the judge refuses")
+        said = {"level": "good", "reason": "clear steps", "raw": ["{raw}"], "tokens": [9, 2], "cost": 0.25}
+        rk.note("verdict", said)
+        return 1.0
+
+    graded.asks_model = True
+    browse = tab(one(graded), "Browse")
     labels = dict((value, label) for label, value in browse.column.options)
     assert labels["verdict/graded"] == "level of graded"
     browse.column.value, browse.value.value = "verdict/graded", "good"
@@ -292,38 +341,40 @@ def test_a_verdict_is_read_with_its_cost_and_rows_are_found_by_level_and_by_why_
     assert len(browse.rows) == 6
 
 
-def test_filters_find_the_rows_that_they_say(bench):
+FOUND = [
+    ({"text": "WHY WHY WHY"}, lambda at, paid: at % 4 == 3),
+    ({"text": "WHY WHY WHY", "column": "kind", "value": "easy"}, lambda at, paid: at % 8 == 7),
+    ({"component": "brief", "low": "0.8"}, lambda at, paid: paid >= 0.8),
+    ({"component": "brief", "low": "0.7", "high": "0.78"}, lambda at, paid: (paid >= 0.7) & (paid <= 0.78)),
+    ({"status": "gated"}, lambda at, paid: np.isnan(paid)),
+    ({"kind": "gated"}, lambda at, paid: np.isnan(paid)),
+    ({"one_a_group": True}, lambda at, paid: at % 4 == 0),
+]
+
+
+@pytest.mark.parametrize(("asked", "expected"), FOUND)
+def test_filters_find_the_rows_that_they_say(bench, asked, expected):
     browse = tab(bench, "Browse")
-    assert len(browse.rows) == 24
-    browse.text.value = "WHY WHY WHY"
-    assert len(browse.rows) == 6 and "6 of 24 completions" in browse.found.text
-    browse.column.value = "kind"
-    browse.value.value = "easy"
-    assert len(browse.rows) == 3
+    for name, value in asked.items():
+        getattr(browse, name).value = value
+    found = np.flatnonzero(expected(np.arange(24), bench.scores.score("brief")))
+    assert sorted(browse.rows) == found.tolist() and 0 < len(found) < 24
+    assert f"{len(found)} of 24 completions" in browse.found.text or asked == {"one_a_group": True}
     browse.clear.click()
-    assert len(browse.rows) == 24 and browse.value.value == ""
-    browse.component.value = "brief"
-    browse.low.value = "0.8"
-    scores = bench.scores.score("brief")
-    assert set(browse.rows) == set(np.flatnonzero(scores >= 0.8)) and 0 < len(browse.rows) < 24
-    edges = sorted(set(scores[~np.isnan(scores)].tolist()))[:2]
-    browse.low.value, browse.high.value = str(edges[0]), str(edges[1])
-    assert set(browse.rows) == set(np.flatnonzero(np.isin(scores, edges))) and len(browse.rows) < 24
-    browse.low.value, browse.high.value = "0.8", ""
-    browse.high.value = "much"
-    assert "'much' is no number" in browse.found.text and 0 < len(browse.rows) < 24
-    browse.low.value = "nan"
-    assert "'nan' is no number" in browse.found.text
-    browse.clear.click()
-    browse.status.value = "gated"
-    assert len(browse.rows) == 15
+    assert len(browse.rows) == 24 and browse.value.value == "" and browse.found.text == "24 completions"
+
+
+def test_a_limit_that_is_no_number_is_named_and_where_nothing_is_found_nothing_is_shown(bench):
+    browse = tab(bench, "Browse")
+    for odd in ("much", "nan"):
+        browse.low.value = odd
+        assert f"'{odd}' is no number" in browse.found.text and len(browse.rows) == 24
     browse.clear.click()
     browse.kind.value = "tied"
     assert len(browse.rows) == 0 and "No completion is like this" in browse.found.text
-    assert browse.page.value == "" and not browse.siblings.children
-    assert browse.form.widget.layout.display == "none"
+    assert browse.page.value == browse.list.value == "" and browse.form.opener.disabled
     bench._bench.open(Opened(3))
-    assert "rollout 4" in browse.page.value and browse.form.widget.layout.display == ""
+    assert "rollout 4" in browse.page.value and not browse.form.opener.disabled
     browse.clear.click()
     browse.low.value = "1.9"
     assert browse.page.value == ""
@@ -331,82 +382,59 @@ def test_filters_find_the_rows_that_they_say(bench):
     assert len(browse.rows) and "reward 2" in plain_text(browse.page.value)
 
 
-def test_wrong_but_paid_and_right_but_unpaid_are_told_by_the_label():
-    def fooled(completion):
-        return "why why" in completion  # pays the third and fourth, of which none is good
-
-    workbench = rk.Workbench(rk.Reward("f", {}, [rk.Component("fooled", fooled)]), rows(), label="is_good")
-    browse = tab(workbench, "Browse")
-    browse.kind.value = "wrong but paid"
-    assert set(browse.rows % 4) == {2, 3} and len(browse.rows) == 12
-    browse.kind.value = "right but unpaid"
-    assert set(browse.rows % 4) == {0} and len(browse.rows) == 6
+def test_one_a_group_counts_groups(bench):
+    browse = tab(bench, "Browse")
+    browse.one_a_group.value = True
+    assert browse.found.text == "6 groups, each by its first completion"
+    browse.text.value = "3</answer>"  # which the last group does not say
+    assert browse.found.text.startswith("5 of 6 groups, ")
 
 
-def test_what_is_paid_is_told_from_the_medians_of_right_and_wrong():
-    def skewed(n, is_good):
-        return 1.0 if is_good else (0.0, 0.0, 0.45, 10.0)[n]  # middle: 0.5 by medians, 1.1 by means
+def fooled(completion):
+    return "why why" in completion  # pays the third and fourth, of which none is good
 
+
+def skewed(n, is_good):
+    return 1.0 if is_good else (0.0, 0.0, 0.45, 10.0)[n]  # middle: 0.5 by medians, 1.1 by means
+
+
+@pytest.mark.parametrize(("pays", "wrong", "unpaid"), [(fooled, {2, 3}, {0}), (skewed, {3}, set())])
+def test_what_is_paid_wrongly_is_told_by_the_label_from_the_medians_of_right_and_wrong(pays, wrong, unpaid):
     log = [{**row, "n": at % 4} for at, row in enumerate(rows())]
-    workbench = rk.Workbench(
-        rk.Reward("s", {}, [rk.Component("skewed", skewed, range=None)]), log, label="is_good"
-    )
-    browse = tab(workbench, "Browse")
-    browse.kind.value = "right but unpaid"
-    assert len(browse.rows) == 0
-    browse.kind.value = "wrong but paid"
-    assert set(browse.rows % 4) == {3}
+    browse = tab(one(pays, log, of={"range": None}, label="is_good"), "Browse")
+    for kind, expected in (("wrong but paid", wrong), ("right but unpaid", unpaid)):
+        browse.kind.value = kind
+        assert set(browse.rows % 4) == expected and len(browse.rows) == 6 * len(expected)
 
 
 def test_without_a_label_and_a_truth_it_says_that_right_and_wrong_are_not_known():
-    def constant(completion):
-        return 1.0
-
-    bare = [{"prompt_id": "p", "completion": f"text {n}"} for n in range(4)]
-    workbench = rk.Workbench(rk.Reward("c", {}, [rk.Component("constant", constant)]), bare)
-    browse = tab(workbench, "Browse")
+    browse = tab(one(brief, [{"prompt_id": "p", "completion": f"text {n}"} for n in range(4)]), "Browse")
     browse.kind.value = "wrong but paid"
     assert "is not known here; give label=" in browse.found.text
 
 
-def test_the_order_is_what_it_says_and_missing_rewards_come_last():
-    def some(completion):
-        return None if "why why why" in completion else brief(completion)
+def test_the_order_is_what_it_says_and_what_is_missing_comes_last():
+    def some(completion, prompt):
+        return None if "why why why" in completion else brief(completion) * int(prompt[-1])
 
-    workbench = rk.Workbench(rk.Reward("s", {}, [rk.Component("some", some)]), rows())
-    browse = tab(workbench, "Browse")
-    rewards = workbench.scores.rewards
-    for order, sign in (("reward, highest first", -1), ("reward, lowest first", 1)):
+    workbench = one(some)
+    browse, figures = tab(workbench, "Browse"), workbench._bench.figures
+    log = rows()
+    keys_of = {
+        "reward, highest first": -figures.rewards,
+        "reward, lowest first": figures.rewards,
+        "advantage": -figures.advantages,
+        "spread of the group": -np.repeat(figures.high - figures.low, 4),  # groups of four, one by one
+        "length": np.array([-len(row["completion"]) for row in log], dtype=float),
+        "log": np.arange(24.0),
+    }
+    assert list(keys_of) == [value for value in browse.order.options]
+    for order, values in keys_of.items():
         browse.order.value = order
-        listed = rewards[browse.rows]
-        known = listed[~np.isnan(listed)]
-        assert (np.diff(sign * known) >= 0).all() and np.isnan(listed[len(known) :]).all()
-        assert len(known) == 18
-    browse.order.value = "log"
-    assert list(browse.rows) == list(range(24))
-    browse.order.value = "length"
-    lengths = [len(rows()[row]["completion"]) for row in browse.rows]
-    assert lengths == sorted(lengths, reverse=True)
-
-
-@pytest.mark.parametrize("order", ["advantage", "spread of the group"])
-def test_an_order_by_figures_of_the_group_has_the_largest_first(bench, order):
-    browse = tab(bench, "Browse")
-    browse.order.value = order
-    figures = bench._bench.figures
-    spreads = np.repeat(np.nan_to_num(figures.high - figures.low), 4)  # groups of four, one after the other
-    keys = {"advantage": figures.advantages, "spread of the group": spreads}[order][browse.rows]
-    assert len(set(keys.tolist())) > 1
-    np.testing.assert_array_equal(keys, np.sort(keys)[::-1])
-
-
-def test_one_a_group_lists_each_group_once(bench):
-    browse = tab(bench, "Browse")
-    browse.one_a_group.value = True
-    assert sorted(row // 4 for row in browse.rows) == list(range(6))
-    assert browse.found.text == "6 groups, each by its first completion"
-    browse.text.value = "3</answer>"  # which the last group does not say
-    assert browse.found.text.startswith("5 of 6 groups, ")
+        found = values[browse.rows]
+        known = found[~np.isnan(found)]
+        assert len(set(known.round(9))) > 1 and (np.diff(known) >= 0).all(), order
+        assert np.isnan(found[len(known) :]).all() and len(found) == 24
 
 
 def test_the_highest_are_those_of_a_diagnosis(bench):
@@ -416,63 +444,95 @@ def test_the_highest_are_those_of_a_diagnosis(bench):
     assert set(bench.scores.table["rollout_id"].iloc[browse.rows]) == set(ids)
 
 
-def test_next_and_previous_go_through_what_was_found_and_stop_at_its_ends(bench):
+def test_a_column_of_very_many_values_says_how_many_are_not_listed():
+    log = [{**row, "run": f"run {at}"} for at, row in enumerate(rows(groups=150))]
+    browse = tab(rk.Workbench(reward(), log), "Browse")
+    browse.column.value = "run"
+    options = browse.value.options
+    assert len(options) == 501 and options[-1][0] == "(100 rarer values are not listed)"
+    browse.value.value = "run 3"
+    assert list(browse.rows) == [3]
+
+
+# Browse: the list and the open one
+
+
+def test_keys_and_buttons_go_through_what_was_found_and_stop_at_its_ends(bench):
     browse = tab(bench, "Browse")
     browse.text.value = "why why why"
-    opened = []
-    for _ in range(8):
-        opened.append(bench._bench.opened.row)
-        browse.later.click()
-    assert opened[:6] == list(browse.rows) and opened[6:] == [browse.rows[-1]] * 2
+    passed = []
+    for step in range(8):
+        passed.append(bench._bench.opened.row)
+        browse.later.click() if step % 2 else send(bench, "step 1")
+    assert passed[:6] == list(browse.rows) and passed[6:] == [browse.rows[-1]] * 2
     assert "last of 6" in browse.found.text
     bench._bench.opened = Opened(next(row for row in range(24) if row not in browse.rows))  # a sibling, say
     browse.earlier.click()
     assert bench._bench.opened.row == browse.rows[-1]
-    browse.earlier.click()
+    send(bench, "step -1")
     assert bench._bench.opened.row == browse.rows[-2]
-    assert browse.list.value == browse.rows[-2]
+    assert f'data-row="{browse.rows[-2]}"' in browse.page.value  # by which the page marks the line
+
+
+def test_what_the_page_sends_is_done_once_though_it_is_sent_again(bench):
+    browse = tab(bench, "Browse")
+    read = bench._bench.read
+    read(json.dumps([[1, "open 5"], [2, "step 1"]]))
+    place = bench._bench.opened.row
+    read(json.dumps([[1, "open 5"], [2, "step 1"], [3, "flag"]]))
+    read(json.dumps([[3, "flag"]]))
+    assert bench._bench.opened.row == place and list(bench._bench.flagged) == [place]
+    for odd in ("nothing of ours", "open 99999", "open -1"):
+        send(bench, odd)
+    assert bench._bench.opened.row == place
+    assert bench.flagged == [place + 1] and "flagged" in browse.page.value
+    browse.kind.value = "flagged"
+    assert list(browse.rows) == [place]
+    send(bench, "flag", "case")
+    assert bench.flagged == [] and browse.form.widget.layout.display == ""
 
 
 def test_only_a_page_of_the_list_is_rendered_and_it_turns_with_what_is_open():
     workbench = rk.Workbench(reward(), rows(groups=100))
     browse = tab(workbench, "Browse")
-    assert len(browse.rows) == 400 and len(browse.list.options) == 60
+    assert len(browse.rows) == 400 and browse.list.value.count('role="option"') == 60
     assert browse.found.text == "400 completions; 1 to 60 are listed"
     workbench._bench.opened = Opened(int(browse.rows[130]))
-    assert browse.list.value == browse.rows[130] and len(browse.list.options) == 60
+    assert f'data-rk="open {browse.rows[130]}"' in browse.list.value and len(browse.listed) == 60
     assert browse.found.text == "400 completions; 121 to 180 are listed"
 
 
+def blocks(page):
+    """Row, whether it is open, and what is said of each block of a sibling."""
+    found = re.findall(
+        r'<button [^>]*data-rk="open (\d+)"[^>]*?( aria-current="true")? title="([^"]*)"', page
+    )
+    return [(int(row), bool(current), said) for row, current, said in found]
+
+
 def test_the_open_completion_stands_beside_its_siblings_and_each_opens(bench):
-    browse = tab(bench, "Browse")
-    bench._bench.opened = Opened(9)
-    assert sorted(browse._shown) == [8, 9, 10, 11] and len(browse.siblings.children) == 4
-    rewards = bench._bench.figures.rewards[browse._shown]
+    browse, figures = opened(bench, 9), bench._bench.figures
+    found = blocks(browse.page.value)
+    shown = [row for row, _, _ in found]
+    assert sorted(shown) == [8, 9, 10, 11] and [row for row, current, _ in found if current] == [9]
+    rewards = figures.rewards[shown]
     np.testing.assert_array_equal(rewards, np.sort(rewards)[::-1])
-    assert len(set(rewards.tolist())) > 1
-    for row, card in zip(browse._shown, browse.siblings.children, strict=True):
-        assert f"advantage {bench._bench.figures.advantages[row]:+.2f}" in plain_text(card.children[1].value)
-    place = browse._shown.index(10)
-    browse.siblings.children[place].children[0].click()
+    for row, _, said in found:
+        verdict = "right" if row == 8 else "wrong"
+        assert (
+            said == f"reward {figures.rewards[row]:.4g}, advantage {figures.advantages[row]:+.2f}, {verdict}"
+        )
+    send(bench, "open 10")
     assert bench._bench.opened.row == 10
     assert "why why <answer>" in plain_text(browse.page.value) and "why why why" not in browse.page.value
-
-
-def test_of_a_large_group_the_siblings_around_the_open_one_are_shown():
-    workbench = rk.Workbench(reward(), rows(groups=2, size=50))
-    browse = tab(workbench, "Browse")
-    workbench._bench.opened = Opened(30)
-    assert len(browse.siblings.children) == 16 and 30 in browse._shown
+    large = opened(rk.Workbench(reward(), rows(groups=2, size=90)), 60)
+    assert len(blocks(large.page.value)) == 48 and 60 in [row for row, _, _ in blocks(large.page.value)]
 
 
 def test_the_page_has_every_component_and_what_the_field_took(bench):
-    browse = tab(bench, "Browse")
-    bench._bench.opened = Opened(0)
+    browse = opened(bench, 0)
     page = browse.page.value
-    explanation = rk.explain(reward(), bench.scores.rollouts[0])
-    for line in explanation.lines:
-        assert line.component in page and line.why in page
-    assert '<mark style="' in page and ">1</mark>" in page
+    assert "<mark " in page and ">1</mark>" in page
     assert "reward 1.41" in plain_text(page)  # 1 + 0.5 * (1 - 18 / 100)
     assert cells(page, "component") == [
         ["component", "score", "weight", "adds", "gate", "why"],
@@ -488,26 +548,12 @@ def test_the_page_has_every_component_and_what_the_field_took(bench):
     ]
 
 
-def test_a_page_calls_nothing_again():
-    calls = []
-
-    def counted(completion):
-        calls.append(completion)
-        return 1.0
-
-    workbench = rk.Workbench(rk.Reward("c", {}, [rk.Component("counted", counted)]), rows())
-    browse = tab(workbench, "Browse")
-    before = len(calls)
-    browse.later.click()
-    assert len(calls) == before == 24 and "counted" in browse.page.value
-
-
 def test_weights_that_move_while_browse_is_out_of_sight_are_shown_when_it_comes_back(bench):
-    panel = bench.panel
+    assert bench.panel
     browse, compose = panels(bench)["Browse"], panels(bench)["Compose"]
     compose.numbers["right"].value = 3.0
     assert "reward 3" not in plain_text(browse.page.value)
-    _tabs(panel).selected_index = 1
+    bench._tabs.selected_index = 1
     assert "reward 3" in plain_text(browse.page.value)
 
 
@@ -520,49 +566,35 @@ def test_a_transcript_is_shown_turn_by_turn_with_its_calls_folded():
         {"role": "assistant", "content": "it is <answer>4</answer>"},
     ]
     logged = [{"prompt_id": "p", "messages": messages, "ground_truth": "4"} for _ in range(2)]
-    workbench = rk.Workbench(reward(), logged)
-    page = tab(workbench, "Browse").page.value
-    plain = plain_text(page)
-    places = [
-        plain.index(text) for text in ("what is 2+2?", "let me see", "calls add", "gave 9", "it is <answer>")
-    ]
-    assert places == sorted(places)
-    assert (
-        len(re.findall("<details(?! open)", page)) >= 2
-        and "<script" not in page
-        and "4&lt;script&gt;" in page
-    )
+    page = tab(rk.Workbench(reward(), logged), "Browse").page.value
+    said = ("what is 2+2?", "let me see", "calls add", "gave 9", "it is <answer>")
+    places = [plain_text(page).index(text) for text in said]
+    assert places == sorted(places) and len(re.findall("<details(?! open)", page)) >= 2
+    assert "<script" not in page and "4&lt;script&gt;" in page
 
 
 # cases
 
 
-def test_a_case_from_browse_is_in_the_file_and_the_table(bench, tmp_path):
-    browse, table = tab(bench, "Browse"), tab(bench, "Cases")
-    assert "no cases yet" in table.message.text
-    bench._bench.opened = Opened(1)
+def test_a_case_from_browse_is_in_the_file_and_the_matrix(bench, tmp_path):
+    browse, matrix = opened(bench, 1), tab(bench, "Cases")
+    assert "no cases yet" in matrix.message.text
     form = browse.form
     assert form.expected.value == "0" and form.name.value
     form.name.value, form.why.value, form.expected.value = "told at length", "wrong is wrong", "0 to 0.1"
     form.save.click()
     assert "Saved as 'told at length'" in form.message.text
-    (line,) = (tmp_path / "cases.jsonl").read_text().splitlines()
-    case = json.loads(line)
+    (case,) = map(json.loads, (tmp_path / "cases.jsonl").read_text().splitlines())
     assert case["reward"] == [0.0, 0.1] and case["why"] == "wrong is wrong"
     assert case["completion"] == rows()[1]["completion"] and case["ground_truth"] == "1"
-    assert "1 of 1 cases passed" in table.message.text and "told at length" in table.table.value
+    assert "1 of 1 cases passed" in matrix.message.text and "told at length" in matrix.table.value
     form.save.click()
     assert "already" in form.message.text
-    assert len((tmp_path / "cases.jsonl").read_text().splitlines()) == 1
-
-
-def test_a_case_can_expect_the_score_of_a_component_or_that_it_is_gated(bench, tmp_path):
-    browse = tab(bench, "Browse")
-    bench._bench.opened = Opened(1)
-    browse.form.what.value = "brief"
-    assert browse.form.expected.value == "gated"
-    browse.form.save.click()
-    (case,) = map(json.loads, (tmp_path / "cases.jsonl").read_text().splitlines())
+    form.what.value = "brief"
+    assert form.expected.value == "gated"
+    form.name.value = "gated"
+    form.save.click()
+    (_, case) = map(json.loads, (tmp_path / "cases.jsonl").read_text().splitlines())
     assert case["scores"] == {"brief": "gated"} and "reward" not in case
     assert rk.check(reward(), tmp_path / "cases.jsonl").failed == 0
 
@@ -573,8 +605,7 @@ def test_a_case_of_what_looks_at_siblings_expects_no_more_than_a_case_can_say(tm
 
     spread = rk.Component("rare", rare, weight=0.5, group=True, why="not all the same")
     made = rk.Reward("g", {}, [rk.Component("brief", brief, why="short"), spread])
-    workbench = rk.Workbench(made, rows(), cases=tmp_path / "cases.jsonl")
-    form = tab(workbench, "Browse").form
+    form = tab(rk.Workbench(made, rows(), cases=tmp_path / "cases.jsonl"), "Browse").form
     for what in ("brief", "rare", "reward"):
         form.what.value = what
         form.save.click()
@@ -591,16 +622,15 @@ def test_a_reward_that_asks_for_a_column_with_a_name_of_cases_makes_none(tmp_pat
         return float(name == "ann")
 
     log = [{**row, "name": "ann"} for row in rows()]
-    workbench = rk.Workbench(rk.Reward("n", {}, [rk.Component("named", named)]), log, tmp_path / "c.jsonl")
-    form = tab(workbench, "Browse").form
+    form = tab(one(named, log, cases=tmp_path / "c.jsonl"), "Browse").form
     form.save.click()
     assert "asks for a column 'name'" in form.message.text and not (tmp_path / "c.jsonl").exists()
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [("1", 1), ("0.5 to 0.8", [0.5, 0.8]), ("[0, 1]", [0, 1]), (" gated ", "gated"), ("-2.5", -2.5)],
-)
+READ = [("1", 1), ("0.5 to 0.8", [0.5, 0.8]), ("[0, 1]", [0, 1]), (" gated ", "gated"), ("-2.5", -2.5)]
+
+
+@pytest.mark.parametrize(("text", "value"), READ)
 def test_an_expectation_is_read_as_a_person_writes_it(text, value):
     assert read_expected(text) == value
 
@@ -622,19 +652,16 @@ def test_an_expectation_that_no_case_may_have_is_refused_in_the_form(bench, tmp_
 def test_a_case_file_that_cannot_be_written_is_named_and_the_form_keeps_the_case(bench, tmp_path):
     form, before = tab(bench, "Browse").form, bench._bench.cases_path
     form.why.value = "kept"
-    form.path.value = str(tmp_path / "no" / "such" / "cases.jsonl")
-    form.save.click()
-    assert "there is no folder" in form.message.text and form.why.value == "kept"
     (tmp_path / "folder.jsonl").mkdir()
-    form.path.value = str(tmp_path / "folder.jsonl")
-    form.save.click()
-    assert form.message.text.startswith("Not saved: ")
-    form.path.value = "ca\0ses.jsonl"
-    form.save.click()
-    assert "null character" in form.message.text
-    form.path.value = ""
-    form.save.click()
-    assert "give its path, such as cases.jsonl" in form.message.text
+    for path, why in (
+        (str(tmp_path / "no" / "such" / "cases.jsonl"), "there is no folder"),
+        (str(tmp_path / "folder.jsonl"), "Not saved: "),
+        ("ca\0ses.jsonl", "null character"),
+        ("", "give its path, such as cases.jsonl"),
+    ):
+        form.path.value = path
+        form.save.click()
+        assert why in form.message.text and form.why.value == "kept"
     assert bench._bench.cases_path == before
     form.path.value = str(tmp_path / "cases.jsonl")
     form.save.click()
@@ -652,170 +679,52 @@ def test_a_broken_case_file_is_named_and_left_as_it_is(tmp_path):
     form = tab(workbench, "Browse").form
     form.save.click()
     assert "Not saved" in form.message.text and file.read_text() == "{oops\n"
-    table = tab(workbench, "Cases")
-    assert "cases.jsonl" in table.message.text
+    assert "cases.jsonl" in tab(workbench, "Cases").message.text
+    assert standing(workbench)["Right on cases"].said == "the tab Cases says why"
 
 
-def test_the_table_of_cases_is_searched_and_explains_a_miss(tmp_path):
-    cases = [
-        {
-            "name": "a",
-            "completion": "<answer>1</answer>",
-            "ground_truth": "1",
-            "scores": {"right": 1},
-            "why": "w",
-        },
-        {
-            "name": "b",
-            "completion": "<answer>2</answer>",
-            "ground_truth": "1",
-            "scores": {"right": 1},
-            "why": "v",
-        },
+def test_the_matrix_of_cases_marks_each_expectation_says_why_and_opens_its_case():
+    case = {"ground_truth": "1", "scores": {"right": 1}}
+    given = [
+        {"name": "a", "completion": "<answer>1</answer>", "why": "w", **case, "reward": [1, 2]},
+        {"name": "b", "completion": "<answer>2</answer>", "why": "v", **case},
     ]
-    workbench = rk.Workbench(reward(), rows(), cases=rk.load_cases(cases))
-    table = tab(workbench, "Cases")
-    assert "1 of 2 cases passed, 1 missed" in table.message.text
-    plain = plain_text(table.table.value)
-    assert "right 0.0, not 1" in plain and "prediction = '2'" in plain
-    assert plain.index("missed") < plain.index("passed")
-    table.show.value = "passed"
-    assert "prediction = '2'" not in plain_text(table.table.value)
-    table.show.value = "all"
-    table.search.value = ">2<"
-    assert "passed" not in plain_text(table.table.value)
-    table.search.value = "nothing like it"
-    assert "No case is like this" in table.table.value
+    workbench = rk.Workbench(reward(), rows(), cases=rk.load_cases(given))
+    matrix = tab(workbench, "Cases")
+    assert "1 of 2 cases passed, 1 missed" in matrix.message.text
+    header, missed, passed = cells(matrix.table.value, "case")
+    assert header == ["case", "reward", "right", "result", "completion", "truth"]
+    assert (missed[0], passed[0]) == ("b", "a")  # what is missed comes first
+    assert missed[1] == "" and missed[2].startswith("\u2717 0") and passed[1][0] == passed[2][0] == "\u2713"
+    assert "right: 1 is expected, it gives 0" in missed[2]
+    assert "right 0.0, not 1" in missed[3] and "prediction = '2'" in missed[3]
+    assert re.search(
+        r'class="rk-bench-cell rk-high" title="right: 1 is expected, it gives 0"', matrix.table.value
+    )
+    matrix.show.value = "passed"
+    assert "prediction = '2'" not in plain_text(matrix.table.value)
+    matrix.show.value, matrix.search.value = "all", ">2<"
+    assert "passed" not in plain_text(matrix.table.value)
+    matrix.search.value = "nothing like it"
+    assert "No case is like this" in matrix.table.value
+    send(workbench, "open-case 1", "open-case 7")
+    browse = tab(workbench, "Browse")
+    told = plain_text(browse.page.value)
+    assert "Case b: Missed: right 0.0, not 1 v" in told and ">2</mark>" in browse.page.value
+    assert browse.form.name.value == "b"
 
 
 def test_two_panels_on_one_case_file_do_not_lose_each_others_cases(tmp_path):
     file = tmp_path / "cases.jsonl"
-    one, other = (rk.Workbench(reward(), rows(), cases=file) for _ in range(2))
-    for workbench, name in ((one, "first"), (other, "second"), (one, "third")):
-        form = tab(workbench, "Browse").form
-        workbench._bench.opened = Opened({"first": 1, "second": 2, "third": 3}[name])
+    first, other = (rk.Workbench(reward(), rows(), cases=file) for _ in range(2))
+    for workbench, row, name in ((first, 1, "first"), (other, 2, "second"), (first, 3, "third")):
+        form = opened(workbench, row).form
         form.name.value = name
         form.save.click()
     assert [case.name for case in rk.load_cases(file)] == ["first", "second", "third"]
-    table = tab(other, "Cases")
-    table.again.click()
-    assert "3 of 3 cases passed" in table.message.text
-
-
-def test_browse_by_itself_follows_the_weights_and_leaves_the_panel_where_it_is(bench):
-    panel, alone = bench.panel, bench.browse
-    alone.kind.value = "highest"
-    compose = panels(bench)["Compose"]
-    compose.numbers["right"].value = -3.0
-    assert bench._bench.opened.row == 0 and 0 not in alone.rows and bench._bench.right[0][alone.rows[0]] == 0
-    assert _tabs(panel).selected_index == 0
-
-
-# probes and findings
-
-
-def test_probes_run_in_the_background_and_their_examples_open_in_browse(bench):
-    def lenient(completion, ground_truth):
-        return ground_truth in completion
-
-    workbench = rk.Workbench(
-        rk.Reward("lenient", {}, [rk.Component("lenient", lenient)]), "gallery:arithmetic"
-    )
-    panel = workbench.panel
-    probes = panels(workbench)["Probes"]
-    probes.running.run.click()
-    probes.running.wait(120)
-    assert probes.result.alarms and probes.result.alarms[0].code in probes.page.value
-    assert not probes.running.run.disabled and probes.running.cancel.disabled
-    label, _ = probes.examples.list.options[0]
-    probes.examples.open.click()  # the first is chosen
-    assert _tabs(panel).selected_index == 1
-    page = plain_text(panels(workbench)["Browse"].page.value)
-    assert probes.result.alarms[0].code in label and probes.result.alarms[0].code in page
-    form = panels(workbench)["Browse"].form
-    assert form.expected.value and form.why.value
-    panels(workbench)["Compose"].numbers["lenient"].value = 0.5
-    assert probes.result.alarms[0].code in plain_text(panels(workbench)["Browse"].page.value)
-
-
-def test_probes_that_are_cancelled_show_what_was_found_and_can_run_again():
-    import time
-
-    def slow(completion, ground_truth):
-        time.sleep(0.02)
-        return ground_truth in completion
-
-    workbench = rk.Workbench(rk.Reward("slow", {}, [rk.Component("slow", slow)]), rows(groups=4), timeout=5)
-    probes = panels(workbench)["Probes"]
-    began = time.monotonic()
-    probes.running.run.click()
-    time.sleep(1.0)
-    probes.running.cancel.click()
-    probes.running.wait(30)
-    assert time.monotonic() - began < 20  # all of it takes longer than the 60 s it may
-    assert "Cancelled" in probes.running.message.text
-    assert probes.result.untried or "cancelled" in str(probes.result.inconclusive)
-    assert not probes.running.run.disabled
-
-
-def test_findings_are_those_of_a_diagnosis_and_open_their_rollouts(bench):
-    findings = panels(bench)["Findings"]
-    findings.running.run.click()
-    findings.running.wait()
-    expected = rk.diagnose(bench.scores)
-    assert [item.code for item in findings.result.findings] == [item.code for item in expected.findings]
-    findings.examples.list.value = findings.examples.list.options[0][1]
-    findings.examples.open.click()
-    assert bench._bench.opened.row is not None
-
-
-def test_a_diagnosis_that_is_cancelled_leaves_the_last_one(bench):
-    findings = panels(bench)["Findings"]
-    work, cancelled = findings._work, threading.Event()
-
-    def waits():
-        of_now = work()
-        return lambda progress: cancelled.wait(30) and of_now(progress)  # or it is over before the click
-
-    findings._work = waits
-    findings.running.run.click()
-    findings.running.cancel.click()
-    cancelled.set()
-    findings.running.wait()
-    assert findings.running.message.text == "Cancelled." and findings.page.value == ""
-    assert findings.result is None and not findings.running.run.disabled
-
-
-def test_findings_are_of_the_settings_at_the_click_and_it_says_so_when_they_move(bench):
-    findings, compose = panels(bench)["Findings"], panels(bench)["Compose"]
-    at_the_click, work, moved = rk.diagnose(bench.scores), findings._work, threading.Event()
-
-    def waits():
-        assert threading.current_thread() is threading.main_thread()  # where nothing moves meanwhile
-        of_now = work()
-        return lambda progress: moved.wait(30) and of_now(progress)
-
-    findings._work = waits
-    findings.running.run.click()
-    name = next(iter(compose.sliders))
-    before = compose.sliders[name].value
-    compose.sliders[name].value = -0.5
-    moved.set()
-    findings.running.wait()
-    assert findings.result.record()["findings"] == at_the_click.record()["findings"]
-    assert findings.result.record()["findings"] != rk.diagnose(bench.scores).record()["findings"]
-    assert "settings have moved" in findings.moved.text
-    compose.sliders[name].value = before
-    assert findings.moved.text == ""
-
-
-def test_what_stands_in_the_panel_is_what_is_probed_and_diagnosed(bench):
-    compose, found = panels(bench)["Compose"], panels(bench)
-    compose.numbers["right"].value = -0.75
-    compose.scaling.value = "none"
-    assert found["Findings"]._work()(lambda share: True).training.scale_rewards == "none"
-    probed = found["Probes"]._work()(lambda share: False)
-    assert probed.reward.weights == {"right": -0.75, "brief": 0.5}
+    matrix = tab(other, "Cases")
+    matrix.again.click()
+    assert "3 of 3 cases passed" in matrix.message.text
 
 
 def test_a_case_form_that_is_written_in_stays_while_weights_move(bench):
@@ -832,204 +741,272 @@ def test_a_case_form_that_is_written_in_stays_while_weights_move(bench):
     assert form.name.value.startswith("rollout ") and form.why.value == ""
 
 
-def test_cases_of_another_version_are_left_out_as_asked(tmp_path):
+def test_cases_may_be_dicts_and_those_of_another_version_are_left_out_as_asked():
     given = [{"completion": "<answer>1</answer>", "ground_truth": "1", "scores": {"right": 1.0, "gone": 0.0}}]
     cases = tab(rk.Workbench(reward(), rows(), cases=given, ignore=["gone"]), "Cases")
     assert cases.message.text == "1 of 1 cases passed."
-    cases = tab(rk.Workbench(reward(), rows(), cases=given), "Cases")
-    assert "'gone'" in cases.message.text
+    assert "'gone'" in tab(rk.Workbench(reward(), rows(), cases=given), "Cases").message.text
 
 
-def test_a_column_of_very_many_values_says_how_many_are_not_listed():
-    log = [{**row, "run": f"run {at}"} for at, row in enumerate(rows(groups=150))]
-    browse = tab(rk.Workbench(reward(), log), "Browse")
-    browse.column.value = "run"
-    assert (
-        len(browse.value.options) == 501
-        and browse.value.options[-1][0] == "(100 rarer values are not listed)"
-    )
-    browse.value.value = "run 3"
-    assert list(browse.rows) == [3]
+# probes and findings
 
 
-def test_what_work_in_the_background_raises_is_said_in_the_panel(bench, monkeypatch, capsys):
-    findings = panels(bench)["Findings"]
+def lenient(completion, ground_truth):
+    return ground_truth in completion
+
+
+def worded(completion):
+    return min(len(completion) / 400, 1.0)
+
+
+def test_probes_are_cards_whose_exploits_open_become_cases_and_are_closed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    items = [rk.Component("right", right, primary=True), rk.Component("worded", worded, weight=3.0)]
+    workbench = rk.Workbench(rk.Reward("w", FIELDS, items), "gallery:arithmetic")
+    assert workbench.panel
+    probes, browse = panels(workbench)["Probes"], panels(workbench)["Browse"]
+    probes.running.run.click()
+    probes.running.wait(120)
+    assert probes.result.alarms and probes.result.alarms[0].code in probes.page.value
+    assert not probes.running.run.disabled and probes.running.cancel.disabled
+    told = plain_text(probes.page.value)
+    assert "a right answer" in told and "Fix:" in told and "<mark " in probes.page.value
+    at = next(at for at, hole in enumerate(probes.holes) if hole.fix)
+    hole = probes.holes[at]
+    assert hole.finding.component == "worded"
+    send(workbench, f"hole {at}")
+    assert workbench._tabs.selected_index == 1
+    assert hole.finding.code in plain_text(browse.page.value)
+    assert browse.form.expected.value and browse.form.why.value
+    send(workbench, f"hole-case {at}")
+    assert "in cases.jsonl" in probes.done.text
+    (case,) = rk.load_cases(tmp_path / "cases.jsonl")
+    assert not case.reward.met_by(workbench.reward(**case.columns).reward, "scored")
+    send(workbench, f"hole-fix {at}")
+    assert workbench.reward.components[1].gate == rk.gate("right", at_least=1.0)
+    assert case.reward.met_by(workbench.reward(**case.columns).reward, "scored")
+    assert "Applied" in probes.done.text and "settings have moved" in probes.moved.text
+    assert hole.finding.code in plain_text(browse.page.value)  # what is open stays so
+    assert panels(workbench)["Compose"].switches["worded"].value
+    panels(workbench)["Compose"].undo.click()
+    assert workbench.line == "reward" and probes.moved.text == ""
+
+
+def test_probes_that_are_cancelled_show_what_was_found_and_can_run_again():
+    def slow(completion, ground_truth):
+        time.sleep(0.02)
+        return ground_truth in completion
+
+    probes = panels(one(slow, rows(groups=4), timeout=5))["Probes"]
+    began = time.monotonic()
+    probes.running.run.click()
+    time.sleep(1.0)
+    probes.running.cancel.click()
+    probes.running.wait(30)
+    assert time.monotonic() - began < 20  # all of it takes longer than the 60 s it may
+    assert "Cancelled" in probes.running.message.text
+    assert probes.result.untried or "cancelled" in str(probes.result.inconclusive)
+    assert not probes.running.run.disabled
+
+
+def test_findings_are_those_of_a_diagnosis_open_their_rollouts_and_try_each_change(bench):
+    workbench = rk.Workbench("gallery:arithmetic.flawed", "gallery:arithmetic")
+    findings, compose = panels(workbench)["Findings"], panels(workbench)["Compose"]
+    findings.running.run.click()
+    findings.running.wait()
+    expected = rk.diagnose(workbench.scores)
+    assert [item.code for item in findings.result.findings] == [item.code for item in expected.findings]
+    row = int(re.search(r'data-rk="open (\d+)"', findings.page.value)[1])
+    send(workbench, f"open {row}")
+    assert workbench._bench.opened.row == row
+    given = {"reward": workbench.reward, "rk": rk, "dataclasses": dataclasses, "partial": partial}
+    kinds = set()
+    for at, change in enumerate(findings.changes):
+        assert f'data-rk="try {at}"' in findings.page.value
+        send(workbench, f"try {at}")
+        assert "Applied" in findings.done.text
+        np.testing.assert_allclose(workbench.scores.rewards, change.scores.rewards)
+        made = eval(workbench.line, given)
+        np.testing.assert_allclose(rk.score(made, "gallery:arithmetic").rewards, change.scores.rewards)
+        assert list(compose.sliders) == list(workbench.reward.names)
+        compose.numbers["format"].value = 0.31  # weights move on top of it
+        assert eval(workbench.line, given).weights == workbench.reward.weights
+        compose.undo.click()
+        compose.undo.click()
+        assert workbench.line == "reward" and list(compose.sliders) == list(expected.scores.reward.names)
+        kinds.add(change.code)
+    assert {"remove_component", "graduate"} <= kinds
+
+
+@pytest.mark.parametrize("what", ["cancelled", "raises"])
+def test_a_diagnosis_that_is_cancelled_or_fails_says_so_and_leaves_the_last_one(bench, what):
+    findings, go = panels(bench)["Findings"], threading.Event()
+    work, before = findings._work, findings.page.value
+
+    def waits():
+        of_now = work()
+        return lambda progress: go.wait(30) and of_now(progress)  # or it is over before the click
 
     def broken(progress):
         raise rk.InputError("no such thing")
 
-    findings._work = lambda: broken
+    findings._work = waits if what == "cancelled" else lambda: broken
     findings.running.run.click()
+    if what == "cancelled":
+        findings.running.cancel.click()
+    go.set()
     findings.running.wait()
-    assert findings.running.message.text == "no such thing" and not findings.running.run.disabled
+    assert findings.running.message.text == ("Cancelled." if what == "cancelled" else "no such thing")
+    assert findings.page.value == before and findings.result is None and not findings.running.run.disabled
+
+
+def test_findings_are_of_the_settings_at_the_click_and_it_says_so_when_they_move(bench):
+    findings, compose = panels(bench)["Findings"], panels(bench)["Compose"]
+    at_the_click, work, moved = rk.diagnose(bench.scores), findings._work, threading.Event()
+
+    def waits():
+        assert threading.current_thread() is threading.main_thread()  # where nothing moves meanwhile
+        of_now = work()
+        return lambda progress: moved.wait(30) and of_now(progress)
+
+    findings._work = waits
+    findings.running.run.click()
+    compose.sliders["right"].value = -0.5
+    moved.set()
+    findings.running.wait()
+    assert findings.result.record()["findings"] == at_the_click.record()["findings"]
+    assert findings.result.record()["findings"] != rk.diagnose(bench.scores).record()["findings"]
+    assert "settings have moved" in findings.moved.text
+    compose.sliders["right"].value = 1.0
+    assert findings.moved.text == ""
+
+
+def test_what_stands_in_the_panel_is_what_is_probed_and_diagnosed(bench):
+    found = panels(bench)
+    found["Compose"].numbers["right"].value = -0.75
+    found["Compose"].scaling.value = "none"
+    assert found["Findings"]._work()(lambda share: True)[0].training.scale_rewards == "none"
+    probed = found["Probes"]._work()(lambda share: False)
+    assert probed.reward.weights == {"right": -0.75, "brief": 0.5}
 
 
 # bad input and the whole
 
 
 def test_hostile_texts_are_escaped_everywhere(tmp_path):
-    hostile = [
-        {
-            "prompt_id": f"p{n // 4}",
-            "prompt": HOSTILE,
-            "completion": f"{HOSTILE}<answer>{n % 3}{HOSTILE}</answer>",
-            "ground_truth": HOSTILE,
-            "column": HOSTILE,
-        }
-        for n in range(8)
-    ]
-
     def fails(completion):
         raise ValueError(completion)
 
-    made = rk.Reward(
-        "h",
-        {"prediction": rk.extract.tag("answer")},
-        [rk.Component("right", right), rk.Component("fails", fails)],
-        on_missing="zero",
-    )
+    answer = f"{HOSTILE}<answer>@{HOSTILE}</answer>"
+    hostile = [
+        {
+            **row,
+            "prompt": HOSTILE,
+            "completion": answer.replace("@", str(n % 3)),
+            "ground_truth": HOSTILE,
+            "c": HOSTILE,
+        }
+        for n, row in enumerate(rows(2))
+    ]
+    items = [rk.Component("right", right), rk.Component("fails", fails)]
+    made = rk.Reward(HOSTILE, FIELDS, items, on_missing="zero")
     workbench = rk.Workbench(made, hostile, cases=tmp_path / "cases.jsonl")
-    browse = tab(workbench, "Browse")
+    browse, probes = tab(workbench, "Browse"), panels(workbench)["Probes"]
     browse.form.name.value = browse.form.why.value = HOSTILE[:50]
     browse.form.expected.value = "5"
     browse.form.save.click()
     assert "Saved" in browse.form.message.text
     browse.text.value = "<script>"
     assert len(browse.rows) == 8
-    table = tab(workbench, "Cases")
-    compose = panels(workbench)["Compose"]
-    compose.code.click()
+    matrix = tab(workbench, "Cases")
+    panels(workbench)["Compose"].code.click()
+    for panel in (probes, panels(workbench)["Findings"]):
+        panel.running.run.click()
+        panel.running.wait(120)
+    standing(workbench)
     for found in (*_html_of(workbench.panel), workbench._repr_mimebundle_()[0]["text/html"]):
-        tags = _tags(found.replace(KEYS, ""))
+        tags = _tags(found.replace(keys(), ""))
         assert not {"script", "img", "a"} & {name for name, _ in tags}, found[:200]
-        assert not [key for _, attributes in tags for key in attributes if key.startswith("on")] or (
-            "rewardkit-copy" in found
-        )
+        own = [key for _, attributes in tags for key in attributes if key.startswith("on")]
+        assert not own or "rewardkit-copy" in found
         assert "\x00" not in found and "\u202e" not in found and "\ud800" not in found
-    assert "window.pwned" in plain_text(browse.page.value) and "window.pwned" in plain_text(table.table.value)
+    assert "window.pwned" in plain_text(browse.page.value) and "window.pwned" in plain_text(
+        matrix.table.value
+    )
 
 
 def test_a_completion_of_a_megabyte_is_shown_in_part_and_its_spans_in_place():
     long = f"{'a b ' * 150_000}<answer>1</answer>{'c d ' * 150_000}"
     logged = [{**row, "completion": long} if n == 0 else row for n, row in enumerate(rows())]
-    workbench = rk.Workbench(reward(), logged)
-    browse = tab(workbench, "Browse")
-    workbench._bench.opened = Opened(0)
-    page = browse.page.value
+    page = opened(rk.Workbench(reward(), logged), 0).page.value
     assert len(page) < 60_000 and ">1</mark>" in page and "characters\u27e9" in page
 
 
-def test_no_rollouts_a_wrong_reward_and_a_wrong_label_are_each_one_sentence():
-    with pytest.raises(rk.RolloutsError):
-        rk.Workbench(reward(), [])
-    with pytest.raises(rk.RewardError, match="Workbench takes a Reward"):
-        rk.Workbench(print, rows())
-    with pytest.raises(rk.InputError, match="is_god"):
-        rk.Workbench(reward(), rows(), label="is_god")
-    with pytest.raises(rk.InputError, match="give the rollouts"):
-        rk.Workbench(reward(), rk.score(rk.Reward("o", {}, [rk.Component("brief", brief)]), rows()))
-    with pytest.raises(rk.CasesError, match="case 1 is 3; a case is an object"):
-        rk.Workbench(reward(), rows(), cases=[3])
-    with pytest.raises(rk.CasesError, match="are no cases; give a list of them"):
-        rk.Workbench(reward(), rows(), cases=3)
-
-
-def test_cases_may_be_dicts():
-    given = [{"completion": "<answer>1</answer>", "ground_truth": "1", "scores": {"right": 1.0}}]
-    cases = tab(rk.Workbench(reward(), rows(), cases=given), "Cases")
-    assert cases.message.text == "1 of 1 cases passed."
-
-
-@pytest.mark.parametrize(
-    ("values", "why"),
-    [
-        (["yes", "no"], "holds no numbers but"),
-        ([0, 1, 2, 3], "is not one of two values"),
-        ([True], "it has 1"),
-    ],
-)
-def test_a_label_that_is_not_used_is_named_with_the_reason(values, why):
-    log = [{**row, "judged": values[at % len(values)]} for at, row in enumerate(rows())]
-    workbench = rk.Workbench(reward(), log, label="judged")
-    picture = plain_text(panels(workbench)["Compose"].picture.value)
-    assert "The label is not used: 'judged'" in picture and why in picture
-    assert (
-        "The label is not used"
-        not in panels(rk.Workbench(reward(), rows(), label="is_good"))["Compose"].picture.value
-    )
+def test_what_cannot_be_used_is_one_sentence():
+    other = rk.score(rk.Reward("o", {}, [rk.Component("brief", brief)]), rows())
+    for raised, given, options, why in [
+        (rk.RolloutsError, (reward(), []), {}, "has no rows"),
+        (rk.RewardError, (print, rows()), {}, "Workbench takes a Reward"),
+        (rk.InputError, (reward(), rows()), {"label": "is_god"}, "is_god"),
+        (rk.InputError, (reward(), other), {}, "give the rollouts"),
+        (rk.CasesError, (reward(), rows()), {"cases": [3]}, "case 1 is 3; a case is an object"),
+        (rk.CasesError, (reward(), rows()), {"cases": 3}, "are no cases; give a list of them"),
+    ]:
+        with pytest.raises(raised, match=why):
+            rk.Workbench(*given, **options)
 
 
 def test_scores_with_errors_everywhere_are_shown_as_such():
     def fails(completion):
         raise ValueError("never")
 
-    workbench = rk.Workbench(rk.Reward("f", {}, [rk.Component("fails", fails)]), rows())
+    workbench = one(fails)
     compose, browse = panels(workbench)["Compose"], tab(workbench, "Browse")
     assert "No reward was judged" in compose.picture.value
     assert "No group has a signal" in compose.picture.value
     browse.kind.value = "error"
     assert len(browse.rows) == 24 and "ValueError: never" in plain_text(browse.page.value)
+    assert standing(workbench)["Learnable signal"].grade in ("high", "info")
 
 
 def test_one_row_and_infinite_scores_have_a_picture():
     def endless(completion):
         return math.inf
 
-    component = rk.Component("endless", endless, range=None)
-    workbench = rk.Workbench(rk.Reward("i", {}, [component]), rows()[:1])
-    assert "<svg" not in panels(workbench)["Compose"].picture.value
-    one = rk.Workbench(reward(), rows()[:1])
-    assert "<svg" in panels(one)["Compose"].picture.value
+    compose = panels(one(endless, rows()[:1], of={"range": None}))["Compose"]
+    assert "figure><figcaption" not in compose.picture.value
+    assert "<figure>" in panels(rk.Workbench(reward(), rows()[:1]))["Compose"].picture.value
 
 
-def test_a_page_without_a_kernel_has_the_picture_and_a_live_one_the_widget(bench):
+def test_a_page_without_a_kernel_has_tiles_and_picture_and_a_live_one_the_widget(bench):
     data, _ = bench._repr_mimebundle_()
     assert set(data) == {"text/plain", "text/html", "application/vnd.jupyter.widget-view+json"}
     assert "<svg" in data["text/html"] and "question 0" not in data["text/html"]
+    assert "100 %" in data["text/html"] and "rk-tile" in data["text/html"]
 
 
-def test_each_tab_is_usable_alone(bench):
+def test_each_tab_is_usable_alone_and_what_it_changes_the_others_show(bench):
     for name in ("compose", "browse", "cases", "probes", "findings"):
         data, _ = getattr(bench, name)._repr_mimebundle_()
         assert "application/vnd.jupyter.widget-view+json" in data
-    alone = bench.browse
+    assert bench.panel
+    alone, compose = bench.browse, panels(bench)["Compose"]
     alone.text.value = "why why why"
     assert len(alone.rows) == 6
-    panels(bench)["Compose"].numbers["right"].value = 9.0
-    assert "reward 9" in plain_text(alone.page.value) or "reward 0" in plain_text(alone.page.value)
-    assert bench._bench.variant.weights["right"] == 9.0
+    alone.text.value, alone.kind.value = "", "highest"
+    compose.numbers["right"].value = 9.0
+    assert "reward 9" in plain_text(alone.page.value) and bench._bench.variant.weights["right"] == 9.0
+    compose.numbers["right"].value = -3.0
+    assert bench._bench.opened.row == 0 and 0 not in alone.rows
+    assert bench._bench.right[0][alone.rows[0]] == 0 and bench._tabs.selected_index == 0
 
 
 def test_a_timeout_bounds_scoring():
-    import time
-
     def hangs(completion):
         time.sleep(60 if "why why why" in completion else 0)
         return 1.0
 
-    workbench = rk.Workbench(rk.Reward("h", {}, [rk.Component("hangs", hangs)]), rows(groups=1), timeout=0.5)
-    assert np.isnan(workbench.scores.rewards).sum() == 1
-
-
-# pictures
-
-
-def _text_of(html, tag):
-    found, inside = [], []
-
-    class Reader(HTMLParser):
-        def handle_starttag(self, name, attrs):
-            inside.append(name)
-
-        def handle_endtag(self, name):
-            inside.pop()
-
-        def handle_data(self, data):
-            if inside and inside[-1] == tag:
-                found.append(data)
-
-    Reader().feed(html)
-    return "".join(found)
+    assert np.isnan(one(hangs, rows(groups=1), timeout=0.5).scores.rewards).sum() == 1
 
 
 def _tags(html):
@@ -1043,14 +1020,8 @@ def _tags(html):
     return found
 
 
-def _tabs(panel):
-    return panel.children[2]
-
-
 def _html_of(widget):
     """The HTML of a widget and all that it holds."""
     value = getattr(widget, "value", None)
     found = [value] if isinstance(value, str) and type(widget).__name__ == "HTML" else []
-    for child in getattr(widget, "children", ()):
-        found += _html_of(child)
-    return found
+    return found + [html for child in getattr(widget, "children", ()) for html in _html_of(child)]

@@ -1,6 +1,7 @@
 """The pictures and figures that follow a slider: each number against hand arithmetic."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,11 +11,18 @@ import rewardkit as rk
 from rewardkit.notebook.workbench.bench import Bench
 from rewardkit.notebook.workbench.figures import turned
 from rewardkit.notebook.workbench.live import live
-from rewardkit.notebook.workbench.pictures import ABOVE, HEIGHT, group_svg, histogram_svg
-from rewardkit.notebook.workbench.variant import Variant
+from rewardkit.notebook.workbench.pictures import (
+    ABOVE,
+    HEIGHT,
+    group_svg,
+    histogram_svg,
+    spark_svg,
+    strip_svg,
+)
 
 SCORES = {"a": [0, 1, 1, 1, 0, 0], "b": [1, 0, 0, 1, 1, 1]}  # three groups of two
 WEIGHTS = {"a": 1.0, "b": 0.5}
+SCORED = "6 scores from 0 to 1, mean 0.5"
 
 
 def bench():
@@ -31,7 +39,7 @@ def bench():
 
 
 def under(made, **weights):
-    made.variant = Variant(weights, {}, made.start.aggregation, made.start.training)
+    made.variant = replace(made.start, weights=weights)
     return made
 
 
@@ -68,14 +76,14 @@ def test_effective_weights_stand_beside_those_of_the_start():
     """
     made = bench()
     assert cells(live(made), "component")[1:] == [
-        ["a", "1", "67 %", "100 %"],  # of 2 and 0, w = 0.5
-        ["b", "0.5", "33 %", "0 %"],  # of -1 and 1
+        ["a", "1", "67 %", "100 %", SCORED],  # of 2 and 0, w = 0.5
+        ["b", "0.5", "33 %", "0 %", SCORED.replace("0.5", "0.667")],  # of -1 and 1
     ]
     html = live(under(made, a=1.0, b=0.25))
     assert cells(html, "component") == [
-        ["component", "weight", "declared", "effective", "at start"],
-        ["a", "1", "80 %", "67 %", "100 %"],  # of 4/3 and 0
-        ["b", "0.25", "20 %", "33 %", "0 %"],  # of -1/3 and 1
+        ["component", "weight", "declared", "effective", "at start", "scores"],
+        ["a", "1", "80 %", "67 %", "100 %", SCORED],  # of 4/3 and 0
+        ["b", "0.25", "20 %", "33 %", "0 %", SCORED.replace("0.5", "0.667")],  # of -1/3 and 1
     ]
 
 
@@ -124,3 +132,22 @@ def test_the_picture_of_groups_has_the_range_of_each_and_a_strip_for_those_witho
     assert mid_y == pytest.approx(high_y + high_h, abs=0.2)  # the second ends where the third begins
     assert mid_h == pytest.approx(high_h, abs=0.2) and low_y == pytest.approx(mid_y + mid_h, abs=0.2)
     assert len(bars(strip)) == 1
+
+
+def test_a_strip_has_a_block_for_each_sibling_by_shape_right_or_wrong():
+    svg = strip_svg([(1.0, 1.0), (0.5, 0.0), (0.0, np.nan), (np.nan, 1.0)])
+    by_kind = dict(re.findall(r'<path d="([^"]*)" class="rk-bench-(\w+)"', svg))
+    heights = {kind: re.findall(r"v([\d.]+)", path) for path, kind in by_kind.items()}
+    assert heights == {
+        "right": ["15.0"],
+        "wrong": ["8.0"],
+        "open": ["1.0"],
+    }  # 14 tall from 2; a missing one none
+    assert 'width="32"' in svg
+
+
+def test_a_small_picture_says_what_it_shows():
+    svg = spark_svg(np.array([0.0, 0.0, 1.0, np.nan]))
+    assert "3 scores from 0 to 1, mean 0.333" in svg
+    assert [float(bar) for bar in re.findall(r"v-([\d.]+)h", svg)] == [22.0, 11.0]
+    assert "no scores" in spark_svg(np.array([np.nan]))

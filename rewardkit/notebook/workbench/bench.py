@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import json
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +14,7 @@ import traitlets
 from numpy.typing import NDArray
 
 from rewardkit.analysis.statistics.groups import Floats
+from rewardkit.analysis.suggestions.change import Change
 from rewardkit.analysis.view import View
 from rewardkit.errors import InputError
 from rewardkit.notebook.workbench.figures import Figures, figures_of
@@ -22,7 +24,7 @@ from rewardkit.rewards.reward import Reward
 from rewardkit.rewards.training import Training
 from rewardkit.rollouts.package_data import GALLERY
 from rewardkit.scoring.case_writing import append_cases
-from rewardkit.scoring.cases import Case, CaseSource, cases_of, load_cases
+from rewardkit.scoring.cases import Case, CaseSource, CheckResult, cases_of, check, load_cases
 from rewardkit.scoring.scores import Scores
 
 __all__ = ["Bench", "Opened"]
@@ -30,9 +32,9 @@ __all__ = ["Bench", "Opened"]
 
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """What Browse shows: a row of the rollouts, or a completion that a probe tried, with its columns.
+    """What Browse shows: a row of the rollouts, or a completion of a probe or a case, with its columns.
 
-    `case` is what a probe proposes to expect of it.
+    `case` is what is proposed to expect of it.
     """
 
     row: int | None = None
@@ -44,12 +46,14 @@ class Opened:
 class Bench(traitlets.HasTraits):
     """The scores that everything starts from, the variant that stands, what is open, and the cases.
 
-    Observe `variant`, `revised` (rows were scored), `opened`, `asked_for` (by another tab than Browse) and
-    `cases_written`; what hangs on the variant is computed when it is asked for.
+    Observe `variant`, `revised` (rows were scored), `opened`, `asked_for` (by another tab than Browse),
+    `cases_written` and `probed`; what hangs on the variant is computed when it is asked for. `undone` are the
+    variants before. What is clicked in the page comes as a command, such as "open 12", to one of `commands`.
     """
 
     variant = traitlets.Any()
     opened = traitlets.Any()
+    probed = traitlets.Any()
     cases_written = traitlets.Int()
     revised = traitlets.Int()
     asked_for = traitlets.Int()
@@ -66,7 +70,8 @@ class Bench(traitlets.HasTraits):
         seed: int = 0,
     ) -> None:
         super().__init__()
-        self.ground = Ground(start, label, seed)
+        self.scored = start  # the scores that everything starts from
+        self.ground = Ground(label, seed)
         self.label, self.timeout, self.seed = label, timeout, seed
         self.ignore = tuple(ignore)
         self.cases_path = ""
@@ -75,32 +80,44 @@ class Bench(traitlets.HasTraits):
             self.cases_path = str(cases)
         elif cases is not None:
             self._given = tuple(cases_of(cases))
-        self.start = Variant.of(start.reward, Training.of(training))
-        self.variant = self.start
+        self.flagged: dict[int, None] = {}  # rows, in the order in which they were flagged
+        self.undone: list[Variant] = []
+        self.commands: dict[str, Callable[[str], Any]] = {}
+        self.drawn: tuple[Scores, dict[str, Any]] | None = None  # pictures of scores, by component
+        self._obeyed = 0
         self._held: dict[str, Any] = {}
-        self.observe(self._forget, ["variant", "revised"])
+        self.start = self.variant = Variant.of(start, Training.of(training))
+        self.observe(lambda change: self._held.clear(), ["variant", "revised", "cases_written"])
 
-    def _forget(self, change: Any) -> None:
-        self._held.clear()
+    def obey(self, command: str) -> None:
+        """Do what was clicked in the page; a command that is not known is of an older page, and is left."""
+        verb, _, what = command.partition(" ")
+        if verb in self.commands:
+            self.commands[verb](what)
 
-    @property
-    def scored(self) -> Scores:
-        """The scores that everything starts from."""
-        return self.ground.start
+    def read(self, sent: str) -> None:
+        """Obey what the page sent, each numbered command once: of the last few it sends all again."""
+        for number, command in json.loads(sent or "[]"):
+            if number > self._obeyed:
+                self._obeyed = number
+                self.obey(command)
+
+    def _once(self, name: str, made: Callable[[], Any]) -> Any:
+        """What is computed when it is first asked for under a variant."""
+        if name not in self._held:
+            self._held[name] = made()
+        return self._held[name]
 
     @property
     def views(self) -> tuple[View, ...]:
         """The arrays of each part of the reward under the variant."""
-        if "views" not in self._held:
-            self._held["views"] = self.ground.views(self.variant)
-        return tuple(self._held["views"])
+        found: tuple[View, ...] = self._once("views", lambda: self.ground.views(self.variant))
+        return found
 
     @property
     def figures(self) -> Figures:
         """The figures under the variant."""
-        if "figures" not in self._held:
-            self._held["figures"] = figures_of(self.views, len(self.scored))
-        found: Figures = self._held["figures"]
+        found: Figures = self._once("figures", lambda: figures_of(self.views, len(self.scored)))
         return found
 
     @cached_property
@@ -111,15 +128,50 @@ class Bench(traitlets.HasTraits):
     @property
     def scores(self) -> Scores:
         """The scored table under the variant."""
-        if "scores" not in self._held:
-            self._held["scores"] = self.ground.scores(self.variant)
-        found: Scores = self._held["scores"]
+        found: Scores = self._once("scores", lambda: self.ground.scores(self.variant))
         return found
+
+    @property
+    def checked(self) -> CheckResult | None:
+        """The reward under the variant held to the cases as they are now; ``None`` without cases.
+
+        InputError or OSError: they cannot be read, or not be held to this reward.
+        """
+        return self._once("checked", self._checked)  # type: ignore[no-any-return]
+
+    def check_again(self) -> None:
+        """Read and check the cases anew, as their file may be another now."""
+        self._held.pop("checked", None)
+
+    def _checked(self) -> CheckResult | None:
+        cases = self.cases()
+        ignore, timeout = self.ignore, self.timeout
+        return check(self.reward, cases, ignore=ignore, timeout=timeout) if cases else None
+
+    def go(self, variant: Variant, *, undone: bool = False) -> None:
+        """Go over to a variant; `undone`: it is one from before."""
+        if variant != self.variant and not undone:
+            self.undone.append(self.variant)
+        self.variant = variant
+
+    def apply(self, change: Change, part: str = "") -> None:
+        """Make a change of the reward as it stands. Errors as in `Suggestion.apply`."""
+        variant = self.variant.after(change, self.scores, part)
+        self.ground.gated(variant)
+        self.go(variant)
 
     def open(self, opened: Opened) -> None:
         """Open something that another tab than Browse asks for, so that Browse is to be seen."""
         self.opened = opened
         self.asked_for += 1
+
+    def flag(self) -> None:
+        """Mark the row that is open, or take its mark away."""
+        if self.opened is not None and (row := self.opened.row) is not None:
+            if row in self.flagged:
+                del self.flagged[row]
+            else:
+                self.flagged[row] = None
 
     def score_missing(self) -> None:
         """Score the rows that the gates of the variant let in. Errors as in `whatif`."""
@@ -129,7 +181,7 @@ class Bench(traitlets.HasTraits):
     @property
     def reward(self) -> Reward:
         """The reward under the variant, with its gates."""
-        found: Reward = self.variant.reward(self.scored.reward)
+        found: Reward = self.variant.reward
         return found
 
     @cached_property
@@ -157,6 +209,17 @@ class Bench(traitlets.HasTraits):
         groups = self.scored.groups
         order = np.argsort(groups, kind="stable")
         return np.split(order, np.flatnonzero(np.diff(groups[order])) + 1) if len(order) else []
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """A low and a high reward under the variant, between which blocks of siblings are drawn."""
+        found: tuple[float, float] = self._once("ends", self._ends)
+        return found
+
+    def _ends(self) -> tuple[float, float]:
+        known = self.figures.rewards[np.isfinite(self.figures.rewards)]
+        low, high = np.quantile(known, [0.01, 0.99]) if len(known) else (0.0, 1.0)
+        return float(low), float(high)
 
     def siblings(self, row: int) -> NDArray[np.intp]:
         """The rows of the group that a row belongs to, in order, itself among them."""

@@ -10,7 +10,7 @@ import ipywidgets as widgets
 
 from rewardkit.errors import InputError
 from rewardkit.notebook.workbench.bench import Bench, Opened
-from rewardkit.notebook.workbench.parts import Message, button, classed
+from rewardkit.notebook.workbench.parts import Message, button, classed, control, row
 from rewardkit.scoring.cases import OWN_KEYS, UNSCORED
 from rewardkit.scoring.outcomes import STATUSES
 
@@ -30,42 +30,33 @@ class CaseForm:
         looks = {item.name for inner in reward.inner for item in inner.components if item.group}
         self._of_siblings = {*looks, REWARD} if looks else set()
         names = sorted([REWARD, *reward.names], key=lambda name: name in self._of_siblings)
-        self.what = classed(
-            widgets.Dropdown(
-                options=names,
-                description="expects of",
-                style={"description_width": "auto"},
-                layout={"width": "16em"},
-            ),
-            "rewardkit-case-what",
-        )
+        what = {"options": names, "tooltip": "what the case expects of"}
+        self.what = control(widgets.Dropdown, "expects of", "rewardkit-case-what", self._fill, **what)
         self.expected = _text("value", "1.0, or 0.5 to 0.8, or gated", "rewardkit-case-expected", "18em")
-        self.name = _text("name", "a name of its own", "rewardkit-case-name", "22em")
-        self.why = _text("why", "what this case is about", "rewardkit-case-why", "36em")
-        self.path = _text("file", "cases.jsonl", "rewardkit-case-path", "22em")
+        self.name = _text("name", "a name of its own", "rewardkit-case-name", "20em")
+        self.why = _text("why", "what this case is about", "rewardkit-case-why", "30em")
+        self.path = _text("file", "cases.jsonl", "rewardkit-case-path", "20em")
         self.path.value = bench.cases_path
         self.save = button(
             "Add to the cases", "rewardkit-case-save", self.add, "one line at the end of the file"
         )
         self.message = Message()
-        self.what.observe(lambda change: self._fill(), "value")
-        rows = [
-            widgets.HBox([self.what, self.expected, self.name], layout={"flex_flow": "row wrap"}),
-            widgets.HBox([self.why], layout={"flex_flow": "row wrap"}),
-            widgets.HBox([self.path, self.save], layout={"flex_flow": "row wrap"}),
-            self.message.widget,
-        ]
-        fields = widgets.VBox(rows, layout={"display": "none"})
-        self.opener = classed(  # an accordion would not open by keyboard
-            widgets.ToggleButton(description="Make this a case", tooltip="open the form of a case"),
-            "rewardkit-case-open",
+        self.opener = widgets.ToggleButton(
+            description="Make this a case", tooltip="key c: the form of a case"
         )
-        self.opener.observe(
-            lambda change: setattr(fields.layout, "display", "" if change["new"] else "none"), "value"
-        )
-        self.widget = classed(widgets.VBox([self.opener, fields]), "rewardkit-case")
+        classed(self.opener, "rewardkit-case-open").observe(lambda change: self._turn(), "value")
+        first = row(self.what, self.expected, self.name)
+        rows = [first, row(self.why, self.path, self.save), self.message.widget]
+        self.widget = classed(widgets.VBox(rows), "rewardkit-case", "rk-bench-form")
+        self._turn()
 
-    def show(self, opened: Opened) -> None:
+    def _turn(self) -> None:
+        """Show the form while it is asked for and a completion is open."""
+        self.opener.disabled = self._opened is None
+        shown = self.opener.value and self._opened is not None
+        self.widget.layout.display = "" if shown else "none"
+
+    def show(self, opened: Opened | None) -> None:
         """Take over what is open, with what it gets now as what is expected.
 
         What a person has written for it stays.
@@ -75,6 +66,9 @@ class CaseForm:
                 self._fill()
             return
         self._opened = opened
+        self._turn()
+        if opened is None:
+            return
         proposed = opened.case or {}
         if opened.row is not None:
             identity = self.bench.scored.table["rollout_id"].iloc[opened.row]
@@ -193,10 +187,4 @@ def _written(value: Any) -> str:
 
 
 def _text(name: str, hint: str, mark: str, width: str) -> Any:
-    made = widgets.Text(
-        description=name,
-        placeholder=hint,
-        style={"description_width": "auto"},
-        layout={"width": width, "max_width": "100%"},
-    )
-    return classed(made, mark)
+    return control(widgets.Text, name, mark, placeholder=hint, width=width)

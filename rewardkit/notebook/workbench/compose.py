@@ -15,7 +15,7 @@ import ipywidgets as widgets
 from rewardkit.errors import InputError, RewardError
 from rewardkit.notebook.workbench.bench import Bench
 from rewardkit.notebook.workbench.live import live
-from rewardkit.notebook.workbench.parts import Message, Panel, button, classed, copied
+from rewardkit.notebook.workbench.parts import Message, Panel, button, classed, control, copied, row
 from rewardkit.notebook.workbench.variant import Variant
 from rewardkit.primitives.gates import Gate
 from rewardkit.primitives.weights import AGGREGATIONS
@@ -29,44 +29,41 @@ STEP = 0.01
 TINY = 1e-9
 FARTHEST = 1000.0
 """The largest weight that can be typed: only the ratio of weights matters where groups are scaled."""
-SHORTEST, LONGEST = 8, 20
-"""em that the names beside the sliders take at least and at most."""
 ONE_MOVE = 0.8
 """Seconds within which moves of one control are one step for Undo: a slider that is drawn. Our choice."""
+SIGNS = {"at_least": "\u2265", "at_most": "\u2264", "equals": "="}
 
 
 class Compose(Panel):
-    """Controls that make a `Variant` of the reward, and the picture of what it does."""
+    """Controls that make a `Variant` of the reward, a row a component, beside the picture of what it does."""
 
     title = "Compose"
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
-        self._undone: list[Variant] = []
         self._last: tuple[str, float] = ("", 0.0)
-        reward, start = bench.scored.reward, bench.start
-        self.sliders, self.numbers = {}, {}
-        width = min(max(SHORTEST, 0.6 * max(map(len, start.weights))), LONGEST)  # em, for the names
-        for name, weight in start.weights.items():
-            self.sliders[name], self.numbers[name] = _weight(name, weight, width)
-            self.sliders[name].observe(lambda change, name=name: self._slid(name, change["new"]), "value")
-            self.numbers[name].observe(lambda change, name=name: self._typed(name, change["new"]), "value")
-        self.switches, self.thresholds = {}, {}
-        for name, gate in start.gates.items():
-            self.switches[name], self.thresholds[name] = _gate_controls(name, gate)
-            self.switches[name].observe(lambda change, name=name: self._gate_moved(name), "value")
-            for control in self.thresholds[name].values():
-                control.observe(lambda change, name=name: self._gate_moved(name), "value")
-        self.aggregation = _choice("aggregation", AGGREGATIONS, start.aggregation, "rewardkit-aggregation")
-        self.scaling = _choice(
-            "scale_rewards", SCALINGS, start.training.scale_rewards, "rewardkit-scale-rewards"
+        self._built: Any = None
+        self._gates: dict[str, Gate] = {}  # the last gate of each component that has a switch
+        start = bench.start
+        self.aggregation = control(
+            widgets.Dropdown,
+            "aggregation",
+            "rewardkit-aggregation",
+            self._choose,
+            options=AGGREGATIONS,
+            value=start.aggregation or None,
         )
-        fixed = start.training.name not in ("grpo", "dr_grpo", "batch")
-        self.scaling.disabled = fixed
-        if fixed:
+        self.scaling = control(
+            widgets.Dropdown,
+            "scale_rewards",
+            "rewardkit-scale-rewards",
+            self._choose,
+            options=SCALINGS,
+            value=start.training.scale_rewards,
+        )
+        if start.training.name not in ("grpo", "dr_grpo", "batch"):
+            self.scaling.disabled = True
             self.scaling.tooltip = f"the advantages of {start.training.name} are not scaled so"
-        self.aggregation.observe(lambda change: self._choose(), "value")
-        self.scaling.observe(lambda change: self._choose(), "value")
         self.undo = button("Undo", "rewardkit-undo", self._undo, "take the last change back")
         self.reset = button("Reset", "rewardkit-reset", self._reset, "back to the reward as it was given")
         self.code = button(
@@ -75,40 +72,39 @@ class Compose(Panel):
         self.score_rows = button(
             "Score them", "rewardkit-score-rows", self._score, "run what the gates let in"
         )
-        self.score_rows.layout.display = "none"
         self.message, self.written = Message(), classed(widgets.HTML(), "rewardkit-written")
         self.picture = classed(widgets.HTML(), "rewardkit-picture")
-        self.widget = classed(self._laid_out(reward.routing is not None), "rewardkit-compose")
-        bench.observe(self._draw, ["variant", "revised"])
+        self.controls = classed(widgets.VBox(), "rewardkit-controls")
+        choices = [self.aggregation] if start.aggregation else []
+        bar = row(*choices, self.scaling, self.undo, self.reset, self.code)
+        parts = [bar, self.message.widget, self.score_rows]
+        if bench.scored.reward.routing is not None:
+            note = "The parts of a route keep their gates and aggregation here; compose a part by itself."
+            parts.append(widgets.HTML(f"<p>{note}</p>"))
+        board = classed(widgets.HBox([self.controls, self.picture]), "rk-bench-board")
+        self.widget = classed(widgets.VBox([*parts, board, self.written]), "rewardkit-compose")
+        bench.observe(lambda change: self._draw(), ["variant", "revised"])
         self._draw()
 
-    def _laid_out(self, route: bool) -> Any:
-        rows = []
-        for name in self.sliders:
-            rows.append(
-                widgets.HBox([self.sliders[name], self.numbers[name]], layout={"flex_flow": "row wrap"})
-            )
-            if name in self.switches:
-                rows.append(
-                    classed(
-                        widgets.HBox([self.switches[name], *self.thresholds[name].values()]),
-                        "rewardkit-gate",
-                    )
-                )
-        if self.bench.start.aggregation:
-            rows.append(self.aggregation)
-        rows.append(self.scaling)
-        if route:
-            note = "The parts of a route keep their gates and aggregation here; compose a part by itself."
-            rows.append(widgets.HTML(f"<p>{note}</p>"))
-        rows.append(widgets.HBox([self.undo, self.reset, self.code], layout={"flex_flow": "row wrap"}))
-        rows += [self.message.widget, self.score_rows]
-        controls = widgets.VBox(rows, layout={"flex": "0 1 25em", "min_width": "20em"})
-        self.picture.layout.flex, self.picture.layout.min_width = "1 1 26em", "0"
-        beside = widgets.HBox(
-            [controls, self.picture], layout={"flex_flow": "row wrap", "align_items": "flex-start"}
-        )
-        return widgets.VBox([beside, self.written])
+    def _build(self, variant: Variant) -> None:
+        """A row of controls for each component, and one for its gate."""
+        self._built = variant.base, tuple(variant.gates)
+        self.sliders: dict[str, Any] = {}
+        self.numbers: dict[str, Any] = {}
+        self.switches: dict[str, Any] = {}
+        self.thresholds: dict[str, dict[str, Any]] = {}
+        rows = [classed(widgets.HTML("<p>component and weight</p>"), "rk-bench-row")]
+        for name, weight in variant.weights.items():
+            self.sliders[name], self.numbers[name] = _weight(name, weight)
+            self.sliders[name].observe(lambda change, name=name: self._slid(name, change["new"]), "value")
+            self.numbers[name].observe(lambda change, name=name: self._typed(name, change["new"]), "value")
+            rows.append(row(self.sliders[name], self.numbers[name], mark="rk-bench-row"))
+            if name in variant.gates:
+                self.switches[name], self.thresholds[name] = _gate_controls(name, self._gates[name])
+                for one in (self.switches[name], *self.thresholds[name].values()):
+                    one.observe(lambda change, name=name: self._gate_moved(name), "value")
+                rows.append(row(self.switches[name], *self.thresholds[name].values(), mark="rk-bench-row"))
+        self.controls.children = rows
 
     # what the controls say
 
@@ -123,7 +119,7 @@ class Compose(Panel):
         if self._setting:
             return
         now = self.bench.variant.weights[name]
-        farthest = max(FARTHEST, abs(self.bench.start.weights[name]))
+        farthest = max(FARTHEST, abs(self.bench.variant.base.reward.weights[name]))
         if abs(value) <= farthest:  # not where it is NaN
             self._weigh(name, value)
         else:
@@ -136,17 +132,13 @@ class Compose(Panel):
     def _weigh(self, name: str, weight: float) -> None:
         weights = {**self.bench.variant.weights, name: weight + 0.0}
         self._change(replace(self.bench.variant, weights=weights), f"weight {name}")
-        self._hold(lambda: self._show_weight(name, self.bench.variant.weights[name]))
 
     def _gate_moved(self, name: str) -> None:
         if self._setting:
             return
-        start = self.bench.start.gates[name]
-        limits: dict[str, Any] = {
-            limit: float(control.value) for limit, control in self.thresholds[name].items()
-        }
+        limits: dict[str, Any] = {limit: float(one.value) for limit, one in self.thresholds[name].items()}
         try:
-            gate = replace(start, **limits) if self.switches[name].value and start is not None else None
+            gate = replace(self._gates[name], **limits) if self.switches[name].value else None
         except ValueError as error:
             self.message.warn(f"{error}; the gate stays as it was")
             return
@@ -164,47 +156,45 @@ class Compose(Panel):
 
     def _change(self, variant: Variant, what: str) -> None:
         """Go over to a variant, if its figures can be computed; else all stays as it was, with the reason."""
-        before, now = self.bench.variant, time.monotonic()
-        if variant == before:
+        now = time.monotonic()
+        if variant == self.bench.variant:
             return
         try:
-            variant.reward(self.bench.scored.reward)
-            self.bench.ground.to_score(variant)
+            variant.reward  # noqa: B018  said now
+            self.bench.ground.gated(variant)
         except (RewardError, InputError) as error:
             self.message.warn(str(error))
-            self._show(before)
+            self._show(self.bench.variant)
             return
-        if what != self._last[0] or now - self._last[1] > ONE_MOVE:
-            self._undone.append(before)
+        drawn = what == self._last[0] and now - self._last[1] <= ONE_MOVE
         self._last = (what, now)
-        self.bench.variant = variant
+        self.bench.go(variant, undone=drawn)
 
     def _undo(self) -> None:
-        if not self._undone:
+        self._last = ("", 0.0)
+        if self.bench.undone:
+            self.bench.go(self.bench.undone.pop(), undone=True)
+        else:
             self.message.tell("Nothing to undo: this is the reward as it was given.")
-            return
-        self._go(self._undone.pop())
 
     def _reset(self) -> None:
-        if self.bench.variant != self.bench.start:
-            self._undone.append(self.bench.variant)
-        self._go(self.bench.start)
-
-    def _go(self, variant: Variant) -> None:
         self._last = ("", 0.0)
-        self._show(variant)
-        self.bench.variant = variant
+        self.bench.go(self.bench.start)
 
     # what they show
 
     def _show(self, variant: Variant) -> None:
+        self._gates.update({name: gate for name, gate in variant.gates.items() if gate})
+        if self._built != (variant.base, tuple(variant.gates)):
+            self._build(variant)
+
         def put() -> None:
             for name, weight in variant.weights.items():
                 self._show_weight(name, weight)
             for name, gate in variant.gates.items():
                 self.switches[name].value = gate is not None
-                for limit, control in self.thresholds[name].items():
-                    control.value = getattr(gate or self.bench.start.gates[name], limit)
+                for limit, one in self.thresholds[name].items():
+                    one.value = getattr(gate or self._gates[name], limit)
             if variant.aggregation:
                 self.aggregation.value = variant.aggregation
             self.scaling.value = variant.training.scale_rewards
@@ -217,8 +207,10 @@ class Compose(Panel):
             slider.max, slider.min = abs(value), -abs(value)
         slider.value = self.numbers[name].value = value
 
-    def _draw(self, change: Any = None) -> None:
-        to_score = self.bench.ground.to_score(self.bench.variant)
+    def _draw(self) -> None:
+        variant = self.bench.variant
+        self._show(variant)
+        _, to_score = self.bench.ground.gated(variant)
         self.picture.value = live(self.bench)
         self.score_rows.layout.display = "" if to_score else "none"
         if to_score:
@@ -236,73 +228,41 @@ class Compose(Panel):
             self.message.warn(str(error))
 
     def _show_code(self) -> None:
-        line = self.bench.variant.line(self.bench.scored.reward)
         try:
             code = Writer(Path.cwd()).file(self.bench.reward)
         except RewardError as error:
-            code = f"# It cannot be written as a file: {error}\nreward = {line}\n"
+            code = f"# It cannot be written as a file: {error}\nreward = {self.bench.variant.line}\n"
         self.written.value = copied(code)
 
 
-def _weight(name: str, weight: float, width: float) -> tuple[Any, Any]:
+def _weight(name: str, weight: float) -> tuple[Any, Any]:
     """A slider and a box for a weight, named by the component."""
-    reach = max(1.0, 2 * abs(weight))
-    slider = widgets.FloatSlider(
-        value=weight,
-        min=-reach,
-        max=reach,
-        step=STEP,
-        readout=False,
-        description=name,
-        tooltip=f"weight of {name}",
-        style={"description_width": f"{width:g}em"},
-        layout={"width": f"{width + 10:g}em"},
-    )
-    box = widgets.FloatText(
-        value=weight,
-        step=0.05,
-        tooltip=f"weight of {name} as a number",
-        layout={"width": "5.5em"},
-    )
-    return classed(slider, f"rewardkit-weight-{name}"), classed(box, f"rewardkit-weight-box-{name}")
+    reach, told = max(1.0, 2 * abs(weight)), f"weight of {name}"
+    ends: dict[str, Any] = {"min": -reach, "max": reach, "step": STEP, "readout": False}
+    mark = f"rewardkit-weight-{name}"
+    slider = control(widgets.FloatSlider, name, mark, value=weight, tooltip=told, **ends)
+    mark, told = f"rewardkit-weight-box-{name}", f"{told} as a number"
+    return slider, control(widgets.FloatText, "", mark, value=weight, step=0.05, tooltip=told)
 
 
-def _gate_controls(name: str, gate: Gate | None) -> tuple[Any, dict[str, Any]]:
+def _gate_controls(name: str, gate: Gate) -> tuple[Any, dict[str, Any]]:
     """A switch for a gate on a column, and a box for each of its limits that is a number."""
-    assert gate is not None
     switch = widgets.Checkbox(
         value=True,
-        description=f"{name} only where {gate.on}",
+        description=f"only where {gate.on}",
         indent=False,
         tooltip=f"the gate of {name}: off, it always counts",
-        layout={"width": "auto", "margin": "0 0 0 1.5em"},
     )
     limits = {
-        limit: widgets.FloatText(
+        limit: control(
+            widgets.FloatText,
+            sign,
+            f"rewardkit-{limit.replace('_', '-')}-{name}",
             value=float(value),
             step=0.1,
-            description=SIGNS[limit],
             tooltip=f"limit of the gate of {name}",
-            style={"description_width": "1.5em"},
-            layout={"width": "7em"},
         )
-        for limit in SIGNS
+        for limit, sign in SIGNS.items()
         if isinstance(value := getattr(gate, limit), int | float) and not isinstance(value, bool)
     }
-    return classed(switch, f"rewardkit-gate-{name}"), {
-        limit: classed(box, f"rewardkit-{limit.replace('_', '-')}-{name}") for limit, box in limits.items()
-    }
-
-
-SIGNS = {"at_least": "\u2265", "at_most": "\u2264", "equals": "="}
-
-
-def _choice(name: str, options: Any, value: str, mark: str) -> Any:
-    made = widgets.Dropdown(
-        options=options,
-        value=value or None,
-        description=name,
-        style={"description_width": "8em"},
-        layout={"width": "19.5em"},
-    )
-    return classed(made, mark)
+    return classed(switch, f"rewardkit-gate-{name}"), limits

@@ -34,6 +34,7 @@ KINDS = {
     "error": "with an error",
     "no reward": "without a reward",
     "tied": "in groups without a signal",
+    "flagged": "flagged",
 }
 ORDERS = (
     "reward, highest first",
@@ -114,6 +115,8 @@ class Sieve:
             return self._has_status("", kind)
         if kind == "no reward":
             return np.isnan(rewards)
+        if kind == "flagged":
+            return np.isin(np.arange(len(rewards)), list(bench.flagged))
         if kind == "tied":
             chosen = np.zeros(len(rewards), dtype=bool)
             for view in bench.views:

@@ -1,28 +1,33 @@
-"""Live: the pictures and figures of a variant beside those of the start, as HTML."""
+"""Live: what the variant does beside what the start did, as HTML that follows a slider."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
+
+import numpy as np
 
 from rewardkit.findings import percent
 from rewardkit.html import markup
 from rewardkit.notebook.workbench.bench import Bench
 from rewardkit.notebook.workbench.figures import Figures, turned
-from rewardkit.notebook.workbench.pictures import group_svg, histogram_svg
+from rewardkit.notebook.workbench.parts import made
+from rewardkit.notebook.workbench.pictures import group_svg, histogram_svg, spark_svg
+from rewardkit.scoring.outcomes import GATED
 
 __all__ = ["live"]
 
 
 def live(bench: Bench) -> str:
-    """The pictures and figures of the variant, with what changed against the start."""
+    """A row a component, as the controls beside it have them, then pictures and figures."""
     now, before = bench.figures, bench.before
     moved = bench.variant != bench.start
     pictures = histogram_svg(now.rewards, before.rewards if moved else None) + group_svg(now)
-    return (
-        f'<div class="rewardkit-live"><div class="rewardkit-pictures">{pictures}</div>'
-        f"<div>{_table(now, before, moved)}{_unlabelled(bench)}{_effective(bench, now, before, moved)}</div>"
-        "</div>"
-    )
+    told = dict.fromkeys(view.context.why_no_label for view in bench.views if view.context.label is None)
+    why = [f"The label is not used: {why}." for why in told if why]
+    rows = _effective(bench, now, before, moved) if now.effective else []
+    figures = markup.html_of(_table(now, before, moved))
+    return made("live", rows, moved, markup.html_of(pictures), figures, why)
 
 
 def _table(now: Figures, before: Figures, moved: bool) -> str:
@@ -30,53 +35,67 @@ def _table(now: Figures, before: Figures, moved: bool) -> str:
     rows = [
         ("mean reward", *(_mean(item) for item in (before, now))),
         ("groups of two or more", *(f"{item.several:,}" for item in (before, now))),
-        ("groups without a signal", *(_tied(item) for item in (before, now))),
+        (
+            "groups without a signal",
+            *(f"{percent(item.tied_share)} ({item.tied.sum():,})" for item in (before, now)),
+        ),
     ]
     if not math.isnan(before.auc) or not math.isnan(now.auc):
         rows.append(("label AUC within groups", *(_number(item.auc) for item in (before, now))))
     if now.missing or before.missing:
         rows.append(("rewards missing", *(f"{item.missing:,}" for item in (before, now))))
     if moved:
-        rows.append(("advantages whose sign turned", "", _share(turned(before, now))))
+        rows.append(("advantages whose sign turned", "", percent(turned(before, now))))
     header = ("figure", "start", "now") if moved else ("figure", "start")
-    numeric = header[1:]
-    return markup.table(header, [row[: len(header)] for row in rows], numeric=numeric)
+    return markup.table(header, [row[: len(header)] for row in rows], numeric=header[1:])
 
 
-def _unlabelled(bench: Bench) -> str:
-    """Why the label that was asked for is not used."""
-    told = dict.fromkeys(view.context.why_no_label for view in bench.views if view.context.label is None)
-    return "".join(
-        f"<p>\N{WARNING SIGN} The label is not used: {markup.escaped(why)}.</p>" for why in told if why
-    )
-
-
-def _effective(bench: Bench, now: Figures, before: Figures, moved: bool) -> str:
-    """What each component holds of the squared advantage, beside what its weight says."""
-    if not now.effective:
-        return "<p>No group has a signal, so no component has an effect.</p>"
-    weights = bench.variant.weights
+def _effective(bench: Bench, now: Figures, before: Figures, moved: bool) -> list[dict[str, Any]]:
+    """What each component holds of the squared advantage, beside what its weight says, and its scores."""
+    weights, gates = bench.variant.weights, bench.variant.gates
     total = sum(map(abs, weights.values())) or 1.0
-    rows = []
-    for name, share in now.effective.items():
-        weight = weights.get(name, weights.get(name.rpartition(": ")[2], math.nan))
-        row = [name, f"{weight:g}", percent(abs(weight) / total), _share(share)]
-        rows.append([*row, _share(before.effective.get(name, math.nan))] if moved else row)
-    header = ["component", "weight", "declared", "effective", *(["at start"] if moved else [])]
-    return markup.table(header, rows, numeric=header[1:])
+    shares = {name: abs(weight) / total for name, weight in weights.items()}
+    most = max(0.01, np.nanmax([*shares.values(), *now.effective.values()])) / 100  # of all bars
+    sparks, rows = _sparks(bench), []
+    for called, share in now.effective.items():
+        name = called if called in weights else called.rpartition(": ")[2]
+        weight, start = weights.get(name, math.nan), before.effective.get(called, math.nan)
+        declared = shares.get(name, math.nan)
+        open_ = np.mean(bench.scores.status(name) != GATED) if name in gates else math.nan
+        rows.append(
+            {
+                "name": called,
+                "weight": f"{weight:g}",
+                "shares": [percent(item) for item in (declared, share, *([start] if moved else []))],
+                "declared": declared / most,
+                "effective": max(np.nan_to_num(share), 0.0) / most,
+                "spark": sparks.get(called, ""),
+                "gate": f"its gate is open in {percent(float(open_))} of the rows" if name in gates else "",
+            }
+        )
+    return rows
+
+
+def _sparks(bench: Bench) -> dict[str, Any]:
+    """The distribution of the scores of each component, which no weight moves."""
+    scores, _ = bench.ground.gated(bench.variant)
+    if bench.drawn is None or bench.drawn[0] is not scores:
+        several = len(bench.views) > 1
+        bench.drawn = (
+            scores,
+            {
+                f"{view.part}: {name}" if several else name: markup.html_of(spark_svg(view.scores[name]))
+                for view in bench.views
+                for name in view.names
+            },
+        )
+    found: dict[str, Any] = bench.drawn[1]
+    return found
 
 
 def _mean(item: Figures) -> str:
-    known = item.rewards[~(item.rewards != item.rewards)]
+    known = item.rewards[~np.isnan(item.rewards)]
     return f"{known.mean():.3f} \u00b1 {known.std():.3f}" if len(known) else "-"
-
-
-def _tied(item: Figures) -> str:
-    return f"{_share(item.tied_share)} ({int(item.tied.sum()):,})"
-
-
-def _share(value: float) -> str:
-    return "-" if math.isnan(value) else percent(value)
 
 
 def _number(value: float) -> str:

@@ -13,10 +13,11 @@ from rewardkit.errors import InputError
 from rewardkit.html import markup
 from rewardkit.notebook.workbench.bench import Bench
 from rewardkit.notebook.workbench.browse import Browse
-from rewardkit.notebook.workbench.case_table import CaseTable
+from rewardkit.notebook.workbench.case_matrix import CaseMatrix
 from rewardkit.notebook.workbench.compose import Compose
 from rewardkit.notebook.workbench.live import live
-from rewardkit.notebook.workbench.parts import KEYS, STYLE, Panel, classed
+from rewardkit.notebook.workbench.parts import Panel, classed, keys
+from rewardkit.notebook.workbench.standing import Standing
 from rewardkit.notebook.workbench.tried import Findings, Probes
 from rewardkit.rewards.reward import Reward, check_reward
 from rewardkit.rollouts.table import Rollouts
@@ -68,8 +69,9 @@ class Workbench:
         if cases is not None:
             self._bench.cases()
         self._panels: list[Panel] = [
-            kind(self._bench) for kind in (Compose, Browse, CaseTable, Probes, Findings)
+            kind(self._bench) for kind in (Compose, Browse, CaseMatrix, Probes, Findings)
         ]
+        self._standing = Standing(self._bench)
         self._tabs: Any = None
 
     @property
@@ -85,8 +87,12 @@ class Workbench:
     @property
     def line(self) -> str:
         """Code that gives this reward from the one called ``reward``; ``"reward"`` while nothing moved."""
-        line: str = self._bench.variant.line(self._bench.scored.reward)
-        return line
+        return str(self._bench.variant.line)
+
+    @property
+    def flagged(self) -> list[Any]:
+        """The ids of the rollouts that were flagged in Browse, for the cells below."""
+        return self.scores.table["rollout_id"].iloc[list(self._bench.flagged)].tolist()
 
     compose = property(lambda self: Tab(self, 0), doc="Weights, gates and aggregation, and what they do.")
     browse = property(lambda self: Tab(self, 1), doc="Completions to read, filtered, beside their siblings.")
@@ -105,7 +111,8 @@ class Workbench:
             tabs.observe(lambda change: self._turned(change["new"]), "selected_index")
             self._bench.observe(lambda change: self._to_browse(), "asked_for")
             self._tabs = tabs
-            self._whole = framed(tabs)
+            self._standing.show()
+            self._whole = framed(self._bench, self._standing.widget, tabs)
         return self._whole
 
     def _turned(self, place: int) -> None:
@@ -117,7 +124,7 @@ class Workbench:
         self._tabs.selected_index = 1
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
-        return bundle(self.panel, still(self._bench), options)
+        return bundle(self.panel, still(self._bench, self._standing), options)
 
     def __repr__(self) -> str:
         return f"Workbench of {self.reward.name!r} on {len(self.scores)} rollouts: {self.line}"
@@ -128,24 +135,31 @@ class Tab:
 
     def __init__(self, workbench: Workbench, place: int) -> None:
         self._bench, self._panel = workbench._bench, workbench._panels[place]
+        self._standing = workbench._standing
         self._panel.active = self._panel.pinned = True
         self._panel.refresh()
-        self.widget = framed(self._panel.widget)
+        self.widget = framed(self._bench, self._panel.widget)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._panel, name)
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
-        return bundle(self.widget, still(self._bench), options)
+        return bundle(self.widget, still(self._bench, self._standing), options)
 
     def __repr__(self) -> str:
         return f"the tab {self._panel.title} of a workbench"
 
 
-def framed(inner: Any) -> Any:
-    """A widget with the style of the panel, and the sentence that is seen when its kernel is gone."""
+def framed(bench: Bench, *inner: Any) -> Any:
+    """Widgets with the style and the script of the panel, the wire from the page to the bench.
+
+    And the sentence that is seen when its kernel is gone.
+    """
     lost = classed(widgets.HTML(f'<p role="alert">{LOST}</p>'), "rewardkit-lost")
-    return classed(widgets.VBox([widgets.HTML(STYLE + KEYS), lost, inner]), "rewardkit-workbench")
+    wire = classed(widgets.Text(tooltip="what was clicked"), "rewardkit-wire")
+    wire.observe(lambda change: bench.read(change["new"]), "value")
+    first = classed(widgets.HTML(f"{markup.style()}{keys()}"), "rewardkit-script")
+    return classed(widgets.VBox([first, wire, lost, *inner]), "rewardkit", "rewardkit-workbench", "rk-bench")
 
 
 def bundle(widget: Any, picture: str, options: Mapping[str, Any]) -> Any:
@@ -155,10 +169,9 @@ def bundle(widget: Any, picture: str, options: Mapping[str, Any]) -> Any:
     return {**data, "text/html": picture}, metadata
 
 
-def still(bench: Bench) -> str:
-    """The panel as a page shows it that has no kernel: what stands, in pictures and figures."""
-    name = markup.escaped(bench.scored.reward.name)
-    return f'{STYLE}<div class="rewardkit rewardkit-workbench"><p><b>{name}</b></p>{live(bench)}</div>'
+def still(bench: Bench, standing: Standing) -> str:
+    """The panel as a page shows it that has no kernel: what stands, in tiles, pictures and figures."""
+    return f'<div class="rewardkit rk-bench">{markup.style()}{standing.html()}{live(bench)}</div>'
 
 
 def _scores(reward: Reward, rollouts: Source, timeout: float | None) -> Scores:

@@ -1,79 +1,30 @@
-"""Parts that the tabs are made of: buttons, a line that says what happened, code to copy, and their style."""
+"""Parts that the tabs are made of: controls, a line that says what happened, code to copy, their template."""
 
 from __future__ import annotations
 
 import html
 from collections.abc import Callable
+from functools import cache, partial
+from importlib.resources import files
 from typing import Any
 
 import ipywidgets as widgets
 
 from rewardkit.html import markup
+from rewardkit.notebook.scorecard import MARKS
 
-__all__ = ["KEYS", "STYLE", "Message", "Panel", "button", "classed", "copied"]
+__all__ = ["Message", "Panel", "button", "classed", "control", "copied", "keys", "made", "row"]
 
-STYLE = """<style>
-.rewardkit-workbench { --rk-line: rgba(127,127,127,.35); --rk-soft: rgba(127,127,127,.1); max-width: 120rem; }
-.rewardkit-workbench .widget-html-content, .rewardkit-workbench .jp-RenderedHTMLCommon { line-height: 1.4; }
-.rewardkit-workbench table { border-collapse: collapse; font-size: .9em; margin: .3em 0; }
-.rewardkit-workbench th, .rewardkit-workbench td { border-bottom: 1px solid var(--rk-line); }
-.rewardkit-workbench td[style*="right"], .rewardkit-workbench th[style*="right"] { white-space: nowrap; }
-.rewardkit-workbench p { margin: .3em 0; } .rewardkit-workbench figcaption { font-size: .85em; }
-.rewardkit-workbench figure { margin: 0 0 .6em; }
-.rewardkit-workbench pre { white-space: pre-wrap; overflow-wrap: anywhere; background: var(--rk-soft);
-  padding: .5em; margin: .3em 0; max-height: 30em; overflow-y: auto; }
-.rewardkit-workbench :focus-visible { outline: 2px solid #3d8fc4; outline-offset: 1px; }
-.rewardkit-live { display: flex; flex-wrap: wrap; gap: 1em 2em; align-items: flex-start; }
-.rewardkit-page > .widget-html-content { min-width: 0; }
-.rewardkit-live > * { flex: 1 1 22em; min-width: 0; max-width: 34em; overflow-x: auto; }
-.rewardkit-live > :last-child { flex-basis: 26em; } .rewardkit-workbench select { appearance: auto; }
-.rewardkit-workbench .widget-dropdown > select { background-image: none; padding-right: 2px; }
-.rewardkit-workbench .jupyter-widget-tab > .lm-TabBar .lm-TabBar-tab {
-  color: var(--jp-ui-font-color1, inherit); }
-.rewardkit-message p { margin: 0; padding: .2em .6em; border-left: 4px solid currentColor; max-width: 60em; }
-.rewardkit-scroll { overflow-x: auto; } .rewardkit-tall { max-height: 36em; overflow-y: auto; }
-.rewardkit-siblings { overflow-x: auto; gap: .6em; padding-bottom: .4em; align-items: stretch; }
-.rewardkit-card { flex: 0 0 13em; border: 1px solid var(--rk-line); padding: .3em; overflow: hidden; }
-.rewardkit-card .widget-html { height: auto; } .rewardkit-card [aria-current] {
-  border-left: 4px solid #3d8fc4; padding-left: .4em; }
-.rewardkit-excerpt { white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: isolate; font-size: .85em;
-  max-height: 9em; overflow-y: auto; }
-.rewardkit-completion { border-left: 4px solid var(--rk-line); background: var(--rk-soft); padding: .3em .6em;
-  margin: .3em 0; max-height: 28em; overflow-y: auto; }
-.rewardkit-role { font-weight: 600; } .rewardkit-browse .widget-html { height: auto; }
-.rewardkit-aside { opacity: .8; }
-.rewardkit-lost { display: none; border: 2px solid #d55e00; padding: .4em .8em; margin: .3em 0; }
-.jupyter-widgets-disconnected .rewardkit-lost,
-.jupyter-widgets-disconnected.rewardkit-lost { display: block; }
-</style>"""
+GRADES = {"high": "not ready", "warn": "to be read", "info": "not known", "good": "good"}
+made = partial(markup.part, "workbench", marks=MARKS, grades=GRADES)
+"""The HTML that a macro of the template of the workbench makes."""
 
 
-KEYS = (
-    '<img alt="" hidden src="data:," onerror="'
-    "var panel = this.closest('.rewardkit-workbench');"
-    "var names = () => panel.querySelectorAll('.noUi-handle, input, select').forEach(control => {"
-    "var box = control.closest('.jupyter-widgets'), label = box && box.querySelector('.widget-label');"
-    "var name = (label && label.title) || control.title || (box && box.title);"
-    "if (name) control.setAttribute('aria-label', name); });"
-    "var keys = event => {"
-    "if (!panel.isConnected) return window.removeEventListener('keydown', keys, true);"
-    "if (!panel.contains(event.target)) return;"
-    "var labs = event.ctrlKey || event.metaKey || event.altKey;"
-    "if (labs) event.target.removeAttribute('data-lm-suppress-shortcuts');"
-    "else event.target.setAttribute('data-lm-suppress-shortcuts', 'true');"
-    "var notebook = panel.closest('.jp-Notebook');"
-    "if (event.key === 'Escape' && notebook) notebook.focus(); };"
-    "if (panel) { window.addEventListener('keydown', keys, true); names();"
-    "new MutationObserver(names).observe(panel, {childList: true, subtree: true}); }"
-    '">'
-)
-"""What widgets cannot say of themselves: whose the keys are, and what a control is called.
-
-JupyterLab takes keys that are not typed into a text field: an arrow in a list would go to another cell, and
-D twice delete this one. Its own mark against that is an attribute of what has the focus; keys with Ctrl, Alt
-or Command (to save, say) stay its own, and Escape goes back to the notebook. A slider or a box without a
-description has no name that a screen reader reads; it gets its tooltip.
-"""
+@cache
+def keys() -> str:
+    """The script of the panel, as a piece of HTML that runs it: widgets take no other."""
+    script = (files("rewardkit.html") / "templates" / "workbench.js").read_text(encoding="utf-8")
+    return f'<img alt="" hidden src="data:," onerror="{html.escape(script)}">'
 
 
 def classed(widget: Any, *names: str) -> Any:
@@ -83,12 +34,26 @@ def classed(widget: Any, *names: str) -> Any:
     return widget
 
 
-def button(label: str, mark: str, act: Callable[[], None], tooltip: str) -> Any:
+def button(label: str, mark: str, act: Callable[[], Any], tooltip: str) -> Any:
     """A button that does something when it is clicked."""
-    layout = {"width": "auto", "align_self": "flex-start", "flex": "0 0 auto"}
-    made = widgets.Button(description=label, tooltip=tooltip, layout=layout)
-    made.on_click(lambda _: act())
-    return classed(made, mark)
+    found = widgets.Button(description=label, tooltip=tooltip)
+    found.on_click(lambda _: act())
+    return classed(found, mark)
+
+
+def control(kind: Any, name: str, mark: str, moved: Callable[[], Any] | None = None, **options: Any) -> Any:
+    """A control with its name before it; `moved` is called when its value is another."""
+    width = options.pop("width", "auto")
+    style = {"description_width": options.pop("name_width", "auto")}
+    found = kind(description=name, style=style, layout={"width": width}, **options)
+    if moved is not None:
+        found.observe(lambda change: moved(), "value")
+    return classed(found, mark)
+
+
+def row(*parts: Any, mark: str = "rk-bench-bar") -> Any:
+    """Widgets beside each other, on several lines where the page is narrow."""
+    return classed(widgets.HBox(parts), mark)
 
 
 class Panel:
@@ -106,7 +71,7 @@ class Panel:
     def refresh(self) -> None:
         """Show what stands now, if that changed while the tab was out of sight."""
 
-    def _hold(self, act: Callable[[], None]) -> None:
+    def _hold(self, act: Callable[[], Any]) -> None:
         """Set controls without taking it for a person's move: their observers see `_setting`."""
         self._setting = True
         try:
@@ -153,6 +118,6 @@ COPY = (
 def copied(code: str) -> str:
     """Code with a button that copies it."""
     return (
-        f'<div><button type="button" class="jupyter-button rewardkit-copy" onclick="{html.escape(COPY)}">'
+        f'<div><button type="button" class="rk-bench-do rewardkit-copy" onclick="{html.escape(COPY)}">'
         f"Copy</button><pre>{markup.escaped(code, limit=None)}</pre></div>"
     )

@@ -1,24 +1,27 @@
 """Pictures as SVG text: what redraws fastest while a slider moves.
 
-Text has the colour of the page. Shapes are told apart by form (filled, outlined), so that they read
+They have the colours of the style sheet. Shapes are told apart by form (filled, outlined), so that they read
 without colour.
 """
 
 from __future__ import annotations
+
+import math
+from collections.abc import Iterable
 
 import numpy as np
 
 from rewardkit.analysis.statistics.groups import Floats
 from rewardkit.notebook.workbench.figures import Figures
 
-__all__ = ["group_svg", "histogram_svg"]
+__all__ = ["group_svg", "histogram_svg", "spark_svg", "strip_svg"]
 
 BINS = 40
 FLAT = 1e-9
 """Rewards that differ by less, relative to their size, are one: a difference of rounding."""
+SPARKS = 20  # bins of a small picture
 COLUMNS = 160
 """Groups up to which each has a column of its own; of more, those that follow each other share one."""
-BLUE, RED = "#3d8fc4", "#d55e00"  # both at 3:1 or more on white and on Lab's dark grey
 WIDTH, HEIGHT, LEFT, BELOW, ABOVE = 360, 108, 46, 18, 6
 
 
@@ -27,10 +30,7 @@ def histogram_svg(values: Floats, before: Floats | None = None) -> str:
     known, earlier = (_finite(item) for item in (values, before))
     if not len(known):
         return "<p>No reward was judged.</p>"
-    every = np.concatenate([known, earlier])
-    low, high = float(every.min()), float(every.max())
-    if high - low <= FLAT * max(1.0, abs(low), abs(high)):  # too close for bins between them
-        low, high = low - 0.5 * max(1.0, abs(low)), high + 0.5 * max(1.0, abs(high))
+    low, high = _ends(np.concatenate([known, earlier]))
     counts, _ = np.histogram(known, bins=BINS, range=(low, high))
     others, _ = np.histogram(earlier, bins=BINS, range=(low, high))
     top = max(int(counts.max()), int(others.max()), 1)
@@ -49,13 +49,13 @@ def histogram_svg(values: Floats, before: Floats | None = None) -> str:
             for at, count in enumerate(others.tolist())
         )
         outline = (
-            f'<path d="M{LEFT} {HEIGHT}{path}V{HEIGHT}" fill="none" stroke="currentColor" '
+            f'<path d="M{LEFT} {HEIGHT}{path}V{HEIGHT}" fill="none" stroke="var(--rk-grey)" '
             'stroke-dasharray="3 2"/>'
         )
     said = f"Reward of {len(known):,} completions" + (", dashed: at the start" if len(earlier) else "")
     missing = len(values) - len(known)
     said += f", {missing:,} not judged" if missing else ""
-    inner = f'<g fill="{BLUE}">{bars}</g>{outline}{_frame(low, high, "reward", "0", f"{top:,}")}'
+    inner = f'<g fill="var(--rk-blue)">{bars}</g>{outline}{_frame(low, high, "reward", "0", f"{top:,}")}'
     return _svg(inner, said, "completions")
 
 
@@ -100,15 +100,58 @@ def group_svg(figures: Figures) -> str:
         f"{len(order):,} groups by mean reward{each}; strip below: {count:,} whose siblings all earn the same"
     )
     inner = (
-        f'<g fill="{BLUE}" fill-opacity="0.5">{ranges}</g>'
-        f'<polyline points="{line}" fill="none" stroke="currentColor" stroke-width="1.4"/>'
-        f'<g fill="{RED}">{dead}</g>'
+        f'<g fill="var(--rk-blue)" fill-opacity="0.5">{ranges}</g>'
+        f'<polyline points="{line}" fill="none" stroke="var(--rk-grey)" stroke-width="1.4"/>'
+        f'<g fill="var(--rk-red)">{dead}</g>'
         f'<text x="{LEFT - 4}" y="{ABOVE + 8}" text-anchor="end">{top:.3g}</text>'
         f'<text x="{LEFT - 4}" y="{floor}" text-anchor="end">{bottom:.3g}</text>'
         f'<text x="{LEFT}" y="{HEIGHT + 14}">lowest mean</text>'
         f'<text x="{WIDTH}" y="{HEIGHT + 14}" text-anchor="end">highest mean</text>'
     )
     return _svg(inner, said, "reward")
+
+
+def spark_svg(values: Floats) -> str:
+    """How scores (rows,) are distributed, small; where a component was not scored it is left out."""
+    known = _finite(values)
+    if not len(known):
+        return '<span class="rk-muted">no scores</span>'
+    low, high = _ends(known)
+    counts, _ = np.histogram(known, bins=SPARKS, range=(low, high))
+    tall = (counts / counts.max() * 22).tolist()
+    bars = "".join(
+        f"M{at * 5} 24v{-max(bar, 1.0):.1f}h4v{max(bar, 1.0):.1f}z" for at, bar in enumerate(tall) if bar
+    )
+    said = f"{len(known):,} scores from {known.min():.3g} to {known.max():.3g}, mean {known.mean():.3g}"
+    return (
+        f'<svg role="img" class="rk-bench-spark" viewBox="0 0 {SPARKS * 5} 25" preserveAspectRatio="none">'
+        f'<title>{said}</title><path d="M0 24.5H{SPARKS * 5}" stroke="var(--rk-grey)"/>'
+        f'<path d="{bars}" fill="var(--rk-blue)"/></svg>'
+    )
+
+
+def strip_svg(blocks: Iterable[tuple[float, float]]) -> str:
+    """Siblings as small blocks: as tall as the reward, from 0 to 1; right ones filled, wrong ones not."""
+    shapes = {1.0: "", 0.0: "", math.nan: ""}
+    count = 0
+    for count, (height, right) in enumerate(blocks, 1):
+        if height == height:
+            top = 2 + 14 * height
+            kind = right if right == right else math.nan
+            shapes[kind] = shapes.get(kind, "") + f"M{count * 8 - 7} {18 - top:.1f}h5v{top - 1:.1f}h-5z"
+    return (
+        f'<svg aria-hidden="true" class="rk-bench-strip" width="{count * 8}" height="18">'
+        f'<path d="{shapes[1.0]}" class="rk-bench-right"/><path d="{shapes[0.0]}" class="rk-bench-wrong"/>'
+        f'<path d="{shapes[math.nan]}" class="rk-bench-open"/></svg>'
+    )
+
+
+def _ends(known: Floats) -> tuple[float, float]:
+    """The ends of an axis for values, which has room where they are too close for bins between them."""
+    low, high = float(known.min()), float(known.max())
+    if high - low <= FLAT * max(1.0, abs(low), abs(high)):
+        return low - 0.5 * max(1.0, abs(low)), high + 0.5 * max(1.0, abs(high))
+    return low, high
 
 
 def _finite(values: Floats | None) -> Floats:
@@ -118,7 +161,7 @@ def _finite(values: Floats | None) -> Floats:
 def _frame(low: float, high: float, what: str, least: str, most: str) -> str:
     """The ends of both axes."""
     return (
-        f'<path d="M{LEFT} {HEIGHT}H{WIDTH}" stroke="currentColor" stroke-opacity="0.5"/>'
+        f'<path d="M{LEFT} {HEIGHT}H{WIDTH}" stroke="var(--rk-grey)" stroke-opacity="0.5"/>'
         f'<text x="{LEFT}" y="{HEIGHT + 14}">{low:.3g}</text>'
         f'<text x="{(LEFT + WIDTH) / 2}" y="{HEIGHT + 14}" text-anchor="middle">{what}</text>'
         f'<text x="{WIDTH}" y="{HEIGHT + 14}" text-anchor="end">{high:.3g}</text>'
@@ -131,8 +174,7 @@ def _svg(inner: str, said: str, upright: str) -> str:
     """The picture below its title, which is also what a screen reader says of it."""
     return (
         f'<figure><figcaption>{said}</figcaption><svg role="img" aria-label="{said}" '
-        f'viewBox="0 0 {WIDTH} {HEIGHT + BELOW}" font-size="12" fill="currentColor" '
-        'style="display:block;width:100%;max-width:440px;height:auto">'
+        f'viewBox="0 0 {WIDTH} {HEIGHT + BELOW}" font-size="12" fill="currentColor">'
         f'<text x="10" y="{HEIGHT / 2}" text-anchor="middle" transform="rotate(-90 10 {HEIGHT / 2})">'
         f"{upright}</text>{inner}</svg></figure>"
     )

@@ -7,212 +7,222 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from rewardkit.errors import RewardError, preview
 from rewardkit.html import cards, markup
-from rewardkit.html.excerpts import Shown, shown
+from rewardkit.html.excerpts import one_line, shown
 from rewardkit.notebook.workbench.bench import Bench, Opened
+from rewardkit.notebook.workbench.parts import made
+from rewardkit.notebook.workbench.pictures import strip_svg
 from rewardkit.primitives.extract import Span
 from rewardkit.primitives.messages import arguments_of, as_list, calls_of, content_text, plain_value
 from rewardkit.scoring.explain import Explanation, explained, field_spans
 
-__all__ = ["card", "completion_text", "opened_page"]
+__all__ = ["line", "opened_page", "plain"]
 
 LONGEST = 12_000
 """Characters of a completion that are shown; of a longer one the middle is left out, with its number."""
 LONGEST_TURN = 4_000
-EXCERPT = 280  # characters of a sibling on its card
 COLUMN = 200  # characters of another column
+LINE = 90  # characters of a completion in the list
+STRIP = 16  # siblings in the strip of a line
+SIBLINGS = 48
+"""Siblings that are shown as blocks; of larger groups those around the open one."""
 MARK = {"scored": "", "gated": "gated", "abstained": "not judged", "error": "error"}
+RIGHT = {1.0: "\u2713 right", 0.0: "\u2717 wrong"}
+
+
+def line(bench: Bench, row: int) -> dict[str, Any]:
+    """A row of the list: reward, right or wrong, how the completion begins, and a strip of its siblings."""
+    right = float(bench.right[0][row])
+    text = str(bench.scored.table["completion"].iloc[row])
+    heights, rights = _blocks(bench, around(bench, row, STRIP))
+    return {
+        "row": row,
+        "reward": _figure(bench.figures.rewards[row]),
+        "mark": RIGHT.get(right, "")[:1],
+        "said": RIGHT.get(right, "")[2:],
+        "text": one_line(text[:400])[:LINE] or "(nothing)",
+        "strip": markup.html_of(strip_svg(zip(heights, rights, strict=True))),
+        "flagged": row in bench.flagged,
+    }
+
+
+def around(bench: Bench, row: int, most: int) -> list[int]:
+    """The siblings to show, best first: all, or of a large group those around a row."""
+    rows = bench.siblings(row)
+    rewards = np.nan_to_num(bench.figures.rewards[rows], nan=-math.inf)
+    rows = rows[np.argsort(-rewards, kind="stable")]
+    start = max(0, min(int(np.flatnonzero(rows == row)[0]) - most // 2, len(rows) - most))
+    return [int(item) for item in rows[start : start + most]]
+
+
+def _blocks(bench: Bench, rows: Sequence[int]) -> tuple[list[float], list[float]]:
+    """How tall the block of each row is, from 0 to 1 between the lowest and highest reward, and if right."""
+    low, high = bench.ends
+    rewards = np.clip((bench.figures.rewards[rows] - low) / ((high - low) or 1.0), 0.0, 1.0)
+    return rewards.tolist(), bench.right[0][rows].tolist()
 
 
 def opened_page(bench: Bench, opened: Opened) -> str:
-    """The page of what is open: a row of the rollouts, or a completion that a probe tried."""
+    """The page of what is open: a row of the rollouts, or a completion that a probe or case has."""
     return _row(bench, opened.row) if opened.row is not None else _tried(bench, opened)
 
 
 def _row(bench: Bench, row: int) -> str:
     columns, spans = bench.scored.rollouts[row], {}
+    told: dict[str, Any] = {"fields": [], "lines": [], "notes": [], "verdicts": "", "why": ""}
     try:
         found = explained(bench.scores, row)
     except RewardError as error:  # a route that has no reward for it
-        told = f"<p>{markup.escaped(error)}</p>"
+        told["why"] = str(error)
     else:
         columns, spans = found.columns, found.spans
-        told = _legend(found) + _scores(found, bench, row) + cards.verdicts(found.result.verdicts)
-    return (
-        f'<article aria-label="completion">{_head(bench, row)}{_prompt(columns)}'
-        f"{_said(columns, completion_text(bench, row), spans)}{told}{_columns(bench, row)}</article>"
+        told |= {"fields": _fields(found), "lines": _lines(found), "total": _total(bench, row)}
+        told["notes"] = [(name, _text(value)) for name, value in found.result.notes.items()]
+        told["verdicts"] = markup.html_of(cards.verdicts(found.result.verdicts))
+    text = str(bench.scored.table["completion"].iloc[row])
+    shown_above = {"prompt", "completion", "messages", "ground_truth", "rollout_id"}
+    others = [(name, _text(value)) for name, value in columns.items() if name not in shown_above]
+    return made(
+        "read", row, _head(bench, row), _siblings(bench, row), _said(columns, text, spans), told, others
     )
 
 
 def _tried(bench: Bench, opened: Opened) -> str:
     columns = opened.columns
-    reward = bench.scored.reward
-    spans = field_spans(reward, columns)
+    spans = field_spans(bench.reward, columns)
+    fields = [(name, "marked above", "") for name in spans]
+    fields.append(("ground_truth", _text(columns.get("ground_truth")), ""))
+    told = {"fields": fields, "lines": [], "notes": [], "verdicts": "", "why": ""}
     text = str(columns.get("completion", ""))
-    truth = columns.get("ground_truth")
-    legend = [(name, "marked above") for name in spans]
-    return (
-        f'<article aria-label="completion"><p><b>{markup.escaped(opened.about)}</b></p>{_prompt(columns)}'
-        f"{_said(columns, text, spans)}"
-        f"{markup.table(('field', 'value'), [*legend, ('ground_truth', _text(truth))])}</article>"
-    )
+    return made("read", "", {"about": opened.about}, [], _said(columns, text, spans), told, [])
 
 
-def _head(bench: Bench, row: int) -> str:
+def _head(bench: Bench, row: int) -> dict[str, Any]:
     """Reward, advantage and standing among siblings, and who it is."""
-    figures = bench.figures
-    siblings = bench.siblings(row)
-    reward, advantage = figures.rewards[row], figures.advantages[row]
+    figures, siblings = bench.figures, bench.siblings(row)
+    reward, advantage = float(figures.rewards[row]), float(figures.advantages[row])
     better = int((figures.rewards[siblings] > reward).sum())
-    rank = "" if math.isnan(reward) else f", {better} of its {len(siblings) - 1} siblings earn more"
     right, by = bench.right
-    judged = "" if math.isnan(right[row]) else f" \u00b7 <b>{right_mark(right[row])}</b>"
-    told = f'<span class="rewardkit-aside"> ({markup.escaped(by)})</span>' if judged else ""
     raw = float(bench.scores.table["reward_raw"].iloc[row])
-    before = f" (before the transform {_figure(raw)})" if abs(raw - reward) > 1e-9 else ""
-    identity = markup.escaped(bench.scored.table["rollout_id"].iloc[row])
-    return (
-        f'<p class="rewardkit-head"><b>reward {_figure(reward)}</b>{before} \u00b7 '
-        f"advantage {_signed(advantage)}{rank}{judged}{told} \u00b7 rollout {identity}</p>"
-    )
+    return {
+        "about": "",
+        "reward": _figure(reward),
+        "raw": _figure(raw) if abs(raw - reward) > 1e-9 else "",
+        "advantage": _signed(advantage),
+        "rank": "" if math.isnan(reward) else f"{better} of its {len(siblings) - 1} siblings earn more",
+        "right": RIGHT.get(float(right[row]), ""),
+        "by": by,
+        "identity": bench.scored.table["rollout_id"].iloc[row],
+        "flagged": row in bench.flagged,
+    }
 
 
-def right_mark(value: float) -> str:
-    """Right or wrong as a word with a mark."""
-    return "" if math.isnan(value) else "\u2713 right" if value == 1 else "\u2717 wrong"
+def _siblings(bench: Bench, row: int) -> list[dict[str, Any]]:
+    """A block for each sibling: how tall, right or wrong, and what a click opens."""
+    rows = around(bench, row, SIBLINGS)
+    rewards, advantages = bench.figures.rewards[rows], bench.figures.advantages[rows]
+    kinds = {1.0: "right", 0.0: "wrong"}
+    return [
+        {
+            "row": one,
+            "current": one == row,
+            "height": round(100 * height) if height == height else 0,
+            "kind": kinds.get(right, "open"),
+            "said": f"reward {_figure(reward)}, advantage {_signed(advantage)}"
+            + (f", {kinds[right]}" if right in kinds else ""),
+        }
+        for one, height, right, reward, advantage in zip(
+            rows, *_blocks(bench, rows), rewards, advantages, strict=True
+        )
+    ]
 
 
-def _prompt(columns: Mapping[str, Any]) -> str:
-    prompt = columns.get("prompt")
-    turns = as_list(prompt)
-    if prompt is None or (turns is not None and not turns):
-        return ""
-    body = _turns(turns) if turns else _plain(str(prompt), {}, LONGEST_TURN)
-    return f"<details open><summary>prompt</summary>{body}</details>"
-
-
-def _said(columns: Mapping[str, Any], completion: str, spans: Mapping[str, Sequence[Span]]) -> str:
-    """The completion, and before it the turns that led to it where there is a transcript."""
-    marked = f'<div class="rewardkit-completion">{_plain(completion, spans, LONGEST)}</div>'
-    turns = as_list(columns.get("messages"))
-    if not turns:
-        return marked
-    last = len(turns) - 1
-    if content_text(_message(turns[last]).get("content")) == completion:
-        return _turns(turns[:last]) + _label("assistant, the last turn") + marked
-    return _turns(turns) + _label("completion, as the reward is given it") + marked
-
-
-def _turns(turns: Sequence[Any]) -> str:
-    """Messages one below the other, calls of tools and what they gave folded."""
-    return "".join(_turn(_message(turn)) for turn in turns)
+def _said(columns: Mapping[str, Any], completion: str, spans: Mapping[str, Sequence[Span]]) -> dict[str, Any]:
+    """The prompt, the turns that led to the completion where there is a transcript, and the completion."""
+    prompt, turns = columns.get("prompt"), as_list(columns.get("messages"))
+    asked = as_list(prompt)
+    asked = [{"content": prompt}] if asked is None and prompt is not None else asked
+    what = ""
+    if turns:
+        what = "completion, as the reward is given it"
+        if content_text(_message(turns[-1]).get("content")) == completion:
+            turns, what = turns[:-1], "assistant, the last turn"
+    return {
+        "prompt": list(map(_turn, asked or [])),
+        "turns": list(map(_turn, turns or [])),
+        "what": what,
+        "text": plain(completion, spans) if completion else markup.html_of("<p>(nothing)</p>"),
+    }
 
 
 def _message(turn: Any) -> Mapping[str, Any]:
     return turn if isinstance(turn, Mapping) else {"role": "", "content": str(turn)}
 
 
-def _turn(message: Mapping[str, Any]) -> str:
-    role = str(message.get("role") or "message")
-    text = content_text(message.get("content"))
-    body = _plain(text, {}, LONGEST_TURN) if text else ""
+def _turn(turn: Any) -> dict[str, Any]:
+    """A message: who says it, its text, and the calls of tools; what a tool gave is folded."""
+    message = _message(turn)
+    role, text = str(message.get("role") or ""), content_text(message.get("content"))
+    folded = ""
     if role in ("tool", "function"):
         name = message.get("name") or message.get("tool_call_id") or ""
-        told = f"{role} {name} gave {len(text):,} characters"
-        return markup.folded(told, body)
-    return _label(role) + body + "".join(map(_call, calls_of(message)))
+        folded = f"{role} {name} gave {len(text):,} characters"
+    calls = [(f"calls {one['name']}", plain(_arguments(one), {}, LONGEST_TURN)) for one in calls_of(message)]
+    body = plain(text, {}, LONGEST_TURN) if text else ""
+    return {"role": one_line(role, COLUMN), "folded": one_line(folded, COLUMN), "body": body, "calls": calls}
 
 
-def _call(function: Mapping[str, Any]) -> str:
+def _arguments(function: Mapping[str, Any]) -> str:
     given = arguments_of(function)
+    if isinstance(given, str):
+        return given
     try:
-        text = (
-            given if isinstance(given, str) else json.dumps(plain_value(given), ensure_ascii=False, indent=1)
-        )
+        return json.dumps(plain_value(given), ensure_ascii=False, indent=1)
     except ValueError:
-        text = preview(given)
-    return markup.folded(f"calls {function['name']}", _plain(text, {}, LONGEST_TURN))
+        return preview(given)
 
 
-def _label(role: str) -> str:
-    return f'<p class="rewardkit-role">{markup.escaped(role, limit=COLUMN)}</p>'
-
-
-def _plain(text: str, spans: Mapping[str, Sequence[Span]], longest: int) -> str:
+def plain(text: str, spans: Mapping[str, Sequence[Span]], longest: int = LONGEST) -> Any:
     """A text with its spans marked; of a long one the middle is left out."""
-    seen: Shown = shown(text, spans, longest=longest)
-    return markup.marked(seen.text, seen.spans, limit=2 * len(seen.text) + 1)
+    seen = shown(text, spans, longest=longest)
+    return markup.html_of(markup.marked(seen.text, seen.spans, limit=2 * len(seen.text) + 1))
 
 
-def _legend(found: Explanation) -> str:
-    """What each field took, under the name that stands beside its marks."""
+def _fields(found: Explanation) -> list[tuple[str, str, str]]:
+    """What each field took, under the name that stands beside its marks, and where."""
     rows = [
         (name, "not found" if value is None else repr(value), _place(found.spans.get(name, ())))
         for name, value in found.result.fields.items()
     ]
-    if "ground_truth" in found.columns:
-        rows.append(("ground_truth", _text(found.columns["ground_truth"]), ""))
-    return markup.table(("field", "value", "characters"), rows) if rows else ""
+    truth = "ground_truth" in found.columns
+    return [*rows, *([("ground_truth", _text(found.columns["ground_truth"]), "")] if truth else [])]
 
 
 def _place(spans: Sequence[Span]) -> str:
     return ", ".join(f"{start}-{end}" for start, end in spans[:4])
 
 
-def _scores(found: Explanation, bench: Bench, row: int) -> str:
-    """Every component's score, gate, weight and what it adds, and the total."""
-    rows = [
-        (
-            line.component,
-            "-" if math.isnan(line.score) else f"{line.score:.4g}",
-            f"{line.weight:g}",
-            "-" if math.isnan(line.contribution) else f"{line.contribution + 0.0:.4g}",
-            MARK[line.status],
-            line.gate,
-            line.reason or line.why,
-        )
-        for line in found.lines
+def _lines(found: Explanation) -> list[dict[str, Any]]:
+    """Every component's score, weight and what it adds, as a bar too; status, gate and why."""
+    adds = [0.0 if math.isnan(one.contribution) else one.contribution for one in found.lines]
+    most = max(map(abs, adds), default=0.0) or 1.0
+    return [
+        {
+            "cells": one.cells,
+            "bar": round(50 * added / most, 1),
+            "status": MARK[one.status],
+            "gate": one.gate,
+            "why": one.reason or one.why,
+        }
+        for one, added in zip(found.lines, adds, strict=True)
     ]
-    total = _figure(bench.figures.rewards[row])
-    rows.append(("total", "", "", total, "", "", f"{bench.variant.aggregation or 'reward'}"))
-    header = ("component", "score", "weight", "adds", "status", "gate", "why")
-    used = [at for at in range(len(header)) if any(row[at] for row in rows)]
-    table = markup.table(
-        [header[at] for at in used],
-        [[row[at] for at in used] for row in rows],
-        numeric=("score", "weight", "adds"),
-    )
-    notes = found.result.notes
-    told = markup.table(("note", "value"), [(name, _text(value)) for name, value in notes.items()])
-    return table + (told if notes else "")
 
 
-def _columns(bench: Bench, row: int) -> str:
-    """The other columns of the rollout, folded."""
-    shown_above = {"prompt", "completion", "messages", "ground_truth", "rollout_id"}
-    rollout = bench.scored.rollouts[row]
-    rows = [(name, _text(value)) for name, value in rollout.items() if name not in shown_above]
-    return markup.folded("columns of the log", markup.table(("column", "value"), rows)) if rows else ""
-
-
-def card(bench: Bench, row: int, *, chosen: bool) -> str:
-    """A sibling in short: reward, advantage, whether it is right, how it ends."""
-    figures, right = bench.figures, bench.right[0][row]
-    text = completion_text(bench, row)
-    seen = shown(text, longest=EXCERPT).text
-    mark = f"<p>{right_mark(right)}</p>" if right == right else ""
-    state = ' aria-current="true"' if chosen else ""
-    return (
-        f"<div{state}><p><b>{_figure(figures.rewards[row])}</b> \u00b7 advantage "
-        f'{_signed(figures.advantages[row])}</p>{mark}<div dir="auto" class="rewardkit-excerpt">'
-        f"{markup.escaped(seen, limit=None)}</div></div>"
-    )
-
-
-def completion_text(bench: Bench, row: int) -> str:
-    """The completion of a row."""
-    return str(bench.scored.table["completion"].iloc[row])
+def _total(bench: Bench, row: int) -> tuple[str, str]:
+    return _figure(bench.figures.rewards[row]), bench.variant.aggregation or "reward"
 
 
 def _text(value: Any) -> str:

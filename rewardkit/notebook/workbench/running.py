@@ -10,7 +10,7 @@ from typing import Any
 import ipywidgets as widgets
 
 from rewardkit.errors import Cancelled, InputError
-from rewardkit.notebook.workbench.parts import Message, button, classed
+from rewardkit.notebook.workbench.parts import Message, button, classed, row
 
 __all__ = ["Running"]
 
@@ -40,17 +40,11 @@ class Running:
         self.run = button(label, f"rewardkit-run-{mark}", self.start, f"{label}, in the background")
         self.cancel = button("Cancel", f"rewardkit-cancel-{mark}", self.end, "stop, and show what there is")
         self.cancel.disabled = True
-        self.bar = classed(
-            widgets.FloatProgress(min=0.0, max=1.0, layout={"width": "16em", "visibility": "hidden"}),
-            f"rewardkit-bar-{mark}",
-        )
+        bar = widgets.FloatProgress(min=0.0, max=1.0, layout={"width": "12em", "visibility": "hidden"})
+        self.bar = classed(bar, f"rewardkit-bar-{mark}")
         self.message = Message()
-        self.widget = widgets.VBox(
-            [
-                widgets.HBox([self.run, self.cancel, self.bar], layout={"flex_flow": "row wrap"}),
-                self.message.widget,
-            ]
-        )
+        self.bar_row = row(classed(self.run, "rk-bench-first"), self.cancel, self.bar)
+        self.widget = widgets.VBox([self.bar_row, self.message.widget])
 
     @property
     def busy(self) -> bool:

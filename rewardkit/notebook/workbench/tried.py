@@ -1,76 +1,62 @@
-"""Probes and Findings: run in the background, shown as in the report, each example opened in Browse."""
+"""Probes and Findings: run in the background, shown as cards, each with what can be done about it."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import ipywidgets as widgets
 
 from rewardkit.analysis.diagnosis import Diagnosis, diagnose
-from rewardkit.findings import Finding
+from rewardkit.analysis.rescore import moved_by
+from rewardkit.analysis.suggest import Suggestion, Suggestions, suggest
+from rewardkit.analysis.suggestions.change import Change
+from rewardkit.errors import Cancelled, InputError
+from rewardkit.findings import Example, Finding
+from rewardkit.html import markup
 from rewardkit.html.excerpts import one_line
-from rewardkit.notebook.display import Show
 from rewardkit.notebook.workbench.bench import Bench, Opened
-from rewardkit.notebook.workbench.parts import Message, Panel, button, classed
+from rewardkit.notebook.workbench.parts import Message, Panel, classed, control, made
+from rewardkit.notebook.workbench.reading import plain
 from rewardkit.notebook.workbench.running import Running, Work
 from rewardkit.notebook.workbench.variant import Variant
+from rewardkit.primitives.gates import gate
 from rewardkit.probes.probe import BUDGET, TIMEOUT, ProbeResult, probe
+from rewardkit.probes.results import rendering
+from rewardkit.probes.results.sentences import fix_for
+from rewardkit.probes.results.summary import kind_of_alarm, tried, verdict
+from rewardkit.rewards.reward import Reward
+from rewardkit.scoring.explain import field_spans
 
 __all__ = ["Findings", "Probes"]
 
-LINE = 90  # characters of an example in the list
-
-
-class _Examples:
-    """A list of examples with a button that opens the chosen one in Browse."""
-
-    def __init__(self, bench: Bench, mark: str) -> None:
-        self.bench = bench
-        self.list = classed(
-            widgets.Select(rows=6, description="", layout={"width": "auto", "max_width": "60em"}),
-            f"rewardkit-examples-{mark}",
-        )
-        self.list.tooltip = "completions to read"
-        self.open = button(
-            "Open in Browse", f"rewardkit-open-{mark}", self._open, "read it with its siblings"
-        )
-        label = widgets.HTML("<p><b>Completions to read</b></p>")
-        self.widget = widgets.VBox([label, self.list, self.open], layout={"display": "none"})
-
-    def put(self, options: Sequence[tuple[str, Opened]]) -> None:
-        """Show these, each with its line."""
-        numbered = [(f"{place}. {line}", opened) for place, (line, opened) in enumerate(options, 1)]
-        self.list.options = numbered
-        self.list.index = 0 if numbered else None
-        self.widget.layout.display = "" if numbered else "none"
-
-    def _open(self) -> None:
-        if self.list.value is not None:
-            self.bench.open(self.list.value)
+EXCERPT = 330  # characters of a completion on a card
+HANGS = ("hang",)  # families whose examples no field is taken from
 
 
 class _Tried(Panel):
     """A piece of work on the reward as it stands at the click, and what it found."""
 
     def __init__(self, bench: Bench, label: str, mark: str) -> None:
-        self.bench = bench
+        self.bench, self.mark = bench, mark
         self.result: Any = None
         self._begun: tuple[Variant, int] | None = None
         self._of: tuple[Variant, int] | None = None
         self.running = Running(label, mark, self._prepare, self._finished)
-        self.moved = Message()
-        self.page = classed(widgets.HTML(), f"rewardkit-page-{mark}")
-        self.examples = _Examples(bench, mark)
+        self.moved, self.done = Message(), Message()
+        self.page = classed(widgets.HTML(made("empty", mark)), f"rewardkit-page-{mark}")
         bench.observe(lambda change: self._compare(), ["variant", "revised"])
 
-    def _laid_out(self, *above: Any) -> Any:
-        parts = [*above, self.running.widget, self.moved.widget, self.examples.widget, self.page]
-        return widgets.VBox(parts)
+    def _laid_out(self) -> Any:
+        messages = [self.moved.widget, self.done.widget]
+        return classed(widgets.VBox([self.running.widget, *messages, self.page]), f"rewardkit-{self.mark}")
 
     def _prepare(self) -> Work:
         """The work on the variant and the scores of now."""
         self._begun = self._now
+        self.done.clear()
         return self._work()
 
     @property
@@ -95,6 +81,93 @@ class _Tried(Panel):
         else:
             self.moved.tell("The settings have moved since: this is of those before. Run it again for these.")
 
+    def _apply(self, change: Change, part: str, what: str) -> None:
+        try:
+            self.bench.apply(change, part)
+        except InputError as error:
+            self.done.warn(f"Not applied: {error}")
+        else:
+            self.done.tell(f"Applied: {what}. Undo in Compose takes it back.")
+
+
+@dataclass(frozen=True, eq=False)
+class Hole:
+    """A finding of the probes with the completion that shows it most plainly, and a change that closes it."""
+
+    finding: Finding
+    example: Example | None
+    fix: Change | None
+    line: str
+
+    @classmethod
+    def of(cls, finding: Finding, reward: Reward) -> Hole:
+        """From a finding about a reward."""
+        example = min(finding.examples, key=lambda one: len(one.completion), default=None)
+        fix = _gate_on_task(finding, reward)
+        line = f"pay {finding.component!r} only where {reward.primary!r} is right" if fix else ""
+        return cls(finding, example, fix, line)
+
+    def card(self, at: int, reward: Reward) -> dict[str, Any]:
+        """It as the template takes it."""
+        one, said = self.example, ""
+        text: Any = ""
+        if one is not None:
+            said = f"rollout {one_line(one.rollout_id, 40)}: {one.said}" if one.said else ""
+            text = plain(one.completion, self._spans(reward), EXCERPT) if one.completion else "(nothing)"
+        return {
+            "at": at,
+            "severity": self.finding.severity,
+            "code": self.finding.code,
+            "what": self.finding.sentence,
+            "said": said,
+            "text": text,
+            "earned": _earned(one) if one is not None else [],
+            "case": one is not None and one.expected is not None,
+            "opens": one is not None,
+            "fix": fix_for(self.finding),
+            "line": self.line,
+        }
+
+    def _spans(self, reward: Reward) -> Any:
+        if self.example is None or self.finding.family in HANGS:
+            return {}
+        return field_spans(reward, self.example.columns)
+
+    def opened(self) -> Opened:
+        """It as Browse shows it."""
+        one = self.example
+        assert one is not None
+        got = one.said or f"it earned {one.reward:.4g}"
+        about = f"{self.finding.code}: tried on rollout {one.rollout_id}, {got}. {self.finding.sentence}"
+        return Opened(None, one.columns, about, one.case(f"{self.finding.code}: found by a probe"))
+
+
+def _gate_on_task(finding: Finding, reward: Reward) -> Change | None:
+    """A gate on the task for a component that pays for something else; ``None`` where that closes nothing."""
+    if reward.routing is not None or kind_of_alarm(finding) != "hole":
+        return None
+    items = {item.name: item for item in reward.components}
+    item = items.get(str(finding.component))
+    if item is None or item.name in reward.task or item.gate is not None or item.weight <= 0:
+        return None
+    span = items[reward.primary].range
+    if span is None or moved_by(reward, gated={item.name}).why:
+        return None
+    return Change(components={item.name: {"gate": gate(reward.primary, at_least=float(span[1]))}})
+
+
+def _earned(one: Example) -> list[tuple[str, str, float, str]]:
+    """What it earned, beside a right and a wrong answer: name, number, length of a bar, kind."""
+    best, least = ("the best rollout", "the least") if one.of_rollouts else ("a right answer", "a wrong one")
+    found = [("this", one.reward, "high"), (best, one.right, "good"), (least, one.wrong, "info")]
+    known = [value for _, value, _ in found if not math.isnan(value)]
+    low, high = min([0.0, *known]), max([0.0, *known])
+    return [
+        (name, markup.number(value), 100 * (value - low) / ((high - low) or 1.0), kind)
+        for name, value, kind in found
+        if not math.isnan(value)
+    ]
+
 
 class Probes(_Tried):
     """What bad answers would earn of the reward as it stands."""
@@ -103,18 +176,20 @@ class Probes(_Tried):
 
     def __init__(self, bench: Bench) -> None:
         super().__init__(bench, "Run the probes", "probes")
-        self.budget = classed(
-            widgets.BoundedFloatText(
-                value=BUDGET,
-                min=1.0,
-                max=3600.0,
-                description="seconds at most",
-                style={"description_width": "auto"},
-                layout={"width": "13em"},
-            ),
+        self.holes: list[Hole] = []
+        self.budget = control(
+            widgets.BoundedFloatText,
+            "seconds at most",
             "rewardkit-budget",
+            value=BUDGET,
+            min=1.0,
+            max=3600.0,
+            width="11em",
         )
-        self.widget = classed(self._laid_out(self.budget), "rewardkit-probes")
+        run, cancel, bar = self.running.bar_row.children
+        self.running.bar_row.children = (run, cancel, self.budget, bar)
+        self.widget = self._laid_out()
+        bench.commands |= {"hole": self._open, "hole-case": self._case, "hole-fix": self._fix}
 
     def _work(self) -> Work:
         bench = self.bench
@@ -129,49 +204,96 @@ class Probes(_Tried):
             progress=progress,
         )
 
+    def _finished(self, result: ProbeResult) -> None:
+        super()._finished(result)
+        self.bench.probed = result, self._of
+
     def _show(self, result: ProbeResult) -> None:
-        show = Show()
-        self.page.value = show.contract(result).data + show.probes(result).data
-        self.examples.put(
-            [
-                (
-                    f"{item.severity} {item.code}: {one_line(example.completion)[:LINE]}",
-                    _opened(item, example),
-                )
-                for item in result.findings
-                for example in item.examples
-            ]
-        )
+        self.holes = [Hole.of(item, result.reward) for item in result.alarms]
+        minor = [item for item in result.findings if item not in result.alarms]
+        more = rendering.findings_page(result, minor) + rendering.rest_page(result)
+        cards = [hole.card(at, result.reward) for at, hole in enumerate(self.holes)]
+        told = verdict(result)
+        head = told if tried(result) in told else f"{told}; {tried(result)}"
+        self.page.value = made("probed", head, cards, markup.html_of(more))
 
+    def _open(self, at: str) -> None:
+        self.bench.open(self.holes[int(at)].opened())
 
-def _opened(finding: Finding, example: Any) -> Opened:
-    got = example.said or f"it earned {example.reward:.4g}"
-    about = f"{finding.code}: tried on rollout {example.rollout_id}, {got}. {finding.sentence}"
-    return Opened(None, example.columns, about, example.case(f"{finding.code}: found by a probe"))
+    def _case(self, at: str) -> None:
+        opened, path = self.holes[int(at)].opened(), self.bench.cases_path or "cases.jsonl"
+        assert opened.case is not None
+        try:
+            added = self.bench.write_case(opened.case, path)
+        except (InputError, OSError) as error:
+            self.done.warn(f"Not saved: {error}")
+        else:
+            name = opened.case["name"]
+            self.done.tell(f"Saved as {name!r} in {path}." if added else f"This case is in {path} already.")
+
+    def _fix(self, at: str) -> None:
+        hole = self.holes[int(at)]
+        if hole.fix is not None:
+            self._apply(hole.fix, "", hole.line)
 
 
 class Findings(_Tried):
-    """What the rewards as they stand would do to training."""
+    """What the rewards as they stand would do to training, and which changes answer it."""
 
     title = "Findings"
 
     def __init__(self, bench: Bench) -> None:
         super().__init__(bench, "Diagnose", "findings")
-        self.widget = classed(self._laid_out(), "rewardkit-findings")
+        self.changes: tuple[Suggestion, ...] = ()
+        self.widget = self._laid_out()
+        bench.commands["try"] = self._try
 
     def _work(self) -> Work:
         bench = self.bench
         scores, training = bench.scores, bench.variant.training
-        return lambda progress: diagnose(
-            scores, training=training, label=bench.label, seed=bench.seed, progress=progress
-        )
+
+        def work(progress: Any) -> tuple[Diagnosis, Suggestions]:
+            options: dict[str, Any] = {"training": training, "label": bench.label, "seed": bench.seed}
+            found = diagnose(scores, **options, progress=lambda share: progress(share / 2))
+            if not progress(0.5):
+                raise Cancelled("the diagnosis was cancelled")
+            return found, suggest(found)
+
+        return work
+
+    def _finished(self, result: tuple[Diagnosis, Suggestions]) -> None:
+        self.changes = result[1].changes
+        super()._finished(result[0])
 
     def _show(self, result: Diagnosis) -> None:
-        self.page.value = result._repr_html_()
-        found = [
-            (f"{item.severity} {item.code}: rollout {identity}", Opened(row))
-            for item in result.findings
-            for identity in item.rollout_ids
-            if (row := self.bench.row_of(identity)) is not None
-        ]
-        self.examples.put(found)
+        owners = [_owner(one, result.findings) for one in self.changes]
+        cards = []
+        for item in result.findings:
+            rows = [(identity, self.bench.row_of(identity)) for identity in item.rollout_ids[:5]]
+            cards.append(
+                {
+                    "severity": item.severity,
+                    "code": item.code,
+                    "what": item.said,
+                    "do": item.advice,
+                    "rows": [(one_line(identity, 24), row) for identity, row in rows if row is not None],
+                    "changes": [self._change(at) for at, owner in enumerate(owners) if owner is item],
+                }
+            )
+        others = [self._change(at) for at, owner in enumerate(owners) if owner is None]
+        self.page.value = made("diagnosed", cards, others, str(result.training))
+
+    def _change(self, at: int) -> dict[str, Any]:
+        """A change with what it does, as the template takes it."""
+        one = self.changes[at]
+        return {"at": at, "line": one.line, "why": one.why, "outcome": one.outcome}
+
+    def _try(self, at: str) -> None:
+        one = self.changes[int(at)]
+        self._apply(one.change, one.part, one.line)
+
+
+def _owner(one: Suggestion, findings: Sequence[Finding]) -> Finding | None:
+    """The finding that a change is shown with: that it answers, of its component where there is one."""
+    found = [item for item in findings if item.code == one.answers and item.part == one.part]
+    return next((item for item in found if item.component == one.component), next(iter(found), None))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rewardkit.analysis.diagnosis import make_views
 from rewardkit.analysis.rescore import behind
+from rewardkit.analysis.suggestions.change import Change, applied
 from rewardkit.analysis.variants import with_gates
 from rewardkit.analysis.view import View
 from rewardkit.primitives.gates import Gate
@@ -20,44 +22,78 @@ __all__ = ["Ground", "Variant"]
 
 @dataclass(frozen=True)
 class Variant:
-    """Weights and gates by component, aggregation and what the trainer scales by.
+    """Weights and gates by component, aggregation and what the trainer scales by, on top of scores.
 
-    `aggregation` is "" for a route, whose parts keep their own.
+    `aggregation` is "" for a route, whose parts keep their own. `base` are the scores that these are settings
+    of: those that all starts from, or those that a change of a function gave, which `code` makes of "reward".
     """
 
+    base: Scores
     weights: Mapping[str, float]
     gates: Mapping[str, Gate | None]
     aggregation: str
     training: Training
+    code: str = "reward"
 
     @classmethod
-    def of(cls, reward: Reward, training: Training) -> Variant:
-        """How a reward stands."""
-        route = reward.routing is not None
-        return cls(
-            dict(reward.weights),
-            {} if route else {item.name: item.gate for item in reward.components if _movable(item.gate)},
-            "" if route else reward.aggregation,
-            training,
-        )
+    def of(cls, base: Scores, training: Training, code: str = "reward") -> Variant:
+        """How the reward of scores stands."""
+        reward, route = base.reward, base.reward.routing is not None
+        gates = {} if route else {item.name: item.gate for item in reward.components if _movable(item.gate)}
+        return cls(base, dict(reward.weights), gates, "" if route else reward.aggregation, training, code)
 
-    def reward(self, start: Reward) -> Reward:
+    @property
+    def reward(self) -> Reward:
         """The reward with these settings. RewardError: weights that the aggregation does not take."""
-        return behind(_combined(start, self), _moved(self, start))
+        return behind(self.combined(self.base.reward), self.moved)
 
-    def line(self, start: Reward, name: str = "reward") -> str:
-        """Code that gives the reward with these settings from one called `name`; `name` where none moved."""
+    @property
+    def moved(self) -> dict[str, Gate | None]:
+        """The gates that are others than those of the base."""
+        own = {item.name: item.gate for item in self.base.reward.components} if self.gates else {}
+        return {name: gate for name, gate in self.gates.items() if gate != own[name]}
+
+    def combined(self, reward: Reward) -> Reward:
+        """A reward with the weights and the aggregation, its gates as they are."""
+        if self.aggregation and self.aggregation != reward.aggregation:
+            reward = replace(reward, aggregation=self.aggregation)
+        return reward.reweigh({name: self.weights[name] for name in reward.weights})
+
+    @property
+    def line(self) -> str:
+        """Code that gives the reward with these settings from the first one, called ``reward``."""
+        start = self.base.reward
         weights = {key: weight for key, weight in self.weights.items() if weight != start.weights[key]}
-        code = f"{name}.reweigh({weights})" if weights else name
-        gates = _moved(self, start)
+        code = f"{self.code}.reweigh({weights})" if weights else self.code
         options = []
         if self.aggregation and self.aggregation != start.aggregation:
             options.append(f"aggregation={self.aggregation!r}")
-        if gates:
-            told = ", ".join(f"{key!r}: {_code(gate)}" for key, gate in gates.items())
-            item = f"dataclasses.replace(item, gate={{{told}}}.get(item.name, item.gate))"
+        if self.moved:
+            said = ", ".join(
+                f"{key!r}: {f'rk.{gate!r}' if gate else None}" for key, gate in self.moved.items()
+            )
+            item = f"dataclasses.replace(item, gate={{{said}}}.get(item.name, item.gate))"
             options.append(f"components=[{item} for item in {code}.components]")
         return f"dataclasses.replace({code}, {', '.join(options)})" if options else code
+
+    def after(self, change: Change, scores: Scores, part: str = "") -> Variant:
+        """The settings after a change of the reward, of which `scores` are those of now.
+
+        Another weight, or another gate that is decided without scoring, is a setting; anything else is tried
+        on the rollouts. Errors as in `Suggestion.apply`.
+        """
+        if change.weights and not part:
+            return replace(self, weights={**self.weights, **change.weights})
+        gates = {name: item["gate"] for name, item in change.components.items() if list(item) == ["gate"]}
+        if gates and len(gates) == len(change.components) and all(map(_movable, gates.values())):
+            if self.base.reward.routing is None:
+                return replace(self, gates={**self.gates, **gates})
+        line = change.line(scores.reward).replace("scores.", "reward.", 1)
+        if line.startswith("rk.Component("):
+            line = f"replace(reward, components=[*reward.components, {line}])"
+        line = re.sub(r"(?<![\w.])(?=replace\()", "dataclasses.", line)
+        code = line if self.line == "reward" else f"(lambda reward: {line})({self.line})"
+        return Variant.of(applied(change, scores, part), self.training, code)
 
 
 def _movable(gate: Gate | None) -> bool:
@@ -65,78 +101,53 @@ def _movable(gate: Gate | None) -> bool:
     return gate is not None and isinstance(gate.on, str)
 
 
-def _moved(variant: Variant, start: Reward) -> dict[str, Gate | None]:
-    """The gates that are others than those of the reward."""
-    own = {item.name: item.gate for item in start.components} if variant.gates else {}
-    return {name: gate for name, gate in variant.gates.items() if gate != own[name]}
-
-
-def _code(gate: Gate | None) -> str:
-    return "None" if gate is None else f"rk.{gate!r}"
-
-
-def _combined(reward: Reward, variant: Variant) -> Reward:
-    """The reward with the weights and the aggregation, its gates as they are."""
-    own = {name: variant.weights[name] for name in reward.weights}
-    if variant.aggregation and variant.aggregation != reward.aggregation:
-        reward = replace(reward, aggregation=variant.aggregation)
-    return reward.reweigh(own)
-
-
 @dataclass(eq=False)
 class Ground:
-    """The scores that all variants start from, with what is computed of them once.
+    """What is computed of variants once; nothing is scored but by `score`."""
 
-    Nothing is scored here: `to_score` of a variant counts the rows that would have to be.
-    """
-
-    start: Scores
     label: str | None = None
     seed: int = 0
-    _held: dict[str, tuple[Scores, dict[str, int]]] = field(default_factory=dict)
-    _views: dict[str, tuple[View, ...]] = field(default_factory=dict)
+    _held: dict[Any, tuple[Scores, dict[str, int]]] = field(default_factory=dict)
+    _views: dict[Any, tuple[View, ...]] = field(default_factory=dict)
 
-    def _gated(self, variant: Variant) -> tuple[Scores, dict[str, int]]:
-        """The scores under the gates of a variant; the last few are kept, as a slider comes back to them."""
-        moved = _moved(variant, self.start.reward)
-        if not moved:
-            return self.start, {}
-        key = repr(moved)
+    def gated(self, variant: Variant) -> tuple[Scores, dict[str, int]]:
+        """The scores under the gates of a variant, and by component the rows that would have to be scored.
+
+        The last few are kept, as a slider comes back to them.
+        """
+        if not variant.moved:
+            return variant.base, {}
+        key = variant.base, repr(variant.moved)
         if key not in self._held:
             _shortened(self._held)
-            self._held[key] = with_gates(self.start, moved)
+            self._held[key] = with_gates(variant.base, variant.moved)
         return self._held[key]
-
-    def to_score(self, variant: Variant) -> dict[str, int]:
-        """By component the rows whose gate is open now and was closed when they were scored."""
-        return self._gated(variant)[1]
 
     def score(self, variant: Variant) -> None:
         """Score the rows that the gates of a variant let in, and hold them. Errors as in `whatif`."""
-        moved = _moved(variant, self.start.reward)
-        scores, _ = with_gates(self.start, moved, run=True)
-        self._held[repr(moved)] = (scores.under(self.start.reward), {})
+        scores, _ = with_gates(variant.base, variant.moved, run=True)
+        self._held[variant.base, repr(variant.moved)] = (scores.under(variant.base.reward), {})
         self._views.clear()
 
     def scores(self, variant: Variant) -> Scores:
         """The scored table under a variant."""
-        scores, _ = self._gated(variant)
-        return scores.under(_combined(scores.reward, variant))
+        scores, _ = self.gated(variant)
+        return scores.under(variant.combined(scores.reward))
 
     def views(self, variant: Variant) -> tuple[View, ...]:
         """The arrays of each part of the reward under a variant, what is not finite counted as not judged."""
-        scores, _ = self._gated(variant)
-        key = repr((variant.gates, variant.training))
+        scores, _ = self.gated(variant)
+        key = variant.base, repr((variant.gates, variant.training))
         if key not in self._views:
             _shortened(self._views)
             self._views[key] = make_views(scores, training=variant.training, label=self.label, seed=self.seed)
-        return tuple(view.under(_combined(view.reward, variant)) for view in self._views[key])
+        return tuple(view.under(variant.combined(view.reward)) for view in self._views[key])
 
 
 KEPT = 8
 """Variants of gates whose tables are kept: a person goes back and forth between a few. Our choice."""
 
 
-def _shortened(held: dict[str, Any]) -> None:
+def _shortened(held: dict[Any, Any]) -> None:
     while len(held) >= KEPT:
         held.pop(next(iter(held)))

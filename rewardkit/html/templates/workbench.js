@@ -1,0 +1,71 @@
+/* What widgets cannot do of themselves: what a control is called, whose the keys are, and what was clicked.
+   JupyterLab takes keys that are not typed into a text field: D twice deletes a cell. Its own mark against that is an
+   attribute of what has the focus; keys with Ctrl, Alt or Command (to save, say) stay its own, Escape goes back to it.
+   A click on what has data-rk is sent to the kernel by the hidden text field, with those just before it, as the
+   messages of a widget may overtake each other. */
+var panel = this.closest('.rewardkit-workbench');
+var all = (what, act) => panel.querySelectorAll(what).forEach(act);
+var sent = [], keep = '';
+var send = command => {
+  var wire = panel.querySelector('.rewardkit-wire input');
+  var number = Math.max(Date.now(), sent.length ? sent[sent.length - 1][0] + 1 : 0);
+  sent = [...sent.slice(-15), [number, command]];
+  wire.value = JSON.stringify(sent);
+  wire.dispatchEvent(new Event('change', {bubbles: true}));
+};
+var follow = () => {
+  all('.noUi-handle, input, select', control => {
+    var box = control.closest('.jupyter-widgets'), label = box && box.querySelector('.widget-label');
+    var name = (label && label.title) || control.title || (box && box.title);
+    if (name) control.setAttribute('aria-label', name);
+  });
+  all('.rewardkit-browse', browse => {
+    var page = browse.querySelector('[data-row]'), open = page ? 'open ' + page.dataset.row : '';
+    browse.querySelectorAll('[role=option]').forEach(line => {
+      var here = line.dataset.rk === open, list = line.parentNode;
+      if (here && line.getAttribute('aria-selected') === 'false') {
+        var from = line.offsetTop - list.offsetTop;
+        if (from < list.scrollTop) list.scrollTop = from;
+        if (from + line.offsetHeight > list.scrollTop + list.clientHeight)
+          list.scrollTop = from + line.offsetHeight - list.clientHeight;
+      }
+      line.setAttribute('aria-selected', here);
+    });
+  });
+  if (keep && document.activeElement === document.body) {
+    var same = [...panel.querySelectorAll('[data-keep]')].filter(item => item.dataset.keep === keep);
+    var next = same.find(item => item.getAttribute('aria-current')) || same[0];
+    if (next) next.focus({preventScroll: true});
+  }
+};
+var KEYS = {j: 'step 1', k: 'step -1', ArrowDown: 'step 1', ArrowUp: 'step -1', f: 'flag', c: 'case'};
+var keys = event => {
+  if (!panel.isConnected) return window.removeEventListener('keydown', keys, true);
+  var at = event.target;
+  if (!panel.contains(at)) return;
+  var labs = event.ctrlKey || event.metaKey || event.altKey;
+  if (labs) return at.removeAttribute('data-lm-suppress-shortcuts');
+  at.setAttribute('data-lm-suppress-shortcuts', 'true');
+  var notebook = panel.closest('.jp-Notebook');
+  if (event.key === 'Escape' && notebook) return notebook.focus();
+  var typing = at.matches('input, select, textarea, .noUi-handle, [role=tab]');
+  var scrolls = event.key.startsWith('Arrow') && !at.closest('[role=listbox]');
+  if (KEYS[event.key] && at.closest('.rewardkit-browse') && !typing && !scrolls) {
+    event.preventDefault();
+    send(KEYS[event.key]);
+  }
+};
+if (panel) {
+  window.addEventListener('keydown', keys, true);
+  panel.addEventListener('click', event => {
+    var at = event.target.closest('[data-rk]');
+    if (at) send(at.dataset.rk);
+  });
+  panel.addEventListener('focusin', event => {
+    var at = event.target.closest('[data-keep]');
+    keep = at ? at.dataset.keep : '';
+  });
+  document.addEventListener('pointerdown', event => { if (!panel.contains(event.target)) keep = ''; });
+  follow();
+  new MutationObserver(follow).observe(panel, {childList: true, subtree: true});
+}

@@ -1,0 +1,154 @@
+"""Cases: each held against each component, which of them the reward meets, and why the others are missed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import ipywidgets as widgets
+
+from rewardkit.errors import InputError
+from rewardkit.html import markup
+from rewardkit.html.excerpts import one_line
+from rewardkit.notebook.workbench.bench import Bench, Opened
+from rewardkit.notebook.workbench.parts import Message, Panel, button, classed, control, made, row
+from rewardkit.scoring.cases import Case, CheckResult, Expected, Miss
+
+__all__ = ["CaseMatrix"]
+
+SHOWN = 100
+"""Cases in the matrix at a time."""
+TEXT = 160  # characters of a completion
+SHOW = {"all": "all", "missed": "missed only", "passed": "passed only"}
+
+
+class CaseMatrix(Panel):
+    """A row a case, a column a component: what is expected is met or missed; a click opens the case."""
+
+    title = "Cases"
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+        self._stale = True
+        self.result: CheckResult | None = None
+        self.again = button(
+            "Run again", "rewardkit-cases-again", self._again, "check the reward against the cases"
+        )
+        self.search = control(
+            widgets.Text,
+            "text",
+            "rewardkit-cases-search",
+            self._draw,
+            placeholder="in a name, completion or why",
+            width="22em",
+        )
+        options = [(label, key) for key, label in SHOW.items()]
+        self.show = control(widgets.Dropdown, "show", "rewardkit-cases-show", self._draw, options=options)
+        self.message = Message()
+        self.table = classed(widgets.HTML(), "rewardkit-cases-table")
+        controls = row(self.again, self.show, self.search)
+        self.widget = classed(widgets.VBox([controls, self.message.widget, self.table]), "rewardkit-cases")
+        bench.commands["open-case"] = self._open
+        bench.observe(lambda change: self._changed(), ["variant", "revised", "cases_written"])
+
+    def _changed(self) -> None:
+        self._stale = True
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Check anew if the reward or the cases changed; it waits while the tab is out of sight."""
+        if self._stale and self.active:
+            self.run()
+
+    def _again(self) -> None:
+        self.bench.check_again()
+        self.run()
+
+    def run(self) -> None:
+        """Check the reward under the variant against the cases as they are now."""
+        self._stale = False
+        try:
+            self.result = self.bench.checked
+        except (InputError, OSError) as error:
+            self.message.warn(str(error))
+            return
+        if self.result is None:
+            self.message.tell("There are no cases yet: open a completion in Browse and make it one.")
+        else:
+            failed, path = self.result.failed, self.bench.cases_path
+            told = f"{self.result.passed} of {len(self.result.cases)} cases passed"
+            say = self.message.warn if failed else self.message.tell
+            say(f"{told}{f', {failed} missed' * bool(failed)}{f' ({path})' * bool(path)}.")
+        self._draw()
+
+    def _draw(self) -> None:
+        if self.result is None:
+            self.table.value = ""
+            return
+        misses: dict[str, dict[str, Miss]] = {}
+        for miss in self.result.misses:
+            misses.setdefault(miss.case, {})[miss.what] = miss
+        cases = [(at, case) for at, case in enumerate(self.result.cases) if self._wanted(case, misses)]
+        cases.sort(key=lambda item: item[1].name not in misses)  # those that are missed first
+        expected = {name for case in self.result.cases for name in case.scores}
+        names = ["reward"] * any(case.reward is not None for case in self.result.cases)
+        names += [name for name in self.bench.reward.names if name in expected]
+        rows = [_row(at, case, misses.get(case.name, {}), names) for at, case in cases[:SHOWN]]
+        self.table.value = made("matrix", names, rows, len(cases) - len(rows))
+
+    def _wanted(self, case: Case, misses: Any) -> bool:
+        if self.show.value != "all" and (case.name in misses) != (self.show.value == "missed"):
+            return False
+        text = self.search.value.casefold()
+        said = (case.name, case.columns.get("completion", ""), case.why)
+        return not text or any(text in str(item).casefold() for item in said)
+
+    def _open(self, at: str) -> None:
+        if self.result is None or not 0 <= int(at) < len(self.result.cases):
+            return
+        case = self.result.cases[int(at)]
+        missed = [_told(one) for one in self.result.misses if one.case == case.name]
+        told = f"Missed: {'; '.join(missed)}" if missed else "It gives what is expected."
+        wanted = {"reward": case.reward, **case.scores}
+        expects = {name: one.written for name, one in wanted.items() if one is not None}
+        about = f"Case {case.name}: {told} {case.why}".strip()
+        self.bench.open(Opened(None, case.columns, about, {"name": case.name, "why": case.why, **expects}))
+
+
+def _row(at: int, case: Case, misses: dict[str, Miss], names: Sequence[str]) -> dict[str, Any]:
+    cells = []
+    for name in names:
+        expected = case.reward if name == "reward" else case.scores.get(name)
+        cells.append(_cell(name, expected, misses.get(name)))
+    told = list(map(_told, misses.values()))
+    if misses and (fields := next(iter(misses.values())).fields):
+        took = ", ".join(f"{name} = {value!r}" for name, value in fields.items())
+        told.append(f"fields: {one_line(took, TEXT)}")
+    return {
+        "at": at,
+        "name": case.name,
+        "missed": bool(misses),
+        "cells": cells,
+        "told": "; ".join(told) or case.why,
+        "text": one_line(case.columns.get("completion", ""), TEXT),
+        "truth": one_line(case.columns.get("ground_truth", "-"), TEXT),
+        "why": case.why,
+    }
+
+
+def _told(miss: Miss) -> str:
+    return f"{miss.what} {miss.got}, not {miss.expected}"
+
+
+def _cell(name: str, expected: Expected | None, miss: Miss | None) -> tuple[str, str, str]:
+    """The kind of a cell, what it says, and what is read of it when the mouse is over it."""
+    if expected is None:
+        return "none", "", f"{name}: nothing is expected"
+    if miss is None:
+        return "good", "\u2713", f"{name}: {expected.written} is expected, and it is"
+    got = markup.number(miss.got) if isinstance(miss.got, float) else str(miss.got)
+    return (
+        "high",
+        f"\u2717 {got.partition(' ')[0]}",
+        f"{name}: {expected.written} is expected, it gives {got}",
+    )

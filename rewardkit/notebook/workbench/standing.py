@@ -1,0 +1,161 @@
+"""Standing: the verdict and the five tiles above the tabs, which follow what moves."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import replace
+from typing import Any
+
+import ipywidgets as widgets
+
+from rewardkit.analysis.diagnosis import Diagnosis, diagnose
+from rewardkit.analysis.forecast import forecast
+from rewardkit.errors import Cancelled, InputError
+from rewardkit.findings import counted, percent
+from rewardkit.notebook.scorecard import (
+    CASES,
+    CONTRACT,
+    EXPLOITS,
+    SELECTS,
+    SIGNAL,
+    Scorecard,
+    Tile,
+    cases_tile,
+    forecast_tile,
+    probe_tiles,
+    signal_tile,
+)
+from rewardkit.notebook.workbench.bench import Bench
+from rewardkit.notebook.workbench.parts import classed, made
+from rewardkit.notebook.workbench.variant import Variant
+from rewardkit.rewards.recorded import is_recorded
+
+__all__ = ["Standing"]
+
+IDLE = 0.4
+"""Seconds without a move until what takes longer is computed. Our choice."""
+QUICK = 0.01  # seconds that a check of the cases may take to be made at each move
+SMALL = 5000  # rows up to which all tiles are there when the panel opens
+WAITING = "\u2026"
+NOT_PROBED = "not probed yet"
+
+
+class Standing:
+    """Cases and signal at each move; what was found and is selected when nothing has moved for a moment.
+
+    Nothing runs in the background before the panel is `shown`.
+    """
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+        self.widget = classed(widgets.HTML(), "rewardkit-standing")
+        unknown = (Tile(name, "info", WAITING, "") for name in (CASES, SIGNAL, SELECTS))
+        self.tiles = {tile.question: tile for tile in unknown}
+        self.shown, self._seconds = False, 0.0
+        self._settled: tuple[Variant, int] | None = None
+        self._timer: threading.Timer | None = None
+        self._drawing = threading.Lock()
+        bench.observe(lambda change: self.follow(), ["variant", "revised", "cases_written", "probed"])
+
+    def show(self) -> None:
+        """Begin, as the panel is to be seen."""
+        if not self.shown:
+            self.shown = True
+            if len(self.bench.scored) <= SMALL:
+                self._check()
+                self.settle()
+            else:
+                self.follow()
+
+    def follow(self) -> None:
+        """What is known at once; the rest when nothing has moved for a moment."""
+        if not self.shown:
+            return
+        if self._seconds < QUICK:
+            self._check()
+        figures = self.bench.figures
+        if figures.several and self._settled != self._now:
+            self._put(replace(self.tiles[SIGNAL], figure=percent(1 - figures.tied_share)))
+        self._draw()
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = threading.Timer(IDLE, self.settle)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def wait(self, seconds: float = 60.0) -> None:
+        """Wait until what was to be computed is."""
+        if self._timer is not None:
+            self._timer.join(seconds)
+
+    def settle(self) -> None:
+        """Check, diagnose and forecast what stands now; given up where it moves meanwhile."""
+        bench, now = self.bench, self._now
+        if self._seconds >= QUICK:
+            self._check()
+        if self._settled != now:
+            scores, training = bench.scores, bench.variant.training
+            options: dict[str, Any] = {"training": training, "label": bench.label, "seed": bench.seed}
+            try:
+                found = diagnose(scores, **options, progress=lambda share: self._now == now)
+                self._put(signal_tile(found))
+                self._draw()
+                selected = self._selected(scores, found, options)
+            except Cancelled:
+                return
+            except InputError as error:
+                selected = Tile(SELECTS, "info", "-", str(error))
+            if self._now != now:
+                return
+            self._put(selected)
+            self._settled = now
+        self._draw()
+        bench.right  # noqa: B018  which Browse asks for, and may take a while
+
+    def _selected(self, scores: Any, found: Diagnosis, options: dict[str, Any]) -> Tile:
+        usable = found.views[0].context.label is not None
+        label = options["label"] if usable else None
+        return forecast_tile(forecast(scores, **{**options, "label": label}), found)
+
+    @property
+    def _now(self) -> tuple[Variant, int]:
+        return self.bench.variant, self.bench.revised
+
+    def _check(self) -> None:
+        began = time.perf_counter()
+        try:
+            self._put(cases_tile(self.bench.checked, recorded=is_recorded(self.bench.scored.reward)))
+        except (InputError, OSError):
+            self._put(Tile(CASES, "info", "-", "the tab Cases says why", "the cases cannot be checked"))
+        self._seconds = time.perf_counter() - began
+
+    def _put(self, tile: Tile) -> None:
+        self.tiles[tile.question] = tile
+
+    @property
+    def card(self) -> Scorecard:
+        """The verdict and the tiles as they stand."""
+        cases, signal, selects = (self.tiles[name] for name in (CASES, SIGNAL, SELECTS))
+        return Scorecard(self.bench.reward.name, (cases, signal, *self._probed(), selects))
+
+    def _probed(self) -> tuple[Tile, Tile]:
+        """What the probes came to, and whether that is of other settings than those of now."""
+        if self.bench.probed is None:
+            exploits = Tile(EXPLOITS, "info", "-", NOT_PROBED, "the probes have not run")
+            return exploits, Tile(CONTRACT, "info", "-", NOT_PROBED)
+        result, of = self.bench.probed
+        exploits, contract = probe_tiles(result)
+        if of == self._now:
+            return exploits, contract
+        said = f"of earlier settings, in {counted(result.calls, 'call')}"
+        return replace(exploits, said=said), replace(contract, said=said)
+
+    def _draw(self) -> None:
+        with self._drawing:
+            busy = self._settled != self._now
+            self.widget.value = self.html(busy=busy)
+
+    def html(self, *, busy: bool = False) -> str:
+        """The verdict and the tiles; `busy`: some of them are still of the settings before."""
+        return made("standing", self.card, busy)
