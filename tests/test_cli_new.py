@@ -52,12 +52,17 @@ def test_it_says_what_was_written_and_the_next_commands_which_work(folder):
 
 def test_as_json_it_is_one_object(folder):
     made = json.loads(new("--json").stdout)
-    assert (made["reward"], made["stubs"], made["rows"], len(made["next"])) == ("countdown.py", 20, 48, 3)
+    assert (made["reward"], made["stubs"], made["rows"], len(made["next"])) == (
+        "countdown/countdown.py",
+        20,
+        48,
+        3,
+    )
 
 
 def test_what_is_there_is_kept_and_told_in_one_line(folder):
     (folder / "countdown_cases.jsonl").write_text("mine")
-    done = new()
+    done = new("-o", ".")
     assert done.exit_code == 2
     assert done.stderr.splitlines() == [
         "rewardkit: 'countdown_cases.jsonl' is there, and is not written over; take another name or another "
@@ -75,7 +80,7 @@ BAD = [
     (("task",), "Missing option '--log'"),
     (
         ("task", "--log", "log.jsonl", "--column", "completion=said", "-o", "log.jsonl"),
-        "nothing can be written",
+        "'log.jsonl' is a file",
     ),
 ]
 

@@ -1,4 +1,4 @@
-"""What `diagnose`, `whatif` and `forecast` read: scores that rewardkit made, or those of a trainer's log."""
+"""What commands read that analyse: scores that rewardkit made, or those of a trainer's log."""
 
 from __future__ import annotations
 
@@ -7,14 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import rewardkit as rk
+from rewardkit.cli.group import Asked
+from rewardkit.findings import SEVERITIES
 from rewardkit.scoring.scores import is_scored
 
-__all__ = ["SCORES", "Read", "scored_or_logged", "scores_of", "with_reward"]
-
-SCORES = (
-    "SCORES is the folder that `rewardkit score -o` wrote, or its Parquet file; or the log of a trainer, "
-    "whose own scores are taken then, and which the options for reading are for."
-)
+__all__ = ["Read", "is_met", "scored_or_logged", "scores_of", "with_reward"]
 
 
 @dataclass(frozen=True)
@@ -26,21 +23,21 @@ class Read:
     head: str = ""
 
 
-def scored_or_logged(path: str, reading: Mapping[str, Any], log_weights: Mapping[str, float]) -> Read:
-    """The scores of a folder or Parquet file, or of a log read as `reading` says.
+def scored_or_logged(asked: Asked) -> Read:
+    """The scores of a folder or Parquet file, or of a log.
 
     InputError: options for reading a log where it is scored already, or what neither of them is.
     """
+    path, reading = asked.scores, asked.reading
     if is_scored(path):
-        given = [name for name in ("columns", "group", "join", "fill") if reading[name]]
-        if given or log_weights:
+        if asked.log_weight or any(reading[name] for name in ("columns", "group", "join", "fill")):
             raise rk.InputError(
                 f"{path!r} is scored already; options for reading a log are for the log itself, or for "
                 "'rewardkit score'"
             )
         return Read(rk.load_scores(path))
     log = rk.load_rollouts(path, **reading)
-    scores = rk.score(rk.recorded(log, dict(log_weights)), log)
+    scores = rk.score(rk.recorded(log, dict(asked.log_weight)), log)
     return Read(scores, {"rollouts": log.summary()}, f"{log}\n\n")
 
 
@@ -63,3 +60,8 @@ def with_reward(scores: rk.Scores, name: str, path: str) -> rk.Scores:
             "there); name that one, or score again"
         )
     return replace(scores, reward=reward)
+
+
+def is_met(worst: str | None, fail_on: str | None) -> int:
+    """The exit status: 1 where the worst finding is as severe as what is to fail."""
+    return int(bool(fail_on and worst and SEVERITIES.index(worst) <= SEVERITIES.index(fail_on)))
