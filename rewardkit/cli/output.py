@@ -150,21 +150,14 @@ def shares(what: str, asked: Any) -> Iterator[Callable[[float], bool] | None]:
 
 
 def recognised(origin: str | None) -> list[str]:
-    r"""What a function was taken for, a few lines, cut between clauses or words; ``--json`` has all of it.
+    r"""What a function was taken for, a few lines, cut between words; ``--json`` has all of it.
 
-    >>> recognised("read as a function; " + "recognised " * 20), len(recognised("error\n" * 60))
-    (['read as a function ...'], 5)
+    >>> recognised("read as " + "recognised " * 20)[0][-20:], len(recognised("error\n" * 60))
+    ('d recognised ...', 5)
     """
     lines = (origin or "").splitlines()
     more = [f"and {len(lines) - MOST} more lines: --json"] if len(lines) > MOST else []
-    return [*map(_cut, lines[:MOST]), *more]
-
-
-def _cut(line: str) -> str:
-    if len(line) <= LINE:
-        return line
-    kept = line[: LINE - 4]
-    return f"{kept.rpartition('; ')[0] or kept.rpartition(' ')[0] or kept} ..."
+    return [*(textwrap.shorten(line, LINE, placeholder=" ...") for line in lines[:MOST]), *more]
 
 
 def plain(value: Any) -> Any:
