@@ -15,10 +15,9 @@ def cache(asked: Asked) -> Answer:
     REWARDKIT_CACHE names another folder; "off" caches none.
     """
     path = cache_file()
-    if path is None:
-        return Answer({"path": None}, f"no answers are cached: {FOLDER} is 'off'")
-    if not path.exists():
-        return Answer({"path": str(path), "answers": 0, "bytes": 0}, f"{path}: no answers yet")
+    if path is None or not path.exists():
+        said = f"{path}: no answers yet" if path else f"no answers are cached: {FOLDER} is 'off'"
+        return Answer({"path": path and str(path), **({"answers": 0, "bytes": 0} if path else {})}, said)
     kept = Cache(path)
     gone = kept.count if asked.clear else 0
     if asked.clear:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
 
 import rewardkit as rk
@@ -49,23 +51,15 @@ def _lines(result: rk.CheckResult, verbose: bool) -> list[str]:
     lines = [f"{result.passed} of {len(result.cases)} cases passed for {result.reward!r}"]
     shown = result.misses if verbose else result.misses[:SHOWN]
     if shown:
-        rows = [("case", "what", "expected", "got", "completion", "why")]
-        rows += [
-            (
-                one_line(miss.case, 24),
-                miss.what,
-                str(miss.expected),
-                str(miss.got),
-                one_line(repr(miss.completion), 34),
-                one_line(miss.why, 50),
-            )
-            for miss in shown
-        ]
+        rows: list[Sequence[str]] = [("case", "what", "expected", "got", "completion", "why")]
+        for miss in shown:
+            told = (miss.case, miss.what, miss.expected, miss.got, repr(miss.completion), miss.why)
+            rows.append([one_line(text, 32) for text in told])
         lines += ["", *(line[:LINE] for line in aligned(rows))]
         first = shown[0]
         fields = ", ".join(f"{name} = {value!r}" for name, value in first.fields.items())
         truth = f"truth {first.ground_truth!r}" + (f", {fields}" if fields else "")
-        lines += ["", f"{first.case}: {one_line(repr(first.completion))} ({truth})"]
+        lines += ["", f"{one_line(first.case)}: {one_line(repr(first.completion))} ({truth})"]
     if more := len(result.misses) - len(shown):
         lines.append(f"and {more:,} more misses: --verbose")
     return lines

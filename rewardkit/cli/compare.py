@@ -6,7 +6,7 @@ import rewardkit as rk
 from rewardkit.cli.group import Asked, command
 from rewardkit.cli.options import limit_for
 from rewardkit.cli.output import Answer
-from rewardkit.cli.scored import is_met, scores_of
+from rewardkit.cli.scored import is_met, with_reward
 
 
 @command(
@@ -30,7 +30,8 @@ def compare(asked: Asked) -> Answer:
     rewards = asked.reward_a, asked.reward_b
     if asked.cases is None and any(rewards):
         raise rk.InputError("--reward-a and --reward-b are for cases; give --cases too")
-    sides = list(map(scores_of, (asked.a, asked.b), rewards))
+    both = zip((asked.a, asked.b), rewards, strict=True)
+    sides = [with_reward(rk.load_scores(path), name, path) for path, name in both]
     run = [side.reward for side, name in zip(sides, rewards, strict=True) if name]
     limit = limit_for(asked.timeout, *run) if run else None
     found = rk.compare(*sides, cases=asked.cases, timeout=limit, **asked.some("training label seed"))

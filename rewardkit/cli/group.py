@@ -15,7 +15,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import click
 from click.core import ParameterSource
@@ -84,12 +84,8 @@ class Asked(SimpleNamespace):
             reading = {name: values.pop(name) for name in ("column", "group", "join", "on", "set")}
             if reading["on"] is not None and not reading["join"]:
                 raise click.UsageError("--on names the key of a join; give --join too", ctx)
-            reading = {READ_AS.get(name, name): value for name, value in reading.items()}
-            values["reading"] = {
-                **reading,
-                "group": list(reading["group"]) or None,
-                "on": reading["on"] or "prompt",
-            }
+            reading |= {"group": list(reading["group"]) or None, "on": reading["on"] or "prompt"}
+            values["reading"] = {READ_AS.get(name, name): value for name, value in reading.items()}
         given = {
             str(parameter.name): parameter.opts[0]
             for parameter in ctx.command.params
@@ -203,7 +199,7 @@ def command(
         @click.pass_context
         def run(ctx: click.Context, /, **_: Any) -> None:
             asked = Asked.of(ctx)
-            with redirect_stdout(Legible()):
+            with redirect_stdout(cast(Any, Legible())):
                 answer = work(asked)
             if answer.text:
                 emit(answer, asked.json)

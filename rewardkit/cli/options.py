@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -120,26 +120,21 @@ def _completed(ctx: click.Context, parameter: click.Parameter, incomplete: str) 
     """Names of the gallery that begin so, what a Python file defines, or files."""
     words = f"{parameter.name} {parameter.metavar or ''}".lower()
     kind = next((kind for kind in GALLERIES if kind in words), "reward")
-    place, colon, _ = incomplete.rpartition(":")
-    if kind == "reward" and colon and place.endswith(".py"):
-        names = [f"{place}:{name}" for name in _defined(Path(place))]
-    else:
-        names = [f"{GALLERY}{name}" for name in GALLERIES[kind]()] if incomplete else []
-    found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
+    place, _, _ = incomplete.rpartition(":")
+    names = [f"{place}:{name}" for name in _defined(Path(place))] if place.endswith(".py") else []
+    for path in sorted(path for pattern in GALLERIES[kind] for path in bundled(pattern[0]).glob(pattern[1])):
+        names.append(f"{GALLERY}{path.parent.name if path.stem in GALLERIES else path.stem}")
+    found = [CompletionItem(name) for name in names if incomplete and name.startswith(incomplete)]
     return found or [CompletionItem(incomplete, type="file")]
 
 
-def _gallery(*patterns: str) -> Iterator[str]:
-    for path in (path for pattern in patterns for path in sorted(bundled("data").glob(pattern))):
-        yield path.parent.name if path.stem in ("rollouts", "cases") else path.stem
-
-
-GALLERIES: dict[str, Callable[[], Iterator[str]]] = {
-    "rollouts": lambda: _gallery("*/rollouts.jsonl"),
-    "cases": lambda: _gallery("*/cases.jsonl", "gallery/*.jsonl"),
-    "reward": lambda: (path.stem for path in sorted(Path(rk.__file__).parent.glob("gallery/[a-z]*.py"))),
+PACKAGE = str(Path(rk.__file__).parent)
+GALLERIES = {
+    "rollouts": [("data", "*/rollouts.jsonl")],
+    "cases": [("data", "*/cases.jsonl"), ("data", "gallery/*.jsonl")],
+    "reward": [(PACKAGE, "gallery/[a-z]*.py")],
 }
-"""What an argument is -> the names that the gallery has for it."""
+"""What an argument is -> where the files of the gallery are for it."""
 
 
 def _defined(path: Path) -> Iterator[str]:

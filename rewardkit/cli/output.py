@@ -9,7 +9,6 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from io import TextIOBase
 from typing import Any
 
 import click
@@ -113,17 +112,15 @@ def _folded(line: str, width: int) -> str:
     return textwrap.fill(line, width, subsequent_indent=inner, break_on_hyphens=False)
 
 
-class Legible(TextIOBase):
-    """Takes what users' code prints, and warnings: on stderr, as `printable` writes it."""
+class Legible:
+    """Stands for stderr, and takes what users' code prints: as `printable` writes it."""
 
     def write(self, text: str) -> int:
         """Write the text."""
-        sys.stderr.write(printable(text, getattr(sys.stderr, "encoding", None) or "utf-8"))
-        return len(text)
+        return sys.stderr.write(printable(text))
 
-    def flush(self) -> None:
-        """Flush stderr."""
-        sys.stderr.flush()
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys.stderr, name)
 
 
 def watched(asked: Any) -> bool:
@@ -141,19 +138,14 @@ def shares(what: str, asked: Any) -> Iterator[Callable[[float], bool] | None]:
 
     form = "{desc}: {percentage:3.0f} %|{bar}| {elapsed}<{remaining}, {rate_fmt}"
     with tqdm(desc=what, total=100, unit=" %", bar_format=form, leave=False) as bar:
-
-        def told(share: float) -> bool:
-            bar.update(100 * share - bar.n)
-            return True
-
-        yield told
+        yield lambda share: bar.update(100 * share - bar.n) or True
 
 
 def recognised(origin: str | None) -> list[str]:
     r"""What a function was taken for, a few lines, cut between words; ``--json`` has all of it.
 
-    >>> recognised("read as " + "recognised " * 20)[0][-20:], len(recognised("error\n" * 60))
-    ('d recognised ...', 5)
+    >>> recognised("read as " + "recognised " * 20)[0][-14:], len(recognised("error\n" * 60))
+    ('recognised ...', 5)
     """
     lines = (origin or "").splitlines()
     more = [f"and {len(lines) - MOST} more lines: --json"] if len(lines) > MOST else []

@@ -122,16 +122,10 @@ def _listed() -> Answer:
     """The families and their probes."""
     families, lines = [], ["Families of probes; name a family or a probe with --only", ""]
     for family in FAMILIES:
-        says, probes = OTHER_FAMILIES.get(family, ""), [item for item in PROBES if item.family == family]
-        lines.append(f"{family}: {says}" if says else family)
-        lines += (
-            aligned([(f"  {item.name}", f"{item.says}: {MUST[item.expects]}") for item in probes])
-            if probes
-            else []
-        )
-        told = [
-            {"probe": one.name, "says": one.says, "expects": one.expects, "kinds": [*one.kinds]}
-            for one in probes
-        ]
-        families.append({"family": family, "says": says, "probes": told})
+        says, probes = OTHER_FAMILIES.get(family, ""), [one for one in PROBES if one.family == family]
+        rows = [(f"  {one.name}", f"{one.says}: {MUST[one.expects]}") for one in probes]
+        lines += [f"{family}: {says}" if says else family, *(aligned(rows) if rows else [])]
+        told = {one.name: {"says": one.says, "expects": one.expects, "kinds": one.kinds} for one in probes}
+        listed = [{"probe": name, **about} for name, about in told.items()]
+        families.append({"family": family, "says": says, "probes": listed})
     return Answer({"families": families}, "\n".join(lines))

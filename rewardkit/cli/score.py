@@ -79,6 +79,6 @@ def _scored(asked: Asked, folder: Path | None) -> Answer:
 
 def _most_often(scores: rk.Scores) -> str:
     """The most frequent reason why a component was not scored."""
-    columns = [scores.table[f"error/{name}"].dropna().tolist() for name in scores.reward.names]
-    found = Counter(reason for reasons in columns for reason in reasons if reason)
+    errors = scores.table[[f"error/{name}" for name in scores.reward.names]].to_numpy().ravel()
+    found = Counter(reason for reason in errors if isinstance(reason, str) and reason)
     return f"; most often: {found.most_common(1)[0][0]}" if found else ""

@@ -11,7 +11,7 @@ from rewardkit.cli.group import Asked
 from rewardkit.findings import SEVERITIES
 from rewardkit.scoring.scores import is_scored
 
-__all__ = ["Read", "is_met", "scored_or_logged", "scores_of", "with_reward"]
+__all__ = ["Read", "is_met", "scored_or_logged", "with_reward"]
 
 
 @dataclass(frozen=True)
@@ -41,17 +41,13 @@ def scored_or_logged(asked: Asked) -> Read:
     return Read(scores, {"rollouts": log.summary()}, f"{log}\n\n")
 
 
-def scores_of(path: str, name: str | None) -> rk.Scores:
-    """The scores of a folder; with the reward itself where it is named, which must be the one they are of."""
-    scores = rk.load_scores(path)
-    return scores if name is None else with_reward(scores, name, path)
-
-
-def with_reward(scores: rk.Scores, name: str, path: str) -> rk.Scores:
-    """The scores with the reward itself, which can run what its record cannot.
+def with_reward(scores: rk.Scores, name: str | None, path: str) -> rk.Scores:
+    """The scores with the reward itself, where it is named, which can run what its record cannot.
 
     InputError: it is not the one they are of.
     """
+    if name is None:
+        return scores
     reward = rk.load_reward(name, rollouts=scores.rollouts)
     there, here = (item.record()["fingerprints"]["reward"] for item in (scores.reward, reward))
     if there != here:

@@ -33,18 +33,18 @@ def _gates(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ..
         found = CONDITION.fullmatch(value)
         if found is None:
             raise click.BadParameter(f"{value!r} is not {FORM}")
-        name, on, text = found["name"], found["on"], (found["limit"] or "").strip()
-        limits = given.setdefault(name, None if found["none"] else {"on": on})
-        if limits is None or found["none"]:
-            if limits is not None or not found["none"]:
-                raise click.BadParameter(f"{name!r} is to have no gate and one")
+        name, none, on, sign, text = found.groups()
+        limits = given.setdefault(name, None if none else {"on": on})
+        if (limits is None) != bool(none):
+            raise click.BadParameter(f"{name!r} is to have no gate and one")
+        if limits is None:
             continue
         if limits["on"] != on:
             raise click.BadParameter(f"{name!r} has one gate, on {limits['on']!r} or on {on!r}")
-        number = cell_number(text)
-        if number is None and found["sign"] != "==":
+        number = cell_number(text.strip())
+        if number is None and sign != "==":
             raise click.BadParameter(f"{value!r} compares with {text!r}, which is no number")
-        limits[LIMITS[found["sign"]]] = text if number is None else number
+        limits[LIMITS[sign]] = text.strip() if number is None else number
     try:
         return {name: None if limits is None else rk.gate(**limits) for name, limits in given.items()}
     except ValueError as error:
@@ -104,7 +104,7 @@ def whatif(asked: Asked) -> Answer:
     if not changed and "training" not in asked.given:
         raise rk.InputError("nothing is to be another; give --weight, --gate or --training")
     read = scored_or_logged(asked)
-    scores = with_reward(read.scores, asked.reward, asked.scores) if asked.reward else read.scores
+    scores = with_reward(read.scores, asked.reward, asked.scores)
     gates = {name: _fitted(scores, name, gate) for name, gate in asked.gate.items()}
     settings = asked.training if changed else rk.Training()
     before = rk.diagnose(scores, training=settings, label=asked.label, seed=asked.seed)
