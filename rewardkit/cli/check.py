@@ -9,11 +9,11 @@ import click
 import rewardkit as rk
 from rewardkit.cli.group import Asked, command
 from rewardkit.cli.options import NAMED, limit_for
-from rewardkit.cli.output import LINE, Answer, recognised
+from rewardkit.cli.output import Answer, recognised
 from rewardkit.html.excerpts import one_line
 from rewardkit.html.markup import aligned
 
-SHOWN = 15  # misses that are shown: a page
+SHOWN, WIDTH = 15, 98  # misses that are shown, and characters of a line of them: a page
 
 
 @command(
@@ -51,11 +51,11 @@ def _lines(result: rk.CheckResult, verbose: bool) -> list[str]:
     lines = [f"{result.passed} of {len(result.cases)} cases passed for {result.reward!r}"]
     shown = result.misses if verbose else result.misses[:SHOWN]
     if shown:
-        rows: list[Sequence[str]] = [("case", "what", "expected", "got", "completion", "why")]
+        rows: list[Sequence[str]] = [("case", "what", "expected", "got", "why")]
         for miss in shown:
-            told = (miss.case, miss.what, miss.expected, miss.got, repr(miss.completion), miss.why)
-            rows.append([one_line(text, 32) for text in told])
-        lines += ["", *(line[:LINE] for line in aligned(rows))]
+            told = (miss.case, miss.what, miss.expected, miss.got, miss.why)
+            rows.append([one_line(text, 40) for text in told])
+        lines += ["", *(one[:WIDTH] for one in aligned(rows))]
         first = shown[0]
         fields = ", ".join(f"{name} = {value!r}" for name, value in first.fields.items())
         truth = f"truth {first.ground_truth!r}" + (f", {fields}" if fields else "")

@@ -191,7 +191,7 @@ SHARED: Written = {
     "--seed SEED": "Seed of what is drawn.",
     "--timeout SECONDS": f"Limit for one call of your code; 0: none.  [default: {TIMEOUT:g}]",
     "--budget SECONDS": ("Limit for all probes; what was not tried is listed.", {"default": BUDGET}),
-    "--leakage SHARE": ("Most of the reward that a wrong answer may earn by its form.", {"default": LEAKAGE}),
+    "--leakage SHARE": ("Most that a wrong answer may earn by its form alone.", {"default": LEAKAGE}),
     "--baseline FILE": "A JSON file of accepted probe findings.",
     "--fail-on warn|high": "Exit 1 when there is a new finding of this severity or above.",
     "--verbose": "Show all of it.",

@@ -22,11 +22,11 @@ __all__ = ["Answer", "Legible", "emit", "plain", "printable", "recognised", "say
 LINE = 110
 """Characters of a line that a terminal shows without breaking it. Our choice."""
 
-LINES = 25
-"""Lines of a page. Our choice."""
-
 MOST = 4
 """Lines that a command says of what a function was taken for. Our choice."""
+
+BLOCKS = ("●", "▲", "○", "Change:", "Also")
+"""What a finding or a change begins with, whose other lines stand below it, indented."""
 
 STYLES = {
     r"(?m)^\s*● high\b|^\s*high(?=:)|\b(?:is )?not ready\b|^rewardkit:": "bold red",
@@ -93,13 +93,17 @@ def printable(text: str, encoding: str = "utf-8") -> str:
 
 
 def _joined(text: str) -> str:
-    """The text, with lines that were broken for `LINE` characters put together again."""
+    """The text, with findings and changes that were broken for `LINE` characters put together again."""
     lines: list[str] = []
+    before = ""
     for line in text.split("\n"):
-        indent = len(line) - len(line.lstrip(" "))
-        before = lines[-1] if lines else ""
-        broken = indent == 7 and 80 < len(before) and before.lstrip()[:1] in "●▲○Cf"
-        lines[-1:] = [f"{before} {line.strip()}"] if broken else [*lines[-1:], line]
+        indent, said = len(line) - len(line.lstrip(" ")), line.lstrip(" ")
+        of_one = indent in (2, 7) and len(before) > 80 and lines[-1].startswith(BLOCKS)
+        if of_one and not said.startswith(("fix:", "rollout ", "| ", "shown by")):
+            lines[-1] += f" {said}"
+        else:
+            lines.append(line)
+        before = line
     return "\n".join(lines)
 
 
@@ -108,7 +112,7 @@ def _folded(line: str, width: int) -> str:
     if len(line) <= width:
         return line
     start = line[: len(line) - len(line.lstrip(" "))]
-    inner = start + " " * (7 if line.lstrip()[:1] in "●▲○" else 2)
+    inner = start + " " * (7 if line.startswith(BLOCKS[:3]) else 2)
     return textwrap.fill(line, width, subsequent_indent=inner, break_on_hyphens=False)
 
 
